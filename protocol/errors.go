@@ -1,0 +1,180 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Code is the stable name of an error, as data.code on the wire.
+type Code string
+
+// The codes of PROTOCOL.md section 3. Append only.
+const (
+	ParseError          Code = "parse_error"
+	InvalidRequest      Code = "invalid_request"
+	UnknownCommand      Code = "unknown_command"
+	InvalidParams       Code = "invalid_params"
+	Internal            Code = "internal"
+	Unauthorized        Code = "unauthorized"
+	SessionNotFound     Code = "session_not_found"
+	SessionLimit        Code = "session_limit"
+	UnknownRef          Code = "unknown_ref"
+	StaleRef            Code = "stale_ref"
+	RefChanged          Code = "ref_changed"
+	NotActionable       Code = "not_actionable"
+	DialogOpen          Code = "dialog_open"
+	NavigationFailed    Code = "navigation_failed"
+	Timeout             Code = "timeout"
+	Cancelled           Code = "cancelled"
+	Unsupported         Code = "unsupported"
+	TooLarge            Code = "too_large"
+	PageCrashed         Code = "page_crashed"
+	BrowserLost         Code = "browser_lost"
+	ChromiumUnavailable Code = "chromium_unavailable"
+	FetchFailed         Code = "fetch_failed"
+	PolicyDenied        Code = "policy_denied"
+	ConfirmationDenied  Code = "confirmation_denied"
+	RateLimited         Code = "rate_limited"
+	CreditsExhausted    Code = "credits_exhausted"
+	ShuttingDown        Code = "shutting_down"
+)
+
+// Row is what a code means at each door.
+type Row struct {
+	Code      Code
+	RPC       int  // JSON-RPC error.code
+	HTTP      int  // status at the HTTP door
+	Retryable bool // the same command may work if sent again
+	// Next is the next step where the error itself names none.
+	Next string
+}
+
+// Codes lists every code once, in the order of PROTOCOL.md.
+var Codes = []Row{
+	{ParseError, -32700, http.StatusBadRequest, false, "send one JSON object per message"},
+	{InvalidRequest, -32600, http.StatusBadRequest, false, `send {"jsonrpc":"2.0","id":…,"method":…,"params":{…}}; for several commands use batch`},
+	{UnknownCommand, -32601, http.StatusNotFound, false, "help lists the commands"},
+	{InvalidParams, -32602, http.StatusBadRequest, false, `help {"command":…} lists the parameters`},
+	{Internal, -32603, http.StatusInternalServerError, false, "report details.incident; the cause is in the daemon's log under it"},
+	{Unauthorized, -32001, http.StatusUnauthorized, false, "send Authorization: Bearer TOKEN"},
+	{SessionNotFound, -32002, http.StatusNotFound, false, "session_open opens a session, session_list shows yours"},
+	{SessionLimit, -32003, http.StatusTooManyRequests, true, "close a session with session_close, or wait for one to expire"},
+	{UnknownRef, -32009, http.StatusNotFound, false, "take a snapshot and use a ref from it"},
+	{StaleRef, -32010, http.StatusConflict, false, "use one of details.candidates, or take a snapshot"},
+	{RefChanged, -32011, http.StatusConflict, true, "send the same command again if the element as it is now is meant"},
+	{NotActionable, -32012, http.StatusConflict, true, "take a snapshot to see what stands in the way"},
+	{DialogOpen, -32013, http.StatusConflict, false, "answer it with dialog {accept}"},
+	{NavigationFailed, -32014, http.StatusBadGateway, true, "check the URL, or try again"},
+	{Timeout, -32015, http.StatusGatewayTimeout, true, "try again with a larger timeout_ms, or take a snapshot to see where the page is"},
+	{Cancelled, -32016, 499, false, "send the command again if it is still wanted"},
+	{Unsupported, -32017, http.StatusNotImplemented, false, "open the page with source chromium"},
+	{TooLarge, -32018, http.StatusRequestEntityTooLarge, false, "ask for less"},
+	{PageCrashed, -32019, http.StatusBadGateway, true, "take a snapshot: page says where the tab is now"},
+	{BrowserLost, -32020, http.StatusBadGateway, true, "send the command again: details.restored says what came back"},
+	{ChromiumUnavailable, -32021, http.StatusServiceUnavailable, true, "browserd doctor says why; source auto goes on without it"},
+	{FetchFailed, -32022, http.StatusBadGateway, true, "details.attempts says what each source answered"},
+	{PolicyDenied, -32030, http.StatusForbidden, false, "ask the operator; details.config names the setting that would allow it"},
+	{ConfirmationDenied, -32031, http.StatusForbidden, false, "ask the operator"},
+	{RateLimited, -32032, http.StatusTooManyRequests, true, "wait details.retry_after_s seconds"},
+	{CreditsExhausted, -32033, http.StatusPaymentRequired, false, "ask the operator for credits"},
+	{ShuttingDown, -32034, http.StatusServiceUnavailable, true, "connect again when the daemon is back"},
+}
+
+var rows = func() map[Code]Row {
+	m := make(map[Code]Row, len(Codes))
+	for _, r := range Codes {
+		m[r.Code] = r
+	}
+	return m
+}()
+
+// Row returns the code's row; an unknown code is an internal error.
+func (c Code) Row() Row {
+	if r, ok := rows[c]; ok {
+		return r
+	}
+	return rows[Internal]
+}
+
+// Error is an error that may leave the daemon: a code, one sentence for
+// people, the next step, and the facts. The cause, where there is one, stays
+// in the log.
+type Error struct {
+	Code    Code
+	Message string
+	Next    string // empty: the code's own
+	Details map[string]any
+	Cause   error
+}
+
+// Errorf makes an Error with the code and a sentence; a %w verb keeps the cause.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), Cause: errors.Unwrap(err)}
+}
+
+// With adds one fact to details and returns e.
+func (e *Error) With(key string, value any) *Error {
+	if e.Details == nil {
+		e.Details = map[string]any{}
+	}
+	e.Details[key] = value
+	return e
+}
+
+// Then sets the next step and returns e.
+func (e *Error) Then(format string, args ...any) *Error {
+	e.Next = fmt.Sprintf(format, args...)
+	return e
+}
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// CodeOf returns the code of err, Internal where it carries none, and ""
+// for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Internal
+}
+
+// RPCError is the error member of a Response.
+type RPCError struct {
+	Code    int       `json:"code"`
+	Message string    `json:"message"`
+	Data    ErrorData `json:"data"`
+}
+
+// ErrorData is the data member of an RPCError and the "error" member of an
+// HTTP answer.
+type ErrorData struct {
+	Code      Code           `json:"code"`
+	Message   string         `json:"message,omitempty"`
+	Retryable bool           `json:"retryable"`
+	Next      string         `json:"next,omitempty"`
+	Details   map[string]any `json:"details,omitempty"`
+}
+
+// Data returns what a client is shown of e.
+func (e *Error) Data() ErrorData {
+	row := e.Code.Row()
+	next := e.Next
+	if next == "" {
+		next = row.Next
+	}
+	return ErrorData{Code: row.Code, Retryable: row.Retryable, Next: next, Details: e.Details}
+}
+
+// RPC returns e as the error member of a JSON-RPC answer.
+func (e *Error) RPC() *RPCError {
+	return &RPCError{Code: e.Code.Row().RPC, Message: e.Message, Data: e.Data()}
+}

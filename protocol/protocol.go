@@ -1,0 +1,150 @@
+// Package protocol holds the words that browserd and its clients share:
+// envelopes, error codes, events, and the shapes that every page command
+// answers with. It owns the names and never their meaning in code: it imports
+// nothing of browserd, opens nothing, and keeps no state, so any goroutine may
+// use any of it.
+package protocol
+
+import (
+	"encoding/json"
+)
+
+// Version is the version of the protocol, said in the hello event.
+const Version = 1
+
+// Request is one JSON-RPC 2.0 request as a client sends it. ID is kept as the
+// client wrote it: a number, a string or null.
+type Request struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params,omitempty"`
+}
+
+// Response is one JSON-RPC 2.0 answer: Result or Error, never both.
+type Response struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   *RPCError       `json:"error,omitempty"`
+}
+
+// Notification carries an event to a client: method "event", params the event.
+type Notification struct {
+	JSONRPC string `json:"jsonrpc"`
+	Method  string `json:"method"`
+	Params  Event  `json:"params"`
+}
+
+// Event types, in the order of PROTOCOL.md section 6.
+const (
+	EventHello                 = "hello"
+	EventNavigated             = "navigated"
+	EventDialog                = "dialog"
+	EventDownload              = "download"
+	EventTabOpened             = "tab_opened"
+	EventTabClosed             = "tab_closed"
+	EventConsoleError          = "console_error"
+	EventPageCrashed           = "page_crashed"
+	EventBrowserLost           = "browser_lost"
+	EventBrowserRestored       = "browser_restored"
+	EventConfirmationRequested = "confirmation_requested"
+	EventPolicyDenied          = "policy_denied"
+	EventSessionClosing        = "session_closing"
+)
+
+// EventTypes lists every type that a client may subscribe to.
+var EventTypes = []string{
+	EventHello, EventNavigated, EventDialog, EventDownload, EventTabOpened, EventTabClosed,
+	EventConsoleError, EventPageCrashed, EventBrowserLost, EventBrowserRestored,
+	EventConfirmationRequested, EventPolicyDenied, EventSessionClosing,
+}
+
+// Event is something that happened, told to the clients of a session. Fields
+// holds what is particular to the type; on the wire it lies beside session and
+// type, not below them.
+type Event struct {
+	Session string
+	Type    string
+	Fields  map[string]any
+}
+
+// MarshalJSON puts Fields beside session and type.
+func (e Event) MarshalJSON() ([]byte, error) {
+	m := make(map[string]any, len(e.Fields)+2)
+	for k, v := range e.Fields {
+		m[k] = v
+	}
+	m["type"] = e.Type
+	if e.Session != "" {
+		m["session"] = e.Session
+	}
+	return json.Marshal(m)
+}
+
+// Page says where a session's page is; every page command's result carries it.
+type Page struct {
+	// Tab is the session's name for the tab, "t1" and so on.
+	Tab string `json:"tab"`
+	// URL and Title are the document's, escaped by JSON alone.
+	URL   string `json:"url"`
+	Title string `json:"title"`
+	// Status is the main response's HTTP status, 0 where there was none.
+	Status int `json:"status"`
+	// Source is chromium, jina or http.
+	Source string `json:"source"`
+	// Ready is loading, interactive or complete, as document.readyState.
+	Ready string `json:"ready"`
+	// Document counts the documents loaded in the session, from 1.
+	Document int `json:"document"`
+	// Revision counts the snapshots of this document.
+	Revision int `json:"revision"`
+}
+
+// Effect is what an action did, measured and not assumed. Empty fields are
+// left out.
+type Effect struct {
+	// Hit is the ref of the element that received the input.
+	Hit string `json:"hit,omitempty"`
+	// Navigated holds the new URL where the action loaded a new document or
+	// changed the URL within the document.
+	Navigated string `json:"navigated,omitempty"`
+	// Changed is true where the page's DOM or a control's value changed.
+	Changed bool `json:"changed,omitempty"`
+	// Dialog is what opened while acting, and how it was answered.
+	Dialog *Dialog `json:"dialog,omitempty"`
+	// TabsOpened are the tabs that the action opened.
+	TabsOpened []Tab `json:"tabs_opened,omitempty"`
+	// Downloads are the file names of downloads that the action started.
+	Downloads []string `json:"downloads,omitempty"`
+	// Focused is the ref of the element that has the focus now, where the
+	// action moved it.
+	Focused string `json:"focused,omitempty"`
+	// Announced is the text that live regions (ARIA alert, status, log) said.
+	Announced []string `json:"announced,omitempty"`
+	// ConsoleErrors are console.error calls and uncaught exceptions.
+	ConsoleErrors []string `json:"console_errors,omitempty"`
+	// RequestsFailed counts requests of the page that failed or were refused.
+	RequestsFailed int `json:"requests_failed,omitempty"`
+	// Value is what a control holds after it was filled, where that is not
+	// what was asked for: the page changed it.
+	Value *string `json:"value,omitempty"`
+}
+
+// Dialog is a JavaScript dialog: alert, confirm, prompt or beforeunload
+// (Page.javascriptDialogOpening).
+type Dialog struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	Default string `json:"default,omitempty"`
+	// Answer is accepted, dismissed or open.
+	Answer string `json:"answer"`
+}
+
+// Tab is one tab of a session.
+type Tab struct {
+	Tab      string `json:"tab"`
+	URL      string `json:"url"`
+	Title    string `json:"title"`
+	Selected bool   `json:"selected,omitempty"`
+}

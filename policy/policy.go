@@ -65,7 +65,7 @@ func New(cfg Config, self ...netip.AddrPort) (*Policy, error) {
 	for _, s := range cfg.AllowHosts {
 		e, err := parseEntry(s)
 		if err != nil {
-			return nil, fmt.Errorf("allow_hosts: %w", err)
+			return nil, fmt.Errorf("policy.allow_hosts: %w", err)
 		}
 		p.allow = append(p.allow, e)
 	}

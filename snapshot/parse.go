@@ -17,6 +17,7 @@ type Parsed struct {
 
 	Added, Changed, Removed int // of a delta
 
+	Placed     bool // the header has URL and title
 	URL, Title string
 	Lines      []Line
 	Rest       Rest
@@ -38,11 +39,14 @@ type Line struct {
 // Rest is what the last [more] line says is left: Kind is nodes, texts, deeper
 // (nodes below max_depth), cut (texts at max_text) or changes; empty without
 // such a line. Count is 0 where it was not counted. After is the ref to
-// continue after, 0 where there is none.
+// continue after, 0 where there is none; Raise is then the budget to raise. At
+// is where texts were cut.
 type Rest struct {
 	Kind  string
 	Count int
 	After int
+	Raise string
+	At    int
 }
 
 // Parse reads the text of a snapshot or a delta. It accepts what Render and
@@ -192,6 +196,7 @@ func (p *parser) header() (doc Parsed, err error) {
 	if err != nil || p.done() {
 		return doc, err
 	}
+	doc.Placed = true
 	if !p.take(" url=") {
 		return doc, p.fail("url=")
 	}
@@ -504,13 +509,15 @@ func parseRest(s string) (Rest, bool) {
 			r.After, ok = p.number()
 			return r, ok && r.Kind != "" && r.After > 0 && p.done()
 		case p.take(moreRaise):
-			return r, r.Kind != "" && (p.take(reasonChars) || p.take(reasonNodes)) && p.done()
+			r.Raise = p.s[p.at:]
+			return r, r.Kind != "" && (r.Raise == reasonChars || r.Raise == reasonNodes)
 		}
 		if r.Kind != string(restTexts) || !p.take(" cut at ") {
 			return Rest{}, false
 		}
 	}
 	r.Kind = string(restCut)
-	n, ok := p.number()
-	return r, ok && n > 0 && p.take(moreCut) && p.done()
+	var ok bool
+	r.At, ok = p.number()
+	return r, ok && r.At > 0 && p.take(moreCut) && p.done()
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"slices"
 	"unicode/utf8"
 )
 
@@ -76,8 +77,11 @@ type writer struct {
 	nodes []NodeJSON
 	line  line
 
-	now  place // after the last line written
-	safe place // the last place after which header and [more] fit for certain
+	now   place   // after the last line written
+	safe  place   // the last place after which header and [more] fit for certain
+	tight []place // those after safe, where they may fit
+
+	nodesLeft, textsLeft int // after now
 }
 
 // place is a place between two lines, and all that is needed to end there.
@@ -175,6 +179,8 @@ func (w *writer) write() (stop reasonSet) {
 			emitted: w.now.emitted, lastRef: w.now.lastRef, lastNumber: w.refs.last, cuts: w.now.cuts + w.line.cuts}
 		if w.now.chars+reserve <= w.maxChars {
 			w.safe = w.now
+		} else {
+			w.tight = append(w.tight, w.now)
 		}
 	}
 	return 0
@@ -200,11 +206,18 @@ func (w *writer) reserve() int {
 // finish puts header, lines and [more] together at the last place where they
 // fit, and returns that place.
 func (w *writer) finish(stop reasonSet) (ending, place) {
+	w.nodesLeft, w.textsLeft = count(w.c.Nodes[w.now.next:])
 	text, fits := w.end(w.now, stop)
 	if fits {
 		return text, w.now
 	}
-	text, fits = w.end(w.safe, stop|reasonsOf(reasonChars))
+	stop = reasonsOf(reasonChars) // whatever ended it before is further on
+	for _, p := range slices.Backward(w.tight) {
+		if text, fits = w.end(p, stop); fits {
+			return text, p
+		}
+	}
+	text, fits = w.end(w.safe, stop)
 	if fits {
 		return text, w.safe
 	}
@@ -246,15 +259,9 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 // left returns what the text that ends at p leaves out, nil for nothing. It
 // adds the reason that a source which left nodes out has not given.
 func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
-	nodes, texts := max(w.c.Rest, 0), 0
-	for i := p.next; i < len(w.c.Nodes); i++ {
-		switch kindOf(&w.c.Nodes[i]) {
-		case elementLine:
-			nodes++
-		case textLine, moreLine:
-			texts++
-		}
-	}
+	nodes, texts := count(w.c.Nodes[p.next:w.now.next])
+	nodes += w.nodesLeft + max(w.c.Rest, 0)
+	texts += w.textsLeft
 	ended := reasonsOf(reasonNodes, reasonChars)
 	if nodes+texts > 0 && *reasons&(ended|reasonsOf(reasonDepth)) == 0 {
 		*reasons |= reasonsOf(reasonNodes)
@@ -275,6 +282,19 @@ func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
 		return &rest{what: restCut, count: p.cuts, chars: w.maxText}
 	}
 	return nil
+}
+
+// count returns how many lines nodes make, with a ref and without.
+func count(nodes []Node) (elements, texts int) {
+	for i := range nodes {
+		switch kindOf(&nodes[i]) {
+		case elementLine:
+			elements++
+		case textLine, moreLine:
+			texts++
+		}
+	}
+	return elements, texts
 }
 
 // bare returns what can be said within a budget too small for a [more] line:

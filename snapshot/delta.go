@@ -46,7 +46,13 @@ func Diff(prev, cur Shown, o Options, refs *Refs) (Delta, Shown) {
 			now.lines = append(now.lines, prev.lines[i])
 		}
 	}
-	return Delta{Text: text, Stats: Stats{
+	differ := 0
+	for _, c := range changes {
+		if c.op != '=' {
+			differ++
+		}
+	}
+	return Delta{Text: text, Changes: differ, Stats: Stats{
 		InputNodes: cur.input, NodesVisited: cur.visited, NodesEmitted: d.emitted,
 		Chars: utf8.RuneCountInString(text), Truncated: reasons != 0, Reasons: reasons.words(),
 	}}, now

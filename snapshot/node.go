@@ -128,4 +128,6 @@ type Snapshot struct {
 type Delta struct {
 	Text  string `json:"text"`
 	Stats Stats  `json:"stats"`
+	// Changes is how many lines were added, changed or removed, shown or not.
+	Changes int `json:"-"`
 }

@@ -86,6 +86,9 @@ var errHang = errors.New("no answer within the command's time")
 // try sends a command and waits for what the protocol promises: timeout_ms (or
 // its default) and a second.
 func (a *agent) try(method string, p params) (result, error) {
+	if p == nil {
+		p = params{}
+	}
 	limit := 30 * time.Second
 	if ms, ok := p["timeout_ms"].(int); ok {
 		limit = time.Duration(ms) * time.Millisecond

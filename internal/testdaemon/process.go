@@ -75,7 +75,7 @@ func (p Process) Kill() {
 	}
 }
 
-// CPU is the user and system time that the process has used.
+// CPU is the user and system time that the process with this number has used.
 func (p Process) CPU() time.Duration {
 	s, ok := readStat(p.PID)
 	if !ok {

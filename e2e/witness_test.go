@@ -24,7 +24,7 @@ type witness struct {
 
 	mu      sync.Mutex
 	reports map[string][]report
-	probes  map[string]json.RawMessage
+	probes  map[string]report // the latest of each case
 }
 
 // report is one call of report() in a page, ordered by the browser's clock and,
@@ -35,8 +35,12 @@ type report struct {
 	value json.RawMessage
 }
 
+func (r report) compare(other report) int {
+	return cmp.Or(cmp.Compare(r.at, other.at), cmp.Compare(r.count, other.count))
+}
+
 func newWitness(t testing.TB) *witness {
-	w := &witness{mux: http.NewServeMux(), reports: map[string][]report{}, probes: map[string]json.RawMessage{}}
+	w := &witness{mux: http.NewServeMux(), reports: map[string][]report{}, probes: map[string]report{}}
 	w.mux.HandleFunc("POST /-/report", w.take)
 	w.mux.HandleFunc("POST /-/probe", w.take)
 	w.mux.HandleFunc("GET /slow", slow)
@@ -59,7 +63,7 @@ func (w *witness) alt() string { return strings.Replace(w.URL, "127.0.0.1", "loc
 // A beacon outlives the navigation that follows it. A probe is told only when
 // its value changes, so that a page comes to rest.
 const helperScript = `<script>(()=>{let n=0;
-const send=(kind,x)=>navigator.sendBeacon('/-/'+kind+'?case=%s&t='+(performance.timeOrigin+performance.now()+1e-6*n++).toFixed(6),JSON.stringify(x===undefined?null:x));
+const send=(kind,x)=>navigator.sendBeacon('/-/'+kind+'?case=%s&t='+(performance.timeOrigin+performance.now())+'&n='+n++,JSON.stringify(x===undefined?null:x));
 window.report=x=>send('report',x);
 window.probe=f=>{let last;const look=()=>{let v;try{v=JSON.stringify(f())}catch(e){return}if(v!==last){last=v;send('probe',JSON.parse(v))}};
  addEventListener('DOMContentLoaded',look);setInterval(look,30)};
@@ -94,12 +98,13 @@ func (w *witness) take(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, err.Error(), http.StatusBadRequest)
 		return
 	}
+	got := report{at, count, body}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if strings.HasSuffix(r.URL.Path, "/probe") {
-		w.probes[id] = body
-	} else {
-		w.reports[id] = append(w.reports[id], report{at, count, body})
+	if strings.HasSuffix(r.URL.Path, "/report") {
+		w.reports[id] = append(w.reports[id], got)
+	} else if got.compare(w.probes[id]) > 0 {
+		w.probes[id] = got
 	}
 	rw.WriteHeader(http.StatusNoContent)
 }
@@ -110,7 +115,7 @@ func (w *witness) said(id string) []any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	reports := slices.Clone(w.reports[id])
-	slices.SortStableFunc(reports, func(a, b report) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.count, b.count)) })
+	slices.SortStableFunc(reports, report.compare)
 	values := []any{}
 	for _, r := range reports {
 		values = append(values, decoded(r.value))
@@ -122,15 +127,7 @@ func (w *witness) said(id string) []any {
 func (w *witness) probed(id string) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return decoded(w.probes[id])
-}
-
-// forget drops what a case said so far.
-func (w *witness) forget(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.reports, id)
-	delete(w.probes, id)
+	return decoded(w.probes[id].value)
 }
 
 func decoded(raw json.RawMessage) any {

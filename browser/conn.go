@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -129,6 +130,9 @@ func (c *Conn) closeFor(cause error) {
 
 // lost marks the connection gone, once, and fails everything under way.
 func (c *Conn) lost(cause error) {
+	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) {
+		cause = fmt.Errorf("Chromium closed it (%w)", cause)
+	}
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()

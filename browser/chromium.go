@@ -59,7 +59,6 @@ type running struct {
 	version browser.GetVersionResult
 	since   time.Time
 	ending  chan struct{} // closed by Close: the end is wanted
-	ended   chan struct{} // closed when everything of it is gone
 }
 
 // flight is a launch that any number of callers wait for.
@@ -179,7 +178,10 @@ func (c *Chromium) fly(f *flight) {
 
 // begin launches a browser, or connects to the one at the endpoint.
 func (c *Chromium) begin() (*running, error) {
-	r := &running{ending: make(chan struct{}), ended: make(chan struct{}), since: time.Now()}
+	if err := c.cfg.Check(); err != nil {
+		return nil, unavailable("mend the configuration", "%w", err)
+	}
+	r := &running{ending: make(chan struct{}), since: time.Now()}
 	var err error
 	if c.cfg.Endpoint != "" {
 		r.conn, r.version, err = dial(c.ctx, c.cfg)
@@ -205,7 +207,6 @@ func (c *Chromium) failed(err error) {
 // supervise waits for the end of a browser, wanted or not, and removes all that
 // is left of it.
 func (c *Chromium) supervise(r *running) {
-	defer close(r.ended)
 	var exited <-chan struct{} // for ever, at an endpoint
 	if r.proc != nil {
 		exited = r.proc.exited
@@ -225,6 +226,9 @@ func (c *Chromium) supervise(r *running) {
 	case <-r.ending: // it closed because it was asked to
 		r.shut()
 		return
+	case <-c.ctx.Done():
+		r.shut()
+		return
 	default:
 	}
 	cause := r.fell()
@@ -240,13 +244,15 @@ func (c *Chromium) supervise(r *running) {
 	told := c.onLost
 	c.mu.Unlock()
 	c.log.Warn("Chromium is lost", "generation", r.gen, "pid", r.pid(), "cause", cause)
+	// What is left is removed while the others are told.
+	var rest sync.WaitGroup
+	if r.proc != nil {
+		rest.Go(func() { r.proc.end() })
+	}
 	for _, f := range told {
 		f(r.gen, cause)
 	}
-	if r.proc != nil {
-		r.proc.end()
-	}
-	r.conn.Close()
+	rest.Wait()
 }
 
 // fell ends the connection to a browser that has died or hung up, and its

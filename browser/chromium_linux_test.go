@@ -2,98 +2,20 @@ package browser
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/target"
 	"go.uber.org/goleak"
+
+	"github.com/browserd/browserd/protocol"
 )
-
-// builds runs a test with each build of Chromium that this machine has. On a
-// continuous integration machine a build that is missing is a failure.
-func builds(t *testing.T, f func(t *testing.T, cfg Config)) {
-	for _, b := range []struct {
-		name  string
-		shell bool
-	}{{"chromium-headless-shell", true}, {"chromium", false}} {
-		t.Run(b.name, func(t *testing.T) {
-			cfg := testConfig(t)
-			for _, path := range (finder{goos: "linux", path: filepath.SplitList(os.Getenv("PATH"))}).candidates() {
-				if isShell(path) == b.shell && (finder{}).executable(path) {
-					cfg.Path = path
-					f(t, cfg)
-					return
-				}
-			}
-			if os.Getenv("CI") == "true" {
-				t.Fatalf("%s is not installed", b.name)
-			}
-			t.Skipf("%s is not installed: this build is NOT tested", b.name)
-		})
-	}
-}
-
-func testConfig(t *testing.T) Config {
-	cfg := Defaults()
-	cfg.StateDir = t.TempDir()
-	return cfg
-}
-
-// started returns a running Chromium that is closed, without a trace, at the end.
-func started(t *testing.T, cfg Config) *Chromium {
-	t.Helper()
-	ignore := goleak.IgnoreCurrent()
-	c := Start(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := c.Close(ctx); err != nil {
-			t.Errorf("close: %v", err)
-		}
-		goleak.VerifyNone(t, ignore)
-	})
-	if err := c.Warm(t.Context()); err != nil {
-		t.Fatalf("%v; %+v", err, err)
-	}
-	return c
-}
-
-// openPage opens about:blank in a new context, so that there is a renderer.
-func openPage(t *testing.T, conn *Conn) (target.ID, *Session) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	b := conn.Session("")
-	bc, err := cdp.Call(ctx, b, target.CreateBrowserContext, target.CreateBrowserContextParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := cdp.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	flat := true
-	s, err := cdp.Call(ctx, b, target.AttachToTarget, target.AttachToTargetParams{TargetID: page.TargetID, Flatten: &flat})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return page.TargetID, conn.Session(s.SessionID)
-}
-
-// eventually waits until ok holds, at most limit.
-func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %v still not: %s", limit, what)
-		}
-	}
-}
 
 func TestLaunchAndClose(t *testing.T) {
 	builds(t, func(t *testing.T, cfg Config) {
@@ -169,4 +91,159 @@ func TestKilledBrowser(t *testing.T) {
 		t.Logf("clean after %v", time.Since(begin))
 		checkGone(t, pid, prof)
 	})
+}
+
+// Whoever asks while the browser starts gets the same one.
+func TestOneLaunchForAll(t *testing.T) {
+	c := started(t, testConfig(t))
+	syscall.Kill(c.Info().PID, syscall.SIGKILL)
+	eventually(t, time.Second, "lost", func() bool { return !c.Info().Running })
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	gens := map[Generation]int{}
+	for range 20 {
+		group.Go(func() {
+			_, gen, err := c.Conn(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			gens[gen]++
+		})
+	}
+	group.Wait()
+	if len(gens) != 1 || gens[2] != 20 {
+		t.Errorf("generations %v", gens)
+	}
+}
+
+func TestCallerGivesUpButTheLaunchGoesOn(t *testing.T) {
+	cfg := testConfig(t)
+	c := Start(t.Context(), cfg, discard())
+	defer c.Close(context.Background())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, _, err := c.Conn(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if _, gen, err := c.Conn(t.Context()); err != nil || gen != 1 {
+		t.Errorf("generation %d, %v", gen, err)
+	}
+}
+
+func TestCloseDuringLaunch(t *testing.T) {
+	ignore := goleak.IgnoreCurrent()
+	cfg := testConfig(t)
+	c := Start(t.Context(), cfg, discard())
+	result := make(chan error)
+	go func() { result <- c.Warm(context.Background()) }()
+	eventually(t, 5*time.Second, "a mark", func() bool {
+		marks, _ := filepath.Glob(filepath.Join(marksDir(cfg.StateDir), "*"))
+		return len(marks) > 0
+	})
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	// It may just have started.
+	if err := <-result; err != nil && protocol.CodeOf(err) != protocol.ShuttingDown && protocol.CodeOf(err) != protocol.Cancelled {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := c.Conn(t.Context()); protocol.CodeOf(err) != protocol.ShuttingDown {
+		t.Errorf("after Close: %v", err)
+	}
+	if marks, _ := filepath.Glob(filepath.Join(marksDir(cfg.StateDir), "*")); len(marks) > 0 {
+		t.Errorf("left: %v", marks)
+	}
+	goleak.VerifyNone(t, ignore)
+}
+
+func TestRepeatedFailuresWait(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.Path = "/bin/false"
+	c := Start(t.Context(), cfg, discard())
+	defer c.Close(context.Background())
+	var err error
+	for range freeFailures {
+		if err = c.Warm(t.Context()); protocol.CodeOf(err) != protocol.ChromiumUnavailable {
+			t.Fatal(err)
+		}
+	}
+	begin := time.Now()
+	err = c.Warm(t.Context())
+	if protocol.CodeOf(err) != protocol.ChromiumUnavailable || !strings.Contains(err.Error(), "tried again in") || !strings.Contains(err.Error(), "/bin/false did not start") {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(begin); took > 100*time.Millisecond {
+		t.Errorf("a held launch took %v", took)
+	}
+	eventually(t, 5*time.Second, "tried again", func() bool {
+		err := c.Warm(t.Context())
+		return !strings.Contains(err.Error(), "tried again in")
+	})
+}
+
+// A hung browser process is killed on Close.
+func TestCloseOfAStoppedBrowser(t *testing.T) {
+	c := started(t, testConfig(t))
+	conn, _, err := c.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	openPage(t, conn)
+	pid, prof := c.Info().PID, profileOf(c)
+	syscall.Kill(pid, syscall.SIGSTOP)
+	begin := time.Now()
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > closeLimit+killLimit {
+		t.Errorf("took %v", took)
+	}
+	checkGone(t, pid, prof)
+}
+
+func TestUnsafeNoSandbox(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.UnsafeNoSandbox = true
+	c := started(t, cfg)
+	if i := c.Info(); !strings.HasPrefix(i.Sandbox, "off") || !slices.Contains(cmdline(i.PID), "--no-sandbox") {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestChecks(t *testing.T) {
+	builds(t, func(t *testing.T, cfg Config) {
+		ignore := goleak.IgnoreCurrent()
+		list := Checks(t.Context(), cfg)
+		names := map[string]Check{}
+		for _, c := range list {
+			t.Logf("%-18s %-5s %s", c.Name, c.Level, c.Found)
+			names[c.Name] = c
+			if c.OK != (c.Level == LevelOK) || c.OK != (c.Remedy == "") || c.Found == "" {
+				t.Errorf("%+v", c)
+			}
+		}
+		for _, name := range []string{"state directory", "chromium", "user", "start", "page", "sandbox"} {
+			if !names[name].OK {
+				t.Errorf("%s: %+v", name, names[name])
+			}
+		}
+		goleak.VerifyNone(t, ignore)
+	})
+	for _, c := range []struct {
+		cfg  Config
+		want Check // of the last
+	}{
+		{Config{Disabled: true}, Check{Name: "chromium", Level: LevelWarn}},
+		{Config{Path: "/none"}, Check{Name: "chromium", Level: LevelFail}},
+		{Config{Args: []string{"--no-sandbox"}}, Check{Name: "configuration", Level: LevelFail}},
+		{Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}, Check{Name: "start", Level: LevelFail}},
+	} {
+		list := Checks(t.Context(), c.cfg)
+		last := list[len(list)-1]
+		if last.Name != c.want.Name || last.Level != c.want.Level || last.Remedy == "" {
+			t.Errorf("%+v: %+v", c.cfg, last)
+		}
+	}
 }

@@ -41,6 +41,9 @@ var refused = map[string]string{
 	"disable-setuid-sandbox":          "set browser.unsafe_no_sandbox if that is what you want",
 	"disable-namespace-sandbox":       "set browser.unsafe_no_sandbox if that is what you want",
 	"disable-seccomp-filter-sandbox":  "set browser.unsafe_no_sandbox if that is what you want",
+	"no-zygote-sandbox":               "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-gpu-sandbox":             "set browser.unsafe_no_sandbox if that is what you want",
+	"remote-debugging-io-pipes":       "browserd sets it",
 	"single-process":                  "it has no sandbox",
 	"no-zygote":                       "it has no sandbox",
 	"remote-debugging-port":           "Chromium is reached over a pipe, and an open port is a way in for every local process",
@@ -67,7 +70,8 @@ func (c Config) Check() error {
 		if !strings.HasPrefix(a, "--") || name == "" {
 			return fmt.Errorf("browser.args: %q is not a flag: write --name or --name=value", a)
 		}
-		if why, ok := refused[name]; ok {
+		// Windows reads switches in any case.
+		if why, ok := refused[strings.ToLower(name)]; ok {
 			return fmt.Errorf("browser.args: --%s is refused: %s", name, why)
 		}
 	}

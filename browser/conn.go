@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ type Conn struct {
 	transport chromedp.Transport
 	read      chan struct{} // closed when the reader goroutine has ended
 	done      chan struct{} // closed by lost
+	stuck     time.Duration // writeLimit
 
 	mu       sync.Mutex
 	err      error // not nil: gone
@@ -68,6 +70,7 @@ func newConn(t chromedp.Transport) *Conn {
 		transport: t,
 		read:      make(chan struct{}),
 		done:      make(chan struct{}),
+		stuck:     writeLimit,
 		pending:   map[int64]*Pending{},
 		handlers:  map[target.SessionID]EventFunc{},
 		subs:      map[subscribed][]*subscription{},
@@ -129,6 +132,9 @@ func (c *Conn) closeFor(cause error) {
 
 // lost marks the connection gone, once, and fails everything under way.
 func (c *Conn) lost(cause error) {
+	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) {
+		cause = fmt.Errorf("Chromium closed it (%w)", cause)
+	}
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
@@ -306,9 +312,9 @@ func (s *Session) Send(method string, params any) *Pending {
 	c.pending[p.id] = p
 	c.mu.Unlock()
 
-	stuck := time.AfterFunc(writeLimit, func() { c.lost(fmt.Errorf("Chromium has read nothing for %v", writeLimit)) })
+	watch := time.AfterFunc(c.stuck, func() { c.lost(fmt.Errorf("Chromium has read nothing for %v", c.stuck)) })
 	err := c.transport.Write(context.Background(), &m)
-	stuck.Stop()
+	watch.Stop()
 	if err != nil {
 		c.lost(err)
 	}

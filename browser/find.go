@@ -182,7 +182,11 @@ func (f finder) program(path string) string {
 		}
 		return real
 	}
+	// A wrapper by another name is somebody's own, with what it adds on purpose.
 	shell := isShell(path)
+	if base := filepath.Base(path); !slices.Contains(shellNames, base) && !slices.Contains(fullNames, base) {
+		return path
+	}
 	for _, p := range append(named(script), places...) {
 		if isShell(p) == shell && sameProduct(p, path) && f.executable(p) {
 			if _, wrapper := f.script(p); !wrapper {
@@ -206,9 +210,11 @@ func (f finder) script(path string) ([]byte, bool) {
 	return head, bytes.HasPrefix(head, []byte("#!"))
 }
 
-var absolute = regexp.MustCompile(`(?:^|[\s"'=])(/[\w./+-]+)`)
+var absolute = regexp.MustCompile(`(?:^|[\s"'=])(/(?:usr|opt)/[\w./+-]+)`)
 
-// named returns the absolute paths of likely programs that a script names.
+// named returns the absolute paths of likely programs that a script names, of
+// those that a distribution installs: elsewhere (Nix) a wrapper sets what its
+// program needs.
 func named(script []byte) []string {
 	var list []string
 	for _, m := range absolute.FindAllSubmatch(script, -1) {

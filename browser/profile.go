@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -88,7 +89,8 @@ func profileBase(owner *account) (string, error) {
 			continue
 		}
 		// Chromium makes a unix socket below it, whose path has 107 bytes.
-		if len(dir) <= 40 && traversable(dir, owner) && writable(dir) {
+		short := len(dir) <= 40 || runtime.GOOS == "windows"
+		if short && traversable(dir, owner) && writable(dir) {
 			return dir, nil
 		}
 		tried = append(tried, dir)

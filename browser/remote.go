@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -23,18 +24,15 @@ func dial(ctx context.Context, cfg Config) (*Conn, browser.GetVersionResult, err
 		_, err := Find(cfg)
 		return nil, none, err
 	}
-	if err := cfg.Check(); err != nil {
-		return nil, none, unavailable("mend the configuration", "%w", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 	address, err := debuggerURL(ctx, cfg.Endpoint)
 	if err != nil {
-		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: nothing answers at %s: %w", redacted(cfg.Endpoint), err)
+		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: nothing answers at %s: %w", redacted(cfg.Endpoint), unnamed(err))
 	}
 	t, err := remote.DialContext(ctx, address)
 	if err != nil {
-		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: connecting to %s: %w", redacted(cfg.Endpoint), err)
+		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: connecting to %s: %w", redacted(cfg.Endpoint), unnamed(err))
 	}
 	conn := newConn(t)
 	v, err := version(ctx, conn)
@@ -93,6 +91,15 @@ func debuggerURL(ctx context.Context, endpoint string) (string, error) {
 		ws.RawQuery = u.RawQuery // a hosted browser's token
 	}
 	return ws.String(), nil
+}
+
+// unnamed is an error without the address that was asked, whose query may hold a
+// token.
+func unnamed(err error) error {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
 }
 
 // redacted is an endpoint without what may be secret in it.

@@ -81,7 +81,7 @@ func TestBadInput(t *testing.T) {
 	tests := []struct {
 		name, frame string
 		want        protocol.Code // empty: any but internal
-		says        string // in the message: the thing that is wrong
+		says        string        // in the message: the thing that is wrong
 	}{
 		{"not JSON", `{`, protocol.ParseError, ""},
 		{"not JSON, text", `open http://example.com`, protocol.ParseError, ""},

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -40,7 +41,7 @@ func BenchmarkHTTPPing(b *testing.B) {
 // BenchmarkDecode is the decoding of frames of several sizes.
 func BenchmarkDecode(b *testing.B) {
 	for _, size := range []int{0, 1 << 10, 1 << 20} {
-		frame := []byte(request(1, "type", fmt.Sprintf(`{"ref":"@e1","text":"%0*d"}`, size, 0)))
+		frame := []byte(request(1, "type", fmt.Sprintf(`{"ref":"@e1","text":%q}`, strings.Repeat("x", size))))
 		b.Run(fmt.Sprint(len(frame)), func(b *testing.B) {
 			b.SetBytes(int64(len(frame)))
 			for b.Loop() {

@@ -35,8 +35,8 @@ const (
 // site stands in for a browser, whose pages cannot be made to hang on demand
 // and whose room is another: opening a URL under /hold waits until it is let
 // go or cancelled, under /flood?n=N tells N events, under /large?n=N an event of
-// N bytes, under /broken fails without a code, under /panic panics, under
-// /code?c=CODE fails with that code.
+// N bytes, under /broken fails without a code, under /panic panics. Waiting for
+// a text fails with the code of that name.
 type site struct {
 	mu   sync.Mutex
 	gate map[string]chan struct{}
@@ -109,10 +109,16 @@ func (p *sitePage) State() protocol.Page {
 
 func (p *sitePage) Done() <-chan struct{} { return p.done }
 
+func (p *sitePage) Remains() protocol.Remains { return protocol.Remains{} }
+
 func (p *sitePage) Close(context.Context) error { p.once.Do(func() { close(p.done) }); return nil }
 
 func (p *sitePage) Capture(context.Context, snapshot.Options, *snapshot.Refs) (snapshot.Capture, error) {
 	return snapshot.Capture{URL: p.State().URL, Title: "A page"}, nil
+}
+
+func (p *sitePage) Wait(_ context.Context, _ *snapshot.Refs, w protocol.Wait) (map[string]any, error) {
+	return nil, protocol.Errorf(protocol.Code(w.Text), "asked for")
 }
 
 func (p *sitePage) Open(ctx context.Context, address, _ string) (protocol.Effect, error) {
@@ -140,8 +146,6 @@ func (p *sitePage) Open(ctx context.Context, address, _ string) (protocol.Effect
 		return protocol.Effect{}, fmt.Errorf("a canary that belongs in the log")
 	case u.Path == "/panic":
 		panic("a canary that belongs nowhere")
-	case u.Path == "/code":
-		return protocol.Effect{}, protocol.Errorf(protocol.Code(u.Query().Get("c")), "asked for")
 	}
 	p.mu.Lock()
 	p.state = protocol.Page{Tab: "t1", URL: address, Status: 200, Source: "chromium", Ready: "complete", Document: p.state.Document + 1}

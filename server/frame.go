@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/protocol"
@@ -73,11 +74,11 @@ func trimJSON(text []byte) []byte { return bytes.Trim(text, " \t\r\n") }
 // checkJSON says where text stops being JSON. Nesting beyond encoding/json's
 // 10,000 levels is not JSON either.
 func checkJSON(text []byte) *protocol.Error {
-	var all json.RawMessage
-	err := json.Unmarshal(text, &all)
-	if err == nil {
+	if json.Valid(text) {
 		return nil
 	}
+	var none json.RawMessage
+	err := json.Unmarshal(text, &none) // once more, for the reason
 	e := protocol.Errorf(protocol.ParseError, "the message is not JSON: %v", err)
 	var at *json.SyntaxError
 	if errors.As(err, &at) {
@@ -86,28 +87,65 @@ func checkJSON(text []byte) *protocol.Error {
 	return e
 }
 
-// split reads the members of a valid JSON object, as they are written. twice
-// is the name of one of the envelope's members that is there more than once.
+// split finds the envelope's members in a valid JSON object, as they are
+// written; a message may have megabytes of params, which are not copied. twice
+// is the name of a member that is there more than once.
 func split(object []byte) (members map[string]json.RawMessage, twice string) {
 	members = map[string]json.RawMessage{}
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.Token() // {
-	for d.More() {
-		name, _ := d.Token()
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return members, ""
-		}
-		key, _ := name.(string)
-		switch key {
+	for i := skipSpace(object, 1); object[i] != '}'; {
+		end := valueEnd(object, i)
+		var name string
+		json.Unmarshal(object[i:end], &name) // valid, as the whole is
+		i = skipSpace(object, skipSpace(object, end)+1)
+		end = valueEnd(object, i)
+		switch name {
 		case "jsonrpc", "id", "method", "params":
-			if members[key] != nil {
-				twice = key
+			if members[name] != nil {
+				twice = name
 			}
-			members[key] = value
+			members[name] = object[i:end:end]
+		}
+		if i = skipSpace(object, end); object[i] == ',' {
+			i = skipSpace(object, i+1)
 		}
 	}
 	return members, twice
+}
+
+func skipSpace(text []byte, i int) int {
+	for text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n' {
+		i++
+	}
+	return i
+}
+
+// valueEnd is where the value that begins at i ends. The text is valid JSON in
+// which the value is followed by something.
+func valueEnd(text []byte, i int) int {
+	for depth := 0; ; i++ {
+		switch text[i] {
+		case '"':
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		case ' ', '\t', '\r', '\n', ',', ':':
+			continue
+		default: // a number or a word
+			for strings.IndexByte(" \t\r\n,:]}", text[i+1]) < 0 {
+				i++
+			}
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
 }
 
 // isID tells whether raw is a string, a number or null, and not too long to be

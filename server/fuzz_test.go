@@ -21,7 +21,7 @@ func FuzzFrame(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", "null", "[]", `{}`, request(1, "ping", `{}`), request(1, "open", `{"url":"https://site.test/"}`), request(1, "open", `{"session":"x","timeout_ms":1}`),
 		`{"jsonrpc":"2.0","method":"ping"}`, `{"jsonrpc":"2.0","id":"a\ud800","method":"ping"}`, `{"jsonrpc":"2.0","id":1e999,"method":"ping","params":[]}`,
-		`{"jsonrpc":"2.0","id":null,"method":"cancel","params":{"id":1}}`, `{"id":1,"id":2}`, `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"events":["x"]}}`,
+		`{"jsonrpc":"2.0","id":null,"method":"cancel","params":{"id":1}}`, `{"id":1,"id":2}`, " {\t\"\\u0069d\" : [ {\"a\\\"]\":\"}\\\\\"} , -1.5e3 ] , \"method\":true\r,\"params\" : {} }\n", `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"events":["x"]}}`,
 		"{\"jsonrpc\":\"2.0\",\"id\":\"\\u2028\",\"method\":\"\xff\"}", `{"jsonrpc":"2.0","id":1,"method":"session_open","params":{"name":"..","name":"a"}}`,
 	} {
 		f.Add([]byte(seed))
@@ -35,6 +35,7 @@ func FuzzFrame(f *testing.F) {
 		end.Stop()
 		c.stop(nil)
 
+		checkSplit(t, frame)
 		req, err := decodeRequest(frame)
 		answers := c.out.frames
 		if err == nil && req.ID == nil || err != nil && req.ID == nil {
@@ -69,6 +70,25 @@ func FuzzFrame(f *testing.F) {
 			t.Fatalf("%s", answers[0])
 		}
 	})
+}
+
+// checkSplit holds split against encoding/json, which takes the last of two
+// members of a name, as split does.
+func checkSplit(t *testing.T, frame []byte) {
+	frame = trimJSON(frame)
+	if len(frame) == 0 || frame[0] != '{' || !json.Valid(frame) {
+		return
+	}
+	got, _ := split(frame)
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(frame, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"jsonrpc", "id", "method", "params"} {
+		if !bytes.Equal(got[name], all[name]) {
+			t.Fatalf("%s of %s: got %s, want %s", name, frame, got[name], all[name])
+		}
+	}
 }
 
 // FuzzHTTPBody posts a body to a command: it never panics, and the answer is

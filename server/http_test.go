@@ -113,10 +113,9 @@ func TestHTTP(t *testing.T) {
 // Every code answers with its own status, and the whole error.
 func TestHTTPStatus(t *testing.T) {
 	d := start(t, nil)
-	name := "one"
 	d.post(t, "session_open", `{"name":"one"}`)
 	for _, row := range protocol.Codes {
-		status, body := d.post(t, "open", fmt.Sprintf(`{"session":%q,"url":"https://site.test/code?c=%s"}`, name, row.Code))
+		status, body := d.post(t, "wait", fmt.Sprintf(`{"session":"one","text":%q}`, row.Code))
 		var got errorBody
 		if err := json.Unmarshal([]byte(body), &got); err != nil {
 			t.Fatal(body, err)

@@ -109,10 +109,12 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 	who, err := s.keys.authenticate(r)
 	if err != nil {
-		s.log.Warn("request refused", "remote", r.RemoteAddr, "reason", err.Code)
+		level := slog.LevelDebug // of the many that somebody who guesses sends
 		if err.Code == protocol.Unauthorized {
+			level = slog.LevelWarn
 			w.Header().Set("WWW-Authenticate", `Bearer realm="browserd"`) // RFC 6750 section 3
 		}
+		s.log.Log(r.Context(), level, "request refused", "remote", r.RemoteAddr, "reason", err.Code)
 		writeError(w, err.Code.Row().HTTP, err)
 		return
 	}

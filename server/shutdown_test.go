@@ -66,7 +66,7 @@ func TestShutdown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{`"navigated"`, `"result"`, `"session_closing"`} {
+		for _, word := range []string{`"result"`, `"navigated"`, `"session_closing"`} {
 			if strings.Contains(string(frame), word) {
 				got = append(got, word)
 				break

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -278,15 +277,9 @@ func (c *socket) use(session string) {
 	c.sessions[session] = true
 }
 
-// subscribe is actions.Caller.Subscribe: types replaces what was chosen
-// before; none of them: no events.
+// subscribe is actions.Caller.Subscribe: types, which actions has checked,
+// replaces what was chosen before; none of them: no events.
 func (c *socket) subscribe(types []string) error {
-	for _, t := range types {
-		if !slices.Contains(protocol.EventTypes, t) {
-			return protocol.Errorf(protocol.InvalidParams, "events: %q: takes %s", cut(t), strings.Join(protocol.EventTypes, ", ")).
-				With("parameter", "events").With("known", protocol.EventTypes)
-		}
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.events, c.chosen = slices.Clone(types), true

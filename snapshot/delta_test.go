@@ -181,7 +181,7 @@ func TestDiffMaxChars(t *testing.T) {
 	c := hostile()
 	c.Nodes = append(c.Nodes, article(6).Nodes...)
 	_, cur := Render(c, DefaultOptions(), refs)
-	for maxChars := -1; maxChars < 2000; maxChars++ {
+	for maxChars := -1; maxChars < 2000; maxChars += 1 + maxChars/100 {
 		o := DefaultOptions()
 		o.MaxChars = maxChars
 		got, _ := Diff(prev, cur, o, refs)
@@ -191,6 +191,9 @@ func TestDiffMaxChars(t *testing.T) {
 		}
 		if n := utf8.RuneCountInString(got.Text); n > max(maxChars, 0) || n != got.Stats.Chars {
 			t.Fatalf("max_chars %d: %d characters, stats say %d", maxChars, n, got.Stats.Chars)
+		}
+		if p.Kind == "" && maxChars >= len("[delta] added=NN changed=NN removed=NN") {
+			t.Fatalf("max_chars %d: no header", maxChars)
 		}
 		if shown := len(p.Lines) == p.Added+p.Changed+p.Removed && p.Kind != ""; shown == got.Stats.Truncated {
 			t.Fatalf("max_chars %d: all shown %v, truncated %v\n%s", maxChars, shown, got.Stats.Truncated, got.Text)

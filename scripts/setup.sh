@@ -45,54 +45,50 @@ has_browser() {
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 }
 
-# as_root COMMAND...: runs it, or says that it has to be run.
+# root_for COMMANDS: stops here, with the commands to run, where this user may
+# not become root.
+root_for() {
+	if [ "$(id -u)" = 0 ]; then return 0; fi
+	if have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then return 0; fi
+	die "this user may not install packages. As root, run: $*
+then run make again"
+}
+
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
-	elif have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+	else
 		say "sudo $*"
 		sudo "$@"
-	else
-		die "this user may not install packages. As root: $*; then run make again"
 	fi
 }
 
 # installable PACKAGE: whether apt has it, not only its name.
 installable() { apt-cache show "$1" >/dev/null 2>&1; }
 
-apt_install() {
-	say "installing $*"
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
-}
-
-# Lists are fetched once, and only where something is missing.
-lists=
-apt_update() {
-	if [ -z "$lists" ]; then as_root apt-get update -q; fi
-	lists=fetched
-}
-
 setup_debian() {
-	if [ -n "$need_cc" ]; then
-		apt_update
-		apt_install gcc libc6-dev
-	fi
-	if [ -z "$need_shell$need_browser" ]; then return 0; fi
-	apt_update
+	set --
+	if [ -n "$need_cc" ]; then set -- "$@" gcc libc6-dev; fi
+	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless-shell fonts-liberation; fi
+	if [ -n "$need_browser" ]; then set -- "$@" chromium chromium-sandbox fonts-liberation; fi
+	root_for "apt-get update && apt-get install -y --no-install-recommends $*"
+	as_root apt-get update -q
 	if [ "$id" = ubuntu ] && ! installable chromium-headless-shell; then
 		setup_ubuntu
 		return
 	fi
-	set -- fonts-liberation
-	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless-shell; fi
-	if [ -n "$need_browser" ]; then set -- "$@" chromium chromium-sandbox; fi
-	apt_install "$@"
+	say "installing $*"
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
 # Ubuntu packages Chromium as a snap only, and no headless shell.
 setup_ubuntu() {
-	if has_browser; then
-		say "Ubuntu has no headless shell; the browser that is installed is used alone"
+	if [ -n "$need_cc" ]; then
+		say "installing gcc libc6-dev"
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev
+	fi
+	if [ -z "$need_shell$need_browser" ]; then
+		return 0
 	elif [ -S /run/snapd.socket ] && have snap; then
 		say "installing the snap chromium"
 		as_root snap install chromium
@@ -109,11 +105,18 @@ setup_fedora() {
 	if [ -n "$need_cc" ]; then set -- "$@" gcc; fi
 	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless liberation-fonts; fi
 	if [ -n "$need_browser" ]; then set -- "$@" chromium liberation-fonts; fi
+	root_for "dnf install -y $*"
 	say "installing $*"
 	as_root dnf install -y "$@"
 }
 
 have go || die "Go is not installed, or not on PATH: https://go.dev/dl/"
+
+id= like=
+if [ -r /etc/os-release ]; then
+	id=$(. /etc/os-release && echo "${ID:-}")
+	like=$(. /etc/os-release && echo "${ID_LIKE:-}")
+fi
 
 need_cc= need_shell= need_browser=
 case $what in
@@ -122,18 +125,14 @@ demo)
 	;;
 test)
 	if ! any gcc clang cc; then need_cc=yes; fi
-	if ! has_shell; then need_shell=yes; fi
 	if ! has_browser; then need_browser=yes; fi
+	# Ubuntu has no headless shell: there the browser is used alone.
+	if ! has_shell && ! { [ "$id" = ubuntu ] && has_browser; }; then need_shell=yes; fi
 	;;
 *) die "usage: scripts/setup.sh demo|test" ;;
 esac
 if [ -z "$need_cc$need_shell$need_browser" ]; then exit 0; fi
 
-id= like=
-if [ -r /etc/os-release ]; then
-	id=$(. /etc/os-release && echo "${ID:-}")
-	like=$(. /etc/os-release && echo "${ID_LIKE:-}")
-fi
 case " $id $like " in
 *" debian "* | *" ubuntu "*) setup_debian ;;
 *" fedora "* | *" rhel "*) setup_fedora ;;

@@ -12,9 +12,41 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/internal/demoapp"
 	"github.com/browserd/browserd/server"
 )
+
+func demoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show an agent's visit to a small app, as a transcript; needs no network and no set-up",
+		Args:  cobra.NoArgs,
+	}
+	load := configured(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		// Between the lines of a transcript only trouble is worth a log line.
+		for _, v := range c.Values {
+			if v.Key == "log.level" && v.From == "default" {
+				c.Log.Level = "warn"
+			}
+		}
+		if dir, err := config.StateDir(); err == nil {
+			c.Browser.StateDir = dir // without one a killed demo is not reaped
+		}
+		visit := func(ctx context.Context, call caller, base string, w io.Writer) error {
+			return demoapp.Transcript(ctx, call, base, w)
+		}
+		return demo(cmd.Context(), c.Config, demoapp.Handler(), visit, cmd.OutOrStdout(), newLog(c.Log, cmd.ErrOrStderr()))
+	}
+	return cmd
+}
 
 // play shows an app that is served at base (http://127.0.0.1:port/) by sending
 // commands with call, and writes to w what it sent and what came back.

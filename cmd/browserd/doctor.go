@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
 )
 
@@ -26,9 +27,9 @@ type check struct {
 }
 
 const (
-	statusOK   = "ok"
-	statusWarn = "warn"
-	statusFail = "fail"
+	statusOK   = string(browser.LevelOK)
+	statusWarn = string(browser.LevelWarn)
+	statusFail = string(browser.LevelFail)
 )
 
 func doctorCommand() *cobra.Command {
@@ -66,11 +67,18 @@ func examine(ctx context.Context, load func() (*config.Loaded, error)) []check {
 		}
 		return faults
 	}
-	return []check{
+	if dir, err := config.StateDir(); err == nil {
+		c.Browser.StateDir = dir
+	}
+	checks := []check{
 		checkConfiguration(c),
-		checkState(c.Config),
+		checkToken(c.Config),
 		checkListen(ctx, c.Config),
 	}
+	for _, b := range browser.Checks(ctx, c.Browser) {
+		checks = append(checks, check{b.Name, string(b.Level), b.Found, b.Remedy})
+	}
+	return checks
 }
 
 func report(w io.Writer, checks []check, asJSON bool) error {
@@ -102,24 +110,25 @@ func checkConfiguration(c *config.Loaded) check {
 	return check{"configuration", statusOK, text, ""}
 }
 
-func checkState(c config.Config) check {
+// checkToken says with what clients get in.
+func checkToken(c config.Config) check {
+	const name = "token"
+	if len(c.Auth.Tokens) > 0 {
+		return check{name, statusOK, "configured", ""}
+	}
 	dir, err := config.StateDir()
-	switch {
-	case err != nil && len(c.Auth.Tokens) == 0:
-		return check{"state directory", statusFail, err.Error(), "give this user a directory to write to (XDG_STATE_HOME), or set " + config.TokenEnv}
-	case err != nil:
-		return check{"state directory", statusWarn, err.Error(), "give this user a directory to write to (XDG_STATE_HOME): without it Chromium that a killed daemon leaves behind is not reaped"}
-	case len(c.Auth.Tokens) > 0:
-		return check{"state directory", statusOK, dir + "; tokens are configured", ""}
+	if err != nil {
+		return check{name, statusFail, "none is configured, and there is nowhere to keep one: " + err.Error(),
+			"give this user a directory to write to (XDG_STATE_HOME), or set " + config.TokenEnv}
 	}
 	file := config.TokenFile(dir)
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		return check{"state directory", statusOK, dir + "; the first start makes the token that clients use", ""}
+		return check{name, statusOK, "none yet; the first start makes it in " + file, ""}
 	}
 	if _, err := config.Token(dir); err != nil {
-		return check{"state directory", statusFail, err.Error(), "chmod 600 it, or remove it: the next start makes another"}
+		return check{name, statusFail, err.Error(), "chmod 600 it, or remove it: the next start makes another"}
 	}
-	return check{"state directory", statusOK, dir + "; clients use the token in " + file, ""}
+	return check{name, statusOK, "in " + file, ""}
 }
 
 func checkListen(ctx context.Context, c config.Config) check {

@@ -277,8 +277,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 		b.Skip(err)
 	}
 	s := conn.Session("")
-	b.ReportAllocs()
 	b.Run("one", func(b *testing.B) {
+		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := cdp.Call(b.Context(), s, browser.GetVersion, cdp.Empty{}); err != nil {
 				b.Fatal(err)

@@ -15,8 +15,8 @@ import (
 func fontChecks(ctx context.Context) []Check {
 	const name = "fonts"
 	const install = "install fonts, such as fonts-liberation, fonts-noto-cjk and fonts-noto-color-emoji"
-	any, cjk, emoji := fontsBy(ctx)
-	if !any {
+	some, cjk, emoji := fontsBy(ctx)
+	if !some {
 		return []Check{warned(name, install, "none: text has no glyphs in screenshots, and some elements have no size")}
 	}
 	var missing []string
@@ -33,7 +33,7 @@ func fontChecks(ctx context.Context) []Check {
 }
 
 // fontsBy asks fontconfig, as Chromium does, and otherwise reads file names.
-func fontsBy(ctx context.Context) (any, cjk, emoji bool) {
+func fontsBy(ctx context.Context) (some, cjk, emoji bool) {
 	if path, err := exec.LookPath("fc-list"); err == nil {
 		has := func(pattern string) bool {
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -49,13 +49,13 @@ func fontsBy(ctx context.Context) (any, cjk, emoji bool) {
 				return nil
 			}
 			low := strings.ToLower(filepath.Base(path))
-			any = true
+			some = true
 			cjk = cjk || containsAny(low, "cjk", "wqy", "pingfang", "hiragino", "msyh", "gothic", "droidsansfallback")
 			emoji = emoji || containsAny(low, "emoji", "seguiemj", "symbola")
 			return nil
 		})
 	}
-	return any, cjk, emoji
+	return some, cjk, emoji
 }
 
 func containsAny(s string, parts ...string) bool {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -26,6 +27,24 @@ func TestReapAfterKilledDaemon(t *testing.T) {
 		if r, err := Reap(cfg.StateDir); err != nil || r != (Reaped{}) {
 			t.Errorf("a second time: %+v, %v", r, err)
 		}
+	})
+}
+
+// A browser that is stopped cannot see its pipe close: the signal that the kernel
+// sends when its daemon dies (Pdeathsig) ends it all the same.
+func TestBrowserDiesWithItsDaemon(t *testing.T) {
+	builds(t, func(t *testing.T, cfg Config) {
+		h := startHelper(t, cfg, nil)
+		pid := h.said.Info.PID
+		old := group(pid)
+		syscall.Kill(pid, syscall.SIGSTOP)
+		eventually(t, time.Second, "stopped", func() bool { s, err := readStat(pid); return err == nil && s.state == "T" })
+		h.kill()
+		eventually(t, time.Second, "the browser is gone", func() bool { return group(pid)[pid] == "" })
+		if _, err := Reap(cfg.StateDir); err != nil {
+			t.Error(err)
+		}
+		checkNone(t, h.said, old, cfg.StateDir)
 	})
 }
 

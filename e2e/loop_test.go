@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http/httptest"
@@ -107,21 +106,6 @@ func TestTheTranscriptIsAlwaysTheSame(t *testing.T) {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is not in the transcript:\n%s", want, first)
 		}
-	}
-}
-
-// The README shows the transcript as it is.
-func TestTheREADMETellsTheTranscript(t *testing.T) {
-	root, err := testdaemon.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.TrimSpace(transcript(t)); !bytes.Contains(readme, []byte(got)) {
-		t.Errorf("README.md does not hold the transcript as it is now:\n%s", got)
 	}
 }
 

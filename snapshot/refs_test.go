@@ -167,7 +167,7 @@ func TestRefsMemoryIsBounded(t *testing.T) {
 // One document that makes new nodes for ever: what was shown last stays.
 func TestRefsOfALongLifeAreBounded(t *testing.T) {
 	r := NewRefs()
-	for node := range 3 * maxLive {
+	for node := range maxLive + maxLive/4 {
 		r.Number(button(1, 1, "Menu"))
 		r.Number(button(1, node+2, "Row"))
 	}

@@ -51,7 +51,7 @@ func Render(c Capture, o Options, refs *Refs) (Snapshot, Shown) {
 
 	s := Snapshot{Text: text.all, Stats: Stats{
 		InputNodes: c.Input, NodesVisited: c.Visited, NodesEmitted: end.emitted,
-		Chars: utf8.RuneCountInString(text.all), Truncated: text.reasons != 0, Reasons: text.reasons.words(),
+		Chars: text.chars, Truncated: text.reasons != 0, Reasons: text.reasons.words(),
 	}}
 	if text.after != 0 {
 		s.Stats.After = formatRef(text.after)
@@ -107,6 +107,7 @@ type span struct {
 // ending is a finished text.
 type ending struct {
 	all     string
+	chars   int
 	header  int // bytes of the header
 	reasons reasonSet
 	after   int
@@ -252,7 +253,7 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 	all = append(all, header...)
 	all = append(all, w.body[:p.bytes]...)
 	all = append(all, more...)
-	text.all = string(all)
+	text.all, text.chars = string(all), w.maxChars-room+len(more)
 	return text, true
 }
 
@@ -303,12 +304,12 @@ func (w *writer) bare(text ending) ending {
 	text.after = 0
 	for _, where := range []string{w.where, ""} {
 		header := snapshotHeader(w.c.Input, 0, text.reasons, where)
-		if utf8.RuneCountInString(header) <= w.maxChars {
-			text.all, text.header = header, len(header)
+		if n := utf8.RuneCountInString(header); n <= w.maxChars {
+			text.all, text.chars, text.header = header, n, len(header)
 			return text
 		}
 	}
-	text.all, text.header = "", 0
+	text.all, text.chars, text.header = "", 0, 0
 	return text
 }
 

@@ -174,6 +174,7 @@ func TestRenderGolden(t *testing.T) {
 		{"empty", Capture{URL: "about:blank"}, nil},
 		{"hostile", hostile(), nil},
 		{"whole", article(2), nil},
+		{"duplicate_last", Capture{Nodes: append(article(1).Nodes, article(1).Nodes[0])}, nil},
 		{"max_nodes", article(5), func(o *Options) { o.MaxNodes = 4 }},
 		{"max_nodes_exact", article(2), func(o *Options) { o.MaxNodes = 4 }},
 		{"max_nodes_none", article(2), func(o *Options) { o.MaxNodes = 0 }},
@@ -247,15 +248,18 @@ func TestRenderContinues(t *testing.T) {
 // Every budget from 0 up: never above it, always well formed, and never less
 // shown for more room, but where the header gets its URL and title.
 func TestRenderMaxChars(t *testing.T) {
-	for name, c := range map[string]Capture{"gold": gold(), "hostile": hostile(), "article": article(8)} {
+	for name, c := range map[string]Capture{"gold": gold(), "hostile": hostile(), "article": article(6)} {
 		t.Run(name, func(t *testing.T) {
 			lines := 0
-			for maxChars := -1; maxChars < 1300; maxChars++ {
+			for maxChars := -1; maxChars < 900; maxChars++ {
 				o := DefaultOptions()
 				o.MaxChars = maxChars
 				refs := NewRefs()
 				got, _ := Render(c, o, refs)
 				p := checkText(t, c, o, got, refs)
+				if refs.last != got.Stats.NodesEmitted {
+					t.Fatalf("max_chars %d: %d refs shown, %d given out", maxChars, got.Stats.NodesEmitted, refs.last)
+				}
 				if len(p.Lines) < lines && maxChars != minWhere && maxChars%8 != 0 {
 					t.Errorf("max_chars %d shows %d lines, one less showed %d", maxChars, len(p.Lines), lines)
 				}

@@ -249,7 +249,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("no guessing: wait %v", wait)
 		}
 		// Memory is bounded, and the oldest goes first.
-		for i := range 3 * maxAddresses {
+		for i := range maxAddresses + 100 {
 			f.add(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32), digest{}, true, time.Now())
 			time.Sleep(time.Millisecond)
 		}

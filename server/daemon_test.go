@@ -34,7 +34,7 @@ const (
 
 // site stands in for a browser, whose pages cannot be made to hang on demand
 // and whose room is another: opening a URL under /hold waits until it is let
-// go or cancelled, under /flood?n=N tells N events, under /large?n=N an event of
+// go or cancelled, under /flood?n=N tells N events, under /large?n=N ten of
 // N bytes, under /broken fails without a code, under /panic panics. Waiting for
 // a text fails with the code of that name.
 type site struct {
@@ -141,7 +141,9 @@ func (p *sitePage) Open(ctx context.Context, address, _ string) (protocol.Effect
 			p.emit(protocol.EventConsoleError, map[string]any{"text": fmt.Sprint(i)})
 		}
 	case u.Path == "/large":
-		p.emit(protocol.EventConsoleError, map[string]any{"text": strings.Repeat("x", n)})
+		for range 10 {
+			p.emit(protocol.EventConsoleError, map[string]any{"text": strings.Repeat("x", n)})
+		}
 	case u.Path == "/broken":
 		return protocol.Effect{}, fmt.Errorf("a canary that belongs in the log")
 	case u.Path == "/panic":

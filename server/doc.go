@@ -15,9 +15,10 @@
 // # Order
 //
 // Commands take their place in their session's queue in the order in which
-// their frames arrived on the connection. Answers come in the order in which
-// commands end, so a client tells them apart by id, and commands of different
-// sessions overtake each other.
+// their frames arrived on the connection, and run in that order; commands of
+// different sessions overtake each other. Answers come as commands end, and
+// where one ends as the next begins their answers may change places: a client
+// tells them apart by id.
 //
 // Events and answers leave a connection through one queue. What a session told
 // before a command of this connection ended is written before that command's

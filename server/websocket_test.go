@@ -134,10 +134,16 @@ func TestOrder(t *testing.T) {
 		t.Fatalf("ping: %+v", m.Error)
 	}
 	d.site.letGo("/hold/1")
-	for i := range 9 {
-		if m := c.answer(); m.ID != float64(10+i) || m.Error != nil {
-			t.Fatalf("answer %d is %v %+v", i, m.ID, m.Error)
+	answered := map[any]bool{}
+	for range 9 {
+		m := c.answer()
+		if m.Error != nil {
+			t.Fatalf("%v: %+v", m.ID, m.Error)
 		}
+		answered[m.ID] = true
+	}
+	if len(answered) != 9 {
+		t.Errorf("answered: %v", answered)
 	}
 	want := append([]string{"open /hold/1", "open /quick", "end /quick", "end /hold/1"}, slow...)
 	if diff := cmp.Diff(d.site.lines(t, len(want)), want); diff != "" {

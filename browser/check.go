@@ -35,6 +35,7 @@ type state struct {
 func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (*element, error) {
 	q := lookup{Want: clickable, Control: "check", Then: "checked", Ups: 1, With: checked}
 	for try := 1; ; try++ {
+		q.Again = try > 1
 		el, err := c.locate(ctx, refs, ref, q)
 		if err != nil {
 			return nil, err

@@ -40,6 +40,7 @@ var clickable = []string{wantVisible, wantStable, wantEnabled, wantHit}
 func (c *Context) clickOn(ctx context.Context, refs *snapshot.Refs, ref string, p press, q lookup) (*element, error) {
 	q.Ups = p.count
 	for try := 1; ; try++ {
+		q.Again = try > 1
 		el, err := c.locate(ctx, refs, ref, q)
 		if err != nil {
 			return nil, err

@@ -41,6 +41,7 @@ type lookup struct {
 	Want     []string `json:"want"`
 	Control  string   `json:"control,omitempty"` // take the control that the element stands for: field, select, file, check
 	Deadline float64  `json:"deadline"`          // milliseconds from now
+	Again    bool     `json:"again,omitempty"`   // input has missed it: look when the page has been drawn
 	Ups      int      `json:"ups,omitempty"`     // releases of the mouse to come
 	Then     string   `json:"then,omitempty"`    // a function of the script that is called with the element
 	With     any      `json:"with,omitempty"`

@@ -71,6 +71,7 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 	var el *element
 	var ready prepared
 	for try := 1; ; try++ {
+		q.Again = try > 1
 		var err error
 		if el, err = c.locate(ctx, refs, ref, q); err != nil {
 			return nil, nil, err

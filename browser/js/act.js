@@ -3,7 +3,7 @@
 // the guard over it.
 
 (() => {
-  const { inputType, frameTurn, nap, disabled, moving, where, boxesOf, under, ALIGN, scrollTo, obstacle, coverOf } = reach;
+  const { inputType, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, ALIGN, scrollTo, obstacle, coverOf } = reach;
 
   // locate answers {ok, node, moved, x, y, hit, …} or why not:
   // {stale, candidates}, {changed}, {twin, now}, {reason, by}. Until the deadline
@@ -12,6 +12,8 @@
     const want = {};
     for (const w of q.want || []) want[w] = true;
     const until = performance.now() + (q.deadline || 0);
+    // Chromium finds what is in a frame only once that has been drawn as it is.
+    if (q.again) await frameTurn().then(frameTurn);
     let last = { reason: 'hidden' }, pause = 16, tolerate = 0;
     for (;;) {
       const found = findRef(q);
@@ -100,5 +102,21 @@
     if (hit !== el) return hit ? { reason: 'covered', by: record(coverOf(hit)) } : { reason: 'hidden' };
     if (keep) guard.arm({ el: null, ups: 0 });
     return { x: at[0], y: at[1] };
+  };
+
+  __bd.intoView = (id) => {
+    const el = node(id);
+    if (el) scrollTo(el, 'center');
+    return true;
+  };
+
+  // middle is the point at which an element that was found is hit now.
+  __bd.middle = (id) => {
+    const el = node(id);
+    if (!el) return { gone: true };
+    const at = aim(el);
+    if (at.hit) return { x: at.x, y: at.y };
+    const b = boxesOf(el)[0] || rectOf(el);
+    return { x: b.left + b.width / 2, y: b.top + b.height / 2 };
   };
 })();

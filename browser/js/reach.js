@@ -284,7 +284,7 @@ const reach = (() => {
   };
 
   return {
-    activeIn, inputType, scrollingOf, frameTurn, nap, disabled, moving, where, boxesOf, under, takes, twinOf, labelsOf, choice, native, CHOICE,
+    activeIn, inputType, scrollingOf, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, takes, twinOf, labelsOf, choice, native, CHOICE,
     ALIGN, scrollTo, obstacle, coverOf,
   };
 })();

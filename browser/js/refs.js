@@ -130,7 +130,9 @@ const findRef = (() => {
       }
       return { answer: { stale: true, candidates: candidates(q) } };
     }
-    if (q.any) return { el };
+    // What is not rendered has no name. Whoever needs to see it waits until it is,
+    // and asks again.
+    if (q.any || !rendered(el)) return { el };
     const role = roleOf(el) || 'generic', name = nameOf(el) || '', context = contextOf(el);
     if (context !== q.context && q.context) {
         const t = twins(q, el);

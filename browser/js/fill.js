@@ -22,9 +22,6 @@ const fill = (() => {
 
   const fire = (el, type) => el.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
 
-  // secret: what a person sees as dots, or would not want repeated
-  // (HTML, autofill: cc-*, one-time-code).
-  const secret = (el) => el instanceof HTMLInputElement && inputType(el) === 'password' || /(^|\s)(one-time-code|cc-[\w-]+|(current|new)-password)(\s|$)/i.test(attr(el, 'autocomplete') || '');
   const mask = (el, v) => (secret(el) && v ? '•'.repeat(3) : v);
 
   // contents is what a control holds: its value, or an editable element's text.
@@ -330,5 +327,5 @@ const fill = (() => {
   // afterScroll lets what listens to scrolling run: its events come with a frame.
   __bd.afterScroll = async () => { await frameTurn(); return true; };
 
-  return { kindOf, controlOf, contents, secret, mask };
+  return { kindOf, controlOf, contents, mask, checkState };
 })();

@@ -6,7 +6,7 @@
 // another what they name.
 
 // record is what the daemon keeps of an element that it gives a ref to.
-const record = (el) => ({ node: idOf(el), role: roleOf(el) || 'generic', name: nameOf(el) || '', tag: localName(el), ident: identOf(el), context: contextOf(el) });
+const record = (el) => ({ node: idOf(el), role: roleOf(el) || 'generic', name: nameOf(el) || '', tag: tagOf(el), ident: identOf(el), context: contextOf(el) });
 
 // allIn is querySelectorAll of a document, a shadow root or an element.
 const allIn = (root, selector) => {
@@ -28,10 +28,6 @@ const everyElement = (root, f) => {
 // client was shown, {el, moved} where it was made anew, or {answer}: what to
 // tell instead.
 const findRef = (() => {
-  // same compares a string of now with what was shown, which may have been cut.
-  const same = (now, was) => now === was || was.length >= CUT && now.startsWith(was.replace(/…$/, ''));
-  const CUT = 100;
-
   // ---- Refs that moved ----
 
   // A node that was numbered before another was seen to be gone stood beside it:
@@ -57,9 +53,9 @@ const findRef = (() => {
   const twins = (q, el) => {
     const found = [];
     everyElement(page, (e) => {
-      if (e === el || localName(e) !== q.tag || found.length > 1) return;
+      if (e === el || tagOf(e) !== q.tag || found.length > 1) return;
       if (identOf(e) !== q.ident || !rendered(e)) return;
-      if ((roleOf(e) || 'generic') === q.role && same(nameOf(e) || '', q.name) && contextOf(e) === q.context) found.push(e);
+      if ((roleOf(e) || 'generic') === q.role && (nameOf(e) || '') === q.name && contextOf(e) === q.context) found.push(e);
     });
     return found;
   };
@@ -68,15 +64,15 @@ const findRef = (() => {
   const candidates = (q) => {
     const list = [];
     everyElement(page, (el) => {
-      const tag = localName(el) === q.tag;
+      const tag = tagOf(el) === q.tag;
       if (!tag && !has(el, 'role') || list.length > 400) return;
       if (!rendered(el)) return;
       const role = roleOf(el) || 'generic';
       if (role !== q.role) return;
       const name = nameOf(el) || '', context = contextOf(el);
-      const points = (same(name, q.name) ? 4 : alike(name, q.name) ? 2 : 0) + (context === q.context && context ? 2 : 0) + (identOf(el) === q.ident ? 1 : 0);
+      const points = (name === q.name ? 4 : alike(name, q.name) ? 2 : 0) + (context === q.context && context ? 2 : 0) + (identOf(el) === q.ident ? 1 : 0);
       if (points < 2) return;
-      const why = same(name, q.name)
+      const why = name === q.name
         ? (context === q.context ? 'the same role and name' : 'the same role and name in another place')
         : context && context === q.context ? 'the same role in the same place' : 'the same role and a similar name';
       list.push({ points, order: list.length, el, why });
@@ -104,7 +100,7 @@ const findRef = (() => {
     const count = new Map();
     let rows = 0;
     everyElement(page, (e) => {
-      if (rows >= 50 || e === el || localName(e) !== q.tag || identOf(e) !== q.ident) return;
+      if (rows >= 50 || e === el || tagOf(e) !== q.tag || identOf(e) !== q.ident) return;
       const text = contextOf(e);
       if (text === context || text === '') return;
       rows++;
@@ -142,7 +138,7 @@ const findRef = (() => {
       if (t.length > 1) return { answer: { stale: true, candidates: candidates(q) } };
       if (!sameRow(el, q, context)) return { answer: { changed: record(el) } };
     }
-    if (role !== q.role || !same(name, q.name)) return { answer: { changed: record(el) } };
+    if (role !== q.role || name !== q.name) return { answer: { changed: record(el) } };
     return { el };
   };
 

@@ -1,0 +1,96 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// checkLook is how long a page may take to show the state that a click set.
+const checkLook = 500
+
+// Check sees to it that a checkbox, radio button or switch is checked, or is
+// not, by clicking it where it is otherwise; its label or styled twin is
+// clicked where it is hidden itself. Errors: those of a ref, not_actionable
+// also where the page kept the state, invalid_params where the element has none.
+func (c *Context) Check(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (protocol.Effect, error) {
+	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.checkOn(ctx, refs, ref, checked)
+		if el == nil {
+			return snapshot.Key{}, err
+		}
+		return el.key, err
+	})
+}
+
+// state is that of a checkbox: true, false or "mixed"; nil where there is none.
+type state struct {
+	There bool `json:"there"`
+	State any  `json:"state"`
+	Radio bool `json:"radio"`
+}
+
+func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (*element, error) {
+	q := lookup{Want: clickable, Control: "check", Then: "checked", Ups: 1, With: checked}
+	for try := 1; ; try++ {
+		q.Again = try > 1
+		el, err := c.locate(ctx, refs, ref, q)
+		if err != nil {
+			return nil, err
+		}
+		var now state
+		if err := json.Unmarshal(el.Then, &now); err != nil {
+			return nil, err
+		}
+		e, err := refs.Lookup(ref)
+		if err != nil {
+			return nil, err
+		}
+		who := e.Ref() + " " + spoken(e.Role, e.Name)
+		switch {
+		case now.State == nil:
+			el.disarm()
+			return nil, protocol.Errorf(protocol.InvalidParams, "ref %s can be neither checked nor unchecked", who).
+				With("parameter", "ref").Then("use the ref of a checkbox, a radio button or a switch")
+		case now.State == checked:
+			el.disarm()
+			return el, nil
+		case now.Radio && !checked:
+			el.disarm()
+			return nil, protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", who).
+				With("parameter", "checked").Then("check another radio button of its group")
+		}
+		got, err := el.click(ctx, press{button: "left", count: 1}, "", nil)
+		if err != nil {
+			return el, err
+		}
+		if !got.Hit {
+			if try == misses || waiting(ctx) == 0 {
+				return nil, missed(refs, el, got)
+			}
+			continue
+		}
+		err = el.frame.call(ctx, "checkedNow", map[string]any{"id": el.Target, "wanted": checked, "ms": checkLook}, &now)
+		if protocol.CodeOf(err) == protocol.StaleRef {
+			return el, nil // it led to another document
+		}
+		if err != nil || !now.There || now.State == checked {
+			return el, err
+		}
+		if now.State == "mixed" && try < misses {
+			continue // mixed goes to one of the two first
+		}
+		return nil, keptError(who, checked)
+	}
+}
+
+func keptError(who string, checked bool) error {
+	word := "unchecked"
+	if !checked {
+		word = "checked"
+	}
+	return protocol.Errorf(protocol.NotActionable, "%s was clicked, and the page kept it %s", who, word).
+		With("reason", "readonly").Then("take a snapshot to see why")
+}

@@ -1,0 +1,64 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+type rawJSON = json.RawMessage
+
+// misses is how often input that something else would have received is tried
+// again: a menu that opens under the pointer, a layout that jumps.
+const misses = 3
+
+// Click clicks an element as a person would: it waits until the element is
+// attached, visible, stable, enabled and what is hit at its point, scrolling
+// there, then moves the mouse, presses and releases (Input.dispatchMouseEvent).
+// Nothing else ever receives the press. An option of a closed select is
+// selected. Errors: those of a ref, not_actionable, invalid_params.
+func (c *Context) Click(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Click) (protocol.Effect, error) {
+	p, err := pressOf(o)
+	if err != nil {
+		return protocol.Effect{}, err
+	}
+	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.clickOn(ctx, refs, ref, p, lookup{Want: clickable})
+		if el == nil {
+			return snapshot.Key{}, err
+		}
+		return el.key, err
+	})
+}
+
+var clickable = []string{wantVisible, wantStable, wantEnabled, wantHit}
+
+// clickOn locates an element and clicks it, again where the click was kept
+// from something else that had come between.
+func (c *Context) clickOn(ctx context.Context, refs *snapshot.Refs, ref string, p press, q lookup) (*element, error) {
+	q.Ups = p.count
+	for try := 1; ; try++ {
+		q.Again = try > 1
+		el, err := c.locate(ctx, refs, ref, q)
+		if err != nil {
+			return nil, err
+		}
+		if el.Option != nil {
+			return el, el.choose(ctx)
+		}
+		got, err := el.click(ctx, p, "", nil)
+		if err != nil || got.Hit {
+			return el, err
+		}
+		if try == misses || waiting(ctx) == 0 {
+			return nil, missed(refs, el, got)
+		}
+	}
+}
+
+// choose selects the option that the element is, of a closed select.
+func (el *element) choose(ctx context.Context) error {
+	return el.frame.call(ctx, "chooseOption", el.Target, nil)
+}

@@ -1,0 +1,76 @@
+// guard: watching over an input while it is under way. From arm() to collect()
+// no trusted press reaches anything but the element that locate() found, and
+// what was hit is remembered. The listeners stand on the window before any of
+// the page's own.
+
+const guard = (() => {
+  const { takes, under, coverOf } = reach;
+  const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart'];
+
+  // What is watched over: el (null: nothing of this document may be hit), ups
+  // the releases to come, open that the press has reached el.
+  let armed = null;
+
+  // turn is one turn of the event loop.
+  const turn = () => new Promise((done) => {
+    const c = new MessageChannel();
+    c.port1.onmessage = done;
+    c.port2.postMessage(0);
+  });
+
+  const onPress = (e) => {
+    const g = armed;
+    if (!g || !e.isTrusted) return;
+    const target = e.composedPath()[0] || e.target;
+    if (!g.decided && target instanceof Element) {
+      g.decided = true;
+      g.open = !!g.el && (takes(target, g.el) || takes(under(e.clientX, e.clientY, g.el), g.el));
+      g.hit = target;
+    }
+    if (!g.open) {
+      e.preventDefault();
+      e.stopImmediatePropagation();
+    }
+    g.last = target;
+    if (e.type === 'click' || e.type === 'contextmenu' || e.type === 'auxclick') g.clicked = true;
+    // A click follows its mouseup in the same task: one turn later it is over.
+    if (e.type === 'mouseup' && ++g.seen >= g.ups) turn().then(() => g.finish());
+  };
+  const listen = () => {
+    for (const type of PRESS) addEventListener(type, onPress, { capture: true, passive: false });
+  };
+  listen();
+
+  const arm = ({ el, ups }) => {
+    // page.open() takes the listeners of the window away (HTML, 8.4.1);
+    // where they still stand this changes nothing.
+    listen();
+    const g = armed = { el, ups, seen: 0, decided: false, open: false, hit: null, last: null };
+    g.done = new Promise((done) => { g.finish = done; });
+  };
+
+  // disarm lets every input through again.
+  __bd.disarm = () => { armed = null; };
+
+  // release ends the waiting of collect(): the input has been answered for.
+  __bd.release = () => {
+    if (armed) armed.finish();
+    return true;
+  };
+
+  // collect waits until the input is over, disarms the guard, and says what was
+  // hit: {hit: true} where it was the element, else {by: what}, or {} where
+  // nothing in this document was. then names what else is wanted of the element.
+  __bd.collect = async (q) => {
+    const g = armed;
+    if (!g) return {};
+    await g.done;
+    if (armed === g) armed = null;
+    const answer = { hit: g.open, clicked: !!g.clicked };
+    if (!g.open && g.hit) answer.by = record(coverOf(g.hit));
+    if (g.open && g.last && q && node(q.last)) answer.last = flatContains(node(q.last), g.last);
+    if (g.el && isConnected(g.el) && q && q.then) answer.then = __bd[q.then](g.el, q.with);
+    return answer;
+  };
+  return { arm };
+})();

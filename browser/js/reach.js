@@ -1,0 +1,288 @@
+// reach: where an element can be hit, and what keeps a person from acting on it.
+
+const reach = (() => {
+  const inputType = getter(HTMLInputElement, 'type');
+  const scrollingOf = getter(Document, 'scrollingElement');
+  const activeOfDocument = getter(Document, 'activeElement'), activeOfShadow = getter(ShadowRoot, 'activeElement');
+  const activeIn = (root) => (root instanceof Document ? activeOfDocument : activeOfShadow)(root);
+  const atPoint = (root, x, y) => (root instanceof Document ? Document : ShadowRoot).prototype.elementFromPoint.call(root, x, y);
+
+  const frameTurn = () => new Promise((done) => {
+    let over = false;
+    const end = () => { if (!over) { over = true; done(); } };
+    requestAnimationFrame(end);
+    setTimeout(end, 100); // no frames are drawn in a tab that is not shown
+  });
+  const nap = (ms) => new Promise((done) => setTimeout(done, ms));
+
+  // disabled: HTML's disabled state with its fieldsets and option groups, and
+  // ARIA's, which holds for what is below it too (WAI-ARIA 1.2, aria-disabled).
+  const disabled = (el) => {
+    if (matches(el, ':disabled')) return true;
+    for (let e = el; e; e = flatParent(e)) if (attr(e, 'aria-disabled') === 'true') return true;
+    return !!closest(el, '[inert]');
+  };
+
+  const TEXT_TYPES = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'number', 'date', 'time', 'week', 'month', 'datetime-local']);
+  const readonly = (el) => {
+    if (localName(el) === 'textarea' || el instanceof HTMLInputElement && TEXT_TYPES.has(inputType(el))) return has(el, 'readonly');
+    return attr(el, 'aria-readonly') === 'true' && !(el instanceof HTMLElement && el.isContentEditable);
+  };
+
+  // PAINT are animated properties that move nothing.
+  const PAINT = /^(opacity|color|background.*|box-?[sS]hadow|border.*[cC]olor|outline.*|filter|backdrop-?[fF]ilter|visibility|text-?[sS]hadow|text-?[dD]ecoration.*|fill|stroke.*|caret-?[cC]olor|offset|computedOffset|easing|composite|accent-?[cC]olor)$/;
+
+  // moving are the animations that may move the element now; endless ones apart.
+  const moving = (el) => {
+    const finite = [], endless = [];
+    for (let e = el; e; e = flatParent(e)) {
+      for (const a of e.getAnimations()) {
+        if (a.playState !== 'running' || !a.effect) continue;
+        let moves = true;
+        try {
+          moves = a.effect.getKeyframes().some((k) => Object.keys(k).some((p) => !PAINT.test(p)));
+        } catch { /* an effect without keyframes: take it as one that moves */ }
+        if (!moves) continue;
+        const end = a.effect.getComputedTiming().endTime;
+        (end === Infinity ? endless : finite).push(a);
+      }
+    }
+    return { finite, endless };
+  };
+
+  const where = (el) => {
+    const b = rectOf(el);
+    return b.left + ',' + b.top + ',' + b.width + ',' + b.height;
+  };
+
+  // boxesOf are the places on which the element can be hit: its boxes, one per
+  // line for inline text; those of its text where it has none of its own; those
+  // of what is in it where they are empty.
+  const boxesOf = (el) => {
+    if (localName(el) === 'area') return areaBoxes(el);
+    let list = [...rectsOf(el)].filter((r) => r.width > 0 && r.height > 0);
+    if (list.length) return list;
+    const style = getComputedStyle(el);
+    if (style.display === 'contents' || rectsOf(el).length) {
+      const visit = (n) => {
+        for (const c of flatChildren(n)) {
+          if (list.length > 20) return;
+          if (c.nodeType === 3) {
+            const range = new Range();
+            range.selectNodeContents(c);
+            list.push(...[...range.getClientRects()].filter((r) => r.width > 0 && r.height > 0));
+          } else if (c.nodeType === 1) {
+            const rects = [...rectsOf(c)].filter((r) => r.width > 0 && r.height > 0);
+            if (rects.length && c.checkVisibility({ visibilityProperty: true })) list.push(...rects);
+            else visit(c);
+          }
+        }
+      };
+      visit(el);
+    }
+    return list;
+  };
+
+  // areaBoxes is the box of an image map's area, in its image.
+  const areaBoxes = (el) => {
+    const map = closest(el, 'map');
+    const img = map && [...allIn(getRootNode(el), 'img[usemap]')].find((i) => attr(i, 'usemap') === '#' + map.name);
+    if (!img) return [];
+    const b = rectOf(img), n = (attr(el, 'coords') || '').split(/[\s,]+/).map(Number);
+    const shape = (attr(el, 'shape') || 'rect').toLowerCase();
+    if (shape === 'default') return [b];
+    if (shape.startsWith('circ')) return [new DOMRect(b.left + n[0] - n[2] * 0.7, b.top + n[1] - n[2] * 0.7, n[2] * 1.4, n[2] * 1.4)];
+    const xs = n.filter((_, i) => i % 2 === 0), ys = n.filter((_, i) => i % 2 === 1);
+    const x = Math.min(...xs), y = Math.min(...ys);
+    return [new DOMRect(b.left + x, b.top + y, Math.max(...xs) - x, Math.max(...ys) - y)];
+  };
+
+  // under is the innermost element at a point, through shadow roots; those that
+  // el stands in are entered although they may be closed.
+  const under = (x, y, el) => {
+    let hit = atPoint(page, x, y);
+    const roots = new Map();
+    for (let r = el && getRootNode(el); r instanceof ShadowRoot; r = getRootNode(r.host)) roots.set(r.host, r);
+    for (let depth = 0; hit && depth < 64; depth++) {
+      const root = roots.get(hit) || shadowOf(hit);
+      const inner = root && atPoint(root, x, y);
+      if (!inner || inner === hit || getRootNode(inner) !== root) break;
+      hit = inner;
+    }
+    return hit;
+  };
+
+  const CONTROL = 'a[href],button,input:not([type=hidden]),select,textarea,summary,[contenteditable=""],[contenteditable=true],[role=button],[role=link],[role=checkbox],[role=switch],[role=radio],[role=tab],[role=menuitem],[role=option]';
+
+  // labelsOf are the labels of a control.
+  const labelsOf = (el) => {
+    const list = el.labels instanceof NodeList ? [...el.labels] : [];
+    return list.filter((l) => l instanceof Element);
+  };
+
+  // takes says whether input that lands on hit is input to el, as a person would
+  // see it: el itself and what is in it; its label, unless on another control in
+  // there; the styled twin that stands for a hidden control.
+  const takes = (hit, el, { labels = labelsOf(el), twin = twinOf(el) } = {}) => {
+    if (!hit) return false;
+    if (flatContains(el, hit)) return true;
+    for (const label of labels) if (flatContains(label, hit) && !between(hit, label, el)) return true;
+    if (twin && flatContains(twin, hit) && !between(hit, twin, el)) return true;
+    // The button or link that the element is a part of, where the element itself
+    // takes no pointer events.
+    if (flatContains(hit, el) && matches(hit, CONTROL) && getComputedStyle(el).pointerEvents === 'none') return true;
+    // A closed shadow tree shows only its host.
+    const root = getRootNode(el);
+    return root instanceof ShadowRoot && root.mode === 'closed' && root.host === hit;
+  };
+
+  // between says whether another control than el lies between hit and box, which
+  // it is in: a link in a label is not the label.
+  const between = (hit, box, el) => {
+    for (let e = hit; e && e !== box; e = flatParent(e)) if (e !== el && matches(e, CONTROL)) return true;
+    return false;
+  };
+
+  const CHOICE = new Set(['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio']);
+  const native = (el) => el instanceof HTMLInputElement || el instanceof HTMLSelectElement || el instanceof HTMLTextAreaElement;
+  const choice = (el) => native(el) || CHOICE.has(roleOf(el));
+  const GROUP = 'form,main,section,article,li,td,th,tr,table,ul,ol,fieldset,dialog,body,[role=dialog],[role=group],[role=radiogroup]';
+
+  // twinOf is what was drawn in place of a control that cannot be hit itself
+  // (transparent, clipped, under its own decoration): what follows a select, or
+  // the nearest box around the control, where that holds no other one.
+  const twinOf = (el) => {
+    if (!choice(el)) return null;
+    if (el instanceof HTMLSelectElement) {
+      const next = nextElementSibling(el);
+      if (next && !matches(next, 'select,input,textarea,button,a[href],label,option') && boxesOf(next).length) return next;
+    }
+    for (let e = flatParent(el), depth = 0; e && depth < 4 && !matches(e, GROUP); e = flatParent(e), depth++) {
+      for (const o of allIn(e, CONTROL + ',[tabindex]:not([tabindex^="-"])')) if (o !== el && !contains(el, o) && !contains(o, el)) return null;
+      const b = rectOf(e);
+      if (b.width < 8 || b.height < 8) continue;
+      return b.height > 160 && !(el instanceof HTMLTextAreaElement) ? null : e;
+    }
+    return null;
+  };
+
+  // pointsIn are the points of a box to try, the middle first.
+  const pointsIn = (r) => {
+    const l = Math.max(r.left, 0), t = Math.max(r.top, 0), w = Math.min(r.right, innerWidth) - l, h = Math.min(r.bottom, innerHeight) - t;
+    if (w <= 0 || h <= 0) return [];
+    const at = (fx, fy) => [l + w * fx, t + h * fy];
+    if (w < 3 && h < 3) return [at(0.5, 0.5)];
+    return [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.25], [0.75, 0.75], [0.75, 0.25], [0.25, 0.75], [0.05, 0.5], [0.95, 0.5], [0.5, 0.05], [0.5, 0.95], [0.05, 0.05], [0.95, 0.95], [0.95, 0.05], [0.05, 0.95]].map(([x, y]) => at(x, y));
+  };
+
+  // aim looks for a point in the viewport at which el is hit. It answers {x, y,
+  // hit}, or {by}: what is hit at its middle instead, or {} where no part of it
+  // is in the viewport.
+  const aim = (el) => {
+    const answer = {}, labels = labelsOf(el).filter(rendered);
+    let twin = null; // costs a search: only where the element itself is not hit
+    const tryBoxes = (boxes) => {
+      for (const r of boxes.slice(0, 12)) {
+        for (const [x, y] of pointsIn(r)) {
+          const hit = under(x, y, el);
+          if (takes(hit, el, { labels, twin })) return { x, y, hit };
+          if (!answer.by && hit) answer.by = hit;
+        }
+      }
+      return null;
+    };
+    let at = tryBoxes(boxesOf(el));
+    if (at) return at;
+    for (const label of labels) if ((at = tryBoxes(boxesOf(label)))) return at;
+    twin = twinOf(el);
+    if (twin && (at = tryBoxes(boxesOf(el)) || tryBoxes(boxesOf(twin)))) return at;
+    return answer;
+  };
+
+  const ALIGN = ['center', 'start', 'end', 'nearest'];
+
+  // bring finds a point, scrolling where it must. Every scroller around the
+  // element is moved, at once, and other alignments are tried where something
+  // that does not scroll lies over it.
+  const bring = (el) => {
+    let first = aim(el);
+    if (first.hit) return first;
+    const target = boxesOf(el).length ? el : labelsOf(el).find(rendered) || twinOf(el) || el;
+    for (const block of ALIGN) {
+      scrollTo(target, block);
+      const at = aim(el);
+      if (at.hit) return at;
+      if (at.by && (!first.by || first.by === documentElementOf(page))) first = at;
+    }
+    return first;
+  };
+
+  // scrollTo brings el into view in every scroller that it stands in.
+  const scrollTo = (el, block) => {
+    if (getComputedStyle(el).display === 'contents') {
+      const child = [...flatChildren(el)].find((c) => c.nodeType === 1 ? rectsOf(c).length : fold(c.data));
+      if (child && child.nodeType === 1) el = child;
+      else if (child) {
+        // Text without a box of its own: its place is where a range says.
+        const range = new Range();
+        range.selectNodeContents(child);
+        const r = range.getBoundingClientRect();
+        window.scrollBy({ left: 0, top: r.top - innerHeight / 2, behavior: 'instant' });
+        return;
+      }
+    }
+    Element.prototype.scrollIntoView.call(el, { block, inline: block === 'start' ? 'start' : block === 'end' ? 'end' : 'center', behavior: 'instant' });
+  };
+
+  // why says what keeps el from being acted on now, or what is needed to act.
+  const obstacle = (el, want) => {
+    if (!isConnected(el)) return { reason: 'detached' };
+    if (want.enabled && disabled(el)) return { reason: 'disabled' };
+    if (want.editable && readonly(el)) return { reason: 'readonly' };
+    if (want.hit || want.touch) {
+      const at = bring(el);
+      if (at.hit) return { at };
+      // A field that nobody could see (an editor's own) is typed into by its focus.
+      if (want.touch && rendered(el) && unseen(el)) return {};
+      const place = boxesOf(el).length > 0 || labelsOf(el).some((l) => rendered(l) && boxesOf(l).length) || !!twinOf(el);
+      if (!place || !shown(el)) return { reason: 'hidden' };
+      if (at.by && flatContains(at.by, el)) {
+        const modal = allIn(page, 'dialog:modal');
+        if (modal.length) return { reason: 'covered', by: modal[modal.length - 1] };
+        // Its ancestor is hit in its place: it takes no input, or is clipped away.
+        return untouchable(el) ? { reason: 'disabled', because: 'pointer-events: none' } : { reason: 'hidden', because: 'clipped' };
+      }
+      if (!at.by) {
+        const modal = allIn(page, 'dialog:modal');
+        if (modal.length) return { reason: 'covered', by: modal[modal.length - 1] };
+        return { reason: 'hidden', because: 'out of reach' };
+      }
+      return { reason: 'covered', by: coverOf(at.by) };
+    }
+    if (want.visible && (!shown(el) || !boxesOf(el).length)) return { reason: 'hidden' };
+    return {};
+  };
+
+  // shown: not hidden by display, visibility or content-visibility, or else
+  // stood for by a label or a twin.
+  const shown = (el) => rendered(el) && getComputedStyle(el).visibility === 'visible' || choice(el) && (labelsOf(el).some(rendered) || !!twinOf(el));
+  const untouchable = (el) => {
+    for (let e = el; e; e = flatParent(e)) if (getComputedStyle(e).pointerEvents === 'none') return true;
+    return false;
+  };
+
+  // coverOf is what to call the thing that was hit: the nearest thing around it
+  // with a role or a name.
+  const coverOf = (hit) => {
+    for (let e = hit; e && e !== bodyOf(page) && e !== documentElementOf(page); e = flatParent(e)) {
+      const role = roleOf(e);
+      if (role && role !== 'generic' && role !== 'none' && role !== 'presentation' || has(e, 'aria-label') || has(e, 'id') || matches(e, 'dialog')) return e;
+    }
+    return hit;
+  };
+
+  return {
+    activeIn, inputType, scrollingOf, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, takes, twinOf, labelsOf, choice, native, CHOICE,
+    ALIGN, scrollTo, obstacle, coverOf,
+  };
+})();

@@ -1,0 +1,328 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// An action waits for its element to become actionable for patience at most,
+// and always stops early enough before the command's own end to say why not.
+const (
+	patience = 5 * time.Second
+	margin   = 300 * time.Millisecond
+)
+
+// What an element must be before it is acted on: Playwright's list.
+const (
+	wantVisible  = "visible"
+	wantStable   = "stable"   // no animation moves it
+	wantEnabled  = "enabled"  // not disabled, in HTML's and in ARIA's sense
+	wantEditable = "editable" // not readonly
+	wantHit      = "hit"      // a point of it is in the viewport and is what is hit there
+	wantTouch    = "touch"    // as hit, but an element that nobody could see may be acted on by focus alone
+	wantAttached = "attached" // in the document, rendered or not
+)
+
+// lookup is the argument of __bd.locate: what the client was shown of the
+// element, and what it must be.
+type lookup struct {
+	ID       int      `json:"id"`
+	Role     string   `json:"role"`
+	Name     string   `json:"name"`
+	Tag      string   `json:"tag"`
+	Ident    string   `json:"ident"`
+	Context  string   `json:"context"`
+	Any      bool     `json:"any,omitempty"` // do not compare: it has just been compared
+	Want     []string `json:"want"`
+	Control  string   `json:"control,omitempty"` // take the control that the element stands for: field, select, file, check
+	Deadline float64  `json:"deadline"`          // milliseconds from now
+	Again    bool     `json:"again,omitempty"`   // input has missed it: look when the page has been drawn
+	Ups      int      `json:"ups,omitempty"`     // releases of the mouse to come
+	Then     string   `json:"then,omitempty"`    // a function of the script that is called with the element
+	With     any      `json:"with,omitempty"`
+}
+
+// nodeRecord is what the script says of an element that gets a ref.
+type nodeRecord struct {
+	Node    int    `json:"node"`
+	Role    string `json:"role"`
+	Name    string `json:"name"`
+	Tag     string `json:"tag"`
+	Ident   string `json:"ident"`
+	Context string `json:"context"`
+	Why     string `json:"why"`
+}
+
+func (r nodeRecord) in(doc int) snapshot.Node {
+	return snapshot.Node{
+		Key: snapshot.Key{Doc: doc, Node: r.Node}, Role: r.Role, Name: r.Name, Tag: r.Tag, Ident: r.Ident, Context: r.Context,
+	}
+}
+
+// located is the answer of __bd.locate.
+type located struct {
+	OK         bool            `json:"ok"`
+	Node       int             `json:"node"`   // the ref's element
+	Target     int             `json:"target"` // the control that it stands for
+	Moved      bool            `json:"moved"`
+	Record     nodeRecord      `json:"record"`
+	Kind       string          `json:"kind"`
+	X          *float64        `json:"x"` // in the viewport of its frame
+	Y          *float64        `json:"y"`
+	Direct     bool            `json:"direct"`
+	Option     *closedOption   `json:"option"`
+	Then       json.RawMessage `json:"then"`
+	Stale      bool            `json:"stale"`
+	Candidates []nodeRecord    `json:"candidates"`
+	Changed    *nodeRecord     `json:"changed"`
+	Twin       *nodeRecord     `json:"twin"`
+	Now        *nodeRecord     `json:"now"`
+	Reason     string          `json:"reason"`
+	Because    string          `json:"because"`
+	By         *nodeRecord     `json:"by"`
+}
+
+// closedOption is an option that has no box of its own, of a closed select.
+type closedOption struct {
+	Select int `json:"select"`
+}
+
+// element is a ref's element, found and fit to be acted on.
+type element struct {
+	located
+	frame *frame
+	key   snapshot.Key // of the ref's element; its ref is what effect.hit names
+	ref   string
+	x, y  float64 // in the viewport of the tab, where located.X is set
+	// frames are those around its own, whose guards are armed.
+	frames []*frame
+}
+
+// locate finds the element of a ref, waits until it is what want says, and
+// leaves the guard armed where it is to be hit. Errors: those of a ref
+// (unknown_ref, stale_ref, ref_changed), not_actionable.
+func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q lookup) (*element, error) {
+	e, f, err := c.resolve(refs, ref)
+	if err != nil {
+		return nil, err
+	}
+	doc := e.Key.Doc
+	q.ID, q.Role, q.Name, q.Tag, q.Ident, q.Context = e.Key.Node, e.Role, e.Name, e.Tag, e.Ident, e.Context
+	q.Deadline = float64(waiting(ctx).Milliseconds())
+	var got located
+	for try := 0; ; try++ {
+		got = located{}
+		if err := f.call(ctx, "locate", q, &got); err != nil {
+			return nil, err
+		}
+		if got.Twin == nil {
+			break
+		}
+		if try > 0 || shownAs(refs, doc, *got.Twin) {
+			// Another row with the same text that the client knows: not this one.
+			got.Changed = got.Now
+			break
+		}
+		moved := refs.Move(e.N, got.Twin.in(doc))
+		q.ID, q.Any = moved.Key.Node, true
+	}
+	switch {
+	case got.Stale:
+		return nil, staleError(refs, e, doc, got.Candidates)
+	case got.Changed != nil:
+		return nil, changedError(refs, e, doc, *got.Changed)
+	case !got.OK:
+		return nil, notActionable(refs, e, doc, got)
+	}
+	el := &element{located: got, frame: f, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref()}
+	if got.Moved {
+		refs.Move(e.N, got.Record.in(doc))
+	}
+	if got.X != nil {
+		if err := el.toTab(ctx, refs); err != nil {
+			el.disarm()
+			return nil, err
+		}
+	}
+	return el, nil
+}
+
+// waiting is how long an action may wait for its element.
+func waiting(ctx context.Context) time.Duration {
+	wait := patience
+	if end, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(end)-margin)
+	}
+	return max(wait, 0)
+}
+
+// shownAs says whether the client was shown the node as what it is now.
+func shownAs(refs *snapshot.Refs, doc int, r nodeRecord) bool {
+	n, ok := refs.Seen(snapshot.Key{Doc: doc, Node: r.Node})
+	if !ok {
+		return false
+	}
+	was, err := refs.Lookup(snapshot.RefOf(n))
+	return err == nil && was.Key.Node == r.Node && was.Role == r.Role && was.Name == r.Name && was.Context == r.Context
+}
+
+// toTab takes the point of an element in a frame up to the viewport of the
+// tab, and has the guard of each document on the way keep the input to itself.
+func (el *element) toTab(ctx context.Context, refs *snapshot.Refs) error {
+	el.x, el.y = *el.X, *el.Y
+	for f := el.frame; f != f.tab.main; {
+		at, parent, err := f.above(ctx, el.x, el.y, true)
+		if err != nil {
+			return err
+		}
+		el.frames = append(el.frames, parent)
+		if at.Reason != "" {
+			e, err := refs.Lookup(el.ref)
+			if err != nil {
+				return err
+			}
+			return notActionable(refs, e, at.doc, located{Reason: at.Reason, By: at.By})
+		}
+		el.x, el.y, f = at.X, at.Y, parent
+	}
+	return nil
+}
+
+// frameAt is the answer of __bd.frameAt: where a point of a frame's viewport is
+// in its parent's, or what is in the way.
+type frameAt struct {
+	X, Y   float64
+	Reason string
+	By     *nodeRecord
+	doc    int // of the parent
+}
+
+// above takes a point of the frame's viewport to its parent's, bringing it into
+// view there.
+func (f *frame) above(ctx context.Context, x, y float64, guard bool) (frameAt, *frame, error) {
+	var at frameAt
+	owner, parent := f.tab.ownerAt(ctx, f)
+	if parent == nil {
+		return at, nil, errDocumentGone()
+	}
+	at.doc = owner.Doc
+	err := parent.call(ctx, "frameAt", map[string]any{"node": owner.Node, "x": x, "y": y, "guard": guard}, &at)
+	return at, parent, err
+}
+
+// toTab takes a point of the frame's viewport to that of the tab, bringing
+// each frame on the way into view. Errors: not_actionable where something lies
+// over one of them, stale_ref where one is gone.
+func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, error) {
+	for f != f.tab.main {
+		at, parent, err := f.above(ctx, x, y, false)
+		if err != nil {
+			return 0, 0, err
+		}
+		if at.Reason != "" {
+			return 0, 0, protocol.Errorf(protocol.NotActionable, "the frame that the element is in is %s", at.Reason).With("reason", at.Reason)
+		}
+		x, y, f = at.X, at.Y, parent
+	}
+	return x, y, nil
+}
+
+// ownerAt is the element that holds a frame, and the frame it stands in.
+func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *frame) {
+	t.owners(ctx, []*frame{f})
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if f.parent == nil || f.owner.Node == 0 || f.owner.Doc != f.parent.doc {
+		return snapshot.Key{}, nil
+	}
+	return f.owner, f.parent
+}
+
+// disarm lets input through again, where it was not sent after all.
+func (el *element) disarm() {
+	el.frame.start("disarm", nil)
+	for _, f := range el.frames {
+		f.start("disarm", nil)
+	}
+}
+
+func staleError(refs *snapshot.Refs, e snapshot.Entry, doc int, near []nodeRecord) error {
+	candidates := make([]any, 0, len(near))
+	for _, r := range near {
+		candidates = append(candidates, map[string]any{
+			"ref": snapshot.RefOf(refs.Number(r.in(doc))), "role": r.Role, "name": r.Name, "why": r.Why,
+		})
+	}
+	err := protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), spoken(e.Role, e.Name)).With("candidates", candidates)
+	if len(candidates) == 0 {
+		err.Then("take a snapshot and use a ref from it")
+	}
+	return err
+}
+
+// changedError says that the element is no longer what the client was shown,
+// and takes it that the client is shown now what it is.
+func changedError(refs *snapshot.Refs, e snapshot.Entry, doc int, now nodeRecord) error {
+	refs.Number(now.in(doc))
+	was, is := map[string]any{"role": e.Role, "name": e.Name}, map[string]any{"role": now.Role, "name": now.Name}
+	message := fmt.Sprintf("%s was %s and is now %s", e.Ref(), spoken(e.Role, e.Name), spoken(now.Role, now.Name))
+	if e.Context != now.Context {
+		was["context"], is["context"] = e.Context, now.Context
+		if e.Role == now.Role && e.Name == now.Name {
+			message = fmt.Sprintf("%s, %s, stands in another row now: %s", e.Ref(), spoken(e.Role, e.Name), quote(now.Context))
+		}
+	}
+	return protocol.Errorf(protocol.RefChanged, "%s", message).With("was", was).With("now", is)
+}
+
+// notActionable says what keeps an element from being acted on.
+func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got located) error {
+	who := e.Ref() + " " + spoken(e.Role, e.Name)
+	var err *protocol.Error
+	switch got.Reason {
+	case "covered":
+		what := "something else"
+		if got.By != nil {
+			what = snapshot.RefOf(refs.Number(got.By.in(doc))) + " " + spoken(got.By.Role, got.By.Name)
+		}
+		err = protocol.Errorf(protocol.NotActionable, "%s is covered by %s", who, what).
+			Then("deal with what covers it first: details.by")
+		if got.By != nil {
+			err.With("by", map[string]any{
+				"ref": snapshot.RefOf(refs.Number(got.By.in(doc))), "role": got.By.Role, "name": got.By.Name, "tag": got.By.Tag,
+			})
+		}
+	case "disabled":
+		err = protocol.Errorf(protocol.NotActionable, "%s is disabled", who).
+			Then("do first what enables it, then take a snapshot")
+	case "readonly":
+		err = protocol.Errorf(protocol.NotActionable, "%s is readonly", who).
+			Then("look for the control that changes it")
+	case "moving":
+		err = protocol.Errorf(protocol.NotActionable, "%s moves and does not come to rest", who).
+			Then("try again, or use press with the keyboard")
+	case "detached":
+		err = protocol.Errorf(protocol.NotActionable, "%s is not in the document", who)
+	default:
+		err = protocol.Errorf(protocol.NotActionable, "%s cannot be seen", who)
+	}
+	if got.Because != "" {
+		err.With("because", got.Because)
+	}
+	return err.With("reason", got.Reason)
+}
+
+// spoken is how a message speaks of an element.
+func spoken(role, name string) string {
+	if name == "" {
+		return role
+	}
+	return role + " " + quote(name)
+}
+
+func quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }

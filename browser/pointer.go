@@ -1,0 +1,134 @@
+package browser
+
+import (
+	"context"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Bits of Input's modifiers.
+const (
+	altKey     = 1
+	controlKey = 2
+	metaKey    = 4
+	shiftKey   = 8
+)
+
+// modifierBits are the names of modifier keys.
+var modifierBits = map[string]int64{"Alt": altKey, "Control": controlKey, "Meta": metaKey, "Shift": shiftKey}
+
+// buttons are the mouse buttons, and their bits in MouseEvent.buttons.
+var buttons = map[string]int64{"left": 1, "right": 2, "middle": 4}
+
+// press is how the mouse is pressed.
+type press struct {
+	button    string // left, middle, right
+	count     int
+	modifiers int64
+}
+
+func pressOf(o protocol.Click) (press, error) {
+	p := press{button: o.Button, count: max(o.Count, 1)}
+	if p.button == "" {
+		p.button = "left"
+	}
+	if buttons[p.button] == 0 {
+		return p, protocol.Errorf(protocol.InvalidParams, "button %q: takes left, middle or right", o.Button).With("parameter", "button")
+	}
+	if p.count > 3 {
+		return p, protocol.Errorf(protocol.InvalidParams, "count %d: takes 1, 2 or 3", o.Count).With("parameter", "count")
+	}
+	for _, m := range o.Modifiers {
+		bit, ok := modifierBits[m]
+		if !ok {
+			return p, protocol.Errorf(protocol.InvalidParams, "modifiers %q: takes Alt, Control, Meta and Shift", m).With("parameter", "modifiers")
+		}
+		p.modifiers |= bit
+	}
+	return p, nil
+}
+
+// collected is the answer of __bd.collect: what the guard saw.
+type collected struct {
+	Hit     bool        `json:"hit"`
+	Clicked bool        `json:"clicked"`
+	By      *nodeRecord `json:"by"`
+	Last    *bool       `json:"last"`
+	Then    rawJSON     `json:"then"`
+}
+
+// mouse writes one mouse event (Input.dispatchMouseEvent). The page target's
+// session takes it, wherever the frame lives.
+func (t *tab) mouse(kind input.DispatchMouseEventType, x, y float64, p press, clicks int, held bool) *Pending {
+	e := input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Modifiers: p.modifiers, ClickCount: int64(clicks), Button: "none"}
+	if kind != input.DispatchMouseEventTypeMouseMoved || held {
+		e.Button = input.MouseButton(p.button)
+	}
+	if held {
+		e.Buttons = buttons[p.button]
+	}
+	return t.cdp.Send(input.DispatchMouseEvent.Method, e)
+}
+
+// click moves the mouse to the element, presses and releases it, and says what
+// was hit: all of it written at once, and waited for together. then is called
+// by the script with the element afterwards.
+func (el *element) click(ctx context.Context, p press, then string, with any) (collected, error) {
+	t := el.frame.tab
+	pending := []*Pending{t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, p, 0, false)}
+	for n := 1; n <= p.count; n++ {
+		pending = append(pending,
+			t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, n, true),
+			t.mouse(input.DispatchMouseEventTypeMouseReleased, el.x, el.y, p, n, false))
+	}
+	return el.collect(ctx, pending, map[string]any{"then": then, "with": with})
+}
+
+// collect waits for input that was written and for what the guard saw of it.
+// A document that the input has left cannot say: nothing else in it was let
+// through, so that the element has received it.
+func (el *element) collect(ctx context.Context, pending []*Pending, q map[string]any) (collected, error) {
+	t := el.frame.tab
+	var got collected
+	seen, err := el.frame.start("collect", q)
+	for _, f := range el.frames {
+		f.start("disarm", nil)
+	}
+	if err != nil {
+		return got, err
+	}
+	for _, p := range pending {
+		if err := t.wait(ctx, p, nil); err != nil {
+			return got, err
+		}
+	}
+	// Chromium has answered for the input, so it has been handled; where the
+	// release did not come by the guard (a control that its own mousedown
+	// disabled gets none) nobody else ends the waiting.
+	release := time.AfterFunc(15*time.Millisecond, func() { el.frame.start("release", nil) })
+	defer release.Stop()
+	err = el.frame.finish(ctx, seen, "collect", &got)
+	if protocol.CodeOf(err) == protocol.StaleRef {
+		got.Hit = true
+		return got, nil
+	}
+	return got, err
+}
+
+// missed is the error of input that did not reach its element although it was
+// tried again.
+func missed(refs *snapshot.Refs, el *element, got collected) error {
+	e, err := refs.Lookup(el.ref)
+	if err != nil {
+		return err
+	}
+	why := located{Reason: "moving"}
+	if got.By != nil {
+		why = located{Reason: "covered", By: got.By}
+	}
+	return notActionable(refs, e, el.key.Doc, why)
+}

@@ -1,0 +1,166 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// readKinds are the kinds of Read.
+var readKinds = []string{"text", "markdown", "html", "value", "attrs", "article"}
+
+// maxFrames bounds how many frames one reading goes through.
+const maxFrames = 50
+
+// Read returns what is in an element, or without a ref in the whole page with
+// its frames: its text as a person sees it; markdown; html; the value of a
+// control, secrets masked; attrs, a JSON object of its attributes, or with attr
+// that one; article, the main text as markdown. It changes nothing and waits
+// for nothing. Errors: those of a ref, invalid_params.
+func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
+	if kind == "" {
+		kind = "text"
+	}
+	if !slices.Contains(readKinds, kind) {
+		return "", protocol.Errorf(protocol.InvalidParams, "kind %q: takes %s", kind, strings.Join(readKinds, ", ")).With("parameter", "kind")
+	}
+	if ref == "" && (kind == "value" || kind == "attrs") {
+		return "", protocol.Errorf(protocol.InvalidParams, "kind %s: needs a ref", kind).With("parameter", "ref")
+	}
+	var content string
+	err := c.look(ctx, func(ctx context.Context, t *tab) error {
+		f, node := t.main, 0
+		if ref != "" {
+			e, of, err := c.resolve(refs, ref)
+			if err != nil {
+				return err
+			}
+			f, node = of, e.Key.Node
+		}
+		t.owners(ctx, t.live())
+		var err error
+		content, err = t.read(ctx, f, map[string]any{"node": node, "kind": kind, "attr": attr}, new(int))
+		if err == nil {
+			return nil
+		}
+		e, lookup := refs.Lookup(ref)
+		if lookup != nil {
+			return err
+		}
+		switch err {
+		case errReadGone:
+			return protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), spoken(e.Role, e.Name)).With("candidates", []any{}).
+				Then("take a snapshot and use a ref from it")
+		case errReadNone:
+			if kind == "attrs" {
+				return protocol.Errorf(protocol.InvalidParams, "attr %s: %s has no such attribute", quote(attr), e.Ref()).With("parameter", "attr").
+					Then("read with kind attrs lists its attributes")
+			}
+			return protocol.Errorf(protocol.InvalidParams, "ref %s %s has no value", e.Ref(), spoken(e.Role, e.Name)).With("parameter", "ref").
+				Then("read with kind text")
+		}
+		return err
+	})
+	return content, err
+}
+
+// errRead tells Read what the script answered in the place of content.
+type errRead string
+
+func (e errRead) Error() string { return string(e) }
+
+const (
+	errReadGone = errRead("gone")
+	errReadNone = errRead("none")
+)
+
+// look runs what reads the page and changes nothing: a dialog that opens ends
+// it with dialog_open.
+func (c *Context) look(ctx context.Context, do func(ctx context.Context, t *tab) error) error {
+	t, err := c.ready(ctx)
+	if err != nil {
+		return err
+	}
+	doing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer t.onDialog(func() { cancel(errDialog) })()
+	err = do(doing, t)
+	if err == nil {
+		return nil
+	}
+	if context.Cause(doing) == errDialog {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if t.dialog != nil {
+			return dialogError(t.dialog)
+		}
+	}
+	t.notice(ctx, err)
+	return err
+}
+
+// read reads a node of a frame and puts the content of the frames in it in
+// their places.
+func (t *tab) read(ctx context.Context, f *frame, q map[string]any, frames *int) (string, error) {
+	var got struct {
+		Pieces []json.RawMessage `json:"pieces"`
+		Gone   bool              `json:"gone"`
+		None   bool              `json:"none"`
+	}
+	if err := f.call(ctx, "read", q, &got); err != nil {
+		return "", err
+	}
+	switch {
+	case got.Gone:
+		return "", errReadGone
+	case got.None:
+		return "", errReadNone
+	}
+	t.c.mu.Lock()
+	doc := f.doc
+	t.c.mu.Unlock()
+	parts := make([]string, 0, len(got.Pieces))
+	for _, piece := range got.Pieces {
+		var s string
+		if json.Unmarshal(piece, &s) == nil {
+			parts = append(parts, s)
+			continue
+		}
+		var in struct {
+			Frame int `json:"frame"`
+		}
+		if err := json.Unmarshal(piece, &in); err != nil {
+			return "", err
+		}
+		child := t.frameIn(snapshot.Key{Doc: doc, Node: in.Frame})
+		if child == nil || *frames >= maxFrames {
+			continue
+		}
+		*frames++
+		// A frame that cannot be read costs its own content alone.
+		s, err := t.read(ctx, child, map[string]any{"node": 0, "kind": q["kind"]}, frames)
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		if err == nil && s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
+
+// frameIn is the frame that an element holds, nil where it holds none.
+func (t *tab) frameIn(owner snapshot.Key) *frame {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	for _, f := range t.frames {
+		if f.owner == owner && f.doc != 0 && owner.Node != 0 {
+			return f
+		}
+	}
+	return nil
+}

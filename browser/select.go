@@ -1,0 +1,81 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Select selects options of a select by their labels or values, all of them or
+// none, and returns the labels of those that are selected afterwards. Errors:
+// those of a ref, not_actionable, invalid_params which lists the options,
+// unsupported for a list that is not a select.
+func (c *Context) Select(ctx context.Context, refs *snapshot.Refs, ref string, values []string) ([]string, protocol.Effect, error) {
+	if len(values) == 0 {
+		return nil, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "values: takes at least one label or value").With("parameter", "values")
+	}
+	var selected []string
+	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.locate(ctx, refs, ref, lookup{
+			Want: []string{wantVisible, wantEnabled}, Control: "select", Then: "chosen", With: map[string]any{"values": values},
+		})
+		if err != nil {
+			return snapshot.Key{}, err
+		}
+		selected, err = chosen(refs, ref, el.Then, values)
+		return el.key, err
+	})
+	return selected, effect, err
+}
+
+// selectIn selects in an element that was found already.
+func (c *Context) selectIn(ctx context.Context, refs *snapshot.Refs, ref string, el *element, values []string) ([]string, error) {
+	var got rawJSON
+	if err := el.frame.call(ctx, "chooseIn", map[string]any{"node": el.Target, "values": values}, &got); err != nil {
+		return nil, err
+	}
+	return chosen(refs, ref, got, values)
+}
+
+// chosen reads what the script answers of a selection.
+func chosen(refs *snapshot.Refs, ref string, answer rawJSON, values []string) ([]string, error) {
+	var got struct {
+		Selected []string `json:"selected"`
+		Missing  *string  `json:"missing"`
+		Options  []string `json:"options"`
+		Count    int      `json:"count"`
+		Disabled *string  `json:"disabled"`
+		Single   bool     `json:"single"`
+		Custom   bool     `json:"custom"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, err
+	}
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return nil, err
+	}
+	who := e.Ref() + " " + spoken(e.Role, e.Name)
+	switch {
+	case got.Custom:
+		return nil, protocol.Errorf(protocol.Unsupported, "%s is no select of HTML", who).
+			Then("click it, take a snapshot, and click the option that it shows")
+	case got.Missing != nil:
+		options := make([]string, 0, len(got.Options))
+		for _, o := range got.Options {
+			options = append(options, snapshot.Cut(o, 80))
+		}
+		list := options[:min(len(options), 12)]
+		return nil, protocol.Errorf(protocol.InvalidParams, "values: %s has no option %s", who, quote(*got.Missing)).
+			With("parameter", "values").With("options", options).With("count", got.Count).
+			Then("its options are: %s", strings.Join(list, ", "))
+	case got.Disabled != nil:
+		return nil, protocol.Errorf(protocol.NotActionable, "the option %s of %s is disabled", quote(*got.Disabled), who).With("reason", "disabled")
+	case got.Single:
+		return nil, protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", who, len(values)).With("parameter", "values")
+	}
+	return got.Selected, nil
+}

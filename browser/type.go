@@ -1,0 +1,280 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// byKeys is how many characters are typed key by key unless mode says
+// otherwise: short texts are what pages listen to letter by letter. Measured:
+// 20 characters 27 ms by keys, 3 ms inserted at once.
+const byKeys = 100
+
+// Type writes into a control. Text fields, editable elements and rich editors
+// are clicked into, as a person would, unless they have the focus already; the
+// caret goes to the end, or with Clear all that is there is replaced. Key
+// events fire for every character of a short text; a longer one is inserted at
+// once (Input.insertText) up to its last character, and mode keys types all of
+// it. Dates, times, colours, ranges and numbers are set whole, with their
+// events; a select selects. effect.Value is what the control holds where that
+// is not what was asked for. Errors: those of a ref, not_actionable,
+// invalid_params where the element takes no text, or none like this.
+func (c *Context) Type(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (protocol.Effect, error) {
+	if o.Mode != "" && o.Mode != "insert" && o.Mode != "keys" {
+		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "mode %q: takes insert or keys", o.Mode).With("parameter", "mode")
+	}
+	var value *string
+	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+		el, v, err := c.typeInto(ctx, refs, ref, o)
+		value = v
+		if el == nil {
+			return snapshot.Key{}, err
+		}
+		return el.key, err
+	})
+	effect.Value = value
+	return effect, err
+}
+
+// prepared is what the script did with a control when it was found: nothing,
+// or assigned its value, or set the caret because it had the focus.
+type prepared struct {
+	Takes     string      `json:"takes"`    // not empty: the text is no value of this control
+	Assigned  bool        `json:"assigned"` // the value was set whole
+	Asked     bool        `json:"asked"`    // and is what was asked for
+	Value     string      `json:"value"`
+	Textless  string      `json:"textless"` // not empty: takes no text; the command that fits, or "none"
+	Ready     bool        `json:"ready"`    // caret was called
+	Elsewhere *nodeRecord `json:"elsewhere"`
+	Focused   bool        `json:"focused"`
+	Kind      string      `json:"kind"`
+	Before    *string     `json:"before"` // what it held, where that is known and no secret
+	Length    int         `json:"length"`
+	Keys      bool        `json:"keys"` // select all by the keyboard
+	End       bool        `json:"end"`  // move to the end by the keyboard
+}
+
+// typeInto types and returns the element, and what it holds where that is not
+// what was asked for.
+func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (*element, *string, error) {
+	with := map[string]any{"text": o.Text, "clear": o.Clear, "keys": o.Mode == "keys"}
+	q := lookup{
+		Want: []string{wantVisible, wantStable, wantEnabled, wantEditable, wantTouch}, Control: "field", Ups: 1,
+		Then: "prepare", With: with,
+	}
+	var el *element
+	var ready prepared
+	for try := 1; ; try++ {
+		q.Again = try > 1
+		var err error
+		if el, err = c.locate(ctx, refs, ref, q); err != nil {
+			return nil, nil, err
+		}
+		if err := json.Unmarshal(el.Then, &ready); err != nil {
+			return nil, nil, err
+		}
+		if ready.Textless != "" || ready.Takes != "" {
+			el.disarm()
+			return nil, nil, notText(refs, ref, o.Text, ready)
+		}
+		if el.Kind == "select" {
+			el.disarm()
+			_, err := c.selectIn(ctx, refs, ref, el, []string{o.Text})
+			return el, nil, err
+		}
+		if ready.Assigned {
+			if err := el.submit(ctx, o); err != nil {
+				return el, nil, err
+			}
+			if ready.Asked {
+				return el, nil, nil
+			}
+			return el, &ready.Value, nil
+		}
+		if ready.Ready {
+			break
+		}
+		if el.X == nil {
+			err = el.frame.call(ctx, "caretIn", map[string]any{"node": el.Target, "clear": o.Clear}, &ready)
+			if err != nil {
+				return nil, nil, err
+			}
+			break
+		}
+		with["clicked"] = true
+		got, err := el.click(ctx, press{button: "left", count: 1}, "caret", with)
+		if err != nil {
+			return el, nil, err
+		}
+		if got.Hit {
+			if len(got.Then) == 0 {
+				return nil, nil, clickedAway(refs, ref, nil, el)
+			}
+			if err := json.Unmarshal(got.Then, &ready); err != nil {
+				return nil, nil, err
+			}
+			break
+		}
+		if try == misses || waiting(ctx) == 0 {
+			return nil, nil, missed(refs, el, got)
+		}
+	}
+	if ready.Elsewhere != nil || !ready.Focused && ready.Kind != "" {
+		return nil, nil, clickedAway(refs, ref, ready.Elsewhere, el)
+	}
+	value, err := el.write(ctx, o, ready)
+	return el, value, err
+}
+
+// write types into the control that has the focus, and reads back what it holds.
+func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (*string, error) {
+	t := el.frame.tab
+	var pending []*Pending
+	if o.Clear && ready.Keys {
+		pending = append(pending, t.strike(chord{key: keyNames["a"], modifiers: controlKey})...)
+	}
+	if ready.End && !o.Clear {
+		pending = append(pending, t.strike(chord{key: keyNames["End"]})...)
+	}
+	text := strings.ReplaceAll(strings.ReplaceAll(o.Text, "\r\n", "\n"), "\r", "\n")
+	lines := ready.Kind == "textarea" || ready.Kind == "editable" || ready.Kind == ""
+	if !lines && o.Mode != "keys" {
+		// What a browser does with the line breaks of pasted text.
+		text = strings.ReplaceAll(text, "\n", " ")
+	}
+	if text == "" && o.Clear && (ready.Length > 0 || ready.Keys) {
+		pending = append(pending, t.strike(chord{key: keyNames["Delete"]})...)
+	}
+	if err := t.waitKeys(ctx, pending); err != nil {
+		return nil, err
+	}
+	if err := t.enter(ctx, text, o.Mode == "keys", ready.Kind == ""); err != nil {
+		return nil, err
+	}
+	value, err := el.readBack(ctx, o, ready, text)
+	if err != nil {
+		return nil, err
+	}
+	return value, el.submit(ctx, o)
+}
+
+// readBack compares what the control holds with what was asked for.
+func (el *element) readBack(ctx context.Context, o protocol.Type, ready prepared, text string) (*string, error) {
+	if ready.Kind == "" || ready.Keys && ready.Kind != "editable" || !o.Clear && ready.Before == nil {
+		return nil, nil // it keeps its text elsewhere, or what it held is a secret
+	}
+	wanted := text
+	if !o.Clear {
+		wanted = *ready.Before + text
+	}
+	var now struct {
+		There bool   `json:"there"`
+		Asked bool   `json:"asked"`
+		Value string `json:"value"`
+	}
+	err := el.frame.call(ctx, "compare", map[string]any{"id": el.Target, "wanted": wanted, "loose": ready.Kind == "editable"}, &now)
+	if protocol.CodeOf(err) == protocol.StaleRef {
+		return nil, nil // typing led to another document
+	}
+	if err != nil || !now.There || now.Asked {
+		return nil, err
+	}
+	return &now.Value, nil
+}
+
+// submit presses Enter where that was asked for.
+func (el *element) submit(ctx context.Context, o protocol.Type) error {
+	if !o.Submit {
+		return nil
+	}
+	t := el.frame.tab
+	return t.waitKeys(ctx, t.strike(chord{key: keyNames["Enter"]}))
+}
+
+// enter types text: characters of the keyboard as keys, others as an input
+// method gives them. Line breaks are inserted, unless keys are asked for, since
+// Enter sends many a form.
+func (t *tab) enter(ctx context.Context, text string, keys, onlyKeys bool) error {
+	runes := []rune(text)
+	first := 0 // what comes before is inserted at once
+	if !keys && !onlyKeys && len(runes) > byKeys {
+		first = len(runes) - 1
+	}
+	var pending []*Pending
+	insert := func(s string) error {
+		// Keys and inserted text take different ways into the page: each waits
+		// for the other.
+		if err := t.waitKeys(ctx, pending); err != nil {
+			return err
+		}
+		pending = nil
+		return t.wait(ctx, t.cdp.Send(input.InsertText.Method, input.InsertTextParams{Text: s}), nil)
+	}
+	if first > 0 {
+		if err := insert(string(runes[:first])); err != nil {
+			return err
+		}
+	}
+	for i := first; i < len(runes); i++ {
+		k, ok := keyRunes[runes[i]]
+		if ok && (runes[i] != '\n' || keys) {
+			pending = append(pending, t.tap(k)...)
+			continue
+		}
+		end := i + 1
+		for end < len(runes) && runes[i] != '\n' && !typable(runes[end]) {
+			end++
+		}
+		if err := insert(string(runes[i:end])); err != nil {
+			return err
+		}
+		i = end - 1
+	}
+	return t.waitKeys(ctx, pending)
+}
+
+func typable(r rune) bool {
+	_, ok := keyRunes[r]
+	return ok
+}
+
+// notText is the error of an element that takes no text, or none like this.
+func notText(refs *snapshot.Refs, ref, text string, p prepared) error {
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return err
+	}
+	who := e.Ref() + " " + spoken(e.Role, e.Name)
+	if p.Takes != "" {
+		return protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(text), who, p.Takes).
+			With("parameter", "text").With("takes", p.Takes).Then("write %s", p.Takes)
+	}
+	err2 := protocol.Errorf(protocol.InvalidParams, "ref %s takes no text", who).With("parameter", "ref")
+	if p.Textless != "none" {
+		return err2.Then("use %s", p.Textless)
+	}
+	return err2.Then("use the ref of a textbox, or press to send keys")
+}
+
+// clickedAway is the error of a field that a click does not put the caret in.
+func clickedAway(refs *snapshot.Refs, ref string, to *nodeRecord, el *element) error {
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return err
+	}
+	who := e.Ref() + " " + spoken(e.Role, e.Name)
+	if to == nil {
+		return protocol.Errorf(protocol.NotActionable, "%s was clicked and did not take the focus; nothing was typed", who).
+			With("reason", "covered").Then("take a snapshot: the click may have opened something else to type into")
+	}
+	by := snapshot.RefOf(refs.Number(to.in(el.key.Doc)))
+	return protocol.Errorf(protocol.NotActionable, "%s was clicked, and the focus went to %s %s; nothing was typed", who, by, spoken(to.Role, to.Name)).
+		With("reason", "covered").With("by", map[string]any{"ref": by, "role": to.Role, "name": to.Name, "tag": to.Tag}).
+		Then("type into %s", by)
+}

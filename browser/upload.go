@@ -1,0 +1,177 @@
+package browser
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// chooserWait is how long a click may take to open a file chooser.
+const chooserWait = 2 * time.Second
+
+// Upload gives files to a file input (DOM.setFileInputFiles): the element
+// itself, hidden or not, or the one that it stands for (its label, the drop
+// zone around it); or it clicks the element and answers the file chooser that
+// opens. No files empty the input. Errors: those of a ref, not_actionable,
+// invalid_params where there is no file input or it takes only one file.
+func (c *Context) Upload(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (protocol.Effect, error) {
+	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.uploadTo(ctx, refs, ref, files)
+		if el == nil {
+			return snapshot.Key{}, err
+		}
+		return el.key, err
+	})
+}
+
+func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (*element, error) {
+	el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantAttached, wantEnabled}, Then: "fileInput"})
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		Input    int  `json:"input"`
+		Multiple bool `json:"multiple"`
+		Disabled bool `json:"disabled"`
+	}
+	if err := json.Unmarshal(el.Then, &in); err != nil {
+		return nil, err
+	}
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return nil, err
+	}
+	who := e.Ref() + " " + spoken(e.Role, e.Name)
+	if in.Disabled {
+		return nil, protocol.Errorf(protocol.NotActionable, "the file input of %s is disabled", who).With("reason", "disabled")
+	}
+	if in.Input != 0 && !in.Multiple && len(files) > 1 {
+		return nil, onlyOne(who, len(files))
+	}
+	paths, err := c.store(files)
+	if err != nil {
+		return nil, err
+	}
+	if in.Input == 0 {
+		return c.uploadByChooser(ctx, refs, ref, who, paths)
+	}
+	object, err := el.frame.objectID(ctx, in.Input)
+	if err != nil {
+		return nil, err
+	}
+	params := dom.SetFileInputFilesParams{Files: paths, ObjectID: object}
+	return el, el.frame.tab.wait(ctx, el.frame.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
+}
+
+func onlyOne(who string, n int) error {
+	return protocol.Errorf(protocol.InvalidParams, "files: %s takes one file, not %d", who, n).With("parameter", "files")
+}
+
+// uploadByChooser clicks what opens a file chooser, and gives it the files
+// (Page.fileChooserOpened; the tab intercepts file choosers).
+func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref, who string, paths []string) (*element, error) {
+	_, f, err := c.resolve(refs, ref)
+	if err != nil {
+		return nil, err
+	}
+	opened, stop := f.cdp.Subscribe("Page.fileChooserOpened")
+	defer stop()
+	el, err := c.clickOn(ctx, refs, ref, press{button: "left", count: 1}, lookup{Want: clickable})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case raw := <-opened:
+		var e struct {
+			Mode          string            `json:"mode"`
+			BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+		}
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return el, err
+		}
+		if e.BackendNodeID == 0 {
+			break // showOpenFilePicker: it has no input
+		}
+		if e.Mode == "selectSingle" && len(paths) > 1 {
+			return nil, onlyOne(who, len(paths))
+		}
+		params := dom.SetFileInputFilesParams{Files: paths, BackendNodeID: e.BackendNodeID}
+		return el, f.tab.wait(ctx, f.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
+	case <-time.After(min(chooserWait, max(waiting(ctx), 0))):
+	case <-ctx.Done():
+		return el, context.Cause(ctx)
+	case <-f.tab.life.Done():
+		return el, context.Cause(f.tab.life)
+	}
+	return nil, protocol.Errorf(protocol.InvalidParams, "ref %s has no file input, and a click on it opened no file chooser", who).
+		With("parameter", "ref").Then("use the ref of the file input")
+}
+
+// store writes the files where Chromium, which may run as another user, can
+// read them: each in a directory of its own with a name that nobody can guess,
+// in one that nobody else can list. They are removed with the context.
+func (c *Context) store(files []protocol.File) ([]string, error) {
+	if len(files) == 0 {
+		return []string{}, nil
+	}
+	if c.uploads == "" {
+		base, err := profileBase(&overflow)
+		if err != nil {
+			return nil, fmt.Errorf("storing uploads: %w", err)
+		}
+		dir, err := os.MkdirTemp(base, profilePrefix+"uploads-")
+		if err != nil {
+			return nil, fmt.Errorf("storing uploads: %w", err)
+		}
+		c.uploads = dir
+		if err := os.Chmod(dir, 0o711); err != nil {
+			return nil, fmt.Errorf("storing uploads: %w", err)
+		}
+	}
+	paths := make([]string, 0, len(files))
+	for _, f := range files {
+		dir := filepath.Join(c.uploads, rand.Text())
+		path := filepath.Join(dir, fileName(f.Name))
+		if err := errors.Join(os.Mkdir(dir, 0o711), os.WriteFile(path, f.Content, 0o644)); err != nil {
+			return nil, fmt.Errorf("storing uploads: %w", err)
+		}
+		// Neither may be kept from Chromium by the daemon's umask.
+		if err := errors.Join(os.Chmod(dir, 0o711), os.Chmod(path, 0o644)); err != nil {
+			return nil, fmt.Errorf("storing uploads: %w", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// fileName is a client's file name without any path, fit for a file system.
+func fileName(name string) string {
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+		name = name[i+1:]
+	}
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, name)
+	for len(name) > 200 {
+		name = string([]rune(name)[1:]) // the end has the extension
+	}
+	if name == "" || name == "." || name == ".." {
+		return "file"
+	}
+	return name
+}

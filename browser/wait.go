@@ -1,0 +1,302 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+const (
+	// idleFor is how long no request must be under way for state networkidle.
+	idleFor = 500 * time.Millisecond
+	// lookAgain is when conditions are looked at again although nothing that can
+	// be watched has changed: styles that a timer moves, variables of the page.
+	lookAgain = 250 * time.Millisecond
+)
+
+// Wait returns when all that q names holds at once, with what was seen. It
+// looks again whenever the document or the tab's state changes. When ctx ends
+// first the error is timeout, whose details say what was waited for and what
+// was seen instead. Errors: unknown_ref, invalid_params.
+func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (map[string]any, error) {
+	if q.Ref == "" && q.Text == "" && q.URL == "" && q.State == "" && q.Expression == "" {
+		return nil, protocol.Errorf(protocol.InvalidParams, "wait takes at least one of ref, text, url, state and expression").With("parameter", "ref")
+	}
+	if q.Gone && q.Ref == "" && q.Text == "" {
+		return nil, protocol.Errorf(protocol.InvalidParams, "gone: needs a ref or a text").With("parameter", "gone")
+	}
+	switch q.State {
+	case "", protocol.WaitLoad, protocol.WaitNetworkIdle:
+	default:
+		return nil, protocol.Errorf(protocol.InvalidParams, "state %q: takes load or networkidle", q.State).With("parameter", "state")
+	}
+	if q.Ref != "" {
+		if _, err := refs.Lookup(q.Ref); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
+			return nil, err
+		}
+	}
+	w := waiter{c: c, refs: refs, q: q, seen: map[string]any{}}
+	for {
+		var ok bool
+		err := c.look(ctx, func(ctx context.Context, t *tab) error {
+			var err error
+			if ok, err = w.holds(ctx, t); err == nil && !ok {
+				err = w.pause(ctx, t)
+			}
+			return err
+		})
+		switch {
+		case err == nil && ok:
+			return w.seen, nil
+		case ctx.Err() != nil:
+			return nil, w.late(ctx)
+		case protocol.CodeOf(err) == protocol.StaleRef:
+			// The document was left while it was asked: the next one counts.
+			if err := w.pause(ctx, nil); err != nil {
+				return nil, w.late(ctx)
+			}
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// waiter is one wait: what it waits for, and what it has seen last.
+type waiter struct {
+	c    *Context
+	refs *snapshot.Refs
+	q    protocol.Wait
+	seen map[string]any
+	idle time.Time // since when no request has been under way; zero: one is
+}
+
+// holds looks at every condition. All of them are looked at, for what was seen.
+func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
+	all := true
+	note := func(name string, value any, ok bool) {
+		w.seen[name] = value
+		all = all && ok
+	}
+	w.c.mu.Lock()
+	url, ready, busy := t.url, t.ready, len(t.inflight)
+	w.c.mu.Unlock()
+	if busy > 0 {
+		w.idle = time.Time{}
+	} else if w.idle.IsZero() {
+		w.idle = time.Now()
+	}
+	if w.q.URL != "" {
+		note("url", url, matchURL(w.q.URL, url))
+	}
+	switch w.q.State {
+	case protocol.WaitLoad:
+		note("state", ready, ready == "complete")
+	case protocol.WaitNetworkIdle:
+		ok := ready == "complete" && busy == 0 && time.Since(w.idle) >= idleFor
+		state := ready
+		if ok {
+			state = protocol.WaitNetworkIdle
+		}
+		note("state", state, ok)
+		if !ok && busy > 0 {
+			w.seen["requests"] = busy
+		} else {
+			delete(w.seen, "requests")
+		}
+	}
+	if w.q.Ref != "" {
+		state, err := w.ref(ctx)
+		if err != nil {
+			return false, err
+		}
+		note("ref", state, (state == "visible") != w.q.Gone)
+	}
+	if w.q.Text != "" {
+		shown, err := t.shows(ctx, w.q.Text)
+		if err != nil {
+			return false, err
+		}
+		word := "shown"
+		if !shown {
+			word = "not shown"
+		}
+		note("text", word, shown != w.q.Gone)
+	}
+	if w.q.Expression != "" {
+		value, truth, err := t.truth(ctx, w.q.Expression)
+		if err != nil {
+			return false, err
+		}
+		note("expression", value, truth)
+	}
+	return all, nil
+}
+
+// ref says whether the ref's element is visible, hidden or gone.
+func (w *waiter) ref(ctx context.Context) (string, error) {
+	e, f, err := w.c.resolve(w.refs, w.q.Ref)
+	if protocol.CodeOf(err) == protocol.StaleRef {
+		return "gone", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var got struct{ Attached, Visible bool }
+	err = f.call(ctx, "refState", lookup{ID: e.Key.Node, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: e.Context}, &got)
+	switch {
+	case protocol.CodeOf(err) == protocol.StaleRef:
+		return "gone", nil
+	case err != nil:
+		return "", err
+	case got.Visible:
+		return "visible", nil
+	case got.Attached:
+		return "hidden", nil
+	}
+	return "gone", nil
+}
+
+// shows says whether any frame shows the text.
+func (t *tab) shows(ctx context.Context, text string) (bool, error) {
+	for i, f := range t.live() {
+		var shown bool
+		err := f.call(ctx, "hasText", text, &shown)
+		if shown {
+			return true, nil
+		}
+		if err != nil && (i == 0 || ctx.Err() != nil) {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// truth evaluates an expression in the page's own world. One that throws is
+// not true yet; one that does not parse is invalid_params.
+func (t *tab) truth(ctx context.Context, expression string) (value any, truth bool, err error) {
+	var got evaluated
+	p := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+		Expression:    "(async()=>{const v=await(" + expression + "\n);return v?(typeof v==='object'||typeof v==='function'?true:v):false})()",
+		ReturnByValue: ptr(true), AwaitPromise: ptr(true),
+	})
+	if err := t.wait(ctx, p, &got); err != nil {
+		return nil, false, gone(err)
+	}
+	if e := got.ExceptionDetails; e != nil {
+		text := cutText(e.text(), 200)
+		if strings.HasPrefix(text, "SyntaxError") {
+			return nil, false, protocol.Errorf(protocol.InvalidParams, "expression: %s", text).With("parameter", "expression").
+				Then("correct the expression")
+		}
+		line, _, _ := strings.Cut(text, "\n")
+		return line, false, nil
+	}
+	value = false
+	if v := string(got.Result.Value); v != "" && v != "false" {
+		value, truth = got.Result.Value, true
+	}
+	return value, truth, nil
+}
+
+// pause waits until something may have changed.
+func (w *waiter) pause(ctx context.Context, t *tab) error {
+	ms := lookAgain
+	if !w.idle.IsZero() && w.q.State == protocol.WaitNetworkIdle {
+		ms = min(ms, max(idleFor-time.Since(w.idle), time.Millisecond))
+	}
+	ctx, cancel := context.WithTimeout(ctx, ms)
+	defer cancel()
+	if t == nil {
+		<-ctx.Done()
+		if context.Cause(ctx) == context.DeadlineExceeded {
+			return nil
+		}
+		return context.Cause(ctx)
+	}
+	w.c.mu.Lock()
+	changed := t.changed
+	w.c.mu.Unlock()
+	any := make(chan struct{}, 1) // 1: whoever is first is heard, later ones are not waited for
+	tell := func() {
+		select {
+		case any <- struct{}{}:
+		default:
+		}
+	}
+	if w.q.Ref != "" || w.q.Text != "" || w.q.Expression != "" {
+		for _, f := range t.live() {
+			p, err := f.start("change", ms.Milliseconds())
+			if err != nil {
+				continue
+			}
+			go func() {
+				var done bool
+				if f.finish(ctx, p, "change", &done) == nil {
+					tell()
+				}
+			}()
+		}
+	}
+	select {
+	case <-any:
+	case <-changed:
+	case <-t.life.Done():
+		return context.Cause(t.life)
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), errDialog) {
+			return errDialog
+		}
+	}
+	return nil
+}
+
+// late is the error of a wait whose time is up, or that was cancelled.
+func (w *waiter) late(ctx context.Context) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	waited := map[string]any{}
+	var words []string
+	add := func(name, value string) {
+		if value != "" {
+			waited[name] = value
+			words = append(words, name+" "+quote(value))
+		}
+	}
+	add("ref", w.q.Ref)
+	add("text", w.q.Text)
+	add("url", w.q.URL)
+	add("state", w.q.State)
+	add("expression", w.q.Expression)
+	if w.q.Gone {
+		waited["gone"] = true
+		words = append(words, "gone")
+	}
+	st := w.c.State()
+	for k, v := range map[string]any{"url": st.URL, "ready": st.Ready} {
+		if _, ok := w.seen[k]; !ok {
+			w.seen[k] = v
+		}
+	}
+	return protocol.Errorf(protocol.Timeout, "waited in vain for %s", strings.Join(words, ", ")).
+		With("waited_for", waited).With("seen", w.seen)
+}
+
+// matchURL says whether a URL contains the pattern, or matches it as a whole
+// where it has a *.
+func matchURL(pattern, url string) bool {
+	if !strings.Contains(pattern, "*") {
+		return strings.Contains(url, pattern)
+	}
+	// In path.Match a * does not cross a slash, and [ ? \ mean something.
+	quoted := strings.NewReplacer(`\`, `\\`, "[", `\[`, "?", `\?`).Replace(strings.ReplaceAll(pattern, "/", "\x00"))
+	ok, err := path.Match(quoted, strings.ReplaceAll(url, "/", "\x00"))
+	return err == nil && ok
+}

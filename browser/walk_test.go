@@ -118,14 +118,15 @@ func TestWalkNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases = slices.DeleteFunc(cases, func(c nameCase) bool { return !c.Agrees || c.Role == "none" || c.Role == "generic" })
-	p := launchTestPage(t)
+	p := openTestPage(t, "<!doctype html><meta charset=utf-8><body>")
 	for _, computed := range []bool{true, false} {
 		t.Run(fmt.Sprintf("computed=%t", computed), func(t *testing.T) {
 			o := newWalkOptions(snapshot.DefaultOptions())
 			o.Interactive, o.Computed, o.MaxChars, o.MaxNodes = false, computed, 1<<20, 1<<20
 			misses := 0
 			for _, c := range cases {
-				p.load("<!doctype html><meta charset=utf-8><body>" + c.HTML)
+				html, _ := json.Marshal(c.HTML)
+				p.run("document.body.innerHTML = " + string(html))
 				w := p.walk(o)
 				if !hasNamed(w.Nodes, c) {
 					misses++

@@ -180,32 +180,39 @@ function scrolled(el) {
   return false;
 }
 
+let view = null; // the page's extent; of one walk or question, for asking is dear
+
+function extent() {
+  const s = page.scrollingElement || documentElementOf(page);
+  if (!s) return null;
+  const left = s.scrollWidth > s.clientWidth && styleOf(s).direction === 'rtl' ? s.clientWidth - s.scrollWidth : 0;
+  return { x: scrollX, y: scrollY, left, right: left + s.scrollWidth, bottom: s.scrollHeight };
+}
+
 // offPage tells whether a box lies where no scrolling of the page brings it.
 function offPage(r, el) {
-  const left = r.left + scrollX, top = r.top + scrollY;
-  const s = page.scrollingElement || documentElementOf(page);
-  if (!s) return false;
-  if (left + r.width > 0 && top + r.height > 0 && left < s.scrollWidth && top < s.scrollHeight) return false;
-  if (left + r.width <= 0 && s.scrollWidth > s.clientWidth && styleOf(s).direction === 'rtl') {
-    return left + r.width <= s.clientWidth - s.scrollWidth;
-  }
-  return !scrolled(el);
+  if (!view) view = extent();
+  if (!view) return false;
+  const left = r.left + view.x, top = r.top + view.y;
+  return (left + r.width <= view.left || top + r.height <= 0 || left >= view.right || top >= view.bottom) && !scrolled(el);
 }
 
 const NO_INSET = /^inset\((100|50)%|^(circle|ellipse)\(0/;
 
 // cutAway tells whether el itself, by its own style, shows nothing of what it
-// contains: the ways in which text is kept for screen readers only.
+// contains: the ways in which text is kept for screen readers only. All of them
+// take it out of the flow or hide its overflow.
 function cutAway(el, s) {
-  if (s.position === 'absolute' || s.position === 'fixed') {
-    const clip = s.clip;
-    if (clip !== 'auto') {
-      const n = clip.match(/-?[\d.]+/g);
-      if (n && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1)) return true;
-    }
+  const shown = s.overflowX === 'visible';
+  const position = s.position;
+  const out = position === 'absolute' || position === 'fixed';
+  if (shown && !out) return false;
+  if (out && s.clip !== 'auto') {
+    const n = s.clip.match(/-?[\d.]+/g);
+    if (n && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1)) return true;
   }
-  if (s.clipPath !== 'none' && NO_INSET.test(s.clipPath)) return true;
-  if (s.overflowX === 'visible' || s.display === 'inline' || s.display === 'contents') return false;
+  if (NO_INSET.test(s.clipPath)) return true;
+  if (shown || s.display === 'inline' || s.display === 'contents') return false;
   const r = rectOf(el);
   return r.width <= 1 || r.height <= 1;
 }
@@ -384,15 +391,27 @@ function contextOf(el) {
   return row ? rowText(row) : '';
 }
 
+let rows = new Map(); // parent → the row of its children; of one walk or question
+
 function rowOf(el) {
+  const parent = flatParent(el);
+  if (!parent) return null;
+  let row = rows.get(parent);
+  if (row === undefined) rows.set(parent, row = rowAround(parent));
+  if (row && row.series && row.text === fold(someText(el, CONTEXT_MAX)).slice(0, CONTEXT_MAX)) return rowOf(row.node);
+  return row && row.node;
+}
+
+// rowAround returns the row that p is or stands in.
+function rowAround(p) {
   let series = null;
-  for (let p = flatParent(el), up = 0; p && up < 40; p = flatParent(p), up++) {
+  for (let up = 0; p && up < 40; p = flatParent(p), up++) {
     const tag = localName(p);
     if (tag === 'body' || tag === 'html') break;
-    if (ROW_TAG.has(tag) || (has(p, 'role') && ROW_ROLE.test(attr(p, 'role')))) return p;
-    if (!series && inSeries(p, tag) && rowText(p) !== rowText(el)) series = p;
+    if (ROW_TAG.has(tag) || (has(p, 'role') && ROW_ROLE.test(attr(p, 'role')))) return { node: p, series: false, text: '' };
+    if (!series && inSeries(p, tag)) series = p;
   }
-  return series;
+  return series && { node: series, series: true, text: rowText(series) };
 }
 
 // inSeries tells whether a sibling right beside p has the same tag and classes.
@@ -415,6 +434,8 @@ function rowText(row) {
 // someText returns the text in el, at least max characters of it if there are so
 // many, without looking at more nodes than that needs. Styles are not asked.
 function someText(el, max) {
+  const only = firstChild(el);
+  if (only && nodeType(only) === TEXT && !nextSibling(only) && !shadowOf(el)) return textData(only).slice(0, 2 * max + 200);
   let out = '', n = 0;
   for (let at = flatFirst(el); at && out.length < max && n < 400; n++) {
     if (nodeType(at) === TEXT) {
@@ -449,7 +470,9 @@ function flatNext(n) {
 // about boxes, names or contexts in a new turn calls it first.
 function forget() {
   clips = new Map();
+  rows = new Map();
   rowTexts = new Map();
+  view = null;
 }
 
 const api = Object.create(null);

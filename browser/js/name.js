@@ -239,8 +239,8 @@ function nameOf(el) {
 // around tells clickable what is around el.
 function around(el) {
   const p = flatParent(el);
-  let inControl = '';
-  for (let q = p; q && !inControl; q = flatParent(q)) if (ATOMS.has(roleOf(q)) && roleOf(q) !== 'heading') inControl = fold(someText(q, 200)) || ' ';
+  let inControl = p;
+  while (inControl && (roleOf(inControl) === 'heading' || !ATOMS.has(roleOf(inControl)))) inControl = flatParent(inControl);
   return { pointer: !!p && !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor), inControl };
 }
 

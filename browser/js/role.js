@@ -255,15 +255,16 @@ const listens = (el) => marked.has(el) || (hasAny(el) && HANDLERS.some((h) => ha
 // clickable tells whether el, which is no control by its role, is one by its
 // listeners, by the cursor that begins at it, by tabindex or by draggable.
 // s is its style; around tells {pointer: the cursor of what is around it is such
-// a one, inControl: it stands in a control}.
+// a one, inControl: the control it stands in}.
 function clickable(el, tag, s, around) {
   if (tag === 'body' || tag === 'html') return false;
-  const own = listens(el);
-  const begins = !around.pointer && !around.inControl && CURSORS.has(s.cursor);
-  const tab = hasAny(el) && has(el, 'tabindex') && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
-  const drag = !around.inControl && hasAny(el) && attr(el, 'draggable') === 'true' && tag !== 'a';
+  const attributed = hasAny(el);
+  const own = marked.has(el) || (attributed && HANDLERS.some((h) => has(el, h)));
+  if (around.inControl) return own && fold(someText(el, 200)) !== fold(someText(around.inControl, 200));
+  const begins = !around.pointer && CURSORS.has(s.cursor);
+  const tab = attributed && has(el, 'tabindex') && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
+  const drag = attributed && attr(el, 'draggable') === 'true' && tag !== 'a';
   if (!own && !begins && !tab && !drag) return false;
-  if (around.inControl) return own && fold(someText(el, 200)) !== around.inControl;
   if (tag === 'label' && el.control && !own) return !rendered(el.control); // its control has the ref
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
   if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 : true;
@@ -275,7 +276,8 @@ function clickable(el, tag, s, around) {
 
 const LISTS = words('ul ol dl menu table thead tbody tfoot');
 
-// clickLike tells whether the cursor of a list's items begins at the list.
+// passesCursor tells whether a cursor that begins at such an element is meant for
+// its items.
 const passesCursor = (tag) => LISTS.has(tag);
 
 function operablesIn(el) {

@@ -80,8 +80,8 @@ class Walk {
   frame(el, depth) {
     return {
       el, depth, next: null, list: null, i: 0, tag: el ? localName(el) : '',
-      pointer: false, inControl: '', dark: false, clear: false, hidden: false, mute: false,
-      names: '', block: false, spaced: false, cell: false, line: -1, seen: undefined, prose: undefined,
+      pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
+      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, seen: undefined, prose: undefined,
     };
   }
 
@@ -131,12 +131,25 @@ class Walk {
   }
 
   text(n, f) {
-    if (f.hidden || f.clear || f.dark || f.mute) return;
+    if (f.hidden || f.clear || f.dark || f.mute || this.counting) return;
     if (!this.full && this.gap > this.maxText) return;
     const data = textData(n);
     if (!/\S/.test(data)) { this.space(); return; }
-    if (f.seen === undefined) f.seen = textShows(f.el, n);
+    if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(fold(data).toLowerCase())) return;
+    if (f.seen === undefined) f.seen = this.sees(f, n);
     if (f.seen && this.run.length <= NAME_MAX) this.run += data.length > 3 * NAME_MAX ? data.trimStart().slice(0, NAME_MAX) : data;
+  }
+
+  // sees tells whether a person could see the text n right in f's element. What
+  // is inline in a block whose text is seen needs no box of its own looked at.
+  sees(f, n) {
+    const s = styleOf(f.el);
+    if (!inked(s)) return false;
+    if (f.inline && this.stack.length > 1 && this.stack[this.stack.length - 2].seen) {
+      f.seen = s.position === 'static' || s.position === 'relative';
+      if (f.seen) return true;
+    }
+    return textShows(f.el, n, s);
   }
 
   // flush writes the text of the block that ends here as a line.
@@ -208,6 +221,7 @@ class Walk {
     child.pointer = CURSORS.has(s.cursor) && !(passesCursor(tag) && !listens(el));
     const inline = display === 'contents' || display.startsWith('inline') || display.startsWith('ruby');
     child.block = !inline;
+    child.inline = display === 'inline';
     child.spaced = inline && display !== 'inline' && display !== 'contents';
     if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
 
@@ -262,7 +276,7 @@ class Walk {
   // decide returns whether and as what el gets a line: {role, clicks, prune}.
   decide(el, tag, html, s, f, dark, inline) {
     const role = roleOf(el);
-    if (html && (tag === 'input' && el.type === 'hidden' || tag === 'option' || tag === 'optgroup')) return null;
+    if (html && tag === 'input' && el.type === 'hidden') return null;
     if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, f);
     const control = CONTROLS.has(role) || (html && isHost(el));
     const clicks = !control && clickable(el, tag, s, f);
@@ -304,7 +318,7 @@ class Walk {
     const { role, clicks } = what;
     child.depth = f.depth + 1;
     const tooDeep = f.depth > this.maxDepth;
-    if (what.control && ATOMS.has(role) || clicks && !role) child.inControl = fold(someText(el, 200)) || ' ';
+    if (what.control && ATOMS.has(role) || clicks && !role) child.inControl = el;
     if (this.silent) {
       if (what.owner) this.frames.push([0, child.depth, idOf(el)]);
       if (this.dedupe && (FROM_CONTENT.has(role) || clicks)) child.names = shownName(el, role, clicks).toLowerCase();
@@ -330,7 +344,7 @@ class Walk {
     this.gap = 0;
     if (what.prune && !name) child.line = this.lines.length - 1;
     if (what.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
-    if (what.control && isField(el)) return;
+    if (what.control && role !== 'button' && isField(el)) return;
     if (what.control && (isHost(el) || role === 'textbox' || role === 'searchbox')) child.mute = true;
     if (this.dedupe && name && (FROM_CONTENT.has(role) || clicks)) {
       child.names = name.toLowerCase();
@@ -374,21 +388,34 @@ class Walk {
 
   // ---- select
 
-  // options returns the options of a select that get lines.
+  // options returns the options, and of a whole page the groups, of a select that
+  // get lines.
   options(el, role) {
     const all = el.options;
     if (role === 'combobox' && all.length > OPTIONS_SHOWN && !this.full && el !== this.scope) return [];
-    return Array.prototype.filter.call(all, (o) => !has(o, 'hidden'));
+    const out = [];
+    let group = null;
+    for (const o of all) {
+      if (has(o, 'hidden')) continue;
+      const p = parentNode(o);
+      if (this.full && p !== group && localName(p) === 'optgroup') out.push(p);
+      group = p;
+      out.push(o);
+    }
+    return out;
   }
 
   option(el, f) {
     if (this.silent) return;
-    if (this.counting || f.depth > this.maxDepth || this.nodes >= this.maxNodes) {
-      if (!this.counting && f.depth <= this.maxDepth) this.stop('max_nodes');
+    const role = roleOf(el) || 'option';
+    const depth = f.depth + (this.full && role === 'option' && localName(parentNode(el)) === 'optgroup' ? 1 : 0);
+    if (this.counting || depth > this.maxDepth || this.nodes >= this.maxNodes) {
+      if (depth <= this.maxDepth) this.stop('max_nodes');
+      else this.reasons.add('max_depth');
       this.rest++;
       return;
     }
-    const record = this.record(el, 'option', 'option', cutName(fold(el.label)), false, false, f.depth);
+    const record = this.record(el, localName(el), role, cutName(fold(el.label)), false, false, depth);
     if (this.chars + record.chars > this.maxChars) { this.stop('max_chars'); this.rest++; return; }
     this.lines.push(record.line);
     this.nodes++;
@@ -428,14 +455,16 @@ function takesClick(el) {
   return hit !== null && flatContains(el, hit);
 }
 
-const CLEAR_COLOR = /^(rgba\(.*, 0\)|transparent)$/;
+// inked tells whether text of that style is painted at a size that can be read.
+function inked(s) {
+  const fill = s.webkitTextFillColor;
+  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
+  return parseFloat(s.fontSize) >= 2;
+}
 
-// textShows tells whether a person could see the text n right in el.
-function textShows(el, n) {
+// textShows tells whether the text n right in el lies where a person could see it.
+function textShows(el, n, s) {
   if (clipped(el)) return false;
-  const s = styleOf(el);
-  if (CLEAR_COLOR.test(s.webkitTextFillColor) && !s.backgroundClip.includes('text')) return false;
-  if (parseFloat(s.fontSize) < 2) return false;
   const r = rectOf(el);
   if (r.width >= 2 && r.height >= 2 && !offPage(r, el) && Math.abs(parseFloat(s.textIndent)) < 500) return true;
   const range = page.createRange(); // the box says nothing: ask for the text's own

@@ -58,12 +58,15 @@ func TestWalkPages(t *testing.T) {
 // dumpWalk writes nodes one a line, for people.
 func dumpWalk(w walked) string {
 	var b strings.Builder
-	for i, n := range w.Nodes {
+	frames := func(i int) {
 		for _, f := range w.Frames {
 			if f.Index == i {
 				fmt.Fprintf(&b, "%s<frame of %d>\n", strings.Repeat("  ", f.Depth), f.Owner)
 			}
 		}
+	}
+	for i, n := range w.Nodes {
+		frames(i)
 		b.WriteString(strings.Repeat("  ", n.Depth))
 		switch {
 		case n.More > 0:
@@ -92,6 +95,7 @@ func dumpWalk(w walked) string {
 			b.WriteString("\n")
 		}
 	}
+	frames(len(w.Nodes))
 	if w.Rest > 0 || len(w.Reasons) > 0 {
 		fmt.Fprintf(&b, "rest %d %v\n", w.Rest, w.Reasons)
 	}

@@ -264,8 +264,8 @@ function clickable(el, tag, s, around) {
   const begins = !around.pointer && CURSORS.has(s.cursor);
   const tab = attributed && has(el, 'tabindex') && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
   const drag = attributed && attr(el, 'draggable') === 'true' && tag !== 'a';
+  if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
   if (!own && !begins && !tab && !drag) return false;
-  if (tag === 'label' && el.control && !own) return !rendered(el.control); // its control has the ref
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
   if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 : true;
   // A listener around other controls listens for them, unless each of a series
@@ -293,8 +293,9 @@ function wide(el) {
 }
 
 function seriesListens(el) {
-  for (const s of [nextElementSibling(el), previousElementSibling(el)]) if (s && marked.has(s) && localName(s) === localName(el)) return true;
-  return false;
+  const cls = attr(el, 'class');
+  return (!!cls || !isHTML(el) || localName(el) !== 'div') &&
+    [nextElementSibling(el), previousElementSibling(el)].some((s) => s && marked.has(s) && localName(s) === localName(el) && attr(s, 'class') === cls);
 }
 
 function ownText(el) {

@@ -26,6 +26,9 @@ const OPTIONS_SHOWN = 12; // of a closed select (PROTOCOL.md section 5)
 const COUNT_ON = 300; // elements looked at, after the budget's end, to count what is left
 const LINE = 12; // characters of a line beside its strings
 
+// Of a whole page, these are left out where nothing of what they contain is shown.
+const HOLLOW = words('paragraph listitem list blockquote definition group figure article emphasis strong code');
+
 class Walk {
   constructor(o) {
     this.full = !o.interactive;
@@ -81,7 +84,7 @@ class Walk {
     return {
       el, depth, next: null, list: null, i: 0, tag: el ? localName(el) : '',
       pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
-      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, seen: undefined, prose: undefined,
+      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, shown: false, seen: undefined, prose: undefined,
     };
   }
 
@@ -116,7 +119,7 @@ class Walk {
 
   leave(f) {
     this.stack.pop();
-    if (f.block || f.names) this.flush(f);
+    if (f.block || f.names || f.shown) this.flush(f);
     else if (f.spaced) this.space();
     if (f.line >= 0 && f.line === this.lines.length - 1 && !this.counting) { // a landmark without content
       this.lines.pop();
@@ -144,7 +147,7 @@ class Walk {
   // is inline in a block whose text is seen needs no box of its own looked at.
   sees(f, n) {
     const s = styleOf(f.el);
-    if (!inked(s)) return false;
+    if (s.contentVisibility === 'hidden' || !inked(s)) return false;
     if (f.inline && this.stack.length > 1 && this.stack[this.stack.length - 2].seen) {
       f.seen = s.position === 'static' || s.position === 'relative';
       if (f.seen) return true;
@@ -204,9 +207,10 @@ class Walk {
     const display = s.display;
     let hidden = false, clear = f.clear;
     if (!checkVisibility(el, VISIBLE)) {
-      if (display === 'none' || s.contentVisibility === 'hidden') return;
+      if (display === 'none') return;
       hidden = s.visibility !== 'visible';
       if (!clear && parseFloat(s.opacity) === 0) clear = true;
+      if (!hidden && !clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
       if (clear && s.pointerEvents === 'none') return;
     }
     const attributed = hasAny(el);
@@ -295,13 +299,13 @@ class Walk {
     if (tag === 'tbody' && !authorName(el)) return null; // the parser puts it there
     if (!this.full) return GROUPS.has(role) && (authorName(el) || tag === 'fieldset' || tag === 'table' && el.caption) ? { role, prune: true } : null;
     if (PHRASES.has(role) && inline && inProse(el, f)) return null;
-    return { role };
+    return { role, prune: HOLLOW.has(role) && firstChild(el) !== null };
   }
 
   // owner decides on the element that holds another document.
   owner(el, f) {
     const r = rectOf(el);
-    if (localName(el) !== 'frame' && (r.width < 4 || r.height < 4 || offPage(r, el))) return null;
+    if (localName(el) !== 'frame' && (r.width < 8 || r.height < 8 || offPage(r, el))) return null; // counts visitors
     return { role: 'iframe', owner: true };
   }
 
@@ -317,6 +321,7 @@ class Walk {
   show(el, tag, what, f, child) {
     const { role, clicks } = what;
     child.depth = f.depth + 1;
+    child.shown = true;
     const tooDeep = f.depth > this.maxDepth;
     if (what.control && ATOMS.has(role) || clicks && !role) child.inControl = el;
     if (this.silent) {
@@ -362,8 +367,9 @@ class Walk {
 
   // record makes the line of el.
   record(el, tag, role, name, clicks, invisible, depth) {
+    const operable = clicks || CONTROLS.has(role) || isHost(el);
     const attrs = attrsOf(el, role, name, this.attrs);
-    const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: !invisible && this.covered(el) };
+    const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
     const states = statesOf(el, role, more).join(' ');
     const value = this.attrs.includes('value') ? valueOf(el, role) : '';
     const says = role || 'generic';
@@ -424,6 +430,12 @@ class Walk {
   }
 
   // ---- what is on top
+
+  // behind says that the page behind a modal dialog has been left out.
+  behind(dialog) {
+    const left = page.querySelectorAll(OPERABLE).length - queryAll(dialog, OPERABLE).length;
+    if (left > 0) this.lines.push([-left, 0, 'inert behind the modal dialog; close it to reach them']);
+  }
 
   // covered tells whether one of what lies on top takes the click on el.
   covered(el) {
@@ -534,7 +546,7 @@ function walk(given) {
     w.skip.add(segments[i]);
     for (const later of segments.slice(i + 2)) w.skip.add(later);
   }
-  if (top.modal && !w.counting && !after) w.lines.push([-1, 0, 'the page behind the modal dialog is inert; close the dialog to reach it']);
+  if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
   answer.v = w.visited;
   answer.r = w.counting || w.ended ? Math.max(1, w.rest) : w.rest;
   answer.rs = [...w.reasons];

@@ -57,6 +57,7 @@ var disabledFeatures = []string{
 	"CertificateTransparencyComponentUpdater",
 	"NetworkTimeServiceQuerying",
 	"CalculateNativeWinOcclusion",
+	"BackForwardCache", // going back loads again: a document that was left is gone
 }
 
 // egressFlags send all traffic of pages to the proxy. All of them are needed:

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"net/http"
-	"time"
+	"net/netip"
 
 	"github.com/spf13/cobra"
 
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
+	"github.com/browserd/browserd/session"
 )
 
 func serveCommand() *cobra.Command {
@@ -76,32 +79,98 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 // run is the daemon: it serves on l, which it closes, until ctx ends, and then
 // ends everything that it started. It returns nil where it was told to stop.
 func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logger) error {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		io.WriteString(w, "ok\n")
-	})
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-
-	failed := make(chan error, 1) // one send, never waited for
-	go func() { failed <- s.Serve(l) }()
+	defer l.Close()
+	rules, err := policy.New(cfg.Policy, own(l)...)
+	if err != nil {
+		return refusal{err}
+	}
+	if cfg.Browser.StateDir != "" {
+		reaped, err := browser.Reap(cfg.Browser.StateDir)
+		if err != nil {
+			log.Warn("removing what a killed daemon left behind", "error", err)
+		}
+		if reaped.Browsers > 0 {
+			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
+		}
+	}
+	// Chromium outlives ctx: the server ends the sessions first.
+	living, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	chromium := browser.Start(living, cfg.Browser, log)
+	sources := sourcesOf(cfg.Browser, log)
+	house := &actions.House{
+		Sessions: session.NewManager(cfg.Session, pages{browser.New(chromium, log), cfg.Session, cfg.Browser.Disabled}, log),
+		Version:  buildVersion(),
+		Log:      log,
+		CheckURL: rules.CheckURL,
+		Status: func() map[string]any {
+			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
+		},
+	}
+	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
+	if err != nil {
+		return refusal{err}
+	}
 	log.Info("listening on http://" + l.Addr().String())
-
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serving: %w", err)
-	case <-ctx.Done():
-	}
+	err = s.Serve(ctx, l)
 	log.Info("stopping")
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Server.ShutdownTimeout)
+	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	if err := s.Shutdown(grace); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("stopping: %w", err)
-	}
-	s.Close()
-	<-failed
+	err = errors.Join(err, chromium.Close(closing))
 	log.Info("stopped")
-	return nil
+	return err
+}
+
+// own are the addresses on which the daemon listens: no page may reach them.
+func own(l net.Listener) []netip.AddrPort {
+	addr, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil {
+		return nil
+	}
+	return []netip.AddrPort{addr}
+}
+
+// sourcesOf looks once whether there is a Chromium, and says in one line what
+// to do where there is none.
+func sourcesOf(cfg browser.Config, log *slog.Logger) func() []server.Source {
+	chromium := server.Source{Name: "chromium", OK: true}
+	switch {
+	case cfg.Disabled:
+		chromium.OK, chromium.Why = false, "switched off by browser.disabled"
+	case cfg.Endpoint != "":
+		log.Info("Chromium is reached at browser.endpoint", "endpoint", cfg.Endpoint)
+	default:
+		found, err := browser.Find(cfg)
+		if err == nil {
+			log.Info("Chromium found", "path", found.Path, "product", found.Product)
+			break
+		}
+		chromium.OK, chromium.Why = false, err.Error()
+		var e *protocol.Error
+		if errors.As(err, &e) {
+			chromium.Why = e.Message
+			log.Warn("no Chromium: "+e.Message, "next", e.Data().Next)
+		} else {
+			log.Warn("no Chromium", "error", err)
+		}
+	}
+	return func() []server.Source { return []server.Source{chromium} }
+}
+
+func names(sources []server.Source) []string {
+	list := []string{}
+	for _, s := range sources {
+		if s.OK {
+			list = append(list, s.Name)
+		}
+	}
+	return list
+}
+
+func statusOf(i browser.Info) map[string]any {
+	return map[string]any{
+		"running": i.Running, "launches": int(i.Generation), "product": i.Product, "path": i.Path, "sandbox": i.Sandbox,
+	}
 }
 
 // cause strips what the sentence around it says already.

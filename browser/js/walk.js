@@ -84,7 +84,7 @@ class Walk {
     return {
       el, depth, next: null, list: null, i: 0, tag: el ? localName(el) : '',
       pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
-      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, shown: false, seen: undefined, prose: undefined,
+      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined,
     };
   }
 
@@ -121,7 +121,7 @@ class Walk {
     this.stack.pop();
     if (f.block || f.names || f.shown) this.flush(f);
     else if (f.spaced) this.space();
-    if (f.line >= 0 && f.line === this.lines.length - 1 && !this.counting) { // a landmark without content
+    if (f.line >= 0 && f.line === this.lines.length - 1 && f.left === this.rest && !this.counting) { // nothing in it
       this.lines.pop();
       this.nodes--;
     }
@@ -347,7 +347,7 @@ class Walk {
     this.nodes++;
     this.chars += record.chars;
     this.gap = 0;
-    if (what.prune && !name) child.line = this.lines.length - 1;
+    if (what.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
     if (what.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
     if (what.control && role !== 'button' && isField(el)) return;
     if (what.control && (isHost(el) || role === 'textbox' || role === 'searchbox')) child.mute = true;

@@ -32,6 +32,12 @@ func newStage(t *testing.T) *stage {
 	s.b = New(started(t, testConfig(t)), discard())
 	s.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if r.URL.Path == "/slow" {
+			select {
+			case <-time.After(300 * time.Millisecond):
+			case <-r.Context().Done():
+			}
+		}
 		page, ok := s.pages[r.URL.Path]
 		if !ok {
 			http.NotFound(w, r)

@@ -201,7 +201,7 @@ const seek = (() => {
       if (nodeType(k) !== ELEMENT || silent(k) || c.skip(k)) continue;
       const mark = localName(el) === 'ol' ? number++ + '. ' : '- ';
       // A list within an item follows it without an empty line.
-      const s = part(k, c, ' '.repeat(mark.length)).replace(/\n\n(\s*(?:- |\d+\. ))/g, '\n$1');
+      const s = part(k, c, '').replace(/\n\n(?=(?:- |\d+\. ))/g, '\n').replace(/\n(?=[^\n])/g, '\n' + ' '.repeat(mark.length));
       if (s) items.push(localName(k) === 'ul' || localName(k) === 'ol' ? ' '.repeat(2) + s.replace(/\n/g, '\n  ') : mark + s);
     }
     return items.join('\n');

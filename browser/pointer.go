@@ -58,6 +58,7 @@ type collected struct {
 	Clicked bool        `json:"clicked"`
 	By      *nodeRecord `json:"by"`
 	Last    *bool       `json:"last"`
+	Settled *settled    `json:"settled"`
 	Then    rawJSON     `json:"then"`
 }
 
@@ -115,6 +116,9 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	if protocol.CodeOf(err) == protocol.StaleRef {
 		got.Hit = true
 		return got, nil
+	}
+	if got.Settled != nil {
+		t.settledWith(el.frame, *got.Settled)
 	}
 	return got, err
 }

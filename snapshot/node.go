@@ -23,22 +23,24 @@ const RoleText = "text"
 // ref, or a run of text. Strings are the page's own, not yet escaped or cut.
 type Node struct {
 	Key   Key // zero for text and for More
-	Depth int // from 0, in the tree of shown nodes
+	Depth int // from 0, in the tree of shown nodes; written up to 512
 	Role  string
 	Name  string // the accessible name; for text, the text
 	Tag   string // the element's tag, lower case
 	Attrs []Attr // in the order of the line
 	// States are words of PROTOCOL.md section 5, in its order.
 	States []string
-	// Value is a control's value as it may be shown: already masked.
+	// Value is a control's value as it may be shown: already masked. It is
+	// written as value="…", in place of an attribute of that name.
 	Value string
 	// Ident is a digest of the tag and the stable attributes; Context of the
 	// text of the row, list item or article that the node stands in. The source
 	// that made them compares them when a ref's node has gone; nobody else reads them.
 	Ident   string
 	Context string
-	// More is not 0 where the line is a [more] line for that many like nodes
-	// that were folded away here; Name then says how to go on.
+	// More is above 0 where the line is a [more] line for that many like nodes
+	// that were folded away here; Name then says how to go on. It is written
+	// as a literal, so it may quote the page: [more] 183 nodes not shown here: "…".
 	More int
 }
 
@@ -56,7 +58,9 @@ type Capture struct {
 	// source stopped at a budget; 0 where it reached the end.
 	Rest int
 	// Reasons are the budgets at which the source stopped or cut: max_nodes,
-	// max_chars, max_depth, max_text.
+	// max_chars, max_depth, max_text. A source that hands on at least MaxText+1
+	// characters of a longer string leaves max_text to Render, which then counts
+	// the cuts.
 	Reasons []string
 }
 
@@ -72,6 +76,7 @@ type Options struct {
 	Attrs           []string // attributes shown
 	DedupeText      bool     // text that a name already says is not said again
 	After           string   // continue after this ref
+	JSON            bool     // format json: fill Snapshot.Nodes as well
 }
 
 // DefaultOptions are the options of a snapshot for which none were given.
@@ -123,4 +128,6 @@ type Snapshot struct {
 type Delta struct {
 	Text  string `json:"text"`
 	Stats Stats  `json:"stats"`
+	// Changes is how many lines were added, changed or removed, shown or not.
+	Changes int `json:"-"`
 }

@@ -1,0 +1,82 @@
+package actions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// BatchParams are the parameters of batch.
+type BatchParams struct {
+	Commands    []BatchCommand `json:"commands" required:"true" doc:"{method, params} each, run one after the other"`
+	StopOnError bool           `json:"stop_on_error" default:"true" doc:"leave out what follows a command that fails"`
+}
+
+// BatchCommand is one command of a batch.
+type BatchCommand struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// BatchResult is the answer of batch: what each command answered, in order.
+type BatchResult struct {
+	Results []BatchAnswer `json:"results"`
+}
+
+// BatchAnswer is what one command answered: a result or an error.
+type BatchAnswer struct {
+	Result any                 `json:"result,omitempty"`
+	Error  *protocol.ErrorData `json:"error,omitempty"`
+}
+
+// maxBatch is how many commands a batch may hold.
+const maxBatch = 100
+
+// prepareBatch finds the session that the batch holds the turn of while it
+// runs, so that no other command of the session comes between.
+func prepareBatch(c *Call) error {
+	p := c.Params.(*BatchParams)
+	if len(p.Commands) == 0 || len(p.Commands) > maxBatch {
+		return protocol.Errorf(protocol.InvalidParams, "commands: takes 1 to %d commands, not %d", maxBatch, len(p.Commands)).With("parameter", "commands")
+	}
+	for i, b := range p.Commands {
+		if b.Method == "batch" || b.Method == "cancel" {
+			return protocol.Errorf(protocol.InvalidParams, "commands: command %d is %s, which a batch cannot hold", i, b.Method).With("parameter", "commands")
+		}
+	}
+	return c.findSession()
+}
+
+func batch(ctx context.Context, c *Call, p *BatchParams) (BatchResult, error) {
+	r := BatchResult{Results: []BatchAnswer{}}
+	for _, b := range p.Commands {
+		answer, err := c.one(ctx, b)
+		if err != nil {
+			var e *protocol.Error
+			if !errors.As(err, &e) {
+				return r, err
+			}
+			data := e.Data()
+			data.Message = e.Message
+			r.Results = append(r.Results, BatchAnswer{Error: &data})
+			if p.StopOnError || ctx.Err() != nil {
+				return r, nil
+			}
+			continue
+		}
+		r.Results = append(r.Results, BatchAnswer{Result: answer})
+	}
+	return r, nil
+}
+
+// one runs a command of the batch, in the batch's own turn where it is for the
+// same session.
+func (c *Call) one(ctx context.Context, b BatchCommand) (any, error) {
+	job, err := c.House.prepare(c.Caller, b.Method, b.Params, c)
+	if err != nil {
+		return nil, err
+	}
+	return job.Run(ctx)
+}

@@ -1,0 +1,27 @@
+package actions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// CancelParams are the parameters of cancel.
+type CancelParams struct {
+	ID json.RawMessage `json:"id" required:"true" doc:"the id of a request of this connection"`
+}
+
+// CancelResult is the answer of cancel.
+type CancelResult struct {
+	Cancelled bool `json:"cancelled"` // false: no such request runs or waits
+}
+
+func cancel(ctx context.Context, c *Call, p *CancelParams) (CancelResult, error) {
+	if c.Caller.Cancel == nil {
+		return CancelResult{}, protocol.Errorf(protocol.Unsupported, "cancel works on the connection that sent the request").
+			With("source", "http").Then("end the HTTP request itself, or use the WebSocket")
+	}
+	return CancelResult{c.Caller.Cancel(bytes.TrimSpace(p.ID))}, nil
+}

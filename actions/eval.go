@@ -1,0 +1,37 @@
+package actions
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// EvalParams are the parameters of eval.
+type EvalParams struct {
+	Expression string `json:"expression" required:"true" doc:"JavaScript; a promise is awaited"`
+	Ref        string `json:"ref" doc:"an element that the expression sees as element"`
+	MaxChars   int    `json:"max_chars" default:"100000" min:"1" max:"4000000" doc:"characters of the value's JSON; a larger one is too_large"`
+}
+
+// EvalResult is the answer of eval.
+type EvalResult struct {
+	Result
+	Value json.RawMessage `json:"value"`
+}
+
+func eval(ctx context.Context, c *Call, p *EvalParams) (EvalResult, error) {
+	page, err := c.live(ctx)
+	if err != nil {
+		return EvalResult{}, err
+	}
+	value, err := page.Eval(ctx, c.Session.Refs(), p.Ref, p.Expression)
+	if err != nil {
+		return EvalResult{}, c.Session.Lost(err)
+	}
+	if len(value) > p.MaxChars {
+		return EvalResult{}, protocol.Errorf(protocol.TooLarge, "the value has %d characters of JSON", len(value)).
+			With("limit", p.MaxChars).With("size", len(value)).Then("return less, or raise max_chars")
+	}
+	return EvalResult{c.result(page), value}, nil
+}

@@ -1,0 +1,90 @@
+package actions
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// failure gives an error that a command ended with the code that fits it: its
+// own, that of what ended the context, or internal, with the cause in the log
+// under an incident.
+func (c *Call) failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTimeout)) {
+		err = context.Cause(ctx)
+	}
+	var e *protocol.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, errTimeout) || errors.Is(err, context.DeadlineExceeded):
+		e = protocol.Errorf(protocol.Timeout, "%s did not finish within %d ms", c.Command.Name, c.Common.TimeoutMS)
+		if c.Session != nil {
+			for k, v := range c.Session.Seen() {
+				e.With(k, v)
+			}
+		}
+		return e
+	case errors.Is(err, context.Canceled):
+		return ErrCancelled
+	}
+	incident := rand.Text()[:10]
+	c.House.Log.Error("command failed", "command", c.Command.Name, "incident", incident, "error", err)
+	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", c.Command.Name).With("incident", incident)
+}
+
+// nearest names the up to three commands most like name.
+func nearest(name string) []string {
+	type scored struct {
+		name string
+		d    int
+	}
+	best := []scored{}
+	for i := range All {
+		if d := distance(strings.ToLower(cut(name, 40)), All[i].Name); d <= 1+len(All[i].Name)/2 {
+			best = append(best, scored{All[i].Name, d})
+		}
+	}
+	for i := range best {
+		for j := i; j > 0 && best[j].d < best[j-1].d; j-- {
+			best[j], best[j-1] = best[j-1], best[j]
+		}
+	}
+	names := []string{}
+	for i := 0; i < len(best) && i < 3; i++ {
+		names = append(names, best[i].name)
+	}
+	return names
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		prev := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := prev
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			prev = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func cut(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + "…"
+}

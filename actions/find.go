@@ -1,0 +1,37 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// FindParams are the parameters of find.
+type FindParams struct {
+	Text  string `json:"text" doc:"contained in the element's text or name"`
+	Role  string `json:"role" doc:"the ARIA role"`
+	Name  string `json:"name" doc:"contained in the accessible name"`
+	Limit int    `json:"limit" default:"10" min:"1" max:"200" doc:"nodes returned"`
+}
+
+// FindResult is the answer of find.
+type FindResult struct {
+	Result
+	Nodes []snapshot.NodeJSON `json:"nodes"`
+}
+
+func find(ctx context.Context, c *Call, p *FindParams) (FindResult, error) {
+	if p.Text == "" && p.Role == "" && p.Name == "" {
+		return FindResult{}, protocol.Errorf(protocol.InvalidParams, "find needs one of text, role and name").With("parameter", "text")
+	}
+	page, err := c.page(ctx)
+	if err != nil {
+		return FindResult{}, err
+	}
+	nodes, err := page.Find(ctx, c.Session.Refs(), protocol.Query{Text: p.Text, Role: p.Role, Name: p.Name, Limit: p.Limit})
+	if err != nil {
+		return FindResult{}, c.Session.Lost(err)
+	}
+	return FindResult{c.result(page), snapshot.Found(nodes, snapshot.DefaultOptions(), c.Session.Refs())}, nil
+}

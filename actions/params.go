@@ -1,0 +1,222 @@
+package actions
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Params are described by the tags of their struct's fields:
+//
+//	json      the name on the wire; a field without one is not a parameter
+//	doc       one clause for help, docs and schema
+//	default   the value where none is given
+//	enum      the words that it takes, comma-separated
+//	min, max  the bounds of a number
+//	required  "true" where there is no default
+//
+// Embedded structs are flattened. Pointers stay nil where nothing was given.
+
+// decodeParams reads the parameters of a command into a new value of its
+// struct, and those that all commands take into common. Unknown names, wrong
+// types and values out of bounds are invalid_params that names the parameter,
+// the value and what it takes.
+func decodeParams(cmd *Command, raw json.RawMessage, common *Common) (any, error) {
+	given := map[string]json.RawMessage{}
+	if raw = bytes.TrimSpace(raw); len(raw) > 0 && !bytes.Equal(raw, []byte("null")) {
+		if raw[0] != '{' {
+			return nil, protocol.Errorf(protocol.InvalidParams, "params: takes an object, not %s", cut(string(raw), 60)).With("parameter", "params")
+		}
+		if err := json.Unmarshal(raw, &given); err != nil {
+			return nil, protocol.Errorf(protocol.InvalidParams, "params: %v", err).With("parameter", "params")
+		}
+	}
+	p := reflect.New(cmd.params)
+	fields := append(fieldsOf(p.Elem()), fieldsOf(reflect.ValueOf(common).Elem())...)
+	for _, f := range fields {
+		value, ok := given[f.name]
+		delete(given, f.name)
+		if !ok || bytes.Equal(value, []byte("null")) {
+			if err := f.setDefault(cmd); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := f.set(value); err != nil {
+			return nil, err
+		}
+	}
+	for name := range given {
+		return nil, protocol.Errorf(protocol.InvalidParams, "%s has no parameter %q", cmd.Name, cut(name, 60)).
+			With("parameter", cut(name, 60)).With("parameters", names(fields))
+	}
+	return p.Interface(), nil
+}
+
+func names(fields []field) []string {
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.name
+	}
+	return list
+}
+
+// field is one parameter: where its value goes, and its tags.
+type field struct {
+	name string
+	v    reflect.Value
+	tag  reflect.StructTag
+}
+
+func fieldsOf(v reflect.Value) []field {
+	var list []field
+	for i := range v.NumField() {
+		sf := v.Type().Field(i)
+		if sf.Anonymous {
+			list = append(list, fieldsOf(v.Field(i))...)
+			continue
+		}
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			list = append(list, field{name, v.Field(i), sf.Tag})
+		}
+	}
+	return list
+}
+
+func (f field) setDefault(cmd *Command) error {
+	if f.tag.Get("required") == "true" {
+		return protocol.Errorf(protocol.InvalidParams, "%s needs the parameter %q: %s", cmd.Name, f.name, f.tag.Get("doc")).With("parameter", f.name)
+	}
+	d, ok := f.tag.Lookup("default")
+	if !ok {
+		return nil
+	}
+	return f.set(f.literal(d))
+}
+
+// literal is a default as it would be written in JSON.
+func (f field) literal(text string) json.RawMessage {
+	switch f.v.Kind() {
+	case reflect.String:
+		return json.RawMessage(strconv.Quote(text))
+	case reflect.Slice:
+		list, _ := json.Marshal(strings.Fields(text))
+		return list
+	}
+	return json.RawMessage(text)
+}
+
+func (f field) set(value json.RawMessage) error {
+	// One value stands for a list of one.
+	if f.v.Type() == reflect.TypeFor[[]string]() && len(value) > 0 && value[0] == '"' {
+		value = append(append([]byte{'['}, value...), ']')
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.DisallowUnknownFields()
+	if err := d.Decode(f.v.Addr().Interface()); err != nil {
+		return f.bad(value)
+	}
+	return f.check(value)
+}
+
+// check holds a value against the bounds and words of its tags.
+func (f field) check(value json.RawMessage) error {
+	v := f.v
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if words, ok := f.tag.Lookup("enum"); ok {
+		for _, s := range stringsOf(v) {
+			if !contains(strings.Split(words, ","), s) {
+				return f.bad(value)
+			}
+		}
+	}
+	var n float64
+	switch v.Kind() {
+	case reflect.Int:
+		n = float64(v.Int())
+	case reflect.Float64:
+		n = v.Float()
+	default:
+		return nil
+	}
+	if lo, err := strconv.ParseFloat(f.tag.Get("min"), 64); err == nil && n < lo {
+		return f.bad(value)
+	}
+	if hi, err := strconv.ParseFloat(f.tag.Get("max"), 64); err == nil && n > hi {
+		return f.bad(value)
+	}
+	return nil
+}
+
+func stringsOf(v reflect.Value) []string {
+	if v.Kind() == reflect.String {
+		return []string{v.String()}
+	}
+	list, _ := v.Interface().([]string)
+	return list
+}
+
+func contains(list []string, s string) bool {
+	for _, o := range list {
+		if o == s {
+			return true
+		}
+	}
+	return false
+}
+
+// bad is the error of a value that the parameter does not take.
+func (f field) bad(value json.RawMessage) error {
+	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %s", f.name, f.takes(), cut(string(value), 60)).With("parameter", f.name)
+}
+
+// takes says what the parameter takes, in words.
+func (f field) takes() string {
+	if words, ok := f.tag.Lookup("enum"); ok {
+		return "one of " + strings.ReplaceAll(words, ",", ", ")
+	}
+	t := f.v.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	what := kindWord(t)
+	lo, hi := f.tag.Get("min"), f.tag.Get("max")
+	switch {
+	case lo != "" && hi != "":
+		return fmt.Sprintf("%s from %s to %s", what, lo, hi)
+	case lo != "":
+		return fmt.Sprintf("%s of at least %s", what, lo)
+	case hi != "":
+		return fmt.Sprintf("%s of at most %s", what, hi)
+	}
+	return what
+}
+
+func kindWord(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		if t == reflect.TypeFor[json.RawMessage]() {
+			return "any value"
+		}
+		return "a list of " + strings.TrimPrefix(strings.TrimPrefix(kindWord(t.Elem()), "a "), "an ") + "s"
+	case reflect.Map:
+		return "an object of strings"
+	}
+	return "an object"
+}

@@ -1,0 +1,81 @@
+package actions
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+func TestDecodeParams(t *testing.T) {
+	tests := []struct {
+		command, params string
+		want            any
+		wrong           string // the whole sentence, where the parameters are refused
+	}{
+		{"click", `{"ref":"@e5"}`, &ClickParams{Ref: "@e5", Button: "left", Count: 1, Shows: Shows{"delta"}}, ""},
+		{"click", `{"ref":"e5","button":"right","count":2,"modifiers":["Shift"],"snapshot":"none"}`,
+			&ClickParams{Ref: "e5", Button: "right", Count: 2, Modifiers: []string{"Shift"}, Shows: Shows{"none"}}, ""},
+		{"click", `{}`, nil, `click needs the parameter "ref": the element`},
+		{"click", ``, nil, `click needs the parameter "ref": the element`},
+		{"click", `{"ref":null}`, nil, `click needs the parameter "ref": the element`},
+		{"click", `{"ref":7}`, nil, `ref: takes a string, not 7`},
+		{"click", `{"ref":"@e1","count":4}`, nil, `count: takes a whole number from 1 to 3, not 4`},
+		{"click", `{"ref":"@e1","count":1.5}`, nil, `count: takes a whole number from 1 to 3, not 1.5`},
+		{"click", `{"ref":"@e1","button":"first"}`, nil, `button: takes one of left, middle, right, not "first"`},
+		{"click", `{"ref":"@e1","modifiers":["Hyper"]}`, nil, `modifiers: takes one of Alt, Control, Meta, Shift, not ["Hyper"]`},
+		{"click", `{"ref":"@e1","bogus":1}`, nil, `click has no parameter "bogus"`},
+		{"click", `[1]`, nil, `params: takes an object, not [1]`},
+		{"click", `{"ref":"@e1","timeout_ms":120001}`, nil, `timeout_ms: takes a whole number from 1 to 120000, not 120001`},
+		{"select", `{"ref":"@e1","values":"Green","snapshot":"full"}`, &SelectParams{Ref: "@e1", Values: []string{"Green"}, Shows: Shows{"full"}}, ""},
+		{"select", `{"ref":"@e1","values":[1]}`, nil, `values: takes a list of strings, not [1]`},
+		{"scroll", `{"to":"top"}`, &ScrollParams{To: "top", Shows: Shows{"delta"}}, ""},
+		{"ping", `null`, &PingParams{}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.command+tt.params, func(t *testing.T) {
+			cmd, _ := Lookup(tt.command)
+			var common Common
+			got, err := decodeParams(cmd, json.RawMessage(tt.params), &common)
+			if tt.wrong != "" {
+				var e *protocol.Error
+				if !errors.As(err, &e) || e.Code != protocol.InvalidParams || e.Message != tt.wrong {
+					t.Fatalf("got %v, want invalid_params: %s", err, tt.wrong)
+				}
+				if e.Details["parameter"] == nil {
+					t.Fatalf("the error names no parameter: %v", e.Details)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Fatalf("got before want:\n%s", diff)
+			}
+			if common.TimeoutMS != 30000 {
+				t.Fatalf("timeout_ms is %d without one", common.TimeoutMS)
+			}
+		})
+	}
+}
+
+func FuzzDecodeParams(f *testing.F) {
+	f.Add("click", `{"ref":"@e5"}`)
+	f.Add("upload", `{"ref":"@e5","files":[{"name":"a","base64":"aGk="},"x/../y"]}`)
+	f.Add("batch", `{"commands":[{"method":"ping"}]}`)
+	f.Add("snapshot", `{"attrs":["href"],"max_chars":10}`)
+	f.Fuzz(func(t *testing.T, command, params string) {
+		cmd, ok := Lookup(command)
+		if !ok {
+			return
+		}
+		var common Common
+		if _, err := decodeParams(cmd, json.RawMessage(params), &common); err != nil && protocol.CodeOf(err) != protocol.InvalidParams {
+			t.Fatalf("%s %q: %v", command, params, err)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package actions
+
+import "context"
+
+// ReadParams are the parameters of read.
+type ReadParams struct {
+	Ref      string `json:"ref" doc:"the element; left out: the whole page"`
+	Kind     string `json:"kind" default:"text" enum:"text,markdown,html,value,attrs,article" doc:"what of it"`
+	Attr     string `json:"attr" doc:"one attribute of kind attrs"`
+	MaxChars int    `json:"max_chars" default:"4000" min:"1" max:"1000000" doc:"characters of content"`
+	Offset   int    `json:"offset" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`
+}
+
+// ReadResult is the answer of read.
+type ReadResult struct {
+	Result
+	Content    string `json:"content"`
+	Truncated  bool   `json:"truncated"`
+	NextOffset int    `json:"next_offset,omitempty"`
+}
+
+func read(ctx context.Context, c *Call, p *ReadParams) (ReadResult, error) {
+	if p.Attr != "" && p.Kind == "text" {
+		p.Kind = "attrs"
+	}
+	page, err := c.page(ctx)
+	if err != nil {
+		return ReadResult{}, err
+	}
+	content, err := page.Read(ctx, c.Session.Refs(), p.Ref, p.Kind, p.Attr)
+	if err != nil {
+		return ReadResult{}, c.Session.Lost(err)
+	}
+	r := ReadResult{Result: c.result(page)}
+	r.Content, r.NextOffset = part(content, p.Offset, p.MaxChars)
+	r.Truncated = r.NextOffset != 0
+	return r, nil
+}
+
+// part returns n characters of s from offset on, and the offset of what
+// follows them, 0 where nothing does.
+func part(s string, offset, n int) (string, int) {
+	r := []rune(s)
+	if offset >= len(r) {
+		return "", 0
+	}
+	r = r[offset:]
+	if len(r) <= n {
+		return string(r), 0
+	}
+	return string(r[:n]), offset + n
+}

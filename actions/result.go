@@ -1,0 +1,81 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Result is what every page command answers with; commands add their own
+// fields to it.
+type Result struct {
+	Session  string             `json:"session"`
+	Page     protocol.Page      `json:"page"`
+	Effect   *protocol.Effect   `json:"effect,omitempty"`
+	Snapshot *snapshot.Snapshot `json:"snapshot,omitempty"`
+	Delta    *snapshot.Delta    `json:"delta,omitempty"`
+}
+
+// Shows is the parameter of acting commands that says what they show of the
+// page afterwards.
+type Shows struct {
+	Snapshot string `json:"snapshot" default:"delta" enum:"delta,full,none" doc:"what is shown afterwards: the change, the whole page, or nothing"`
+}
+
+// page returns the session's page.
+func (c *Call) page(ctx context.Context) (session.Page, error) {
+	p, err := c.Session.Ensure(ctx, false)
+	if err != nil {
+		return nil, c.Session.Lost(err)
+	}
+	return p, nil
+}
+
+// live returns the session's page where it is one in a browser, or unsupported.
+func (c *Call) live(ctx context.Context) (session.Live, error) {
+	p, err := c.page(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, ok := p.(session.Live)
+	if !ok {
+		return nil, protocol.Errorf(protocol.Unsupported, "%s needs a page in Chromium", c.Command.Name).With("source", p.State().Source)
+	}
+	return l, nil
+}
+
+// result is what a command that only reads answers with, beyond its own fields.
+func (c *Call) result(p session.Page) Result {
+	return Result{Session: c.Session.Name(), Page: c.Session.State(p)}
+}
+
+// acted completes the answer of an acting command: the effect, and what of
+// the page is shown. A dialog that is open holds the page: nothing is shown.
+func (c *Call) acted(ctx context.Context, p session.Page, e protocol.Effect, err error, s Shows) (Result, error) {
+	if err != nil {
+		return Result{}, c.Session.Lost(err)
+	}
+	r := Result{Effect: &e}
+	if e.Dialog == nil || e.Dialog.Answer != "open" {
+		switch s.Snapshot {
+		case "delta":
+			r.Snapshot, r.Delta, err = c.Session.Changes(ctx, p)
+		case "full":
+			var snap snapshot.Snapshot
+			snap, err = c.Session.Snapshot(ctx, p, snapshot.DefaultOptions())
+			r.Snapshot = &snap
+		}
+		// The action is done, whatever became of the page since: a dialog that
+		// opens now is told by the next command.
+		if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
+			return Result{}, c.Session.Lost(err)
+		}
+	}
+	if r.Delta != nil && r.Delta.Changes > 0 {
+		e.Changed = true
+	}
+	r.Session, r.Page = c.Session.Name(), c.Session.State(p)
+	return r, nil
+}

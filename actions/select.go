@@ -1,0 +1,26 @@
+package actions
+
+import "context"
+
+// SelectParams are the parameters of select.
+type SelectParams struct {
+	Ref    string   `json:"ref" required:"true" doc:"the select"`
+	Values []string `json:"values" required:"true" doc:"labels or values of the options"`
+	Shows
+}
+
+// SelectResult is the answer of select.
+type SelectResult struct {
+	Result
+	Selected []string `json:"selected"`
+}
+
+func selectOptions(ctx context.Context, c *Call, p *SelectParams) (SelectResult, error) {
+	page, err := c.page(ctx)
+	if err != nil {
+		return SelectResult{}, err
+	}
+	selected, effect, err := page.Select(ctx, c.Session.Refs(), p.Ref, p.Values)
+	r, err := c.acted(ctx, page, effect, err, p.Shows)
+	return SelectResult{r, selected}, err
+}

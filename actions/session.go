@@ -1,0 +1,83 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/session"
+)
+
+// SessionOpenParams are the parameters of session_open.
+type SessionOpenParams struct {
+	Name      string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
+	Source    string            `json:"source" default:"auto" enum:"auto,chromium" doc:"who serves its pages"`
+	Viewport  *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
+	Locale    string            `json:"locale" doc:"a language, such as de-DE"`
+	Timezone  string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	UserAgent string            `json:"user_agent" doc:"in place of Chromium's own"`
+	Headers   map[string]string `json:"headers" doc:"sent with every request of its pages"`
+	Dialogs   string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
+}
+
+// SessionResult names a session.
+type SessionResult struct {
+	Session string `json:"session"`
+}
+
+// prepareSessionOpen makes the session while the command is read, so that the
+// commands behind it on the connection are for it.
+func prepareSessionOpen(c *Call) error {
+	p := c.Params.(*SessionOpenParams)
+	name := p.Name
+	if name == "" {
+		name = c.Common.Session
+	}
+	s, err := c.House.Sessions.Open(c.Caller.Agent, session.Options{
+		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
+		UserAgent: p.UserAgent, Headers: p.Headers, Dialogs: p.Dialogs,
+	})
+	if err != nil {
+		return err
+	}
+	c.Session = s
+	c.Caller.use(s.Name())
+	return nil
+}
+
+// sessionOpen makes the session's page, so that what is wrong with its
+// options, or with Chromium, is said now.
+func sessionOpen(ctx context.Context, c *Call, p *SessionOpenParams) (SessionResult, error) {
+	if _, err := c.Session.Ensure(ctx, true); err != nil {
+		c.House.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
+		return SessionResult{}, err
+	}
+	return SessionResult{c.Session.Name()}, nil
+}
+
+// SessionCloseParams are none of its own: session names the session.
+type SessionCloseParams struct{}
+
+// SessionClosed is the answer of session_close.
+type SessionClosed struct {
+	Session string `json:"session"`
+	Closed  bool   `json:"closed"`
+}
+
+func sessionClose(ctx context.Context, c *Call, _ *SessionCloseParams) (SessionClosed, error) {
+	name := c.Session.Name()
+	if err := c.House.Sessions.Close(ctx, c.Caller.Agent, name); err != nil {
+		return SessionClosed{}, err
+	}
+	return SessionClosed{name, true}, nil
+}
+
+// SessionListParams are none.
+type SessionListParams struct{}
+
+// SessionListResult is the answer of session_list.
+type SessionListResult struct {
+	Sessions []session.Info `json:"sessions"`
+}
+
+func sessionList(ctx context.Context, c *Call, _ *SessionListParams) (SessionListResult, error) {
+	return SessionListResult{c.House.Sessions.List(c.Caller.Agent)}, nil
+}

@@ -1,0 +1,45 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/snapshot"
+)
+
+// SnapshotParams are the parameters of snapshot: PROTOCOL.md section 5.
+type SnapshotParams struct {
+	Scope           string   `json:"scope" doc:"a ref or a CSS selector; left out: the whole page"`
+	InteractiveOnly bool     `json:"interactive_only" default:"true" doc:"controls, headings and landmarks with a digest of the text; false: every readable element"`
+	MaxChars        int      `json:"max_chars" default:"12000" min:"1" max:"4000000" doc:"characters of the text, header and [more] line included"`
+	MaxNodes        int      `json:"max_nodes" default:"200" min:"1" max:"100000" doc:"nodes with a ref"`
+	MaxDepth        int      `json:"max_depth" default:"12" min:"1" max:"1000" doc:"depth of the shown nodes"`
+	MaxText         int      `json:"max_text" default:"200" min:"1" max:"100000" doc:"characters of one name, text or value"`
+	Attrs           []string `json:"attrs" default:"href name type value placeholder aria-label role" doc:"attributes shown"`
+	DedupeText      bool     `json:"dedupe_text" default:"true" doc:"text that a name already says is not said again"`
+	After           string   `json:"after" doc:"continue after this ref, where the last snapshot stopped"`
+	Format          string   `json:"format" default:"text" enum:"text,json" doc:"json: the nodes as well"`
+	Delta           bool     `json:"delta" default:"false" doc:"only the change since your last snapshot"`
+}
+
+func takeSnapshot(ctx context.Context, c *Call, p *SnapshotParams) (Result, error) {
+	page, err := c.page(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	if p.Delta {
+		r.Snapshot, r.Delta, err = c.Session.Changes(ctx, page)
+	} else {
+		var snap snapshot.Snapshot
+		snap, err = c.Session.Snapshot(ctx, page, snapshot.Options{
+			Scope: p.Scope, InteractiveOnly: p.InteractiveOnly, MaxChars: p.MaxChars, MaxNodes: p.MaxNodes, MaxDepth: p.MaxDepth,
+			MaxText: p.MaxText, Attrs: p.Attrs, DedupeText: p.DedupeText, After: p.After, JSON: p.Format == "json",
+		})
+		r.Snapshot = &snap
+	}
+	if err != nil {
+		return Result{}, c.Session.Lost(err)
+	}
+	r.Session, r.Page = c.Session.Name(), c.Session.State(page)
+	return r, nil
+}

@@ -1,0 +1,34 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// SubscribeParams are the parameters of subscribe.
+type SubscribeParams struct {
+	Events []string `json:"events" required:"true" doc:"the types wanted from now on; an empty list: none"`
+}
+
+// SubscribeResult is the answer of subscribe.
+type SubscribeResult struct {
+	Events []string `json:"events"`
+}
+
+func subscribe(ctx context.Context, c *Call, p *SubscribeParams) (SubscribeResult, error) {
+	for _, e := range p.Events {
+		if !contains(protocol.EventTypes, e) {
+			return SubscribeResult{}, protocol.Errorf(protocol.InvalidParams, "events: there is no event %q", cut(e, 60)).
+				With("parameter", "events").With("events", protocol.EventTypes)
+		}
+	}
+	if c.Caller.Subscribe == nil {
+		return SubscribeResult{}, protocol.Errorf(protocol.Unsupported, "events are sent over the WebSocket").With("source", "http").
+			Then("connect to /v1/ws")
+	}
+	if err := c.Caller.Subscribe(p.Events); err != nil {
+		return SubscribeResult{}, err
+	}
+	return SubscribeResult{append([]string{}, p.Events...)}, nil
+}

@@ -1,0 +1,111 @@
+package actions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// UploadParams are the parameters of upload.
+type UploadParams struct {
+	Ref   string       `json:"ref" required:"true" doc:"the file input, or the button or label that belongs to one"`
+	Files []UploadFile `json:"files" required:"true" doc:"paths under the daemon's upload directory, or {name, base64}"`
+	Shows
+}
+
+// UploadFile is one file: a path, or a name with its contents.
+type UploadFile struct {
+	Path   string `json:"-"`
+	Name   string `json:"name"`
+	Base64 []byte `json:"base64"`
+}
+
+// UnmarshalJSON takes a string as a path, and an object as contents.
+func (f *UploadFile) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &f.Path)
+	}
+	type plain UploadFile
+	if err := json.Unmarshal(b, (*plain)(f)); err != nil {
+		return err
+	}
+	if f.Name == "" {
+		return errors.New("a file needs a name")
+	}
+	return nil
+}
+
+// maxUpload is how large one file may be.
+const maxUpload = 100 << 20
+
+func upload(ctx context.Context, c *Call, p *UploadParams) (Result, error) {
+	files := make([]protocol.File, 0, len(p.Files))
+	for _, f := range p.Files {
+		file := protocol.File{Name: filepath.Base(filepath.Clean("/" + f.Name)), Content: f.Base64}
+		if f.Path != "" {
+			var err error
+			if file, err = fromUploadDir(c.House.Sessions.UploadDir(), f.Path); err != nil {
+				return Result{}, err
+			}
+		}
+		files = append(files, file)
+	}
+	page, err := c.page(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	effect, err := page.Upload(ctx, c.Session.Refs(), p.Ref, files)
+	return c.acted(ctx, page, effect, err, p.Shows)
+}
+
+// fromUploadDir reads a file below the upload directory and nowhere else:
+// neither .. nor a symbolic link leads out of an os.Root.
+func fromUploadDir(dir, path string) (protocol.File, error) {
+	bad := func(format string, args ...any) (protocol.File, error) {
+		return protocol.File{}, protocol.Errorf(protocol.InvalidParams, "files: %s: %s", cut(path, 100), fmt.Sprintf(format, args...)).
+			With("parameter", "files").Then("send the contents as {name, base64}, or put the file into the daemon's session.upload_dir")
+	}
+	if dir == "" {
+		return bad("paths are not taken, since session.upload_dir is not set")
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return bad("session.upload_dir cannot be read")
+	}
+	defer root.Close()
+	if filepath.IsAbs(path) {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return bad("it is not below session.upload_dir")
+		}
+		path = rel
+	}
+	f, err := root.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return bad("there is no such file in session.upload_dir")
+	case err != nil:
+		return bad("it is not below session.upload_dir")
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return bad("it is not a regular file")
+	}
+	if info.Size() > maxUpload {
+		return protocol.File{}, protocol.Errorf(protocol.TooLarge, "files: %s has %d bytes", cut(path, 100), info.Size()).
+			With("limit", maxUpload).With("size", info.Size())
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxUpload))
+	if err != nil {
+		return bad("it cannot be read")
+	}
+	return protocol.File{Name: filepath.Base(path), Content: content}, nil
+}

@@ -1,0 +1,155 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// happenings is what the events tell while an action runs.
+type happenings struct {
+	navigated     string
+	dialogs       []protocol.Dialog
+	opened        []*tab
+	downloads     []string
+	consoleErrors []string
+	failed        int
+	settled       *settled // what the input itself brought back, see tab.settledWith
+}
+
+// happened writes down what happens while somebody acts; the caller holds mu.
+func (c *Context) happened(note func(h *happenings)) {
+	if c.watching != nil {
+		note(c.watching)
+	}
+}
+
+// errDialog ends what waits for a page that a dialog holds.
+var errDialog = errors.New("a dialog is open")
+
+// act does something to the page and measures what it did: do runs, the page
+// settles, and the effect says what happened from the beginning to the end.
+// do returns the node that received the input. While a dialog is open do's
+// context is cancelled, since the page answers nothing: the effect then says
+// that the dialog is open.
+func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx context.Context) (snapshot.Key, error)) (protocol.Effect, error) {
+	t, err := c.ready(ctx)
+	if err != nil {
+		return protocol.Effect{}, err
+	}
+	start := t.begin()
+	// Answered before whatever is written behind it; locate begins anew in the
+	// document of the element that it finds.
+	t.main.start("begin", 0)
+	doing, cancel := context.WithCancelCause(ctx)
+	stop := t.onDialog(func() { cancel(errDialog) })
+	hit, err := do(doing)
+	if err == nil {
+		err = t.settle(doing, start)
+	}
+	stop()
+	if err != nil && (errors.Is(context.Cause(doing), errDialog) || errors.Is(err, errEnded)) {
+		err = nil
+	}
+	cancel(nil)
+	e := c.effect(t, refs, start, hit)
+	if err != nil {
+		t.notice(ctx, err)
+		return e, err
+	}
+	if e.Navigated != "" || e.RequestsFailed > 0 || start.asked {
+		c.keepCookies()
+	}
+	return e, nil
+}
+
+// start is the state of a tab when an action began.
+type start struct {
+	at                         time.Time
+	commits, within, requested int
+	stopped                    int
+	asked                      bool // requests were made
+	seen                       settled
+}
+
+// begin starts to watch.
+func (t *tab) begin() *start {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.watching = &happenings{}
+	t.c.dialogs = 0
+	return &start{at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped}
+}
+
+// effect stops watching and says what happened.
+func (c *Context) effect(t *tab, refs *snapshot.Refs, s *start, hit snapshot.Key) protocol.Effect {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.watching
+	c.watching = nil
+	e := protocol.Effect{
+		Navigated: h.navigated, Downloads: h.downloads, ConsoleErrors: h.consoleErrors, RequestsFailed: h.failed,
+		Changed: s.seen.Changed || h.navigated != "", Announced: s.seen.Announced,
+	}
+	if n, ok := refs.Seen(hit); ok {
+		e.Hit = snapshot.RefOf(n)
+	}
+	if s.seen.Focused != 0 {
+		if n, ok := refs.Seen(snapshot.Key{Doc: s.seen.focusedIn, Node: s.seen.Focused}); ok {
+			e.Focused = snapshot.RefOf(n)
+		}
+	}
+	for _, o := range h.opened {
+		e.TabsOpened = append(e.TabsOpened, o.info())
+	}
+	if n := len(h.dialogs); n > 0 {
+		d := h.dialogs[n-1]
+		e.Dialog = &d
+		if t.dialog != nil {
+			e.Dialog = t.dialog
+		}
+	} else if t.dialog != nil {
+		e.Dialog = t.dialog
+	}
+	return e
+}
+
+// ready returns the selected tab when it can be used: set up, not crashed,
+// and no dialog open. A tab that did not answer a command in time is freed of
+// the script that holds it first.
+func (c *Context) ready(ctx context.Context) (*tab, error) {
+	t, err := c.tab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-t.up:
+		if t.upErr != nil {
+			return nil, asUnavailable(t.upErr)
+		}
+	case <-t.life.Done():
+		return nil, context.Cause(t.life)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	c.mu.Lock()
+	dialog, suspect := t.dialog, t.suspect
+	c.mu.Unlock()
+	if dialog != nil {
+		return nil, dialogError(dialog)
+	}
+	if suspect {
+		if err := t.free(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func dialogError(d *protocol.Dialog) error {
+	return protocol.Errorf(protocol.DialogOpen, "a dialog (%s) is open and holds the page", d.Kind).
+		With("kind", d.Kind).With("message", d.Message)
+}

@@ -1,0 +1,215 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Browser hands out browser contexts of one supervised Chromium. Its methods
+// may be called by any goroutine.
+type Browser struct {
+	chromium *Chromium
+	log      *slog.Logger
+
+	mu   sync.Mutex
+	host *host // of the running generation; nil before the first
+}
+
+// New returns a Browser that takes its contexts from chromium.
+func New(chromium *Chromium, log *slog.Logger) *Browser {
+	return &Browser{chromium: chromium, log: log}
+}
+
+// host is one connection to one running Chromium: it attaches to every page
+// that appears and gives it to the context that it belongs to.
+type host struct {
+	conn *Conn
+	root *Session
+	gen  int
+	log  *slog.Logger
+
+	mu       sync.Mutex
+	contexts map[cdp.BrowserContextID]*Context
+	pages    map[target.SessionID]*Context // attached pages, by their cdp session
+}
+
+// pageTargets are what a host attaches to by itself: pages, and no tab
+// targets, workers or extensions. Frames and workers are attached to by the
+// page that they belong to.
+var pageTargets = target.Filter{{Type: "page"}, {Type: "browser", Exclude: true}, {Exclude: true}}
+
+// connect returns the host of the running Chromium, starting one where none runs.
+func (b *Browser) connect(ctx context.Context) (*host, error) {
+	conn, gen, err := b.chromium.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.host != nil && b.host.conn == conn {
+		return b.host, nil
+	}
+	h := &host{
+		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log,
+		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
+	}
+	conn.Handle("", h.event)
+	discover := h.root.Send(target.SetDiscoverTargets.Method, target.SetDiscoverTargetsParams{Discover: true, Filter: pageTargets})
+	attach := h.root.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
+		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: pageTargets,
+	})
+	if err := discover.Wait(ctx, nil); err != nil {
+		return nil, err
+	}
+	if err := attach.Wait(ctx, nil); err != nil {
+		return nil, err
+	}
+	b.host = h
+	return h, nil
+}
+
+// event takes the events of the browser itself, on the reader goroutine.
+func (h *host) event(method string, params jsonv2.Value) {
+	switch method {
+	case "Target.attachedToTarget":
+		var e attachedToTarget
+		if json.Unmarshal(params, &e) != nil {
+			return
+		}
+		h.mu.Lock()
+		c := h.contexts[e.TargetInfo.BrowserContextID]
+		if c != nil {
+			h.pages[e.SessionID] = c
+		}
+		h.mu.Unlock()
+		if c == nil {
+			// The default context's first page, or one whose context is closing: nobody's.
+			go h.conn.Session(e.SessionID).Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+			return
+		}
+		c.attached(e)
+	case "Target.detachedFromTarget":
+		var e struct {
+			SessionID target.SessionID `json:"sessionId"`
+		}
+		if json.Unmarshal(params, &e) != nil {
+			return
+		}
+		h.mu.Lock()
+		c := h.pages[e.SessionID]
+		delete(h.pages, e.SessionID)
+		h.mu.Unlock()
+		if c != nil {
+			c.detached(e.SessionID)
+		}
+	case "Target.targetInfoChanged":
+		var e struct {
+			TargetInfo targetInfo `json:"targetInfo"`
+		}
+		if json.Unmarshal(params, &e) == nil {
+			if c := h.context(e.TargetInfo.BrowserContextID); c != nil {
+				c.infoChanged(e.TargetInfo)
+			}
+		}
+	case "Browser.downloadWillBegin":
+		var e struct {
+			FrameID           cdp.FrameID `json:"frameId"`
+			URL               string      `json:"url"`
+			SuggestedFilename string      `json:"suggestedFilename"`
+		}
+		if json.Unmarshal(params, &e) == nil {
+			for _, c := range h.all() {
+				if c.download(e.FrameID, e.URL, e.SuggestedFilename) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (h *host) context(id cdp.BrowserContextID) *Context {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.contexts[id]
+}
+
+func (h *host) all() []*Context {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*Context, 0, len(h.contexts))
+	for _, c := range h.contexts {
+		list = append(list, c)
+	}
+	return list
+}
+
+// targetInfo is what browserd needs of Target.TargetInfo.
+type targetInfo struct {
+	TargetID         target.ID            `json:"targetId"`
+	Type             string               `json:"type"`
+	Title            string               `json:"title"`
+	URL              string               `json:"url"`
+	OpenerID         target.ID            `json:"openerId"`
+	BrowserContextID cdp.BrowserContextID `json:"browserContextId"`
+}
+
+type attachedToTarget struct {
+	SessionID          target.SessionID `json:"sessionId"`
+	TargetInfo         targetInfo       `json:"targetInfo"`
+	WaitingForDebugger bool             `json:"waitingForDebugger"`
+}
+
+// NewContext makes a browser context with one page, about:blank or the one
+// that remains say, ready for commands. emit is called with what happens,
+// from the connection's reader: it must not block. Errors:
+// chromium_unavailable, timeout.
+func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(typ string, fields map[string]any)) (*Context, error) {
+	h, err := b.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	params := target.CreateBrowserContextParams{DisposeOnDetach: ptr(true)}
+	if o.ProxyServer != "" {
+		// Chromium's implicit bypass of loopback is not inherited from the command line.
+		params.ProxyServer, params.ProxyBypassList = o.ProxyServer, "<-loopback>"
+	}
+	made, err := cdp.Call(ctx, h.root, target.CreateBrowserContext, params)
+	if err != nil {
+		return nil, asUnavailable(err)
+	}
+	c := newContext(h, made.BrowserContextID, o, emit)
+	h.mu.Lock()
+	h.contexts[c.id] = c
+	h.mu.Unlock()
+	downloads := h.root.Send(cdpbrowser.SetDownloadBehavior.Method, cdpbrowser.SetDownloadBehaviorParams{
+		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: c.id, EventsEnabled: ptr(true),
+	})
+	if _, err := c.newTab(ctx, true); err != nil {
+		c.Close(context.WithoutCancel(ctx))
+		return nil, asUnavailable(err)
+	}
+	if err := downloads.Wait(ctx, nil); err != nil {
+		c.Close(context.WithoutCancel(ctx))
+		return nil, asUnavailable(err)
+	}
+	return c, nil
+}
+
+// unavailable gives an error of opening a context its code.
+func asUnavailable(err error) error {
+	if protocol.CodeOf(err) != protocol.Internal {
+		return err
+	}
+	return protocol.Errorf(protocol.ChromiumUnavailable, "opening a browser context: %w", err)
+}
+
+func ptr[T any](v T) *T { return &v }

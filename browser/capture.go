@@ -1,0 +1,246 @@
+package browser
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Capture reads the selected tab for a snapshot: one round trip for every
+// frame, all at the same time, put together in document order.
+func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
+	t, err := c.ready(ctx)
+	if err != nil {
+		return snapshot.Capture{}, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer t.onDialog(func() { cancel(errDialog) })()
+	got, err := c.capture(ctx, t, o, refs)
+	if err != nil {
+		if context.Cause(ctx) == errDialog {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if t.dialog != nil {
+				return got, dialogError(t.dialog)
+			}
+		}
+		t.notice(ctx, err)
+	}
+	return got, err
+}
+
+func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
+	w := newWalkOptions(o)
+	root := t.main
+	if o.Scope != "" {
+		if e, f, err := c.resolve(refs, o.Scope); err == nil {
+			root, w.Scope = f, e.Key.Node
+		} else if looksLikeRef(o.Scope) {
+			return snapshot.Capture{}, err
+		} else {
+			w.Selector = o.Scope
+		}
+	}
+	var after *frame
+	var afterNode int
+	if o.After != "" {
+		e, f, err := c.resolve(refs, o.After)
+		if err != nil {
+			return snapshot.Capture{}, err
+		}
+		after, afterNode = f, e.Key.Node
+	}
+	var walks map[*frame]*walkOf
+	for try := 0; ; try++ {
+		if err := t.until(ctx, func() bool { return root.doc != 0 }); err != nil {
+			return snapshot.Capture{}, err
+		}
+		frames := t.live()
+		t.owners(ctx, frames)
+		t.mark(ctx, frames)
+		walks = t.walkAll(ctx, frames, root, w, after, afterNode)
+		if try >= maxLooks || !t.unsettled(walks) {
+			break
+		}
+		// A frame is between two documents: its next one is there in a moment.
+		next, cancel := context.WithTimeout(ctx, frameWait)
+		first := true
+		t.until(next, func() bool { was := first; first = false; return !was })
+		cancel()
+	}
+	if err := walks[root].err; err != nil {
+		return snapshot.Capture{}, err
+	}
+	if err := walks[root].Scope.error(o.Scope); err != nil {
+		return snapshot.Capture{}, err
+	}
+	got := join(root, walks)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if root == t.main {
+		t.title, t.url = got.Title, got.URL
+	} else {
+		got.Title, got.URL = t.title, t.url
+	}
+	return got, nil
+}
+
+func looksLikeRef(s string) bool {
+	_, err := snapshot.NewRefs().Lookup(s)
+	return protocol.CodeOf(err) == protocol.UnknownRef
+}
+
+// A capture looks again, so often and after so long, where a frame was between
+// two documents when it was read.
+const (
+	maxLooks  = 3
+	frameWait = 50 * time.Millisecond
+	// frameSettles is how long a frame may be without a document before it is
+	// taken for one that has none.
+	frameSettles = 500 * time.Millisecond
+)
+
+// unsettled says whether a frame of the walks could not be read, or has no
+// place, because it was changing its document.
+func (t *tab) unsettled(walks map[*frame]*walkOf) bool {
+	for _, of := range walks {
+		if of.err != nil {
+			return true
+		}
+	}
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	for _, f := range t.frames {
+		if f.parent == nil || walks[f.parent] == nil {
+			continue
+		}
+		if f.doc == 0 && time.Since(f.since) < frameSettles || f.doc != 0 && f.owner.Doc != f.parent.doc {
+			return true
+		}
+	}
+	return false
+}
+
+// error says why a scope cannot be used; nil where it can.
+func (s scopeFailure) error(scope string) error {
+	switch s {
+	case "":
+		return nil
+	case scopeGone:
+		return protocol.Errorf(protocol.StaleRef, "scope %s is gone", scope).With("candidates", []any{})
+	case scopeNone:
+		return protocol.Errorf(protocol.InvalidParams, "scope %s: nothing on the page matches", snapshot.Quote(snapshot.Cut(scope, 100))).
+			With("parameter", "scope").Then("take a snapshot without scope, or use a ref")
+	}
+	return protocol.Errorf(protocol.InvalidParams, "scope %s: takes a ref or a CSS selector", snapshot.Quote(snapshot.Cut(scope, 100))).With("parameter", "scope")
+}
+
+// walkOf is one frame's part of a capture.
+type walkOf struct {
+	walked
+	err   error
+	doc   int
+	owner snapshot.Key // the element that holds the frame
+}
+
+// walkAll walks the frames at the same time. The root is walked with w; a
+// frame below it with w's budgets alone.
+func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkOptions, after *frame, afterNode int) map[*frame]*walkOf {
+	walks := map[*frame]*walkOf{root: {}}
+	for _, f := range frames {
+		if within(t, f, root) {
+			walks[f] = &walkOf{}
+		}
+	}
+	// The owners of the frame in which the last snapshot stopped are entered again.
+	enter := map[*frame]int{}
+	if after != nil {
+		t.c.mu.Lock()
+		enter[after] = afterNode
+		for f := after; f.parent != nil; f = f.parent {
+			enter[f.parent] = f.owner.Node
+		}
+		t.c.mu.Unlock()
+	}
+	var work sync.WaitGroup
+	for f, of := range walks {
+		p := w
+		if f != root {
+			p.Scope, p.Selector = 0, ""
+		}
+		p.After = enter[f]
+		t.c.mu.Lock()
+		of.doc, of.owner = f.doc, f.owner
+		t.c.mu.Unlock()
+		work.Add(1)
+		go func() {
+			defer work.Done()
+			var raw string
+			if of.err = f.call(ctx, "walk", p, &raw); of.err == nil {
+				of.walked, of.err = decodeWalk(of.doc, []byte(raw))
+			}
+		}()
+	}
+	work.Wait()
+	return walks
+}
+
+// within says whether f is root or below it.
+func within(t *tab, f, root *frame) bool {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	for ; f != nil; f = f.parent {
+		if f == root {
+			return true
+		}
+	}
+	return false
+}
+
+// join puts the frames' nodes where their owners stand.
+func join(root *frame, walks map[*frame]*walkOf) snapshot.Capture {
+	byOwner := map[snapshot.Key]*walkOf{}
+	for f, of := range walks {
+		if f != root && of.err == nil && of.owner.Node != 0 {
+			byOwner[of.owner] = of
+		}
+	}
+	w := walks[root]
+	got := snapshot.Capture{URL: w.URL, Title: w.Title}
+	reasons := map[string]bool{}
+	var add func(of *walkOf, depth int)
+	add = func(of *walkOf, depth int) {
+		got.Input += of.Elements
+		got.Visited += of.Visited
+		got.Rest += of.Rest
+		for _, r := range of.Reasons {
+			if !reasons[r] {
+				reasons[r] = true
+				got.Reasons = append(got.Reasons, r)
+			}
+		}
+		places := of.Frames
+		for i := 0; i <= len(of.Nodes); i++ {
+			for len(places) > 0 && places[0].Index == i {
+				place := places[0]
+				places = places[1:]
+				key := snapshot.Key{Doc: of.doc, Node: place.Owner}
+				if child := byOwner[key]; child != nil {
+					delete(byOwner, key) // a frame is shown once
+					add(child, depth+place.Depth)
+				}
+			}
+			if i < len(of.Nodes) {
+				n := of.Nodes[i]
+				n.Depth += depth
+				got.Nodes = append(got.Nodes, n)
+			}
+		}
+	}
+	add(w, 0)
+	return got
+}

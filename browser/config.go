@@ -1,0 +1,114 @@
+package browser
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Config says which Chromium is used, and how. The zero value works: a
+// Chromium that is installed is found and run without windows. [Defaults] has
+// the values that the default tags name.
+type Config struct {
+	Path                string   `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
+	Endpoint            string   `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
+	EndpointUnprotected bool     `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
+	Headless            bool     `koanf:"headless" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
+	Disabled            bool     `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
+	UnsafeNoSandbox     bool     `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
+	Args                []string `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
+	ComputedNames       bool     `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
+	RunAs               string   `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
+
+	// StateDir is where the marks of running browsers are kept for Reap, in
+	// StateDir/browsers. Set by cmd. Empty: no marks, and a daemon that is
+	// killed leaves its profile directory behind.
+	StateDir string `koanf:"-"`
+	// ProxyServer is the address of the egress proxy that all traffic takes,
+	// as Chromium's --proxy-server; empty: none. Set by cmd.
+	ProxyServer string `koanf:"-"`
+}
+
+// Defaults returns the configuration of a daemon that was told nothing.
+func Defaults() Config { return Config{Headless: true, ComputedNames: true} }
+
+// refused are the flags that browser.args may not hold, with the reason.
+var refused = map[string]string{
+	"no-sandbox":                      "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-setuid-sandbox":          "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-namespace-sandbox":       "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-seccomp-filter-sandbox":  "set browser.unsafe_no_sandbox if that is what you want",
+	"no-zygote-sandbox":               "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-gpu-sandbox":             "set browser.unsafe_no_sandbox if that is what you want",
+	"remote-debugging-io-pipes":       "browserd sets it",
+	"single-process":                  "it has no sandbox",
+	"no-zygote":                       "it has no sandbox",
+	"remote-debugging-port":           "Chromium is reached over a pipe, and an open port is a way in for every local process",
+	"remote-debugging-address":        "Chromium is reached over a pipe, and an open port is a way in for every local process",
+	"remote-debugging-pipe":           "browserd sets it",
+	"remote-allow-origins":            "Chromium is reached over a pipe",
+	"user-data-dir":                   "browserd makes a fresh profile directory and removes it",
+	"proxy-server":                    "browserd decides what Chromium reaches",
+	"proxy-pac-url":                   "browserd decides what Chromium reaches",
+	"proxy-bypass-list":               "browserd decides what Chromium reaches",
+	"proxy-auto-detect":               "browserd decides what Chromium reaches",
+	"no-proxy-server":                 "browserd decides what Chromium reaches",
+	"host-resolver-rules":             "browserd decides what Chromium reaches",
+	"disable-web-security":            "it lets every page read every other",
+	"disable-popup-blocking":          "pages could open windows without end",
+	"disable-ipc-flooding-protection": "pages could flood the browser",
+}
+
+// Check says what is wrong with c by itself, without looking at the machine:
+// one sentence that names the key and the value, or nil.
+func (c Config) Check() error {
+	for _, a := range c.Args {
+		name, _, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
+		if !strings.HasPrefix(a, "--") || name == "" {
+			return fmt.Errorf("browser.args: %q is not a flag: write --name or --name=value", a)
+		}
+		// Windows reads switches in any case.
+		if why, ok := refused[strings.ToLower(name)]; ok {
+			return fmt.Errorf("browser.args: --%s is refused: %s", name, why)
+		}
+	}
+	if c.Endpoint != "" {
+		u, err := url.Parse(c.Endpoint)
+		if err != nil || u.Host == "" || !strings.Contains("|http|https|ws|wss|", "|"+u.Scheme+"|") {
+			return fmt.Errorf("browser.endpoint: %q is not a CDP address: write http://host:port or ws://host:port/devtools/browser/…", c.Endpoint)
+		}
+		if c.Path != "" {
+			return fmt.Errorf("browser.endpoint and browser.path are both set: choose one")
+		}
+		if !c.EndpointUnprotected {
+			return fmt.Errorf("browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set browser.endpoint_unprotected to true to accept that")
+		}
+	}
+	if c.RunAs != "" {
+		if _, err := lookupUser(c.RunAs); err != nil {
+			return fmt.Errorf("browser.run_as: %w", err)
+		}
+	}
+	return nil
+}
+
+// unavailable makes the error of a Chromium that cannot be had.
+func unavailable(next, format string, args ...any) *protocol.Error {
+	e := protocol.Errorf(protocol.ChromiumUnavailable, format, args...)
+	if next != "" {
+		e.Next = next
+	}
+	return e
+}
+
+// withWindows reports whether Chromium is to open windows: only where there is
+// a display for them.
+func (c Config) withWindows(goos string) bool {
+	if c.Headless {
+		return false
+	}
+	return goos == "windows" || goos == "darwin" || os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
+}

@@ -1,0 +1,224 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// ContextOptions are what a browser context is opened with. The zero value is
+// an ordinary one.
+type ContextOptions struct {
+	Width, Height int               // CSS pixels; 0: 1280 by 720
+	Locale        string            // BCP 47; empty: en-US
+	Timezone      string            // IANA; empty: the machine's
+	UserAgent     string            // empty: Chromium's own
+	Headers       map[string]string // sent with every request
+	Dialogs       string            // wait (default), accept, dismiss
+	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
+	MaxTabs       int               // 0: 16
+	ProxyServer   string            // the context's own proxy; empty: Chromium's
+	Restore       *protocol.Remains // cookies to start with
+}
+
+// Context is a CDP browser context: the live pages of one session. Its
+// methods that act and read are called by one goroutine at a time; State,
+// Tabs, Dialog, Remains, Done and Close by any.
+type Context struct {
+	host *host
+	id   cdp.BrowserContextID
+	o    ContextOptions
+	emit func(typ string, fields map[string]any)
+	// life ends with the context: it was closed, or its browser died.
+	life context.Context
+	end  context.CancelCauseFunc
+	done chan struct{}
+
+	uploads string // the directory of uploaded files; empty until the first
+
+	mu        sync.Mutex
+	tabs      []*tab
+	selected  *tab
+	replacing chan struct{} // not nil while a new tab is made for a selected one that died
+	tabCount  int           // tabs opened so far, for their names
+	documents int           // main documents loaded so far
+	left      []int         // documents that were left and that the refs do not know of yet
+	dialogs   int           // dialogs in a row, since the last command began
+	watching  *happenings
+	cookies   json.RawMessage // as last seen
+	cookieN   int
+	keeping   bool
+	closed    bool
+}
+
+func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(string, map[string]any)) *Context {
+	if o.Width == 0 || o.Height == 0 {
+		o.Width, o.Height = 1280, 720
+	}
+	if o.DialogTimeout == 0 {
+		o.DialogTimeout = 10 * time.Second
+	}
+	if o.MaxTabs == 0 {
+		o.MaxTabs = 16
+	}
+	c := &Context{host: h, id: id, o: o, emit: emit, done: make(chan struct{})}
+	c.life, c.end = context.WithCancelCause(context.Background())
+	context.AfterFunc(c.life, func() { close(c.done) })
+	go func() {
+		select {
+		case <-h.conn.Done():
+			c.end(lost(h.conn.Err()))
+		case <-c.life.Done():
+		}
+	}()
+	return c
+}
+
+// lost is the error of a command whose Chromium died.
+func lost(cause error) error {
+	return protocol.Errorf(protocol.BrowserLost, "Chromium died: %w", cause)
+}
+
+// Done closes when the context is gone: closed, or its Chromium died.
+func (c *Context) Done() <-chan struct{} { return c.done }
+
+// Close closes the pages and the context and forgets it. Closing twice is
+// harmless.
+func (c *Context) Close(ctx context.Context) error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	c.mu.Unlock()
+	c.host.mu.Lock()
+	delete(c.host.contexts, c.id)
+	for id, owner := range c.host.pages {
+		if owner == c {
+			delete(c.host.pages, id)
+		}
+	}
+	c.host.mu.Unlock()
+	var err error
+	select {
+	case <-c.host.conn.Done():
+	default:
+		// Disposing closes the pages without asking their beforeunload handlers.
+		_, err = cdp.Call(ctx, c.host.root, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: c.id})
+	}
+	c.mu.Lock()
+	tabs := c.tabs
+	c.tabs, c.selected = nil, nil
+	c.mu.Unlock()
+	for _, t := range tabs {
+		t.forget()
+	}
+	c.end(protocol.Errorf(protocol.SessionNotFound, "the session is closed"))
+	if c.uploads != "" {
+		os.RemoveAll(c.uploads)
+	}
+	return err
+}
+
+// State says where the selected tab is, from what its events said.
+func (c *Context) State() protocol.Page {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := protocol.Page{Source: "chromium", Ready: "complete", Document: c.documents}
+	if t := c.selected; t != nil {
+		p.Tab, p.URL, p.Title, p.Status, p.Ready, p.Document = t.name, t.url, t.title, t.status, t.ready, t.document
+	}
+	return p
+}
+
+// Remains is what a new context could go on from: the URL and the cookies, as
+// last seen. It works after Chromium has died.
+func (c *Context) Remains() protocol.Remains {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := protocol.Remains{Cookies: c.cookies, CookieCount: c.cookieN}
+	if c.selected != nil {
+		r.URL = c.selected.url
+	}
+	return r
+}
+
+// keepCookies remembers the cookies, in the background, so that they outlive
+// Chromium.
+func (c *Context) keepCookies() {
+	c.mu.Lock()
+	if c.keeping {
+		c.mu.Unlock()
+		return
+	}
+	c.keeping = true
+	c.mu.Unlock()
+	pending := c.host.root.Send(storage.GetCookies.Method, storage.GetCookiesParams{BrowserContextID: c.id})
+	go func() {
+		var got struct {
+			Cookies json.RawMessage `json:"cookies"`
+		}
+		var list []json.RawMessage
+		err := pending.Wait(c.life, &got)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.keeping = false
+		if err == nil && json.Unmarshal(got.Cookies, &list) == nil {
+			c.cookies, c.cookieN = got.Cookies, len(list)
+		}
+	}()
+}
+
+// restoreCookies gives the context the cookies that remain of another.
+func (c *Context) restoreCookies(ctx context.Context, r *protocol.Remains) error {
+	var params struct {
+		Cookies          []map[string]any     `json:"cookies"`
+		BrowserContextID cdp.BrowserContextID `json:"browserContextId"`
+	}
+	if err := json.Unmarshal(r.Cookies, &params.Cookies); err != nil || len(params.Cookies) == 0 {
+		return err
+	}
+	for _, cookie := range params.Cookies {
+		// What Storage.getCookies says and Storage.setCookies does not take.
+		delete(cookie, "size")
+		if cookie["session"] == true {
+			delete(cookie, "expires")
+		}
+		delete(cookie, "session")
+	}
+	params.BrowserContextID = c.id
+	return c.host.root.Call(ctx, storage.SetCookies.Method, params, nil)
+}
+
+// tab returns the selected tab, waiting for it where the one before has died.
+func (c *Context) tab(ctx context.Context) (*tab, error) {
+	for {
+		c.mu.Lock()
+		t, replacing := c.selected, c.replacing
+		c.mu.Unlock()
+		switch {
+		case c.life.Err() != nil:
+			return nil, context.Cause(c.life)
+		case t != nil:
+			return t, nil
+		case replacing == nil:
+			return nil, fmt.Errorf("the context has no tab")
+		}
+		select {
+		case <-replacing:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-c.life.Done():
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Eval evaluates an expression in the page's own world, awaits a promise, and
+// returns its JSON value: null for what has none. With a ref the expression is
+// a function that is called with the element, or an expression in which
+// `element` is it. A script that throws is invalid_params with its message.
+func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
+	t, err := c.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer t.onDialog(func() { cancel(errDialog) })()
+	value, err := c.eval(ctx, t, refs, ref, expression)
+	if err != nil {
+		if context.Cause(ctx) == errDialog {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if t.dialog != nil {
+				return nil, dialogError(t.dialog)
+			}
+		}
+		t.notice(ctx, err)
+	}
+	return value, err
+}
+
+func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
+	var p *Pending
+	if ref == "" {
+		p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+			Expression: expression, ReturnByValue: ptr(true), AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true),
+		})
+	} else {
+		e, f, err := c.resolve(refs, ref)
+		if err != nil {
+			return nil, err
+		}
+		isolated, err := f.objectID(ctx, e.Key.Node)
+		if err != nil {
+			return nil, err
+		}
+		// From the isolated world into the page's own.
+		var node struct {
+			Node struct {
+				BackendNodeID int64 `json:"backendNodeId"`
+			} `json:"node"`
+		}
+		if err := t.wait(ctx, f.cdp.Send("DOM.describeNode", map[string]any{"objectId": isolated}), &node); err != nil {
+			return nil, err
+		}
+		var own struct {
+			Object struct {
+				ObjectID runtime.RemoteObjectID `json:"objectId"`
+			} `json:"object"`
+		}
+		if err := t.wait(ctx, f.cdp.Send("DOM.resolveNode", map[string]any{"backendNodeId": node.Node.BackendNodeID}), &own); err != nil {
+			return nil, err
+		}
+		p = f.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{
+			"objectId": own.Object.ObjectID, "returnByValue": true, "awaitPromise": true, "userGesture": true,
+			"functionDeclaration": "function(){const element=this;const v=(" + expression + "\n);return typeof v==='function'?v.call(this,this):v}",
+		})
+	}
+	var got evaluated
+	if err := t.wait(ctx, p, &got); err != nil {
+		return nil, gone(err)
+	}
+	if got.ExceptionDetails != nil {
+		return nil, protocol.Errorf(protocol.InvalidParams, "the expression threw: %s", cutText(got.ExceptionDetails.text(), 300)).
+			With("parameter", "expression").Then("correct the expression")
+	}
+	switch {
+	case len(got.Result.Value) > 0:
+		return got.Result.Value, nil
+	case got.Result.UnserializableValue != "":
+		return json.Marshal(got.Result.UnserializableValue)
+	}
+	return json.RawMessage("null"), nil
+}
+
+func cutText(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,431 @@
+package browser
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// event takes the events of the page and of its out-of-process frames. It
+// runs on the reader goroutine: it writes down what happened and returns.
+func (t *tab) event(s *Session, method string, params jsonv2.Value) {
+	handle, ok := pageEvents[method]
+	if !ok {
+		return
+	}
+	handle(t, s, params)
+}
+
+// pageEvents are the events that a tab listens to; all others are dropped
+// before they are decoded.
+var pageEvents map[string]func(t *tab, s *Session, params jsonv2.Value)
+
+func init() {
+	pageEvents = map[string]func(t *tab, s *Session, params jsonv2.Value){
+		"Page.frameAttached":                on((*tab).frameAttached),
+		"Page.frameDetached":                on((*tab).frameDetached),
+		"Page.frameNavigated":               on((*tab).frameNavigated),
+		"Page.navigatedWithinDocument":      on((*tab).navigatedWithin),
+		"Page.frameRequestedNavigation":     on((*tab).frameRequested),
+		"Page.frameStartedNavigating":       on((*tab).frameStarted),
+		"Page.frameStoppedLoading":          on((*tab).frameStopped),
+		"Page.lifecycleEvent":               on((*tab).lifecycle),
+		"Page.javascriptDialogOpening":      on((*tab).dialogOpening),
+		"Page.javascriptDialogClosed":       on((*tab).dialogClosed),
+		"Runtime.executionContextCreated":   on((*tab).worldCreated),
+		"Runtime.executionContextDestroyed": on((*tab).worldDestroyed),
+		"Runtime.executionContextsCleared":  on((*tab).worldsCleared),
+		"Runtime.consoleAPICalled":          on((*tab).consoleCalled),
+		"Runtime.exceptionThrown":           on((*tab).exceptionThrown),
+		"Network.requestWillBeSent":         on((*tab).requestSent),
+		"Network.responseReceived":          on((*tab).responseReceived),
+		"Network.loadingFinished":           on((*tab).loadingFinished),
+		"Network.loadingFailed":             on((*tab).loadingFailed),
+		"Inspector.targetCrashed":           on((*tab).crash),
+		"Target.attachedToTarget":           on((*tab).childAttached),
+		"Target.detachedFromTarget":         on((*tab).childDetached),
+	}
+}
+
+// on decodes an event's parameters for a handler, which is called with the
+// context's mu held. An event that does not decode is dropped.
+func on[E any](handle func(t *tab, s *Session, e E)) func(*tab, *Session, jsonv2.Value) {
+	return func(t *tab, s *Session, params jsonv2.Value) {
+		var e E
+		if json.Unmarshal(params, &e) != nil {
+			return
+		}
+		t.c.mu.Lock()
+		defer t.c.mu.Unlock()
+		handle(t, s, e)
+	}
+}
+
+type frameEvent struct {
+	FrameID       cdp.FrameID `json:"frameId"`
+	ParentFrameID cdp.FrameID `json:"parentFrameId"`
+	Reason        string      `json:"reason"`
+}
+
+func (t *tab) frameAttached(s *Session, e frameEvent) {
+	if f := t.frames[e.FrameID]; f != nil {
+		f.cdp = s
+		return
+	}
+	t.frames[e.FrameID] = &frame{tab: t, id: e.FrameID, parent: t.frames[e.ParentFrameID], cdp: s, since: time.Now()}
+}
+
+func (t *tab) frameDetached(s *Session, e frameEvent) {
+	// "swap": the frame moves to another process and goes on there.
+	if f := t.frames[e.FrameID]; f != nil && e.Reason != "swap" && f != t.main {
+		t.drop(f)
+	}
+	t.wake()
+}
+
+// drop forgets a frame and all below it.
+func (t *tab) drop(f *frame) {
+	delete(t.frames, f.id)
+	f.leave()
+	for _, child := range t.frames {
+		if child.parent == f {
+			t.drop(child)
+		}
+	}
+}
+
+// leave forgets the document that the frame held.
+func (f *frame) leave() {
+	if f.doc != 0 {
+		f.tab.c.left = append(f.tab.c.left, f.doc)
+	}
+	f.doc, f.ctxID, f.num, f.marked, f.fresh, f.since = 0, "", 0, nil, false, time.Now()
+}
+
+type frameNavigated struct {
+	Frame struct {
+		ID       cdp.FrameID  `json:"id"`
+		ParentID cdp.FrameID  `json:"parentId"`
+		LoaderID cdp.LoaderID `json:"loaderId"`
+		URL      string       `json:"url"`
+		Fragment string       `json:"urlFragment"`
+	} `json:"frame"`
+}
+
+func (t *tab) frameNavigated(s *Session, e frameNavigated) {
+	f := t.frames[e.Frame.ID]
+	if f == nil {
+		f = &frame{tab: t, id: e.Frame.ID, parent: t.frames[e.Frame.ParentID]}
+		t.frames[f.id] = f
+	}
+	f.cdp, f.url = s, e.Frame.URL+e.Frame.Fragment
+	for _, child := range t.frames {
+		if child.parent == f {
+			t.drop(child)
+		}
+	}
+	if f != t.main {
+		return
+	}
+	t.c.documents++
+	t.document = t.c.documents
+	t.url, t.title, t.loader, t.ready = f.url, "", e.Frame.LoaderID, "loading"
+	t.status = t.statuses[t.loader]
+	t.commits++
+	t.failed = ""
+	for id := range t.inflight {
+		delete(t.inflight, id)
+	}
+	for id := range t.statuses {
+		if id != t.loader {
+			delete(t.statuses, id)
+		}
+	}
+	t.c.happened(func(h *happenings) { h.navigated = t.url })
+	t.wake()
+	t.c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": t.url, "status": t.status, "document": t.document})
+}
+
+type navigatedWithin struct {
+	FrameID cdp.FrameID `json:"frameId"`
+	URL     string      `json:"url"`
+}
+
+func (t *tab) navigatedWithin(s *Session, e navigatedWithin) {
+	if f := t.frames[e.FrameID]; f != nil {
+		f.url = e.URL
+		if f == t.main {
+			t.url = e.URL
+			t.within++
+			t.c.happened(func(h *happenings) { h.navigated = t.url })
+			t.wake()
+		}
+	}
+}
+
+type frameRequested struct {
+	FrameID     cdp.FrameID `json:"frameId"`
+	Disposition string      `json:"disposition"`
+	URL         string      `json:"url"`
+}
+
+func (t *tab) frameRequested(s *Session, e frameRequested) {
+	if e.FrameID == t.main.id && e.Disposition == "currentTab" && !strings.HasPrefix(e.URL, "javascript:") {
+		t.requested++
+		t.failed = ""
+		t.wake()
+	}
+}
+
+type frameStarted struct {
+	FrameID        cdp.FrameID  `json:"frameId"`
+	LoaderID       cdp.LoaderID `json:"loaderId"`
+	NavigationType string       `json:"navigationType"`
+}
+
+func (t *tab) frameStarted(s *Session, e frameStarted) {
+	if e.FrameID == t.main.id && e.NavigationType != "sameDocument" && e.NavigationType != "historySameDocument" {
+		t.requested++
+		t.wake()
+	}
+}
+
+func (t *tab) frameStopped(s *Session, e frameEvent) {
+	if e.FrameID == t.main.id {
+		t.stopped++
+		t.wake()
+	}
+}
+
+type lifecycle struct {
+	FrameID  cdp.FrameID  `json:"frameId"`
+	LoaderID cdp.LoaderID `json:"loaderId"`
+	Name     string       `json:"name"`
+}
+
+func (t *tab) lifecycle(s *Session, e lifecycle) {
+	if e.FrameID != t.main.id || e.LoaderID != t.loader {
+		return
+	}
+	switch e.Name {
+	case "DOMContentLoaded":
+		if t.ready == "loading" {
+			t.ready = "interactive"
+		}
+	case "load":
+		t.ready = "complete"
+	default:
+		return
+	}
+	t.wake()
+}
+
+type worldCreated struct {
+	Context struct {
+		ID       runtime.ExecutionContextID `json:"id"`
+		UniqueID string                     `json:"uniqueId"`
+		Name     string                     `json:"name"`
+		AuxData  struct {
+			FrameID cdp.FrameID `json:"frameId"`
+			Type    string      `json:"type"`
+		} `json:"auxData"`
+	} `json:"context"`
+}
+
+func (t *tab) worldCreated(s *Session, e worldCreated) {
+	f := t.frames[e.Context.AuxData.FrameID]
+	if f == nil {
+		return
+	}
+	if e.Context.AuxData.Type == "default" {
+		f.own = e.Context.UniqueID
+	}
+	if e.Context.Name != world || e.Context.AuxData.Type != "isolated" {
+		return
+	}
+	f.leave()
+	f.cdp = s
+	f.doc, f.ctxID, f.num = int(docs.Add(1)), e.Context.UniqueID, e.Context.ID
+	t.wake()
+}
+
+func (t *tab) worldDestroyed(s *Session, e struct {
+	UniqueID string `json:"executionContextUniqueId"`
+}) {
+	for _, f := range t.frames {
+		if f.ctxID == e.UniqueID && e.UniqueID != "" {
+			f.leave()
+			t.wake()
+		}
+	}
+}
+
+func (t *tab) worldsCleared(s *Session, _ struct{}) {
+	for _, f := range t.frames {
+		if f.cdp.ID() == s.ID() {
+			f.leave()
+		}
+	}
+	t.wake()
+}
+
+type remoteValue struct {
+	Type        string          `json:"type"`
+	Value       json.RawMessage `json:"value"`
+	Description string          `json:"description"`
+}
+
+func (v remoteValue) text() string {
+	var s string
+	if v.Type == "string" && json.Unmarshal(v.Value, &s) == nil {
+		return s
+	}
+	if v.Description != "" {
+		return v.Description
+	}
+	return string(v.Value)
+}
+
+func (t *tab) consoleCalled(s *Session, e struct {
+	Type string        `json:"type"`
+	Args []remoteValue `json:"args"`
+}) {
+	if e.Type != "error" && e.Type != "assert" {
+		return
+	}
+	words := make([]string, 0, len(e.Args))
+	for _, a := range e.Args {
+		words = append(words, a.text())
+	}
+	t.consoleError(strings.Join(words, " "))
+}
+
+func (t *tab) exceptionThrown(s *Session, e struct {
+	ExceptionDetails exceptionDetails `json:"exceptionDetails"`
+}) {
+	t.consoleError(e.ExceptionDetails.text())
+}
+
+// maxConsoleText is how many characters of one console error are kept.
+const maxConsoleText = 500
+
+func (t *tab) consoleError(text string) {
+	if r := []rune(text); len(r) > maxConsoleText {
+		text = string(r[:maxConsoleText]) + "…"
+	}
+	t.c.happened(func(h *happenings) { h.consoleErrors = keep(h.consoleErrors, text, 20) })
+	t.c.emit(protocol.EventConsoleError, map[string]any{"tab": t.name, "text": text})
+}
+
+// pageWaitsFor are the kinds of requests (Network.ResourceType) whose answers
+// usually change what the page shows.
+var pageWaitsFor = map[string]bool{"Document": true, "Script": true, "Stylesheet": true, "XHR": true, "Fetch": true}
+
+func (t *tab) requestSent(s *Session, e struct {
+	RequestID network.RequestID `json:"requestId"`
+	LoaderID  cdp.LoaderID      `json:"loaderId"`
+	FrameID   cdp.FrameID       `json:"frameId"`
+	Type      string            `json:"type"`
+}) {
+	if !pageWaitsFor[e.Type] {
+		return
+	}
+	t.inflight[e.RequestID] = request{kind: e.Type, since: time.Now()}
+	t.wake()
+}
+
+func (t *tab) responseReceived(s *Session, e struct {
+	RequestID network.RequestID `json:"requestId"`
+	LoaderID  cdp.LoaderID      `json:"loaderId"`
+	FrameID   cdp.FrameID       `json:"frameId"`
+	Type      string            `json:"type"`
+	Response  struct {
+		Status   int    `json:"status"`
+		MimeType string `json:"mimeType"`
+	} `json:"response"`
+}) {
+	if e.Type == "Document" && e.FrameID == t.main.id {
+		t.statuses[e.LoaderID] = e.Response.Status
+		if e.LoaderID == t.loader {
+			t.status = e.Response.Status
+		}
+	}
+	if r, ok := t.inflight[e.RequestID]; ok && (e.Response.MimeType == "text/event-stream" || r.kind == "Fetch" && e.Response.MimeType == "application/x-ndjson") {
+		// A stream never ends by itself: nobody waits for it.
+		delete(t.inflight, e.RequestID)
+		t.wake()
+	}
+}
+
+func (t *tab) loadingFinished(s *Session, e struct {
+	RequestID network.RequestID `json:"requestId"`
+}) {
+	if _, ok := t.inflight[e.RequestID]; ok {
+		delete(t.inflight, e.RequestID)
+		t.wake()
+	}
+}
+
+func (t *tab) loadingFailed(s *Session, e struct {
+	RequestID     network.RequestID `json:"requestId"`
+	Type          string            `json:"type"`
+	ErrorText     string            `json:"errorText"`
+	Canceled      bool              `json:"canceled"`
+	BlockedReason string            `json:"blockedReason"`
+}) {
+	r, ok := t.inflight[e.RequestID]
+	delete(t.inflight, e.RequestID)
+	if ok && r.kind == "Document" && t.failed == "" {
+		t.failed = e.ErrorText
+	}
+	if !e.Canceled {
+		t.c.happened(func(h *happenings) { h.failed++ })
+	}
+	t.wake()
+}
+
+func (t *tab) childAttached(s *Session, e attachedToTarget) {
+	child := t.c.host.conn.Session(e.SessionID)
+	t.children[e.SessionID] = child
+	t.c.host.conn.Handle(e.SessionID, func(method string, params jsonv2.Value) { t.event(child, method, params) })
+	// An out-of-process frame's target has the frame's id.
+	id := cdp.FrameID(e.TargetInfo.TargetID)
+	if f := t.frames[id]; f != nil {
+		f.cdp = child
+		f.leave()
+	}
+	go func() {
+		pending := append(attachDomains(child), child.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{}))
+		if err := waitAll(t.life, pending); err != nil {
+			t.c.host.log.Debug("attaching to a frame", "error", err)
+		}
+	}()
+}
+
+func (t *tab) childDetached(s *Session, e struct {
+	SessionID target.SessionID `json:"sessionId"`
+}) {
+	delete(t.children, e.SessionID)
+	for _, f := range t.frames {
+		if f.cdp.ID() == e.SessionID {
+			f.leave()
+		}
+	}
+	t.wake()
+}
+
+// keep appends to a list that holds at most n.
+func keep[T any](list []T, v T, n int) []T {
+	if len(list) >= n {
+		return list
+	}
+	return append(list, v)
+}

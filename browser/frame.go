@@ -1,0 +1,312 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// frame is one frame of a tab and, while doc is not 0, the isolated world of
+// the document that is loaded in it. Its fields are guarded by the context's mu.
+type frame struct {
+	tab    *tab
+	id     cdp.FrameID
+	parent *frame
+	cdp    *Session // of the target that the frame lives in
+	url    string
+	doc    int    // number of the document; 0 while it has no world
+	ctxID  string // Runtime.ExecutionContextDescription.uniqueId of the world
+	num    runtime.ExecutionContextID
+	own    string                     // uniqueId of the page's own world in the frame
+	owner  snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
+	marked map[cdp.BackendNodeID]bool // elements already told to the script as having listeners
+	fresh  bool                       // listeners were asked for and nothing changed since
+	since  time.Time                  // when it came to be without a document
+}
+
+// byDoc finds the frame that holds a document now.
+func (t *tab) byDoc(doc int) *frame {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	for _, f := range t.frames {
+		if f.doc == doc {
+			return f
+		}
+	}
+	return nil
+}
+
+// live returns the frames that have a document, the main one first.
+func (t *tab) live() []*frame {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	list := make([]*frame, 0, len(t.frames))
+	if t.main.doc != 0 {
+		list = append(list, t.main)
+	}
+	for _, f := range t.frames {
+		if f != t.main && f.doc != 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// call runs one function of the script in the frame's document: it evaluates
+// __bd.FUNCTION(ARG) in the isolated world, waits for a promise, and decodes
+// the JSON value into result. Errors: stale_ref where the document has gone,
+// internal where the script threw, what ended the tab (page_crashed,
+// browser_lost), or ctx's cause.
+func (f *frame) call(ctx context.Context, function string, arg, result any) error {
+	p, err := f.start(function, arg)
+	if err != nil {
+		return err
+	}
+	return f.finish(ctx, p, function, result)
+}
+
+// start writes a call and does not wait for its answer, so that further
+// commands can be written behind it; finish waits.
+func (f *frame) start(function string, arg any) (*Pending, error) {
+	text, err := json.Marshal(arg)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the argument of %s: %w", function, err)
+	}
+	f.tab.c.mu.Lock()
+	id, s := f.ctxID, f.cdp
+	f.tab.c.mu.Unlock()
+	if id == "" {
+		return nil, errDocumentGone()
+	}
+	return s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+		Expression: "__bd." + function + "(" + string(text) + ")", UniqueContextID: id,
+		ReturnByValue: ptr(true), AwaitPromise: ptr(true),
+	}), nil
+}
+
+func (f *frame) finish(ctx context.Context, p *Pending, function string, result any) error {
+	var got evaluated
+	if err := f.tab.wait(ctx, p, &got); err != nil {
+		return gone(err)
+	}
+	if got.ExceptionDetails != nil {
+		return fmt.Errorf("script %s: %s", function, got.ExceptionDetails.text())
+	}
+	if result == nil || len(got.Result.Value) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(got.Result.Value, result); err != nil {
+		return fmt.Errorf("decoding the answer of script %s: %w", function, err)
+	}
+	return nil
+}
+
+// evaluated is what browserd needs of the answer of Runtime.evaluate and
+// Runtime.callFunctionOn.
+type evaluated struct {
+	Result struct {
+		Type                string                 `json:"type"`
+		Subtype             string                 `json:"subtype"`
+		Value               json.RawMessage        `json:"value"`
+		UnserializableValue string                 `json:"unserializableValue"`
+		Description         string                 `json:"description"`
+		ObjectID            runtime.RemoteObjectID `json:"objectId"`
+	} `json:"result"`
+	ExceptionDetails *exceptionDetails `json:"exceptionDetails"`
+}
+
+type exceptionDetails struct {
+	Text      string `json:"text"`
+	Exception struct {
+		Description string          `json:"description"`
+		Value       json.RawMessage `json:"value"`
+	} `json:"exception"`
+}
+
+func (e *exceptionDetails) text() string {
+	switch {
+	case e.Exception.Description != "":
+		return e.Exception.Description
+	case len(e.Exception.Value) > 0:
+		return e.Text + " " + string(e.Exception.Value)
+	}
+	return e.Text
+}
+
+// wait waits for an answer while the tab lives.
+func (t *tab) wait(ctx context.Context, p *Pending, result any) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(t.life, func() { cancel(context.Cause(t.life)) })
+	defer stop()
+	err := p.Wait(ctx, result)
+	if err == nil {
+		return nil
+	}
+	if t.life.Err() != nil {
+		return context.Cause(t.life)
+	}
+	if errors.Is(err, ErrGone) {
+		return lost(err)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// gone recognises Chromium's ways of saying that a document was left while a
+// command ran in it (V8RuntimeAgentImpl, content::RenderFrameDevToolsAgentHost).
+// They have one JSON-RPC code for many reasons, so the text decides.
+func gone(err error) error {
+	var e *cdproto.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Code == -32603 {
+		return errEnded
+	}
+	switch e.Message {
+	case "uniqueContextId not found", "Cannot find context with specified id", "Execution context was destroyed.",
+		"Inspected target navigated or closed", "Promise was collected", "Session with given id not found.", "Cannot find default execution context":
+		return errDocumentGone()
+	}
+	return err
+}
+
+// errEnded is the answer of a script that was ended while it ran
+// (Runtime.terminateExecution: JSON-RPC's internal error).
+var errEnded = protocol.Errorf(protocol.Timeout, "the page's scripts were ended, since they held the page")
+
+func errDocumentGone() *protocol.Error {
+	return protocol.Errorf(protocol.StaleRef, "the document is gone: the page has navigated").
+		With("candidates", []any{}).Then("take a snapshot of the page as it is now")
+}
+
+// objectID hands a node of the script to CDP as a remote object.
+func (f *frame) objectID(ctx context.Context, node int) (runtime.RemoteObjectID, error) {
+	f.tab.c.mu.Lock()
+	id, s := f.ctxID, f.cdp
+	f.tab.c.mu.Unlock()
+	if id == "" {
+		return "", errDocumentGone()
+	}
+	var got evaluated
+	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+		Expression: fmt.Sprintf("__bd.node(%d)", node), UniqueContextID: id, ObjectGroup: world,
+	})
+	if err := f.tab.wait(ctx, p, &got); err != nil {
+		return "", gone(err)
+	}
+	if got.Result.ObjectID == "" {
+		return "", errDocumentGone()
+	}
+	return got.Result.ObjectID, nil
+}
+
+// resolve finds what a ref stands for: unknown_ref, stale_ref, or the entry
+// and the frame whose document holds it.
+func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *frame, error) {
+	c.mu.Lock()
+	t, left := c.selected, c.left
+	c.left = nil
+	c.mu.Unlock()
+	for _, doc := range left {
+		refs.Forget(doc)
+	}
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return e, nil, err
+	}
+	var f *frame
+	if t != nil {
+		f = t.byDoc(e.Key.Doc)
+	}
+	if f == nil {
+		return e, nil, protocol.Errorf(protocol.StaleRef, "%s is gone: it was in a document that the page has left", e.Ref()).
+			With("candidates", []any{}).Then("take a snapshot of the page as it is now")
+	}
+	return e, f, nil
+}
+
+// owners learns which element of the parent's document holds each frame that
+// has not been asked about yet: DOM.getFrameOwner, DOM.resolveNode into the
+// parent's world, and the script's number for it. Frames whose owner cannot be
+// had keep a zero owner and are not shown.
+func (t *tab) owners(ctx context.Context, frames []*frame) {
+	var work sync.WaitGroup
+	for _, f := range frames {
+		t.c.mu.Lock()
+		p := f.parent
+		known := p == nil || f.owner.Doc == p.doc || p.doc == 0
+		var world runtime.ExecutionContextID
+		var s *Session
+		var doc int
+		if p != nil {
+			world, s, doc = p.num, p.cdp, p.doc
+		}
+		t.c.mu.Unlock()
+		if known {
+			continue
+		}
+		work.Add(1)
+		go func() {
+			defer work.Done()
+			node, err := t.ownerOf(ctx, f.id, s, world)
+			if err != nil {
+				return
+			}
+			t.c.mu.Lock()
+			f.owner = snapshot.Key{Doc: doc, Node: node}
+			t.c.mu.Unlock()
+		}()
+	}
+	work.Wait()
+}
+
+func (t *tab) ownerOf(ctx context.Context, id cdp.FrameID, s *Session, world runtime.ExecutionContextID) (int, error) {
+	var owner struct {
+		BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+	}
+	if err := t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
+		return 0, err
+	}
+	object, err := t.object(ctx, s, owner.BackendNodeID, world)
+	if err != nil {
+		return 0, err
+	}
+	var got evaluated
+	p := s.Send(runtime.CallFunctionOn.Method, map[string]any{
+		"objectId": object, "functionDeclaration": "function(){return __bd.idOf(this)}", "returnByValue": true,
+	})
+	if err := t.wait(ctx, p, &got); err != nil {
+		return 0, err
+	}
+	var node int
+	err = json.Unmarshal(got.Result.Value, &node)
+	return node, err
+}
+
+// object resolves a backend node into an isolated world.
+func (t *tab) object(ctx context.Context, s *Session, node cdp.BackendNodeID, world runtime.ExecutionContextID) (runtime.RemoteObjectID, error) {
+	var got struct {
+		Object struct {
+			ObjectID runtime.RemoteObjectID `json:"objectId"`
+		} `json:"object"`
+	}
+	p := s.Send("DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": world, "objectGroup": "browserd"})
+	if err := t.wait(ctx, p, &got); err != nil {
+		return "", err
+	}
+	return got.Object.ObjectID, nil
+}

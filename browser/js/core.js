@@ -1,0 +1,480 @@
+// core.js: node numbers, and what is true of a node whoever asks.
+//
+// The scripts core, role, name, walk, act and read are joined in this order in
+// one function and run once per document, at its start, in the isolated world
+// "browserd" of every frame. The only global is __bd. Nothing here writes to
+// the page's DOM.
+//
+// An isolated world has built-ins of its own, but the page's elements shadow
+// properties of forms and documents by name (<input name="firstChild">), here
+// as there. So nodes are read through the accessors below, taken from the
+// prototypes before any element exists.
+
+const uncurry = (f) => Function.prototype.call.bind(f);
+const getter = (owner, name) => uncurry(Object.getOwnPropertyDescriptor(owner.prototype, name).get);
+const method = (owner, name) => uncurry(owner.prototype[name]);
+
+const nodeType = getter(Node, 'nodeType');
+const firstChild = getter(Node, 'firstChild');
+const lastChild = getter(Node, 'lastChild');
+const nextSibling = getter(Node, 'nextSibling');
+const previousSibling = getter(Node, 'previousSibling');
+const parentNode = getter(Node, 'parentNode');
+const childNodes = getter(Node, 'childNodes');
+const isConnected = getter(Node, 'isConnected');
+const textContent = getter(Node, 'textContent');
+const contains = method(Node, 'contains');
+const getRootNode = method(Node, 'getRootNode');
+const localName = getter(Element, 'localName');
+const namespaceURI = getter(Element, 'namespaceURI');
+const childElementCount = getter(Element, 'childElementCount');
+const firstElementChild = getter(Element, 'firstElementChild');
+const nextElementSibling = getter(Element, 'nextElementSibling');
+const previousElementSibling = getter(Element, 'previousElementSibling');
+const openRoot = getter(Element, 'shadowRoot');
+const assignedSlot = getter(Element, 'assignedSlot');
+const textSlot = getter(Text, 'assignedSlot');
+const attr = method(Element, 'getAttribute');
+const has = method(Element, 'hasAttribute');
+const hasAny = method(Element, 'hasAttributes');
+const matches = method(Element, 'matches');
+const closest = method(Element, 'closest');
+const query = method(Element, 'querySelector');
+const queryAll = method(Element, 'querySelectorAll');
+const rectOf = method(Element, 'getBoundingClientRect');
+const rectsOf = method(Element, 'getClientRects');
+const checkVisibility = method(Element, 'checkVisibility');
+const textData = getter(CharacterData, 'data');
+const assignedNodes = method(HTMLSlotElement, 'assignedNodes');
+const tabIndexOf = getter(HTMLElement, 'tabIndex');
+const svgTabIndex = getter(SVGElement, 'tabIndex');
+const isContentEditable = getter(HTMLElement, 'isContentEditable');
+const bodyOf = getter(Document, 'body');
+const documentElementOf = getter(Document, 'documentElement');
+const styleOf = window.getComputedStyle.bind(window);
+
+const page = document;
+const HTML = 'http://www.w3.org/1999/xhtml';
+const SVG = 'http://www.w3.org/2000/svg';
+const ELEMENT = 1;
+const TEXT = 3;
+
+// ---- numbers
+
+const numbers = new WeakMap(); // node → local id
+const nodes = new Map(); // local id → WeakRef
+let lastNumber = 0;
+const gone = new FinalizationRegistry((id) => nodes.delete(id));
+
+// idOf returns the node's number in this document, from 1; the same for as long
+// as the node exists.
+function idOf(node) {
+  let id = numbers.get(node);
+  if (id === undefined) {
+    id = ++lastNumber;
+    numbers.set(node, id);
+    nodes.set(id, new WeakRef(node));
+    gone.register(node, id);
+  }
+  return id;
+}
+
+// node returns the node with that number, or null where it is no longer in the
+// document (it may come back: a number is never given to another node).
+function node(id) {
+  const ref = nodes.get(id);
+  const n = ref && ref.deref();
+  return n && isConnected(n) ? n : null;
+}
+
+// ---- the flat tree
+
+const closedRoots = new WeakMap(); // host → closed shadow root, handed over by CDP
+
+// closed registers the closed shadow root of host, which script cannot reach.
+function closed(host, root) {
+  closedRoots.set(host, root);
+}
+
+const shadowOf = (el) => openRoot(el) || closedRoots.get(el) || null;
+
+const isElement = (n) => nodeType(n) === ELEMENT;
+const isHTML = (el) => namespaceURI(el) === HTML;
+const tagOf = (el) => localName(el).toLowerCase();
+
+// slotOf returns the slot that shows n, null where none does.
+function slotOf(n) {
+  const slot = nodeType(n) === ELEMENT ? assignedSlot(n) : nodeType(n) === TEXT ? textSlot(n) : null;
+  if (slot) return slot;
+  const host = parentNode(n);
+  const root = host && nodeType(host) === ELEMENT && closedRoots.get(host);
+  if (!root) return null; // assignedSlot is null too where the root is closed
+  for (const s of root.querySelectorAll('slot')) {
+    if (assignedNodes(s).includes(n)) return s;
+  }
+  return null;
+}
+
+// flatParent returns the node's parent as it is laid out: the slot of a slotted
+// node, the host of a shadow root's child; null at the document.
+function flatParent(n) {
+  const slot = slotOf(n);
+  if (slot) return slot;
+  const p = parentNode(n);
+  if (!p) return null;
+  if (nodeType(p) === 11) return p.host || null;
+  return nodeType(p) === ELEMENT ? p : null;
+}
+
+// flatList returns the children of el as they are laid out where they are not
+// simply its own children, otherwise null: they are then read one by one, so
+// that a million siblings cost only those that are looked at.
+function flatList(el) {
+  const root = shadowOf(el);
+  if (root) return childNodes(root);
+  if (localName(el) === 'slot' && isHTML(el)) {
+    const assigned = assignedNodes(el);
+    if (assigned.length) return assigned;
+  }
+  return null;
+}
+
+// flatChildren returns the children of el as they are laid out.
+function flatChildren(el) {
+  return Array.from(flatList(el) || childNodes(el));
+}
+
+// flatContains tells whether n is outer or stands in it in the flat tree.
+function flatContains(outer, n) {
+  for (; n; n = flatParent(n)) if (n === outer) return true;
+  return false;
+}
+
+// ---- visibility
+
+const VISIBLE = { visibilityProperty: true, opacityProperty: true };
+
+// boxOf returns where el is, in viewport pixels: its own box or, where that is
+// empty (display:contents, an inline around floats), that of what it contains.
+function boxOf(el) {
+  const r = rectOf(el);
+  if (r.width >= 1 && r.height >= 1) return r;
+  if (!firstChild(el)) return r;
+  const range = page.createRange();
+  range.selectNodeContents(el);
+  const c = range.getBoundingClientRect();
+  return c.width >= 1 && c.height >= 1 ? c : r;
+}
+
+// transparent tells whether nothing of el is painted because of its opacity.
+function transparent(el) {
+  return !checkVisibility(el, { opacityProperty: true }) && checkVisibility(el);
+}
+
+// scrolled tells whether a scroller around el has been moved, so that el may lie
+// before the page's edge and still be reached.
+function scrolled(el) {
+  for (let p = flatParent(el); p; p = flatParent(p)) {
+    if ((p.scrollTop || p.scrollLeft) && p !== page.scrollingElement) return true;
+  }
+  return false;
+}
+
+let view = null; // the page's extent; of one walk or question, for asking is dear
+
+function extent() {
+  const s = page.scrollingElement || documentElementOf(page);
+  if (!s) return null;
+  const left = s.scrollWidth > s.clientWidth && styleOf(s).direction === 'rtl' ? s.clientWidth - s.scrollWidth : 0;
+  return { x: scrollX, y: scrollY, left, right: left + s.scrollWidth, bottom: s.scrollHeight };
+}
+
+// offPage tells whether a box lies where no scrolling of the page brings it.
+function offPage(r, el) {
+  if (!view) view = extent();
+  if (!view) return false;
+  const left = r.left + view.x, top = r.top + view.y;
+  return (left + r.width <= view.left || top + r.height <= 0 || left >= view.right || top >= view.bottom) && !scrolled(el);
+}
+
+const NO_INSET = /^inset\((100|50)%|^(circle|ellipse)\(0/;
+
+// cutAway tells whether el itself, by its own style, shows nothing of what it
+// contains: the ways in which text is kept for screen readers only. All of them
+// take it out of the flow or hide its overflow.
+function cutAway(el, s) {
+  const shown = s.overflowX === 'visible';
+  const position = s.position;
+  const out = position === 'absolute' || position === 'fixed';
+  if (shown && !out) return false;
+  if (out && s.clip !== 'auto') {
+    const n = s.clip.match(/-?[\d.]+/g);
+    if (n && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1)) return true;
+  }
+  if (NO_INSET.test(s.clipPath)) return true;
+  if (shown || s.display === 'inline' || s.display === 'contents') return false;
+  const r = rectOf(el);
+  return r.width <= 1 || r.height <= 1;
+}
+
+let clips = new Map(); // element → whether it or something around it cuts it away; of one walk or question
+
+// clipped tells whether el is cut away by its own style or by what is around it.
+function clipped(el) {
+  const path = [];
+  let known = false;
+  for (let p = el; p; p = flatParent(p)) {
+    const c = clips.get(p);
+    if (c !== undefined) { known = c; break; }
+    path.push(p);
+  }
+  while (path.length) {
+    const p = path.pop();
+    if (!known) {
+      const tag = localName(p);
+      known = tag !== 'html' && tag !== 'body' && cutAway(p, styleOf(p));
+    }
+    clips.set(p, known);
+  }
+  return known;
+}
+
+// rendered tells whether el has a box or, with display:contents, shows its
+// children, and is not visibility:hidden.
+function rendered(el) {
+  if (checkVisibility(el, { visibilityProperty: true })) return true;
+  const s = styleOf(el);
+  if (s.display !== 'contents' || s.visibility !== 'visible') return false;
+  for (let p = flatParent(el); p; p = flatParent(p)) {
+    if (checkVisibility(p)) return true;
+    if (styleOf(p).display !== 'contents') return false;
+  }
+  return true;
+}
+
+// unseen tells whether a person could not see el although it is rendered:
+// transparent, without size, cut away, or where scrolling does not reach.
+function unseen(el) {
+  if (!checkVisibility(el, VISIBLE) && transparent(el)) return true;
+  const r = boxOf(el);
+  if (r.width < 1 || r.height < 1) return styleOf(el).display !== 'contents';
+  return offPage(r, el) || clipped(el);
+}
+
+// visible tells whether a person could see el, now or after scrolling.
+function visible(el) {
+  return rendered(el) && !unseen(el);
+}
+
+// standIn returns what a person clicks in the place of a checkbox, radio, select
+// or file input that is itself hidden: its label, or the styled twin beside or
+// around it. null where there is none, or where el is not such a control.
+function standIn(el) {
+  const tag = localName(el);
+  if (tag !== 'select' && !(tag === 'input' && /^(checkbox|radio|file)$/.test(el.type))) return null;
+  for (const l of el.labels || []) if (visible(l)) return l;
+  for (const s of [nextElementSibling(el), previousElementSibling(el)]) {
+    if (s && !isField(s) && localName(s) !== 'label' && seenSmall(s)) return s;
+  }
+  const p = flatParent(el);
+  if (p && p !== bodyOf(page) && localName(p) !== 'form' && seenSmall(p) && !Array.prototype.some.call(queryAll(p, FIELDS), (f) => f !== el && rendered(f))) return p;
+  return null;
+}
+
+const FIELDS = 'input,select,textarea,button';
+const isField = (el) => matches(el, FIELDS);
+
+function seenSmall(el) {
+  if (!visible(el)) return false;
+  const r = rectOf(el);
+  return r.width >= 8 && r.height >= 8 && r.width <= 600 && r.height <= 200;
+}
+
+// hiddenFromAX tells whether Chromium leaves el out of its accessibility tree
+// for aria-hidden on it or around it.
+function hiddenFromAX(el) {
+  for (let p = el; p; p = flatParent(p)) if (attr(p, 'aria-hidden') === 'true') return true;
+  return false;
+}
+
+// inertNow tells whether el is inert by the attribute.
+function inertNow(el) {
+  for (let p = el; p; p = flatParent(p)) {
+    if (has(p, 'inert')) return true;
+    if (localName(p) === 'dialog' && matches(p, ':modal')) return false;
+  }
+  return false;
+}
+
+// activeElement returns the focused element, in whatever shadow root it is.
+function activeElement() {
+  let a = page.activeElement;
+  for (let root; a && (root = shadowOf(a)) && root.activeElement;) a = root.activeElement;
+  return a;
+}
+
+// hitAt returns the innermost element at a point of the viewport, through shadow
+// roots, null outside of it.
+function hitAt(x, y) {
+  let hit = page.elementFromPoint(x, y);
+  for (let root; hit && (root = shadowOf(hit));) {
+    const inner = root.elementFromPoint(x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  return hit;
+}
+
+// fold folds white space as HTML shows it; a no-break space counts as one.
+function fold(s) {
+  return s.replace(/\s+/g, ' ').trim();
+}
+
+// ---- listeners
+
+let marked = new WeakSet(); // have click-like listeners of their own
+let aroundMarked = new WeakSet(); // contain such
+
+// mark tells the script which elements have click-like listeners of their own,
+// which only CDP sees (DOMDebugger.getEventListeners).
+function mark(...els) {
+  for (const el of els) {
+    if (!el || nodeType(el) !== ELEMENT || marked.has(el)) continue;
+    marked.add(el);
+    for (let p = flatParent(el); p && !aroundMarked.has(p); p = flatParent(p)) aroundMarked.add(p);
+  }
+}
+
+// unmark forgets all marks.
+function unmark() {
+  marked = new WeakSet();
+  aroundMarked = new WeakSet();
+}
+
+// ---- who a node is, for when it has gone and another stands in its place
+
+const LASTING = ['type', 'name', 'href', 'for', 'role', 'placeholder', 'alt', 'action', 'src', 'data-testid', 'data-test',
+  'data-id', 'data-key', 'data-value', 'data-action', 'value'];
+
+// identOf returns a digest of the element's tag and of those attributes that
+// outlive a new rendering of the same thing.
+function identOf(el) {
+  let h = fnv(0x811c9dc5, tagOf(el));
+  if (hasAny(el)) {
+    const id = attr(el, 'id');
+    if (id && !/\d|^:|--|__/.test(id)) h = fnv(h, '#' + id); // others are numbered by a machine
+    for (const a of LASTING) {
+      if (!has(el, a)) continue;
+      if (a === 'value' && !/^(radio|checkbox|submit|button)$/.test(attr(el, 'type'))) continue;
+      h = fnv(h, '\0' + a + '=' + attr(el, a).slice(0, 500));
+    }
+  }
+  return (h >>> 0).toString(36);
+}
+
+// fnv is FNV-1a over UTF-16 code units.
+function fnv(h, s) {
+  for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 0x01000193);
+  return h;
+}
+
+const ROW_TAG = new Set(['li', 'tr', 'article', 'dd', 'dt', 'option']);
+const ROW_ROLE = /^(row|listitem|article|option|treeitem)$/;
+const CONTEXT_MAX = 120; // characters
+
+// contextOf returns the folded text of the row that el stands in: the nearest
+// list item, row or article, or where there is none the nearest of a series of
+// like siblings that says more than el itself. Values of form controls are no
+// part of it. Empty where there is no row.
+function contextOf(el) {
+  const row = rowOf(el);
+  return row ? rowText(row) : '';
+}
+
+let rows = new Map(); // parent → the row of its children; of one walk or question
+
+function rowOf(el) {
+  const parent = flatParent(el);
+  if (!parent) return null;
+  let row = rows.get(parent);
+  if (row === undefined) rows.set(parent, row = rowAround(parent));
+  if (row && row.series && row.text === fold(someText(el, CONTEXT_MAX)).slice(0, CONTEXT_MAX)) return rowOf(row.node);
+  return row && row.node;
+}
+
+// rowAround returns the row that p is or stands in.
+function rowAround(p) {
+  let series = null;
+  for (let up = 0; p && up < 40; p = flatParent(p), up++) {
+    const tag = localName(p);
+    if (tag === 'body' || tag === 'html') break;
+    if (ROW_TAG.has(tag) || (has(p, 'role') && ROW_ROLE.test(attr(p, 'role')))) return { node: p, series: false, text: '' };
+    if (!series && inSeries(p, tag)) series = p;
+  }
+  return series && { node: series, series: true, text: rowText(series) };
+}
+
+// inSeries tells whether a sibling right beside p has the same tag and classes.
+function inSeries(p, tag) {
+  const cls = attr(p, 'class');
+  for (const s of [nextElementSibling(p), previousElementSibling(p)]) {
+    if (s && localName(s) === tag && attr(s, 'class') === cls) return true;
+  }
+  return false;
+}
+
+let rowTexts = new Map(); // of one walk or question
+
+function rowText(row) {
+  let s = rowTexts.get(row);
+  if (s === undefined) rowTexts.set(row, s = fold(someText(row, CONTEXT_MAX)).slice(0, CONTEXT_MAX));
+  return s;
+}
+
+// someText returns the text in el, at least max characters of it if there are so
+// many, without looking at more nodes than that needs. Styles are not asked.
+function someText(el, max) {
+  const only = firstChild(el);
+  if (only && nodeType(only) === TEXT && !nextSibling(only) && !shadowOf(el)) return textData(only).slice(0, 2 * max + 200);
+  let out = '', n = 0;
+  for (let at = flatFirst(el); at && out.length < max && n < 400; n++) {
+    if (nodeType(at) === TEXT) {
+      if (/\S/.test(textData(at))) out += textData(at).slice(0, max + 50).replace(/\s+/g, ' ');
+    } else if (nodeType(at) === ELEMENT && !WORDLESS.has(localName(at))) {
+      const first = flatFirst(at);
+      if (first) { out += ' '; at = first; continue; }
+    }
+    while (at && at !== el && !flatNext(at)) at = flatParent(at);
+    if (!at || at === el) break;
+    at = flatNext(at);
+    out += ' ';
+  }
+  return out;
+}
+
+const WORDLESS = new Set(['script', 'style', 'noscript', 'template', 'select', 'textarea', 'datalist', 'svg', 'iframe', 'video', 'audio', 'canvas']);
+
+function flatFirst(el) {
+  const list = flatList(el);
+  return list ? list[0] || null : firstChild(el);
+}
+
+function flatNext(n) {
+  const slot = slotOf(n);
+  if (!slot) return nextSibling(n);
+  const list = assignedNodes(slot);
+  return list[list.indexOf(n) + 1] || null;
+}
+
+// forget drops what was remembered about the page as it was. Whoever asks
+// about boxes, names or contexts in a new turn calls it first.
+function forget() {
+  clips = new Map();
+  rows = new Map();
+  rowTexts = new Map();
+  view = null;
+}
+
+const api = Object.create(null);
+Object.defineProperty(globalThis, '__bd', { value: api });
+Object.assign(api, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf, contextOf });

@@ -1,0 +1,247 @@
+// name.js: the accessible name of an element.
+//
+// Where Chromium's ComputedAccessibilityInfo is on, its own answer is taken; it
+// costs about 5 µs a node, so only what is shown is asked for. Where it is off,
+// accname serves: Accessible Name and Description Computation 1.2, with HTML-AAM's
+// naming of native elements, and with Chromium's choices where those are open.
+
+const NAME_MAX = 2000; // characters of a name, for those that show it and compare it alike
+
+// cutName keeps a name to NAME_MAX.
+const cutName = (s) => (s.length > NAME_MAX ? s.slice(0, NAME_MAX) : s);
+
+// nameFor returns the name of el, which has this role.
+function nameFor(el, role) {
+  if (useComputed && !hiddenFromAX(el)) {
+    const s = fold(computedName(el));
+    if (localName(el) === 'input' && el.type === 'file') return cutName(s.replace(/: (No file chosen|\d+ files?)$/, '') || 'Choose File');
+    if (s || !DEAF.has(role)) return cutName(s);
+  }
+  return cutName(fold(accname(el, role, { seen: new Set() })));
+}
+
+// Roles of which Chromium keeps an empty name although text is there.
+const DEAF = words('textbox');
+
+const SILENT = words('script style noscript template head meta link title source track param col colgroup datalist rp');
+
+// accname is the computation proper. c.seen holds the nodes on the way, so that
+// none counts twice; c.inside tells that el is being read as part of another
+// name; c.referred that aria-labelledby led here; c.hidden that hidden text counts.
+function accname(el, role, c) {
+  if (c.seen.has(el)) return '';
+  c.seen.add(el);
+  if (!c.referred && has(el, 'aria-labelledby')) { // 2B
+    const s = labelledBy(el);
+    if (s) return s;
+  }
+  const value = c.inside ? embedded(el, role, c) : null; // 2C, of a control in a label
+  const label = has(el, 'aria-label') ? attr(el, 'aria-label').trim() : '';
+  if (c.inside && value !== null && !label) return value;
+  if (label) return label; // 2D
+  const native = nativeName(el, role, c); // 2E
+  if (native) return native;
+  if (FROM_CONTENT.has(role) || c.inside || (role === 'img' && !isHTML(el))) { // 2F
+    const s = contentName(el, c);
+    if (s.trim() || (c.inside && s)) return s;
+  }
+  return role === 'none' ? '' : titleOf(el);
+}
+
+const titleOf = (el) => (has(el, 'title') ? fold(attr(el, 'title')) : '') ||
+  (has(el, 'placeholder') ? fold(attr(el, 'placeholder')) : '') ||
+  (has(el, 'aria-placeholder') ? fold(attr(el, 'aria-placeholder')) : '');
+
+// labelledBy joins the names of the elements that aria-labelledby lists.
+function labelledBy(el) {
+  const root = getRootNode(el);
+  if (!root.getElementById) return '';
+  const parts = [];
+  for (const id of attr(el, 'aria-labelledby').trim().split(/\s+/)) {
+    const e = root.getElementById(id);
+    if (!e) continue;
+    parts.push(accname(e, roleOf(e), { seen: new Set(e === el ? [] : [el]), referred: true, inside: e !== el, hidden: !rendered(e), self: e === el }));
+  }
+  return fold(parts.join(' '));
+}
+
+// embedded returns what a control contributes to the name of something else: its
+// value; null where el is no such control.
+function embedded(el, role, c) {
+  switch (role) {
+    case 'textbox': case 'searchbox':
+      return isField(el) ? el.value : textContent(el);
+    case 'combobox': case 'listbox': {
+      if (localName(el) === 'select') return Array.from(el.selectedOptions, (o) => o.text).join(' ');
+      if (localName(el) === 'input') return el.value;
+      const on = Array.from(queryAll(el, '[role=option][aria-selected=true]'));
+      if (on.length) return on.map((o) => accname(o, 'option', { seen: new Set(), inside: true })).join(' ');
+      return role === 'combobox' ? null : '';
+    }
+    case 'menu': case 'menubar': case 'tree': case 'tablist': return '';
+    case 'slider': case 'spinbutton': case 'progressbar': case 'meter': case 'scrollbar':
+      return attr(el, 'aria-valuetext') || attr(el, 'aria-valuenow') || (el.value === undefined ? '' : String(el.value));
+  }
+  return null;
+}
+
+// nativeName returns the name that HTML gives el (HTML-AAM 4.1), '' for none.
+function nativeName(el, role, c) {
+  const tag = tagOf(el);
+  if (namespaceURI(el) === SVG) {
+    const t = svgTitle(el);
+    return t ? fold(textContent(t)) : '';
+  }
+  switch (tag) {
+    case 'input':
+      switch (el.type) {
+        case 'button': return labelName(el, c) || el.value;
+        case 'submit': case 'reset': return labelName(el, c) || (has(el, 'value') ? el.value : '') || titleOf(el) || (el.type === 'submit' ? 'Submit' : 'Reset');
+        case 'image': return labelName(el, c) || fold(attr(el, 'alt') || '') || fold(attr(el, 'value') || '') || titleOf(el) || 'Submit';
+        case 'file': return labelName(el, c) || titleOf(el) || 'Choose File';
+      }
+      return labelName(el, c);
+    case 'select': case 'textarea': case 'meter': case 'progress': case 'output': case 'button':
+      return labelName(el, c);
+    case 'img': case 'area': return fold(attr(el, 'alt') || '');
+    case 'fieldset': return childName(el, 'legend', c);
+    case 'figure': return childName(el, 'figcaption', c);
+    case 'table': return childName(el, 'caption', c) || fold(attr(el, 'summary') || '');
+    case 'details': return '';
+    case 'optgroup': return fold(attr(el, 'label') || '');
+    case 'option': return fold(el.label || '');
+  }
+  return '';
+}
+
+function childName(el, tag, c) {
+  for (let k = firstElementChild(el); k; k = nextElementSibling(k)) {
+    if (localName(k) === tag) return fold(contentName(k, { seen: c.seen, inside: true }));
+  }
+  return '';
+}
+
+// labelName joins the names of el's labels.
+function labelName(el, c) {
+  const labels = el.labels;
+  if (!labels || !labels.length) return '';
+  const parts = [];
+  for (const l of labels) {
+    if (c.seen.has(l)) continue;
+    const own = has(l, 'aria-label') ? attr(l, 'aria-label').trim() : '';
+    parts.push(own || contentName(l, { seen: new Set([el]), inside: true, hidden: !rendered(l) }));
+  }
+  return fold(parts.join(' '));
+}
+
+// contentName joins the names of what el contains, as it is laid out.
+function contentName(el, c) {
+  let out = generated(el, '::before');
+  const root = shadowOf(el);
+  for (const k of flatList(el) || childNodes(el)) {
+    const type = nodeType(k);
+    if (type === TEXT) out += textData(k);
+    else if (type === ELEMENT) out += partName(k, c);
+  }
+  if (!root) for (const o of owned(el)) out += ' ' + partName(o, c) + ' ';
+  return out + generated(el, '::after');
+}
+
+function owned(el) {
+  if (!has(el, 'aria-owns')) return [];
+  const root = getRootNode(el);
+  return attr(el, 'aria-owns').trim().split(/\s+/).map((id) => root.getElementById && root.getElementById(id)).filter((e) => e && !contains(el, e));
+}
+
+// partName returns what the element k contributes to a name from content, with
+// spaces around it where it is no inline box.
+function partName(k, c) {
+  const tag = tagOf(k);
+  if (tag === 'br') return ' ';
+  if (SILENT.has(tag) && !(c.hidden && tag !== 'script' && tag !== 'style')) return '';
+  if (!c.hidden && (attr(k, 'aria-hidden') === 'true' || has(k, 'inert'))) return '';
+  const s = styleOf(k);
+  const shows = c.hidden || rendered(k);
+  if (!shows && s.display === 'none') return '';
+  const inline = (s.display === 'inline' && tag !== 'img') || s.display === 'contents';
+  let n;
+  if (shows) n = accname(k, roleOf(k), { seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden });
+  else n = s.visibility === 'visible' ? '' : contentHidden(k, c);
+  if (!n) return inline ? '' : ' ';
+  return inline ? n : ' ' + n + ' ';
+}
+
+// contentHidden reads what is visible within an element that is visibility:hidden.
+function contentHidden(el, c) {
+  let out = '';
+  for (const k of flatList(el) || childNodes(el)) if (nodeType(k) === ELEMENT) out += partName(k, c);
+  return out;
+}
+
+const QUOTED = /"(?:[^"\\]|\\.)*"|\//gs;
+
+// generated returns the text that a style sheet puts before or after el.
+function generated(el, which) {
+  const s = styleOf(el, which);
+  const content = s.content;
+  if (content === 'none' || content === 'normal' || !content) return '';
+  const parts = content.match(QUOTED) || [];
+  const text = parts.slice(parts.lastIndexOf('/') + 1).map((p) => p.slice(1, -1).replace(/\\(.)/gs, '$1')).join('');
+  if (!text) return '';
+  return s.display.startsWith('inline') && s.position !== 'absolute' ? text : ' ' + text + ' ';
+}
+
+// ---- names of what has no role
+
+// clickName returns the name of an element that is clickable without a role that
+// names it: what its author calls it, else the text that it shows.
+function clickName(el) {
+  if (has(el, 'aria-labelledby')) {
+    const s = labelledBy(el);
+    if (s) return cutName(s);
+  }
+  const label = has(el, 'aria-label') ? attr(el, 'aria-label').trim() : '';
+  if (label) return cutName(fold(label));
+  const c = () => ({ seen: new Set([el]), inside: true });
+  const s = operablesIn(el) ? fold(shownText(el)) : '';
+  return cutName(s || fold(contentName(el, c())) || (namespaceURI(el) === SVG ? nativeName(el, '', c()) : '') || titleOf(el));
+}
+
+// shownText returns the text that el shows outside of the controls within it.
+function shownText(el) {
+  let out = '';
+  for (const k of flatList(el) || childNodes(el)) {
+    if (out.length > NAME_MAX) break;
+    const type = nodeType(k);
+    if (type === TEXT) out += textData(k);
+    else if (type === ELEMENT && !SILENT.has(localName(k)) && !marked.has(k) && !matches(k, OPERABLE) && rendered(k)) {
+      const s = shownText(k);
+      out += styleOf(k).display === 'inline' ? s : ' ' + s + ' ';
+    }
+  }
+  return out;
+}
+
+// shownName returns the name that the walk shows of el: by its role, else, where
+// it is clickable or has no role, by what it says.
+function shownName(el, role, clicks) {
+  if (!role) return clickName(el);
+  return nameFor(el, role) || (clicks && !CONTROLS.has(role) && role !== 'heading' ? clickName(el) : '');
+}
+
+// nameOf returns the name of el as the walk shows it.
+function nameOf(el) {
+  const role = roleOf(el);
+  if (role && (CONTROLS.has(role) || FROM_CONTENT.has(role))) return shownName(el, role, false);
+  return shownName(el, role, clickable(el, localName(el), styleOf(el), around(el)));
+}
+
+// around tells clickable what is around el.
+function around(el) {
+  const p = flatParent(el);
+  let inControl = p;
+  while (inControl && (roleOf(inControl) === 'heading' || !ATOMS.has(roleOf(inControl)))) inControl = flatParent(inControl);
+  return { pointer: !!p && !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor), inControl };
+}
+
+Object.assign(api, { nameOf });

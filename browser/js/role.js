@@ -1,0 +1,428 @@
+// role.js: the ARIA role of an element, by HTML-AAM's table and WAI-ARIA's rules.
+//
+// roleOf returns '' where an element has no role that says something (generic),
+// 'none' where its author took the role away. Roles of Chromium's tree that are
+// not ARIA's are written as the nearest ARIA role or, where there is none, as the
+// tag: image → img, DisclosureTriangle and ColorWell → button, Date, DateTime and
+// InputTime → textbox (its type says which), Iframe, Video, Audio, Canvas, Abbr
+// and Ruby → iframe, video, audio, canvas, abbr and ruby.
+
+const words = (s) => new Set(s.split(' '));
+
+// Roles that a person operates.
+const CONTROLS = words('button link textbox searchbox checkbox radio combobox listbox option menuitem ' +
+  'menuitemcheckbox menuitemradio slider spinbutton switch tab treeitem');
+const LANDMARKS = words('banner navigation main complementary contentinfo region search form');
+// Containers that interactive_only shows where their author has named them.
+const GROUPS = words('group radiogroup toolbar tablist tabpanel menu menubar tree grid treegrid table feed application');
+// Text-level semantics: in running text they are text.
+const PHRASES = words('emphasis strong code subscript superscript deletion insertion mark time term abbr ruby');
+const FROM_CONTENT = words('button link checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab ' +
+  'treeitem heading cell gridcell columnheader rowheader tooltip term');
+// Controls whose children are part of them (WAI-ARIA "children presentational").
+const ATOMS = words('button checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab link heading');
+
+const KNOWN = words([...CONTROLS, ...LANDMARKS, ...GROUPS].join(' ') + ' alert alertdialog article blockquote caption cell ' +
+  'code columnheader comment definition deletion dialog directory document emphasis figure generic gridcell ' +
+  'heading image img insertion list listitem log mark marquee math meter none note paragraph presentation progressbar ' +
+  'row rowgroup rowheader scrollbar separator status strong subscript suggestion superscript term time timer tooltip');
+
+const TAG_ROLE = {
+  __proto__: null,
+  article: 'article', nav: 'navigation', main: 'main', search: 'search', ul: 'list', ol: 'list', menu: 'list',
+  h1: 'heading', h2: 'heading', h3: 'heading', h4: 'heading', h5: 'heading', h6: 'heading', p: 'paragraph',
+  figure: 'figure', fieldset: 'group', details: 'group', optgroup: 'group', address: 'group', hgroup: 'group',
+  dialog: 'dialog', hr: 'separator', progress: 'progressbar', meter: 'meter', output: 'status', button: 'button',
+  textarea: 'textbox', option: 'option', blockquote: 'blockquote', dd: 'definition', dt: 'term', dfn: 'term',
+  code: 'code', em: 'emphasis', strong: 'strong', sub: 'subscript', sup: 'superscript', del: 'deletion', s: 'deletion',
+  ins: 'insertion', mark: 'mark', time: 'time', abbr: 'abbr', ruby: 'ruby', form: 'form',
+  video: 'video', audio: 'audio', canvas: 'canvas', iframe: 'iframe', frame: 'iframe', math: 'math',
+};
+
+const INPUT_ROLE = {
+  __proto__: null,
+  button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button', color: 'button',
+  checkbox: 'checkbox', radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox', hidden: 'none',
+};
+
+const GLOBAL_ARIA = ['aria-label', 'aria-labelledby', 'aria-describedby', 'aria-controls', 'aria-owns', 'aria-live',
+  'aria-details', 'aria-flowto', 'aria-roledescription', 'aria-atomic', 'aria-busy', 'aria-relevant', 'aria-current', 'aria-keyshortcuts'];
+
+let useComputed = false; // whether to ask Chromium itself; of the last walk's options
+const canCompute = 'computedRole' in Element.prototype;
+const computedRole = canCompute ? getter(Element, 'computedRole') : () => '';
+const computedName = canCompute ? getter(Element, 'computedName') : () => '';
+
+let layouts = new WeakMap(); // table → whether it only lays out; of one walk
+
+// roleOf returns the role of el.
+function roleOf(el) {
+  const given = has(el, 'role') ? authorRole(el) : '';
+  if (given) return given === 'generic' ? '' : given;
+  const role = nativeRole(el);
+  if (role && inherited[role] && takenAway(el, role)) return 'none';
+  return role;
+}
+
+// authorRole returns the first role of the role attribute that ARIA knows and
+// that holds, '' where none does.
+function authorRole(el) {
+  for (const r of attr(el, 'role').toLowerCase().trim().split(/\s+/)) {
+    if (!KNOWN.has(r) && !/^(doc|graphics)-[a-z]+$/.test(r)) continue;
+    if (r === 'none' || r === 'presentation') return keepsRole(el) ? '' : 'none';
+    if ((r === 'region' || r === 'form') && !authorName(el)) return nativeRole(el) === r ? '' : 'generic';
+    if (r === 'image') return 'img';
+    if (r === 'directory') return 'list';
+    return r;
+  }
+  return '';
+}
+
+// keepsRole tells whether role=none does not hold: on what can be focused or has
+// a global ARIA attribute (WAI-ARIA 1.2, presentational roles conflict resolution).
+function keepsRole(el) {
+  return focusable(el) || GLOBAL_ARIA.some((a) => has(el, a));
+}
+
+// focusable tells whether el can take the focus by itself or by tabindex.
+function focusable(el) {
+  if (has(el, 'tabindex') && !isNaN(parseInt(attr(el, 'tabindex'), 10))) return true;
+  switch (localName(el)) {
+    case 'a': case 'area': return has(el, 'href');
+    case 'input': return el.type !== 'hidden' && !el.disabled;
+    case 'button': case 'select': case 'textarea': return !el.disabled;
+    case 'iframe': return true;
+    case 'summary': return isSummary(el);
+  }
+  return has(el, 'contenteditable') && attr(el, 'contenteditable') !== 'false';
+}
+
+// A child that belongs to its container loses its role with it.
+const inherited = { __proto__: null, listitem: 1, row: 1, rowgroup: 1, cell: 1, gridcell: 1, columnheader: 1, rowheader: 1, caption: 1 };
+
+function takenAway(el, role) {
+  if (!isHTML(el)) return false;
+  const owner = role === 'listitem' ? parentNode(el) : closest(el, 'table');
+  return !!owner && nodeType(owner) === ELEMENT && has(owner, 'role') && authorRole(owner) === 'none';
+}
+
+// authorName tells whether the author named el, as region and form need.
+function authorName(el) {
+  return (has(el, 'aria-label') && attr(el, 'aria-label').trim() !== '') || has(el, 'aria-labelledby') ||
+    (has(el, 'title') && attr(el, 'title').trim() !== '');
+}
+
+// nativeRole returns the role that HTML gives el.
+function nativeRole(el) {
+  const tag = tagOf(el);
+  const ns = namespaceURI(el);
+  if (ns === SVG) {
+    if (tag === 'a') return has(el, 'href') || has(el, 'xlink:href') ? 'link' : '';
+    if (tag === 'svg') return authorName(el) || svgTitle(el) ? 'img' : '';
+    return '';
+  }
+  const role = TAG_ROLE[tag];
+  if (role) {
+    if (role !== 'textbox' && isHost(el)) return role === 'paragraph' || role === 'list' ? 'textbox' : role;
+    return role;
+  }
+  switch (tag) {
+    case 'a': case 'area': return has(el, 'href') ? 'link' : isHost(el) ? 'textbox' : '';
+    case 'input': {
+      const r = INPUT_ROLE[el.type] || 'textbox';
+      return has(el, 'list') && el.list && (r === 'textbox' || r === 'searchbox') && !DATES.has(el.type) ? 'combobox' : r;
+    }
+    case 'select': return el.multiple || el.size > 1 ? 'listbox' : 'combobox';
+    case 'img': {
+      const alt = attr(el, 'alt');
+      return alt === '' && !authorName(el) && !has(el, 'aria-label') ? 'none' : 'img';
+    }
+    case 'li': return 'listitem';
+    case 'summary': return isSummary(el) ? 'button' : '';
+    case 'header': return sectioned(el) ? '' : 'banner';
+    case 'footer': return sectioned(el) ? '' : 'contentinfo';
+    case 'aside': return asidePlain(el) ? '' : 'complementary';
+    case 'section': return authorName(el) ? 'region' : '';
+    case 'table': return layoutTable(el) ? '' : 'table';
+    case 'caption': return 'caption';
+    case 'thead': case 'tbody': case 'tfoot': return inTable(el) ? 'rowgroup' : '';
+    case 'tr': return inTable(el) ? 'row' : '';
+    case 'td': return inTable(el) ? (gridAround(el) ? 'gridcell' : 'cell') : '';
+    case 'th': return inTable(el) ? headerRole(el) : '';
+  }
+  return isHost(el) ? 'textbox' : '';
+}
+
+const DATES = words('date time month week datetime-local');
+
+// isHost tells whether el is where editing begins (contenteditable).
+function isHost(el) {
+  if (!has(el, 'contenteditable') || !isHTML(el)) return false;
+  const v = attr(el, 'contenteditable').toLowerCase();
+  return v === '' || v === 'true' || v === 'plaintext-only';
+}
+
+function isSummary(el) {
+  const p = parentNode(el);
+  if (!p || nodeType(p) !== ELEMENT || localName(p) !== 'details') return false;
+  let c = firstElementChild(p);
+  while (c && localName(c) !== 'summary') c = nextElementSibling(c);
+  return c === el;
+}
+
+const svgTitle = (el) => {
+  for (let c = firstElementChild(el); c; c = nextElementSibling(c)) if (localName(c) === 'title') return c;
+  return null;
+};
+
+const SECTIONS = 'article,aside,main,nav,section,[role=article],[role=complementary],[role=main],[role=navigation],[role=region]';
+const sectioned = (el) => closest(el, SECTIONS) !== null;
+
+function asidePlain(el) {
+  if (authorName(el)) return false;
+  for (let p = flatParent(el); p; p = flatParent(p)) {
+    if (/^(article|aside|nav|section)$/.test(localName(p)) && !(has(p, 'role') && authorRole(p))) return true;
+  }
+  return false;
+}
+
+function inTable(el) {
+  const t = closest(el, 'table,[role=table],[role=grid],[role=treegrid]');
+  return t !== null && (localName(t) !== 'table' || !layoutTable(t));
+}
+
+function gridAround(el) {
+  const t = closest(el, 'table,[role=grid],[role=treegrid]');
+  return t !== null && /^(grid|treegrid)$/.test(attr(t, 'role') || '');
+}
+
+// headerRole decides between column and row header as Blink does: by scope, else
+// by the cells beside it.
+function headerRole(th) {
+  const scope = (attr(th, 'scope') || '').toLowerCase();
+  if (scope === 'row' || scope === 'rowgroup') return 'rowheader';
+  if (scope === 'col' || scope === 'colgroup') return 'columnheader';
+  const next = nextElementSibling(th), before = previousElementSibling(th);
+  if ((next && localName(next) === 'th') || (before && localName(before) === 'th')) return 'columnheader';
+  return (next && localName(next) === 'td') || (before && localName(before) === 'td') ? 'rowheader' : 'columnheader';
+}
+
+// layoutTable tells whether a table only places things. Chromium is asked where
+// it can be; otherwise a table is one of data where it is marked up as such or
+// has two rows and two columns and no table within.
+function layoutTable(t) {
+  if (has(t, 'role') && authorRole(t) && authorRole(t) !== 'none') return false;
+  const known = layouts.get(t);
+  if (known !== undefined) return known;
+  const v = !marksData(t) && (useComputed ? computedRole(t) !== 'table' : !looksData(t));
+  layouts.set(t, v);
+  return v;
+}
+
+function marksData(t) {
+  if (authorName(t) || has(t, 'summary')) return true;
+  for (let c = firstElementChild(t); c; c = nextElementSibling(c)) {
+    const tag = localName(c);
+    if (tag === 'caption' || tag === 'thead' || tag === 'tfoot' || tag === 'colgroup') return true;
+    const row = tag === 'tbody' ? firstElementChild(c) : tag === 'tr' ? c : null;
+    for (let d = row && firstElementChild(row); d; d = nextElementSibling(d)) if (localName(d) === 'th') return true;
+  }
+  return false;
+}
+
+function looksData(t) {
+  const rows = t.rows;
+  return !!rows && rows.length > 1 && rows[0].cells.length > 1 && rows[1].cells.length > 1 && !query(t, 'table');
+}
+
+// headingLevel returns the level of a heading, 2 where nobody says (WAI-ARIA).
+function headingLevel(el) {
+  const n = parseInt(attr(el, 'aria-level'), 10);
+  if (n > 0) return n;
+  const tag = tagOf(el);
+  return /^h[1-6]$/.test(tag) ? +tag[1] : 2;
+}
+
+// ---- states and properties
+
+const CURSORS = words('pointer grab -webkit-grab move zoom-in');
+const HANDLERS = ['onclick', 'ondblclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup', 'ontouchstart'];
+const OPERABLE = 'a[href],button,input:not([type=hidden]),select,textarea,summary,[role=button],[role=link],[role=tab],' +
+  '[role=menuitem],[role=option],[role=checkbox],[role=switch],[role=radio],[tabindex]:not([tabindex="-1"]),[onclick],[contenteditable]';
+
+const listens = (el) => marked.has(el) || (hasAny(el) && HANDLERS.some((h) => has(el, h)));
+
+// clickable tells whether el, which is no control by its role, is one by its
+// listeners, by the cursor that begins at it, by tabindex or by draggable.
+// s is its style; around tells {pointer: the cursor of what is around it is such
+// a one, inControl: the control it stands in}.
+function clickable(el, tag, s, around) {
+  if (tag === 'body' || tag === 'html') return false;
+  const attributed = hasAny(el);
+  const own = marked.has(el) || (attributed && HANDLERS.some((h) => has(el, h)));
+  if (around.inControl) return own && fold(someText(el, 200)) !== fold(someText(around.inControl, 200));
+  const begins = !around.pointer && CURSORS.has(s.cursor);
+  const tab = attributed && has(el, 'tabindex') && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
+  const drag = attributed && attr(el, 'draggable') === 'true' && tag !== 'a';
+  if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
+  if (!own && !begins && !tab && !drag) return false;
+  if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
+  if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 : true;
+  // A listener around other controls listens for them, unless each of a series
+  // has one, or what it has to say is its own.
+  if (begins || drag) return !wide(el);
+  return own && !wide(el) && (seriesListens(el) || ownText(el));
+}
+
+const LISTS = words('ul ol dl menu table thead tbody tfoot');
+
+// passesCursor tells whether a cursor that begins at such an element is meant for
+// its items.
+const passesCursor = (tag) => LISTS.has(tag);
+
+function operablesIn(el) {
+  if (aroundMarked.has(el)) return true;
+  const all = queryAll(el, OPERABLE);
+  for (let i = 0; i < all.length && i < 20; i++) if (rendered(all[i])) return true;
+  return false;
+}
+
+function wide(el) {
+  const r = rectOf(el);
+  return r.width * r.height > innerWidth * innerHeight / 2;
+}
+
+function seriesListens(el) {
+  const cls = attr(el, 'class');
+  return (!!cls || !isHTML(el) || localName(el) !== 'div') &&
+    [nextElementSibling(el), previousElementSibling(el)].some((s) => s && marked.has(s) && localName(s) === localName(el) && attr(s, 'class') === cls);
+}
+
+function ownText(el) {
+  for (let c = firstChild(el), n = 0; c && n < 20; c = nextSibling(c), n++) if (nodeType(c) === TEXT && /\S/.test(textData(c))) return true;
+  return false;
+}
+
+const MASK = '\u2022\u2022\u2022';
+const SECRET = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
+const secret = (el) => el.type === 'password' || SECRET.test((attr(el, 'autocomplete') || '').toLowerCase());
+
+// valueOf returns a control's value as it may be shown.
+function valueOf(el, role) {
+  const tag = isHTML(el) ? localName(el) : '';
+  switch (tag) {
+    case 'input':
+      if (/^(checkbox|radio|submit|button|reset|image|hidden)$/.test(el.type)) return '';
+      if (el.type === 'file') return Array.from(el.files || [], (f) => f.name).join(', ');
+      return el.value && secret(el) ? MASK : el.value;
+    case 'textarea': return el.value && secret(el) ? MASK : el.value.slice(0, NAME_MAX);
+    case 'select': return fold(Array.from(el.selectedOptions, (o) => o.label).join(', '));
+    case 'progress': return el.position < 0 ? '' : String(el.value);
+    case 'meter': return String(el.value);
+  }
+  if (isHost(el) || (role === 'textbox' && isHTML(el) && isContentEditable(el))) return fold(someText(el, NAME_MAX));
+  switch (role) {
+    case 'slider': case 'spinbutton': case 'progressbar': case 'meter': case 'scrollbar':
+      return fold(attr(el, 'aria-valuetext') || attr(el, 'aria-valuenow') || '');
+    case 'textbox': case 'searchbox': return fold(someText(el, NAME_MAX));
+  }
+  return '';
+}
+
+// Input types that the role says already.
+const SAID_TYPE = words('text checkbox radio range number search submit button');
+
+// attrsOf returns the attributes to be shown, of those in list, as key, value,
+// key, value; a number stands for a bare value.
+function attrsOf(el, role, name, list) {
+  const out = [];
+  const tag = localName(el);
+  const field = isHTML(el) && isField(el);
+  if (role === 'heading') out.push('level', headingLevel(el));
+  if (hasAny(el)) {
+    for (const a of list) {
+      if (!has(el, a)) continue;
+      let v = attr(el, a);
+      switch (a) {
+        case 'value': continue; // valueOf says it
+        case 'type': v = v.toLowerCase(); if (!field || SAID_TYPE.has(v) || v === '') continue; break;
+        case 'name': if (!field || tag === 'button') continue; break;
+        case 'placeholder': if (fold(v) === name) continue; break;
+        case 'aria-label': if (fold(v) === name) continue; break;
+        case 'role': if (v.trim().toLowerCase() === role || (role === 'img' && /^(img|image)$/.test(v.trim()))) continue; break;
+        case 'href': v = v.trim(); if (/^(javascript|data):/i.test(v)) v = v.slice(0, v.indexOf(':') + 1); break;
+      }
+      out.push(a, v.slice(0, NAME_MAX));
+    }
+  }
+  if ((tag === 'iframe' || tag === 'frame') && has(el, 'src') && !list.includes('src')) out.push('src', attr(el, 'src').slice(0, NAME_MAX));
+  if (tag === 'select') out.push('options', el.options.length);
+  if (role === 'slider' || role === 'spinbutton') {
+    number(out, 'min', tag === 'input' ? attr(el, 'min') : attr(el, 'aria-valuemin'));
+    number(out, 'max', tag === 'input' ? attr(el, 'max') : attr(el, 'aria-valuemax'));
+  }
+  return out;
+}
+
+function number(out, key, v) {
+  if (v !== null && v.trim() !== '' && isFinite(+v)) out.push(key, +v);
+}
+
+const is = (el, a) => { const v = attr(el, a); return v !== null && v !== 'false' && v !== ''; };
+
+// statesOf returns the words of PROTOCOL.md section 5 that hold for el, in its
+// order. more holds those that only the walk knows: clickable, invisible, covered.
+function statesOf(el, role, more) {
+  const out = [];
+  const tag = isHTML(el) ? localName(el) : '';
+  const field = tag === 'input' || tag === 'textarea' || tag === 'select';
+  const aria = hasAny(el);
+  const typed = tag === 'textarea' || (tag === 'input' && /^(text|search|url|tel|email|password|date|month|week|time|datetime-local|number)$/.test(el.type));
+  if (disabled(el, tag)) out.push('disabled');
+  if ((typed && el.readOnly) || (aria && is(el, 'aria-readonly'))) out.push('readonly');
+  if ((field && el.required) || (aria && is(el, 'aria-required'))) out.push('required');
+  if ((aria && is(el, 'aria-invalid')) || (field && matches(el, ':user-invalid'))) out.push('invalid');
+  if (tag === 'input' && (el.type === 'checkbox' || el.type === 'radio')) {
+    out.push(...(el.type === 'checkbox' && el.indeterminate ? ['mixed'] : el.checked ? ['checked'] : []));
+  } else if (aria && has(el, 'aria-checked')) {
+    const v = attr(el, 'aria-checked');
+    if (v === 'true') out.push('checked'); else if (v === 'mixed') out.push('mixed');
+  }
+  if (aria && has(el, 'aria-pressed')) {
+    const v = attr(el, 'aria-pressed');
+    if (v === 'true') out.push('pressed'); else if (v === 'mixed') out.push('mixed');
+  }
+  if (tag === 'option' ? el.selected : aria && attr(el, 'aria-selected') === 'true') out.push('selected');
+  const open = expanded(el, tag, role);
+  if (open !== null) out.push(open ? 'expanded' : 'collapsed');
+  if (aria && is(el, 'aria-current')) out.push('current');
+  if (more.focused) out.push('focused');
+  if (aria && attr(el, 'aria-busy') === 'true') out.push('busy');
+  if ((aria && attr(el, 'aria-modal') === 'true') || (tag === 'dialog' && matches(el, ':modal'))) out.push('modal');
+  if (tag === 'textarea' || (aria && attr(el, 'aria-multiline') === 'true')) out.push('multiline');
+  if (isHost(el)) out.push('editable');
+  if (more.clickable) out.push('clickable');
+  if (more.invisible) out.push('invisible');
+  if (more.covered) out.push('covered');
+  return out;
+}
+
+// disabled tells whether el is disabled, by itself, its fieldset or aria-disabled
+// on it or around it.
+function disabled(el, tag = localName(el)) {
+  if (/^(button|input|select|textarea|option|optgroup|fieldset)$/.test(tag) && matches(el, ':disabled')) return true;
+  return closest(el, '[aria-disabled=true]') !== null;
+}
+
+// expanded tells whether what el opens is open; null where it opens nothing.
+function expanded(el, tag, role) {
+  if (has(el, 'aria-expanded')) {
+    const v = attr(el, 'aria-expanded');
+    if (v === 'true' || v === 'false') return v === 'true';
+  }
+  if (tag === 'summary' && isSummary(el)) return parentNode(el).open;
+  if (tag === 'select' && role === 'combobox') return matches(el, ':open');
+  return null;
+}
+
+Object.assign(api, { roleOf: (el) => roleOf(el) || 'generic', disabled });

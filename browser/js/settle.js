@@ -1,0 +1,155 @@
+// settle: watching what an action does to the document, from __bd.begin() to
+// the __bd.settle() that follows it. Nothing here changes the page.
+
+// What has been seen since begin().
+let watched = null;
+
+// begin starts to watch the document, and the shadow roots that el stands in.
+begin = (el) => {
+  end();
+  const w = watched = { mutations: 0, focus: deepFocus(), announced: [], values: null };
+  w.observer = new MutationObserver((records) => note(w, records));
+  const what = { subtree: true, childList: true, characterData: true, attributes: true };
+  w.observer.observe(document, what);
+  for (let n = el; n; ) {
+    const root = n.getRootNode();
+    if (!(root instanceof ShadowRoot)) break;
+    w.observer.observe(root, what);
+    n = root.host;
+  }
+  w.input = () => { w.mutations++; };
+  addEventListener('input', w.input, true);
+  addEventListener('change', w.input, true);
+};
+__bd.begin = (id) => { begin(id ? node(id) : null); return true; };
+
+function end() {
+  if (!watched) return;
+  watched.observer.disconnect();
+  removeEventListener('input', watched.input, true);
+  removeEventListener('change', watched.input, true);
+  watched = null;
+}
+
+// deepFocus is the focused element, through shadow roots.
+function deepFocus() {
+  let a = document.activeElement;
+  while (a && a.shadowRoot && a.shadowRoot.activeElement) a = a.shadowRoot.activeElement;
+  return a;
+}
+
+const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status],[role=log],output';
+
+// note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say.
+function note(w, records) {
+  w.mutations += records.length;
+  if (w.announced.length >= 5) return;
+  const regions = new Set();
+  for (const r of records) {
+    if (r.type === 'attributes') continue;
+    const e = r.target.nodeType === 1 ? r.target : r.target.parentElement;
+    const region = e && e.closest(LIVE);
+    if (region && region.getAttribute('aria-live') !== 'off') regions.add(region);
+    else for (const n of r.addedNodes) if (n.nodeType === 1 && n.matches(LIVE)) regions.add(n);
+    if (regions.size >= 5) break;
+  }
+  w.regions = w.regions || new Set();
+  for (const r of regions) w.regions.add(r);
+}
+
+// announced are the texts of the live regions that changed.
+function announced(w) {
+  const said = [];
+  for (const r of w.regions || []) {
+    const text = (r.innerText || '').replace(/\s+/g, ' ').trim();
+    if (text && said.length < 5 && !said.includes(text)) said.push(text.length > 200 ? text.slice(0, 199) + '…' : text);
+  }
+  return said;
+}
+
+const tick = () => new Promise((r) => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); });
+const pause = (ms) => new Promise((r) => setTimeout(r, ms));
+
+// settle waits until the document has not changed for a moment, at most max
+// milliseconds, and says what happened since begin(). With fresh it waits a
+// little longer: the document is new and its scripts may only be starting.
+__bd.settle = async ({ max = 500, fresh = false } = {}) => {
+  if (!watched) begin(null);
+  const w = watched, until = performance.now() + max;
+  if (fresh) {
+    // A document without scripts has said all it will say.
+    if (document.readyState !== 'complete' || document.scripts.length) await pause(1);
+  } else {
+    await tick();
+  }
+  let seen = -1, calm = 0;
+  const still = fresh && document.readyState === 'complete' && !document.scripts.length;
+  while (!still && performance.now() < until) {
+    for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
+    // Two looks in a row without a change, a timer's turn apart; after a
+    // change a little more, since renderers batch.
+    if (w.mutations === seen) {
+      if (++calm >= 2) break;
+    } else {
+      calm = 0;
+    }
+    const first = seen < 0;
+    seen = w.mutations;
+    await pause(first && !fresh ? 0 : seen > 0 || fresh ? 8 : 1);
+  }
+  const focus = deepFocus();
+  const result = {
+    changed: w.mutations > 0,
+    focused: focus && focus !== w.focus && focus !== document.body ? idOf(focus) : 0,
+    announced: announced(w),
+    title: document.title, url: location.href,
+  };
+  if (watched === w) end();
+  return result;
+};
+
+// dirty says whether the tree has changed since clean(): new elements may have
+// listeners, which only CDP can tell. clean() returns the document.
+let changedSinceClean = true, cleanWatch = null;
+__bd.dirty = () => {
+  if (cleanWatch && cleanWatch.takeRecords().length) changedSinceClean = true;
+  return changedSinceClean;
+};
+__bd.clean = () => {
+  if (!cleanWatch) {
+    cleanWatch = new MutationObserver(() => { changedSinceClean = true; cleanWatch.disconnect(); });
+  }
+  cleanWatch.takeRecords();
+  cleanWatch.observe(document, { subtree: true, childList: true });
+  changedSinceClean = false;
+  return true;
+};
+
+// told takes the elements of which CDP said that they have click-like
+// listeners. One that stands in a closed shadow root makes that known as well.
+__bd.told = (...els) => {
+  for (const el of els) {
+    for (let r = el.getRootNode(); r instanceof ShadowRoot; r = r.host.getRootNode()) {
+      if (r.mode === 'closed') __bd.closed(r.host, r);
+    }
+  }
+  __bd.mark(...els);
+};
+
+// Custom elements that have been asked about, or have shown their root.
+const asked = new WeakSet();
+const MAX_SUSPECTS = 100;
+
+// suspects are custom elements that may have a closed shadow root: script
+// cannot tell. Each is named once.
+__bd.suspects = () => {
+  const list = [], all = document.getElementsByTagName('*');
+  const n = Math.min(all.length, 20000);
+  for (let i = 0; i < n && list.length < MAX_SUSPECTS; i++) {
+    const el = all[i];
+    if (!el.localName.includes('-') || asked.has(el)) continue;
+    asked.add(el);
+    if (!el.shadowRoot && !shadowOf(el)) list.push(el);
+  }
+  return list;
+};

@@ -1,0 +1,583 @@
+// walk.js: a document as the lines that a model is shown, in one pass over its
+// flat tree that ends when the budget is full, so that the cost is the budget's
+// and not the page's.
+//
+// __bd.walk(options) → JSON text; options are those of browser/walk.go's walkOptions,
+// as an object or as JSON. Answer: {u url, t title, v elements looked at, n elements
+// in the document, r nodes left at least, rs reasons, m 1 where a modal dialog
+// makes the rest inert, e a scope that cannot be used, x contexts, l lines, f frames}.
+// A line is [id, depth, role, name, tag, attrs, states, value, ident, context index + 1],
+// without its empty tail; text is [0, depth, text]; a fold is [-count, depth, how to go on].
+// attrs is key, value, key, value, where a number stands for a bare value; states
+// are joined by a space. A frame is [index in l, depth, id of its owner]: there belong
+// the lines of the document that stands in that element.
+//
+// Also here: __bd.nodeLine(el) → one line, for the element by itself.
+//
+// Decisions. A node that is out of the viewport is not marked offscreen: an action
+// scrolls to it, and the mark would change with every scroll. A modal dialog
+// (showModal) makes the rest inert, so the rest is left out with a fold that says so;
+// another overlay comes first, and what it covers is marked. Inside aria-hidden only
+// such controls are shown as would take the click at their middle. What is
+// transparent and lets clicks through is left out, controls included.
+
+const SKIPPED = words('script style noscript template head meta link title base source track param col colgroup datalist rp area map wbr');
+const OPTIONS_SHOWN = 12; // of a closed select (PROTOCOL.md section 5)
+const COUNT_ON = 300; // elements looked at, after the budget's end, to count what is left
+const LINE = 12; // characters of a line beside its strings
+
+// Of a whole page, these are left out where nothing of what they contain is shown.
+const HOLLOW = words('paragraph listitem list blockquote definition group figure article emphasis strong code');
+
+class Walk {
+  constructor(o) {
+    this.full = !o.interactive;
+    this.maxChars = o.max_chars;
+    this.maxNodes = o.max_nodes;
+    this.maxDepth = o.max_depth;
+    this.maxText = o.max_text;
+    this.attrs = o.attrs || [];
+    this.dedupe = o.dedupe_text !== false;
+    this.lines = [];
+    this.frames = [];
+    this.contexts = [];
+    this.contextAt = new Map();
+    this.reasons = new Set();
+    this.chars = 0;
+    this.nodes = 0;
+    this.visited = 0;
+    this.rest = 0;
+    this.counting = 0; // elements left to look at after the end; 0 while it writes
+    this.ended = false;
+    this.run = ''; // text of the block under way
+    this.gap = 0; // characters of text since the last line with a ref
+    this.stack = [];
+    this.tops = [];
+    this.skip = new Set();
+    this.active = activeElement();
+    this.scope = null;
+  }
+
+  // ---- the pass
+
+  // segment walks the subtree of el, after the node `after` where one is given.
+  segment(el, after, depth) {
+    const p = flatParent(el);
+    const base = this.frame(p, depth);
+    if (p) base.pointer = !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor);
+    if (after) this.resume(el, after, base);
+    else this.element(el, base);
+    for (const stack = this.stack; stack.length && !this.ended;) {
+      const f = stack[stack.length - 1];
+      const n = this.nextChild(f);
+      if (!n) { this.leave(f); continue; }
+      const type = nodeType(n);
+      if (type === TEXT) this.text(n, f);
+      else if (type === ELEMENT) this.element(n, f);
+    }
+    if (this.stack.length === 0) this.flush(base);
+    this.stack.length = 0;
+    this.run = '';
+  }
+
+  frame(el, depth) {
+    return {
+      el, depth, next: null, list: null, i: 0, tag: el ? localName(el) : '',
+      pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
+      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, shown: false, seen: undefined, prose: undefined,
+    };
+  }
+
+  nextChild(f) {
+    if (f.list) return f.list[f.i++];
+    const n = f.next;
+    if (n) f.next = nextSibling(n);
+    return n;
+  }
+
+  // resume enters the elements around `after` without writing them, and goes on
+  // behind it: the cost is that of the way down, not of what was shown before.
+  resume(top, after, base) {
+    const path = [];
+    for (let p = after; p && p !== top; p = flatParent(p)) {
+      if (localName(p) !== 'optgroup' || p === after) path.push(p);
+    }
+    path.push(top);
+    this.silent = true;
+    let f = base;
+    for (let i = path.length - 1; i >= 0; i--) {
+      const before = this.stack.length;
+      this.element(path[i], f);
+      if (this.stack.length === before) break; // it has no children to go on with
+      f = this.stack[before];
+      if (i === 0) break;
+      if (f.list) f.i = Array.prototype.indexOf.call(f.list, path[i - 1]) + 1;
+      else f.next = nextSibling(path[i - 1]);
+    }
+    this.silent = false;
+  }
+
+  leave(f) {
+    this.stack.pop();
+    if (f.block || f.names || f.shown) this.flush(f);
+    else if (f.spaced) this.space();
+    if (f.line >= 0 && f.line === this.lines.length - 1 && !this.counting) { // a landmark without content
+      this.lines.pop();
+      this.nodes--;
+    }
+  }
+
+  // ---- text
+
+  space() {
+    if (this.run) this.run += ' ';
+  }
+
+  text(n, f) {
+    if (f.hidden || f.clear || f.dark || f.mute || this.counting) return;
+    if (!this.full && this.gap > this.maxText) return;
+    const data = textData(n);
+    if (!/\S/.test(data)) { this.space(); return; }
+    if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(fold(data).toLowerCase())) return;
+    if (f.seen === undefined) f.seen = this.sees(f, n);
+    if (f.seen && this.run.length <= NAME_MAX) this.run += data.length > 3 * NAME_MAX ? data.trimStart().slice(0, NAME_MAX) : data;
+  }
+
+  // sees tells whether a person could see the text n right in f's element. What
+  // is inline in a block whose text is seen needs no box of its own looked at.
+  sees(f, n) {
+    const s = styleOf(f.el);
+    if (s.contentVisibility === 'hidden' || !inked(s)) return false;
+    if (f.inline && this.stack.length > 1 && this.stack[this.stack.length - 2].seen) {
+      f.seen = s.position === 'static' || s.position === 'relative';
+      if (f.seen) return true;
+    }
+    return textShows(f.el, n, s);
+  }
+
+  // flush writes the text of the block that ends here as a line.
+  flush(f) {
+    if (!this.run) return;
+    let s = fold(this.run).replace(/( \|)+$/, '');
+    this.run = '';
+    if (!s) return;
+    if (this.dedupe) {
+      const low = s.toLowerCase();
+      if (f.names && f.names.includes(low)) return;
+      const last = this.lines[this.lines.length - 1];
+      if (last && last[0] > 0 && (last[3] || '').toLowerCase() === low) return;
+    }
+    if (this.counting || f.depth > this.maxDepth) return;
+    if (!this.full) {
+      const room = this.maxText - this.gap;
+      this.gap += s.length;
+      if (s.length > room) {
+        this.reasons.add('max_text');
+        if (room < 2) return;
+        s = s.slice(0, room - 1).trimEnd() + '\u2026';
+      }
+    } else if (s.length > this.maxText + 1) s = s.slice(0, Math.max(this.maxText + 1, NAME_MAX));
+    const chars = 2 * f.depth + s.length + 8;
+    if (this.chars + chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); return; }
+    this.chars += chars;
+    this.lines.push([0, f.depth, s]);
+  }
+
+  stop(reason) {
+    if (this.counting) return;
+    this.reasons.add(reason);
+    this.counting = COUNT_ON;
+    this.run = '';
+  }
+
+  // ---- elements
+
+  // element looks at an element: writes its line where it has one, and enters it.
+  element(el, f) {
+    const tag = localName(el);
+    const html = isHTML(el);
+    if (html && SKIPPED.has(tag)) return;
+    if (tag === 'br') { this.space(); return; }
+    if (this.skip.has(el)) return;
+    this.visited++;
+    if (this.counting && --this.counting === 0) { this.ended = true; return; }
+    if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(el, f); return; }
+
+    const s = styleOf(el);
+    const display = s.display;
+    let hidden = false, clear = f.clear;
+    if (!checkVisibility(el, VISIBLE)) {
+      if (display === 'none') return;
+      hidden = s.visibility !== 'visible';
+      if (!clear && parseFloat(s.opacity) === 0) clear = true;
+      if (!hidden && !clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
+      if (clear && s.pointerEvents === 'none') return;
+    }
+    const attributed = hasAny(el);
+    let dark = f.dark;
+    if (attributed) {
+      if (has(el, 'inert') && !this.silent) return;
+      dark = dark || attr(el, 'aria-hidden') === 'true';
+    }
+    const child = this.frame(el, f.depth);
+    child.hidden = hidden; child.clear = clear; child.dark = dark;
+    child.mute = f.mute; child.inControl = f.inControl; child.names = f.names;
+    child.pointer = CURSORS.has(s.cursor) && !(passesCursor(tag) && !listens(el));
+    const inline = display === 'contents' || display.startsWith('inline') || display.startsWith('ruby');
+    child.block = !inline;
+    child.inline = display === 'inline';
+    child.spaced = inline && display !== 'inline' && display !== 'contents';
+    if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
+
+    const what = hidden ? null : this.decide(el, tag, html, s, f, dark, inline);
+    if (what || child.block) this.flush(f);
+    else if (child.spaced) this.space();
+    else if (child.cell && fold(this.run)) this.run += ' | ';
+    if (what) this.show(el, tag, what, f, child);
+    else if (!hidden && tag === 'label' && html) this.label(el, f, child);
+    if (this.ended) return;
+    this.enter(el, tag, html, child, what);
+  }
+
+  // enter puts child on the stack where el has children that are laid out.
+  enter(el, tag, html, child, what) {
+    if (html) {
+      switch (tag) {
+        case 'input': case 'textarea': case 'iframe': case 'frame': case 'video': case 'audio': case 'canvas':
+        case 'img': case 'embed': case 'progress': case 'meter': case 'hr':
+          return;
+        case 'object':
+          if (el.contentWindow) return;
+          break;
+        case 'select':
+          if (!what) return;
+          child.list = this.options(el, what.role);
+          if (child.list.length) this.stack.push(child);
+          return;
+        case 'details':
+          if (!el.open && !shadowOf(el)) {
+            const s = Array.prototype.find.call(childNodes(el), (k) => nodeType(k) === ELEMENT && localName(k) === 'summary');
+            child.list = s ? [s] : [];
+            this.stack.push(child);
+            return;
+          }
+      }
+    } else if (tag === 'svg' && (what && what.role === 'img' || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
+    else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
+    if (child.only && !shadowOf(el)) return; // its one text is its name
+    child.list = flatList(el);
+    if (!child.list) child.next = firstChild(el);
+    if (child.list || child.next) this.stack.push(child);
+    else this.leaf(child);
+  }
+
+  // leaf leaves an element that has no children.
+  leaf(child) {
+    this.stack.push(child);
+    this.leave(child);
+  }
+
+  // decide returns whether and as what el gets a line: {role, clicks, prune}.
+  decide(el, tag, html, s, f, dark, inline) {
+    const role = roleOf(el);
+    if (html && tag === 'input' && el.type === 'hidden') return null;
+    if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, f);
+    const control = CONTROLS.has(role) || (html && isHost(el));
+    const clicks = !control && clickable(el, tag, s, f);
+    if (dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
+    if (control || clicks) return f.mute && !control && !listens(el) ? null : { role, clicks, control };
+    if (!role || role === 'none' || f.mute) return null;
+    if (role === 'heading') return { role };
+    if (LANDMARKS.has(role)) return role === 'form' && !this.full && !authorName(el) ? null : { role, prune: !this.full };
+    switch (role) {
+      case 'dialog': case 'alertdialog': return { role };
+      case 'alert': case 'status': case 'log': return { role, prune: !this.full };
+      case 'progressbar': case 'meter': return { role };
+      case 'video': case 'audio': return has(el, 'controls') || this.full ? { role } : null;
+      case 'canvas': return this.full || rectOf(el).width >= 100 ? { role } : null;
+    }
+    if (tag === 'tbody' && !authorName(el)) return null; // the parser puts it there
+    if (!this.full) return GROUPS.has(role) && (authorName(el) || tag === 'fieldset' || tag === 'table' && el.caption) ? { role, prune: true } : null;
+    if (PHRASES.has(role) && inline && inProse(el, f)) return null;
+    return { role, prune: HOLLOW.has(role) && firstChild(el) !== null };
+  }
+
+  // owner decides on the element that holds another document.
+  owner(el, f) {
+    const r = rectOf(el);
+    if (localName(el) !== 'frame' && (r.width < 8 || r.height < 8 || offPage(r, el))) return null; // counts visitors
+    return { role: 'iframe', owner: true };
+  }
+
+  // label keeps the text of a label from being said again by its control.
+  label(el, f, child) {
+    const c = this.dedupe && el.control;
+    if (!c || c === el || !(rendered(c) || standIn(c))) return;
+    this.flush(f);
+    child.names = nameFor(c, roleOf(c)).toLowerCase();
+  }
+
+  // show writes the line of el and prepares child for what it contains.
+  show(el, tag, what, f, child) {
+    const { role, clicks } = what;
+    child.depth = f.depth + 1;
+    child.shown = true;
+    const tooDeep = f.depth > this.maxDepth;
+    if (what.control && ATOMS.has(role) || clicks && !role) child.inControl = el;
+    if (this.silent) {
+      if (what.owner) this.frames.push([0, child.depth, idOf(el)]);
+      if (this.dedupe && (FROM_CONTENT.has(role) || clicks)) child.names = shownName(el, role, clicks).toLowerCase();
+      if (what.control && !ATOMS.has(role) && isHost(el)) child.mute = true;
+      return;
+    }
+    if (this.counting || tooDeep) {
+      this.rest++;
+      if (tooDeep && !this.counting) this.reasons.add('max_depth');
+      return;
+    }
+    if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
+
+    const name = shownName(el, role, clicks);
+    const invisible = what.control || clicks ? unseen(el) && !standIn(el) : false;
+    if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
+    const record = this.record(el, tag, role, name, clicks, invisible, f.depth);
+    if (this.chars + record.chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); this.rest++; return; }
+    if (this.dedupe && what.control) this.unsay(name);
+    this.lines.push(record.line);
+    this.nodes++;
+    this.chars += record.chars;
+    this.gap = 0;
+    if (what.prune && !name) child.line = this.lines.length - 1;
+    if (what.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
+    if (what.control && role !== 'button' && isField(el)) return;
+    if (what.control && (isHost(el) || role === 'textbox' || role === 'searchbox')) child.mute = true;
+    if (this.dedupe && name && (FROM_CONTENT.has(role) || clicks)) {
+      child.names = name.toLowerCase();
+      child.only = childElementCount(el) === 0;
+    }
+  }
+
+  // unsay takes back a text line right before a control that says its name.
+  unsay(name) {
+    const last = this.lines[this.lines.length - 1];
+    if (!last || last[0] !== 0 || last[2].toLowerCase() !== name.toLowerCase()) return;
+    this.lines.pop();
+    this.chars -= 2 * last[1] + last[2].length + 8;
+  }
+
+  // record makes the line of el.
+  record(el, tag, role, name, clicks, invisible, depth) {
+    const operable = clicks || CONTROLS.has(role) || isHost(el);
+    const attrs = attrsOf(el, role, name, this.attrs);
+    const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
+    const states = statesOf(el, role, more).join(' ');
+    const value = this.attrs.includes('value') ? valueOf(el, role) : '';
+    const says = role || 'generic';
+    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el), this.context(el)];
+    while (!line[line.length - 1] || line[line.length - 1].length === 0) line.pop();
+    let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
+    for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);
+    return { line, chars };
+  }
+
+  // context returns the place of el's context among those of this walk, from 1.
+  context(el) {
+    const row = rowOf(el);
+    if (!row) return 0;
+    let at = this.contextAt.get(row);
+    if (at === undefined) {
+      at = this.contexts.push(rowText(row));
+      this.contextAt.set(row, at);
+    }
+    return at;
+  }
+
+  // ---- select
+
+  // options returns the options, and of a whole page the groups, of a select that
+  // get lines.
+  options(el, role) {
+    const all = el.options;
+    if (role === 'combobox' && all.length > OPTIONS_SHOWN && !this.full && el !== this.scope) return [];
+    const out = [];
+    let group = null;
+    for (const o of all) {
+      if (has(o, 'hidden')) continue;
+      const p = parentNode(o);
+      if (this.full && p !== group && localName(p) === 'optgroup') out.push(p);
+      group = p;
+      out.push(o);
+    }
+    return out;
+  }
+
+  option(el, f) {
+    if (this.silent) return;
+    const role = roleOf(el) || 'option';
+    const depth = f.depth + (this.full && role === 'option' && localName(parentNode(el)) === 'optgroup' ? 1 : 0);
+    if (this.counting || depth > this.maxDepth || this.nodes >= this.maxNodes) {
+      if (depth <= this.maxDepth) this.stop('max_nodes');
+      else this.reasons.add('max_depth');
+      this.rest++;
+      return;
+    }
+    const record = this.record(el, localName(el), role, cutName(fold(el.label)), false, false, depth);
+    if (this.chars + record.chars > this.maxChars) { this.stop('max_chars'); this.rest++; return; }
+    this.lines.push(record.line);
+    this.nodes++;
+    this.chars += record.chars;
+    this.gap = 0;
+  }
+
+  // ---- what is on top
+
+  // behind says that the page behind a modal dialog has been left out.
+  behind(dialog) {
+    const left = page.querySelectorAll(OPERABLE).length - queryAll(dialog, OPERABLE).length;
+    if (left > 0) this.lines.push([-left, 0, 'inert behind the modal dialog; close it to reach them']);
+  }
+
+  // covered tells whether one of what lies on top takes the click on el.
+  covered(el) {
+    if (!this.tops.length) return false;
+    const r = rectsOf(standIn(el) || el)[0] || rectOf(el);
+    const x = r.left + r.width / 2, y = r.top + r.height / 2;
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll;
+    const hit = hitAt(x, y);
+    return !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
+  }
+}
+
+// inProse tells whether el, of a text-level element, is one of several pieces of
+// running text; standing alone, or named by its author, it is a node.
+function inProse(el, f) {
+  if (has(el, 'role') || authorName(el)) return false;
+  if (f.prose === undefined) {
+    f.prose = false;
+    for (let k = firstChild(f.el), n = 0; k && n < 200 && !f.prose; k = nextSibling(k), n++) f.prose = nodeType(k) === TEXT && /\S/.test(textData(k));
+  }
+  return f.prose && firstChild(el) !== null;
+}
+
+// takesClick tells whether a click at the middle of el reaches it.
+function takesClick(el) {
+  const r = rectsOf(el)[0];
+  if (!r || r.width < 2 || r.height < 2) return false;
+  const hit = hitAt(r.left + r.width / 2, r.top + r.height / 2);
+  return hit !== null && flatContains(el, hit);
+}
+
+// inked tells whether text of that style is painted at a size that can be read.
+function inked(s) {
+  const fill = s.webkitTextFillColor;
+  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
+  return parseFloat(s.fontSize) >= 2;
+}
+
+// textShows tells whether the text n right in el lies where a person could see it.
+function textShows(el, n, s) {
+  if (clipped(el)) return false;
+  const r = rectOf(el);
+  if (r.width >= 2 && r.height >= 2 && !offPage(r, el) && Math.abs(parseFloat(s.textIndent)) < 500) return true;
+  const range = page.createRange(); // the box says nothing: ask for the text's own
+  range.selectNodeContents(n);
+  const t = range.getBoundingClientRect();
+  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
+}
+
+// onTop returns what lies over the page and takes its clicks: {tops, modal, all}.
+// It is found by asking what five points of the viewport hit.
+function onTop() {
+  const none = { tops: [], modal: false, all: false };
+  const w = innerWidth, h = innerHeight;
+  if (w < 50 || h < 50) return none;
+  const counts = new Map();
+  const chains = [];
+  for (const [x, y] of [[0.5, 0.5], [0.12, 0.12], [0.88, 0.12], [0.12, 0.88], [0.88, 0.88]]) {
+    const chain = [];
+    for (let p = hitAt(w * x, h * y); p; p = flatParent(p)) {
+      if (localName(p) === 'dialog' && matches(p, ':modal')) return { tops: [p], modal: true, all: true };
+      chain.push(p);
+      counts.set(p, (counts.get(p) || 0) + 1);
+    }
+    chains.push(chain);
+  }
+  let over = null;
+  const common = chains.slice(0, 2).map((c) => c.find((p) => counts.get(p) >= 4)).find((p) => p);
+  for (let p = common; p && !over; p = flatParent(p)) {
+    if (p === bodyOf(page) || localName(p) === 'html') break;
+    const s = styleOf(p);
+    if (s.position !== 'fixed' && !(s.position === 'absolute' && +s.zIndex > 0)) continue;
+    const r = rectOf(p);
+    if (r.width >= w * 0.7 && r.height >= h * 0.7) over = p;
+  }
+  const dialog = chains[0].find((p) => matches(p, '[aria-modal=true],[role=dialog],[role=alertdialog],dialog[open]'));
+  const tops = [];
+  if (dialog && (over || attr(dialog, 'aria-modal') === 'true')) tops.push(dialog);
+  if (over && !(dialog && flatContains(dialog, over))) tops.push(over);
+  return { tops, modal: false, all: over !== null && styleOf(over).position === 'fixed' };
+}
+
+function walk(given) {
+  const o = typeof given === 'string' ? JSON.parse(given) : given;
+  forget();
+  layouts = new WeakMap();
+  useComputed = canCompute && o.computed !== false;
+  const w = new Walk(o);
+  const answer = {
+    u: location.href, t: cutName(page.title || ''), v: 0, n: page.getElementsByTagName('*').length, r: 0, rs: [], x: w.contexts, l: w.lines, f: w.frames,
+  };
+  const root = scopeOf(o, answer);
+  if (!root) return JSON.stringify(answer);
+  const after = o.after ? node(o.after) : null;
+  const top = o.scope || o.selector ? { tops: [], modal: false } : onTop();
+  if (o.scope || o.selector) w.scope = root;
+  if (top.modal) answer.m = 1;
+  w.coversAll = top.all;
+  let segments = top.modal ? top.tops : [...top.tops, root];
+  let from = after ? segments.findIndex((s) => flatContains(s, after)) : 0;
+  if (from < 0) { segments = [root]; from = 0; } // what was on top has gone meanwhile
+  for (let i = 0; i < segments.length && !w.ended && !w.counting; i++) {
+    w.skip.delete(segments[i]);
+    if (i >= from) {
+      w.segment(segments[i], i === from ? after : null, o.base_depth || 0);
+      w.tops.push(segments[i]);
+    }
+    w.skip.add(segments[i]);
+    for (const later of segments.slice(i + 2)) w.skip.add(later);
+  }
+  if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
+  answer.v = w.visited;
+  answer.r = w.counting || w.ended ? Math.max(1, w.rest) : w.rest;
+  answer.rs = [...w.reasons];
+  return JSON.stringify(answer);
+}
+
+// scopeOf returns the element to walk; null, with the reason in answer, for none.
+function scopeOf(o, answer) {
+  if (o.scope) {
+    const el = node(o.scope);
+    if (el && nodeType(el) === ELEMENT) return el;
+    answer.e = 'gone';
+    return null;
+  }
+  if (o.selector) {
+    let el = null;
+    try { el = page.querySelector(o.selector); } catch { answer.e = 'selector'; return null; }
+    if (!el) answer.e = 'none';
+    return el;
+  }
+  return documentElementOf(page);
+}
+
+// nodeLine returns the line of el by itself, as walk writes it.
+function nodeLine(el, attrs) {
+  const w = new Walk({ interactive: true, max_text: NAME_MAX, attrs: attrs || [] });
+  const role = roleOf(el);
+  const clicks = !CONTROLS.has(role) && clickable(el, localName(el), styleOf(el), around(el));
+  const line = w.record(el, localName(el), role, shownName(el, role, clicks), clicks, unseen(el) && !standIn(el), 0).line;
+  line[9] = contextOf(el);
+  return line;
+}
+
+Object.assign(api, { walk, nodeLine });

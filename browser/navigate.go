@@ -1,0 +1,140 @@
+package browser
+
+import (
+	"context"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Open loads a URL in the selected tab (Page.navigate) and waits as wait says.
+// The URL has been decided on by the policy: only http, https and about:blank
+// come this far. Errors: navigation_failed with Chromium's reason, timeout,
+// dialog_open.
+func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, error) {
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && url != "about:blank" {
+		// file: and chrome: are readable, and chrome://settings ends the browser.
+		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
+	}
+	return c.navigate(ctx, wait, func(ctx context.Context, t *tab) error {
+		var got struct {
+			LoaderID   cdp.LoaderID `json:"loaderId"`
+			ErrorText  string       `json:"errorText"`
+			IsDownload bool         `json:"isDownload"`
+		}
+		if err := t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: url}), &got); err != nil {
+			return err
+		}
+		switch {
+		case got.IsDownload:
+			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download")
+		case got.ErrorText != "":
+			return navigationFailed(got.ErrorText)
+		case got.LoaderID == "":
+			return nil // within the document: nothing is committed
+		}
+		return t.until(ctx, func() bool { return t.loader == got.LoaderID || t.statuses[got.LoaderID] == 204 })
+	})
+}
+
+func navigationFailed(reason string) error {
+	e := protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", reason).With("reason", reason)
+	switch {
+	case strings.Contains(reason, "NAME_NOT_RESOLVED"):
+		e.Then("check the host name")
+	case strings.Contains(reason, "CERT"):
+		e.Then("the site's certificate is not valid: nothing on this side helps")
+	case strings.Contains(reason, "REFUSED"), strings.Contains(reason, "TIMED_OUT"), strings.Contains(reason, "UNREACHABLE"):
+		e.Then("check that the server runs and can be reached, then try again")
+	}
+	return e
+}
+
+// History goes back (-1) or forward (+1) in the selected tab's history, or
+// loads the page again (0).
+func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, error) {
+	return c.navigate(ctx, protocol.WaitAuto, func(ctx context.Context, t *tab) error {
+		before := t.begun()
+		if delta == 0 {
+			if err := t.wait(ctx, t.cdp.Send(page.Reload.Method, page.ReloadParams{}), nil); err != nil {
+				return err
+			}
+			return t.arrived(ctx, before)
+		}
+		var history struct {
+			CurrentIndex int `json:"currentIndex"`
+			Entries      []struct {
+				ID  int64  `json:"id"`
+				URL string `json:"url"`
+			} `json:"entries"`
+		}
+		if err := t.wait(ctx, t.cdp.Send("Page.getNavigationHistory", cdp.Empty{}), &history); err != nil {
+			return err
+		}
+		to := history.CurrentIndex + delta
+		if to < 0 || to >= len(history.Entries) || (delta < 0 && history.Entries[to].URL == "about:blank" && to == 0) {
+			word := map[int]string{-1: "back", 1: "forward"}[delta]
+			return protocol.Errorf(protocol.NavigationFailed, "there is no page to go %s to", word).With("reason", "no_history").Then("open a URL")
+		}
+		p := t.cdp.Send(page.NavigateToHistoryEntry.Method, page.NavigateToHistoryEntryParams{EntryID: history.Entries[to].ID})
+		if err := t.wait(ctx, p, nil); err != nil {
+			return err
+		}
+		return t.arrived(ctx, before)
+	})
+}
+
+// begun is where the tab is before it navigates.
+func (t *tab) begun() start {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	return start{commits: t.commits, within: t.within, stopped: t.stopped, requested: t.requested}
+}
+
+// arrived waits until a navigation that was asked for by CDP is committed, in
+// this document or another.
+func (t *tab) arrived(ctx context.Context, s start) error {
+	var failed string
+	err := t.until(ctx, func() bool {
+		if t.commits == s.commits && t.stopped != s.stopped && t.within == s.within {
+			failed = t.failed
+			return t.failed != ""
+		}
+		return t.commits != s.commits || t.within != s.within
+	})
+	if err == nil && failed != "" {
+		return navigationFailed(failed)
+	}
+	return err
+}
+
+// navigate runs a navigation and waits for its document.
+func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context.Context, t *tab) error) (protocol.Effect, error) {
+	t, err := c.ready(ctx)
+	if err != nil {
+		return protocol.Effect{}, err
+	}
+	s := t.begin()
+	doing, cancel := context.WithCancelCause(ctx)
+	stop := t.onDialog(func() { cancel(errDialog) })
+	err = do(doing, t)
+	if err == nil {
+		err = t.awaitDocument(doing, wait)
+	}
+	stop()
+	if err != nil && context.Cause(doing) == errDialog {
+		err = nil
+	}
+	cancel(nil)
+	e := c.effect(t, snapshot.NewRefs(), s, snapshot.Key{})
+	if err != nil {
+		t.notice(ctx, err)
+		return e, err
+	}
+	c.keepCookies()
+	return e, nil
+}

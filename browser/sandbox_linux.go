@@ -1,0 +1,55 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// sandboxOf says from /proc how the renderers of the browser with that pid are
+// confined: "on" when each has a seccomp filter and namespaces of its own and is
+// not root, "unknown" while there is no renderer, otherwise what is missing.
+func sandboxOf(browser int) string {
+	verdict := "unknown"
+	for _, pid := range pids() {
+		s, err := readStat(pid)
+		if err != nil || s.group != browser || s.state == "Z" || !slices.Contains(cmdline(pid), "--type=renderer") {
+			continue
+		}
+		missing, err := unconfined(pid)
+		if err != nil {
+			continue // ended meanwhile
+		}
+		if len(missing) > 0 {
+			return "off: a renderer " + strings.Join(missing, ", ")
+		}
+		verdict = "on"
+	}
+	return verdict
+}
+
+// unconfined lists what the sandbox of a renderer lacks.
+func unconfined(pid int) (missing []string, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil, err
+	}
+	for l := range strings.Lines(string(status)) {
+		f := strings.Fields(l)
+		switch {
+		case len(f) >= 2 && f[0] == "Uid:" && f[1] == "0":
+			missing = append(missing, "runs as root")
+		case len(f) >= 2 && f[0] == "Seccomp:" && f[1] != "2":
+			missing = append(missing, "has no seccomp filter")
+		}
+	}
+	for _, ns := range []string{"pid", "net"} {
+		mine, err1 := os.Readlink("/proc/self/ns/" + ns)
+		its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, ns))
+		if err1 == nil && err2 == nil && mine == its {
+			missing = append(missing, "shares the "+ns+" namespace of browserd")
+		}
+	}
+	return missing, nil
+}

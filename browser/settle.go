@@ -1,0 +1,263 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// How long an action waits for what it set off.
+const (
+	// navigationWait is how long a navigation that an action asked for may take
+	// to be committed, where the command's own time allows.
+	navigationWait = 20 * time.Second
+	// requestsWait is how long the requests of an action may keep it waiting.
+	requestsWait = 2 * time.Second
+	// afterContent is how long a new document may take to become quiet once its
+	// content is there.
+	afterContent = 3 * time.Second
+)
+
+// settled is what the script saw of the page from the beginning of an action
+// until the page was quiet.
+type settled struct {
+	Changed   bool     `json:"changed"`
+	Focused   int      `json:"focused"` // node that has the focus now, 0 where it did not move
+	Announced []string `json:"announced"`
+	Title     string   `json:"title"`
+	URL       string   `json:"url"`
+	doc       int      // the document that it was seen in
+	focusedIn int      // and the one that Focused is in
+}
+
+// settle waits until the page has settled after an action: a navigation that
+// was asked for is committed and its document is there; requests that the
+// action made are answered, and the DOM is quiet. All of it is bounded.
+func (t *tab) settle(ctx context.Context, s *start) error {
+	deadline := time.Now().Add(requestsWait)
+	for {
+		if navigated, err := t.awaitCommit(ctx, s); err != nil || navigated {
+			if err != nil {
+				return err
+			}
+			return t.awaitDocument(ctx, protocol.WaitAuto)
+		}
+		err := t.quiet(ctx, s)
+		if protocol.CodeOf(err) == protocol.StaleRef {
+			// The document was left while it was asked: go round and see where to.
+			if err := t.until(ctx, func() bool { return t.commits != s.commits || t.main.doc != 0 }); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if t.navigating(s) {
+			continue
+		}
+		waiting, err := t.awaitRequests(ctx, s, deadline)
+		if err != nil || !waiting {
+			return err
+		}
+	}
+}
+
+// navigating says whether the action asked for a navigation that has not come
+// to anything yet.
+func (t *tab) navigating(s *start) bool {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	return t.commits != s.commits || t.requested != s.requested && t.stopped == s.stopped && t.failed == ""
+}
+
+// awaitCommit waits, where the action asked for a navigation, until that is
+// committed, has failed, or turned out to be none (a download, an answer 204).
+func (t *tab) awaitCommit(ctx context.Context, s *start) (navigated bool, err error) {
+	if !t.navigating(s) {
+		return false, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, navigationWait)
+	defer cancel()
+	err = t.until(limited, func() bool {
+		return t.commits != s.commits || t.failed != "" || t.stopped != s.stopped || t.requested == s.requested
+	})
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	navigated = t.commits != s.commits
+	if !navigated {
+		s.requested = t.requested
+	}
+	return navigated, err
+}
+
+// quiet asks the script to wait until the DOM is quiet, and takes what it saw.
+func (t *tab) quiet(ctx context.Context, s *start) error {
+	t.c.mu.Lock()
+	doc := t.main.doc
+	t.c.mu.Unlock()
+	if doc == 0 {
+		return errDocumentGone()
+	}
+	seen, ok := t.settledAlready()
+	if !ok || seen.doc != doc {
+		before := seen
+		seen = settled{}
+		if err := t.main.call(ctx, "settle", map[string]any{"max": 500}, &seen); err != nil {
+			return err
+		}
+		seen.doc = doc
+		seen.add(before)
+	}
+	seen.add(s.seen)
+	s.seen = seen
+	t.c.mu.Lock()
+	t.title, t.url = seen.Title, seen.URL
+	t.c.mu.Unlock()
+	return nil
+}
+
+// add takes what was seen before, or in another frame, into s.
+func (s *settled) add(o settled) {
+	s.Changed = s.Changed || o.Changed
+	s.Announced = append(o.Announced, s.Announced...)
+	if s.Focused == 0 {
+		s.Focused, s.focusedIn = o.Focused, o.focusedIn
+	}
+}
+
+// settledWith takes what the script saw of a frame's document where it came
+// back with the input itself, which spares a round trip.
+func (t *tab) settledWith(f *frame, s settled) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	s.doc, s.focusedIn = f.doc, f.doc
+	t.c.happened(func(h *happenings) { h.settled = &s })
+}
+
+// settledAlready returns, once, what settledWith took.
+func (t *tab) settledAlready() (settled, bool) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.c.watching == nil || t.c.watching.settled == nil {
+		return settled{}, false
+	}
+	s := *t.c.watching.settled
+	t.c.watching.settled = nil
+	return s, true
+}
+
+// awaitRequests waits for the requests that were made since the action began;
+// waited says that there were some, so that the page may have changed again.
+func (t *tab) awaitRequests(ctx context.Context, s *start, deadline time.Time) (waited bool, err error) {
+	pending := func() bool {
+		for _, r := range t.inflight {
+			if r.since.After(s.at) {
+				return true
+			}
+		}
+		return false
+	}
+	t.c.mu.Lock()
+	waited = pending()
+	t.c.mu.Unlock()
+	if !waited || time.Now().After(deadline) {
+		return false, nil
+	}
+	s.asked = true
+	limited, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	err = t.until(limited, func() bool { return !pending() || t.commits != s.commits })
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return true, nil
+	}
+	return true, err
+}
+
+// awaitDocument waits until a document that was committed is as far as mode
+// says.
+func (t *tab) awaitDocument(ctx context.Context, mode string) error {
+	switch mode {
+	case protocol.WaitNone:
+		return nil
+	case protocol.WaitDOMContentLoaded:
+		return t.until(ctx, func() bool { return t.ready != "loading" && t.main.doc != 0 })
+	case protocol.WaitLoad:
+		return t.until(ctx, func() bool { return t.ready == "complete" && t.main.doc != 0 })
+	case protocol.WaitNetworkIdle:
+		if err := t.until(ctx, func() bool { return t.ready == "complete" && t.main.doc != 0 }); err != nil {
+			return err
+		}
+		return t.idle(ctx, 500*time.Millisecond)
+	}
+	if err := t.until(ctx, func() bool { return t.ready != "loading" && t.main.doc != 0 }); err != nil {
+		return err
+	}
+	return t.rest(ctx)
+}
+
+// rest waits until a document that has its content is quiet too: no request
+// under way that the page waits for, and no change of its DOM for a moment.
+// It gives up waiting after afterContent, without an error.
+func (t *tab) rest(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, afterContent)
+	defer cancel()
+	for {
+		err := t.until(limited, func() bool { return len(t.inflight) == 0 })
+		var seen settled
+		if err == nil {
+			err = t.main.call(limited, "settle", map[string]any{"max": 500, "fresh": true}, &seen)
+		}
+		if err == nil {
+			t.c.mu.Lock()
+			busy := len(t.inflight) > 0
+			t.title, t.url = seen.Title, seen.URL
+			t.c.mu.Unlock()
+			if busy {
+				continue
+			}
+			return nil
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case limited.Err() != nil:
+			return nil
+		case protocol.CodeOf(err) != protocol.StaleRef:
+			return err
+		}
+		// The page went on to another document by itself: follow it.
+		if err := t.until(limited, func() bool { return t.ready != "loading" && t.main.doc != 0 }); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return nil
+		}
+	}
+}
+
+// idle waits until no request has been under way for the given time.
+func (t *tab) idle(ctx context.Context, for_ time.Duration) error {
+	for {
+		if err := t.until(ctx, func() bool { return len(t.inflight) == 0 }); err != nil {
+			return err
+		}
+		quiet, cancel := context.WithTimeout(ctx, for_)
+		err := t.until(quiet, func() bool { return len(t.inflight) > 0 })
+		cancel()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil && errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

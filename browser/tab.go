@@ -1,0 +1,321 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// world is the name of the isolated world in which the scripts live.
+const world = "browserd"
+
+// docs numbers the documents of all contexts, so that a number is never used
+// twice, in no session.
+var docs atomic.Int64
+
+// tab is one page target. Its fields are guarded by its context's mu, and
+// written by the event callback alone, except where a comment says otherwise.
+type tab struct {
+	c      *Context
+	name   string // t1, t2, …
+	target target.ID
+	cdp    *Session // the page's own cdp session; Input goes here
+	opener target.ID
+	// life ends with the tab: closed, crashed or lost; the cause says which.
+	life context.Context
+	end  context.CancelCauseFunc
+	// up closes when the tab is set up and runs.
+	up    chan struct{}
+	upErr error
+
+	main     *frame
+	frames   map[cdp.FrameID]*frame
+	children map[target.SessionID]*Session // out-of-process frames and workers
+
+	url      string
+	title    string
+	status   int
+	ready    string // loading, interactive, complete
+	loader   cdp.LoaderID
+	document int // the context's count when the document was committed
+	statuses map[cdp.LoaderID]int
+
+	commits   int    // main documents committed
+	within    int    // navigations within a document
+	requested int    // navigations of the main frame that were asked for
+	failed    string // why the last of them came to nothing; empty otherwise
+	stopped   int    // times that the main frame stopped loading
+	inflight  map[network.RequestID]request
+	changed   chan struct{} // closed and replaced when any of these changes
+
+	dialog  *protocol.Dialog // open, unanswered
+	timer   *time.Timer      // dismisses it
+	suspect bool             // a call to it did not answer in time; guarded by mu, set by the driver
+}
+
+// request is a request under way that a page may be waiting for.
+type request struct {
+	kind  string
+	since time.Time
+}
+
+// newTab opens a tab and waits until it is ready. The first also gets the
+// context's cookies.
+func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
+	if first && c.o.Restore != nil && c.o.Restore.CookieCount > 0 {
+		if err := c.restoreCookies(ctx, c.o.Restore); err != nil {
+			c.host.log.Warn("restoring cookies", "error", err)
+		}
+	}
+	made, err := cdp.Call(ctx, c.host.root, target.CreateTarget, target.CreateTargetParams{
+		URL: "about:blank", BrowserContextID: c.id, Width: int64(c.o.Width), Height: int64(c.o.Height),
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Target.attachedToTarget was sent before the answer, so the tab is known by now.
+	t := c.byTarget(made.TargetID)
+	if t == nil {
+		return nil, fmt.Errorf("target %s was made and not attached to", made.TargetID)
+	}
+	select {
+	case <-t.up:
+		return t, t.upErr
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-t.life.Done():
+		return nil, context.Cause(t.life)
+	}
+}
+
+func (c *Context) byTarget(id target.ID) *tab {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tabs {
+		if t.target == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// attached takes a page that appeared in the context: one that newTab asked
+// for, or a popup. Called on the reader goroutine.
+func (c *Context) attached(e attachedToTarget) {
+	t := &tab{
+		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
+		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},
+		statuses: map[cdp.LoaderID]int{}, inflight: map[network.RequestID]request{}, changed: make(chan struct{}),
+		url: e.TargetInfo.URL, title: e.TargetInfo.Title, ready: "complete",
+	}
+	t.life, t.end = context.WithCancelCause(c.life)
+	// The main frame's id is its target's.
+	t.main = &frame{tab: t, id: cdp.FrameID(t.target), cdp: t.cdp}
+	t.frames[t.main.id] = t.main
+	c.mu.Lock()
+	over := len(c.tabs) >= c.o.MaxTabs || c.closed
+	if !over {
+		c.tabCount++
+		t.name = fmt.Sprintf("t%d", c.tabCount)
+		c.tabs = append(c.tabs, t)
+		if c.selected == nil && c.replacing == nil {
+			c.selected = t
+		}
+	}
+	popup := t.opener != "" && !over
+	if popup && c.watching != nil {
+		c.watching.opened = append(c.watching.opened, t)
+	}
+	c.mu.Unlock()
+	if over {
+		go c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
+		return
+	}
+	c.host.conn.Handle(e.SessionID, func(method string, params jsonv2.Value) { t.event(t.cdp, method, params) })
+	go func() {
+		t.upErr = t.setUp(t.life)
+		close(t.up)
+	}()
+	if popup {
+		c.emit(protocol.EventTabOpened, map[string]any{"tab": t.name, "url": t.url})
+	}
+}
+
+// setUp prepares the page and lets it run. All commands are written at once
+// and waited for together.
+func (t *tab) setUp(ctx context.Context) error {
+	o := t.c.o
+	wait := attachDomains(t.cdp)
+	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
+	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
+	send(emulation.SetDeviceMetricsOverride.Method, emulation.SetDeviceMetricsOverrideParams{
+		Width: int64(o.Width), Height: int64(o.Height), DeviceScaleFactor: 1,
+	})
+	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	if o.Timezone != "" {
+		send(emulation.SetTimezoneOverride.Method, emulation.SetTimezoneOverrideParams{TimezoneID: o.Timezone})
+	}
+	if o.Locale != "" {
+		send(emulation.SetLocaleOverride.Method, emulation.SetLocaleOverrideParams{Locale: o.Locale})
+	}
+	if o.UserAgent != "" || o.Locale != "" {
+		agent := o.UserAgent
+		if agent == "" {
+			agent = t.c.host.userAgent(ctx)
+		}
+		send(emulation.SetUserAgentOverride.Method, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Locale})
+	}
+	if len(o.Headers) > 0 {
+		send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": o.Headers})
+	}
+	send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+	return waitAll(ctx, wait)
+}
+
+// attachDomains switches on, for a page or an out-of-process frame, what
+// browserd listens to, and puts the scripts into every document to come.
+func attachDomains(s *Session) []*Pending {
+	return []*Pending{
+		s.Send("Page.enable", cdp.Empty{}),
+		s.Send(page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: true}),
+		s.Send("Inspector.enable", cdp.Empty{}),
+		s.Send("Network.enable", network.EnableParams{}),
+		s.Send("DOM.enable", cdp.Empty{}),
+		s.Send("Accessibility.enable", cdp.Empty{}),
+		s.Send("Runtime.enable", cdp.Empty{}),
+		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{
+			Source: script, WorldName: world, RunImmediately: ptr(true),
+		}),
+		s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
+			AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true),
+			Filter: target.Filter{{Type: "iframe"}, {Exclude: true}},
+		}),
+	}
+}
+
+// waitAll waits for every answer and returns the first error.
+func waitAll(ctx context.Context, pending []*Pending) error {
+	var first error
+	for _, p := range pending {
+		if err := p.Wait(ctx, nil); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// detached takes it that a page's cdp session has ended: the tab was closed.
+func (c *Context) detached(id target.SessionID) {
+	c.mu.Lock()
+	var gone *tab
+	for i, t := range c.tabs {
+		if t.cdp.ID() != id {
+			continue
+		}
+		gone = t
+		c.tabs = append(c.tabs[:i], c.tabs[i+1:]...)
+		if c.selected == t {
+			c.selected = nil
+			if n := len(c.tabs); n > 0 {
+				c.selected = c.tabs[n-1]
+			}
+		}
+		break
+	}
+	c.mu.Unlock()
+	if gone != nil {
+		gone.end(protocol.Errorf(protocol.StaleRef, "tab %s was closed", gone.name))
+		gone.forget()
+		c.emit(protocol.EventTabClosed, map[string]any{"tab": gone.name})
+	}
+}
+
+// forget stops listening to the tab's sessions.
+func (t *tab) forget() {
+	t.c.mu.Lock()
+	ids := []target.SessionID{t.cdp.ID()}
+	for id := range t.children {
+		ids = append(ids, id)
+	}
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.c.mu.Unlock()
+	for _, id := range ids {
+		t.c.host.conn.Handle(id, nil)
+	}
+	t.end(protocol.Errorf(protocol.StaleRef, "tab %s was closed", t.name))
+}
+
+// infoChanged keeps the title and URL that Chromium reports of a page.
+func (c *Context) infoChanged(i targetInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tabs {
+		if t.target == i.TargetID {
+			t.title = i.Title
+			return
+		}
+	}
+}
+
+// Tabs lists the tabs in the order in which they were opened.
+func (c *Context) Tabs() []protocol.Tab {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make([]protocol.Tab, 0, len(c.tabs))
+	for _, t := range c.tabs {
+		list = append(list, t.info())
+	}
+	return list
+}
+
+// info describes the tab; the caller holds mu.
+func (t *tab) info() protocol.Tab {
+	return protocol.Tab{Tab: t.name, URL: t.url, Title: t.title, Selected: t.c.selected == t}
+}
+
+// wake tells whoever waits that the tab's state has changed; the caller holds mu.
+func (t *tab) wake() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// until waits until holds, asked with mu held whenever the tab's state has
+// changed, or at after the ctx ends or the tab is gone.
+func (t *tab) until(ctx context.Context, holds func() bool) error {
+	for {
+		t.c.mu.Lock()
+		ok, changed := holds(), t.changed
+		t.c.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-t.life.Done():
+			return context.Cause(t.life)
+		}
+	}
+}
+
+// userAgent is Chromium's own User-Agent, for where only the language is changed.
+func (h *host) userAgent(ctx context.Context) string {
+	var v struct {
+		UserAgent string `json:"userAgent"`
+	}
+	h.root.Call(ctx, "Browser.getVersion", cdp.Empty{}, &v)
+	return v.UserAgent
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// The client stays in the session that its first command opened, and hands
+// back what the daemon answered, errors with their code.
+func TestClientStaysInItsSession(t *testing.T) {
+	type seen struct{ Path, Token, Type, Body string }
+	var got []seen
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, seen{r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), string(body)})
+		w.Header().Set("Browserd-Session", "s_1")
+		if r.URL.Path == "/v1/click" {
+			w.WriteHeader(http.StatusConflict)
+			io.WriteString(w, `{"error":{"code":"stale_ref","message":"@e1 is gone","retryable":false,"next":"take a snapshot","details":{"ref":"@e1"}}}`)
+			return
+		}
+		io.WriteString(w, `{"ok":true}`)
+	}))
+	defer daemon.Close()
+	c := &client{base: daemon.URL, token: "secret"}
+
+	if raw, err := c.call(t.Context(), "open", map[string]any{"url": "http://a.test/"}); err != nil || string(raw) != `{"ok":true}` {
+		t.Errorf("open: %s, %v", raw, err)
+	}
+	_, err := c.call(t.Context(), "click", json.RawMessage(`{"ref":"@e1"}`))
+	var e *protocol.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("click: %v", err)
+	}
+	want := &protocol.Error{Code: "stale_ref", Message: "@e1 is gone", Next: "take a snapshot", Details: map[string]any{"ref": "@e1"}}
+	if d := cmp.Diff(want, e); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if _, err := c.call(t.Context(), "snapshot", map[string]any{"session": "s_other"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.call(t.Context(), "ping", nil); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff([]seen{
+		{"/v1/open", "Bearer secret", "application/json", `{"url":"http://a.test/"}`},
+		{"/v1/click", "Bearer secret", "application/json", `{"ref":"@e1","session":"s_1"}`},
+		{"/v1/snapshot", "Bearer secret", "application/json", `{"session":"s_other"}`},
+		{"/v1/ping", "Bearer secret", "application/json", `{"session":"s_1"}`},
+	}, got); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+// What is no browserd is said to be none.
+func TestClientMeetsSomethingElse(t *testing.T) {
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	_, err := (&client{base: other.URL}).call(t.Context(), "ping", nil)
+	if err == nil || err.Error() != "ping: HTTP 404, and no browserd's answer" {
+		t.Errorf("got %v", err)
+	}
+}

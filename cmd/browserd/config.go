@@ -1,0 +1,42 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/browserd/browserd/config"
+)
+
+func configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print the configuration in force, and where each value comes from",
+		Args:  cobra.NoArgs,
+	}
+	load := configured(cmd)
+	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {file, values: [{key, value, from}]}")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			enc := json.NewEncoder(cmd.OutOrStdout())
+			enc.SetIndent("", "  ")
+			return enc.Encode(struct {
+				File   string         `json:"file"`
+				Values []config.Value `json:"values"`
+			}{c.File, c.Values})
+		}
+		if err := c.Explain(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+		for _, name := range c.Ignored {
+			fmt.Fprintf(cmd.ErrOrStderr(), "browserd: environment %s is no key and is ignored\n", name)
+		}
+		return nil
+	}
+	return cmd
+}

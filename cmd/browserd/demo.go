@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/internal/demoapp"
+	"github.com/browserd/browserd/server"
+)
+
+func demoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show an agent's visit to a small app, as a transcript; needs no network and no set-up",
+		Args:  cobra.NoArgs,
+	}
+	load := configured(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		// Between the lines of a transcript only trouble is worth a log line.
+		for _, v := range c.Values {
+			if v.Key == "log.level" && v.From == "default" {
+				c.Log.Level = "warn"
+			}
+		}
+		if dir, err := config.StateDir(); err == nil {
+			c.Browser.StateDir = dir // without one a killed demo is not reaped
+		}
+		visit := func(ctx context.Context, call caller, base string, w io.Writer) error {
+			return demoapp.Transcript(ctx, call, base, w)
+		}
+		return demo(cmd.Context(), c.Config, demoapp.Handler(), visit, cmd.OutOrStdout(), newLog(c.Log, cmd.ErrOrStderr()))
+	}
+	return cmd
+}
+
+// play shows an app that is served at base (http://127.0.0.1:port/) by sending
+// commands with call, and writes to w what it sent and what came back.
+type play func(ctx context.Context, call caller, base string, w io.Writer) error
+
+// caller sends one command to a daemon and returns its result.
+type caller = func(ctx context.Context, method string, params any) (json.RawMessage, error)
+
+// demoWithin is how long a demo may take, Chromium's start included.
+const demoWithin = 2 * time.Minute
+
+// demo serves app on loopback, runs a daemon on a free port beside it with a
+// token of its own, has them played, and ends both. Nothing outside this
+// process and its Chromium is used: of the machine's configuration only what
+// cfg says of the browser counts.
+func demo(ctx context.Context, cfg config.Config, app http.Handler, p play, w io.Writer, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, demoWithin)
+	defer cancel()
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("a port for the app: %w", err)
+	}
+	site := &http.Server{Handler: app, ReadHeaderTimeout: 10 * time.Second}
+	shown := make(chan error, 1) // one send, received last
+	go func() { shown <- site.Serve(at) }()
+	defer func() { site.Close(); <-shown }()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("a port for the daemon: %w", err)
+	}
+	cfg.Server.Listen = l.Addr().String()
+	cfg.Server.AllowedHosts, cfg.Server.AllowedOrigins = nil, nil
+	cfg.Policy.AllowHosts = []string{at.Addr().String()}
+	token := rand.Text()
+	cfg.Auth.Tokens = []server.Token{{Agent: config.DefaultAgent, Token: token, Role: server.RoleAgent}}
+
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1) // one send, received after stop
+	go func() { ended <- run(running, cfg, l, log) }()
+
+	c := &client{base: "http://" + l.Addr().String(), token: token}
+	played := p(ctx, c.call, "http://"+at.Addr().String()+"/", w)
+	stop()
+	return errors.Join(played, <-ended)
+}

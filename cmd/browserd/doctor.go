@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/config"
+)
+
+// check is one thing that a user can get wrong, and how it stands.
+type check struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // ok, warn or fail
+	// Text says what was found; Remedy, where it is not ok, what to do.
+	Text   string `json:"text"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+const (
+	statusOK   = string(browser.LevelOK)
+	statusWarn = string(browser.LevelWarn)
+	statusFail = string(browser.LevelFail)
+)
+
+func doctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what can be wrong with this machine and its configuration, and say how to mend it",
+		Long: `Check what can be wrong with this machine and its configuration, and say how to mend it.
+The exit code is 1 where a check fails.`,
+		Args: cobra.NoArgs,
+	}
+	load := configured(cmd)
+	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {checks: [{name, status, text, remedy}]}")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		checks := examine(cmd.Context(), load)
+		if err := report(cmd.OutOrStdout(), checks, *asJSON); err != nil {
+			return err
+		}
+		for _, c := range checks {
+			if c.Status == statusFail {
+				return errReported
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// examine runs the checks in the order in which their faults hide each other.
+func examine(ctx context.Context, load func() (*config.Loaded, error)) []check {
+	c, err := load()
+	if err != nil {
+		var faults []check
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			faults = append(faults, check{"configuration", statusFail, line, "mend that value; docs/configuration.md lists the keys"})
+		}
+		return faults
+	}
+	if dir, err := config.StateDir(); err == nil {
+		c.Browser.StateDir = dir
+	}
+	checks := []check{
+		checkConfiguration(c),
+		checkToken(c.Config),
+		checkListen(ctx, c.Config),
+	}
+	for _, b := range browser.Checks(ctx, c.Browser) {
+		checks = append(checks, check{b.Name, string(b.Level), b.Found, b.Remedy})
+	}
+	return checks
+}
+
+func report(w io.Writer, checks []check, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(map[string]any{"checks": checks})
+	}
+	for _, c := range checks {
+		if _, err := fmt.Fprintf(w, "%-4s  %s: %s\n", c.Status, c.Name, c.Text); err != nil {
+			return err
+		}
+		if c.Remedy != "" {
+			fmt.Fprintf(w, "      → %s\n", c.Remedy)
+		}
+	}
+	return nil
+}
+
+func checkConfiguration(c *config.Loaded) check {
+	text := "no file; defaults, environment and flags"
+	if c.File != "" {
+		text = c.File
+	}
+	if len(c.Ignored) > 0 {
+		return check{"configuration", statusWarn, text + "; " + strings.Join(c.Ignored, ", ") + " in the environment is no key and is ignored",
+			"keys are written BROWSERD_SECTION__KEY; leave it if it is not meant for browserd"}
+	}
+	return check{"configuration", statusOK, text, ""}
+}
+
+// checkToken says with what clients get in.
+func checkToken(c config.Config) check {
+	const name = "token"
+	if len(c.Auth.Tokens) > 0 {
+		return check{name, statusOK, "configured", ""}
+	}
+	dir, err := config.StateDir()
+	if err != nil {
+		return check{name, statusFail, "none is configured, and there is nowhere to keep one: " + err.Error(),
+			"give this user a directory to write to (XDG_STATE_HOME), or set " + config.TokenEnv}
+	}
+	file := config.TokenFile(dir)
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return check{name, statusOK, "none yet; the first start makes it in " + file, ""}
+	}
+	if _, err := config.Token(dir); err != nil {
+		return check{name, statusFail, err.Error(), "chmod 600 it, or remove it: the next start makes another"}
+	}
+	return check{name, statusOK, "in " + file, ""}
+}
+
+func checkListen(ctx context.Context, c config.Config) check {
+	l, err := net.Listen("tcp", c.Server.Listen)
+	if err == nil {
+		l.Close()
+		return check{"server.listen", statusOK, c.Server.Listen + " is free", ""}
+	}
+	if healthy(ctx, c.Server.Listen) == nil {
+		return check{"server.listen", statusOK, "a browserd answers at " + c.Server.Listen, ""}
+	}
+	return check{"server.listen", statusFail, fmt.Sprintf("%s: %v", c.Server.Listen, cause(err)), "stop what listens there, or choose another address"}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func healthcheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "healthcheck",
+		Short: "Ask the daemon at server.listen whether it is alive (for containers); exit code 1 where it is not",
+		Args:  cobra.NoArgs,
+	}
+	load := configured(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		if err := healthy(cmd.Context(), c.Server.Listen); err != nil {
+			return fmt.Errorf("no browserd answers at %s: %w", c.Server.Listen, err)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// healthy asks the daemon that listens on addr for /healthz, for at most three
+// seconds. An address that stands for all is asked on loopback.
+func healthy(ctx context.Context, addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := direct.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK || !bytes.Equal(body, []byte("ok\n")) {
+		return fmt.Errorf("something else answers there (HTTP %d)", resp.StatusCode)
+	}
+	return nil
+}
+
+// direct speaks to daemons: never through a proxy of the environment, which
+// would be handed the token, and without keeping connections.
+var direct = &http.Client{
+	Transport:     &http.Transport{DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/browserd/browserd/config"
+)
+
+// newLog returns the log that cfg asks for. Level and format were checked when
+// the configuration was loaded.
+func newLog(cfg config.Log, w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}

@@ -1,0 +1,103 @@
+// Command browserd runs the daemon and the tools around it. It is where the
+// rooms meet: it loads the configuration, hands each room its part, and waits
+// for the signal to stop. It decides nothing that a room could decide.
+//
+// Exit codes: 0, it went well (a daemon that was told to stop stopped); 1, the
+// work failed or doctor found a fault; 2, it did not begin: the command line,
+// the configuration, or the address to listen on.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/browserd/browserd/config"
+)
+
+const (
+	exitFailed  = 1
+	exitRefused = 2
+)
+
+func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// execute runs one command line and returns the exit code. Errors are written
+// to stderr, each line with the program's name.
+func execute(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+
+	begun := false
+	root := newRoot()
+	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, errReported) {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fmt.Fprintln(stderr, "browserd:", line)
+		}
+	}
+	if r := (refusal{}); !begun || errors.As(err, &r) {
+		return exitRefused
+	}
+	return exitFailed
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "browserd",
+		Short:         "Headless Chromium for agents: pages as small snapshots of refs",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(explainFlag)
+	root.AddCommand(serveCommand(), configCommand(), doctorCommand(), healthcheckCommand(), versionCommand())
+	return root
+}
+
+// explainFlag names the key that a misspelt flag was most likely meant for.
+func explainFlag(cmd *cobra.Command, err error) error {
+	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) && cmd.Flags().Lookup("config") != nil {
+		if key := config.NearestKey(missing.GetSpecifiedName()); key != "" && cmd.Flags().Lookup(key) != nil {
+			return fmt.Errorf("%w: the nearest is --%s", err, key)
+		}
+	}
+	return err
+}
+
+// refusal is an error that kept the work from beginning.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// errReported is a failure of which stdout has said everything.
+var errReported = errors.New("reported")
+
+// configured gives cmd the flags of the configuration. The returned function
+// loads it; its errors are refusals.
+func configured(cmd *cobra.Command) func() (*config.Loaded, error) {
+	var path string
+	config.AddFlags(cmd.Flags(), &path)
+	return func() (*config.Loaded, error) {
+		c, err := config.Load(config.Sources{Path: path, Flags: cmd.Flags()})
+		if err != nil {
+			return nil, refusal{err}
+		}
+		return c, nil
+	}
+}

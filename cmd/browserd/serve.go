@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/spf13/cobra"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server"
+	"github.com/browserd/browserd/session"
+)
+
+func serveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the daemon until SIGTERM or SIGINT",
+		Long: `Run the daemon until SIGTERM or SIGINT, then end the sessions and Chromium and exit with 0.
+
+Every key of the configuration is a flag; docs/configuration.md explains them,
+and "browserd config" shows what is in force. The log goes to standard error.`,
+		Args: cobra.NoArgs,
+	}
+	load := configured(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		log := newLog(c.Log, cmd.ErrOrStderr())
+		if len(c.Ignored) > 0 {
+			log.Debug("environment variables that are no keys", "names", c.Ignored)
+		}
+		if err := prepare(&c.Config, log); err != nil {
+			return refusal{err}
+		}
+		l, err := net.Listen("tcp", c.Server.Listen)
+		if err != nil {
+			return refusal{fmt.Errorf("server.listen: %q: %w: stop what listens there, or choose another address", c.Server.Listen, cause(err))}
+		}
+		return run(cmd.Context(), c.Config, l, log)
+	}
+	return cmd
+}
+
+// prepare completes cfg with what the state directory holds: a token where none
+// is configured, and the place for the browsers' marks. Without a state
+// directory a daemon with a configured token still runs.
+func prepare(cfg *config.Config, log *slog.Logger) error {
+	dir, err := config.StateDir()
+	switch {
+	case err == nil:
+		cfg.Browser.StateDir = dir
+	case len(cfg.Auth.Tokens) == 0:
+		return fmt.Errorf("there is nowhere to keep a token: %w, or set %s", err, config.TokenEnv)
+	default:
+		log.Warn("no state directory: Chromium that a killed daemon leaves behind will not be reaped", "cause", err)
+	}
+	if len(cfg.Auth.Tokens) > 0 {
+		return nil
+	}
+	token, err := config.Token(dir)
+	if err != nil {
+		return err
+	}
+	cfg.Auth.Tokens = []server.Token{{Agent: config.DefaultAgent, Token: token, Role: server.RoleAgent}}
+	log.Info("no token is configured: clients use the one in the state directory", "file", config.TokenFile(dir))
+	return nil
+}
+
+// run is the daemon: it serves on l, which it closes, until ctx ends, and then
+// ends everything that it started. It returns nil where it was told to stop.
+func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logger) error {
+	defer l.Close()
+	rules, err := policy.New(cfg.Policy, own(l)...)
+	if err != nil {
+		return refusal{err}
+	}
+	if cfg.Browser.StateDir != "" {
+		reaped, err := browser.Reap(cfg.Browser.StateDir)
+		if err != nil {
+			log.Warn("removing what a killed daemon left behind", "error", err)
+		}
+		if reaped.Browsers > 0 {
+			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
+		}
+	}
+	// Chromium outlives ctx: the server ends the sessions first.
+	living, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	chromium := browser.Start(living, cfg.Browser, log)
+	sources := sourcesOf(cfg.Browser, log)
+	house := &actions.House{
+		Sessions: session.NewManager(cfg.Session, pages{browser.New(chromium, log), cfg.Session, cfg.Browser.Disabled}, log),
+		Version:  buildVersion(),
+		Log:      log,
+		CheckURL: rules.CheckURL,
+		Status: func() map[string]any {
+			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
+		},
+	}
+	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
+	if err != nil {
+		return refusal{err}
+	}
+	log.Info("listening on http://" + l.Addr().String())
+	err = s.Serve(ctx, l)
+	log.Info("stopping")
+	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
+	defer cancel()
+	err = errors.Join(err, chromium.Close(closing))
+	log.Info("stopped")
+	return err
+}
+
+// own are the addresses on which the daemon listens: no page may reach them.
+func own(l net.Listener) []netip.AddrPort {
+	addr, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil {
+		return nil
+	}
+	return []netip.AddrPort{addr}
+}
+
+// sourcesOf looks once whether there is a Chromium, and says in one line what
+// to do where there is none.
+func sourcesOf(cfg browser.Config, log *slog.Logger) func() []server.Source {
+	chromium := server.Source{Name: "chromium", OK: true}
+	switch {
+	case cfg.Disabled:
+		chromium.OK, chromium.Why = false, "switched off by browser.disabled"
+	case cfg.Endpoint != "":
+		log.Info("Chromium is reached at browser.endpoint", "endpoint", cfg.Endpoint)
+	default:
+		found, err := browser.Find(cfg)
+		if err == nil {
+			log.Info("Chromium found", "path", found.Path, "product", found.Product)
+			break
+		}
+		chromium.OK, chromium.Why = false, err.Error()
+		var e *protocol.Error
+		if errors.As(err, &e) {
+			chromium.Why = e.Message
+			log.Warn("no Chromium: "+e.Message, "next", e.Data().Next)
+		} else {
+			log.Warn("no Chromium", "error", err)
+		}
+	}
+	return func() []server.Source { return []server.Source{chromium} }
+}
+
+func names(sources []server.Source) []string {
+	list := []string{}
+	for _, s := range sources {
+		if s.OK {
+			list = append(list, s.Name)
+		}
+	}
+	return list
+}
+
+func statusOf(i browser.Info) map[string]any {
+	return map[string]any{
+		"running": i.Running, "launches": int(i.Generation), "product": i.Product, "path": i.Path, "sandbox": i.Sandbox,
+	}
+}
+
+// cause strips what the sentence around it says already.
+func cause(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}

@@ -1,0 +1,217 @@
+// Package config loads the daemon's configuration, checks it, and says where
+// each value comes from. It owns no knob but the log's: a knob lives in the
+// Config struct of the room that obeys it, with its default and its doc in
+// struct tags, and config composes those structs.
+//
+// A leaf field is a string, bool, int, float64, time.Duration, []string, or a
+// slice of structs of such fields. Its tags: `koanf` is its key, `default` its
+// default as one would write it, `doc` its line in the manual, `oneof` the
+// words it takes, `secret:"true"` keeps its value out of what is printed.
+//
+// Nothing here is safe for concurrent use, and nothing needs to be: the
+// configuration is loaded once, at start, and then handed out by value.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+	"github.com/spf13/pflag"
+
+	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/server"
+	"github.com/browserd/browserd/session"
+)
+
+// Config is everything an operator can set.
+type Config struct {
+	Server  server.Config     `koanf:"server"`
+	Auth    server.AuthConfig `koanf:"auth"`
+	Browser browser.Config    `koanf:"browser"`
+	Session session.Config    `koanf:"session"`
+	Policy  policy.Config     `koanf:"policy"`
+	Log     Log               `koanf:"log"`
+}
+
+// Log says what is logged, and how. The log goes to standard error.
+type Log struct {
+	Level  string `koanf:"level" default:"info" oneof:"debug info warn error" doc:"the least level that is logged"`
+	Format string `koanf:"format" default:"text" oneof:"text json" doc:"how a line of the log is written"`
+}
+
+// Check says which of the values that belong together do not.
+func (c Config) Check() error {
+	return c.Server.CheckExposure(len(c.Auth.Tokens) > 0)
+}
+
+// Sources is where Load looks. The zero value is what a daemon without flags
+// uses.
+type Sources struct {
+	// Path is the file that was asked for by name (--config); empty:
+	// BROWSERD_CONFIG, then ./browserd.yaml, then browserd/browserd.yaml in the
+	// user's configuration directory, the first that exists, or none.
+	Path string
+	// Env is the environment as os.Environ gives it; nil: the process's own.
+	Env []string
+	// Flags are parsed flags that AddFlags declared; nil: none.
+	Flags *pflag.FlagSet
+	// Dir is where ./browserd.yaml is looked for; empty: the working directory.
+	Dir string
+	// UserDir is the user's configuration directory; empty: os.UserConfigDir.
+	UserDir string
+}
+
+// Loaded is a configuration and where it came from.
+type Loaded struct {
+	Config
+	// File is the file that was read, empty if there was none.
+	File string
+	// Values lists every key with its value in force, in the order of Config.
+	Values []Value
+	// Ignored are environment variables that begin with BROWSERD_ and are
+	// no key, nor like one.
+	Ignored []string
+}
+
+// Load composes defaults, the file, the environment and the flags, each over
+// the one before it, and checks the result: unknown keys, values of the wrong
+// kind, and what each room's own Check finds. The error names key, value and
+// source, one line per fault.
+func Load(src Sources) (*Loaded, error) {
+	if src.Env == nil {
+		src.Env = os.Environ()
+	}
+	out := &Loaded{}
+	l, err := load(&out.Config, src)
+	if err != nil {
+		return nil, err
+	}
+	// Beside auth.tokens it may be one of them, said for the command line.
+	token := lookupEnv(src.Env, TokenEnv)
+	known := slices.ContainsFunc(out.Auth.Tokens, func(t server.Token) bool { return t.Token == token })
+	if token != "" && !known {
+		out.Auth.Tokens = append(out.Auth.Tokens, server.Token{Agent: DefaultAgent, Token: token, Role: server.RoleAgent})
+		l.origins[fmt.Sprintf("auth.tokens[%d]", len(out.Auth.Tokens)-1)] = "environment " + TokenEnv
+	}
+	if err := l.check(&out.Config); err != nil {
+		return nil, err
+	}
+	out.File, out.Ignored = l.file, l.ignored
+	out.Values = l.values(&out.Config)
+	return out, nil
+}
+
+// loader gathers the layers of one Load.
+type loader struct {
+	schema  []field
+	k       *koanf.Koanf
+	origins map[string]string // key → where its value in force comes from
+	file    string
+	ignored []string
+	faults  []error
+}
+
+// load fills dst, a pointer to a struct of structs, from the layers; check is
+// still to be called.
+func load(dst any, src Sources) (*loader, error) {
+	l := &loader{schema: schemaOf(reflect.TypeOf(dst).Elem(), ""), k: koanf.New("."), origins: map[string]string{}}
+
+	defaults := map[string]any{}
+	for _, f := range l.schema {
+		defaults[f.key] = f.defaultValue()
+		l.origins[f.key] = "default"
+	}
+	if err := l.k.Load(confmap.Provider(defaults, "."), nil); err != nil {
+		return nil, err
+	}
+	for _, layer := range []func(Sources) error{l.loadFile, l.loadEnv, l.loadFlags} {
+		if err := layer(src); err != nil {
+			return nil, err
+		}
+	}
+	if len(l.faults) > 0 {
+		return nil, errors.Join(l.faults...)
+	}
+	err := l.k.UnmarshalWithConf("", dst, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{TagName: "koanf", ErrorUnused: true}})
+	return l, err
+}
+
+// put takes one layer's values, as flat keys, over those before it. Faults
+// are collected, so that one start shows them all.
+func (l *loader) put(raw map[string]any, origin func(key string) string) error {
+	good := map[string]any{}
+	for _, key := range sortedKeys(raw) {
+		f, known := l.find(key)
+		switch {
+		case known:
+			v, err := f.parse(raw[key])
+			if err != nil {
+				l.faults = append(l.faults, fmt.Errorf("%w (from %s)", err, origin(key)))
+				continue
+			}
+			good[key] = v
+			l.origins[key] = origin(key)
+		case l.isSection(key):
+			if raw[key] != nil && !isEmptyMap(raw[key]) {
+				l.faults = append(l.faults, fmt.Errorf("%s: takes keys below it, such as %s (from %s)", key, l.firstBelow(key), origin(key)))
+			}
+		case l.leafAbove(key) != "":
+			above, _ := l.find(l.leafAbove(key))
+			l.faults = append(l.faults, fmt.Errorf("%s: keys below it: takes %s (from %s)", above.key, above.takes(), origin(key)))
+		default:
+			l.faults = append(l.faults, fmt.Errorf("unknown key %s (from %s)%s", key, origin(key), l.suggest(key)))
+		}
+	}
+	return l.k.Load(confmap.Provider(good, "."), nil)
+}
+
+// check runs the Check of every room and of the whole, and says for each fault
+// where the value comes from.
+func (l *loader) check(c any) error {
+	var faults []error
+	v := reflect.ValueOf(c).Elem()
+	for i := range v.NumField() {
+		if err := checkOne(v.Field(i)); err != nil {
+			faults = append(faults, l.withOrigin(err))
+		}
+	}
+	if len(faults) == 0 { // the whole is judged only when its parts are sound
+		if err := checkOne(v); err != nil {
+			faults = append(faults, l.withOrigin(err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func checkOne(v reflect.Value) error {
+	if c, ok := v.Interface().(interface{ Check() error }); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+// withOrigin adds the source to an error that begins with a key, as the
+// errors of the rooms' Check do.
+func (l *loader) withOrigin(err error) error {
+	word, _, _ := strings.Cut(err.Error(), " ")
+	word = strings.TrimSuffix(word, ":")
+	if i := strings.IndexByte(word, '['); i > 0 { // auth.tokens[0].token
+		j := strings.IndexByte(word, ']')
+		if o, ok := l.origins[word[:max(i, j+1)]]; ok {
+			return fmt.Errorf("%w (from %s)", err, o)
+		}
+		word = word[:i]
+	}
+	if o, ok := l.origins[word]; ok && o != "default" {
+		return fmt.Errorf("%w (from %s)", err, o)
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+const fileName = "browserd.yaml"
+
+// Candidates lists the files that Load looks for, the first that exists
+// counts; named is true where it was asked for by name and so has to exist.
+func (s Sources) Candidates() (paths []string, named bool) {
+	if s.Path != "" {
+		return []string{s.Path}, true
+	}
+	env := s.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	if p := lookupEnv(env, FileEnv); p != "" {
+		return []string{p}, true
+	}
+	paths = []string{filepath.Join(s.Dir, fileName)}
+	dir := s.UserDir
+	if dir == "" {
+		var err error
+		if dir, err = os.UserConfigDir(); err != nil {
+			return paths, false // without a home there is no such place
+		}
+	}
+	return append(paths, filepath.Join(dir, "browserd", fileName)), false
+}
+
+func (l *loader) loadFile(src Sources) error {
+	paths, named := src.Candidates()
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) && !named {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("reading the configuration: %w", err)
+		}
+		l.file = path
+		return l.readFile(path, data)
+	}
+	return nil
+}
+
+func (l *loader) readFile(path string, data []byte) error {
+	tree, err := yaml.Parser().Unmarshal(data)
+	if err != nil {
+		return fmt.Errorf("%s: %s", path, strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
+	}
+	k := koanf.New(".")
+	if err := k.Load(confmap.Provider(tree, "."), nil); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	lines := map[string]int{}
+	var root yamlv3.Node
+	if err := yamlv3.Unmarshal(data, &root); err == nil {
+		noteLines(&root, "", lines)
+	}
+	return l.put(k.All(), func(key string) string {
+		if n := lines[key]; n > 0 {
+			return fmt.Sprintf("%s:%d", path, n)
+		}
+		return path
+	})
+}
+
+// noteLines records on which line each key stands.
+func noteLines(n *yamlv3.Node, prefix string, lines map[string]int) {
+	if n.Kind == yamlv3.DocumentNode && len(n.Content) == 1 {
+		noteLines(n.Content[0], prefix, lines)
+	}
+	if n.Kind != yamlv3.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := prefix + n.Content[i].Value
+		lines[key] = n.Content[i].Line
+		noteLines(n.Content[i+1], key+".", lines)
+	}
+}

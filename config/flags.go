@@ -1,0 +1,73 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// AddFlags declares --config, whose value is put into path, and one flag for
+// every key, named for it. Keys that hold secrets have none: a command line is
+// read by every process of the machine.
+func AddFlags(fs *pflag.FlagSet, path *string) {
+	fs.StringVar(path, "config", "", "`file` to read (default: BROWSERD_CONFIG, ./browserd.yaml, the user's configuration directory)")
+	for _, f := range schemaOf(reflect.TypeFor[Config](), "") {
+		switch {
+		case f.secret:
+		case f.isList():
+			fs.StringArray(f.key, nil, "`list` "+f.usage())
+		case f.typ.Kind() == reflect.Bool:
+			fs.String(f.key, "", "`bool` "+f.usage())
+			fs.Lookup(f.key).NoOptDefVal = "true"
+		default:
+			fs.String(f.key, "", "`"+f.kindWord()+"` "+f.usage())
+		}
+	}
+}
+
+func (f field) kindWord() string {
+	switch {
+	case f.typ == durationType:
+		return "duration"
+	case f.typ.Kind() == reflect.String:
+		return "text"
+	}
+	return "number"
+}
+
+func (f field) usage() string {
+	u := strings.ReplaceAll(f.doc, "`", "'")
+	if f.deflt != "" {
+		u += " (default " + f.deflt + ")"
+	}
+	return u
+}
+
+// NearestKey is the key that name most likely stands for, empty if none is
+// near: for the message about a flag that does not exist.
+func NearestKey(name string) string {
+	best, d := nearest(name, keysOf(schemaOf(reflect.TypeFor[Config](), "")))
+	if tooFar(name, d) {
+		return ""
+	}
+	return best
+}
+
+func (l *loader) loadFlags(src Sources) error {
+	if src.Flags == nil {
+		return nil
+	}
+	raw := map[string]any{}
+	src.Flags.Visit(func(f *pflag.Flag) {
+		key, known := l.find(f.Name)
+		if !known {
+			return
+		}
+		raw[f.Name] = f.Value.String()
+		if texts, ok := f.Value.(pflag.SliceValue); ok && key.isList() {
+			raw[f.Name] = strings.Join(texts.GetSlice(), ",")
+		}
+	})
+	return l.put(raw, func(key string) string { return "flag --" + key })
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write docs/configuration.md anew")
+
+// docs/configuration.md is written from the structs; a stale copy fails here.
+func TestManualIsCurrent(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`# Configuration
+
+<!-- Written from the Config structs by "go test ./config -update"; do not edit. -->
+
+Defaults, then one file, then the environment, then flags: each over the one before it.
+
+- The file is YAML: ` + "`--config FILE`, else `BROWSERD_CONFIG`, else `./browserd.yaml`, else `browserd/browserd.yaml`" + ` in the user's
+  configuration directory (~/.config on Linux, ~/Library/Application Support on macOS, %AppData% on Windows). The first that exists is
+  read, and no other.
+- The environment: ` + "`BROWSERD_` and the key in capitals, `__` between its levels" + `. Lists are comma-separated; an element that holds a
+  comma needs the file. ` + "`BROWSERD_TOKEN` and `BROWSERD_CONFIG`" + ` are no keys.
+- Flags: ` + "`--KEY VALUE`" + `. Secrets have none, because every process can read a command line.
+- An unknown key or a bad value stops the start with a sentence that names the key, the value and where it stands; exit code 2.
+- ` + "`browserd config`" + ` prints every key, its value in force and where it comes from; secrets are shown as ` + "`***`" + `.
+
+| key | takes | default | meaning |
+|---|---|---|---|
+`)
+	for _, f := range schemaOf(reflect.TypeFor[Config](), "") {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.key, f.takes(), f.deflt, strings.ReplaceAll(f.doc, "|", `\|`))
+		for _, e := range f.elem {
+			fmt.Fprintf(&b, "| %s[].%s | %s | %s | %s |\n", f.key, e.key, e.takes(), e.deflt, strings.ReplaceAll(e.doc, "|", `\|`))
+		}
+	}
+	file := filepath.Join("..", "docs", "configuration.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(got), b.String()); d != "" {
+		t.Errorf("docs/configuration.md is stale; go test ./config -update writes it anew (-file +structs)\n%s", d)
+	}
+}

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// StateDir returns the directory in which the daemon keeps its token and the
+// marks of its browsers, and makes it, for this user alone (mode 0700):
+// $XDG_STATE_HOME/browserd or ~/.local/state/browserd, on macOS
+// ~/Library/Application Support/browserd, on Windows %LocalAppData%\browserd.
+func StateDir() (string, error) {
+	base, err := stateBase(runtime.GOOS)
+	if err != nil {
+		return "", fmt.Errorf("no state directory: %w: set HOME or XDG_STATE_HOME", err)
+	}
+	dir := filepath.Join(base, "browserd")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("making the state directory: %w", err)
+	}
+	// It may have been there before, made with a wider mode by somebody else.
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return "", fmt.Errorf("closing the state directory to others: %w", err)
+	}
+	return dir, nil
+}
+
+func stateBase(goos string) (string, error) {
+	switch goos {
+	case "windows":
+		if d := os.Getenv("LocalAppData"); d != "" {
+			return d, nil
+		}
+		return "", errors.New("%LocalAppData% is not set")
+	case "darwin":
+		return os.UserConfigDir()
+	}
+	// Base Directory Specification: a path that is not absolute is ignored.
+	if d := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
+		return d, nil
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".local", "state"), err
+}

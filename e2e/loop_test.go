@@ -1,0 +1,127 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/internal/demoapp"
+	"github.com/browserd/browserd/internal/testdaemon"
+)
+
+// loopPrints are what an example prints, in order: the page before, what
+// changed, and the page after.
+var loopPrints = []string{`[link`, `"Items"`, `+ `, `"Oat milk"`, "Oat milk"}
+
+func demoServer(t testing.TB) string {
+	s := httptest.NewServer(demoapp.Handler())
+	t.Cleanup(s.Close)
+	return s.URL + "/"
+}
+
+// runLoop runs an example against a fresh daemon and the demo app.
+func runLoop(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, append(args, d.WS(), demoServer(t))...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "BROWSERD_TOKEN="+d.Token)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	rest := string(out)
+	for _, want := range loopPrints {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("%q is not printed in its place:\n%s", want, out)
+		}
+		rest = after
+	}
+}
+
+func TestGoLoop(t *testing.T) {
+	root, err := testdaemon.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(t.TempDir(), "loop")
+	build := exec.Command("go", "build", "-o", bin, "./examples/go")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	runLoop(t, root, bin)
+}
+
+func TestNodeLoop(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		missing(t, "the Node example cannot run: node is not installed")
+	}
+	root, err := testdaemon.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := filepath.Join(root, "examples", "node")
+	b, err := os.ReadFile(filepath.Join(example, "package.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pkg struct{ Dependencies map[string]string }
+	if err := json.Unmarshal(b, &pkg); err != nil {
+		t.Fatal(err)
+	}
+	// What `npm install` would do in the example's folder, outside the repository.
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(example)); err != nil {
+		t.Fatal(err)
+	}
+	os.RemoveAll(filepath.Join(dir, "node_modules"))
+	if err := os.Mkdir(filepath.Join(dir, "node_modules"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, version := range pkg.Dependencies {
+		if err := os.Symlink(npmPackage(t, name+"@"+version), filepath.Join(dir, "node_modules", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runLoop(t, dir, "node", "loop.mjs")
+}
+
+// The transcript comes out the same each time, on a fresh daemon each time.
+func TestTheTranscriptIsAlwaysTheSame(t *testing.T) {
+	first, second := transcript(t), transcript(t)
+	if first != second {
+		t.Errorf("two transcripts differ:\n%s\n---\n%s", first, second)
+	}
+	for _, want := range []string{`→ open {"url":"http://demo/"}`, "→ click ", "→ type ", "→ select ", "→ check ", "→ read ", "announced: Saved", "\n  + ", `"Delete Bread?"`} {
+		if !strings.Contains(first, want) {
+			t.Errorf("%q is not in the transcript:\n%s", want, first)
+		}
+	}
+}
+
+func transcript(t *testing.T) string {
+	t.Helper()
+	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	call := func(ctx context.Context, method string, params any) (json.RawMessage, error) {
+		var raw json.RawMessage
+		err := a.c.Call(ctx, method, params, &raw)
+		return raw, err
+	}
+	var out strings.Builder
+	if err := demoapp.Transcript(ctx, call, demoServer(t), &out); err != nil {
+		t.Fatalf("%v\nafter:\n%s", err, out.String())
+	}
+	return out.String()
+}

@@ -1,0 +1,149 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/internal/client"
+	"github.com/browserd/browserd/protocol"
+	"github.com/gorilla/websocket"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// door serves one scripted peer: the client's rules are about the wire, and a
+// daemon cannot be asked to answer out of order or to hang up half way.
+func door(t *testing.T, script func(*websocket.Conn)) string {
+	t.Helper()
+	upgrader := websocket.Upgrader{Subprotocols: []string{"browserd.v1"}}
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		conn, err := upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			t.Errorf("upgrade: %v", err)
+			return
+		}
+		defer conn.Close()
+		script(conn)
+	}))
+	t.Cleanup(func() {
+		<-ended
+		server.Close()
+	})
+	return "ws" + strings.TrimPrefix(server.URL, "http")
+}
+
+func dial(t *testing.T, url string) (context.Context, *client.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	t.Cleanup(cancel)
+	c, err := client.Dial(ctx, url, "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return ctx, c
+}
+
+func readRequest(t *testing.T, conn *websocket.Conn) protocol.Request {
+	t.Helper()
+	var r protocol.Request
+	if err := conn.ReadJSON(&r); err != nil {
+		t.Errorf("reading a request: %v", err)
+	}
+	return r
+}
+
+func TestAnswersAreMatchedByID(t *testing.T) {
+	ctx, c := dial(t, door(t, func(conn *websocket.Conn) {
+		first, second := readRequest(t, conn), readRequest(t, conn)
+		conn.WriteJSON(protocol.Response{JSONRPC: "2.0", ID: second.ID, Result: second.Method})
+		conn.WriteJSON(protocol.Response{JSONRPC: "2.0", ID: first.ID, Result: first.Method})
+		conn.ReadMessage()
+	}))
+	a, err := c.Send("snapshot", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	if err := c.Call(ctx, "ping", map[string]any{}, &got); err != nil || got != "ping" {
+		t.Errorf("second = %q, %v", got, err)
+	}
+	if err := a.Wait(ctx, &got); err != nil || got != "snapshot" {
+		t.Errorf("first = %q, %v", got, err)
+	}
+}
+
+func TestAnErrorKeepsItsCodeAndDetails(t *testing.T) {
+	ctx, c := dial(t, door(t, func(conn *websocket.Conn) {
+		r := readRequest(t, conn)
+		e := protocol.Errorf(protocol.NotActionable, "@e5 is covered").With("reason", "covered").Then("close it")
+		conn.WriteJSON(protocol.Response{JSONRPC: "2.0", ID: r.ID, Error: e.RPC()})
+		conn.ReadMessage()
+	}))
+	err := c.Call(ctx, "click", map[string]string{"ref": "@e5"}, nil)
+	var got *protocol.Error
+	if !errors.As(err, &got) {
+		t.Fatalf("err = %v", err)
+	}
+	if got.Code != protocol.NotActionable || got.Details["reason"] != "covered" || got.Next != "close it" {
+		t.Errorf("err = %+v", got)
+	}
+}
+
+func TestEventsWaitUntilAskedFor(t *testing.T) {
+	ctx, c := dial(t, door(t, func(conn *websocket.Conn) {
+		for _, typ := range []string{protocol.EventHello, protocol.EventDialog} {
+			conn.WriteJSON(protocol.Notification{JSONRPC: "2.0", Method: "event", Params: protocol.Event{Type: typ, Session: "s_1"}})
+		}
+		r := readRequest(t, conn)
+		conn.WriteJSON(protocol.Notification{JSONRPC: "2.0", Method: "event", Params: protocol.Event{Type: protocol.EventBrowserLost}})
+		conn.WriteJSON(protocol.Response{JSONRPC: "2.0", ID: r.ID, Result: json.RawMessage(`{}`)})
+		conn.ReadMessage()
+	}))
+	e, err := c.Event(ctx, client.OfType(protocol.EventDialog))
+	if err != nil || e.Session != "s_1" {
+		t.Fatalf("dialog = %+v, %v", e, err)
+	}
+	if err := c.Call(ctx, "ping", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Event(ctx, client.OfType(protocol.EventBrowserLost)); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	if e, err := c.Event(short, client.OfType(protocol.EventDialog)); err == nil {
+		t.Errorf("the dialog event came twice: %+v", e)
+	}
+}
+
+func TestALostConnectionEndsWhatIsPending(t *testing.T) {
+	ctx, c := dial(t, door(t, func(conn *websocket.Conn) { readRequest(t, conn) }))
+	if err := c.Call(ctx, "wait", nil, nil); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("pending: %v", err)
+	}
+	if err := c.Call(ctx, "ping", nil, nil); err == nil {
+		t.Error("a call after the end succeeded")
+	}
+}
+
+func TestARefusedTokenNamesTheStatus(t *testing.T) {
+	url := door(t, func(*websocket.Conn) {})
+	_, err := client.Dial(t.Context(), url, "wrong")
+	if err == nil || !strings.Contains(err.Error(), "HTTP 401") {
+		t.Errorf("err = %v", err)
+	}
+}

@@ -1,0 +1,118 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// entry is one line of AllowHosts: exactly one of name, below and prefix.
+type entry struct {
+	name   string       // this host
+	below  string       // every host below this domain
+	prefix netip.Prefix // every address in it
+	port   uint16       // 0: any
+}
+
+func (e entry) matches(u target) bool {
+	if e.port != 0 && e.port != u.port {
+		return false
+	}
+	switch {
+	case e.prefix.IsValid():
+		return u.addr.IsValid() && e.prefix.Contains(u.addr.Unmap())
+	case e.below != "":
+		return strings.HasSuffix(u.name, "."+e.below)
+	}
+	return u.name != "" && u.name == e.name
+}
+
+// parseEntry reads host, *.domain, ADDRESS or CIDR, each with an optional
+// :PORT; an IPv6 one with a port stands in brackets.
+func parseEntry(s string) (entry, error) {
+	wrong := func(why string) (entry, error) {
+		return entry{}, fmt.Errorf("%q: takes a host, *.domain, address or CIDR with an optional port: %s", s, why)
+	}
+	if strings.TrimSpace(s) == "" {
+		return wrong("it is empty")
+	}
+	if strings.Contains(s, "://") {
+		return wrong("write the host alone, without a scheme")
+	}
+	host, port, err := cutPort(s)
+	if err != nil {
+		return wrong(err.Error())
+	}
+	e := entry{port: port}
+
+	if pre, err := netip.ParsePrefix(host); err == nil {
+		if pre.Masked() != pre {
+			return wrong(fmt.Sprintf("%s has bits set beyond its length; %s is the network", pre, pre.Masked()))
+		}
+		e.prefix = pre
+		return e, nil
+	}
+	if strings.Contains(host, "/") {
+		return wrong("a CIDR looks like 10.0.0.0/8, and a path cannot be given")
+	}
+	if strings.Contains(host, ":") {
+		a, err := parseIPv6(host)
+		if err != nil {
+			return wrong(err.Error())
+		}
+		a = a.Unmap()
+		e.prefix = netip.PrefixFrom(a, a.BitLen())
+		return e, nil
+	}
+	name, below := strings.CutPrefix(host, "*.")
+	if strings.Contains(name, "*") {
+		return wrong("a star stands only in front, as *.domain")
+	}
+	name, addr, err := parseHost(name)
+	switch {
+	case err != nil:
+		return wrong(err.Error())
+	case addr.IsValid() && below:
+		return wrong("a range of addresses is written as a CIDR")
+	case addr.IsValid():
+		e.prefix = netip.PrefixFrom(addr, addr.BitLen())
+	case below:
+		e.below = name
+	default:
+		e.name = name
+	}
+	return e, nil
+}
+
+// cutPort takes :PORT off the end. Colons of an IPv6 address or CIDR without
+// brackets are not a port's.
+func cutPort(s string) (host string, port uint16, err error) {
+	host, digits, found := s, "", false
+	if rest, ok := strings.CutPrefix(s, "["); ok {
+		var tail string
+		host, tail, ok = strings.Cut(rest, "]")
+		if !ok {
+			return "", 0, fmt.Errorf("the bracket is not closed")
+		}
+		if !strings.Contains(host, ":") {
+			return "", 0, fmt.Errorf("brackets are for IPv6")
+		}
+		if tail == "" {
+			return host, 0, nil
+		}
+		if digits, found = strings.CutPrefix(tail, ":"); !found {
+			return "", 0, fmt.Errorf("%q follows the bracket", tail)
+		}
+	} else if strings.Count(s, ":") == 1 {
+		host, digits, found = strings.Cut(s, ":")
+	}
+	if !found {
+		return host, 0, nil
+	}
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("%q is no port between 1 and 65535", digits)
+	}
+	return host, uint16(n), nil
+}

@@ -1,0 +1,36 @@
+package policy
+
+import (
+	"strings"
+)
+
+// Complete adds the scheme that a person leaves out: example.com becomes
+// https://example.com, and localhost:3000, 127.0.0.1:8000 and other hosts that
+// are not public, or that have a port other than 443 and 8443, get http://.
+// Anything else, a URL with a scheme included, comes back as it is. It decides
+// nothing: what it returns is still to be given to CheckURL.
+func Complete(raw string) string {
+	s := strings.TrimSpace(raw)
+	head := s
+	if i := strings.IndexAny(s, `/\?#`); i >= 0 {
+		head = s[:i]
+	}
+	host, port, err := splitAuthority(head)
+	if err != nil || strings.Trim(port, "0123456789") != "" || strings.ContainsAny(s, " \t\r\n") || strings.Contains(head, "@") {
+		return raw
+	}
+	// A single label could be anything, "javascript:1" too; only a dot, a
+	// bracket or localhost says that a host is meant.
+	if !strings.Contains(strings.Trim(host, "."), ".") && !strings.HasPrefix(host, "[") && !strings.EqualFold(host, "localhost") {
+		return raw
+	}
+	u, err := parseURL("https://" + s)
+	if err != nil {
+		return raw
+	}
+	reason, _, _ := classify(u)
+	if reason != "" || u.port != 443 && u.port != 8443 {
+		return "http://" + s
+	}
+	return "https://" + s
+}

@@ -1,0 +1,104 @@
+package protocol
+
+// The words of the acting and reading commands, as every source takes them.
+// Zero values are the defaults unless a field says otherwise.
+
+// Click says how to click.
+type Click struct {
+	Button    string   // left (default), middle, right
+	Count     int      // 0 and 1: once; 2: a double click
+	Modifiers []string // Alt, Control, Meta, Shift
+}
+
+// Type says what to write into a control, and how.
+type Type struct {
+	Text   string
+	Clear  bool   // replace what is there
+	Submit bool   // press Enter afterwards
+	Mode   string // insert (default: at once, where that fires what typing fires) or keys (one key after the other)
+}
+
+// File is one file to upload, already read.
+type File struct {
+	Name    string
+	Content []byte
+}
+
+// Query is what find looks for; all that is given must hold. Text and Name
+// match when they are contained, letter case and white space aside.
+type Query struct {
+	Text  string
+	Role  string
+	Name  string
+	Limit int
+}
+
+// Wait is what wait waits for; all that is given must hold at once.
+type Wait struct {
+	Ref        string // attached and visible, or with Gone: not
+	Text       string // shown on the page, or with Gone: not
+	Gone       bool
+	URL        string // the URL contains it, or matches it as a glob with *
+	State      string // load or networkidle
+	Expression string // becomes true
+}
+
+// Scroll is how far to scroll, in one of three ways: To, or Direction with
+// Pixels, or neither: the element is brought into view.
+type Scroll struct {
+	Direction string // up, down, left, right
+	Pixels    int    // 0: nine tenths of what is in view
+	To        string // top or bottom
+}
+
+// Position is where a scroller is, in CSS pixels.
+type Position struct {
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
+	MaxX float64 `json:"max_x"`
+	MaxY float64 `json:"max_y"`
+}
+
+// Screenshot is what to picture.
+type Screenshot struct {
+	Ref      string // an element; empty: the viewport
+	FullPage bool
+	Annotate bool   // draw the refs of the last snapshot on it
+	Format   string // png (default), jpeg, webp
+	Quality  int    // of jpeg and webp, 1 to 100; 0: 80
+	Scale    float64
+}
+
+// Picture is an encoded image and its size in pixels.
+type Picture struct {
+	Image  []byte
+	Width  int
+	Height int
+	Refs   []string // those drawn
+}
+
+// PDF is how to print a page (Page.printToPDF); lengths in inches, 0: Chromium's default.
+type PDF struct {
+	Landscape       bool    `json:"landscape,omitempty" doc:"paper on its side"`
+	PrintBackground bool    `json:"print_background,omitempty" doc:"backgrounds too"`
+	Scale           float64 `json:"scale,omitempty" doc:"0.1 to 2"`
+	PaperWidth      float64 `json:"paper_width,omitempty" doc:"inches"`
+	PaperHeight     float64 `json:"paper_height,omitempty" doc:"inches"`
+	PageRanges      string  `json:"page_ranges,omitempty" doc:"such as 1-5, 8"`
+}
+
+// Open modes of the parameter wait_until.
+const (
+	WaitAuto             = "auto"
+	WaitNone             = "none"
+	WaitDOMContentLoaded = "domcontentloaded"
+	WaitLoad             = "load"
+	WaitNetworkIdle      = "networkidle"
+)
+
+// Remains is what is kept of a page that was lost, for the next to go on from.
+type Remains struct {
+	URL         string
+	Cookies     []byte // in the source's own form
+	CookieCount int
+}

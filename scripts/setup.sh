@@ -1,0 +1,148 @@
+#!/bin/sh
+# Installs what is missing, with the system's packages, and nothing where
+# nothing is missing.
+#
+#   scripts/setup.sh demo   a Chromium
+#   scripts/setup.sh test   Chromium's headless shell and the whole browser, and
+#                           the C compiler that Go's race detector links with
+#
+# It asks for root by sudo, and where that cannot be had says which command to
+# run. A Chromium of your own: set BROWSERD_BROWSER__PATH, and none is installed.
+set -eu
+
+what=${1:-demo}
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+die() {
+	say "$@"
+	exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# any FILE...: whether one of them can be run, on PATH or as a path.
+any() {
+	for f in "$@"; do
+		if have "$f"; then return 0; fi
+	done
+	return 1
+}
+
+has_shell() {
+	any chromium-headless-shell chrome-headless-shell headless-shell headless_shell \
+		/usr/lib/chromium/chromium-headless-shell \
+		/usr/lib64/chromium-browser/headless_shell /usr/lib/chromium-browser/headless_shell
+}
+
+# Ubuntu's chromium-browser is a script that asks for the snap: only what it
+# would start counts.
+has_browser() {
+	any chromium google-chrome-stable google-chrome /opt/google/chrome/chrome \
+		/usr/lib64/chromium-browser/chromium-browser \
+		/snap/chromium/current/usr/lib/chromium-browser/chrome \
+		"/Applications/Chromium.app/Contents/MacOS/Chromium" \
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+}
+
+# root_for COMMANDS: stops here, with the commands to run, where this user may
+# not become root.
+root_for() {
+	if [ "$(id -u)" = 0 ]; then return 0; fi
+	if have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then return 0; fi
+	die "this user may not install packages. As root, run: $*
+then run make again"
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	else
+		say "sudo $*"
+		sudo "$@"
+	fi
+}
+
+# installable PACKAGE: whether apt has it, not only its name.
+installable() { apt-cache show "$1" >/dev/null 2>&1; }
+
+setup_debian() {
+	set --
+	if [ -n "$need_cc" ]; then set -- "$@" gcc libc6-dev; fi
+	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless-shell fonts-liberation; fi
+	if [ -n "$need_browser" ]; then set -- "$@" chromium chromium-sandbox fonts-liberation; fi
+	root_for "apt-get update && apt-get install -y --no-install-recommends $*"
+	as_root apt-get update -q
+	if [ "$id" = ubuntu ] && ! installable chromium-headless-shell; then
+		setup_ubuntu
+		return
+	fi
+	say "installing $*"
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+# Ubuntu packages Chromium as a snap only, and no headless shell.
+setup_ubuntu() {
+	if [ -n "$need_cc" ]; then
+		say "installing gcc libc6-dev"
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev
+	fi
+	if [ -z "$need_shell$need_browser" ]; then
+		return 0
+	elif [ -S /run/snapd.socket ] && have snap; then
+		say "installing the snap chromium"
+		as_root snap install chromium
+	else
+		die "Ubuntu has Chromium only as a snap, and snapd does not run here. Install Google's package:
+  curl -fsSLO https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb
+  apt-get install -y ./google-chrome-stable_current_amd64.deb
+then run make again"
+	fi
+}
+
+setup_fedora() {
+	set --
+	if [ -n "$need_cc" ]; then set -- "$@" gcc; fi
+	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless liberation-fonts; fi
+	if [ -n "$need_browser" ]; then set -- "$@" chromium liberation-fonts; fi
+	root_for "dnf install -y $*"
+	say "installing $*"
+	as_root dnf install -y "$@"
+}
+
+have go || die "Go is not installed, or not on PATH: https://go.dev/dl/"
+
+id= like=
+if [ -r /etc/os-release ]; then
+	id=$(. /etc/os-release && echo "${ID:-}")
+	like=$(. /etc/os-release && echo "${ID_LIKE:-}")
+fi
+
+need_cc= need_shell= need_browser=
+case $what in
+demo)
+	if [ -z "${BROWSERD_BROWSER__PATH:-}" ] && ! has_shell && ! has_browser; then need_shell=yes; fi
+	;;
+test)
+	if ! any gcc clang cc; then need_cc=yes; fi
+	if ! has_browser; then need_browser=yes; fi
+	# Ubuntu has no headless shell: there the browser is used alone.
+	if ! has_shell && ! { [ "$id" = ubuntu ] && has_browser; }; then need_shell=yes; fi
+	;;
+*) die "usage: scripts/setup.sh demo|test" ;;
+esac
+if [ -z "$need_cc$need_shell$need_browser" ]; then exit 0; fi
+
+case " $id $like " in
+*" debian "* | *" ubuntu "*) setup_debian ;;
+*" fedora "* | *" rhel "*) setup_fedora ;;
+*)
+	if [ -n "$need_cc" ]; then say "a C compiler is missing: Go's race detector needs one"; fi
+	if has_browser || has_shell; then
+		say "only one of Chromium's builds is here; the tests use it alone"
+		if [ -z "$need_cc" ]; then exit 0; fi
+		exit 1
+	fi
+	die "there is no Chromium, and this is not Debian, Ubuntu or Fedora: install it, or set BROWSERD_BROWSER__PATH"
+	;;
+esac

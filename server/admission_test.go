@@ -1,0 +1,278 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Who may connect: names and origins with their near misses, at both doors and
+// at the one that needs no token. P is the daemon's port, Q another.
+func TestHostAndOrigin(t *testing.T) {
+	d := start(t, nil)
+	const fine, refused = 0, 403
+	for _, test := range []struct {
+		host   string
+		origin []string
+		want   int
+	}{
+		{"127.0.0.1:P", nil, fine},
+		{"localhost:P", nil, fine},
+		{"[::1]:P", nil, fine},
+		{"LocalHost:P", nil, fine}, // RFC 9110 section 4.2.3
+		{"browserd.example", nil, fine},
+		{"browserd.example:P", nil, fine},
+		{"browserd.example:Q", nil, fine},
+		{"BROWSERD.example", nil, fine},
+
+		{"127.0.0.1", nil, refused}, // that is port 80
+		{"localhost", nil, refused},
+		{"[::1]", nil, refused},
+		{"127.0.0.1:Q", nil, refused},
+		{"localhost:Q", nil, refused},
+		{"[::1]:Q", nil, refused},
+		{"127.0.0.1:0P", nil, refused},
+		{"127.0.0.1.:P", nil, refused},
+		{"localhost.:P", nil, refused},
+		{"127.0.0.1.evil.test:P", nil, refused},
+		{"localhost.evil.test:P", nil, refused},
+		{"evil-localhost:P", nil, refused},
+		{"foo.localhost:P", nil, refused},
+		{"127.0.0.2:P", nil, refused},
+		{"127.1:P", nil, refused},
+		{"2130706433:P", nil, refused},
+		{"0x7f000001:P", nil, refused},
+		{"0.0.0.0:P", nil, refused},
+		{"[0:0:0:0:0:0:0:1]:P", nil, refused},
+		{"[::ffff:127.0.0.1]:P", nil, refused},
+		{"[localhost]:P", nil, refused},
+		{"::1:P", nil, refused},
+		{"evil.test", nil, refused},
+		{"evil.test:P", nil, refused},
+		{"browserd.example.evil.test", nil, refused},
+		{"notbrowserd.example", nil, refused},
+		{"browserd.example.", nil, refused},
+		{"browserd.example:", nil, refused},
+
+		{"127.0.0.1:P", []string{"https://app.example"}, fine},
+		{"127.0.0.1:P", []string{"http://app.example"}, refused},
+		{"127.0.0.1:P", []string{"https://app.example:443"}, refused},
+		{"127.0.0.1:P", []string{"https://app.example:8443"}, refused},
+		{"127.0.0.1:P", []string{"https://app.example/"}, refused},
+		{"127.0.0.1:P", []string{"https://app.example."}, refused},
+		{"127.0.0.1:P", []string{"https://app.example.evil.test"}, refused},
+		{"127.0.0.1:P", []string{"https://sub.app.example"}, refused},
+		{"127.0.0.1:P", []string{"https://evilapp.example"}, refused},
+		{"127.0.0.1:P", []string{"https://app.example https://evil.test"}, refused},
+		{"127.0.0.1:P", []string{"https://app.example", "https://evil.test"}, refused},
+		{"127.0.0.1:P", []string{""}, refused},
+		{"127.0.0.1:P", []string{"null"}, refused},
+		{"127.0.0.1:P", []string{"*"}, refused},
+		{"127.0.0.1:P", []string{"file://"}, refused},
+		{"127.0.0.1:P", []string{"chrome-extension://abcdefghijklmnop"}, refused},
+		{"127.0.0.1:P", []string{"https://evil.test"}, refused},
+		{"127.0.0.1:P", []string{"http://localhost:3000"}, refused},
+		{"127.0.0.1:P", []string{"http://127.0.0.1:Q"}, refused},
+		{"127.0.0.1:P", []string{"http://127.0.0.1"}, refused},
+		{"127.0.0.1:P", []string{"http://127.0.0.1:P"}, refused}, // not configured either
+		{"evil.test:P", []string{"https://app.example"}, refused},
+	} {
+		port := strings.NewReplacer("P", d.port(), "Q", "1")
+		host := port.Replace(test.host)
+		header := http.Header{"Authorization": {"Bearer " + aliceToken}}
+		for _, o := range test.origin {
+			header["Origin"] = append(header["Origin"], port.Replace(o))
+		}
+		name := fmt.Sprintf("Host %q, Origin %q", test.host, test.origin)
+
+		for path, want := range map[string]int{"/v1/ping": http.StatusOK, "/healthz": http.StatusOK} {
+			method := http.MethodPost
+			if path == "/healthz" {
+				method = http.MethodGet
+			}
+			r, err := http.NewRequest(method, "http://"+d.addr+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host, r.Header = host, header.Clone()
+			a, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			a.Body.Close()
+			if test.want != fine {
+				want = test.want
+			}
+			if a.StatusCode != want {
+				t.Errorf("%s: %s answers %d, want %d", name, path, a.StatusCode, want)
+			}
+		}
+		withHost := header.Clone()
+		withHost.Set("Host", host)
+		ws, a, err := websocket.DefaultDialer.Dial("ws://"+d.addr+"/v1/ws", withHost)
+		if err == nil {
+			ws.Close()
+		}
+		want := http.StatusSwitchingProtocols
+		if test.want != fine {
+			want = test.want
+		}
+		if a == nil || a.StatusCode != want {
+			t.Errorf("%s: WebSocket answers %v %v, want %d", name, a, err, want)
+		}
+	}
+}
+
+// The order: a foreign name or page learns nothing about tokens, and who has
+// no token nothing about paths.
+func TestAdmissionOrder(t *testing.T) {
+	d := start(t, nil)
+	for _, test := range []struct {
+		path   string
+		header []string
+		status int
+		want   string
+	}{
+		{"/v1/ping", []string{"Origin", "https://evil.test"}, 403, `{"error":{"code":"policy_denied","message":"pages of the origin \"https://evil.test\" may not use this daemon","retryable":false,"next":"ask the operator; details.config names the setting that would allow it","details":{"config":{"add":"https://evil.test","key":"server.allowed_origins"},"reason":"origin"}}}`},
+		{"/v1/ping", nil, 401, `{"error":{"code":"unauthorized","message":"the request carries no token","retryable":false,"next":"send Authorization: Bearer TOKEN"}}`},
+		{"/nothing", nil, 401, `{"error":{"code":"unauthorized"`},
+		{"/nothing", []string{"Authorization", "Bearer " + aliceToken}, 404, `{"error":{"code":"unknown_command"`},
+	} {
+		status, h, body := d.do(t, "POST", test.path, "", test.header...)
+		if status != test.status || !strings.HasPrefix(body, test.want) {
+			t.Errorf("%s %q: got %d %s\nwant %d %s", test.path, test.header, status, body, test.status, test.want)
+		}
+		if challenge := h.Get("WWW-Authenticate"); (status == 401) != (challenge == `Bearer realm="browserd"`) {
+			t.Errorf("%d with WWW-Authenticate %q", status, challenge)
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	d := start(t, nil)
+	for _, test := range []struct {
+		query, authorization string
+		want                 int
+	}{
+		{"", "Bearer " + aliceToken, 200},
+		{"", "bearer  " + bobToken, 200}, // the scheme's case is nothing (RFC 9110 section 11.1)
+		{"", "", 401},
+		{"", "Bearer", 401},
+		{"", "Bearer ", 401},
+		{"", aliceToken, 401},
+		{"", "Basic " + aliceToken, 401},
+		{"", "Bearer " + aliceToken + "x", 401},
+		{"", "Bearer " + aliceToken[1:], 401},
+		{"", "Bearer " + strings.ToUpper(aliceToken), 401},
+		{"", "Bearer " + aliceToken + " " + aliceToken, 401},
+	} {
+		header := []string{}
+		if test.authorization != "" {
+			header = append(header, "Authorization", test.authorization)
+		}
+		d.keys.failures.seen = map[netip.Prefix]*record{}
+		if status, _, body := d.do(t, "POST", "/v1/ping"+test.query, "", header...); status != test.want {
+			t.Errorf("%q: %d %s, want %d", test.authorization, status, body, test.want)
+		}
+	}
+	for _, name := range []string{"token", "access_token", "authorization"} {
+		if status, _, _ := d.do(t, "POST", "/v1/ping?"+name+"="+aliceToken, ""); status != 401 {
+			t.Errorf("a token in the query string as %s: %d", name, status)
+		}
+	}
+}
+
+// Failures are slowed down at the socket, and the answer says for how long.
+func TestFailuresAnswered(t *testing.T) {
+	d := start(t, nil)
+	for i := range 12 {
+		status, h, body := d.do(t, "POST", "/v1/ping", "", "Authorization", "Bearer an-outdated-token")
+		want := 401
+		if i >= maxFailures {
+			want = 429
+		}
+		if status != want || (status == 429) != (h.Get("Retry-After") != "") || status == 429 && !strings.Contains(body, `"rate_limited"`) {
+			t.Errorf("failure %d: %d, Retry-After %q, %s", i+1, status, h.Get("Retry-After"), body)
+		}
+	}
+	// One outdated token locks nobody else out; guessing does.
+	if status, _ := d.post(t, "ping", `{}`); status != 200 {
+		t.Errorf("the right token meanwhile: %d", status)
+	}
+	for i := range 12 {
+		d.do(t, "POST", "/v1/ping", "", "Authorization", fmt.Sprintf("Bearer guess-%d", i))
+	}
+	if status, body := d.post(t, "ping", `{}`); status != 429 {
+		t.Errorf("the right token after 10 guesses: %d %s", status, body)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &failures{seen: map[netip.Prefix]*record{}}
+		a, b := remoteNet("192.0.2.1:1"), remoteNet("192.0.2.2:1")
+		for i := range maxFailures {
+			if wait := f.add(a, digest{byte(i)}, true, time.Now()); wait != 0 {
+				t.Errorf("failure %d: wait %v", i+1, wait)
+			}
+			time.Sleep(time.Second)
+		}
+		if wait := f.locked(a, time.Now()); wait != 50*time.Second {
+			t.Errorf("after ten guesses: wait %v, want 50s", wait)
+		}
+		if wait := f.add(a, digest{}, false, time.Now()); wait != 50*time.Second {
+			t.Errorf("the eleventh failure: wait %v, want 50s", wait)
+		}
+		if wait := f.add(b, digest{}, true, time.Now()); wait != 0 || f.locked(b, time.Now()) != 0 {
+			t.Errorf("another address: wait %v", wait)
+		}
+		time.Sleep(50 * time.Second)
+		if wait := f.locked(a, time.Now()); wait != 0 {
+			t.Errorf("a minute later: wait %v", wait)
+		}
+		if wait := f.add(a, digest{}, true, time.Now()); wait != 0 {
+			t.Errorf("a failure a minute later: wait %v", wait)
+		}
+		// Without a token, or with always the same, nobody is guessing.
+		c := remoteNet("192.0.2.3:1")
+		for range 100 {
+			f.add(c, digest{}, false, time.Now())
+			f.add(c, digest{1}, true, time.Now())
+		}
+		if wait := f.locked(c, time.Now()); wait != 0 {
+			t.Errorf("no guessing: wait %v", wait)
+		}
+		// Memory is bounded, and the oldest goes first.
+		for i := range maxAddresses + 100 {
+			f.add(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32), digest{}, true, time.Now())
+			time.Sleep(time.Millisecond)
+		}
+		if len(f.seen) > maxAddresses {
+			t.Errorf("%d addresses are remembered", len(f.seen))
+		}
+		if f.seen[c] != nil {
+			t.Error("the oldest is still remembered")
+		}
+	})
+}
+
+func TestRemoteNet(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:80":              "192.0.2.1/32",
+		"[::ffff:192.0.2.1]:80":     "192.0.2.1/32",
+		"[2001:db8:1:2:3:4:5:6]:80": "2001:db8:1:2::/64",
+		"[2001:db8:1:2:ffff::1]:80": "2001:db8:1:2::/64",
+		"[fe80::1%eth0]:80":         "fe80::/64",
+		"@":                         "invalid Prefix",
+	} {
+		if got := remoteNet(remote).String(); got != want {
+			t.Errorf("%s: %s, want %s", remote, got, want)
+		}
+	}
+}

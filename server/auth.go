@@ -1,0 +1,180 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"math"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// digest is a token's SHA-256: of one length, so that comparing it in constant
+// time says nothing about the token's own.
+type digest = [sha256.Size]byte
+
+// keyring knows the tokens by their digests.
+type keyring struct {
+	tokens   []Token
+	digests  []digest
+	failures *failures
+}
+
+func newKeyring(tokens []Token) *keyring {
+	k := &keyring{failures: &failures{seen: map[netip.Prefix]*record{}}}
+	for _, t := range tokens {
+		if t.Role == "" {
+			t.Role = RoleAgent
+		}
+		k.tokens = append(k.tokens, Token{Agent: t.Agent, Role: t.Role})
+		k.digests = append(k.digests, sha256.Sum256([]byte(t.Token)))
+	}
+	return k
+}
+
+// authenticate says whose token the request's Authorization header carries
+// (RFC 6750 section 2.1; the query string of section 2.3 is never looked at).
+// Errors: unauthorized, and rate_limited for an address that tries too often.
+func (k *keyring) authenticate(r *http.Request) (Token, *protocol.Error) {
+	from := remoteNet(r.RemoteAddr)
+	secret, sent := bearer(r)
+	sum := sha256.Sum256([]byte(secret))
+	if sent {
+		if wait := k.failures.locked(from, time.Now()); wait > 0 {
+			return Token{}, tooManyFailures(wait)
+		}
+		if t, ok := k.match(sum); ok {
+			return t, nil
+		}
+	}
+	if wait := k.failures.add(from, sum, sent, time.Now()); wait > 0 {
+		return Token{}, tooManyFailures(wait)
+	}
+	if !sent {
+		return Token{}, protocol.Errorf(protocol.Unauthorized, "the request carries no token")
+	}
+	return Token{}, protocol.Errorf(protocol.Unauthorized, "the token is not one of this daemon's").
+		Then("send the token of auth.tokens, of BROWSERD_TOKEN, or of the daemon's state directory as Authorization: Bearer TOKEN")
+}
+
+func tooManyFailures(wait time.Duration) *protocol.Error {
+	return protocol.Errorf(protocol.RateLimited, "too many requests without a right token came from this address").
+		With("retry_after_s", int(math.Ceil(wait.Seconds())))
+}
+
+// bearer is the token of the one Authorization header.
+func bearer(r *http.Request) (token string, ok bool) {
+	values := r.Header["Authorization"]
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	token = strings.Trim(token, " ")
+	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// match compares with every token, whichever fits, so that the time it takes
+// says neither which one did nor how near a guess came.
+func (k *keyring) match(sum digest) (Token, bool) {
+	found := -1
+	for i := range k.digests {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(k.digests[i][:], sum[:]), i, found)
+	}
+	if found < 0 {
+		return Token{}, false
+	}
+	return k.tokens[found], true
+}
+
+// What an address may get wrong.
+const (
+	maxFailures   = 10
+	failureWindow = time.Minute
+	maxAddresses  = 1024 // remembered at once
+)
+
+// failures counts requests that brought no right token, by address. After
+// maxFailures within a minute further failures answer 429. After as many
+// different wrong tokens somebody is guessing, and then no token of that
+// address is tried at all until the minute is over. So a client that repeats
+// one outdated token, or a web page that makes a browser send requests without
+// any, locks nobody else out.
+type failures struct {
+	mu   sync.Mutex
+	seen map[netip.Prefix]*record
+}
+
+type record struct {
+	since   time.Time
+	count   int
+	guesses []digest // different ones, at most maxFailures
+}
+
+// locked returns how long no token of the address is tried; 0: it is.
+func (f *failures) locked(from netip.Prefix, now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r := f.seen[from]; r != nil && len(r.guesses) >= maxFailures {
+		return r.since.Add(failureWindow).Sub(now)
+	}
+	return 0
+}
+
+// add counts a failure. It returns how long to wait where there were too many.
+func (f *failures) add(from netip.Prefix, guess digest, sent bool, now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.seen[from]
+	if r == nil || now.Sub(r.since) >= failureWindow {
+		f.makeRoom(now)
+		r = &record{since: now}
+		f.seen[from] = r
+	}
+	r.count++
+	if sent && len(r.guesses) < maxFailures && !slices.Contains(r.guesses, guess) {
+		r.guesses = append(r.guesses, guess)
+	}
+	if r.count <= maxFailures {
+		return 0
+	}
+	return r.since.Add(failureWindow).Sub(now)
+}
+
+// makeRoom forgets what is over, and the oldest record where nothing is.
+func (f *failures) makeRoom(now time.Time) {
+	if len(f.seen) < maxAddresses {
+		return
+	}
+	var oldest netip.Prefix
+	for from, r := range f.seen {
+		if now.Sub(r.since) >= failureWindow {
+			delete(f.seen, from)
+		} else if o := f.seen[oldest]; o == nil || r.since.Before(o.since) {
+			oldest = from
+		}
+	}
+	if len(f.seen) >= maxAddresses {
+		delete(f.seen, oldest)
+	}
+}
+
+// remoteNet is what counts as one address: an IPv4 address, or the /64 that
+// an IPv6 host has to itself.
+func remoteNet(remote string) netip.Prefix {
+	ap, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	addr := ap.Addr().Unmap().WithZone("")
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	p, _ := addr.Prefix(bits)
+	return p
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is where the daemon listens, whom it lets in, and how much one client
+// may make it hold.
+type Config struct {
+	Listen          string        `koanf:"listen" default:"127.0.0.1:9333" doc:"address and port to listen on; an address that is not loopback needs auth.tokens"`
+	AllowedOrigins  []string      `koanf:"allowed_origins" default:"" doc:"origins (scheme://host:port) whose pages may connect; a request with any other Origin is refused"`
+	AllowedHosts    []string      `koanf:"allowed_hosts" default:"" doc:"names (host, or host:port) under which the daemon may be addressed, beside 127.0.0.1, localhost and [::1] with its own port"`
+	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once; further ones are answered 503"`
+	MaxPending      int           `koanf:"max_pending" default:"256" doc:"requests of one WebSocket connection that may run or wait at once; as many again that do not queue, such as cancel"`
+	ReadLimit       int64         `koanf:"read_limit" default:"4194304" doc:"bytes of one WebSocket message or HTTP body"`
+	SendBuffer      int           `koanf:"send_buffer" default:"33554432" doc:"bytes that may wait for a client to read them; above this its connection is closed"`
+	WriteTimeout    time.Duration `koanf:"write_timeout" default:"10s" doc:"how long a client may take to read each MiB that it is sent, before its connection is closed"`
+	PingInterval    time.Duration `koanf:"ping_interval" default:"30s" doc:"time between pings on a WebSocket; a connection silent for two of them is closed"`
+	ShutdownTimeout time.Duration `koanf:"shutdown_timeout" default:"5s" doc:"how long running commands may go on when the daemon is told to stop"`
+}
+
+// Check says which key has a value that makes no sense.
+func (c Config) Check() error {
+	if _, port, err := net.SplitHostPort(c.Listen); err != nil || !isPort(port) {
+		return fmt.Errorf("server.listen: %q: takes ADDRESS:PORT, such as 127.0.0.1:9333", c.Listen)
+	}
+	for _, o := range c.AllowedOrigins {
+		if !isOrigin(o) {
+			return fmt.Errorf("server.allowed_origins: %q: takes an origin, such as https://app.example or http://localhost:3000", o)
+		}
+	}
+	for _, h := range c.AllowedHosts {
+		if !isHost(h) {
+			return fmt.Errorf("server.allowed_hosts: %q: takes a host name or address, with a port or without, such as browserd.example:9333", h)
+		}
+	}
+	for _, n := range []struct {
+		key   string
+		value int64
+	}{
+		{"max_connections", int64(c.MaxConnections)},
+		{"max_pending", int64(c.MaxPending)},
+		{"read_limit", c.ReadLimit},
+		{"send_buffer", int64(c.SendBuffer)},
+	} {
+		if n.value <= 0 {
+			return fmt.Errorf("server.%s: %d: takes a number above 0", n.key, n.value)
+		}
+	}
+	for _, d := range []struct {
+		key   string
+		value time.Duration
+	}{
+		{"write_timeout", c.WriteTimeout},
+		{"ping_interval", c.PingInterval},
+		{"shutdown_timeout", c.ShutdownTimeout},
+	} {
+		if d.value <= 0 {
+			return fmt.Errorf("server.%s: %v: takes a duration above 0, such as 10s", d.key, d.value)
+		}
+	}
+	return nil
+}
+
+// CheckExposure refuses an address that others than this machine can reach
+// where the operator has configured no token: one that the daemon made for
+// itself is no decision to open it to a network. configured says whether
+// auth.tokens or BROWSERD_TOKEN holds one.
+func (c Config) CheckExposure(configured bool) error {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("server.listen: %q: takes ADDRESS:PORT, such as 127.0.0.1:9333", c.Listen)
+	}
+	if configured || strings.EqualFold(host, "localhost") {
+		return nil
+	}
+	if addr, err := netip.ParseAddr(host); err == nil && addr.Unmap().IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("server.listen: %q can be reached from other machines: set auth.tokens or BROWSERD_TOKEN, or listen on 127.0.0.1", c.Listen)
+}
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && strconv.FormatUint(n, 10) == s
+}
+
+// isOrigin tells whether s is an origin as RFC 6454 section 6.2 serializes
+// one: scheme://host[:port]. "null" is none: it is everybody's.
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme != "" && u.Host != "" && strings.EqualFold(s, u.Scheme+"://"+u.Host) && !strings.ContainsAny(s, "* ")
+}
+
+func isHost(s string) bool {
+	u, err := url.Parse("http://" + s)
+	return err == nil && u.Host == s && u.Hostname() != "" && !strings.HasSuffix(s, ":") && !strings.ContainsAny(s, "* ")
+}
+
+// Roles of a token.
+const (
+	RoleAgent    = "agent"
+	RoleOperator = "operator"
+)
+
+// Token lets one agent in. Several tokens may name the same agent; they share
+// its sessions.
+type Token struct {
+	Agent string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
+	Token string `koanf:"token" doc:"the secret, at least 16 characters"`
+	Role  string `koanf:"role" default:"agent" doc:"agent or operator"`
+}
+
+// AuthConfig is who may come in.
+type AuthConfig struct {
+	Tokens []Token `koanf:"tokens" doc:"the tokens that are accepted; with none, the daemon makes one and keeps it in its state directory"`
+}
+
+// minToken is the length below which a token could be guessed.
+const minToken = 16
+
+// Check says which token cannot serve, by its place in the list and never by
+// its text. An empty role is agent.
+func (a AuthConfig) Check() error {
+	seen := map[string]int{}
+	for i, t := range a.Tokens {
+		key := fmt.Sprintf("auth.tokens[%d]", i)
+		if t.Agent == "" || len(t.Agent) > 64 || strings.ContainsFunc(t.Agent, notPrintable) {
+			return fmt.Errorf("%s.agent: %q: takes a name of 1 to 64 printable ASCII characters without spaces", key, t.Agent)
+		}
+		if t.Role != "" && t.Role != RoleAgent && t.Role != RoleOperator {
+			return fmt.Errorf("%s.role: %q: takes agent or operator", key, t.Role)
+		}
+		if len(t.Token) < minToken {
+			return fmt.Errorf("%s.token (agent %s): %d characters: takes at least %d", key, t.Agent, len(t.Token), minToken)
+		}
+		if strings.ContainsFunc(t.Token, notPrintable) {
+			return fmt.Errorf("%s.token (agent %s): takes printable ASCII characters without spaces", key, t.Agent)
+		}
+		if first, twice := seen[t.Token]; twice {
+			return fmt.Errorf("%s.token (agent %s): the same token as auth.tokens[%d] (agent %s)", key, t.Agent, first, a.Tokens[first].Agent)
+		}
+		seen[t.Token] = i
+	}
+	return nil
+}
+
+func notPrintable(r rune) bool { return r <= ' ' || r > '~' }

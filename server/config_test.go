@@ -1,0 +1,107 @@
+package server
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestConfigCheck(t *testing.T) {
+	if err := testConfig().Check(); err != nil {
+		t.Errorf("a good one: %v", err)
+	}
+	for _, test := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Listen = "9333" }, `server.listen: "9333": takes ADDRESS:PORT, such as 127.0.0.1:9333`},
+		{func(c *Config) { c.Listen = "127.0.0.1:99999" }, `server.listen: "127.0.0.1:99999": takes ADDRESS:PORT, such as 127.0.0.1:9333`},
+		{func(c *Config) { c.Listen = "127.0.0.1:http" }, `server.listen: "127.0.0.1:http": takes ADDRESS:PORT, such as 127.0.0.1:9333`},
+		{func(c *Config) { c.AllowedOrigins = []string{"null"} }, `server.allowed_origins: "null": takes an origin, such as https://app.example or http://localhost:3000`},
+		{func(c *Config) { c.AllowedOrigins = []string{"*"} }, `server.allowed_origins: "*": takes an origin, such as https://app.example or http://localhost:3000`},
+		{func(c *Config) { c.AllowedOrigins = []string{"https://*.example"} }, `server.allowed_origins: "https://*.example": takes an origin, such as https://app.example or http://localhost:3000`},
+		{func(c *Config) { c.AllowedOrigins = []string{"https://app.example/"} }, `server.allowed_origins: "https://app.example/": takes an origin, such as https://app.example or http://localhost:3000`},
+		{func(c *Config) { c.AllowedHosts = []string{"http://a.example"} }, `server.allowed_hosts: "http://a.example": takes a host name or address, with a port or without, such as browserd.example:9333`},
+		{func(c *Config) { c.AllowedHosts = []string{""} }, `server.allowed_hosts: "": takes a host name or address, with a port or without, such as browserd.example:9333`},
+		{func(c *Config) { c.AllowedHosts = []string{"*.example"} }, `server.allowed_hosts: "*.example": takes a host name or address, with a port or without, such as browserd.example:9333`},
+		{func(c *Config) { c.MaxConnections = 0 }, `server.max_connections: 0: takes a number above 0`},
+		{func(c *Config) { c.MaxPending = -1 }, `server.max_pending: -1: takes a number above 0`},
+		{func(c *Config) { c.ReadLimit = 0 }, `server.read_limit: 0: takes a number above 0`},
+		{func(c *Config) { c.SendBuffer = 0 }, `server.send_buffer: 0: takes a number above 0`},
+		{func(c *Config) { c.WriteTimeout = 0 }, `server.write_timeout: 0s: takes a duration above 0, such as 10s`},
+		{func(c *Config) { c.PingInterval = -time.Second }, `server.ping_interval: -1s: takes a duration above 0, such as 10s`},
+		{func(c *Config) { c.ShutdownTimeout = 0 }, `server.shutdown_timeout: 0s: takes a duration above 0, such as 10s`},
+	} {
+		cfg := testConfig()
+		test.change(&cfg)
+		if err := cfg.Check(); err == nil || err.Error() != test.want {
+			t.Errorf("got  %v\nwant %s", err, test.want)
+		}
+	}
+}
+
+// Every key has its tags, since config reads its defaults and its manual there.
+func TestConfigTags(t *testing.T) {
+	for _, typ := range []reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Token](), reflect.TypeFor[AuthConfig]()} {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			if f.Tag.Get("koanf") == "" || f.Tag.Get("doc") == "" {
+				t.Errorf("%s.%s has no tags", typ.Name(), f.Name)
+			}
+			if _, ok := f.Tag.Lookup("default"); !ok && typ == reflect.TypeFor[Config]() {
+				t.Errorf("%s.%s has no default", typ.Name(), f.Name)
+			}
+		}
+	}
+}
+
+func TestCheckExposure(t *testing.T) {
+	for listen, exposed := range map[string]bool{
+		"127.0.0.1:9333": false, "127.8.8.8:9333": false, "[::1]:9333": false, "localhost:9333": false, "[::ffff:127.0.0.1]:1": false,
+		":9333": true, "0.0.0.0:9333": true, "[::]:9333": true, "192.168.1.5:9333": true, "128.0.0.1:9333": true, "browserd.example:9333": true, "localhost.evil.test:1": true,
+	} {
+		c := Config{Listen: listen}
+		if err := c.CheckExposure(false); (err != nil) != exposed {
+			t.Errorf("%s without a token: %v", listen, err)
+		}
+		if err := c.CheckExposure(true); err != nil {
+			t.Errorf("%s with a token: %v", listen, err)
+		}
+	}
+}
+
+func TestAuthCheck(t *testing.T) {
+	good := Token{Agent: "a", Token: "0123456789abcdef", Role: RoleOperator}
+	if err := (AuthConfig{[]Token{good, {Agent: "a", Token: "another-0123456789"}}}).Check(); err != nil {
+		t.Errorf("good ones: %v", err)
+	}
+	const secret = "hunter2"
+	for _, test := range []struct {
+		token Token
+		want  string
+	}{
+		{Token{Agent: "b", Token: secret}, `auth.tokens[1].token (agent b): 7 characters: takes at least 16`},
+		{Token{Agent: "b"}, `auth.tokens[1].token (agent b): 0 characters: takes at least 16`},
+		{Token{Agent: "b", Token: secret + " " + secret + secret}, `auth.tokens[1].token (agent b): takes printable ASCII characters without spaces`},
+		{Token{Agent: "b", Token: good.Token}, `auth.tokens[1].token (agent b): the same token as auth.tokens[0] (agent a)`},
+		{Token{Token: secret + secret + secret}, `auth.tokens[1].agent: "": takes a name of 1 to 64 printable ASCII characters without spaces`},
+		{Token{Agent: "b c", Token: secret + secret + secret}, `auth.tokens[1].agent: "b c": takes a name of 1 to 64 printable ASCII characters without spaces`},
+		{Token{Agent: "b", Token: secret + secret + secret, Role: "root"}, `auth.tokens[1].role: "root": takes agent or operator`},
+	} {
+		err := AuthConfig{[]Token{good, test.token}}.Check()
+		if err == nil || err.Error() != test.want || strings.Contains(err.Error(), secret) {
+			t.Errorf("got  %v\nwant %s", err, test.want)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	house := testHouse(newSite(), &lockedBuffer{})
+	if _, err := New(testConfig(), nil, house, testSources); err == nil {
+		t.Error("no token was accepted")
+	}
+	if _, err := New(Config{}, testTokens, house, testSources); err == nil {
+		t.Error("an empty configuration was accepted")
+	}
+}

@@ -1,0 +1,226 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// maxID is how long a request's id may be, in bytes as written.
+const maxID = 256
+
+// decodeRequest reads one text frame as a JSON-RPC 2.0 request object. The
+// request's ID is nil for a notification. With an error, ID is the id to
+// answer with, null where the frame has none that could be understood
+// (JSON-RPC 2.0 section 5).
+//
+// It is stricter than encoding/json: member names are compared exactly, a
+// member that comes twice is refused, since which of them is meant is anybody's
+// guess. Members that it does not know are ignored.
+func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
+	none := protocol.Request{ID: json.RawMessage("null")}
+	if !utf8.Valid(frame) {
+		return none, protocol.Errorf(protocol.ParseError, "the message is not UTF-8")
+	}
+	frame = trimJSON(frame)
+	if err := checkJSON(frame); err != nil {
+		return none, err
+	}
+	switch frame[0] {
+	case '{':
+	case '[':
+		return none, protocol.Errorf(protocol.InvalidRequest, "the message is a JSON-RPC batch array, which browserd does not take").
+			Then("send one request per message, or the command batch")
+	default:
+		return none, protocol.Errorf(protocol.InvalidRequest, "the message is not a JSON object")
+	}
+	members, twice := split(frame)
+	id, hasID := members["id"]
+	if twice == "id" || hasID && !isID(id) {
+		return none, protocol.Errorf(protocol.InvalidRequest, "id: takes one string, number or null of at most %d bytes", maxID)
+	}
+	req := protocol.Request{ID: id}
+	wrong := func(code protocol.Code, format string, args ...any) (protocol.Request, *protocol.Error) {
+		if !hasID {
+			req.ID = none.ID
+		}
+		return req, protocol.Errorf(code, format, args...)
+	}
+	if twice != "" {
+		return wrong(protocol.InvalidRequest, "%s: is there twice", twice)
+	}
+	if json.Unmarshal(members["jsonrpc"], &req.JSONRPC) != nil || req.JSONRPC != "2.0" {
+		return wrong(protocol.InvalidRequest, `jsonrpc: %s: takes "2.0"`, shown(members["jsonrpc"]))
+	}
+	if json.Unmarshal(members["method"], &req.Method) != nil || req.Method == "" {
+		return wrong(protocol.InvalidRequest, "method: %s: takes a command's name", shown(members["method"]))
+	}
+	params, ok := members["params"]
+	if ok && params[0] != '{' {
+		// Not a fault of the envelope: a notification gets no answer to it.
+		return req, protocol.Errorf(protocol.InvalidParams, "params: %s: takes an object, or is left out", shown(params))
+	}
+	req.Params = params
+	return req, nil
+}
+
+// trimJSON takes off what JSON calls white space (RFC 8259 section 2).
+func trimJSON(text []byte) []byte { return bytes.Trim(text, " \t\r\n") }
+
+// checkJSON says where text stops being JSON. Nesting beyond encoding/json's
+// 10,000 levels is not JSON either.
+func checkJSON(text []byte) *protocol.Error {
+	if json.Valid(text) {
+		return nil
+	}
+	var none json.RawMessage
+	err := json.Unmarshal(text, &none) // once more, for the reason
+	e := protocol.Errorf(protocol.ParseError, "the message is not JSON: %v", err)
+	var at *json.SyntaxError
+	if errors.As(err, &at) {
+		e.With("offset", at.Offset)
+	}
+	return e
+}
+
+// split finds the envelope's members in a valid JSON object, as they are
+// written; a message may have megabytes of params, which are not copied. twice
+// is the name of a member that is there more than once.
+func split(object []byte) (members map[string]json.RawMessage, twice string) {
+	members = map[string]json.RawMessage{}
+	for i := skipSpace(object, 1); object[i] != '}'; {
+		end := valueEnd(object, i)
+		var name string
+		json.Unmarshal(object[i:end], &name) // valid, as the whole is
+		i = skipSpace(object, skipSpace(object, end)+1)
+		end = valueEnd(object, i)
+		switch name {
+		case "jsonrpc", "id", "method", "params":
+			if members[name] != nil {
+				twice = name
+			}
+			members[name] = object[i:end:end]
+		}
+		if i = skipSpace(object, end); object[i] == ',' {
+			i = skipSpace(object, i+1)
+		}
+	}
+	return members, twice
+}
+
+func skipSpace(text []byte, i int) int {
+	for text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n' {
+		i++
+	}
+	return i
+}
+
+// valueEnd is where the value that begins at i ends. The text is valid JSON in
+// which the value is followed by something.
+func valueEnd(text []byte, i int) int {
+	for depth := 0; ; i++ {
+		switch text[i] {
+		case '"':
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		case ' ', '\t', '\r', '\n', ',', ':':
+			continue
+		default: // a number or a word
+			for strings.IndexByte(" \t\r\n,:]}", text[i+1]) < 0 {
+				i++
+			}
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+}
+
+// isID tells whether raw is a string, a number or null, and not too long to be
+// carried back.
+func isID(raw json.RawMessage) bool {
+	switch raw[0] {
+	case '{', '[', 't', 'f':
+		return false
+	}
+	return len(raw) <= maxID
+}
+
+// idKey makes ids comparable: a string is the same however it was escaped. ok
+// is false for a notification and for the id null, which tells no two requests
+// apart.
+func idKey(id json.RawMessage) (key string, ok bool) {
+	if len(id) == 0 || id[0] == 'n' {
+		return "", false
+	}
+	if id[0] != '"' {
+		return string(id), true
+	}
+	var s string
+	if json.Unmarshal(id, &s) != nil {
+		return "", false
+	}
+	return `"` + s, true
+}
+
+// shown is a value for a message.
+func shown(raw json.RawMessage) string {
+	if raw == nil {
+		return "is missing"
+	}
+	return cut(string(raw))
+}
+
+// answerFrame is a JSON-RPC response: the result, or err where it is not nil.
+func answerFrame(id, result json.RawMessage, err *protocol.Error) []byte {
+	member, value := `,"result":`, result
+	if err != nil {
+		member, value = `,"error":`, encodeError(err, err.RPC())
+	}
+	b := make([]byte, 0, len(id)+len(value)+40)
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, id...)
+	b = append(b, member...)
+	b = append(b, value...)
+	return append(b, '}')
+}
+
+// encodeError encodes shape, an error's form at one door; where its details
+// cannot be written in JSON, without them.
+func encodeError(err *protocol.Error, shape any) json.RawMessage {
+	if text, e := encode(shape); e == nil {
+		return text
+	}
+	bare := *err
+	bare.Details = map[string]any{"lost": "details that cannot be written as JSON"}
+	switch shape.(type) {
+	case *protocol.RPCError:
+		shape = bare.RPC()
+	default:
+		shape = httpError(&bare)
+	}
+	text, _ := encode(shape) // strings and numbers only
+	return text
+}
+
+// eventFrame is a notification that carries an event; nil where the event
+// cannot be written as JSON.
+func eventFrame(e protocol.Event) []byte {
+	text, err := encode(protocol.Notification{JSONRPC: "2.0", Method: "event", Params: e})
+	if err != nil {
+		return nil
+	}
+	return text
+}

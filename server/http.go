@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/protocol"
+)
+
+// bodyTimeout is how long a request's body may take to arrive.
+const bodyTimeout = 30 * time.Second
+
+// serveCommand is the door POST /v1/{command}. Body: the command's params, a
+// JSON object, or nothing for no params. Answer: the result object, or
+// {"error": {...}} with the code's status.
+//
+// Every request is a connection of its own: it has no session of its own yet,
+// so a command that needs one and names none opens one, and the answer's
+// header Browserd-Session says its name, as does the result where it says
+// sessions at all. What only makes sense on a connection that stays, cancel and
+// subscribe, is not to be had here; a client cancels by closing the connection.
+//
+// A body must be declared application/json. That, like the Origin rule, keeps
+// out what a browser sends for a page without asking first: forms, text/plain
+// and bodies of no declared type (Fetch, "CORS-safelisted request-header").
+func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who Token, command string) {
+	params, err := s.readParams(w, r)
+	if err != nil {
+		s.answerHTTP(w, nil, err)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(s.doors.life)
+	defer cancel(nil)
+	// A client that goes away cancels its command (net/http ends the request's context).
+	defer context.AfterFunc(r.Context(), func() { cancel(actions.ErrCancelled) })()
+
+	t, err := s.doors.prepare(&actions.Caller{Agent: who.Agent, Role: who.Role}, command, params)
+	if err != nil {
+		s.answerHTTP(w, nil, err)
+		return
+	}
+	if name := t.job.SessionName(); name != "" {
+		w.Header().Set("Browserd-Session", name)
+	}
+	t.run(ctx, func(result json.RawMessage, err *protocol.Error) { s.answerHTTP(w, result, err) })
+}
+
+// readParams reads the body whole and returns its JSON object, nil where there
+// is no body. Errors: invalid_request, too_large, parse_error, invalid_params.
+func (s *Server) readParams(w http.ResponseWriter, r *http.Request) ([]byte, *protocol.Error) {
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	// The server goes on reading after the body, to notice when the client leaves.
+	defer control.SetReadDeadline(time.Time{})
+
+	limit := s.cfg.ReadLimit
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, protocol.Errorf(protocol.InvalidRequest, "the body ended early").Then("send the request again")
+	}
+	if size := max(int64(len(body)), r.ContentLength); size > limit {
+		// What is on its way is let in and thrown away, for a while: a client that
+		// is still sending would not see the answer.
+		control.SetReadDeadline(time.Now().Add(closeWait))
+		io.Copy(io.Discard, io.LimitReader(r.Body, 16*limit))
+		e := protocol.Errorf(protocol.TooLarge, "the body has more than %d bytes", limit).With("limit", limit).Then("send less")
+		if r.ContentLength >= 0 {
+			e.With("size", r.ContentLength)
+		}
+		return nil, e
+	}
+	declared := r.Header["Content-Type"]
+	if len(body) == 0 && len(declared) == 0 {
+		return nil, nil
+	}
+	if kind, _, err := mime.ParseMediaType(strings.Join(declared, ", ")); err != nil || kind != "application/json" {
+		return nil, protocol.Errorf(protocol.InvalidRequest, "Content-Type %q: takes application/json", cut(strings.Join(declared, ", "))).
+			Then("send Content-Type: application/json and the params as a JSON object")
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, protocol.Errorf(protocol.InvalidRequest, "Content-Encoding %q: the body is taken only as it is", cut(coding))
+	}
+	return decodeBody(body)
+}
+
+// decodeBody checks that body is nothing or one JSON object, which it returns.
+func decodeBody(body []byte) ([]byte, *protocol.Error) {
+	body = trimJSON(body)
+	if len(body) == 0 {
+		return nil, nil
+	}
+	if err := checkJSON(body); err != nil {
+		return nil, err.Then("send the params as one JSON object")
+	}
+	if body[0] != '{' {
+		return nil, protocol.Errorf(protocol.InvalidParams, "the body %s: takes a JSON object of the command's params", cut(string(body)))
+	}
+	return body, nil
+}
+
+// errorBody is the answer to a request that failed.
+type errorBody struct {
+	Error protocol.ErrorData `json:"error"`
+}
+
+func httpError(err *protocol.Error) errorBody {
+	data := err.Data()
+	data.Message = err.Message
+	return errorBody{data}
+}
+
+func (s *Server) answerHTTP(w http.ResponseWriter, result []byte, err *protocol.Error) {
+	status := http.StatusOK
+	if err != nil {
+		status, result = err.Code.Row().HTTP, encodeError(err, httpError(err))
+		if wait, ok := err.Details["retry_after_s"]; ok {
+			w.Header().Set("Retry-After", fmt.Sprint(wait))
+		}
+	}
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime(s.cfg.WriteTimeout, len(result))))
+	writeJSON(w, status, result)
+}
+
+// writeError answers with err and a status that may be another than its code's.
+func writeError(w http.ResponseWriter, status int, err *protocol.Error) {
+	if wait, ok := err.Details["retry_after_s"]; ok {
+		w.Header().Set("Retry-After", fmt.Sprint(wait))
+	}
+	writeJSON(w, status, encodeError(err, httpError(err)))
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)+1))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}

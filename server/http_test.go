@@ -1,0 +1,229 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// post sends params to a command as alice and returns status and body.
+func (d *daemon) post(t testing.TB, command, params string) (int, string) {
+	t.Helper()
+	status, _, body := d.do(t, "POST", "/v1/"+command, params, "Content-Type", "application/json", "Authorization", "Bearer "+aliceToken)
+	return status, body
+}
+
+func (d *daemon) do(t testing.TB, method, path, body string, header ...string) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequest(method, "http://"+d.addr+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Error(err)
+		return 0, nil, ""
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return a.StatusCode, a.Header, strings.TrimSuffix(string(text), "\n")
+}
+
+func TestHTTP(t *testing.T) {
+	d := start(t, nil)
+	const js = "application/json"
+	for _, test := range []struct {
+		name, method, path, contentType, body string
+		status                                int
+		want                                  string // the body's beginning
+	}{
+		{"params", "POST", "/v1/ping", js, `{}`, 200, `{"pong":true}`},
+		{"with charset", "POST", "/v1/ping", js + "; charset=utf-8", `{}`, 200, `{"pong":true}`},
+		{"no body, no type", "POST", "/v1/ping", "", ``, 200, `{"pong":true}`},
+		{"empty body", "POST", "/v1/ping", js, ``, 200, `{"pong":true}`},
+		{"white space", "POST", "/v1/ping", js, " \n", 200, `{"pong":true}`},
+		{"form", "POST", "/v1/ping", "application/x-www-form-urlencoded", `a=1`, 400, `{"error":{"code":"invalid_request","message":"Content-Type \"application/x-www-form-urlencoded\": takes application/json"`},
+		{"empty form", "POST", "/v1/ping", "application/x-www-form-urlencoded", ``, 400, `{"error":{"code":"invalid_request"`},
+		{"multipart", "POST", "/v1/ping", "multipart/form-data; boundary=x", "--x--", 400, `{"error":{"code":"invalid_request"`},
+		{"text", "POST", "/v1/ping", "text/plain", `{}`, 400, `{"error":{"code":"invalid_request"`},
+		{"a type that only looks like it", "POST", "/v1/ping", "application/jsonp", `{}`, 400, `{"error":{"code":"invalid_request"`},
+		{"two types", "POST", "/v1/ping", "application/json, text/plain", `{}`, 400, `{"error":{"code":"invalid_request"`},
+		{"body of no type", "POST", "/v1/ping", "", `{}`, 400, `{"error":{"code":"invalid_request"`},
+		{"not JSON", "POST", "/v1/ping", js, `{`, 400, `{"error":{"code":"parse_error"`},
+		{"trailing garbage", "POST", "/v1/ping", js, `{} {}`, 400, `{"error":{"code":"parse_error"`},
+		{"array", "POST", "/v1/ping", js, `[]`, 400, `{"error":{"code":"invalid_params","message":"the body []: takes a JSON object of the command's params"`},
+		{"null", "POST", "/v1/ping", js, `null`, 400, `{"error":{"code":"invalid_params"`},
+		{"deep", "POST", "/v1/ping", js, strings.Repeat(`{"a":`, 100000) + "1" + strings.Repeat("}", 100000), 400, `{"error":{"code":"parse_error"`},
+		{"unknown parameter", "POST", "/v1/ping", js, `{"bogus":1}`, 400, `{"error":{"code":"invalid_params"`},
+		{"too large", "POST", "/v1/ping", js, `{"a":"` + strings.Repeat("a", 4<<20) + `"}`, 413, `{"error":{"code":"too_large","message":"the body has more than 4194304 bytes","retryable":false,"next":"send less","details":{"limit":4194304,"size":4194312}}}`},
+		{"much too large", "POST", "/v1/ping", js, strings.Repeat("a", 30<<20), 413, `{"error":{"code":"too_large"`},
+		{"unknown command", "POST", "/v1/pign", js, `{}`, 404, `{"error":{"code":"unknown_command"`},
+		{"unknown session", "POST", "/v1/open", js, `{"session":"s_none","url":"https://site.test/"}`, 404, `{"error":{"code":"session_not_found"`},
+		{"cancel has no meaning here", "POST", "/v1/cancel", js, `{"id":1}`, 501, `{"error":{"code":"unsupported"`},
+		{"subscribe neither", "POST", "/v1/subscribe", js, `{"events":[]}`, 501, `{"error":{"code":"unsupported"`},
+		{"GET of a command", "GET", "/v1/ping", "", ``, 405, `{"error":{"code":"invalid_request","message":"/v1/ping takes POST, not GET"`},
+		{"OPTIONS", "OPTIONS", "/v1/ping", "", ``, 405, `{"error":{"code":"invalid_request"`},
+		{"POST to the WebSocket", "POST", "/v1/ws", js, `{}`, 405, `{"error":{"code":"invalid_request"`},
+		{"GET of the WebSocket", "GET", "/v1/ws", "", ``, 400, `{"error":{"code":"invalid_request","message":"this is the WebSocket door`},
+		{"no path", "GET", "/", "", ``, 404, `{"error":{"code":"unknown_command","message":"there is nothing at \"/\""`},
+		{"no command", "POST", "/v1/", js, `{}`, 404, `{"error":{"code":"unknown_command"`},
+		{"below a command", "POST", "/v1/ping/x", js, `{}`, 404, `{"error":{"code":"unknown_command"`},
+		{"double slash", "POST", "//v1/ping", js, `{}`, 404, `{"error":{"code":"unknown_command"`},
+		{"dots", "POST", "/v1/../v1/ping", js, `{}`, 404, `{"error":{"code":"unknown_command"`},
+		{"health", "GET", "/healthz", "", ``, 200, "ok"},
+		{"POST to health", "POST", "/healthz", js, `{}`, 405, `{"error":{"code":"invalid_request"`},
+		{"ready", "GET", "/readyz", "", ``, 200, `{"ready":true,"sources":{"chromium":{"ok":true},"http":{"ok":true},"jina":{"ok":false,"why":"no key"}}}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			header := []string{"Authorization", "Bearer " + aliceToken}
+			if test.contentType != "" {
+				header = append(header, "Content-Type", test.contentType)
+			}
+			status, h, body := d.do(t, test.method, test.path, test.body, header...)
+			if status != test.status || !strings.HasPrefix(body, test.want) {
+				t.Errorf("got %d %s\nwant %d %s", status, cut(body), test.status, test.want)
+			}
+			for name := range h {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("header %s", name)
+				}
+			}
+			if strings.HasPrefix(test.want, "{") && (h.Get("Content-Type") != "application/json" || !json.Valid([]byte(body))) {
+				t.Errorf("%s: %s", h.Get("Content-Type"), cut(body))
+			}
+		})
+	}
+}
+
+// Every code answers with its own status, and the whole error.
+func TestHTTPStatus(t *testing.T) {
+	d := start(t, nil)
+	d.post(t, "session_open", `{"name":"one"}`)
+	for _, row := range protocol.Codes {
+		status, body := d.post(t, "wait", fmt.Sprintf(`{"session":"one","text":%q}`, row.Code))
+		var got errorBody
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			t.Fatal(body, err)
+		}
+		if status != row.HTTP || got.Error.Code != row.Code || got.Error.Retryable != row.Retryable || got.Error.Message == "" || got.Error.Next == "" {
+			t.Errorf("%s: %d %s", row.Code, status, body)
+		}
+	}
+}
+
+// Every request is a connection of its own: the session that a command opened
+// is used again by name.
+func TestHTTPSession(t *testing.T) {
+	d := start(t, nil)
+	auth := []string{"Content-Type", "application/json", "Authorization", "Bearer " + aliceToken}
+	_, h, body := d.do(t, "POST", "/v1/open", `{"url":"https://site.test/a"}`, auth...)
+	name := h.Get("Browserd-Session")
+	if !strings.HasPrefix(name, "s_") || !strings.Contains(body, `"session":"`+name+`"`) {
+		t.Errorf("session %q, result %s", name, body)
+	}
+	_, h, _ = d.do(t, "POST", "/v1/open", `{"url":"https://site.test/b"}`, auth...)
+	if h.Get("Browserd-Session") == name {
+		t.Error("a second request without a session got the first one's")
+	}
+	status, h, body := d.do(t, "POST", "/v1/open", fmt.Sprintf(`{"session":%q,"url":"https://site.test/c"}`, name), auth...)
+	if status != 200 || h.Get("Browserd-Session") != name || !strings.Contains(body, `"document":2`) {
+		t.Errorf("by name: %d %s", status, body)
+	}
+}
+
+// A client that goes away cancels its command.
+func TestHTTPDisconnect(t *testing.T) {
+	d := start(t, nil)
+	conn, err := net.Dial("tcp", d.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"url":"https://site.test/hold"}`
+	fmt.Fprintf(conn, "POST /v1/open HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", d.addr, aliceToken, len(body), body)
+	d.site.lines(t, 1)
+	conn.Close()
+	if got := d.site.lines(t, 2)[1]; got != "end /hold: cancelled" {
+		t.Errorf("the site saw %q", got)
+	}
+}
+
+// A client that knows no HTTP manners gets no further than the headers.
+func TestRawHTTP(t *testing.T) {
+	d := start(t, nil)
+	auth := "Authorization: Bearer " + aliceToken + "\r\n"
+	host := "Host: " + d.addr + "\r\n"
+	for _, test := range []struct {
+		name, send string
+		status     int
+	}{
+		{"two hosts", "POST /v1/ping HTTP/1.1\r\n" + host + host + auth + "\r\n", 400},
+		{"no host", "POST /v1/ping HTTP/1.1\r\n" + auth + "\r\n", 400},
+		{"empty host", "POST /v1/ping HTTP/1.1\r\nHost:\r\n" + auth + "\r\n", 400},
+		{"HTTP/1.0 without host", "POST /v1/ping HTTP/1.0\r\n" + auth + "\r\n", 400},
+		{"foreign host in the request line", "POST http://evil.test/v1/ping HTTP/1.1\r\n" + host + auth + "\r\n", 403},
+		{"OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: evil.test\r\n\r\n", 403},
+		{"CONNECT", "CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n", 403},
+		{"two tokens", "POST /v1/ping HTTP/1.1\r\n" + host + auth + auth + "\r\n", 401},
+		{"headers beyond 64 KiB", "POST /v1/ping HTTP/1.1\r\n" + host + auth + "X: " + strings.Repeat("a", 80<<10) + "\r\n\r\n", 431},
+		{"length and chunks that disagree", "POST /v1/ping HTTP/1.1\r\n" + host + auth + "Content-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 200},
+		{"JSON instead of HTTP", request(1, "ping", `{}`) + "\r\n\r\n", 400},
+		{"a body that ends early", "POST /v1/ping HTTP/1.1\r\n" + host + auth + "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", d.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			io.WriteString(conn, test.send)
+			r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Body.Close()
+			if r.StatusCode != test.status {
+				t.Errorf("%d, want %d", r.StatusCode, test.status)
+			}
+		})
+	}
+}
+
+// readyz is 503 where nothing works; liveness is another matter.
+func TestNotReady(t *testing.T) {
+	d := start(t, nil)
+	d.sources = func() []Source { return []Source{{Name: "chromium", Why: "there is no Chromium on PATH"}} }
+	status, _, body := d.do(t, "GET", "/readyz", "")
+	if want := `{"ready":false,"sources":{"chromium":{"ok":false,"why":"there is no Chromium on PATH"}}}`; status != 503 || body != want {
+		t.Errorf("got %d %s, want 503 %s", status, body, want)
+	}
+	if status, _, body := d.do(t, "GET", "/healthz", ""); status != 200 || body != "ok" {
+		t.Errorf("healthz: %d %s", status, body)
+	}
+}
+
+// What cannot be written as JSON is lost, and nothing else.
+func TestEncodeError(t *testing.T) {
+	e := protocol.Errorf(protocol.Timeout, "slow").With("f", func() {})
+	for _, shape := range []any{e.RPC(), httpError(e)} {
+		got := encodeError(e, shape)
+		if !json.Valid(got) || !bytes.Contains(got, []byte(`"timeout"`)) {
+			t.Errorf("got %s", got)
+		}
+	}
+}

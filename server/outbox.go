@@ -1,0 +1,93 @@
+package server
+
+import (
+	"sync"
+)
+
+// outbox holds the frames of one connection that are not written yet. put may
+// be called by any goroutine and never blocks; next by the writer alone; crowd
+// by the reader alone.
+type outbox struct {
+	maxFrames int
+	maxBytes  int
+
+	mu     sync.Mutex
+	frames [][]byte
+	bytes  int
+	pong   []byte // the payload of the last ping, nil where it is answered
+	final  bool   // nothing may be put any more; what is there is still written
+	// more holds one signal for the writer: there is something to look at.
+	more chan struct{}
+	// room holds one signal for the reader: something was taken.
+	room chan struct{}
+}
+
+func newOutbox(maxFrames, maxBytes int) *outbox {
+	return &outbox{maxFrames: maxFrames, maxBytes: maxBytes, more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+}
+
+// put adds a frame. false says that too much lies there already; one frame
+// of any size always fits into an outbox that is not full.
+func (o *outbox) put(frame []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.final {
+		return true
+	}
+	if len(o.frames) >= o.maxFrames || o.bytes >= o.maxBytes {
+		return false
+	}
+	o.frames = append(o.frames, frame)
+	o.bytes += len(frame)
+	signal(o.more)
+	return true
+}
+
+// ping asks for a pong. Only the last of several unanswered pings gets one,
+// as RFC 6455 section 5.5.3 allows, so that pings cannot pile up.
+func (o *outbox) ping(payload string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pong = append([]byte{}, payload...)
+	signal(o.more)
+}
+
+// finish lets the writer end once everything is written.
+func (o *outbox) finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.final = true
+	signal(o.more)
+}
+
+// next takes the first frame, and the pong that is due. last says that no
+// frame is left and none will come.
+func (o *outbox) next() (frame, pong []byte, last bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	pong, o.pong = o.pong, nil
+	if len(o.frames) == 0 {
+		return nil, pong, o.final
+	}
+	frame = o.frames[0]
+	o.frames[0] = nil
+	o.frames = o.frames[1:]
+	o.bytes -= len(frame)
+	signal(o.room)
+	return frame, pong, false
+}
+
+// crowded tells that the client should read before it is read from again: half
+// of what may lie here does.
+func (o *outbox) crowded() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.frames) >= o.maxFrames/2 || o.bytes >= (o.maxBytes+1)/2
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

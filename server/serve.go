@@ -1,0 +1,218 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/protocol"
+)
+
+// doors is the one way behind all doors. A door authenticates, calls prepare
+// in the order in which commands arrive, and run in a goroutine of the
+// command's own; what run returns is ready to be written.
+type doors struct {
+	house *actions.House
+	log   *slog.Logger
+	// life is the parent of every command's context; its cause, once it has
+	// ended, is actions.ErrShuttingDown.
+	life context.Context
+	end  context.CancelCauseFunc
+
+	mu       sync.Mutex
+	running  int
+	draining bool
+	idle     chan struct{} // closed when draining and nothing runs
+	served   map[servedKey]uint64
+}
+
+type servedKey struct {
+	command string
+	code    protocol.Code
+}
+
+func newDoors(house *actions.House) *doors {
+	d := &doors{house: house, log: house.Log, idle: make(chan struct{}), served: map[servedKey]uint64{}}
+	d.life, d.end = context.WithCancelCause(context.Background())
+	return d
+}
+
+// task is an admitted command.
+type task struct {
+	doors   *doors
+	job     *actions.Job
+	command string
+	arrived time.Time
+}
+
+// prepare checks a command and takes its place in its session's queue. It
+// never blocks. run must be called on the task, once.
+func (d *doors) prepare(caller *actions.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
+	arrived := time.Now()
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = d.broken(method, fmt.Sprintf("%T", p), debug.Stack())
+		}
+		if err != nil {
+			t = nil
+			d.leave()
+			d.count(method, "", err.Code, arrived)
+		}
+	}()
+	job, e := d.house.Prepare(caller, method, params)
+	if e != nil {
+		return nil, d.coded(method, e)
+	}
+	return &task{doors: d, job: job, command: method, arrived: arrived}, nil
+}
+
+// run waits for the command's turn, runs it, and hands its encoded result, or
+// what it failed with, to reply. The daemon's end waits until reply is back.
+// ctx descends from doors.life and may end with the cause actions.ErrCancelled.
+func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *protocol.Error)) {
+	defer t.doors.leave()
+	reply(t.result(ctx))
+}
+
+func (t *task) result(ctx context.Context) (result json.RawMessage, err *protocol.Error) {
+	d := t.doors
+	defer func() {
+		if p := recover(); p != nil {
+			// The panic's text may hold what a page said; its type does not.
+			result, err = nil, d.broken(t.command, fmt.Sprintf("%T", p), debug.Stack())
+		}
+		code := protocol.Code("ok")
+		if err != nil {
+			code = err.Code
+		}
+		d.count(t.command, t.job.SessionName(), code, t.arrived)
+	}()
+	value, e := t.job.Run(ctx)
+	if e != nil {
+		return nil, d.coded(t.command, e)
+	}
+	result, e = encode(value)
+	if e != nil {
+		return nil, d.coded(t.command, fmt.Errorf("encoding the result: %w", e))
+	}
+	return result, nil
+}
+
+// coded returns err's *protocol.Error, or internal with the cause in the log.
+func (d *doors) coded(command string, err error) *protocol.Error {
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	incident := rand.Text()[:10]
+	d.log.Error("command failed", "command", command, "incident", incident, "error", err)
+	return internal(command, incident)
+}
+
+func (d *doors) broken(command, kind string, stack []byte) *protocol.Error {
+	incident := rand.Text()[:10]
+	d.log.Error("command panicked", "command", command, "incident", incident, "panic", kind, "stack", string(stack))
+	return internal(command, incident)
+}
+
+func internal(command, incident string) *protocol.Error {
+	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", command).With("incident", incident)
+}
+
+// enter lets one more command in, until the daemon is shutting down.
+func (d *doors) enter() *protocol.Error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.draining {
+		return actions.ErrShuttingDown
+	}
+	d.running++
+	return nil
+}
+
+func (d *doors) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running--
+	if d.draining && d.running == 0 {
+		close(d.idle)
+	}
+}
+
+// drain lets no command in any more. The channel closes when none runs.
+func (d *doors) drain() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.draining {
+		d.draining = true
+		if d.running == 0 {
+			close(d.idle)
+		}
+	}
+	return d.idle
+}
+
+func (d *doors) isDraining() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.draining
+}
+
+// count keeps account of one command. A name that is no command's is counted
+// as "unknown", so that no client can fill the table.
+func (d *doors) count(command, session string, code protocol.Code, since time.Time) {
+	if _, ok := actions.Lookup(command); !ok {
+		command = "unknown"
+	}
+	d.mu.Lock()
+	d.served[servedKey{command, code}]++
+	d.mu.Unlock()
+	d.log.Debug("command", "command", command, "session", session, "code", code, "ms", time.Since(since).Milliseconds())
+}
+
+// Served says how often a command has ended with a code; "ok" where it ended well.
+type Served struct {
+	Command string        `json:"command"`
+	Code    protocol.Code `json:"code"`
+	Count   uint64        `json:"count"`
+}
+
+func (d *doors) tally() []Served {
+	d.mu.Lock()
+	list := make([]Served, 0, len(d.served))
+	for k, n := range d.served {
+		list = append(list, Served{k.command, k.code, n})
+	}
+	d.mu.Unlock()
+	sort.Slice(list, func(i, j int) bool {
+		if list[i].Command != list[j].Command {
+			return list[i].Command < list[j].Command
+		}
+		return list[i].Code < list[j].Code
+	})
+	return list
+}
+
+// encode writes JSON as the wire has it: <, > and & as they are, since page
+// text is full of them and no answer is ever read as HTML.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,259 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Limits of a request before it reaches a door.
+const (
+	headerTimeout  = 10 * time.Second // for all headers to arrive
+	idleTimeout    = 2 * time.Minute  // between two requests of a connection
+	maxHeaderBytes = 64 << 10
+)
+
+// Server is the daemon's socket and what is reached through it. Its methods
+// may be called by any goroutine.
+type Server struct {
+	cfg     Config
+	house   *actions.House
+	sources func() []Source
+	log     *slog.Logger
+	doors   *doors
+	keys    *keyring
+	gate    gate
+	http    *http.Server
+
+	mu      sync.Mutex
+	sockets map[*socket]bool
+	closed  bool // no socket is added any more
+	open    sync.WaitGroup
+
+	shut     sync.Once
+	shutDone chan struct{}
+	shutErr  error
+}
+
+// New makes a Server that lets the tokens' agents use the house. sources says
+// what works now, in the order in which it is preferred; it is asked for every
+// hello and /readyz, by any goroutine, and must not block. Nothing runs before
+// Serve. Errors: those of Config.Check and AuthConfig.Check, and no token.
+func New(cfg Config, tokens []Token, house *actions.House, sources func() []Source) (*Server, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	if err := (AuthConfig{tokens}).Check(); err != nil {
+		return nil, err
+	}
+	if len(tokens) == 0 {
+		return nil, errors.New("auth.tokens: there is no token, so that nobody could come in")
+	}
+	s := &Server{
+		cfg: cfg, house: house, sources: sources, log: house.Log,
+		doors:    newDoors(house),
+		keys:     newKeyring(tokens),
+		gate:     newGate(cfg.AllowedHosts, cfg.AllowedOrigins),
+		sockets:  map[*socket]bool{},
+		shutDone: make(chan struct{}),
+	}
+	s.http = &http.Server{
+		Handler:           http.HandlerFunc(s.route),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       markRefused,
+		ErrorLog:          slog.NewLogLogger(house.Log.Handler(), slog.LevelDebug),
+		// OPTIONS * comes through route like everything else.
+		DisableGeneralOptionsHandler: true,
+	}
+	return s, nil
+}
+
+// route lets a request in and finds its door. The order matters: nothing is
+// said about tokens to who addresses the daemon by a foreign name, or from a
+// foreign page; nothing about paths to who has no token. A further door is a
+// further case.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	if refused, _ := r.Context().Value(refusedKey{}).(bool); refused {
+		w.Header().Set("Connection", "close")
+		writeError(w, http.StatusServiceUnavailable, protocol.Errorf(protocol.RateLimited, "%d connections are open, as many as server.max_connections allows", s.cfg.MaxConnections).
+			With("limit", s.cfg.MaxConnections).With("retry_after_s", 1).Then("close connections that are not used, or try again later"))
+		return
+	}
+	if err := s.gate.check(r); err != nil {
+		s.log.Warn("request refused", "remote", r.RemoteAddr, "reason", err.Details["reason"])
+		writeError(w, err.Code.Row().HTTP, err)
+		return
+	}
+	switch path := r.URL.Path; {
+	case path == "/healthz":
+		if allow(w, r, http.MethodGet, http.MethodHead) {
+			s.serveHealth(w, r)
+		}
+		return
+	case path == "/readyz":
+		if allow(w, r, http.MethodGet, http.MethodHead) {
+			s.serveReady(w, r)
+		}
+		return
+	}
+	who, err := s.keys.authenticate(r)
+	if err != nil {
+		level := slog.LevelDebug // of the many that somebody who guesses sends
+		if err.Code == protocol.Unauthorized {
+			level = slog.LevelWarn
+			w.Header().Set("WWW-Authenticate", `Bearer realm="browserd"`) // RFC 6750 section 3
+		}
+		s.log.Log(r.Context(), level, "request refused", "remote", r.RemoteAddr, "reason", err.Code)
+		writeError(w, err.Code.Row().HTTP, err)
+		return
+	}
+	command, isCommand := strings.CutPrefix(r.URL.Path, "/v1/")
+	switch {
+	case command == "ws" && isCommand:
+		if allow(w, r, http.MethodGet) {
+			s.serveWebSocket(w, r, who)
+		}
+	case isCommand && command != "" && !strings.Contains(command, "/"):
+		if allow(w, r, http.MethodPost) {
+			s.serveCommand(w, r, who, command)
+		}
+	default:
+		writeError(w, http.StatusNotFound, protocol.Errorf(protocol.UnknownCommand, "there is nothing at %q", cut(r.URL.Path)).
+			Then("connect to GET /v1/ws, or POST /v1/{command}"))
+	}
+}
+
+// allow answers 405 to a request of another method.
+func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
+	for _, m := range methods {
+		if r.Method == m {
+			return true
+		}
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	writeError(w, http.StatusMethodNotAllowed, protocol.Errorf(protocol.InvalidRequest, "%s takes %s, not %s", cut(r.URL.Path), strings.Join(methods, " or "), cut(r.Method)).
+		Then("send the request with %s", methods[0]))
+	return false
+}
+
+// Served lists the commands that have ended since the start, by command and code.
+func (s *Server) Served() []Served { return s.doors.tally() }
+
+// Serve takes connections from l until ctx ends or Shutdown is called, then
+// returns when everything has ended: nil after an orderly end, else the error
+// of l or of Shutdown. It closes l.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stop := context.AfterFunc(ctx, func() {
+		end, cancel := context.WithTimeout(context.Background(), 2*s.cfg.ShutdownTimeout)
+		defer cancel()
+		s.Shutdown(end)
+	})
+	defer stop()
+	err := s.http.Serve(&listener{Listener: l, limit: s.cfg.MaxConnections})
+	if !errors.Is(err, http.ErrServerClosed) {
+		// The listener broke: what is open ends as if it had been asked to.
+		end, cancel := context.WithTimeout(context.Background(), 2*s.cfg.ShutdownTimeout)
+		defer cancel()
+		s.Shutdown(end)
+		return fmt.Errorf("listening on %s: %w", l.Addr(), err)
+	}
+	<-s.shutDone
+	return s.shutErr
+}
+
+// Shutdown ends the server in order: no connection and no command is taken any
+// more (shutting_down); running commands may go on for shutdown_timeout, then
+// they answer shutting_down; the sessions are closed, and clients are told
+// (session_closing); WebSockets are closed with 1001. Whatever still runs when
+// ctx ends is cut off, and said in the error. A second call waits for the first.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.shut.Do(func() {
+		s.shutErr = s.shutdown(ctx)
+		close(s.shutDone)
+	})
+	<-s.shutDone
+	return s.shutErr
+}
+
+func (s *Server) shutdown(ctx context.Context) error {
+	idle := s.doors.drain()
+	linger, hurry := context.WithCancel(ctx)
+	defer hurry()
+	requests := make(chan struct{})
+	go func() { // closes the listener at once, and waits for what is being answered
+		defer close(requests)
+		s.http.Shutdown(linger)
+	}()
+
+	grace := time.NewTimer(s.cfg.ShutdownTimeout)
+	defer grace.Stop()
+	select {
+	case <-idle:
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	s.doors.end(actions.ErrShuttingDown)
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	err := s.house.Sessions.Shutdown(ctx)
+
+	s.mu.Lock()
+	s.closed = true
+	for c := range s.sockets {
+		c.out.finish()
+	}
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { s.open.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		s.mu.Lock()
+		for c := range s.sockets {
+			c.drop()
+		}
+		s.mu.Unlock()
+	}
+	// What is left are connections that have asked nothing yet.
+	defer time.AfterFunc(closeWait, hurry).Stop()
+	<-requests
+	s.http.Close()
+	select {
+	case <-idle:
+		return err
+	default:
+		return errors.Join(err, errors.New("commands still run"))
+	}
+}
+
+// add registers a socket, false once the server is closed.
+func (s *Server) add(c *socket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.sockets[c] = true
+	s.open.Add(1)
+	return true
+}
+
+func (s *Server) remove(c *socket) {
+	s.mu.Lock()
+	delete(s.sockets, c)
+	s.mu.Unlock()
+	s.open.Done()
+}

@@ -1,0 +1,378 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Subprotocol is the WebSocket subprotocol (Sec-WebSocket-Protocol) that the
+// daemon speaks. It is agreed on where the client offers it, and not needed.
+const Subprotocol = "browserd.v1"
+
+// slack is how many frames may lie unread beyond the answers to all requests
+// that may run at once, before the client is no longer read from; twice as
+// many, with the answers, close its connection.
+const slack = 1024
+
+// closeWait is how long a client may take to answer a close frame, or to stop
+// sending what nobody reads any more.
+const closeWait = time.Second
+
+// socket is one WebSocket connection.
+type socket struct {
+	server *Server
+	ws     *websocket.Conn
+	caller *actions.Caller
+	out    *outbox
+
+	work context.Context // of its commands
+	stop context.CancelCauseFunc
+	jobs sync.WaitGroup
+
+	gone chan struct{} // closed when the connection is
+	once sync.Once
+
+	mu       sync.Mutex
+	requests map[string]context.CancelCauseFunc // by idKey
+	queued   int
+	atOnce   int
+	sessions map[string]bool // opened or named here: whose events are told
+	events   []string        // types that are told; all where none were chosen
+	chosen   bool
+}
+
+func (s *Server) newSocket(who Token, ws *websocket.Conn) *socket {
+	c := &socket{
+		server:   s,
+		ws:       ws,
+		out:      newOutbox(2*(2*s.cfg.MaxPending+slack), s.cfg.SendBuffer),
+		gone:     make(chan struct{}),
+		requests: map[string]context.CancelCauseFunc{},
+		sessions: map[string]bool{},
+	}
+	c.work, c.stop = context.WithCancelCause(s.doors.life)
+	c.caller = &actions.Caller{Agent: who.Agent, Role: who.Role, Cancel: c.cancel, Subscribe: c.subscribe, Use: c.use}
+	return c
+}
+
+// serveWebSocket is the door GET /v1/ws (RFC 6455). It returns when the
+// connection has ended and nothing of it runs any more.
+func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who Token) {
+	upgrader := websocket.Upgrader{
+		HandshakeTimeout: s.cfg.WriteTimeout,
+		Subprotocols:     []string{Subprotocol},
+		// Whose pages may connect, gate has decided.
+		CheckOrigin: func(*http.Request) bool { return true },
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			e := protocol.Errorf(protocol.InvalidRequest, "this is the WebSocket door: %v", reason).
+				Then("connect with a WebSocket client, or POST /v1/{command}")
+			writeError(w, status, e)
+		},
+	}
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	c := s.newSocket(who, ws)
+	if !s.add(c) {
+		ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseGoingAway, "the daemon is shutting down"), time.Now().Add(closeWait))
+		ws.Close()
+		return
+	}
+	defer s.remove(c)
+	c.serve()
+}
+
+// serve reads until the connection ends.
+func (c *socket) serve() {
+	hello := protocol.Event{Type: protocol.EventHello, Fields: map[string]any{
+		"version": c.server.house.Version, "protocol": protocol.Version, "agent": c.caller.Agent, "sources": c.server.working(),
+	}}
+	c.out.put(eventFrame(hello))
+	silence := c.server.house.Sessions.Listen(c.caller.Agent, c.tell)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		c.write()
+	}()
+
+	err := c.read()
+
+	silence()
+	c.stop(actions.ErrCancelled)
+	if errors.Is(err, websocket.ErrReadLimit) {
+		c.linger()
+	}
+	c.drop()
+	<-written
+	c.jobs.Wait()
+	var closed *websocket.CloseError
+	if errors.As(err, &closed) {
+		err = fmt.Errorf("closed by the client with code %d", closed.Code) // without its own words
+	}
+	c.server.log.Debug("connection ended", "agent", c.caller.Agent, "reason", err)
+}
+
+// drop ends the connection at once, from any goroutine.
+func (c *socket) drop() {
+	c.once.Do(func() {
+		close(c.gone)
+		c.stop(actions.ErrCancelled)
+		c.ws.NetConn().Close()
+	})
+}
+
+// linger tells the client that its frame was too large, and lets it read that:
+// a socket that is closed while bytes lie unread in it is reset, and the close
+// frame would be lost.
+func (c *socket) linger() {
+	// For most lengths gorilla has sent it already, and then this does nothing.
+	c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseMessageTooBig, ""), time.Now().Add(closeWait))
+	c.out.finish()
+	conn := c.ws.NetConn()
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		half.CloseWrite()
+	}
+	conn.SetReadDeadline(time.Now().Add(closeWait))
+	io.Copy(io.Discard, io.LimitReader(conn, 16*c.server.cfg.ReadLimit))
+}
+
+// read hands every frame on, in the order of arrival. It returns why the
+// connection ended.
+func (c *socket) read() error {
+	silence := 2 * c.server.cfg.PingInterval
+	c.ws.SetReadLimit(c.server.cfg.ReadLimit)
+	c.ws.SetPingHandler(func(payload string) error { c.out.ping(payload); return nil })
+	c.ws.SetPongHandler(func(string) error { return c.ws.SetReadDeadline(time.Now().Add(silence)) })
+	for {
+		for c.out.crowded() {
+			select {
+			case <-c.out.room:
+			case <-c.gone:
+				return net.ErrClosed
+			}
+		}
+		c.ws.SetReadDeadline(time.Now().Add(silence))
+		kind, frame, err := c.ws.ReadMessage()
+		if err != nil {
+			return err
+		}
+		if kind != websocket.TextMessage {
+			c.answer(json.RawMessage("null"), nil, protocol.Errorf(protocol.InvalidRequest, "the message is a binary frame").
+				Then("send JSON-RPC in text frames"))
+			continue
+		}
+		c.handle(frame)
+	}
+}
+
+// handle starts what one text frame asks for.
+func (c *socket) handle(frame []byte) {
+	req, err := decodeRequest(frame)
+	if err != nil {
+		c.answer(req.ID, nil, err)
+		return
+	}
+	ctx, done, err := c.admit(req)
+	if err != nil {
+		c.answer(req.ID, nil, err)
+		return
+	}
+	t, err := c.server.doors.prepare(c.caller, req.Method, req.Params)
+	if err != nil {
+		done()
+		c.answer(req.ID, nil, err)
+		return
+	}
+	c.jobs.Add(1)
+	go func() {
+		defer c.jobs.Done()
+		t.run(ctx, func(result json.RawMessage, err *protocol.Error) {
+			done() // before the answer: who has read it may use the id again
+			c.answer(req.ID, result, err)
+		})
+	}()
+}
+
+// admit registers a request, so that cancel finds it, within the connection's
+// limits. done must be called when it has ended.
+func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), err *protocol.Error) {
+	lane := &c.queued
+	if cmd, ok := actions.Lookup(req.Method); ok && cmd.AtOnce {
+		// A lane of their own: a client that has filled the other may still cancel.
+		lane = &c.atOnce
+	}
+	key, named := idKey(req.ID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if named && c.requests[key] != nil {
+		return nil, nil, protocol.Errorf(protocol.InvalidRequest, "id: %s: a request of this id is still running", cut(string(req.ID))).
+			Then("give every request an id of its own")
+	}
+	if limit := c.server.cfg.MaxPending; *lane >= limit {
+		return nil, nil, protocol.Errorf(protocol.RateLimited, "%d requests of this connection run or wait already", *lane).
+			With("retry_after_s", 1).With("limit", limit).Then("wait for answers before sending more requests")
+	}
+	*lane++
+	ctx, cancel := context.WithCancelCause(c.work)
+	if named {
+		c.requests[key] = cancel
+	}
+	return ctx, func() {
+		cancel(nil)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		*lane--
+		if named {
+			delete(c.requests, key)
+		}
+	}, nil
+}
+
+// answer sends a response, to a notification none.
+func (c *socket) answer(id, result json.RawMessage, err *protocol.Error) {
+	if id != nil {
+		c.send(answerFrame(id, result, err))
+	}
+}
+
+// send puts a frame into the outbox, and ends a connection that has too much there.
+func (c *socket) send(frame []byte) {
+	if !c.out.put(frame) {
+		c.server.log.Info("a client does not read: its connection is closed", "agent", c.caller.Agent)
+		c.drop()
+	}
+}
+
+// cancel is actions.Caller.Cancel.
+func (c *socket) cancel(id json.RawMessage) bool {
+	key, named := idKey(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	end := c.requests[key]
+	if !named || end == nil {
+		return false
+	}
+	end(actions.ErrCancelled)
+	return true
+}
+
+// use is actions.Caller.Use.
+func (c *socket) use(session string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sessions[session] = true
+}
+
+// subscribe is actions.Caller.Subscribe: types, which actions has checked,
+// replaces what was chosen before; none of them: no events.
+func (c *socket) subscribe(types []string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events, c.chosen = slices.Clone(types), true
+	return nil
+}
+
+// tell gets every event of the agent's sessions, from session.Manager.Listen.
+func (c *socket) tell(e protocol.Event) {
+	c.mu.Lock()
+	wanted := c.sessions[e.Session] && (!c.chosen || slices.Contains(c.events, e.Type))
+	if e.Type == protocol.EventSessionClosing {
+		delete(c.sessions, e.Session)
+	}
+	c.mu.Unlock()
+	if !wanted {
+		return
+	}
+	if frame := eventFrame(e); frame != nil {
+		c.send(frame)
+	}
+}
+
+// write sends what lies in the outbox until the connection ends.
+func (c *socket) write() {
+	ping := time.NewTicker(c.server.cfg.PingInterval)
+	defer ping.Stop()
+	for {
+		select {
+		case <-c.gone:
+			return
+		case <-ping.C:
+			if !c.sent(c.ws.WriteControl(websocket.PingMessage, nil, c.deadline(0))) {
+				return
+			}
+		case <-c.out.more:
+			if !c.empty() {
+				return
+			}
+		}
+	}
+}
+
+// empty writes all that lies in the outbox; false says that the writer is done.
+func (c *socket) empty() bool {
+	for {
+		frame, pong, last := c.out.next()
+		if pong != nil && !c.sent(c.ws.WriteControl(websocket.PongMessage, pong, c.deadline(0))) {
+			return false
+		}
+		switch {
+		case frame != nil:
+			c.ws.SetWriteDeadline(c.deadline(len(frame)))
+			if !c.sent(c.ws.WriteMessage(websocket.TextMessage, frame)) {
+				return false
+			}
+		case last:
+			c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseGoingAway, "the daemon is shutting down"), c.deadline(0))
+			c.expectClose()
+			return false
+		default:
+			return true
+		}
+	}
+}
+
+// sent deals with a write that failed.
+func (c *socket) sent(err error) bool {
+	if err == nil {
+		return true
+	}
+	// After a close frame nothing may be written, but the rest of the closing
+	// handshake is still to be read.
+	if !errors.Is(err, websocket.ErrCloseSent) {
+		c.drop()
+	}
+	return false
+}
+
+// expectClose drops the connection where the client's close frame does not come.
+func (c *socket) expectClose() {
+	select {
+	case <-c.gone:
+	case <-time.After(closeWait):
+		c.drop()
+	}
+}
+
+// deadline is by when n bytes must have been taken.
+func (c *socket) deadline(n int) time.Time {
+	return time.Now().Add(writeTime(c.server.cfg.WriteTimeout, n))
+}
+
+// writeTime is how long n bytes may take: the timeout for each MiB begun.
+func writeTime(timeout time.Duration, n int) time.Duration {
+	return timeout * time.Duration(1+n>>20)
+}

@@ -1,0 +1,145 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Source makes the page of a new session. Opening may take a second or so; it
+// is called by the holder of the session's turn, when the first command needs
+// a page, and again when a page is lost. The page tells what happens by emit,
+// which never blocks.
+type Source interface {
+	NewPage(ctx context.Context, o Options, emit func(typ string, fields map[string]any)) (Page, error)
+}
+
+// Options are what a session is opened with. The zero value is an ordinary session.
+type Options struct {
+	Name      string    // as the client names it; empty: a name is made
+	Source    string    // auto (default), chromium, http, jina
+	Viewport  *Viewport // nil: 1280 by 720
+	Locale    string    // BCP 47; empty: en-US
+	Timezone  string    // IANA; empty: the machine's
+	UserAgent string    // empty: Chromium's own
+	Headers   map[string]string
+	Dialogs   string            // wait (default), accept, dismiss
+	Restore   *protocol.Remains // what to start with; nil: nothing
+}
+
+// Viewport is the size of a page in CSS pixels.
+type Viewport struct {
+	Width  int `json:"width" min:"1" max:"10000" doc:"CSS pixels"`
+	Height int `json:"height" min:"1" max:"10000" doc:"CSS pixels"`
+}
+
+// Manager holds the sessions of a daemon. Its methods may be called by any
+// goroutine.
+type Manager struct {
+	cfg    Config
+	source Source
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	sessions map[string]*Session // by name; names are unique in the daemon
+	closing  bool
+	work     sync.WaitGroup // sessions that are closing
+
+	listeners map[int]listener
+	next      int
+}
+
+type listener struct {
+	agent string
+	tell  func(protocol.Event)
+}
+
+// NewManager returns a Manager without sessions; Close ends it.
+func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
+	return &Manager{cfg: cfg, source: source, log: log, sessions: map[string]*Session{}, listeners: map[int]listener{}}
+}
+
+// Listen calls tell with every event of the agent's sessions, until stop is
+// called. tell must not block and must not call the Manager.
+func (m *Manager) Listen(agent string, tell func(protocol.Event)) (stop func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next++
+	id := m.next
+	m.listeners[id] = listener{agent, tell}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.listeners, id)
+	}
+}
+
+func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
+	e := protocol.Event{Session: s.name, Type: typ, Fields: fields}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.listeners {
+		if l.agent == s.agent {
+			l.tell(e)
+		}
+	}
+}
+
+// Get finds an agent's session by its name, or answers session_not_found.
+func (m *Manager) Get(agent, name string) (*Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sessions[name]; s != nil && s.agent == agent {
+		return s, nil
+	}
+	return nil, protocol.Errorf(protocol.SessionNotFound, "there is no session %q", short(name))
+}
+
+// Info is what session_list says of a session.
+type Info struct {
+	Session   string         `json:"session"`
+	Created   time.Time      `json:"created"`
+	IdleFor   float64        `json:"idle_s"`
+	ExpiresIn float64        `json:"expires_in_s"`
+	Queued    int            `json:"queued"`
+	Page      *protocol.Page `json:"page,omitempty"`
+}
+
+// List returns the agent's sessions, oldest first.
+func (m *Manager) List(agent string) []Info {
+	m.mu.Lock()
+	list := []*Session{}
+	for _, s := range m.sessions {
+		if s.agent == agent {
+			list = append(list, s)
+		}
+	}
+	m.mu.Unlock()
+	sort.Slice(list, func(i, j int) bool { return list[i].created.Before(list[j].created) })
+	infos := make([]Info, 0, len(list))
+	for _, s := range list {
+		infos = append(infos, s.info())
+	}
+	return infos
+}
+
+// Count says how many sessions are open in the daemon.
+func (m *Manager) Count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.sessions)
+}
+
+func short(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "…"
+	}
+	return s
+}
+
+// UploadDir is the directory whose files upload may name; empty: none.
+func (m *Manager) UploadDir() string { return m.cfg.UploadDir }

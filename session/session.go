@@ -1,0 +1,242 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Session is one client's browsing.
+type Session struct {
+	name    string
+	agent   string
+	created time.Time
+	options Options
+	manager *Manager
+	turns   turns
+	// life ends with the session; what runs in the session ends with it.
+	life context.Context
+	end  context.CancelCauseFunc
+
+	// Only the holder of the turn touches these.
+	refs  *snapshot.Refs
+	shown shown
+	told  bool // the loss of the page was the answer to a command
+
+	mu      sync.Mutex
+	page    Page // nil until a command needs it
+	running int
+	used    time.Time
+	expiry  *time.Timer
+	closed  bool
+}
+
+var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// Open makes a session for the agent. It never blocks: the page is made when
+// a command needs it. Errors: invalid_params (the name), session_limit,
+// shutting_down.
+func (m *Manager) Open(agent string, o Options) (*Session, error) {
+	if o.Name != "" && !nameRule.MatchString(o.Name) {
+		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: takes letters, digits, '.', '_' and '-', at most 64", short(o.Name)).With("parameter", "name")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closing {
+		return nil, protocol.Errorf(protocol.ShuttingDown, "the daemon is shutting down")
+	}
+	own := 0
+	for _, s := range m.sessions {
+		if s.agent == agent {
+			own++
+		}
+	}
+	if len(m.sessions) >= m.cfg.Max {
+		return nil, protocol.Errorf(protocol.SessionLimit, "the daemon holds %d sessions, as many as session.max allows", len(m.sessions)).
+			With("limit", m.cfg.Max).With("open", len(m.sessions))
+	}
+	if own >= m.cfg.MaxPerAgent {
+		return nil, protocol.Errorf(protocol.SessionLimit, "this agent holds %d sessions, as many as session.max_per_agent allows", own).
+			With("limit", m.cfg.MaxPerAgent).With("open", own)
+	}
+	name := o.Name
+	if name == "" {
+		name = "s_" + strings.ToLower(rand.Text()[:12])
+	}
+	if m.sessions[name] != nil {
+		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: a session of that name is open", name).
+			With("parameter", "name").Then("choose another name, or close that session")
+	}
+	s := &Session{name: name, agent: agent, created: time.Now(), options: o, manager: m, refs: snapshot.NewRefs(), used: time.Now()}
+	s.turns.limit = m.cfg.Queue
+	s.life, s.end = context.WithCancelCause(context.Background())
+	s.expiry = time.AfterFunc(m.cfg.IdleTimeout, s.expire)
+	m.sessions[name] = s
+	return s, nil
+}
+
+// Name is the session's name, unique in the daemon.
+func (s *Session) Name() string { return s.name }
+
+// Take takes a place in the session's queue.
+func (s *Session) Take() (*Turn, error) { return s.turns.take() }
+
+// Touch says that a command of the session runs; the func it returns says that
+// it has ended. The session does not expire between the two, and ctx ends
+// with the session.
+func (s *Session) Touch(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
+	s.mu.Lock()
+	s.running++
+	s.used = time.Now()
+	s.mu.Unlock()
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.running--
+		s.used = time.Now()
+		s.expiry.Reset(s.manager.cfg.IdleTimeout)
+	}
+}
+
+// expire closes the session where nothing has used it for its idle time.
+func (s *Session) expire() {
+	s.mu.Lock()
+	left := s.manager.cfg.IdleTimeout - time.Since(s.used)
+	if s.running > 0 || s.closed {
+		s.mu.Unlock()
+		return
+	}
+	if left > 0 {
+		s.expiry.Reset(left)
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Unlock()
+	s.manager.closeSession(s, "idle_timeout")
+}
+
+// Page returns the session's page as it is now, nil where none was needed yet.
+// Any goroutine may call it; what may be called on the page is another matter.
+func (s *Session) Page() Page {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.page
+}
+
+// Refs are the session's refs. Only for the holder of the turn.
+func (s *Session) Refs() *snapshot.Refs { return s.refs }
+
+// Seen says what is known of the page, for an error that tells where it is.
+func (s *Session) Seen() map[string]any {
+	p := s.Page()
+	if p == nil {
+		return nil
+	}
+	st := p.State()
+	return map[string]any{"url": st.URL, "ready": st.Ready}
+}
+
+func (s *Session) info() Info {
+	s.mu.Lock()
+	i := Info{Session: s.name, Created: s.created}
+	if s.running == 0 {
+		i.IdleFor = time.Since(s.used).Round(time.Millisecond).Seconds()
+	}
+	i.ExpiresIn = (s.manager.cfg.IdleTimeout - time.Duration(i.IdleFor*float64(time.Second))).Round(time.Millisecond).Seconds()
+	p := s.page
+	s.mu.Unlock()
+	i.Queued = s.turns.waiting()
+	if p != nil {
+		st := p.State()
+		i.Page = &st
+	}
+	return i
+}
+
+// Close closes an agent's session: what runs in it ends with session_not_found,
+// its page is closed, its name is free again. It returns when the page is gone
+// or ctx ends.
+func (m *Manager) Close(ctx context.Context, agent, name string) error {
+	s, err := m.Get(agent, name)
+	if err != nil {
+		return err
+	}
+	done := m.closeSession(s, "closed")
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// closeSession takes the session out of the manager and ends it in the
+// background; the channel closes when it has ended.
+func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
+	done := make(chan struct{})
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		close(done)
+		return done
+	}
+	s.closed = true
+	s.expiry.Stop()
+	page := s.page
+	s.mu.Unlock()
+
+	m.emit(s, protocol.EventSessionClosing, map[string]any{"reason": reason})
+	s.turns.close()
+	s.end(errClosed())
+	m.mu.Lock()
+	if m.sessions[s.name] == s {
+		delete(m.sessions, s.name)
+	}
+	m.work.Add(1)
+	m.mu.Unlock()
+	go func() {
+		defer m.work.Done()
+		defer close(done)
+		if page == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := page.Close(ctx); err != nil {
+			m.log.Warn("closing a page", "session", s.name, "error", err)
+		}
+	}()
+	return done
+}
+
+// Shutdown closes every session and opens no more; it returns when all pages
+// are gone or ctx ends.
+func (m *Manager) Shutdown(ctx context.Context) error {
+	m.mu.Lock()
+	m.closing = true
+	all := make([]*Session, 0, len(m.sessions))
+	for _, s := range m.sessions {
+		all = append(all, s)
+	}
+	m.mu.Unlock()
+	for _, s := range all {
+		m.closeSession(s, "shutdown")
+	}
+	done := make(chan struct{})
+	go func() { m.work.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

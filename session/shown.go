@@ -1,0 +1,72 @@
+package session
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// shown is what the client was shown last, and of which document.
+type shown struct {
+	any      bool
+	lines    snapshot.Shown
+	options  snapshot.Options
+	document int
+	revision int
+}
+
+// Snapshot reads the page, writes it as o says, and remembers it as what the
+// client was shown. Only for the holder of the turn.
+func (s *Session) Snapshot(ctx context.Context, page Page, o snapshot.Options) (snapshot.Snapshot, error) {
+	got, err := page.Capture(ctx, o, s.refs)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	snap, lines := snapshot.Render(got, o, s.refs)
+	s.show(page, o, lines)
+	return snap, nil
+}
+
+func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Shown) {
+	document := page.State().Document
+	if document != s.shown.document {
+		s.shown.revision = 0
+	}
+	s.shown = shown{any: true, lines: lines, options: o, document: document, revision: s.shown.revision + 1}
+}
+
+// Changes says what has changed since the client's last snapshot: a delta
+// against it, or a whole snapshot where there was none, the document is
+// another, or what it was limited to is gone. Only for the holder of the turn.
+func (s *Session) Changes(ctx context.Context, page Page) (*snapshot.Snapshot, *snapshot.Delta, error) {
+	was := s.shown
+	if was.any && was.document == page.State().Document {
+		got, err := page.Capture(ctx, was.options, s.refs)
+		if err == nil {
+			_, lines := snapshot.Render(got, was.options, s.refs)
+			delta, seen := snapshot.Diff(was.lines, lines, was.options, s.refs)
+			s.show(page, was.options, seen)
+			return nil, &delta, nil
+		}
+		if c := protocol.CodeOf(err); c != protocol.StaleRef && c != protocol.InvalidParams {
+			return nil, nil, err
+		}
+	}
+	o := snapshot.DefaultOptions()
+	if was.any {
+		o = was.options
+		o.Scope, o.After = "", ""
+	}
+	snap, err := s.Snapshot(ctx, page, o)
+	return &snap, nil, err
+}
+
+// State is where the page is, with the count of its snapshots.
+func (s *Session) State(page Page) protocol.Page {
+	p := page.State()
+	if p.Document == s.shown.document {
+		p.Revision = s.shown.revision
+	}
+	return p
+}

@@ -1,0 +1,323 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// page makes a capture of short words: "b3 Save" a button with node 3 and the
+// name Save, "  t words" a text at depth 1.
+func page(lines ...string) Capture {
+	c := Capture{URL: "https://example.com/", Title: "Page", Input: len(lines), Visited: len(lines)}
+	for _, l := range lines {
+		words := strings.TrimLeft(l, " ")
+		depth := (len(l) - len(words)) / 2
+		kind, name, _ := strings.Cut(words, " ")
+		if kind == "t" {
+			c.Nodes = append(c.Nodes, Node{Depth: depth, Role: RoleText, Name: name})
+			continue
+		}
+		var node int
+		fmt.Sscanf(kind, "b%d", &node)
+		n := Node{Key: Key{1, node}, Depth: depth, Role: "button", Name: name}
+		if name, off := strings.CutSuffix(name, " off"); off {
+			n.Name, n.States = name, []string{"disabled"}
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	return c
+}
+
+func TestDiff(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		prev, cur []string
+		want      string
+	}{
+		{"nothing", []string{"b1 Save", "t hello"}, []string{"b1 Save", "t hello"},
+			"[delta] added=0 changed=0 removed=0"},
+		{"nothing at all", nil, nil, "[delta] added=0 changed=0 removed=0"},
+		{"from nothing", nil, []string{"b1 Save", "  t hello"},
+			"[delta] added=2 changed=0 removed=0\n+ @e1 [button] \"Save\"\n+   text \"hello\""},
+		{"to nothing", []string{"b1 Save off", "  t hello"}, nil,
+			"[delta] added=0 changed=0 removed=2\n- @e1 [button] \"Save\"\n- text \"hello\""},
+		{"renamed", []string{"b1 Save", "b2 Open"}, []string{"b1 Delete everything", "b2 Open"},
+			"[delta] added=0 changed=1 removed=0\n~ @e1 [button] \"Delete everything\""},
+		{"a state moves", []string{"b1 Save off", "b2 Open", "b3 New"}, []string{"b1 Save", "b2 Open", "b3 New off"},
+			"[delta] added=0 changed=2 removed=0\n~ @e1 [button] \"Save\"\n~ @e3 [button disabled] \"New\""},
+		{"the same name, another node", []string{"b1 Save"}, []string{"b2 Save"},
+			"[delta] added=1 changed=0 removed=1\n- @e1 [button] \"Save\"\n+ @e2 [button] \"Save\""},
+		{"a name that holds brackets, and none", []string{`b1 ] "x" [`, "b2 "}, nil,
+			"[delta] added=0 changed=0 removed=2\n- @e1 [button] \"] \\\"x\\\" [\"\n- @e2 [button]"},
+		{"a row in the middle", []string{"b1 A", "b2 B"}, []string{"b1 A", "  b3 New", "    t new", "b2 B"},
+			"[delta] added=2 changed=0 removed=0\n+   @e3 [button] \"New\"\n+     text \"new\""},
+		{"a text replaced between others", []string{"t one", "t two", "t three"}, []string{"t one", "t 2", "t three"},
+			"[delta] added=1 changed=0 removed=1\n- text \"two\"\n+ text \"2\""},
+		{"the same text twice, one goes", []string{"t x", "b1 A", "t x"}, []string{"b1 A", "t x"},
+			"[delta] added=0 changed=0 removed=1\n- text \"x\""},
+		{"a text goes to the other side of a ref", []string{"t x", "b1 A"}, []string{"b1 A", "t x"},
+			"[delta] added=1 changed=0 removed=1\n- text \"x\"\n+ text \"x\""},
+		{"moved to the front", []string{"b1 A", "b2 B", "b3 C"}, []string{"b3 C", "b1 A", "b2 B"},
+			"[delta] added=0 changed=1 removed=0\n~ @e3 [button] \"C\""},
+		{"deeper", []string{"b1 A"}, []string{"    b1 A"},
+			"[delta] added=0 changed=1 removed=0\n~     @e1 [button] \"A\""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o, refs := DefaultOptions(), NewRefs()
+			_, prev := Render(page(test.prev...), o, refs)
+			_, cur := Render(page(test.cur...), o, refs)
+			got, now := Diff(prev, cur, o, refs)
+			head, lines, _ := strings.Cut(test.want, "\n")
+			want := head + ` url="https://example.com/" title="Page"`
+			if lines != "" {
+				want += "\n" + lines
+			}
+			if got.Text != want {
+				t.Errorf("got\n%s\nwant\n%s", got.Text, want)
+			}
+			if _, err := Parse(got.Text); err != nil {
+				t.Error(err)
+			}
+			if again, _ := Diff(now, cur, o, refs); !strings.HasPrefix(again.Text, "[delta] added=0 changed=0 removed=0 ") {
+				t.Errorf("told again: %s", again.Text)
+			}
+		})
+	}
+}
+
+func TestDiffStats(t *testing.T) {
+	o, refs := DefaultOptions(), NewRefs()
+	_, prev := Render(page("b1 A", "b2 B", "t x"), o, refs)
+	_, cur := Render(page("b1 A!", "b3 C", "t y"), o, refs)
+	got, _ := Diff(prev, cur, o, refs)
+	want := Stats{InputNodes: 3, NodesVisited: 3, NodesEmitted: 2, Chars: utf8.RuneCountInString(got.Text), Reasons: []string{}}
+	if diff := cmp.Diff(got.Stats, want); diff != "" {
+		t.Errorf("got before want\n%s", diff)
+	}
+}
+
+// What a cut delta did not tell, the client does not know: its refs stay as it
+// saw them, and the next delta tells the rest.
+func TestDiffCut(t *testing.T) {
+	o, refs := DefaultOptions(), NewRefs()
+	var before, after []string
+	for i := range 20 {
+		before = append(before, fmt.Sprintf("b%d Save row %d", i+1, i))
+		after = append(after, fmt.Sprintf("b%d Delete row %d", i+1, i))
+	}
+	_, prev := Render(page(before...), o, refs)
+	_, cur := Render(page(after...), o, refs)
+	o.MaxChars = 420
+	got, now := Diff(prev, cur, o, refs)
+	want := "[delta] added=0 changed=20 removed=0 url=\"https://example.com/\" title=\"Page\""
+	for i := range 9 {
+		want += fmt.Sprintf("\n~ @e%d [button] \"Delete row %d\"", i+1, i)
+	}
+	want += "\n[more] 11 changes not shown; take a snapshot"
+	if got.Text != want {
+		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
+	}
+	if !slices.Equal(got.Stats.Reasons, []string{"max_chars"}) || !got.Stats.Truncated || got.Stats.NodesEmitted != 9 {
+		t.Errorf("stats %+v", got.Stats)
+	}
+	for ref, name := range map[string]string{"@e9": "Delete row 8", "@e10": "Save row 9", "@e20": "Save row 19"} {
+		if e, err := refs.Lookup(ref); err != nil || e.Name != name {
+			t.Errorf("%s is %q, %v; the client saw %q", ref, e.Name, err, name)
+		}
+	}
+	o.MaxChars = 12000
+	_, cur = Render(page(after...), o, refs)
+	rest, _ := Diff(now, cur, o, refs)
+	if !strings.HasPrefix(rest.Text, "[delta] added=0 changed=11 removed=0 ") {
+		t.Errorf("the rest is\n%s", rest.Text)
+	}
+	if e, _ := refs.Lookup("@e20"); e.Name != "Delete row 19" {
+		t.Errorf("@e20 is still %q", e.Name)
+	}
+}
+
+// Lines pushed off a snapshot's end by others are not gone from the page.
+func TestDiffOfSnapshotsThatStop(t *testing.T) {
+	o, refs := DefaultOptions(), NewRefs()
+	o.MaxNodes = 4
+	_, prev := Render(page("b1 A", "b2 B", "b3 C", "b4 D", "b5 E"), o, refs)
+	_, cur := Render(page("b6 New", "b1 A", "b3 C", "b7 Newer", "b4 D", "b5 E"), o, refs)
+	got, now := Diff(prev, cur, o, refs)
+	want := `[delta] added=2 changed=0 removed=1 url="https://example.com/" title="Page"
++ @e5 [button] "New"
+- @e2 [button] "B"
++ @e6 [button] "Newer"`
+	if got.Text != want {
+		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
+	}
+	if !slices.Equal(got.Stats.Reasons, []string{"max_nodes"}) {
+		t.Errorf("stats %+v", got.Stats)
+	}
+	// The page is small again: now it shows that D is gone.
+	_, cur = Render(page("b6 New", "b1 A", "b3 C"), o, refs)
+	got, _ = Diff(now, cur, o, refs)
+	want = `[delta] added=0 changed=0 removed=2 url="https://example.com/" title="Page"
+- @e6 [button] "Newer"
+- @e4 [button] "D"`
+	if got.Text != want {
+		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
+	}
+	if _, err := refs.Lookup("@e4"); protocol.CodeOf(err) != "" {
+		t.Errorf("@e4: %v", err) // whether its node lives is the source's to say
+	}
+}
+
+func TestDiffMaxChars(t *testing.T) {
+	refs := NewRefs()
+	_, prev := Render(article(12), DefaultOptions(), refs)
+	c := hostile()
+	c.Nodes = append(c.Nodes, article(6).Nodes...)
+	_, cur := Render(c, DefaultOptions(), refs)
+	for maxChars := -1; maxChars < 2000; maxChars += 1 + maxChars/100 {
+		o := DefaultOptions()
+		o.MaxChars = maxChars
+		got, _ := Diff(prev, cur, o, refs)
+		p, err := Parse(got.Text)
+		if err != nil {
+			t.Fatalf("max_chars %d: %v in\n%s", maxChars, err, got.Text)
+		}
+		if n := utf8.RuneCountInString(got.Text); n > max(maxChars, 0) || n != got.Stats.Chars {
+			t.Fatalf("max_chars %d: %d characters, stats say %d", maxChars, n, got.Stats.Chars)
+		}
+		if p.Kind == "" && maxChars >= len("[delta] added=NN changed=NN removed=NN") {
+			t.Fatalf("max_chars %d: no header", maxChars)
+		}
+		if shown := len(p.Lines) == p.Added+p.Changed+p.Removed && p.Kind != ""; shown == got.Stats.Truncated {
+			t.Fatalf("max_chars %d: all shown %v, truncated %v\n%s", maxChars, shown, got.Stats.Truncated, got.Text)
+		}
+	}
+}
+
+// draw makes a page of few nodes and fewer texts, so that two of them share some.
+func draw(t *rapid.T, label string) Capture {
+	nodes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Node {
+		n := Node{Depth: rapid.IntRange(0, 2).Draw(t, "depth"), Role: RoleText, Name: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name")}
+		if rapid.Bool().Draw(t, "element") {
+			n.Role, n.Key = "button", Key{1, rapid.IntRange(1, 12).Draw(t, "node")}
+		}
+		return n
+	}), 0, 24).Draw(t, label)
+	return Capture{URL: "u", Nodes: nodes}
+}
+
+// Whatever the pages, the lines told turn what the client had into what it has:
+// the same lines, and those that stay in their order.
+func TestDiffTellsWhatChanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o, refs := DefaultOptions(), NewRefs()
+		_, prev := Render(draw(t, "prev"), o, refs)
+		_, cur := Render(draw(t, "cur"), o, refs)
+		o.MaxChars = rapid.IntRange(400, 900).Draw(t, "max_chars")
+		d, now := Diff(prev, cur, o, refs)
+		p, err := Parse(d.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := map[string]int{} // lines, not indented: a removed text is told so
+		byRef := map[int]string{}
+		plain := func(s string) string { return strings.TrimLeft(s, " ") }
+		for _, l := range prev.lines {
+			have[plain(l.text)]++
+			byRef[l.ref] = plain(l.text)
+		}
+		raw := strings.Split(d.Text, "\n")[1:]
+		for i, l := range p.Lines {
+			said := plain(raw[i][2:])
+			if l.Ref != 0 && l.Op != "+" {
+				have[byRef[l.Ref]]--
+			} else if l.Op == "-" {
+				have[said]--
+			}
+			if l.Op != "-" {
+				have[said]++
+			}
+		}
+		for _, l := range now.lines {
+			have[plain(l.text)]--
+		}
+		for s, n := range have {
+			if n != 0 {
+				t.Fatalf("%q is there %d times too often\n%s", s, n, d.Text)
+			}
+		}
+		if !d.Stats.Truncated {
+			if diff := cmp.Diff(now.lines, cur.lines, cmp.AllowUnexported(shownLine{})); diff != "" {
+				t.Fatalf("the client has, before the page\n%s", diff)
+			}
+		}
+		// In steps however small, the client gets there.
+		o.MaxChars = 12000
+		_, now = Diff(now, cur, o, refs)
+		if again, _ := Diff(now, cur, o, refs); !strings.HasPrefix(again.Text, "[delta] added=0 changed=0 removed=0") {
+			t.Fatalf("told again:\n%s", again.Text)
+		}
+	})
+}
+
+// Large lists of texts: no quadratic table, and like lines still found.
+func TestDiffLarge(t *testing.T) {
+	o, refs := DefaultOptions(), NewRefs()
+	o.MaxChars = 5_000_000
+	var before, after []string
+	for i := range 20000 {
+		before = append(before, fmt.Sprint("t line ", i))
+		if i%100 != 50 {
+			after = append(after, fmt.Sprint("t line ", i))
+		} else {
+			after = append(after, fmt.Sprint("t other ", i))
+		}
+	}
+	_, prev := Render(page(before...), o, refs)
+	_, cur := Render(page(after...), o, refs)
+	got, _ := Diff(prev, cur, o, refs)
+	if !strings.HasPrefix(got.Text, "[delta] added=200 changed=0 removed=200 ") {
+		t.Errorf("got %.80s", got.Text)
+	}
+}
+
+func TestCommonIsLongest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 12).Draw(t, "a")
+		b := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 12).Draw(t, "b")
+		got := common(len(a), len(b), func(i, j int) bool { return a[i] == b[j] },
+			func(i int) string { return a[i] }, func(j int) string { return b[j] })
+		for k, m := range got {
+			if a[m.a] != b[m.b] || k > 0 && (m.a <= got[k-1].a || m.b <= got[k-1].b) {
+				t.Fatalf("not a common subsequence: %v", got)
+			}
+		}
+		if want := longest(a, b); len(got) != want {
+			t.Fatalf("%d long, the longest is %d", len(got), want)
+		}
+	})
+}
+
+func longest(a, b []string) int {
+	table := make([][]int, len(a)+1)
+	for i := range table {
+		table[i] = make([]int, len(b)+1)
+	}
+	for i := range a {
+		for j := range b {
+			if a[i] == b[j] {
+				table[i+1][j+1] = table[i][j] + 1
+			} else {
+				table[i+1][j+1] = max(table[i][j+1], table[i+1][j])
+			}
+		}
+	}
+	return table[len(a)][len(b)]
+}

@@ -1,0 +1,184 @@
+package snapshot
+
+import (
+	"slices"
+	"strconv"
+)
+
+// maxIndent is the deepest depth that is written; deeper nodes are written at it.
+const maxIndent = 512
+
+// roleMore is the role, in format json, of a [more] line for folded nodes.
+const roleMore = "more"
+
+type lineKind int
+
+const (
+	noLine lineKind = iota
+	elementLine
+	textLine
+	moreLine
+)
+
+// kindOf returns how a node is written. An element without a key cannot have a
+// ref: its name is shown as text. Text that says nothing is no line.
+func kindOf(n *Node) lineKind {
+	switch {
+	case n.More > 0:
+		return moreLine
+	case n.Role != RoleText && n.Key != Key{}:
+		return elementLine
+	case n.Name != "":
+		return textLine
+	}
+	return noLine
+}
+
+// line is one node as it is shown: its words checked, its strings cut, its
+// attributes in the order of the grammar. It is filled again for each node, so
+// that a snapshot of many lines makes little garbage.
+type line struct {
+	kind   lineKind
+	depth  int
+	ref    int
+	role   string
+	name   string
+	value  string
+	quoted []Attr
+	states []string
+	bare   []Attr
+	more   int
+	cuts   int // strings that were cut
+}
+
+// fill sets l to n, with strings of at most maxText characters.
+func (l *line) fill(n *Node, ref, maxText int) {
+	*l = line{kind: kindOf(n), depth: min(max(n.Depth, 0), maxIndent), ref: ref, more: n.More,
+		quoted: l.quoted[:0], states: l.states[:0], bare: l.bare[:0]}
+	l.name = l.cut(n.Name, maxText)
+	if l.kind != elementLine {
+		return
+	}
+	l.role = roleWord(n.Role)
+	value := n.Value
+	for i, a := range n.Attrs {
+		switch {
+		case !IsWord(a.Key) || slices.ContainsFunc(n.Attrs[:i], func(b Attr) bool { return b.Key == a.Key }):
+		case a.Key == "value":
+			if value == "" {
+				value = a.Value
+			}
+		case a.Bare && isBare(a.Value):
+			l.bare = append(l.bare, a)
+		default:
+			l.quoted = append(l.quoted, Attr{Key: a.Key, Value: l.cut(a.Value, maxText)})
+		}
+	}
+	for i, s := range n.States {
+		if IsWord(s) && !slices.Contains(n.States[:i], s) {
+			l.states = append(l.states, s)
+		}
+	}
+	l.value = l.cut(value, maxText)
+}
+
+func (l *line) cut(s string, maxText int) string {
+	s, was := cut(s, maxText)
+	if was {
+		l.cuts++
+	}
+	return s
+}
+
+// roleWord returns role where it may be written bare; anything else is generic.
+func roleWord(role string) string {
+	if IsWord(role) {
+		return role
+	}
+	return "generic"
+}
+
+// append appends the line to dst, and returns where in dst its name begins, 0
+// where it has none.
+func (l *line) append(dst []byte) (_ []byte, name int) {
+	for range l.depth {
+		dst = append(dst, ' ', ' ')
+	}
+	switch l.kind {
+	case textLine:
+		dst = append(dst, "text "...)
+		return appendQuoted(dst, l.name), 0
+	case moreLine:
+		dst = append(dst, "[more] "...)
+		dst = strconv.AppendInt(dst, int64(l.more), 10)
+		dst = append(dst, foldedHere...)
+		if l.name != "" {
+			dst = append(dst, ": "...)
+			dst = appendQuoted(dst, l.name)
+		}
+		return dst, 0
+	}
+	dst = append(dst, "@e"...)
+	dst = strconv.AppendInt(dst, int64(l.ref), 10)
+	dst = append(dst, " ["...)
+	dst = append(dst, l.role...)
+	for _, a := range l.quoted {
+		dst = appendKey(dst, a.Key)
+		dst = appendQuoted(dst, a.Value)
+	}
+	for _, s := range l.states {
+		dst = append(dst, ' ')
+		dst = append(dst, s...)
+	}
+	for _, a := range l.bare {
+		dst = appendKey(dst, a.Key)
+		dst = append(dst, a.Value...)
+	}
+	if l.value != "" {
+		dst = appendKey(dst, "value")
+		dst = appendQuoted(dst, l.value)
+	}
+	dst = append(dst, ']')
+	if l.name != "" {
+		dst = append(dst, ' ')
+		name = len(dst)
+		dst = appendQuoted(dst, l.name)
+	}
+	return dst, name
+}
+
+const foldedHere = " nodes not shown here"
+
+func appendKey(dst []byte, key string) []byte {
+	dst = append(dst, ' ')
+	dst = append(dst, key...)
+	return append(dst, '=')
+}
+
+// json returns the line as a node of format json.
+func (l *line) json(tag string) NodeJSON {
+	switch l.kind {
+	case textLine:
+		return NodeJSON{Role: RoleText, Name: l.name, Depth: l.depth}
+	case moreLine:
+		name := strconv.Itoa(l.more) + foldedHere
+		if l.name != "" {
+			name += ": " + l.name
+		}
+		return NodeJSON{Role: roleMore, Name: name, Depth: l.depth}
+	}
+	n := NodeJSON{Ref: formatRef(l.ref), Role: l.role, Name: l.name, Tag: tag, Depth: l.depth, Value: l.value}
+	if len(l.states) > 0 {
+		n.States = slices.Clone(l.states)
+	}
+	if len(l.quoted)+len(l.bare) > 0 {
+		n.Attrs = make(map[string]string, len(l.quoted)+len(l.bare))
+		for _, a := range l.quoted {
+			n.Attrs[a.Key] = a.Value
+		}
+		for _, a := range l.bare {
+			n.Attrs[a.Key] = a.Value
+		}
+	}
+	return n
+}

@@ -1,0 +1,340 @@
+package snapshot
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// Shown is what a client has been shown: the lines of a snapshot, kept to be
+// compared with the next (Diff). The zero Shown is that of a client which has
+// seen nothing. It is not changed once made.
+type Shown struct {
+	where   string
+	lines   []shownLine
+	input   int
+	visited int
+	reasons reasonSet
+	open    bool // nodes are left that are not in lines
+	// was holds, for the refs that this snapshot shows otherwise than the client
+	// had seen them, what it had seen. Diff needs it for what it does not show.
+	was map[int]Entry
+}
+
+type shownLine struct {
+	ref  int    // 0 for a text or a [more]
+	text string // the line, indented
+	name int    // where in text the name begins, 0 where there is none
+}
+
+// Render writes c as PROTOCOL.md section 5 says and numbers the refs of the
+// lines that it writes, and only of those, in refs. A key that comes a second
+// time is left out.
+//
+// The text has at most o.MaxChars characters (Unicode code points), header and
+// [more] line included, and at most o.MaxNodes lines with a ref. Where these
+// budgets end it, it ends between two lines: truncated and its reasons are set,
+// the last line says how much is left and how to go on, and Stats.After is the
+// last ref. Where there is no ref to go on after, because none was written or
+// because only what lies below max_depth is left, the line names the budget to
+// raise. A name, text, value or attribute above o.MaxText characters is cut and
+// ends with "…".
+//
+// The header's URL and title are cut without a reason: page has them whole.
+// They are left out where MaxChars is below 400; where not even the rest of the
+// header fits, the text is empty.
+func Render(c Capture, o Options, refs *Refs) (Snapshot, Shown) {
+	w := newWriter(&c, o, refs)
+	stop := w.write()
+	text, end := w.finish(stop)
+	refs.takeBack(end.lastNumber)
+	shown := w.shown(text, end)
+
+	s := Snapshot{Text: text.all, Stats: Stats{
+		InputNodes: c.Input, NodesVisited: c.Visited, NodesEmitted: end.emitted,
+		Chars: text.chars, Truncated: text.reasons != 0, Reasons: text.reasons.words(),
+	}}
+	if text.after != 0 {
+		s.Stats.After = formatRef(text.after)
+	}
+	if o.JSON {
+		s.Nodes = w.nodes[:end.lines]
+	}
+	return s, shown
+}
+
+// writer writes the lines of one snapshot.
+type writer struct {
+	c        *Capture
+	maxChars int
+	maxNodes int
+	maxText  int
+	refs     *Refs
+	where    string
+
+	body  []byte // the lines, each after a line break
+	spans []span
+	json  bool
+	nodes []NodeJSON
+	line  line
+
+	now   place   // after the last line written
+	safe  place   // the last place after which header and [more] fit for certain
+	tight []place // those after safe, where they may fit
+
+	nodesLeft, textsLeft int // after now
+}
+
+// place is a place between two lines, and all that is needed to end there.
+type place struct {
+	next       int // the node that comes next
+	lines      int
+	bytes      int // of body
+	chars      int // of body
+	emitted    int // lines with a ref
+	lastRef    int
+	lastNumber int // the highest number given out so far
+	cuts       int // strings cut at max_text
+}
+
+// span is one line of the body.
+type span struct {
+	entry      *entry // nil where it has no ref
+	node       int
+	start, end int // in body, without the line break
+	name       int // in body, 0 where there is none
+}
+
+// ending is a finished text.
+type ending struct {
+	all     string
+	chars   int
+	header  int // bytes of the header
+	reasons reasonSet
+	after   int
+}
+
+func newWriter(c *Capture, o Options, refs *Refs) *writer {
+	refs.begin()
+	w := &writer{
+		c: c, refs: refs, json: o.JSON,
+		maxChars: o.MaxChars, maxNodes: o.MaxNodes, maxText: max(o.MaxText, 1),
+	}
+	w.where = where(c.URL, c.Title, w.maxText, w.maxChars)
+	w.body = make([]byte, 0, min(max(w.maxChars, 0)+1024, 64*len(c.Nodes)+1024))
+	w.spans = make([]span, 0, min(len(c.Nodes), 1024))
+	if w.json {
+		w.nodes = make([]NodeJSON, 0, min(len(c.Nodes), 1024))
+	}
+	w.now.lastNumber = refs.last
+	w.safe = w.now
+	return w
+}
+
+// write writes lines until one of the budgets is full and returns its reason,
+// or 0 where all lines were written. What it has written may be too much by the
+// header's reasons and the [more] line; finish sees to that.
+func (w *writer) write() (stop reasonSet) {
+	least := utf8.RuneCountInString(snapshotHeader(w.c.Input, 0, 0, w.where))
+	reserve := w.reserve()
+	for i := range w.c.Nodes {
+		n := &w.c.Nodes[i]
+		kind := kindOf(n)
+		if kind == noLine {
+			w.now.next = i + 1
+			continue
+		}
+		var e *entry
+		ref := 0
+		if kind == elementLine {
+			if w.now.emitted >= w.maxNodes {
+				return reasonsOf(reasonNodes)
+			}
+			e = w.refs.number(n.Key)
+			if e.round == w.refs.round {
+				w.now.next = i + 1 // this snapshot has it already
+				continue
+			}
+			ref = e.N
+		}
+		w.line.fill(n, ref, w.maxText)
+		w.body = append(w.body, '\n')
+		start := len(w.body)
+		var name int
+		w.body, name = w.line.append(w.body)
+		chars := 1 + utf8.RuneCount(w.body[start:])
+		if w.now.chars+chars+least > w.maxChars {
+			w.body = w.body[:w.now.bytes]
+			w.now.next = i
+			return reasonsOf(reasonChars)
+		}
+		if e != nil {
+			e.round = w.refs.round
+			w.now.emitted++
+			w.now.lastRef = ref
+		}
+		w.spans = append(w.spans, span{entry: e, node: i, start: start, end: len(w.body), name: name})
+		if w.json {
+			w.nodes = append(w.nodes, w.line.json(n.Tag))
+		}
+		w.now = place{next: i + 1, lines: w.now.lines + 1, bytes: len(w.body), chars: w.now.chars + chars,
+			emitted: w.now.emitted, lastRef: w.now.lastRef, lastNumber: w.refs.last, cuts: w.now.cuts + w.line.cuts}
+		if w.now.chars+reserve <= w.maxChars {
+			w.safe = w.now
+		} else {
+			w.tight = append(w.tight, w.now)
+		}
+	}
+	return 0
+}
+
+// reserve returns how many characters the header and the [more] line may take
+// at most, wherever the text ends.
+func (w *writer) reserve() int {
+	lines := len(w.c.Nodes)
+	header := snapshotHeader(w.c.Input, min(lines, max(w.maxNodes, 0)), reasonsOf(reasonOrder...), w.where)
+	more := 0
+	left := lines + max(w.c.Rest, 1)
+	for _, r := range []rest{
+		{what: restNodes, count: left, after: w.refs.last + lines},
+		{what: restNodes, count: left, limit: reasonNodes},
+		{what: restDeeper, count: left},
+	} {
+		more = max(more, 1+len(r.String()))
+	}
+	return utf8.RuneCountInString(header) + more
+}
+
+// finish puts header, lines and [more] together at the last place where they
+// fit, and returns that place.
+func (w *writer) finish(stop reasonSet) (ending, place) {
+	w.nodesLeft, w.textsLeft = count(w.c.Nodes[w.now.next:])
+	text, fits := w.end(w.now, stop)
+	if fits {
+		return text, w.now
+	}
+	stop = reasonsOf(reasonChars) // whatever ended it before is further on
+	for _, p := range slices.Backward(w.tight) {
+		if text, fits = w.end(p, stop); fits {
+			return text, p
+		}
+	}
+	text, fits = w.end(w.safe, stop)
+	if fits {
+		return text, w.safe
+	}
+	// Not even an empty text's [more] line fits: w.safe is the very start.
+	return w.bare(text), w.safe
+}
+
+// end puts the text together as it is where it ends at p.
+func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
+	reasons := stop | reasonsOf(w.c.Reasons...)
+	if p.cuts > 0 {
+		reasons |= reasonsOf(reasonText)
+	}
+	r := w.left(p, stop, &reasons)
+	header := snapshotHeader(w.c.Input, p.emitted, reasons, w.where)
+	more := ""
+	if r != nil {
+		more = "\n" + r.String()
+	}
+	room := w.maxChars - utf8.RuneCountInString(header) - p.chars
+	if len(more) > room && r != nil && r.what == restCut {
+		more = ""
+	}
+	text := ending{header: len(header), reasons: reasons}
+	if r != nil {
+		text.after = r.after
+	}
+	if len(more) > room {
+		return text, false
+	}
+	all := make([]byte, 0, len(header)+p.bytes+len(more))
+	all = append(all, header...)
+	all = append(all, w.body[:p.bytes]...)
+	all = append(all, more...)
+	text.all, text.chars = string(all), w.maxChars-room+len(more)
+	return text, true
+}
+
+// left returns what the text that ends at p leaves out, nil for nothing. It
+// adds the reason that a source which left nodes out has not given.
+func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
+	nodes, texts := count(w.c.Nodes[p.next:w.now.next])
+	nodes += w.nodesLeft + max(w.c.Rest, 0)
+	texts += w.textsLeft
+	ended := reasonsOf(reasonNodes, reasonChars)
+	if nodes+texts > 0 && *reasons&(ended|reasonsOf(reasonDepth)) == 0 {
+		*reasons |= reasonsOf(reasonNodes)
+	}
+	switch {
+	case *reasons&ended != 0:
+		r := rest{what: restNodes, count: max(nodes, 1), after: p.lastRef, limit: reasonChars}
+		if nodes == 0 && texts > 0 {
+			r.what, r.count = restTexts, texts
+		}
+		if stop.has(reasonNodes) && !stop.has(reasonChars) {
+			r.limit = reasonNodes
+		}
+		return &r
+	case reasons.has(reasonDepth):
+		return &rest{what: restDeeper, count: nodes}
+	case reasons.has(reasonText):
+		return &rest{what: restCut, count: p.cuts, chars: w.maxText}
+	}
+	return nil
+}
+
+// count returns how many lines nodes make, with a ref and without.
+func count(nodes []Node) (elements, texts int) {
+	for i := range nodes {
+		switch kindOf(&nodes[i]) {
+		case elementLine:
+			elements++
+		case textLine, moreLine:
+			texts++
+		}
+	}
+	return elements, texts
+}
+
+// bare returns what can be said within a budget too small for a [more] line:
+// the header, without URL and title if need be, or nothing.
+func (w *writer) bare(text ending) ending {
+	text.after = 0
+	for _, where := range []string{w.where, ""} {
+		header := snapshotHeader(w.c.Input, 0, text.reasons, where)
+		if n := utf8.RuneCountInString(header); n <= w.maxChars {
+			text.all, text.chars, text.header = header, n, len(header)
+			return text
+		}
+	}
+	text.all, text.chars, text.header = "", 0, 0
+	return text
+}
+
+// shown records in refs what the client is shown, and returns it.
+func (w *writer) shown(text ending, end place) Shown {
+	s := Shown{
+		where: w.where, lines: make([]shownLine, 0, end.lines), input: w.c.Input, visited: w.c.Visited,
+		reasons: text.reasons, open: text.reasons&reasonsOf(reasonNodes, reasonChars) != 0,
+	}
+	for _, sp := range w.spans[:end.lines] {
+		l := shownLine{text: text.all[text.header+sp.start : text.header+sp.end]}
+		if sp.name != 0 {
+			l.name = sp.name - sp.start
+		}
+		if sp.entry != nil {
+			l.ref = sp.entry.N
+			was := w.refs.show(sp.entry, &w.c.Nodes[sp.node])
+			if was.Role != "" && was != sp.entry.Entry {
+				if s.was == nil {
+					s.was = map[int]Entry{}
+				}
+				s.was[l.ref] = was
+			}
+		}
+		s.lines = append(s.lines, l)
+	}
+	return s
+}

@@ -44,7 +44,7 @@
         }
       }
       if (!now.reason) {
-        if (typeof begin === 'function') begin(el);
+        if (typeof begin === 'function' && !q.again) begin(el);
         const answer = { ok: true, node: idOf(found.el), moved: !!found.moved, target: idOf(el), kind: fill.kindOf(el) };
         if (found.moved || q.any) answer.record = record(found.el);
         if (option) answer.option = { select: idOf(option), value: el.value, index: el.index };

@@ -286,11 +286,11 @@ const fill = (() => {
   };
   // widest is the page's main scroller where the page itself does not scroll.
   const widest = () => {
-    const page = scrollingOf(page) || documentElementOf(page);
-    if (page.scrollHeight - page.clientHeight > 1) return page;
-    let best = page, size = 0;
+    const whole = scrollingOf(page) || documentElementOf(page);
+    if (whole.scrollHeight - whole.clientHeight > 1) return whole;
+    let best = whole, size = 0;
     everyElement(page, (e) => {
-      if (e.scrollHeight - e.clientHeight <= 1 || e === page) return;
+      if (e.scrollHeight - e.clientHeight <= 1 || e === whole) return;
       const o = getComputedStyle(e).overflowY;
       if (o !== 'auto' && o !== 'scroll') return;
       const area = e.clientWidth * e.clientHeight;

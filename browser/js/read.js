@@ -2,7 +2,8 @@
 // live document: shadow trees and slots as they are laid out, without what is
 // not rendered. A frame's place is kept for the daemon to fill in.
 
-(() => {
+// seek finds what shows a text, or has a role and a name; see below.
+const seek = (() => {
   const { contents, mask, checkState } = fill;
 
   // Out collects pieces: strings, and {frame} where a frame's content belongs.
@@ -200,7 +201,7 @@
       if (nodeType(k) !== ELEMENT || silent(k) || c.skip(k)) continue;
       const mark = localName(el) === 'ol' ? number++ + '. ' : '- ';
       // A list within an item follows it without an empty line.
-      const s = part(k, c, ' '.repeat(mark.length)).replace(/\n\n(\s*(?:- |\d+\. ))/g, '\n$1');
+      const s = part(k, c, '').replace(/\n\n(?=(?:- |\d+\. ))/g, '\n').replace(/\n(?=[^\n])/g, '\n' + ' '.repeat(mark.length));
       if (s) items.push(localName(k) === 'ul' || localName(k) === 'ol' ? ' '.repeat(2) + s.replace(/\n/g, '\n  ') : mark + s);
     }
     return items.join('\n');
@@ -387,43 +388,5 @@
     });
   };
 
-  // hasText says whether the page shows a text.
-  __bd.hasText = (text) => {
-    forget();
-    return seek({ text, limit: 1 }).some((n) => !n.frame);
-  };
-
-  // refState is whether a ref's element is attached and can be seen.
-  __bd.refState = (q) => {
-    const found = findRef({ ...q, any: true });
-    const el = found.el;
-    return { attached: !!el, visible: !!el && rendered(el) && styleOf(el).visibility === 'visible' && reach.boxesOf(el).length > 0 };
-  };
-
-  // change resolves with the next change of the document, or after ms. Changes
-  // that come together are one.
-  __bd.change = (ms) => new Promise((done) => {
-    const o = new MutationObserver(() => end());
-    let over = false;
-    const end = () => {
-      if (over) return;
-      over = true;
-      o.disconnect();
-      for (const t of ['input', 'change', 'transitionend', 'animationend', 'load']) removeEventListener(t, end, true);
-      setTimeout(() => done(true), 15);
-    };
-    o.observe(page, { subtree: true, childList: true, characterData: true, attributes: true });
-    everyShadow(page, (root) => o.observe(root, { subtree: true, childList: true, characterData: true, attributes: true }));
-    for (const t of ['input', 'change', 'transitionend', 'animationend', 'load']) addEventListener(t, end, true);
-    setTimeout(end, ms);
-  });
-  const everyShadow = (root, f) => {
-    for (const el of allIn(root, '*')) {
-      const s = shadowOf(el);
-      if (s) {
-        f(s);
-        everyShadow(s, f);
-      }
-    }
-  };
+  return seek;
 })();

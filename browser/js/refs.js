@@ -113,6 +113,14 @@ const findRef = (() => {
     return own.length > 0 && own.filter((w) => now.has(w)).length > own.length * 0.6;
   };
 
+  // unnamed says whether an element is outside of the accessibility tree now: inert
+  // by the attribute or because a modal dialog is open.
+  const unnamed = (el) => {
+    if (inertNow(el)) return true;
+    const modal = allIn(page, 'dialog:modal');
+    return modal.length > 0 && !flatContains(modal[modal.length - 1], el);
+  };
+
   const find = (q) => {
     forget();
     const el = node(q.id);
@@ -126,9 +134,9 @@ const findRef = (() => {
       }
       return { answer: { stale: true, candidates: candidates(q) } };
     }
-    // What is not rendered has no name. Whoever needs to see it waits until it is,
-    // and asks again.
-    if (q.any || !rendered(el)) return { el };
+    // What is not rendered, or inert, has no name. Whoever needs it waits until it
+    // has, and asks again.
+    if (q.any || !rendered(el) || unnamed(el)) return { el };
     const role = roleOf(el) || 'generic', name = nameOf(el) || '', context = contextOf(el);
     if (context !== q.context && q.context) {
         const t = twins(q, el);

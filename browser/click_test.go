@@ -1,0 +1,172 @@
+package browser
+
+import (
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// A click reaches what a person would click, with every event of the mouse, and
+// says what it hit.
+func TestClick(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct {
+		name, page, role, label string
+		o                       protocol.Click
+		want, log               string
+	}{
+		{"every event", `<button id=b>Go</button><script>for(const e of ["mouseover","pointerdown","mousedown","pointerup","mouseup","click"]) b.addEventListener(e,x=>report(e+(x.isTrusted?'':'!')))</script>`,
+			"button", "Go", protocol.Click{}, `{"hit":"@e1","focused":"@e1"}`, "mouseover pointerdown mousedown pointerup mouseup click"},
+		{"twice", `<button ondblclick="report('dbl')" onclick="report(event.detail)">Go</button>`, "button", "Go", protocol.Click{Count: 2}, `{"hit":"@e1","focused":"@e1"}`, "1 2 dbl"},
+		{"right", `<button oncontextmenu="report(event.button)" onclick="report('click')">Go</button>`, "button", "Go", protocol.Click{Button: "right"}, `{"hit":"@e1","focused":"@e1"}`, "2"},
+		{"middle", `<button onauxclick="report(event.button)">Go</button>`, "button", "Go", protocol.Click{Button: "middle"}, `{"hit":"@e1","focused":"@e1"}`, "1"},
+		{"modifiers", `<button onclick="report([event.ctrlKey,event.shiftKey,event.altKey].join())">Go</button>`, "button", "Go", protocol.Click{Modifiers: []string{"Control", "Shift"}}, `{"hit":"@e1","focused":"@e1"}`, "true,true,false"},
+		{"below the fold, scrolling smoothly", `<style>html{scroll-behavior:smooth}</style><div style="height:3000px"></div><button onclick="report(1)">Go</button>`, "button", "Go", protocol.Click{}, `{"hit":"@e1","focused":"@e1"}`, "1"},
+		{"in a scroller that hides its overflow", `<div style="height:60px;overflow:hidden"><div style="height:300px"></div><button onclick="report(1)">Go</button></div>`, "button", "Go", protocol.Click{}, `{"hit":"@e1","focused":"@e1"}`, "1"},
+		{"under a sticky header", `<header style="position:fixed;top:0;left:0;right:0;height:80px;background:#ccc" onclick="report('header')">H</header><button style="margin-top:20px" onclick="report(1)">Go</button><div style="height:3000px"></div><script>scrollTo(0,40)</script>`, "button", "Go", protocol.Click{}, `not_actionable: @e2 button "Go" is covered by @e1 banner "H" {"by":{"name":"H","ref":"@e1","role":"banner","tag":"header"},"reason":"covered"}`, ""},
+		{"beside what covers its middle", `<button style="width:200px;height:60px" onclick="report(1)">Go</button><div style="position:absolute;left:50px;top:0;width:120px;height:90px;background:red" onclick="report('red')"></div>`, "button", "Go", protocol.Click{}, `{"hit":"@e1","focused":"@e1"}`, "1"},
+		{"a wrapped link", `<div style="width:10ch">123321<a href="#" onclick="report(1);return false">link text that wraps</a></div>`, "link", "link text that wraps", protocol.Click{}, `{"hit":"@e1","focused":"@e1"}`, "1"},
+		{"without a box of its own", `<div style="height:2000px"></div><div style="display:contents" role=button aria-label=Go onclick="report(1)">text</div>`, "button", "Go", protocol.Click{}, `{"hit":"@e1"}`, "1"},
+		{"turned", `<button style="transform:rotate(90deg);margin:80px" onclick="report(1)">Go</button>`, "button", "Go", protocol.Click{}, `{"hit":"@e1","focused":"@e1"}`, "1"},
+		{"a checkbox behind its label", `<style>input{position:absolute;width:1px;height:1px;clip:rect(0 0 0 0)}</style><label><input type=checkbox onchange="report(this.checked)"><span>Agree to the <a href="/elsewhere">terms</a></span></label>`, "checkbox", "Agree to the terms", protocol.Click{}, `{"hit":"@e1","changed":true,"focused":"@e1"}`, "true"},
+		{"a checkbox under its styled twin", `<style>.s{position:relative;display:inline-block;width:50px;height:24px}.s input{opacity:0;width:0;height:0}.s i{position:absolute;inset:0;background:#ccc}</style><div class=s onclick="const i=this.firstChild;i.checked=!i.checked;report(i.checked)"><input type=checkbox aria-label=Wifi><i></i></div>`, "checkbox", "Wifi", protocol.Click{}, `{"hit":"@e1"}`, "true"},
+		{"an option of a list box", `<select aria-label=C size=3 onchange="report(this.value)"><option>Blue<option>Green</select>`, "option", "Green", protocol.Click{}, `{"hit":"@e3","changed":true,"focused":"@e1"}`, "Green"},
+		{"an option of a closed select", `<select aria-label=C onchange="report(this.value)"><option>Blue<option>Green</select>`, "option", "Green", protocol.Click{}, `{"hit":"@e3","changed":true,"focused":"@e1"}`, "Green"},
+		{"in shadow trees and slots", `<x-o><span slot=a>Slotted</span></x-o><script>customElements.define("x-i",class extends HTMLElement{constructor(){super();this.attachShadow({mode:"open"}).innerHTML="<button><slot></slot></button>";this.shadowRoot.firstChild.onclick=()=>report(1)}});customElements.define("x-o",class extends HTMLElement{constructor(){super();this.attachShadow({mode:"open"}).innerHTML="<x-i><slot name=a></slot></x-i>"}})</script>`, "button", "Slotted", protocol.Click{}, `{"hit":"@e1","focused":"@e1"}`, "1"},
+		{"a form that hides its properties", `<form onsubmit="report('sent');return false"><input name=parentNode><input name=isConnected><input name=getBoundingClientRect><img name=elementFromPoint><button>Go</button></form>`, "button", "Go", protocol.Click{}, `{"hit":"@e6","focused":"@e6"}`, "sent"},
+		{"what its own mousedown removes", `<button onmousedown="report('down');this.remove()">Go</button>`, "button", "Go", protocol.Click{}, `{"hit":"@e1","changed":true}`, "down"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, c.page)
+			got := answer(v.c.Click(limit(t, 3*time.Second), v.refs, v.ref(c.role, c.label), c.o))
+			equal(t, "answer", got, c.want)
+			equal(t, "log", v.log(), c.log)
+		})
+	}
+}
+
+// A click waits for what comes about by itself.
+func TestClickWaits(t *testing.T) {
+	s := newStage(t)
+	for name, page := range map[string]string{
+		"enabled":        `<button id=b disabled onclick="report(1)">Go</button><script>setTimeout(()=>b.disabled=false,500)</script>`,
+		"fieldset":       `<fieldset id=f disabled><button onclick="report(1)">Go</button></fieldset><script>setTimeout(()=>f.disabled=false,500)</script>`,
+		"uncovered":      `<button onclick="report(1)">Go</button><div id=o style="position:fixed;inset:0" onclick="report('cover')"></div><script>setTimeout(()=>o.remove(),500)</script>`,
+		"at rest":        `<style>@keyframes m{from{margin-left:0}to{margin-left:500px}}button{animation:m .8s linear forwards}</style><button onclick="report(1)">Go</button>`,
+		"pointer events": `<button id=b style="pointer-events:none" onclick="report(1)">Go</button><script>setTimeout(()=>b.style.pointerEvents="auto",500)</script>`,
+		"visible again":  `<div id=d><button onclick="report(1)">Go</button></div><script>addEventListener('hide',()=>{d.style.visibility='hidden';setTimeout(()=>d.style.visibility='',500)})</script>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := s.open(t, page)
+			ref := v.ref("button", "Go")
+			v.eval(`dispatchEvent(new Event('hide'))`)
+			equal(t, "answer", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
+			equal(t, "log", v.log(), "1")
+		})
+	}
+}
+
+// What cannot be clicked is refused with the reason, in time, and nothing on
+// the page receives anything.
+func TestClickRefused(t *testing.T) {
+	s := newStage(t)
+	all := `<script>for(const e of ["pointerdown","mousedown","mouseup","click"]) addEventListener(e,()=>report(e),true)</script>`
+	for _, c := range []struct{ name, page, want string }{
+		{"disabled", `<button disabled>Go</button>`, `not_actionable: @e1 button "Go" is disabled {"reason":"disabled"}`},
+		{"aria-disabled", `<div aria-disabled=true><button>Go</button></div>`, `not_actionable: @e1 button "Go" is disabled {"reason":"disabled"}`},
+		{"covered", `<button>Go</button><div role=dialog aria-label=Cookies style="position:fixed;inset:0">We use cookies</div>`,
+			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Cookies" {"by":{"name":"Cookies","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
+		{"covered by a frame", `<button>Go</button><iframe title=Ad style="position:fixed;inset:0;width:100%;height:100%" srcdoc="<body>ad"></iframe>`,
+			`not_actionable: @e2 button "Go" is covered by @e1 iframe "Ad" {"by":{"name":"Ad","ref":"@e1","role":"iframe","tag":"iframe"},"reason":"covered"}`},
+		{"takes no pointer events", `<button style="pointer-events:none">Go</button>`, `not_actionable: @e1 button "Go" is disabled {"because":"pointer-events: none","reason":"disabled"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, all+c.page)
+			begun := time.Now()
+			equal(t, "answer", v.clickWithin(1500*time.Millisecond, v.ref("button", "Go")), c.want)
+			if d := time.Since(begun); d > 1500*time.Millisecond {
+				t.Errorf("answered after %v", d)
+			}
+			equal(t, "log", v.log(), "")
+		})
+	}
+	t.Run("hidden meanwhile", func(t *testing.T) {
+		v := s.open(t, `<button id=b>Go</button>`)
+		ref := v.ref("button", "Go")
+		v.eval(`b.style.display='none'`)
+		equal(t, "answer", v.clickWithin(time.Second, ref), `not_actionable: @e1 button "Go" cannot be seen {"reason":"hidden"}`)
+	})
+	t.Run("modal dialog", func(t *testing.T) {
+		v := s.open(t, all+`<button id=b>Go</button><dialog id=d aria-label=Stop><p>Cookies?</p></dialog>`)
+		ref := v.ref("button", "Go")
+		v.eval(`d.showModal()`)
+		equal(t, "answer", v.clickWithin(time.Second, ref),
+			`not_actionable: @e1 button "Go" is covered by @e2 dialog "Stop" {"by":{"name":"Stop","ref":"@e2","role":"dialog","tag":"dialog"},"reason":"covered"}`)
+		equal(t, "log", v.log(), "")
+	})
+}
+
+// The guard keeps a press from whatever comes under the pointer between the
+// look and the press: here when the mouse arrives. The element is then looked
+// for again, and where it stays covered nothing has been clicked.
+func TestClickGuard(t *testing.T) {
+	s := newStage(t)
+	cover := `<div id=o style="position:fixed;inset:0;display:none" role=menu aria-label=Menu onpointerdown="report('cover')" onmousedown="report('cover')" onclick="report('cover')"></div>`
+	t.Run("covers for good", func(t *testing.T) {
+		v := s.open(t, `<button id=b onmouseenter="o.style.display='block'" onclick="report(1)">Go</button>`+cover)
+		equal(t, "answer", v.clickWithin(time.Second, v.ref("button", "Go")),
+			`not_actionable: @e1 button "Go" is covered by @e2 menu "Menu" {"by":{"name":"Menu","ref":"@e2","role":"menu","tag":"div"},"reason":"covered"}`)
+		equal(t, "log", v.log(), "")
+	})
+	t.Run("covers for a moment", func(t *testing.T) {
+		v := s.open(t, `<button id=b onmouseenter="if(window.o)o.style.display='block';setTimeout(()=>window.o&&o.remove(),300)" onclick="report(1)">Go</button>`+cover)
+		equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","changed":true,"focused":"@e1"}`)
+		equal(t, "log", v.log(), "1")
+	})
+	t.Run("lets others be clicked afterwards", func(t *testing.T) {
+		v := s.open(t, `<button onclick="report(1)">One</button><button onclick="report(2)">Two</button>`)
+		v.click(v.ref("button", "One"))
+		v.click(v.ref("button", "Two"))
+		equal(t, "log", v.log(), "1 2")
+	})
+}
+
+// Elements in frames are clicked through all the documents above, wherever
+// these have been scrolled; what lies over a frame covers what is in it.
+func TestClickInFrames(t *testing.T) {
+	s := newStage(t)
+	button := `<div style="height:900px"></div><button onclick="top.postMessage('hit','*')">Go</button>`
+	listen := `<script>onmessage=e=>report(e.data)</script>`
+	for _, c := range []struct{ name, page string }{
+		{"below the fold", listen + `<div style="height:2500px"></div><iframe height=200 src="/in"></iframe>`},
+		{"nested and scaled", listen + `<iframe style="transform:scale(.6)" src="/mid"></iframe>`},
+		{"another site", listen + `<div style="height:2500px"></div><iframe height=200 src="ALT/in"></iframe>`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			page := replaceAlt(c.page, s.srv.URL)
+			v := s.open(t, page, "/in", button, "/mid", `<iframe style="border:5px solid;padding:7px" src="/in"></iframe>`)
+			ref := v.ref("button", "Go")
+			equal(t, "answer", v.click(ref), `{"hit":"`+ref+`"}`)
+			equal(t, "log", v.log(), "hit")
+		})
+	}
+	t.Run("covered", func(t *testing.T) {
+		v := s.open(t, listen+`<iframe src="/in"></iframe><div id=veil style="position:fixed;inset:0" onclick="report('veil')">Veil</div>`, "/in", button)
+		got := v.clickWithin(time.Second, v.ref("button", "Go"))
+		equal(t, "answer", got, `not_actionable: @e3 button "Go" is covered by @e1 generic "Veil" {"by":{"name":"Veil","ref":"@e1","role":"generic","tag":"div"},"reason":"covered"}`)
+		equal(t, "log", v.log(), "")
+	})
+}
+
+// A dialog that a click opens does not hold it up.
+func TestClickOpensDialog(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<button onclick="report(confirm('sure?'))">Go</button>`)
+	equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","dialog":{"kind":"confirm","message":"sure?","answer":"open"}}`)
+	if _, err := v.c.Dialog(limit(t, 5*time.Second), true, ""); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "log", v.log(), "true")
+	equal(t, "click afterwards", v.click(v.ref("button", "Go"))[:13], `{"hit":"@e1",`)
+}

@@ -1,0 +1,109 @@
+package browser
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Hovering moves the mouse, so that what was hovered before is left.
+func TestHover(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<style>ul{display:none}nav:hover ul{display:block}</style><nav><button onmouseenter="report('in')" onmouseleave="report('out')">Menu</button><ul><li><a href="#" onclick="report('item');return false">Item</a></ul></nav><button style="margin-top:200px">Other</button>`)
+	equal(t, "hover", answer(v.c.Hover(limit(t, 5*time.Second), v.refs, v.ref("button", "Menu"))), `{"hit":"@e2"}`)
+	v.look()
+	item := v.ref("link", "Item")
+	equal(t, "item", v.click(item), `{"hit":"`+item+`","focused":"`+item+`"}`)
+	v.c.Hover(limit(t, 5*time.Second), v.refs, v.ref("button", "Other"))
+	equal(t, "log", v.log(), "in out item")
+}
+
+// Dragging works for what follows the mouse and for HTML's drag and drop.
+func TestDrag(t *testing.T) {
+	s := newStage(t)
+	boxes := `<style>div{width:80px;height:60px;margin:10px;background:#afa}</style>`
+	for _, c := range []struct{ name, page, want, log string }{
+		{"drag and drop of HTML", boxes + `<div draggable=true role=button aria-label=From ondragstart="event.dataTransfer.setData('text/plain','D');report('start')" ondragend="report('end')"></div><div role=button aria-label=To ondragover="event.preventDefault()" ondrop="event.preventDefault();report('drop '+event.dataTransfer.getData('text/plain'))"></div>`,
+			`{"hit":"@e2"}`, "start drop D end"},
+		{"following the mouse", boxes + `<div role=button aria-label=From onmousedown="this.down=1;report('down')"></div><div role=button aria-label=To onmouseup="report('up')"></div><script>let n=0;onmousemove=e=>{if(e.buttons===1)n++};onmouseup=()=>report(n>3?'moved':'jumped')</script>`,
+			`{"hit":"@e2"}`, "down up moved"},
+		{"pointer events with capture", boxes + `<div role=button aria-label=From onpointerdown="this.setPointerCapture(event.pointerId)" onpointerup="report(document.elementFromPoint(event.clientX,event.clientY).ariaLabel)"></div><div role=button aria-label=To></div>`,
+			`{"hit":"@e2"}`, "To"},
+		{"far down the page", boxes + `<div role=button aria-label=From onmousedown="report('down')"></div><div style="height:400px"></div><div role=button aria-label=To onmouseup="report('up')"></div><div style="height:3000px"></div>`,
+			`{"hit":"@e2"}`, "down up"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, c.page)
+			equal(t, "answer", answer(v.c.Drag(limit(t, 8*time.Second), v.refs, v.ref("button", "From"), v.ref("button", "To"))), c.want)
+			equal(t, "log", v.log(), c.log)
+		})
+	}
+}
+
+// Scrolling says where the scroller is then.
+func TestScroll(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<style>html{scroll-behavior:smooth}body{margin:0}</style><div style="height:2000px">top</div><div role=region aria-label=Box style="height:100px;overflow:auto"><div style="height:500px"><button>In</button></div></div><div style="height:900px"></div><button>Low</button><script>onscroll=()=>{window.n=(window.n||0)+1}</script>`)
+	for _, c := range []struct {
+		name, ref string
+		o         protocol.Scroll
+		want      protocol.Position
+	}{
+		{"down", "", protocol.Scroll{Direction: "down", Pixels: 300}, protocol.Position{Y: 300, MaxY: 2301}},
+		{"nine tenths", "", protocol.Scroll{Direction: "down"}, protocol.Position{Y: 948, MaxY: 2301}},
+		{"bottom", "", protocol.Scroll{To: "bottom"}, protocol.Position{Y: 2301, MaxY: 2301}},
+		{"top", "", protocol.Scroll{To: "top"}, protocol.Position{Y: 0, MaxY: 2301}},
+		{"a scroller", v.ref("region", "Box"), protocol.Scroll{Direction: "down", Pixels: 50}, protocol.Position{Y: 50, MaxY: 400}},
+		{"what is around", v.ref("button", "In"), protocol.Scroll{To: "bottom"}, protocol.Position{Y: 400, MaxY: 400}},
+	} {
+		at, _, err := v.c.Scroll(limit(t, 5*time.Second), v.refs, c.ref, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, c.name, at, c.want)
+	}
+	if _, _, err := v.c.Scroll(limit(t, 5*time.Second), v.refs, v.ref("button", "In"), protocol.Scroll{}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "in view", v.eval(`(()=>{const r=document.querySelector('button').getBoundingClientRect(),b=document.querySelector('[role=region]').getBoundingClientRect();return r.top>=b.top&&r.bottom<=b.bottom&&b.top>=0&&b.bottom<=innerHeight})()`), "true")
+	_, _, err := v.c.Scroll(limit(t, 5*time.Second), v.refs, "", protocol.Scroll{Direction: "sideways"})
+	equal(t, "sideways", answer(nil, err), `invalid_params: direction "sideways": takes up, down, left or right {"parameter":"direction"}`)
+}
+
+// Files reach file inputs: seen or hidden, by their label, by a button that
+// opens the file chooser. They are gone when the context is.
+func TestUpload(t *testing.T) {
+	s := newStage(t)
+	a, b := protocol.File{Name: "a.txt", Content: []byte("hello")}, protocol.File{Name: `..\..\b.txt`, Content: []byte("xy")}
+	tell := `onchange="Promise.all([...this.files].map(async f=>f.name+':'+await f.text())).then(x=>report(x.join()))"`
+	for _, c := range []struct {
+		name, page, role, label string
+		files                   []protocol.File
+		want, log               string
+	}{
+		{"one", `<input type=file aria-label=F ` + tell + `>`, "button", "F", []protocol.File{a}, `{"hit":"@e1","changed":true}`, "a.txt:hello"},
+		{"several", `<input type=file multiple aria-label=F ` + tell + `>`, "button", "F", []protocol.File{a, b}, `{"hit":"@e1","changed":true}`, "a.txt:hello,b.txt:xy"},
+		{"too many", `<input type=file aria-label=F ` + tell + `>`, "button", "F", []protocol.File{a, b}, `invalid_params: files: @e1 button "F" takes one file, not 2 {"parameter":"files"}`, ""},
+		{"hidden beside its button", `<div><input type=file hidden ` + tell + `><button>Choose</button></div>`, "button", "Choose", []protocol.File{a}, `{"hit":"@e1","changed":true}`, "a.txt:hello"},
+		{"by the chooser", `<button onclick="const i=document.createElement('input');i.type='file';i.onchange=()=>report(i.files[0].name);i.click()">Choose</button>`, "button", "Choose", []protocol.File{a}, `{"hit":"@e1","focused":"@e1"}`, "a.txt"},
+		{"disabled", `<input type=file disabled aria-label=F>`, "button", "F", []protocol.File{a}, `not_actionable: @e1 button "F" is disabled {"reason":"disabled"}`, ""},
+		{"nothing to upload to", `<button>Choose</button>`, "button", "Choose", []protocol.File{a}, `invalid_params: ref @e1 button "Choose" has no file input, and a click on it opened no file chooser {"parameter":"ref"}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, c.page)
+			equal(t, "answer", answer(v.c.Upload(limit(t, 2*time.Second), v.refs, v.ref(c.role, c.label), c.files)), c.want)
+			eventually(t, 2*time.Second, "the files are told", func() bool { return c.log == "" || v.log() != "" })
+			equal(t, "log", v.log(), c.log)
+			dir := v.c.uploads
+			if dir == "" && c.log != "" {
+				t.Error("no directory of uploads")
+			}
+			v.c.Close(t.Context())
+			if _, err := os.Stat(dir); dir != "" && !os.IsNotExist(err) {
+				t.Errorf("%s is left", dir)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package browser
+
+import (
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+const article = `<nav><a href="/x">Menu</a></nav><main><h1>Gold</h1><p>Spot <b>prices</b> are <a href="/p q">here</a>,
+ <em>delayed</em>.<br>See <code>x|y</code>.</p><div hidden>secret</div>
+<ul><li>One</li><li>Two<ol><li>a</li><li>b</li></ol></li></ul>
+<table><caption>Fees</caption><tr><th>Kind</th><th>Fee</th></tr><tr><td>A|B</td><td>1</td></tr></table>
+<pre class="language-go">func f() {
+	return
+}</pre><blockquote><p>Said</p><p>twice</p></blockquote>
+<dl><dt>Term</dt><dd>Meaning</dd></dl><img src="/i.png" alt="A bar"><hr>
+<h2>Shadow</h2><x-s><span>slotted</span></x-s></main><footer>Imprint</footer>
+<script>customElements.define('x-s',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'open'}).innerHTML='<p>before <slot></slot></p>'}})</script>`
+
+// The page as a person reads it, in each kind.
+func TestRead(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, article+`<iframe srcdoc="<h2>Framed</h2><p>inside</p>"></iframe><p>after</p>`)
+	url := s.srv.URL
+	for _, c := range []struct{ name, ref, kind, want string }{
+		{"text", "", "text", "Menu\n\nGold\n\nSpot prices are here, delayed.\nSee x|y.\n\nOne\nTwo\n\na\nb\n\nFees\nKind\tFee\nA|B\t1\n\nfunc f() {\n\treturn\n}\n\nSaid\n\ntwice\n\nTerm\nMeaning\n\nShadow\n\nbefore slotted\n\nImprint\n\nFramed\n\ninside\n\nafter"},
+		{"markdown", v.ref("main", ""), "markdown", "# Gold\n\nSpot **prices** are [here](" + url + "/p%20q), *delayed*.\nSee `x|y`.\n\n- One\n- Two\n  1. a\n  2. b\n\nFees\n\n| Kind | Fee |\n| --- | --- |\n| A\\|B | 1 |\n\n```go\nfunc f() {\n\treturn\n}\n```\n\n> Said\n>\n> twice\n\n**Term**\n: Meaning\n\n![A bar](" + url + "/i.png)\n\n---\n\n## Shadow\n\nbefore slotted"},
+		{"article", "", "article", "# Gold\n\nSpot **prices** are [here](" + url + "/p%20q), *delayed*.\nSee `x|y`.\n\n- One\n- Two\n  1. a\n  2. b\n\nFees\n\n| Kind | Fee |\n| --- | --- |\n| A\\|B | 1 |\n\n```go\nfunc f() {\n\treturn\n}\n```\n\n> Said\n>\n> twice\n\n**Term**\n: Meaning\n\n![A bar](" + url + "/i.png)\n\n---\n\n## Shadow\n\nbefore slotted"},
+		{"html", v.ref("heading", "Gold"), "html", "<h1>Gold</h1>"},
+		{"attrs", v.ref("link", "here"), "attrs", `{"href":"/p q"}`},
+		{"text of one", v.ref("link", "here"), "text", "here"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := v.c.Read(limit(t, 5*time.Second), v.refs, c.ref, c.kind, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "content", got, c.want)
+		})
+	}
+}
+
+// Values are those of controls, and secrets stay secret in every kind.
+func TestReadValues(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<form><input name=getAttribute aria-label=Text value=abc><input type=password aria-label=Pin value=hunter2><input autocomplete="cc-number" aria-label=Card value=4111>
+<select aria-label=Pick><option>Oslo<option selected>Rome</select><input type=checkbox checked aria-label=Check><div contenteditable role=textbox aria-label=Rich>rich <b>text</b></div><div role=slider aria-label=Vol aria-valuenow=3 tabindex=0>x</div><button>Plain</button><h1>Title</h1></form>`)
+	for _, c := range []struct{ role, name, kind, attr, want string }{
+		{"textbox", "Text", "value", "", "abc"},
+		{"textbox", "Pin", "value", "", "•••"},
+		{"textbox", "Pin", "attrs", "", `{"type":"password","aria-label":"Pin","value":"•••"}`},
+		{"textbox", "Pin", "html", "", `<input type="password" aria-label="Pin" value="•••">`},
+		{"textbox", "Pin", "text", "", "•••"},
+		{"textbox", "Card", "value", "", "•••"},
+		{"combobox", "Pick", "value", "", "Rome"},
+		{"checkbox", "Check", "value", "", "true"},
+		{"textbox", "Rich", "value", "", "rich text"},
+		{"slider", "Vol", "value", "", "3"},
+		{"textbox", "Text", "attrs", "aria-label", "Text"},
+		{"textbox", "Text", "attrs", "nope", `invalid_params: attr "nope": @e2 has no such attribute {"parameter":"attr"}`},
+		{"heading", "Title", "value", "", `invalid_params: ref @e12 heading "Title" has no value {"parameter":"ref"}`},
+		{"heading", "Title", "smell", "", `invalid_params: kind "smell": takes text, markdown, html, value, attrs, article {"parameter":"kind"}`},
+	} {
+		t.Run(c.name+" "+c.kind, func(t *testing.T) {
+			got, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref(c.role, c.name), c.kind, c.attr)
+			if err != nil {
+				got = answer(nil, err)
+			}
+			equal(t, "content", got, c.want)
+		})
+	}
+	v.eval(`document.querySelector('h1').remove()`)
+	_, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref("heading", "Title"), "text", "")
+	equal(t, "gone", answer(nil, err), `stale_ref: @e12 is gone: it was heading "Title" {"candidates":[]}`)
+}
+
+// What is found comes in document order, through frames and shadow trees.
+func TestFind(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<h1>Offers of gold</h1><ul><li>Gold bar <button>Buy</button></li><li>Silver <button disabled>Buy</button></li></ul><p style="display:none">gold hidden</p><iframe srcdoc="<p>Fine <b>GOLD</b></p><button>Buy it</button>"></iframe><x-s></x-s><script>customElements.define('x-s',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'open'}).innerHTML='<button>Buy last</button>'}})</script>`)
+	for _, c := range []struct {
+		name string
+		q    protocol.Query
+		want []string
+	}{
+		{"text", protocol.Query{Text: "gold"}, []string{"heading Offers of gold", "listitem ", "generic GOLD"}},
+		{"role and name", protocol.Query{Role: "button", Name: "buy"}, []string{"button Buy", "button Buy", "button Buy it", "button Buy last"}},
+		{"limited", protocol.Query{Role: "button", Name: "buy", Limit: 3}, []string{"button Buy", "button Buy", "button Buy it"}},
+		{"role and text", protocol.Query{Role: "listitem", Text: "silver"}, []string{"listitem "}},
+		{"nothing", protocol.Query{Text: "platinum"}, []string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			nodes, err := v.c.Find(limit(t, 5*time.Second), v.refs, c.q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []string{}
+			for _, n := range nodes {
+				got = append(got, n.Role+" "+n.Name)
+			}
+			equal(t, "found", got, c.want)
+		})
+	}
+	nodes, err := v.c.Find(limit(t, 5*time.Second), v.refs, protocol.Query{Role: "button", Name: "buy last"})
+	if err != nil || len(nodes) != 1 {
+		t.Fatal(nodes, err)
+	}
+	equal(t, "what was found has the ref of the snapshot", snapshot.RefOf(v.refs.Number(nodes[0])), v.ref("button", "Buy last"))
+}

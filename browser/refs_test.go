@@ -1,0 +1,88 @@
+package browser
+
+import (
+	"testing"
+	"time"
+)
+
+// rows is a list that its page makes anew, as the row tests have it.
+const rows = `<ul id=l></ul><script>let rows=['A','B','C','D','E'];
+function render(){l.innerHTML='';for(const r of rows){const li=document.createElement('li');li.append('Row '+r+' ');const b=document.createElement('button');b.textContent='Delete';b.onclick=()=>report(r);li.append(b);l.append(li)}}
+render()</script>`
+
+// reused is a list that shows other rows with the same elements, as frameworks
+// without keys and virtual lists do.
+const reused = `<ul id=l></ul><script>let rows=['Ann','Bob','Cy','Dan'];
+for(const r of rows){const li=document.createElement('li');li.innerHTML='<span></span> <button>Delete</button>';li.lastChild.onclick=()=>report(li.firstChild.textContent);l.append(li)}
+function render(){[...l.children].forEach((li,i)=>{if(i<rows.length)li.firstChild.textContent=rows[i];else li.remove()})}
+render()</script>`
+
+// No ref ever acts on another row; where the row itself has moved, the ref has
+// moved with it.
+func TestRefsOfRows(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct {
+		name, page, act string
+		row             int
+		want, log       string
+	}{
+		{"one removed, all made anew", rows, `rows.shift();render()`, 1, `{"hit":"@e12","focused":"@e12"}`, "B"},
+		{"one put before, all made anew", rows, `rows.unshift('Z');render()`, 0, `{"hit":"@e12","focused":"@e12"}`, "A"},
+		{"made anew as it was", rows, `render()`, 2, `{"hit":"@e12","focused":"@e12"}`, "C"},
+		{"its own removed, all made anew", rows, `rows.splice(2,1);render()`, 2, "stale_ref", ""},
+		{"the same row twice, both made anew", `<ul id=l></ul><script>function render(){l.innerHTML='<li>Tea <button onclick="report(1)">Delete</button></li><li>Tea <button onclick="report(2)">Delete</button></li>'}render()</script>`, `render()`, 0, "stale_ref", ""},
+		{"the same row twice, the first removed", `<ul id=l></ul><script>function render(){l.innerHTML='<li>Tea <button onclick="report(1)">Delete</button></li><li>Tea <button onclick="report(2)">Delete</button></li>'}render()</script>`, `l.firstChild.remove()`, 0, "stale_ref", ""},
+		{"rows shift through the elements", reused, `rows.shift();render()`, 1, "moved", "Bob"},
+		{"rows come in before", reused, `rows.unshift('Zoe');render()`, 0, "moved", "Ann"},
+		{"its row is shown no more, its element shows another", reused, `rows=['Eve','Fay','Gil','Hal'];render()`, 1, "ref_changed", ""},
+		{"a counter in the row", `<ul><li>Ann <i>3</i> items <button onclick="report(1)">Delete</button></li><li>Bob <i>7</i> items <button>Delete</button></li></ul>`, `document.querySelector('i').textContent=4`, 0, `{"hit":"@e3","focused":"@e3"}`, "1"},
+		{"a state in the row", `<ul><li>Buy milk <i>open</i> <button onclick="report(1)">Delete</button></li><li>Pay rent <i>open</i> <button>Delete</button></li></ul>`, `document.querySelector('i').textContent='done'`, 0, `{"hit":"@e3","focused":"@e3"}`, "1"},
+		{"rows that only numbers tell apart", `<ul><li>Row <i>1</i> <button onclick="report(1)">Delete</button></li><li>Row <i>2</i> <button>Delete</button></li></ul>`, `[...document.querySelectorAll('i')].forEach((i,n)=>i.textContent=n+8)`, 0, "ref_changed", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, c.page)
+			ref := v.ref("button", "Delete", c.row)
+			v.eval(c.act)
+			got := v.click(ref)
+			switch c.want {
+			case "stale_ref", "ref_changed":
+				if got[:len(c.want)+1] != c.want+":" {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+			case "moved":
+				if got == `{"hit":"`+ref+`"}` || got[:8] != `{"hit":"` {
+					t.Errorf("got %s, want another ref hit", got)
+				}
+			default:
+				equal(t, "answer", got, c.want)
+			}
+			equal(t, "log", v.log(), c.log)
+		})
+	}
+}
+
+// A renamed element is not clicked until the client has seen what it is now.
+func TestRefRenamed(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<button id=b onclick="report(this.textContent)">Save</button>`)
+	ref := v.ref("button", "Save")
+	v.eval(`b.textContent='Delete everything'`)
+	equal(t, "first", v.click(ref), `ref_changed: @e1 was button "Save" and is now button "Delete everything" {"now":{"name":"Delete everything","role":"button"},"was":{"name":"Save","role":"button"}}`)
+	equal(t, "log", v.log(), "")
+	equal(t, "second", v.click(ref), `{"hit":"@e1","focused":"@e1"}`)
+	equal(t, "log", v.log(), "Delete everything")
+}
+
+// A ref whose element is gone names those that come near it.
+func TestRefStale(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<div id=d><button>Save draft</button></div><button>Save all</button><button>Close</button>`)
+	ref := v.ref("button", "Save draft")
+	v.eval(`d.innerHTML=''`)
+	equal(t, "answer", v.click(ref), `stale_ref: @e1 is gone: it was button "Save draft" {"candidates":[{"name":"Save all","ref":"@e2","role":"button","why":"the same role and a similar name"}]}`)
+	begun := time.Now()
+	equal(t, "never given out", v.click("@e77"), `unknown_ref: @e77 was never given out in this session {"highest":"@e3"}`)
+	if d := time.Since(begun); d > time.Second {
+		t.Errorf("answered after %v", d)
+	}
+}

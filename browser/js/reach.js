@@ -150,20 +150,24 @@ const reach = (() => {
 
   // twinOf is what was drawn in place of a control that cannot be hit itself
   // (transparent, clipped, under its own decoration): what follows a select, or
-  // the nearest box around the control, where that holds no other one.
+  // the nearest box around the control, where that holds no other one, or the one
+  // around it that takes the clicks.
   const twinOf = (el) => {
     if (!choice(el)) return null;
     if (el instanceof HTMLSelectElement) {
       const next = nextElementSibling(el);
       if (next && !matches(next, 'select,input,textarea,button,a[href],label,option') && boxesOf(next).length) return next;
     }
+    let box = null;
     for (let e = flatParent(el), depth = 0; e && depth < 4 && !matches(e, GROUP); e = flatParent(e), depth++) {
-      for (const o of allIn(e, CONTROL + ',[tabindex]:not([tabindex^="-"])')) if (o !== el && !contains(el, o) && !contains(o, el)) return null;
+      for (const o of allIn(e, CONTROL + ',[tabindex]:not([tabindex^="-"])')) if (o !== el && !contains(el, o) && !contains(o, el)) return box;
       const b = rectOf(e);
       if (b.width < 8 || b.height < 8) continue;
-      return b.height > 160 && !(el instanceof HTMLTextAreaElement) ? null : e;
+      if (b.height > 160 && !(el instanceof HTMLTextAreaElement)) return box;
+      // Further out only what listens, or shows by its cursor that it does.
+      if (!box || listens(e) || CURSORS.has(getComputedStyle(e).cursor)) box = e;
     }
-    return null;
+    return box;
   };
 
   // pointsIn are the points of a box to try, the middle first.

@@ -24,6 +24,7 @@ func (c *Context) Click(ctx context.Context, refs *snapshot.Refs, ref string, o 
 	if err != nil {
 		return protocol.Effect{}, err
 	}
+	p.last = true
 	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
 		el, err := c.clickOn(ctx, refs, ref, p, lookup{Want: clickable})
 		if el == nil {

@@ -29,6 +29,7 @@ type press struct {
 	button    string // left, middle, right
 	count     int
 	modifiers int64
+	last      bool // nothing comes after it in its action: what it set off is waited for with it
 }
 
 func pressOf(o protocol.Click) (press, error) {
@@ -86,7 +87,7 @@ func (el *element) click(ctx context.Context, p press, then string, with any) (c
 			t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, n, true),
 			t.mouse(input.DispatchMouseEventTypeMouseReleased, el.x, el.y, p, n, false))
 	}
-	return el.collect(ctx, pending, map[string]any{"then": then, "with": with})
+	return el.collect(ctx, pending, map[string]any{"then": then, "with": with, "settle": p.last})
 }
 
 // collect waits for input that was written and for what the guard saw of it.

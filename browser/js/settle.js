@@ -7,7 +7,7 @@ let watched = null;
 // begin starts to watch the document, and the shadow roots that el stands in.
 begin = (el) => {
   end();
-  const w = watched = { mutations: 0, focus: deepFocus(), announced: [], values: null };
+  const w = watched = { el, mutations: 0, focus: deepFocus(), announced: [], values: null };
   w.observer = new MutationObserver((records) => note(w, records));
   const what = { subtree: true, childList: true, characterData: true, attributes: true };
   w.observer.observe(document, what);
@@ -97,6 +97,9 @@ __bd.settle = async ({ max = 500, fresh = false } = {}) => {
     seen = w.mutations;
     await pause(first && !fresh ? 0 : seen > 0 || fresh ? 8 : 1);
   }
+  // What is typed into a field of a row may be the row's text: it is the same row.
+  forget();
+  if (w.el && w.el.isConnected && (isField(w.el) || isContentEditable(w.el)) && w.el.localName !== 'button') filledRow.set(w.el, contextOf(w.el));
   const focus = deepFocus();
   const result = {
     changed: w.mutations > 0,

@@ -90,40 +90,41 @@ function node(id) {
 // ---- the flat tree
 
 const closedRoots = new WeakMap(); // host → closed shadow root, handed over by CDP
+let anyClosed = false;
 
 // closed registers the closed shadow root of host, which script cannot reach.
 function closed(host, root) {
   closedRoots.set(host, root);
+  anyClosed = true;
 }
 
-const shadowOf = (el) => openRoot(el) || closedRoots.get(el) || null;
+const shadowOf = (el) => openRoot(el) || (anyClosed && closedRoots.get(el)) || null;
 
 const isElement = (n) => nodeType(n) === ELEMENT;
 const isHTML = (el) => namespaceURI(el) === HTML;
 const tagOf = (el) => localName(el).toLowerCase();
 
-// slotOf returns the slot that shows n, null where none does.
+// slotOf returns the slot that shows n, a child of a shadow host; null where none does.
 function slotOf(n) {
-  const slot = nodeType(n) === ELEMENT ? assignedSlot(n) : nodeType(n) === TEXT ? textSlot(n) : null;
+  const type = nodeType(n);
+  const slot = type === ELEMENT ? assignedSlot(n) : type === TEXT ? textSlot(n) : null;
   if (slot) return slot;
-  const host = parentNode(n);
-  const root = host && nodeType(host) === ELEMENT && closedRoots.get(host);
-  if (!root) return null; // assignedSlot is null too where the root is closed
-  for (const s of root.querySelectorAll('slot')) {
-    if (assignedNodes(s).includes(n)) return s;
-  }
+  const root = anyClosed && closedRoots.get(parentNode(n)); // assignedSlot says nothing of a closed one
+  if (!root) return null;
+  for (const s of root.querySelectorAll('slot')) if (assignedNodes(s).includes(n)) return s;
   return null;
 }
 
 // flatParent returns the node's parent as it is laid out: the slot of a slotted
-// node, the host of a shadow root's child; null at the document.
+// node, the host of a shadow root's child; null at the document and for what no
+// slot shows.
 function flatParent(n) {
-  const slot = slotOf(n);
-  if (slot) return slot;
   const p = parentNode(n);
   if (!p) return null;
-  if (nodeType(p) === 11) return p.host || null;
-  return nodeType(p) === ELEMENT ? p : null;
+  const type = nodeType(p);
+  if (type === 11) return p.host || null;
+  if (type !== ELEMENT) return null;
+  return shadowOf(p) ? slotOf(n) : p;
 }
 
 // flatList returns the children of el as they are laid out where they are not
@@ -255,7 +256,11 @@ function rendered(el) {
 // unseen tells whether a person could not see el although it is rendered:
 // transparent, without size, cut away, or where scrolling does not reach.
 function unseen(el) {
-  if (!checkVisibility(el, VISIBLE) && transparent(el)) return true;
+  return (!checkVisibility(el, VISIBLE) && transparent(el)) || outOfSight(el);
+}
+
+// outOfSight is unseen without transparency.
+function outOfSight(el) {
   const r = boxOf(el);
   if (r.width < 1 || r.height < 1) return styleOf(el).display !== 'contents';
   return offPage(r, el) || clipped(el);
@@ -382,14 +387,10 @@ const ROW_TAG = new Set(['li', 'tr', 'article', 'dd', 'dt', 'option']);
 const ROW_ROLE = /^(row|listitem|article|option|treeitem)$/;
 const CONTEXT_MAX = 120; // characters
 
-// contextOf returns the folded text of the row that el stands in: the nearest
+// The context of el is the folded text of the row that it stands in: the nearest
 // list item, row or article, or where there is none the nearest of a series of
 // like siblings that says more than el itself. Values of form controls are no
 // part of it. Empty where there is no row.
-function contextOf(el) {
-  const row = rowOf(el);
-  return row ? rowText(row) : '';
-}
 
 let rows = new Map(); // parent → the row of its children; of one walk or question
 
@@ -460,7 +461,8 @@ function flatFirst(el) {
 }
 
 function flatNext(n) {
-  const slot = slotOf(n);
+  const p = parentNode(n);
+  const slot = p && nodeType(p) === ELEMENT && shadowOf(p) ? slotOf(n) : null;
   if (!slot) return nextSibling(n);
   const list = assignedNodes(slot);
   return list[list.indexOf(n) + 1] || null;
@@ -477,4 +479,4 @@ function forget() {
 
 const api = Object.create(null);
 Object.defineProperty(globalThis, '__bd', { value: api });
-Object.assign(api, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf, contextOf });
+Object.assign(api, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf });

@@ -236,6 +236,18 @@ function nameOf(el) {
   return shownName(el, role, clickable(el, localName(el), styleOf(el), around(el)));
 }
 
+// operable tells whether el is shown as something to act on.
+function operable(el) {
+  return CONTROLS.has(roleOf(el)) || isHost(el) || clickable(el, localName(el), styleOf(el), around(el));
+}
+
+// contextOf returns the context of el as the walk gives it: the text of the row in
+// which what can be acted on stands, empty for what is only read.
+function contextOf(el) {
+  const row = operable(el) && rowOf(el);
+  return row ? rowText(row) : '';
+}
+
 // around tells clickable what is around el.
 function around(el) {
   const p = flatParent(el);
@@ -244,4 +256,4 @@ function around(el) {
   return { pointer: !!p && !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor), inControl };
 }
 
-Object.assign(api, { nameOf });
+Object.assign(api, { nameOf, contextOf });

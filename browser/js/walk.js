@@ -23,7 +23,7 @@
 
 const SKIPPED = words('script style noscript template head meta link title base source track param col colgroup datalist rp area map wbr');
 const OPTIONS_SHOWN = 12; // of a closed select (PROTOCOL.md section 5)
-const COUNT_ON = 300; // elements looked at, after the budget's end, to count what is left
+const COUNT_ON = 100; // elements looked at, after the budget's end, to count what is left
 const LINE = 12; // characters of a line beside its strings
 
 // Of a whole page, these are left out where nothing of what they contain is shown.
@@ -338,7 +338,7 @@ class Walk {
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
     const name = shownName(el, role, clicks);
-    const invisible = what.control || clicks ? unseen(el) && !standIn(el) : false;
+    const invisible = (what.control || clicks) && (child.clear || outOfSight(el)) && !standIn(el);
     if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
     const record = this.record(el, tag, role, name, clicks, invisible, f.depth);
     if (this.chars + record.chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); this.rest++; return; }
@@ -372,8 +372,9 @@ class Walk {
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
     const states = statesOf(el, role, more).join(' ');
     const value = this.attrs.includes('value') ? valueOf(el, role) : '';
+    const context = operable ? this.context(el) : 0;
     const says = role || 'generic';
-    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el), this.context(el)];
+    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el), context];
     while (!line[line.length - 1] || line[line.length - 1].length === 0) line.pop();
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
     for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);
@@ -494,6 +495,7 @@ function onTop() {
   const counts = new Map();
   const chains = [];
   for (const [x, y] of [[0.5, 0.5], [0.12, 0.12], [0.88, 0.12], [0.12, 0.88], [0.88, 0.88]]) {
+    if (chains.length === 2 && !chains.some((c) => c.some(lifted))) return none; // four of five can no longer be under one
     const chain = [];
     for (let p = hitAt(w * x, h * y); p; p = flatParent(p)) {
       if (localName(p) === 'dialog' && matches(p, ':modal')) return { tops: [p], modal: true, all: true };
@@ -506,8 +508,7 @@ function onTop() {
   const common = chains.slice(0, 2).map((c) => c.find((p) => counts.get(p) >= 4)).find((p) => p);
   for (let p = common; p && !over; p = flatParent(p)) {
     if (p === bodyOf(page) || localName(p) === 'html') break;
-    const s = styleOf(p);
-    if (s.position !== 'fixed' && !(s.position === 'absolute' && +s.zIndex > 0)) continue;
+    if (!lifted(p)) continue;
     const r = rectOf(p);
     if (r.width >= w * 0.7 && r.height >= h * 0.7) over = p;
   }
@@ -516,6 +517,13 @@ function onTop() {
   if (dialog && (over || attr(dialog, 'aria-modal') === 'true')) tops.push(dialog);
   if (over && !(dialog && flatContains(dialog, over))) tops.push(over);
   return { tops, modal: false, all: over !== null && styleOf(over).position === 'fixed' };
+}
+
+// lifted tells whether el is taken out of the flow to lie over what it is beside.
+function lifted(el) {
+  const s = styleOf(el);
+  const position = s.position;
+  return position === 'fixed' || (position === 'absolute' && +s.zIndex > 0);
 }
 
 function walk(given) {
@@ -576,7 +584,7 @@ function nodeLine(el, attrs) {
   const role = roleOf(el);
   const clicks = !CONTROLS.has(role) && clickable(el, localName(el), styleOf(el), around(el));
   const line = w.record(el, localName(el), role, shownName(el, role, clicks), clicks, unseen(el) && !standIn(el), 0).line;
-  line[9] = contextOf(el);
+  line[9] = contextOf(el); // itself, not its place
   return line;
 }
 

@@ -70,10 +70,10 @@ function labelledBy(el) {
 function embedded(el, role, c) {
   switch (role) {
     case 'textbox': case 'searchbox':
-      return isField(el) ? el.value : textContent(el);
+      return isField(el) ? valueOf(el, role) : textContent(el);
     case 'combobox': case 'listbox': {
       if (localName(el) === 'select') return Array.from(el.selectedOptions, (o) => o.text).join(' ');
-      if (localName(el) === 'input') return el.value;
+      if (localName(el) === 'input') return valueOf(el, role);
       const on = Array.from(queryAll(el, '[role=option][aria-selected=true]'));
       if (on.length) return on.map((o) => accname(o, 'option', { seen: new Set(), inside: true })).join(' ');
       return role === 'combobox' ? null : '';

@@ -5,7 +5,8 @@
 // __bd.walk(options) → JSON text; options are those of browser/walk.go's walkOptions,
 // as an object or as JSON. Answer: {u url, t title, v elements looked at, n elements
 // in the document, r nodes left at least, rs reasons, m 1 where a modal dialog
-// makes the rest inert, e a scope that cannot be used, x contexts, l lines, f frames}.
+// makes the rest inert, e why the scope or the place to go on
+// cannot be used, x contexts, l lines, f frames}.
 // A line is [id, depth, role, name, tag, attrs, states, value, ident, context index + 1],
 // without its empty tail; text is [0, depth, text]; a fold is [-count, depth, how to go on].
 // attrs is key, value, key, value, where a number stands for a bare value; states
@@ -54,6 +55,8 @@ class Walk {
     this.stack = [];
     this.tops = [];
     this.skip = new Set();
+    this.coversAll = false; // what is on top covers whatever is scrolled to
+    this.found = { covered: 0, free: 0 };
     this.active = activeElement();
     this.scope = null;
   }
@@ -235,6 +238,7 @@ class Walk {
     else if (child.cell && fold(this.run)) this.run += ' | ';
     if (what) this.show(el, tag, what, f, child);
     else if (!hidden && tag === 'label' && html) this.label(el, f, child);
+    else if (!hidden && !dark && attributed && tag !== 'img' && attr(el, 'role') === 'img' && this.picture(el, f)) return;
     if (this.ended) return;
     this.enter(el, tag, html, child, what);
   }
@@ -317,6 +321,15 @@ class Walk {
     child.names = nameFor(c, roleOf(c)).toLowerCase();
   }
 
+  // picture puts the name of a picture that is drawn otherwise than by an image
+  // into the text, in the place of what it is drawn with.
+  picture(el, f) {
+    const name = f.hidden || f.clear || f.mute || this.counting ? '' : nameFor(el, 'img');
+    if (!name || !visible(el)) return false;
+    this.run += ' ' + name + ' ';
+    return true;
+  }
+
   // show writes the line of el and prepares child for what it contains.
   show(el, tag, what, f, child) {
     const { role, clicks } = what;
@@ -351,6 +364,7 @@ class Walk {
     if (what.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
     if (what.control && role !== 'button' && isField(el)) return;
     if (what.control && (isHost(el) || role === 'textbox' || role === 'searchbox')) child.mute = true;
+    if (role === 'img') child.mute = true; // what it is drawn with
     if (this.dedupe && name && (FROM_CONTENT.has(role) || clicks)) {
       child.names = name.toLowerCase();
       child.only = childElementCount(el) === 0;
@@ -443,9 +457,11 @@ class Walk {
     if (!this.tops.length) return false;
     const r = rectsOf(standIn(el) || el)[0] || rectOf(el);
     const x = r.left + r.width / 2, y = r.top + r.height / 2;
-    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll;
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll && this.found.covered > 0 && this.found.free === 0;
     const hit = hitAt(x, y);
-    return !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
+    const covered = !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
+    if (!this.tops.some((t) => flatContains(t, el))) this.found[covered ? 'covered' : 'free']++;
+    return covered;
   }
 }
 
@@ -538,6 +554,10 @@ function walk(given) {
   const root = scopeOf(o, answer);
   if (!root) return JSON.stringify(answer);
   const after = o.after ? node(o.after) : null;
+  if (o.after && !(after && flatContains(root, after))) {
+    answer.e = 'after';
+    return JSON.stringify(answer);
+  }
   const top = o.scope || o.selector ? { tops: [], modal: false } : onTop();
   if (o.scope || o.selector) w.scope = root;
   if (top.modal) answer.m = 1;

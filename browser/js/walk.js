@@ -484,64 +484,6 @@ function takesClick(el) {
   return hit !== null && flatContains(el, hit);
 }
 
-// inked tells whether text of that style is painted at a size that can be read.
-function inked(s) {
-  const fill = s.webkitTextFillColor;
-  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
-  return parseFloat(s.fontSize) >= 2;
-}
-
-// textShows tells whether the text n right in el lies where a person could see it.
-function textShows(el, n, s) {
-  if (clipped(el)) return false;
-  const r = rectOf(el);
-  if (r.width >= 2 && r.height >= 2 && !offPage(r, el) && Math.abs(parseFloat(s.textIndent)) < 500) return true;
-  const range = page.createRange(); // the box says nothing: ask for the text's own
-  range.selectNodeContents(n);
-  const t = range.getBoundingClientRect();
-  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
-}
-
-// onTop returns what lies over the page and takes its clicks: {tops, modal, all}.
-// It is found by asking what five points of the viewport hit.
-function onTop() {
-  const none = { tops: [], modal: false, all: false };
-  const w = innerWidth, h = innerHeight;
-  if (w < 50 || h < 50) return none;
-  const counts = new Map();
-  const chains = [];
-  for (const [x, y] of [[0.5, 0.5], [0.12, 0.12], [0.88, 0.12], [0.12, 0.88], [0.88, 0.88]]) {
-    if (chains.length === 2 && !chains.some((c) => c.some(lifted))) return none; // four of five can no longer be under one
-    const chain = [];
-    for (let p = hitAt(w * x, h * y); p; p = flatParent(p)) {
-      if (localName(p) === 'dialog' && matches(p, ':modal')) return { tops: [p], modal: true, all: true };
-      chain.push(p);
-      counts.set(p, (counts.get(p) || 0) + 1);
-    }
-    chains.push(chain);
-  }
-  let over = null;
-  const common = chains.slice(0, 2).map((c) => c.find((p) => counts.get(p) >= 4)).find((p) => p);
-  for (let p = common; p && !over; p = flatParent(p)) {
-    if (p === bodyOf(page) || localName(p) === 'html') break;
-    if (!lifted(p)) continue;
-    const r = rectOf(p);
-    if (r.width >= w * 0.7 && r.height >= h * 0.7) over = p;
-  }
-  const dialog = chains[0].find((p) => matches(p, '[aria-modal=true],[role=dialog],[role=alertdialog],dialog[open]'));
-  const tops = [];
-  if (dialog && (over || attr(dialog, 'aria-modal') === 'true')) tops.push(dialog);
-  if (over && !(dialog && flatContains(dialog, over))) tops.push(over);
-  return { tops, modal: false, all: over !== null && styleOf(over).position === 'fixed' };
-}
-
-// lifted tells whether el is taken out of the flow to lie over what it is beside.
-function lifted(el) {
-  const s = styleOf(el);
-  const position = s.position;
-  return position === 'fixed' || (position === 'absolute' && +s.zIndex > 0);
-}
-
 function walk(given) {
   const o = typeof given === 'string' ? JSON.parse(given) : given;
   forget();

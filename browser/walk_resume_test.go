@@ -120,7 +120,11 @@ func TestWalkScope(t *testing.T) {
 	if d := cmp.Diff(refLines(w), want); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
-	o.Selector, o.Scope = "", 3
+	o.After = 2
+	if d := cmp.Diff(refLines(p.walk(o)), want[2:]); d != "" {
+		t.Errorf("after the heading: got - want +\n%s", d)
+	}
+	o.Selector, o.After, o.Scope = "", 0, 3
 	if n := len(refLines(p.walk(o))); n != 31 {
 		t.Errorf("%d lines of a select that is the scope, want it and its 30 options", n)
 	}
@@ -133,6 +137,13 @@ func TestWalkScope(t *testing.T) {
 		o.Selector, o.Scope = c.selector, c.scope
 		if w := p.walk(o); w.Scope != c.want || len(w.Nodes) != 0 {
 			t.Errorf("scope %q %d: %q, %d lines", c.selector, c.scope, w.Scope, len(w.Nodes))
+		}
+	}
+	o.Selector, o.Scope = "", 0
+	for _, after := range []int{3, 99} {
+		o.After = after
+		if w := p.walk(o); w.Scope != scopeAfter || len(w.Nodes) != 0 {
+			t.Errorf("after %d, which is gone: %q, %d lines", after, w.Scope, len(w.Nodes))
 		}
 	}
 }

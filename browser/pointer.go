@@ -86,7 +86,7 @@ func (el *element) click(ctx context.Context, p press, then string, with any) (c
 			t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, n, true),
 			t.mouse(input.DispatchMouseEventTypeMouseReleased, el.x, el.y, p, n, false))
 	}
-	return el.collect(ctx, pending, map[string]any{"then": then, "with": with})
+	return el.collect(ctx, pending, map[string]any{"then": then, "with": with, "settle": then == ""})
 }
 
 // collect waits for input that was written and for what the guard saw of it.

@@ -62,7 +62,7 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 			return nil, protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", who).
 				With("parameter", "checked").Then("check another radio button of its group")
 		}
-		got, err := el.click(ctx, press{button: "left", count: 1}, "", nil)
+		got, err := el.click(ctx, press{button: "left", count: 1}, "checked", nil)
 		if err != nil {
 			return el, err
 		}

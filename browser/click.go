@@ -24,7 +24,6 @@ func (c *Context) Click(ctx context.Context, refs *snapshot.Refs, ref string, o 
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	p.last = true
 	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
 		el, err := c.clickOn(ctx, refs, ref, p, lookup{Want: clickable})
 		if el == nil {

@@ -147,7 +147,7 @@ func TestClickInFrames(t *testing.T) {
 			page := replaceAlt(c.page, s.srv.URL)
 			v := s.open(t, page, "/in", button, "/mid", `<iframe style="border:5px solid;padding:7px" src="/in"></iframe>`)
 			ref := v.ref("button", "Go")
-			equal(t, "answer", v.click(ref), `{"hit":"`+ref+`"}`)
+			equal(t, "answer", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
 			equal(t, "log", v.log(), "hit")
 		})
 	}

@@ -131,7 +131,7 @@ func (t *tab) dragMove(ctx context.Context, el *element, x, y float64, p press, 
 func (el *element) release(ctx context.Context, refs *snapshot.Refs, x, y float64, p press) error {
 	t := el.frame.tab
 	up := t.mouse(input.DispatchMouseEventTypeMouseReleased, x, y, p, 1, false)
-	got, err := el.collect(ctx, []*Pending{up}, nil)
+	got, err := el.collect(ctx, []*Pending{up}, map[string]any{"settle": true})
 	if err != nil || got.Hit {
 		return err
 	}

@@ -29,7 +29,6 @@ type press struct {
 	button    string // left, middle, right
 	count     int
 	modifiers int64
-	last      bool // nothing comes after it in its action: what it set off is waited for with it
 }
 
 func pressOf(o protocol.Click) (press, error) {
@@ -87,7 +86,7 @@ func (el *element) click(ctx context.Context, p press, then string, with any) (c
 			t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, n, true),
 			t.mouse(input.DispatchMouseEventTypeMouseReleased, el.x, el.y, p, n, false))
 	}
-	return el.collect(ctx, pending, map[string]any{"then": then, "with": with, "settle": p.last})
+	return el.collect(ctx, pending, map[string]any{"then": then, "with": with, "settle": then == ""})
 }
 
 // collect waits for input that was written and for what the guard saw of it.

@@ -77,7 +77,7 @@ func TestReadValues(t *testing.T) {
 }
 
 // What is found comes in document order, through frames and shadow trees.
-func TestFind(t *testing.T) {
+func TestFindNodes(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<h1>Offers of gold</h1><ul><li>Gold bar <button>Buy</button></li><li>Silver <button disabled>Buy</button></li></ul><p style="display:none">gold hidden</p><iframe srcdoc="<p>Fine <b>GOLD</b></p><button>Buy it</button>"></iframe><x-s></x-s><script>customElements.define('x-s',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'open'}).innerHTML='<button>Buy last</button>'}})</script>`)
 	for _, c := range []struct {

@@ -111,8 +111,12 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 		if err := t.main.call(ctx, "settle", map[string]any{"max": 500}, &seen); err != nil {
 			return err
 		}
-		seen.doc = doc
+		seen.doc, seen.focusedIn = doc, doc
 		seen.add(before)
+		if before.Focused != 0 {
+			// The document above says only that the focus is in the frame.
+			seen.Focused, seen.focusedIn = before.Focused, before.focusedIn
+		}
 	}
 	seen.add(s.seen)
 	s.seen = seen

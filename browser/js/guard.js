@@ -70,7 +70,7 @@ const guard = (() => {
     if (!g.open && g.hit) answer.by = record(coverOf(g.hit));
     if (g.open && g.last && q && node(q.last)) answer.last = flatContains(node(q.last), g.last);
     if (g.el && isConnected(g.el) && q && q.then) answer.then = __bd[q.then](g.el, q.with);
-    // What the input set off, in the same round trip.
+    // What the input set off, in the same round trip, where nothing follows it.
     if (g.open && q && q.settle) answer.settled = await __bd.settle({ max: 500 });
     return answer;
   };

@@ -10,7 +10,7 @@ import (
 
 // OpenParams are the parameters of open.
 type OpenParams struct {
-	URL       string `json:"url" required:"true" doc:"the address; without a scheme https, or http for localhost"`
+	URL       string `json:"url" required:"true" doc:"the whole address, http: or https:, or about:blank"`
 	WaitUntil string `json:"wait_until" default:"auto" enum:"auto,none,domcontentloaded,load,networkidle" doc:"how far the page must be; auto: its content is there and it is quiet"`
 	Source    string `json:"source" default:"auto" enum:"auto,chromium,http,jina" doc:"who serves the page"`
 	Snapshot  string `json:"snapshot" default:"full" enum:"delta,full,none" doc:"what is shown afterwards"`

@@ -70,7 +70,7 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(st
 	if o.MaxTabs == 0 {
 		o.MaxTabs = 16
 	}
-	c := &Context{host: h, id: id, o: o, emit: emit, done: make(chan struct{})}
+	c := &Context{host: h, id: id, o: o, emit: limited(emit), done: make(chan struct{})}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	context.AfterFunc(c.life, func() { close(c.done) })
 	go func() {

@@ -59,7 +59,7 @@ var disabledFeatures = []string{
 	"CertificateTransparencyComponentUpdater",
 	"NetworkTimeServiceQuerying",
 	"CalculateNativeWinOcclusion",
-	"BackForwardCache", // going back loads again: a document that was left is gone
+	"BackForwardCache",             // going back loads again: a document that was left is gone
 	"DeferRendererTasksAfterInput", // after an input it holds back timers and messages until the next frame: a click took 17 ms in the place of 6
 }
 

@@ -3,6 +3,8 @@ package browser
 import (
 	"testing"
 	"time"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // rows is a list that its page makes anew, as the row tests have it.
@@ -85,4 +87,14 @@ func TestRefStale(t *testing.T) {
 	if d := time.Since(begun); d > time.Second {
 		t.Errorf("answered after %v", d)
 	}
+}
+
+// A client that edits a row knows that the row says something else now.
+func TestRefInEditedRow(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<ul><li><span>Walk dog</span> <input aria-label=Edit value="Walk dog" oninput="this.previousElementSibling.textContent=this.value" onkeydown="if(event.key==='Enter')report(this.value)"></li><li><span>Walk fox</span> <input aria-label=Edit></li></ul>`)
+	ref := v.ref("textbox", "Edit")
+	equal(t, "type", v.write(ref, protocol.Type{Text: "Feed cat", Clear: true}), `{"hit":"@e3","changed":true,"focused":"@e3"}`)
+	equal(t, "press", answer(v.c.Press(limit(t, 5*time.Second), v.refs, ref, "Enter")), `{"hit":"@e3","changed":true}`)
+	equal(t, "log", v.log(), "Feed cat")
 }

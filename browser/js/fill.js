@@ -206,6 +206,12 @@ const fill = (() => {
     return { there: true, asked, value: mask(el, value) };
   };
 
+  __bd.contextNow = (id) => {
+    forget();
+    const el = node(id);
+    return el ? contextOf(el) : null;
+  };
+
   __bd.focusOn = (el) => {
     HTMLElement.prototype.focus.call(el, { preventScroll: false });
     const active = deepActive(el);

@@ -24,7 +24,7 @@ var scriptFiles = [][]string{
 var script = func() string {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\nif (globalThis.__bd) return;\n")
-	// Set by settle.js, called by act.js.
+	// Set by settle.js and called by act.js.
 	b.WriteString("let begin = null;\n")
 	for i, row := range scriptFiles {
 		if i > 0 {

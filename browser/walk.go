@@ -77,7 +77,7 @@ type walked struct {
 	Reasons []string
 	// Modal tells that an open modal dialog makes the rest of the document inert.
 	Modal bool
-	// Scope tells why the scope could not be walked; empty where it was.
+	// Scope tells why there is nothing; empty where the walk was made.
 	Scope scopeFailure
 }
 
@@ -87,13 +87,14 @@ type walkedFrame struct {
 	Index, Depth, Owner int
 }
 
-// scopeFailure is why a scope could not be walked.
+// scopeFailure is why a scope could not be walked, or not from where it should.
 type scopeFailure string
 
 const (
 	scopeGone     scopeFailure = "gone"     // its node has left the document
 	scopeNone     scopeFailure = "none"     // nothing matches the selector
 	scopeSelector scopeFailure = "selector" // it is not a CSS selector
+	scopeAfter    scopeFailure = "after"    // the node to go on after has left it
 )
 
 // walkWire is the answer of __bd.walk.

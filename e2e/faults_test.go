@@ -289,6 +289,22 @@ func TestPopupsAreCapped(t *testing.T) {
 	r.works()
 }
 
+// Chromium 156 dies in DOMDebugger.getEventListeners when a listener {once:
+// true} of a dialog has been collected: what only decides which refs there are
+// must not cost the page.
+func TestListenersThatAreCollectedCostNoPage(t *testing.T) {
+	r := agentOnPage(t, testdaemon.Start(t, testdaemon.Options{}), "faults/once.html", "/once")
+	r.open(r.w.URL + "/once")
+	var want []any
+	for i := range 40 {
+		r.do("click", click(r.button("Ask"), nil))
+		r.do("click", click(r.button("Close"), nil))
+		r.script("{ let a; for (let i = 0; i < 3e5; i++) a = [i, {}] }") // work for the collector
+		want = append(want, float64(i+1))
+	}
+	r.saw(want...)
+}
+
 // SIGTERM in the middle of a click: Stop, which ends the test, asks for exit 0
 // and nothing left.
 func TestSIGTERMInTheMiddleOfAClick(t *testing.T) {

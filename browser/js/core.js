@@ -90,40 +90,41 @@ function node(id) {
 // ---- the flat tree
 
 const closedRoots = new WeakMap(); // host → closed shadow root, handed over by CDP
+let anyClosed = false;
 
 // closed registers the closed shadow root of host, which script cannot reach.
 function closed(host, root) {
   closedRoots.set(host, root);
+  anyClosed = true;
 }
 
-const shadowOf = (el) => openRoot(el) || closedRoots.get(el) || null;
+const shadowOf = (el) => openRoot(el) || (anyClosed && closedRoots.get(el)) || null;
 
 const isElement = (n) => nodeType(n) === ELEMENT;
 const isHTML = (el) => namespaceURI(el) === HTML;
 const tagOf = (el) => localName(el).toLowerCase();
 
-// slotOf returns the slot that shows n, null where none does.
+// slotOf returns the slot that shows n, a child of a shadow host; null where none does.
 function slotOf(n) {
-  const slot = nodeType(n) === ELEMENT ? assignedSlot(n) : nodeType(n) === TEXT ? textSlot(n) : null;
+  const type = nodeType(n);
+  const slot = type === ELEMENT ? assignedSlot(n) : type === TEXT ? textSlot(n) : null;
   if (slot) return slot;
-  const host = parentNode(n);
-  const root = host && nodeType(host) === ELEMENT && closedRoots.get(host);
-  if (!root) return null; // assignedSlot is null too where the root is closed
-  for (const s of root.querySelectorAll('slot')) {
-    if (assignedNodes(s).includes(n)) return s;
-  }
+  const root = anyClosed && closedRoots.get(parentNode(n)); // assignedSlot says nothing of a closed one
+  if (!root) return null;
+  for (const s of root.querySelectorAll('slot')) if (assignedNodes(s).includes(n)) return s;
   return null;
 }
 
 // flatParent returns the node's parent as it is laid out: the slot of a slotted
-// node, the host of a shadow root's child; null at the document.
+// node, the host of a shadow root's child; null at the document and for what no
+// slot shows.
 function flatParent(n) {
-  const slot = slotOf(n);
-  if (slot) return slot;
   const p = parentNode(n);
   if (!p) return null;
-  if (nodeType(p) === 11) return p.host || null;
-  return nodeType(p) === ELEMENT ? p : null;
+  const type = nodeType(p);
+  if (type === 11) return p.host || null;
+  if (type !== ELEMENT) return null;
+  return shadowOf(p) ? slotOf(n) : p;
 }
 
 // flatList returns the children of el as they are laid out where they are not
@@ -255,7 +256,11 @@ function rendered(el) {
 // unseen tells whether a person could not see el although it is rendered:
 // transparent, without size, cut away, or where scrolling does not reach.
 function unseen(el) {
-  if (!checkVisibility(el, VISIBLE) && transparent(el)) return true;
+  return (!checkVisibility(el, VISIBLE) && transparent(el)) || outOfSight(el);
+}
+
+// outOfSight is unseen without transparency.
+function outOfSight(el) {
   const r = boxOf(el);
   if (r.width < 1 || r.height < 1) return styleOf(el).display !== 'contents';
   return offPage(r, el) || clipped(el);
@@ -325,6 +330,64 @@ function hitAt(x, y) {
   return hit;
 }
 
+// inked tells whether text of that style is painted at a size that can be read.
+function inked(s) {
+  const fill = s.webkitTextFillColor;
+  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
+  return parseFloat(s.fontSize) >= 2;
+}
+
+// textShows tells whether the text n right in el lies where a person could see it.
+function textShows(el, n, s) {
+  if (clipped(el)) return false;
+  const r = rectOf(el);
+  if (r.width >= 2 && r.height >= 2 && !offPage(r, el) && Math.abs(parseFloat(s.textIndent)) < 500) return true;
+  const range = page.createRange(); // the box says nothing: ask for the text's own
+  range.selectNodeContents(n);
+  const t = range.getBoundingClientRect();
+  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
+}
+
+// onTop returns what lies over the page and takes its clicks: {tops, modal, all}.
+// It is found by asking what five points of the viewport hit.
+function onTop() {
+  const none = { tops: [], modal: false, all: false };
+  const w = innerWidth, h = innerHeight;
+  if (w < 50 || h < 50) return none;
+  const counts = new Map();
+  const chains = [];
+  for (const [x, y] of [[0.5, 0.5], [0.12, 0.12], [0.88, 0.12], [0.12, 0.88], [0.88, 0.88]]) {
+    if (chains.length === 2 && !chains.some((c) => c.some(lifted))) return none; // four of five can no longer be under one
+    const chain = [];
+    for (let p = hitAt(w * x, h * y); p; p = flatParent(p)) {
+      if (localName(p) === 'dialog' && matches(p, ':modal')) return { tops: [p], modal: true, all: true };
+      chain.push(p);
+      counts.set(p, (counts.get(p) || 0) + 1);
+    }
+    chains.push(chain);
+  }
+  let over = null;
+  const common = chains.slice(0, 2).map((c) => c.find((p) => counts.get(p) >= 4)).find((p) => p);
+  for (let p = common; p && !over; p = flatParent(p)) {
+    if (p === bodyOf(page) || localName(p) === 'html') break;
+    if (!lifted(p)) continue;
+    const r = rectOf(p);
+    if (r.width >= w * 0.7 && r.height >= h * 0.7) over = p;
+  }
+  const dialog = chains[0].find((p) => matches(p, '[aria-modal=true],[role=dialog],[role=alertdialog],dialog[open]'));
+  const tops = [];
+  if (dialog && (over || attr(dialog, 'aria-modal') === 'true')) tops.push(dialog);
+  if (over && !(dialog && flatContains(dialog, over))) tops.push(over);
+  return { tops, modal: false, all: over !== null && styleOf(over).position === 'fixed' };
+}
+
+// lifted tells whether el is taken out of the flow to lie over what it is beside.
+function lifted(el) {
+  const s = styleOf(el);
+  const position = s.position;
+  return position === 'fixed' || (position === 'absolute' && +s.zIndex > 0);
+}
+
 // fold folds white space as HTML shows it; a no-break space counts as one.
 function fold(s) {
   return s.replace(/\s+/g, ' ').trim();
@@ -382,14 +445,10 @@ const ROW_TAG = new Set(['li', 'tr', 'article', 'dd', 'dt', 'option']);
 const ROW_ROLE = /^(row|listitem|article|option|treeitem)$/;
 const CONTEXT_MAX = 120; // characters
 
-// contextOf returns the folded text of the row that el stands in: the nearest
+// The context of el is the folded text of the row that it stands in: the nearest
 // list item, row or article, or where there is none the nearest of a series of
 // like siblings that says more than el itself. Values of form controls are no
 // part of it. Empty where there is no row.
-function contextOf(el) {
-  const row = rowOf(el);
-  return row ? rowText(row) : '';
-}
 
 let rows = new Map(); // parent → the row of its children; of one walk or question
 
@@ -460,7 +519,8 @@ function flatFirst(el) {
 }
 
 function flatNext(n) {
-  const slot = slotOf(n);
+  const p = parentNode(n);
+  const slot = p && nodeType(p) === ELEMENT && shadowOf(p) ? slotOf(n) : null;
   if (!slot) return nextSibling(n);
   const list = assignedNodes(slot);
   return list[list.indexOf(n) + 1] || null;
@@ -477,4 +537,4 @@ function forget() {
 
 const api = Object.create(null);
 Object.defineProperty(globalThis, '__bd', { value: api });
-Object.assign(api, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf, contextOf });
+Object.assign(api, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf });

@@ -70,10 +70,10 @@ function labelledBy(el) {
 function embedded(el, role, c) {
   switch (role) {
     case 'textbox': case 'searchbox':
-      return isField(el) ? el.value : textContent(el);
+      return isField(el) ? valueOf(el, role) : textContent(el);
     case 'combobox': case 'listbox': {
       if (localName(el) === 'select') return Array.from(el.selectedOptions, (o) => o.text).join(' ');
-      if (localName(el) === 'input') return el.value;
+      if (localName(el) === 'input') return valueOf(el, role);
       const on = Array.from(queryAll(el, '[role=option][aria-selected=true]'));
       if (on.length) return on.map((o) => accname(o, 'option', { seen: new Set(), inside: true })).join(' ');
       return role === 'combobox' ? null : '';
@@ -236,6 +236,18 @@ function nameOf(el) {
   return shownName(el, role, clickable(el, localName(el), styleOf(el), around(el)));
 }
 
+// operable tells whether el is shown as something to act on.
+function operable(el) {
+  return CONTROLS.has(roleOf(el)) || isHost(el) || clickable(el, localName(el), styleOf(el), around(el));
+}
+
+// contextOf returns the context of el as the walk gives it: the text of the row in
+// which what can be acted on stands, empty for what is only read.
+function contextOf(el) {
+  const row = operable(el) && rowOf(el);
+  return row ? rowText(row) : '';
+}
+
 // around tells clickable what is around el.
 function around(el) {
   const p = flatParent(el);
@@ -244,4 +256,4 @@ function around(el) {
   return { pointer: !!p && !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor), inControl };
 }
 
-Object.assign(api, { nameOf });
+Object.assign(api, { nameOf, contextOf });

@@ -70,7 +70,7 @@ function authorRole(el) {
   for (const r of attr(el, 'role').toLowerCase().trim().split(/\s+/)) {
     if (!KNOWN.has(r) && !/^(doc|graphics)-[a-z]+$/.test(r)) continue;
     if (r === 'none' || r === 'presentation') return keepsRole(el) ? '' : 'none';
-    if ((r === 'region' || r === 'form') && !authorName(el)) return nativeRole(el) === r ? '' : 'generic';
+    if ((r === 'region' || r === 'form') && !authorName(el)) return /^(section|form)$/.test(localName(el)) && nativeRole(el) === r ? '' : 'generic';
     if (r === 'image') return 'img';
     if (r === 'directory') return 'list';
     return r;
@@ -267,7 +267,7 @@ function clickable(el, tag, s, around) {
   if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
   if (!own && !begins && !tab && !drag) return false;
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
-  if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 : true;
+  if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 && !listensFor(el, s) : true;
   // A listener around other controls listens for them, unless each of a series
   // has one, or what it has to say is its own.
   if (begins || drag) return !wide(el);
@@ -284,6 +284,17 @@ function operablesIn(el) {
   if (aroundMarked.has(el)) return true;
   const all = queryAll(el, OPERABLE);
   for (let i = 0; i < all.length && i < 20; i++) if (rendered(all[i])) return true;
+  return false;
+}
+
+// listensFor tells whether el listens for what is in it and not for itself: the
+// pointer, or a place in the order of focus, begins further in.
+function listensFor(el, s) {
+  if (CURSORS.has(s.cursor)) return false;
+  const all = queryAll(el, '*');
+  for (let i = 0; i < all.length && i < 60; i++) {
+    if (rendered(all[i]) && (has(all[i], 'tabindex') || CURSORS.has(styleOf(all[i]).cursor))) return true;
+  }
   return false;
 }
 

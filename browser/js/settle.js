@@ -7,7 +7,7 @@ let watched = null;
 // begin starts to watch the document, and the shadow roots that el stands in.
 begin = (el) => {
   end();
-  const w = watched = { mutations: 0, focus: deepFocus(), announced: [], values: null };
+  const w = watched = { el, mutations: 0, focus: deepFocus(), announced: [], values: null };
   w.observer = new MutationObserver((records) => note(w, records));
   const what = { subtree: true, childList: true, characterData: true, attributes: true };
   w.observer.observe(document, what);

@@ -5,7 +5,8 @@
 // __bd.walk(options) → JSON text; options are those of browser/walk.go's walkOptions,
 // as an object or as JSON. Answer: {u url, t title, v elements looked at, n elements
 // in the document, r nodes left at least, rs reasons, m 1 where a modal dialog
-// makes the rest inert, e a scope that cannot be used, x contexts, l lines, f frames}.
+// makes the rest inert, e why the scope or the place to go on
+// cannot be used, x contexts, l lines, f frames}.
 // A line is [id, depth, role, name, tag, attrs, states, value, ident, context index + 1],
 // without its empty tail; text is [0, depth, text]; a fold is [-count, depth, how to go on].
 // attrs is key, value, key, value, where a number stands for a bare value; states
@@ -23,7 +24,7 @@
 
 const SKIPPED = words('script style noscript template head meta link title base source track param col colgroup datalist rp area map wbr');
 const OPTIONS_SHOWN = 12; // of a closed select (PROTOCOL.md section 5)
-const COUNT_ON = 300; // elements looked at, after the budget's end, to count what is left
+const COUNT_ON = 100; // elements looked at, after the budget's end, to count what is left
 const LINE = 12; // characters of a line beside its strings
 
 // Of a whole page, these are left out where nothing of what they contain is shown.
@@ -54,6 +55,8 @@ class Walk {
     this.stack = [];
     this.tops = [];
     this.skip = new Set();
+    this.coversAll = false; // what is on top covers whatever is scrolled to
+    this.found = { covered: 0, free: 0 };
     this.active = activeElement();
     this.scope = null;
   }
@@ -84,7 +87,7 @@ class Walk {
     return {
       el, depth, next: null, list: null, i: 0, tag: el ? localName(el) : '',
       pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
-      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, shown: false, seen: undefined, prose: undefined,
+      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined,
     };
   }
 
@@ -121,7 +124,7 @@ class Walk {
     this.stack.pop();
     if (f.block || f.names || f.shown) this.flush(f);
     else if (f.spaced) this.space();
-    if (f.line >= 0 && f.line === this.lines.length - 1 && !this.counting) { // a landmark without content
+    if (f.line >= 0 && f.line === this.lines.length - 1 && f.left === this.rest && !this.counting) { // nothing in it
       this.lines.pop();
       this.nodes--;
     }
@@ -235,6 +238,7 @@ class Walk {
     else if (child.cell && fold(this.run)) this.run += ' | ';
     if (what) this.show(el, tag, what, f, child);
     else if (!hidden && tag === 'label' && html) this.label(el, f, child);
+    else if (!hidden && !dark && attributed && tag !== 'img' && attr(el, 'role') === 'img' && this.picture(el, f)) return;
     if (this.ended) return;
     this.enter(el, tag, html, child, what);
   }
@@ -317,6 +321,15 @@ class Walk {
     child.names = nameFor(c, roleOf(c)).toLowerCase();
   }
 
+  // picture puts the name of a picture that is drawn otherwise than by an image
+  // into the text, in the place of what it is drawn with.
+  picture(el, f) {
+    const name = f.hidden || f.clear || f.mute || this.counting ? '' : nameFor(el, 'img');
+    if (!name || !visible(el)) return false;
+    this.run += ' ' + name + ' ';
+    return true;
+  }
+
   // show writes the line of el and prepares child for what it contains.
   show(el, tag, what, f, child) {
     const { role, clicks } = what;
@@ -338,7 +351,7 @@ class Walk {
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
     const name = shownName(el, role, clicks);
-    const invisible = what.control || clicks ? unseen(el) && !standIn(el) : false;
+    const invisible = (what.control || clicks) && (child.clear || outOfSight(el)) && !standIn(el);
     if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
     const record = this.record(el, tag, role, name, clicks, invisible, f.depth);
     if (this.chars + record.chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); this.rest++; return; }
@@ -347,10 +360,11 @@ class Walk {
     this.nodes++;
     this.chars += record.chars;
     this.gap = 0;
-    if (what.prune && !name) child.line = this.lines.length - 1;
+    if (what.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
     if (what.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
     if (what.control && role !== 'button' && isField(el)) return;
     if (what.control && (isHost(el) || role === 'textbox' || role === 'searchbox')) child.mute = true;
+    if (role === 'img') child.mute = true; // what it is drawn with
     if (this.dedupe && name && (FROM_CONTENT.has(role) || clicks)) {
       child.names = name.toLowerCase();
       child.only = childElementCount(el) === 0;
@@ -372,8 +386,9 @@ class Walk {
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
     const states = statesOf(el, role, more).join(' ');
     const value = this.attrs.includes('value') ? valueOf(el, role) : '';
+    const context = operable ? this.context(el) : 0;
     const says = role || 'generic';
-    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el), this.context(el)];
+    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el), context];
     while (!line[line.length - 1] || line[line.length - 1].length === 0) line.pop();
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
     for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);
@@ -442,9 +457,11 @@ class Walk {
     if (!this.tops.length) return false;
     const r = rectsOf(standIn(el) || el)[0] || rectOf(el);
     const x = r.left + r.width / 2, y = r.top + r.height / 2;
-    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll;
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll && this.found.covered > 0 && this.found.free === 0;
     const hit = hitAt(x, y);
-    return !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
+    const covered = !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
+    if (!this.tops.some((t) => flatContains(t, el))) this.found[covered ? 'covered' : 'free']++;
+    return covered;
   }
 }
 
@@ -467,57 +484,6 @@ function takesClick(el) {
   return hit !== null && flatContains(el, hit);
 }
 
-// inked tells whether text of that style is painted at a size that can be read.
-function inked(s) {
-  const fill = s.webkitTextFillColor;
-  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
-  return parseFloat(s.fontSize) >= 2;
-}
-
-// textShows tells whether the text n right in el lies where a person could see it.
-function textShows(el, n, s) {
-  if (clipped(el)) return false;
-  const r = rectOf(el);
-  if (r.width >= 2 && r.height >= 2 && !offPage(r, el) && Math.abs(parseFloat(s.textIndent)) < 500) return true;
-  const range = page.createRange(); // the box says nothing: ask for the text's own
-  range.selectNodeContents(n);
-  const t = range.getBoundingClientRect();
-  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
-}
-
-// onTop returns what lies over the page and takes its clicks: {tops, modal, all}.
-// It is found by asking what five points of the viewport hit.
-function onTop() {
-  const none = { tops: [], modal: false, all: false };
-  const w = innerWidth, h = innerHeight;
-  if (w < 50 || h < 50) return none;
-  const counts = new Map();
-  const chains = [];
-  for (const [x, y] of [[0.5, 0.5], [0.12, 0.12], [0.88, 0.12], [0.12, 0.88], [0.88, 0.88]]) {
-    const chain = [];
-    for (let p = hitAt(w * x, h * y); p; p = flatParent(p)) {
-      if (localName(p) === 'dialog' && matches(p, ':modal')) return { tops: [p], modal: true, all: true };
-      chain.push(p);
-      counts.set(p, (counts.get(p) || 0) + 1);
-    }
-    chains.push(chain);
-  }
-  let over = null;
-  const common = chains.slice(0, 2).map((c) => c.find((p) => counts.get(p) >= 4)).find((p) => p);
-  for (let p = common; p && !over; p = flatParent(p)) {
-    if (p === bodyOf(page) || localName(p) === 'html') break;
-    const s = styleOf(p);
-    if (s.position !== 'fixed' && !(s.position === 'absolute' && +s.zIndex > 0)) continue;
-    const r = rectOf(p);
-    if (r.width >= w * 0.7 && r.height >= h * 0.7) over = p;
-  }
-  const dialog = chains[0].find((p) => matches(p, '[aria-modal=true],[role=dialog],[role=alertdialog],dialog[open]'));
-  const tops = [];
-  if (dialog && (over || attr(dialog, 'aria-modal') === 'true')) tops.push(dialog);
-  if (over && !(dialog && flatContains(dialog, over))) tops.push(over);
-  return { tops, modal: false, all: over !== null && styleOf(over).position === 'fixed' };
-}
-
 function walk(given) {
   const o = typeof given === 'string' ? JSON.parse(given) : given;
   forget();
@@ -530,6 +496,10 @@ function walk(given) {
   const root = scopeOf(o, answer);
   if (!root) return JSON.stringify(answer);
   const after = o.after ? node(o.after) : null;
+  if (o.after && !(after && flatContains(root, after))) {
+    answer.e = 'after';
+    return JSON.stringify(answer);
+  }
   const top = o.scope || o.selector ? { tops: [], modal: false } : onTop();
   if (o.scope || o.selector) w.scope = root;
   if (top.modal) answer.m = 1;
@@ -576,7 +546,7 @@ function nodeLine(el, attrs) {
   const role = roleOf(el);
   const clicks = !CONTROLS.has(role) && clickable(el, localName(el), styleOf(el), around(el));
   const line = w.record(el, localName(el), role, shownName(el, role, clicks), clicks, unseen(el) && !standIn(el), 0).line;
-  line[9] = contextOf(el);
+  line[9] = contextOf(el); // itself, not its place
   return line;
 }
 

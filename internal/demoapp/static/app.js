@@ -73,7 +73,7 @@ function missing() {
 // list builds every row anew on each change, as many an app does: whoever holds
 // on to an element of the old list holds nothing.
 function list() {
-  const input = el('input', { name: 'item', autocomplete: 'off', required: true });
+  const input = el('input', { name: 'item', autocomplete: 'off' });
   const rows = el('ul', { 'aria-label': 'Items' });
   const add = el('form', {
     onsubmit: event => {
@@ -162,12 +162,12 @@ function contact() {
       say('Not saved');
       return;
     }
-    const answer = await fetch('/api/contact', {
+    const reply = await fetch('/api/contact', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ ...Object.fromEntries(new FormData(form)), copy: form.elements.copy.checked }),
     });
-    say(answer.ok ? 'Saved' : 'Not saved');
+    say(reply.ok ? 'Saved' : 'Not saved');
   }
   return [el('h1', {}, 'Contact'), form];
 }
@@ -184,14 +184,15 @@ function about() {
 // ---- parts
 
 // confirmed shows the modal dialog and says whether Delete was chosen.
+let answer = () => {};
+const dialog = document.getElementById('confirm');
+dialog.addEventListener('close', () => answer(dialog.returnValue === 'delete'));
+
 function confirmed(question) {
-  const dialog = document.getElementById('confirm');
   document.getElementById('confirm-title').textContent = question;
   dialog.returnValue = '';
   dialog.showModal();
-  return new Promise(resolve => {
-    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'delete'), { once: true });
-  });
+  return new Promise(resolve => { answer = resolve; });
 }
 
 customElements.define('demo-counter', class extends HTMLElement {

@@ -166,9 +166,7 @@ func TestSandboxAsRoot(t *testing.T) {
 			t.Errorf("sandbox %q before there is a page", s)
 		}
 		openPage(t, conn)
-		if s := c.Info().Sandbox; s != "on" {
-			t.Errorf("sandbox %q", s)
-		}
+		eventually(t, 10*time.Second, "sandbox on", func() bool { return c.Info().Sandbox == "on" })
 		owner, err := runAs("")
 		if err != nil {
 			t.Fatal(err)

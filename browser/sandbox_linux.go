@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // sandboxOf says from /proc how the renderers of the browser with that pid are
@@ -21,12 +22,22 @@ func sandboxOf(browser int) string {
 		if err != nil {
 			continue // ended meanwhile
 		}
+		if len(missing) > 0 && starting(pid) {
+			continue
+		}
 		if len(missing) > 0 {
 			return "off: a renderer " + strings.Join(missing, ", ")
 		}
 		verdict = "on"
 	}
 	return verdict
+}
+
+// starting tells whether a process is so young that it may not have entered its
+// sandbox yet: a renderer does so before it reads anything of a page.
+func starting(pid int) bool {
+	fi, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return err == nil && time.Since(fi.ModTime()) < 5*time.Second
 }
 
 // unconfined lists what the sandbox of a renderer lacks.

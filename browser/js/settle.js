@@ -7,7 +7,7 @@ let watched = null;
 // begin starts to watch the document, and the shadow roots that el stands in.
 begin = (el) => {
   end();
-  const w = watched = { el, mutations: 0, focus: deepFocus(), announced: [], values: null };
+  const w = watched = { el, mutations: 0, focus: deepFocus(), regions: null, timer: 0 };
   w.observer = new MutationObserver((records) => note(w, records));
   const what = { subtree: true, childList: true, characterData: true, attributes: true };
   w.observer.observe(document, what);
@@ -25,6 +25,7 @@ __bd.begin = (id) => { begin(id ? node(id) : null); return true; };
 
 function end() {
   if (!watched) return;
+  clearTimeout(watched.timer);
   watched.observer.disconnect();
   removeEventListener('input', watched.input, true);
   removeEventListener('change', watched.input, true);
@@ -43,7 +44,6 @@ const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status
 // note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say.
 function note(w, records) {
   w.mutations += records.length;
-  if (w.announced.length >= 5) return;
   const regions = new Set();
   for (const r of records) {
     if (r.type === 'attributes') continue;
@@ -104,7 +104,11 @@ __bd.settle = async ({ max = 500, fresh = false } = {}) => {
     announced: announced(w),
     title: document.title, url: location.href,
   };
-  if (watched === w) end();
+  // What is told is told once. The watching goes on, for what an answer from the
+  // server changes, until the next action or for a few seconds.
+  w.regions = null;
+  w.focus = focus;
+  if (!w.timer) w.timer = setTimeout(() => { if (watched === w) end(); }, 5000);
   return result;
 };
 

@@ -24,8 +24,8 @@ var scriptFiles = [][]string{
 var script = func() string {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\nif (globalThis.__bd) return;\n")
-	// Set by settle.js and called by act.js; what settle.js tells refs.js.
-	b.WriteString("let begin = null;\nconst filledRow = new WeakMap();\n")
+	// Set by settle.js and called by act.js.
+	b.WriteString("let begin = null;\n")
 	for i, row := range scriptFiles {
 		if i > 0 {
 			b.WriteString("{\n")

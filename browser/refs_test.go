@@ -3,6 +3,8 @@ package browser
 import (
 	"testing"
 	"time"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // rows is a list that its page makes anew, as the row tests have it.
@@ -85,4 +87,29 @@ func TestRefStale(t *testing.T) {
 	if d := time.Since(begun); d > time.Second {
 		t.Errorf("answered after %v", d)
 	}
+}
+
+// A client that edits a row knows that the row says something else now.
+func TestRefInEditedRow(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<ul><li><span>Walk dog</span> <input aria-label=Edit value="Walk dog" oninput="this.previousElementSibling.textContent=this.value" onkeydown="if(event.key==='Enter')report(this.value)"></li><li><span>Walk fox</span> <input aria-label=Edit></li></ul>`)
+	ref := v.ref("textbox", "Edit")
+	equal(t, "type", v.write(ref, protocol.Type{Text: "Feed cat", Clear: true}), `{"hit":"@e3","changed":true,"focused":"@e3"}`)
+	equal(t, "press", answer(v.c.Press(limit(t, 5*time.Second), v.refs, ref, "Enter")), `{"hit":"@e3","changed":true}`)
+	equal(t, "log", v.log(), "Feed cat")
+}
+
+// Checking a row off may bring the next one into its elements: the ref does not
+// go on to that one by itself.
+func TestRefAfterItsOwnRowWasDone(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<ul id=l></ul><script>let rows=['Ann','Bob','Cy','Dan'];
+for(const r of rows){const li=document.createElement('li');li.innerHTML='<input type=checkbox aria-label=Done> <span></span>';li.firstChild.onclick=()=>{const name=li.lastChild.textContent;report(name);rows=rows.filter(r=>r!==name);render()};l.append(li)}
+function render(){[...l.children].forEach((li,i)=>{li.firstChild.checked=false;if(i<rows.length)li.lastChild.textContent=rows[i];else li.remove()})}
+render()</script>`)
+	ref := v.ref("checkbox", "Done", 1)
+	equal(t, "first", v.click(ref), `{"hit":"`+ref+`","changed":true,"focused":"`+ref+`"}`)
+	got := v.click(ref)
+	equal(t, "second", got[:12], "ref_changed:")
+	equal(t, "log", v.log(), "Bob")
 }

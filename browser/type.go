@@ -30,16 +30,34 @@ func (c *Context) Type(ctx context.Context, refs *snapshot.Refs, ref string, o p
 		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "mode %q: takes insert or keys", o.Mode).With("parameter", "mode")
 	}
 	var value *string
+	var typed *element
 	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
 		el, v, err := c.typeInto(ctx, refs, ref, o)
-		value = v
+		value, typed = v, el
 		if el == nil {
 			return snapshot.Key{}, err
 		}
 		return el.key, err
 	})
 	effect.Value = value
+	if err == nil && typed != nil && !o.Submit {
+		typed.editedRow(ctx, refs)
+	}
 	return effect, err
+}
+
+// editedRow takes it that the client knows of its own change: what was typed
+// into a row may be shown in the row at once, and it is the same row still.
+func (el *element) editedRow(ctx context.Context, refs *snapshot.Refs) {
+	e, err := refs.Lookup(el.ref)
+	if err != nil || e.Context == "" || e.Key != el.key {
+		return
+	}
+	var now *string
+	if el.frame.call(ctx, "contextNow", el.key.Node, &now) != nil || now == nil || *now == e.Context {
+		return
+	}
+	refs.Number(snapshot.Node{Key: e.Key, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: *now})
 }
 
 // prepared is what the script did with a control when it was found: nothing,

@@ -4,7 +4,7 @@
 // when the events come, as it would after typing.
 
 const fill = (() => {
-  const { activeIn, inputType, scrollingOf, frameTurn, disabled, twinOf, CHOICE, scrollTo } = reach;
+  const { activeIn, inputType, scrollingOf, frameTurn, disabled, twinsOf, CHOICE, scrollTo } = reach;
   const setter = (proto, name) => {
     const set = Object.getOwnPropertyDescriptor(proto, name).set;
     return (o, v) => set.call(o, v);
@@ -125,8 +125,7 @@ const fill = (() => {
       if (clicked && active && active !== bodyOf(page) && active !== documentElementOf(page) && (matches(active, FIELD) || active.isContentEditable)) {
         // The click took the focus to another field. One that lies in the same
         // widget is where this widget is typed into.
-        const box = twinOf(el);
-        if (!(box && flatContains(box, active))) return { elsewhere: record(active) };
+        if (!twinsOf(el).some((box) => flatContains(box, active))) return { elsewhere: record(active) };
       }
       HTMLElement.prototype.focus.call(el, { preventScroll: true });
       active = deepActive(el);
@@ -205,6 +204,12 @@ const fill = (() => {
     const value = contents(el);
     const asked = value === wanted || loose && fold(value) === fold(wanted);
     return { there: true, asked, value: mask(el, value) };
+  };
+
+  __bd.contextNow = (id) => {
+    forget();
+    const el = node(id);
+    return el ? contextOf(el) : null;
   };
 
   __bd.focusOn = (el) => {

@@ -123,11 +123,11 @@ const reach = (() => {
   // takes says whether input that lands on hit is input to el, as a person would
   // see it: el itself and what is in it; its label, unless on another control in
   // there; the styled twin that stands for a hidden control.
-  const takes = (hit, el, { labels = labelsOf(el), twin = twinOf(el) } = {}) => {
+  const takes = (hit, el, { labels = labelsOf(el), twins = twinsOf(el) } = {}) => {
     if (!hit) return false;
     if (flatContains(el, hit)) return true;
     for (const label of labels) if (flatContains(label, hit) && !between(hit, label, el)) return true;
-    if (twin && flatContains(twin, hit) && !between(hit, twin, el)) return true;
+    for (const twin of twins) if (flatContains(twin, hit) && !between(hit, twin, el)) return true;
     // The button or link that the element is a part of, where the element itself
     // takes no pointer events.
     if (flatContains(hit, el) && matches(hit, CONTROL) && getComputedStyle(el).pointerEvents === 'none') return true;
@@ -148,26 +148,23 @@ const reach = (() => {
   const choice = (el) => native(el) || CHOICE.has(roleOf(el));
   const GROUP = 'form,main,section,article,li,td,th,tr,table,ul,ol,fieldset,dialog,body,[role=dialog],[role=group],[role=radiogroup]';
 
-  // twinOf is what was drawn in place of a control that cannot be hit itself
-  // (transparent, clipped, under its own decoration): what follows a select, or
-  // the nearest box around the control, where that holds no other one, or the one
-  // around it that takes the clicks.
-  const twinOf = (el) => {
-    if (!choice(el)) return null;
+  // twinsOf are what was drawn in place of a control that cannot be hit itself
+  // (transparent, clipped, under its own decoration), the nearest first: what
+  // follows a select, and the boxes around the control that hold no other one.
+  const twinsOf = (el) => {
+    const list = [];
+    if (!choice(el)) return list;
     if (el instanceof HTMLSelectElement) {
       const next = nextElementSibling(el);
-      if (next && !matches(next, 'select,input,textarea,button,a[href],label,option') && boxesOf(next).length) return next;
+      if (next && !matches(next, 'select,input,textarea,button,a[href],label,option') && boxesOf(next).length) list.push(next);
     }
-    let box = null;
     for (let e = flatParent(el), depth = 0; e && depth < 4 && !matches(e, GROUP); e = flatParent(e), depth++) {
-      for (const o of allIn(e, CONTROL + ',[tabindex]:not([tabindex^="-"])')) if (o !== el && !contains(el, o) && !contains(o, el)) return box;
+      for (const o of allIn(e, CONTROL + ',[tabindex]:not([tabindex^="-"])')) if (o !== el && !contains(el, o) && !contains(o, el)) return list;
       const b = rectOf(e);
-      if (b.width < 8 || b.height < 8) continue;
-      if (b.height > 160 && !(el instanceof HTMLTextAreaElement)) return box;
-      // Further out only what listens, or shows by its cursor that it does.
-      if (!box || listens(e) || CURSORS.has(getComputedStyle(e).cursor)) box = e;
+      if (b.height > 160 && !(el instanceof HTMLTextAreaElement)) return list;
+      if (b.width >= 8 && b.height >= 8) list.push(e);
     }
-    return box;
+    return list;
   };
 
   // pointsIn are the points of a box to try, the middle first.
@@ -184,12 +181,12 @@ const reach = (() => {
   // is in the viewport.
   const aim = (el) => {
     const answer = {}, labels = labelsOf(el).filter(rendered);
-    let twin = null; // costs a search: only where the element itself is not hit
+    let twins = []; // costs a search: only where the element itself is not hit
     const tryBoxes = (boxes) => {
       for (const r of boxes.slice(0, 12)) {
         for (const [x, y] of pointsIn(r)) {
           const hit = under(x, y, el);
-          if (takes(hit, el, { labels, twin })) return { x, y, hit };
+          if (takes(hit, el, { labels, twins })) return { x, y, hit };
           if (!answer.by && hit) answer.by = hit;
         }
       }
@@ -198,8 +195,8 @@ const reach = (() => {
     let at = tryBoxes(boxesOf(el));
     if (at) return at;
     for (const label of labels) if ((at = tryBoxes(boxesOf(label)))) return at;
-    twin = twinOf(el);
-    if (twin && (at = tryBoxes(boxesOf(el)) || tryBoxes(boxesOf(twin)))) return at;
+    twins = twinsOf(el);
+    for (const box of twins.length ? [el, ...twins] : []) if ((at = tryBoxes(boxesOf(box)))) return at;
     return answer;
   };
 
@@ -211,7 +208,7 @@ const reach = (() => {
   const bring = (el) => {
     let first = aim(el);
     if (first.hit) return first;
-    const target = boxesOf(el).length ? el : labelsOf(el).find(rendered) || twinOf(el) || el;
+    const target = boxesOf(el).length ? el : labelsOf(el).find(rendered) || twinsOf(el)[0] || el;
     for (const block of ALIGN) {
       scrollTo(target, block);
       const at = aim(el);
@@ -248,7 +245,7 @@ const reach = (() => {
       if (at.hit) return { at };
       // A field that nobody could see (an editor's own) is typed into by its focus.
       if (want.touch && rendered(el) && unseen(el)) return {};
-      const place = boxesOf(el).length > 0 || labelsOf(el).some((l) => rendered(l) && boxesOf(l).length) || !!twinOf(el);
+      const place = boxesOf(el).length > 0 || labelsOf(el).some((l) => rendered(l) && boxesOf(l).length) || twinsOf(el).length > 0;
       if (!place || !shown(el)) return { reason: 'hidden' };
       if (at.by && flatContains(at.by, el)) {
         const modal = allIn(page, 'dialog:modal');
@@ -269,7 +266,7 @@ const reach = (() => {
 
   // shown: not hidden by display, visibility or content-visibility, or else
   // stood for by a label or a twin.
-  const shown = (el) => rendered(el) && getComputedStyle(el).visibility === 'visible' || choice(el) && (labelsOf(el).some(rendered) || !!twinOf(el));
+  const shown = (el) => rendered(el) && getComputedStyle(el).visibility === 'visible' || choice(el) && (labelsOf(el).some(rendered) || twinsOf(el).length > 0);
   const untouchable = (el) => {
     for (let e = el; e; e = flatParent(e)) if (getComputedStyle(e).pointerEvents === 'none') return true;
     return false;
@@ -286,7 +283,7 @@ const reach = (() => {
   };
 
   return {
-    activeIn, inputType, scrollingOf, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, takes, twinOf, labelsOf, choice, native, CHOICE,
+    activeIn, inputType, scrollingOf, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, takes, twinsOf, labelsOf, choice, native, CHOICE,
     ALIGN, scrollTo, obstacle, coverOf,
   };
 })();

@@ -138,7 +138,7 @@ const findRef = (() => {
     // has, and asks again.
     if (q.any || !rendered(el) || unnamed(el)) return { el };
     const role = roleOf(el) || 'generic', name = nameOf(el) || '', context = contextOf(el);
-    if (context !== q.context && q.context && filledRow.get(el) !== context) {
+    if (context !== q.context && q.context) {
       const t = twins(q, el);
       // The row is somewhere else now. One that the client was shown with that
       // very context is a row of its own; the daemon knows (it compares).

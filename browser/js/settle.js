@@ -97,9 +97,6 @@ __bd.settle = async ({ max = 500, fresh = false } = {}) => {
     seen = w.mutations;
     await pause(first && !fresh ? 0 : seen > 0 || fresh ? 8 : 1);
   }
-  // What is typed into a field of a row may be the row's text: it is the same row.
-  forget();
-  if (w.el && w.el.isConnected && (isField(w.el) || isContentEditable(w.el)) && w.el.localName !== 'button') filledRow.set(w.el, contextOf(w.el));
   const focus = deepFocus();
   const result = {
     changed: w.mutations > 0,

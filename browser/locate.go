@@ -74,7 +74,6 @@ type located struct {
 	Kind       string          `json:"kind"`
 	X          *float64        `json:"x"` // in the viewport of its frame
 	Y          *float64        `json:"y"`
-	Direct     bool            `json:"direct"`
 	Option     *closedOption   `json:"option"`
 	Then       json.RawMessage `json:"then"`
 	Stale      bool            `json:"stale"`

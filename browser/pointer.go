@@ -55,9 +55,7 @@ func pressOf(o protocol.Click) (press, error) {
 // collected is the answer of __bd.collect: what the guard saw.
 type collected struct {
 	Hit     bool        `json:"hit"`
-	Clicked bool        `json:"clicked"`
 	By      *nodeRecord `json:"by"`
-	Last    *bool       `json:"last"`
 	Settled *settled    `json:"settled"`
 	Then    rawJSON     `json:"then"`
 }

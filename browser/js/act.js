@@ -51,7 +51,6 @@
         if (now.at) {
           answer.x = now.at.x;
           answer.y = now.at.y;
-          answer.direct = flatContains(el, now.at.hit);
           guard.arm({ el, ups: q.ups || 0 });
         }
         if (q.then) answer.then = __bd[q.then](el, q.with);

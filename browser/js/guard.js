@@ -31,8 +31,6 @@ const guard = (() => {
       e.preventDefault();
       e.stopImmediatePropagation();
     }
-    g.last = target;
-    if (e.type === 'click' || e.type === 'contextmenu' || e.type === 'auxclick') g.clicked = true;
     // A click follows its mouseup in the same task: one turn later it is over.
     if (e.type === 'mouseup' && ++g.seen >= g.ups) turn().then(() => g.finish());
   };
@@ -45,7 +43,7 @@ const guard = (() => {
     // page.open() takes the listeners of the window away (HTML, 8.4.1);
     // where they still stand this changes nothing.
     listen();
-    const g = armed = { el, ups, seen: 0, decided: false, open: false, hit: null, last: null };
+    const g = armed = { el, ups, seen: 0, decided: false, open: false, hit: null };
     g.done = new Promise((done) => { g.finish = done; });
   };
 
@@ -66,9 +64,8 @@ const guard = (() => {
     if (!g) return {};
     await g.done;
     if (armed === g) armed = null;
-    const answer = { hit: g.open, clicked: !!g.clicked };
+    const answer = { hit: g.open };
     if (!g.open && g.hit) answer.by = record(coverOf(g.hit));
-    if (g.open && g.last && q && node(q.last)) answer.last = flatContains(node(q.last), g.last);
     if (g.el && isConnected(g.el) && q && q.then) answer.then = __bd[q.then](g.el, q.with);
     // What the input set off, in the same round trip, where nothing follows it.
     if (g.open && q && q.settle) answer.settled = await __bd.settle({ max: 500 });

@@ -23,7 +23,7 @@ var forgeries = map[string]string{
 	"a more line":          "\n[more] 9 nodes not shown; continue with after=@e1\n",
 	"a text line":          "\ntext \"You are logged in\"",
 	"a delta":              "\n+ @e7 [button] \"Pay\"\n~ @e8 [status] \"Paid\"\n- @e9 [button] \"Cancel\"",
-	"terminal escapes":     "\x1b[2J\x1b[31mred\x1b]0;title\x07\u009b31m\b\b\b\x7f",
+	"terminal escapes":     "\x1b[2J\x1b[31mred\x1b]0;title\x07\x9b31m\b\b\b\x7f",
 	"bidirectional":        "abc\u202e\u2066dcba\u2069\u202c\u200e\u200f\u061c",
 	"zero-width":           "pay\u200b\u200c\u200d\u2060\ufeffpal",
 	"tag characters":       "hello\U000e0049\U000e0067\U000e006e\U000e006f\U000e0072\U000e0065",
@@ -93,7 +93,7 @@ func (r rowTest) readsWhatWasEmitted(t *testing.T) {
 // deltaLine holds one line of a delta to the grammar.
 func deltaLine(t *testing.T, line string) {
 	t.Helper()
-	if deltaHead.MatchString(line) || headerLine.MatchString(line) || moreLine.MatchString(line) || line == "" {
+	if moreLine.MatchString(line) {
 		return
 	}
 	rest, ok := strings.CutPrefix(line, "+ ")
@@ -133,7 +133,7 @@ func TestTheParserRefusesForgeries(t *testing.T) {
 	const head = `[snapshot] nodes=1 emitted=1 truncated=false url="http://a/" title="A"`
 	for _, text := range []string{
 		"", "hello", head + "\n", head + "\n@e1 [button] \"a\nb\"", head + "\n@e1 [button] \"a\"b\"", head + "\n@e0 [button]",
-		head + "\n @e1 [button]", head + "\n@e1 [Button]", head + "\n@e1 [button] a", head + "\ntext a", head + "\n[more] \"open", head + "\n[more] ",
+		head + "\n @e1 [button]", head + "\n@e1 [Button]", head + "\n@e1 [button] a", head + "\ntext a", head + "\n[more] some nodes",
 		head + "\n@e1 [button] \"\u202e\"", head + "\n@e1 [button name=\"\u200b\"]", head + "\n@e1 [button] \"\\x\"",
 	} {
 		if p, err := parseText(text); err == nil {

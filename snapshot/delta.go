@@ -23,15 +23,25 @@ type change struct {
 // as it has that ref: it is changed where its text is another or where it has
 // moved among the others. Lines without a ref are compared by what they say.
 //
+// The text is these lines and nothing else, empty where nothing changed. Where
+// o.MaxChars cuts it, max_chars is among Stats.Reasons and a last line, [more],
+// counts the changes not shown; where there is no room for that one, the text
+// is empty and Delta.Changes is not 0. The changes not shown stay unknown to the
+// client: refs holds what it saw before, and the next Diff reports them again.
+//
 // Where cur stops at max_nodes or max_chars, what stood after its last line in
 // prev is not reported as removed: it may still be there. Stats.Reasons holds
-// cur's reasons then, and max_chars where the delta itself was cut; its last
-// line counts the changes not shown. They stay unknown to the client: refs holds
-// what it saw before, and the next Diff reports them again.
+// cur's reasons then.
 func Diff(prev, cur Shown, o Options, refs *Refs) (Delta, Shown) {
 	changes, kept := settle(compare(prev.lines, cur.lines), cur.open)
+	differ := 0
+	for _, c := range changes {
+		if c.op != '=' {
+			differ++
+		}
+	}
 	d := deltaWriter{prev: &prev, cur: &cur, maxChars: o.MaxChars}
-	text, shownTo := d.write(changes)
+	text, shownTo := d.write(changes, differ)
 
 	reasons := cur.reasons
 	now := cur
@@ -44,12 +54,6 @@ func Diff(prev, cur Shown, o Options, refs *Refs) (Delta, Shown) {
 		now.lines = slices.Clip(now.lines)
 		for _, i := range kept[:min(len(kept), maxKept)] {
 			now.lines = append(now.lines, prev.lines[i])
-		}
-	}
-	differ := 0
-	for _, c := range changes {
-		if c.op != '=' {
-			differ++
 		}
 	}
 	return Delta{Text: text, Changes: differ, Stats: Stats{
@@ -87,41 +91,27 @@ type deltaWriter struct {
 	emitted   int // lines with a ref, added or changed
 }
 
-// write returns the delta's text, and up to which change it tells them.
-func (d *deltaWriter) write(changes []change) (text string, shownTo int) {
-	count := map[byte]int{}
-	for _, c := range changes {
-		count[c.op]++
+// write returns the delta's text, and up to which change it tells them; total
+// is how many there are to tell.
+func (d *deltaWriter) write(changes []change, total int) (text string, shownTo int) {
+	if total == 0 {
+		return "", len(changes)
 	}
-	total := count['+'] + count['~'] + count['-']
-	header := deltaHeader(count['+'], count['~'], count['-'], d.cur.where)
-	more := ""
-	if total > 0 {
-		more = "\n" + rest{what: restChanges, count: total}.String()
-	}
-	room := d.maxChars - utf8.RuneCountInString(header)
-	if room < len(more) {
-		header = deltaHeader(count['+'], count['~'], count['-'], "")
-		room = d.maxChars - len(header)
-	}
-	if room < 0 {
-		if total == 0 {
-			return "", len(changes)
-		}
-		return "", 0
-	}
+	more := len(rest{what: restChanges, count: total}.String())
 
-	b := append(make([]byte, 0, len(header)+1024), header...)
 	type place struct{ next, bytes, told, emitted int }
-	var now, safe place
-	safe.bytes = len(b)
+	var now, safe place // after the last line written, and after the last one that leaves room for [more]
+	b := make([]byte, 0, 1024)
 	chars := 0
 	for i, c := range changes {
 		if c.op == '=' {
 			continue
 		}
 		start := len(b)
-		b = append(b, '\n', c.op, ' ')
+		if start > 0 {
+			b = append(b, '\n')
+		}
+		b = append(b, c.op, ' ')
 		l := d.line(c)
 		if c.op == '-' {
 			b = l.appendShort(b)
@@ -132,11 +122,11 @@ func (d *deltaWriter) write(changes []change) (text string, shownTo int) {
 			}
 		}
 		chars += utf8.RuneCount(b[start:])
-		if chars > room {
+		if chars > d.maxChars {
 			break
 		}
 		now = place{next: i + 1, bytes: len(b), told: now.told + 1, emitted: now.emitted}
-		if chars+len(more) <= room {
+		if chars+1+more <= d.maxChars {
 			safe = now
 		}
 	}
@@ -144,12 +134,15 @@ func (d *deltaWriter) write(changes []change) (text string, shownTo int) {
 		d.emitted = now.emitted
 		return string(b), len(changes)
 	}
+	if safe.told == 0 && more > d.maxChars {
+		return "", 0
+	}
 	d.emitted = safe.emitted
 	b = b[:safe.bytes]
-	if len(more) <= room {
-		b = append(b, "\n"...)
-		b = append(b, rest{what: restChanges, count: total - safe.told}.String()...)
+	if safe.told > 0 {
+		b = append(b, '\n')
 	}
+	b = append(b, rest{what: restChanges, count: total - safe.told}.String()...)
 	return string(b), safe.next
 }
 

@@ -43,50 +43,45 @@ func TestDiff(t *testing.T) {
 		want      string
 	}{
 		{"nothing", []string{"b1 Save", "t hello"}, []string{"b1 Save", "t hello"},
-			"[delta] added=0 changed=0 removed=0"},
-		{"nothing at all", nil, nil, "[delta] added=0 changed=0 removed=0"},
+			""},
+		{"nothing at all", nil, nil, ""},
 		{"from nothing", nil, []string{"b1 Save", "  t hello"},
-			"[delta] added=2 changed=0 removed=0\n+ @e1 [button] \"Save\"\n+   text \"hello\""},
+			"+ @e1 [button] \"Save\"\n+   text \"hello\""},
 		{"to nothing", []string{"b1 Save off", "  t hello"}, nil,
-			"[delta] added=0 changed=0 removed=2\n- @e1 [button] \"Save\"\n- text \"hello\""},
+			"- @e1 [button] \"Save\"\n- text \"hello\""},
 		{"renamed", []string{"b1 Save", "b2 Open"}, []string{"b1 Delete everything", "b2 Open"},
-			"[delta] added=0 changed=1 removed=0\n~ @e1 [button] \"Delete everything\""},
+			"~ @e1 [button] \"Delete everything\""},
 		{"a state moves", []string{"b1 Save off", "b2 Open", "b3 New"}, []string{"b1 Save", "b2 Open", "b3 New off"},
-			"[delta] added=0 changed=2 removed=0\n~ @e1 [button] \"Save\"\n~ @e3 [button disabled] \"New\""},
+			"~ @e1 [button] \"Save\"\n~ @e3 [button disabled] \"New\""},
 		{"the same name, another node", []string{"b1 Save"}, []string{"b2 Save"},
-			"[delta] added=1 changed=0 removed=1\n- @e1 [button] \"Save\"\n+ @e2 [button] \"Save\""},
+			"- @e1 [button] \"Save\"\n+ @e2 [button] \"Save\""},
 		{"a name that holds brackets, and none", []string{`b1 ] "x" [`, "b2 "}, nil,
-			"[delta] added=0 changed=0 removed=2\n- @e1 [button] \"] \\\"x\\\" [\"\n- @e2 [button]"},
+			"- @e1 [button] \"] \\\"x\\\" [\"\n- @e2 [button]"},
 		{"a row in the middle", []string{"b1 A", "b2 B"}, []string{"b1 A", "  b3 New", "    t new", "b2 B"},
-			"[delta] added=2 changed=0 removed=0\n+   @e3 [button] \"New\"\n+     text \"new\""},
+			"+   @e3 [button] \"New\"\n+     text \"new\""},
 		{"a text replaced between others", []string{"t one", "t two", "t three"}, []string{"t one", "t 2", "t three"},
-			"[delta] added=1 changed=0 removed=1\n- text \"two\"\n+ text \"2\""},
+			"- text \"two\"\n+ text \"2\""},
 		{"the same text twice, one goes", []string{"t x", "b1 A", "t x"}, []string{"b1 A", "t x"},
-			"[delta] added=0 changed=0 removed=1\n- text \"x\""},
+			"- text \"x\""},
 		{"a text goes to the other side of a ref", []string{"t x", "b1 A"}, []string{"b1 A", "t x"},
-			"[delta] added=1 changed=0 removed=1\n- text \"x\"\n+ text \"x\""},
+			"- text \"x\"\n+ text \"x\""},
 		{"moved to the front", []string{"b1 A", "b2 B", "b3 C"}, []string{"b3 C", "b1 A", "b2 B"},
-			"[delta] added=0 changed=1 removed=0\n~ @e3 [button] \"C\""},
+			"~ @e3 [button] \"C\""},
 		{"deeper", []string{"b1 A"}, []string{"    b1 A"},
-			"[delta] added=0 changed=1 removed=0\n~     @e1 [button] \"A\""},
+			"~     @e1 [button] \"A\""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o, refs := DefaultOptions(), NewRefs()
 			_, prev := Render(page(test.prev...), o, refs)
 			_, cur := Render(page(test.cur...), o, refs)
 			got, now := Diff(prev, cur, o, refs)
-			head, lines, _ := strings.Cut(test.want, "\n")
-			want := head + ` url="https://example.com/" title="Page"`
-			if lines != "" {
-				want += "\n" + lines
+			if got.Text != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got.Text, test.want)
 			}
-			if got.Text != want {
-				t.Errorf("got\n%s\nwant\n%s", got.Text, want)
+			if p, err := Parse(got.Text); err != nil || len(p.Lines) != got.Changes {
+				t.Errorf("%d lines for %d changes, %v", len(p.Lines), got.Changes, err)
 			}
-			if _, err := Parse(got.Text); err != nil {
-				t.Error(err)
-			}
-			if again, _ := Diff(now, cur, o, refs); !strings.HasPrefix(again.Text, "[delta] added=0 changed=0 removed=0 ") {
+			if again, _ := Diff(now, cur, o, refs); again.Text != "" || again.Changes != 0 {
 				t.Errorf("told again: %s", again.Text)
 			}
 		})
@@ -115,14 +110,14 @@ func TestDiffCut(t *testing.T) {
 	}
 	_, prev := Render(page(before...), o, refs)
 	_, cur := Render(page(after...), o, refs)
-	o.MaxChars = 420
-	got, now := Diff(prev, cur, o, refs)
-	want := "[delta] added=0 changed=20 removed=0 url=\"https://example.com/\" title=\"Page\""
+	want := ""
 	for i := range 9 {
-		want += fmt.Sprintf("\n~ @e%d [button] \"Delete row %d\"", i+1, i)
+		want += fmt.Sprintf("~ @e%d [button] \"Delete row %d\"\n", i+1, i)
 	}
-	want += "\n[more] 11 changes not shown; take a snapshot"
-	if got.Text != want {
+	want += "[more] 11 changes not shown; take a snapshot"
+	o.MaxChars = len(want) // not one to spare
+	got, now := Diff(prev, cur, o, refs)
+	if got.Text != want || got.Changes != 20 {
 		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
 	}
 	if !slices.Equal(got.Stats.Reasons, []string{"max_chars"}) || !got.Stats.Truncated || got.Stats.NodesEmitted != 9 {
@@ -136,7 +131,7 @@ func TestDiffCut(t *testing.T) {
 	o.MaxChars = 12000
 	_, cur = Render(page(after...), o, refs)
 	rest, _ := Diff(now, cur, o, refs)
-	if !strings.HasPrefix(rest.Text, "[delta] added=0 changed=11 removed=0 ") {
+	if !strings.HasPrefix(rest.Text, "~ @e10 [button] \"Delete row 9\"\n") || rest.Changes != 11 || rest.Stats.Truncated {
 		t.Errorf("the rest is\n%s", rest.Text)
 	}
 	if e, _ := refs.Lookup("@e20"); e.Name != "Delete row 19" {
@@ -151,8 +146,7 @@ func TestDiffOfSnapshotsThatStop(t *testing.T) {
 	_, prev := Render(page("b1 A", "b2 B", "b3 C", "b4 D", "b5 E"), o, refs)
 	_, cur := Render(page("b6 New", "b1 A", "b3 C", "b7 Newer", "b4 D", "b5 E"), o, refs)
 	got, now := Diff(prev, cur, o, refs)
-	want := `[delta] added=2 changed=0 removed=1 url="https://example.com/" title="Page"
-+ @e5 [button] "New"
+	want := `+ @e5 [button] "New"
 - @e2 [button] "B"
 + @e6 [button] "Newer"`
 	if got.Text != want {
@@ -164,8 +158,7 @@ func TestDiffOfSnapshotsThatStop(t *testing.T) {
 	// The page is small again: now it shows that D is gone.
 	_, cur = Render(page("b6 New", "b1 A", "b3 C"), o, refs)
 	got, _ = Diff(now, cur, o, refs)
-	want = `[delta] added=0 changed=0 removed=2 url="https://example.com/" title="Page"
-- @e6 [button] "Newer"
+	want = `- @e6 [button] "Newer"
 - @e4 [button] "D"`
 	if got.Text != want {
 		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
@@ -181,6 +174,7 @@ func TestDiffMaxChars(t *testing.T) {
 	c := hostile()
 	c.Nodes = append(c.Nodes, article(6).Nodes...)
 	_, cur := Render(c, DefaultOptions(), refs)
+	lines := 0
 	for maxChars := -1; maxChars < 2000; maxChars += 1 + maxChars/100 {
 		o := DefaultOptions()
 		o.MaxChars = maxChars
@@ -192,11 +186,48 @@ func TestDiffMaxChars(t *testing.T) {
 		if n := utf8.RuneCountInString(got.Text); n > max(maxChars, 0) || n != got.Stats.Chars {
 			t.Fatalf("max_chars %d: %d characters, stats say %d", maxChars, n, got.Stats.Chars)
 		}
-		if p.Kind == "" && maxChars >= len("[delta] added=NN changed=NN removed=NN") {
-			t.Fatalf("max_chars %d: no header", maxChars)
+		hidden := got.Changes - len(p.Lines)
+		if more := (rest{what: restChanges, count: got.Changes}).String(); maxChars < len(more) {
+			if got.Text != "" {
+				t.Fatalf("max_chars %d: no room for [more], and yet\n%s", maxChars, got.Text)
+			}
+		} else if p.Kind != "delta" || p.Rest.Count != hidden {
+			t.Fatalf("max_chars %d: %q, %d changes are not shown, [more] says %d", maxChars, p.Kind, hidden, p.Rest.Count)
 		}
-		if shown := len(p.Lines) == p.Added+p.Changed+p.Removed && p.Kind != ""; shown == got.Stats.Truncated {
-			t.Fatalf("max_chars %d: all shown %v, truncated %v\n%s", maxChars, shown, got.Stats.Truncated, got.Text)
+		if hidden == 0 == got.Stats.Truncated {
+			t.Fatalf("max_chars %d: %d hidden, truncated %v\n%s", maxChars, hidden, got.Stats.Truncated, got.Text)
+		}
+		if len(p.Lines) < lines {
+			t.Fatalf("max_chars %d shows %d lines, less showed %d", maxChars, len(p.Lines), lines)
+		}
+		lines = len(p.Lines)
+	}
+	if lines < 20 {
+		t.Errorf("%d lines in the end", lines)
+	}
+}
+
+func TestParseRefusesWhatNoDeltaSays(t *testing.T) {
+	for _, text := range []string{
+		"[delta] added=0 changed=0 removed=0",
+		"+",
+		"+@e1 [button]",
+		"@e1 [button]",
+		"~ text \"x\"",
+		"-   @e1 [button]",
+		"- @e1 [button disabled]",
+		"+ @e1 [button]\n",
+		"+ @e1 [button]\n@e2 [button]",
+		"+ @e1 [button]\n- @e1 [button]",
+		"+ @e1 [button]\n[more] 0 changes not shown; take a snapshot",
+		"+ @e1 [button]\n[more] 3 nodes not shown; continue with after=@e1",
+		"[more] 3 nodes not shown; raise max_chars",
+		"[more] 3 changes not shown; take a snapshot\n+ @e1 [button]",
+		"[snapshot] nodes=1 emitted=1 truncated=false\n+ @e1 [button]",
+		"[snapshot] nodes=1 emitted=0 truncated=true reasons=max_chars\n[more] 3 changes not shown; take a snapshot",
+	} {
+		if p, err := Parse(text); err == nil {
+			t.Errorf("%q is read as %+v", text, p)
 		}
 	}
 }
@@ -220,7 +251,7 @@ func TestDiffTellsWhatChanged(t *testing.T) {
 		o, refs := DefaultOptions(), NewRefs()
 		_, prev := Render(draw(t, "prev"), o, refs)
 		_, cur := Render(draw(t, "cur"), o, refs)
-		o.MaxChars = rapid.IntRange(400, 900).Draw(t, "max_chars")
+		o.MaxChars = rapid.IntRange(0, 900).Draw(t, "max_chars")
 		d, now := Diff(prev, cur, o, refs)
 		p, err := Parse(d.Text)
 		if err != nil {
@@ -233,7 +264,7 @@ func TestDiffTellsWhatChanged(t *testing.T) {
 			have[plain(l.text)]++
 			byRef[l.ref] = plain(l.text)
 		}
-		raw := strings.Split(d.Text, "\n")[1:]
+		raw := strings.Split(d.Text, "\n")
 		for i, l := range p.Lines {
 			said := plain(raw[i][2:])
 			if l.Ref != 0 && l.Op != "+" {
@@ -261,7 +292,7 @@ func TestDiffTellsWhatChanged(t *testing.T) {
 		// In steps however small, the client gets there.
 		o.MaxChars = 12000
 		_, now = Diff(now, cur, o, refs)
-		if again, _ := Diff(now, cur, o, refs); !strings.HasPrefix(again.Text, "[delta] added=0 changed=0 removed=0") {
+		if again, _ := Diff(now, cur, o, refs); again.Text != "" {
 			t.Fatalf("told again:\n%s", again.Text)
 		}
 	})
@@ -283,8 +314,16 @@ func TestDiffLarge(t *testing.T) {
 	_, prev := Render(page(before...), o, refs)
 	_, cur := Render(page(after...), o, refs)
 	got, _ := Diff(prev, cur, o, refs)
-	if !strings.HasPrefix(got.Text, "[delta] added=200 changed=0 removed=200 ") {
-		t.Errorf("got %.80s", got.Text)
+	p, err := Parse(got.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := map[string]int{}
+	for _, l := range p.Lines {
+		ops[l.Op]++
+	}
+	if diff := cmp.Diff(ops, map[string]int{"+": 200, "-": 200}); diff != "" {
+		t.Errorf("got before want\n%s", diff)
 	}
 }
 

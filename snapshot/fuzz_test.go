@@ -3,6 +3,7 @@ package snapshot
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // reader makes nodes of a fuzzer's bytes.
@@ -74,7 +75,8 @@ func seeds(f *testing.F) {
 }
 
 // FuzzRender holds every snapshot to what holds for all: what the strict parser
-// reads is exactly what was emitted, within the budgets, each ref once.
+// reads is exactly what was emitted, within the budgets, each ref once. The
+// delta that tells all of it to a client which has seen nothing says the same.
 func FuzzRender(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, maxChars, maxNodes, maxText int) {
@@ -90,10 +92,33 @@ func FuzzRender(f *testing.F) {
 		if again, _ := Render(c, o, refs); again.Text != s.Text {
 			t.Fatalf("the second time:\n%s\nthe first:\n%s", again.Text, s.Text)
 		}
-		if d, _ := Diff(shown, shown, o, refs); maxChars > 2000 && !strings.HasPrefix(d.Text, "[delta] added=0 changed=0 removed=0 url=") {
+		if d, _ := Diff(shown, shown, o, refs); d.Text != "" || d.Changes != 0 {
 			t.Fatalf("no change is %s", d.Text)
 		}
+		d, _ := Diff(Shown{}, shown, o, refs)
+		checkAdded(t, shown, o, d)
 	})
+}
+
+// checkAdded holds a delta to adding the lines shown, as they stand there.
+func checkAdded(t *testing.T, shown Shown, o Options, d Delta) {
+	t.Helper()
+	p, err := Parse(d.Text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, d.Text)
+	}
+	if n := utf8.RuneCountInString(d.Text); n > max(o.MaxChars, 0) || n != d.Stats.Chars {
+		t.Fatalf("%d characters, stats say %d, max_chars is %d:\n%s", n, d.Stats.Chars, o.MaxChars, d.Text)
+	}
+	if d.Changes != len(shown.lines) || p.Kind != "" && p.Rest.Count != d.Changes-len(p.Lines) {
+		t.Fatalf("%d changes for %d lines, [more] says %d:\n%s", d.Changes, len(shown.lines), p.Rest.Count, d.Text)
+	}
+	raw := strings.Split(d.Text, "\n")
+	for i := range p.Lines {
+		if want := "+ " + shown.lines[i].text; raw[i] != want {
+			t.Fatalf("got\n%s\nwant\n%s", raw[i], want)
+		}
+	}
 }
 
 // FuzzParse holds the parser to ending, and to reading only what it would write:
@@ -101,7 +126,8 @@ func FuzzRender(f *testing.F) {
 func FuzzParse(f *testing.F) {
 	f.Add("")
 	f.Add(goldText)
-	f.Add("[delta] added=1 changed=1 removed=2 url=\"\" title=\"\"\n+   @e9 [button] \"x\"\n~ @e1 [link href=\"\\udb40\\udc41\" x a=1 value=\"v\"]\n- text \"y\"\n- @e2 [list]")
+	f.Add("+   @e9 [button] \"x\"\n~ @e1 [link href=\"\\udb40\\udc41\" x a=1 value=\"v\"]\n- text \"y\"\n- @e2 [list]\n[more] 3 changes not shown; take a snapshot")
+	f.Add("[more] 12 changes not shown; take a snapshot")
 	f.Add("[snapshot] nodes=1 emitted=0 truncated=true reasons=max_text\n[more] 3 nodes not shown here: \"x\"\n[more] 3 texts cut at 200 characters; read the whole with read, or raise max_text")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse(text)
@@ -116,18 +142,16 @@ func FuzzParse(f *testing.F) {
 
 // write writes what was parsed, for those texts that Parse accepts.
 func write(p Parsed) string {
-	if p.Kind == "" {
-		return ""
-	}
-	out := snapshotHeader(p.Nodes, p.Emitted, reasonsOf(p.Reasons...), "")
-	if p.Kind == "delta" {
-		out = deltaHeader(p.Added, p.Changed, p.Removed, "")
-	}
-	if p.Placed {
-		out += " url=" + Quote(p.URL) + " title=" + Quote(p.Title)
+	var lines []string
+	if p.Kind == "snapshot" {
+		header := snapshotHeader(p.Nodes, p.Emitted, reasonsOf(p.Reasons...), "")
+		if p.Placed {
+			header += " url=" + Quote(p.URL) + " title=" + Quote(p.Title)
+		}
+		lines = append(lines, header)
 	}
 	for _, l := range p.Lines {
-		out += "\n"
+		out := ""
 		if l.Op != "" {
 			out += l.Op + " "
 		}
@@ -146,11 +170,11 @@ func write(p Parsed) string {
 			}
 		}
 		b, _ := w.append(nil)
-		out += string(b)
+		lines = append(lines, out+string(b))
 	}
 	r := rest{what: restKind(p.Rest.Kind), count: p.Rest.Count, after: p.Rest.After, limit: p.Rest.Raise, chars: p.Rest.At}
 	if r.what != "" {
-		out += "\n" + r.String()
+		lines = append(lines, r.String())
 	}
-	return out
+	return strings.Join(lines, "\n")
 }

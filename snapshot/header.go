@@ -92,12 +92,6 @@ func snapshotHeader(nodes, emitted int, reasons reasonSet, where string) string 
 	return b.String()
 }
 
-// deltaHeader returns the first line of a delta.
-func deltaHeader(added, changed, removed int, where string) string {
-	return "[delta] added=" + strconv.Itoa(added) + " changed=" + strconv.Itoa(changed) +
-		" removed=" + strconv.Itoa(removed) + where
-}
-
 // rest is what a text's last line, [more], says is left.
 type rest struct {
 	what  restKind

@@ -124,7 +124,8 @@ type Snapshot struct {
 }
 
 // Delta is what changed since the client's last snapshot: the field delta of a
-// result.
+// result. Its text is lines that begin with "+ ", "~ " or "- " and, where cut, a
+// last [more]; it is empty where nothing changed.
 type Delta struct {
 	Text  string `json:"text"`
 	Stats Stats  `json:"stats"`

@@ -9,7 +9,6 @@ import (
 // compared with the next (Diff). The zero Shown is that of a client which has
 // seen nothing. It is not changed once made.
 type Shown struct {
-	where   string
 	lines   []shownLine
 	input   int
 	visited int
@@ -316,7 +315,7 @@ func (w *writer) bare(text ending) ending {
 // shown records in refs what the client is shown, and returns it.
 func (w *writer) shown(text ending, end place) Shown {
 	s := Shown{
-		where: w.where, lines: make([]shownLine, 0, end.lines), input: w.c.Input, visited: w.c.Visited,
+		lines: make([]shownLine, 0, end.lines), input: w.c.Input, visited: w.c.Visited,
 		reasons: text.reasons, open: text.reasons&reasonsOf(reasonNodes, reasonChars) != 0,
 	}
 	for _, sp := range w.spans[:end.lines] {

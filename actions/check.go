@@ -16,6 +16,6 @@ func check(ctx context.Context, c *Call, p *CheckParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Check(ctx, c.Session.Refs(), p.Ref, p.Checked)
+	effect, err := page.Check(p.acting(ctx), c.Session.Refs(), p.Ref, p.Checked)
 	return c.acted(ctx, page, effect, err, p.Shows)
 }

@@ -16,6 +16,6 @@ func drag(ctx context.Context, c *Call, p *DragParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Drag(ctx, c.Session.Refs(), p.Ref, p.To)
+	effect, err := page.Drag(p.acting(ctx), c.Session.Refs(), p.Ref, p.To)
 	return c.acted(ctx, page, effect, err, p.Shows)
 }

@@ -15,6 +15,6 @@ func focus(ctx context.Context, c *Call, p *FocusParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Focus(ctx, c.Session.Refs(), p.Ref)
+	effect, err := page.Focus(p.acting(ctx), c.Session.Refs(), p.Ref)
 	return c.acted(ctx, page, effect, err, p.Shows)
 }

@@ -15,6 +15,6 @@ func hover(ctx context.Context, c *Call, p *HoverParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Hover(ctx, c.Session.Refs(), p.Ref)
+	effect, err := page.Hover(p.acting(ctx), c.Session.Refs(), p.Ref)
 	return c.acted(ctx, page, effect, err, p.Shows)
 }

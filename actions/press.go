@@ -16,6 +16,6 @@ func press(ctx context.Context, c *Call, p *PressParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Press(ctx, c.Session.Refs(), p.Ref, p.Key)
+	effect, err := page.Press(p.acting(ctx), c.Session.Refs(), p.Ref, p.Key)
 	return c.acted(ctx, page, effect, err, p.Shows)
 }

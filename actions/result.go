@@ -24,6 +24,14 @@ type Shows struct {
 	Snapshot string `json:"snapshot" default:"delta" enum:"delta,full,none" doc:"what is shown afterwards: the change, the whole page, or nothing"`
 }
 
+// acting is the context of an action after which that much is shown.
+func (s Shows) acting(ctx context.Context) context.Context {
+	if s.Snapshot == "none" {
+		return protocol.Unshown(ctx)
+	}
+	return ctx
+}
+
 // page returns the session's page.
 func (c *Call) page(ctx context.Context) (session.Page, error) {
 	p, err := c.Session.Ensure(ctx, false)

@@ -29,7 +29,7 @@ func scroll(ctx context.Context, c *Call, p *ScrollParams) (ScrollResult, error)
 	if err != nil {
 		return ScrollResult{}, err
 	}
-	position, effect, err := page.Scroll(ctx, c.Session.Refs(), p.Ref, protocol.Scroll{Direction: p.Direction, Pixels: p.Pixels, To: p.To})
+	position, effect, err := page.Scroll(p.acting(ctx), c.Session.Refs(), p.Ref, protocol.Scroll{Direction: p.Direction, Pixels: p.Pixels, To: p.To})
 	r, err := c.acted(ctx, page, effect, err, p.Shows)
 	return ScrollResult{r, position}, err
 }

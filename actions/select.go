@@ -20,7 +20,7 @@ func selectOptions(ctx context.Context, c *Call, p *SelectParams) (SelectResult,
 	if err != nil {
 		return SelectResult{}, err
 	}
-	selected, effect, err := page.Select(ctx, c.Session.Refs(), p.Ref, p.Values)
+	selected, effect, err := page.Select(p.acting(ctx), c.Session.Refs(), p.Ref, p.Values)
 	r, err := c.acted(ctx, page, effect, err, p.Shows)
 	return SelectResult{r, selected}, err
 }

@@ -61,7 +61,7 @@ func upload(ctx context.Context, c *Call, p *UploadParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Upload(ctx, c.Session.Refs(), p.Ref, files)
+	effect, err := page.Upload(p.acting(ctx), c.Session.Refs(), p.Ref, files)
 	return c.acted(ctx, page, effect, err, p.Shows)
 }
 

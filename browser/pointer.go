@@ -93,6 +93,7 @@ func (el *element) click(ctx context.Context, p press, then string, with any) (c
 func (el *element) collect(ctx context.Context, pending []*Pending, q map[string]any) (collected, error) {
 	t := el.frame.tab
 	var got collected
+	q["frame"] = !protocol.IsUnshown(ctx)
 	seen, err := el.frame.start("collect", q)
 	for _, f := range el.frames {
 		f.start("disarm", nil)

@@ -108,7 +108,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	if !ok || seen.doc != doc {
 		before := seen
 		seen = settled{}
-		if err := t.main.call(ctx, "settle", map[string]any{"max": 500}, &seen); err != nil {
+		if err := t.main.call(ctx, "settle", map[string]any{"max": 500, "frame": !protocol.IsUnshown(ctx)}, &seen); err != nil {
 			return err
 		}
 		seen.doc, seen.focusedIn = doc, doc

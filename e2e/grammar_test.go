@@ -21,7 +21,6 @@ var (
 	textLine   = regexp.MustCompile(`^((?:  )*)text (` + literal + `)$`)
 	moreLine   = regexp.MustCompile(`^(?:  )*\[more\] [0-9a-z][^"]*(?:` + literal + `[^"]*)*$`)
 	headerLine = regexp.MustCompile(`^\[snapshot\] nodes=[0-9]+ emitted=[0-9]+ truncated=(?:true|false)(?: reasons=[a-z_,]+)? url=(` + literal + `) title=(` + literal + `)$`)
-	deltaHead  = regexp.MustCompile(`^\[delta\] added=[0-9]+ changed=[0-9]+ removed=[0-9]+(?: truncated=(?:true|false))?(?: reasons=[a-z_,]+)? url=` + literal + ` title=` + literal + `$`)
 	item       = regexp.MustCompile(` ([a-z-]+)(?:=(` + literal + `|[0-9A-Za-z.-]+))?`)
 )
 

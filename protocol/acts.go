@@ -1,5 +1,7 @@
 package protocol
 
+import "context"
+
 // The words of the acting and reading commands, as every source takes them.
 // Zero values are the defaults unless a field says otherwise.
 
@@ -102,3 +104,12 @@ type Remains struct {
 	Cookies     []byte // in the source's own form
 	CookieCount int
 }
+
+type unshownKey struct{}
+
+// Unshown marks the context of an action after which the client wants nothing
+// of the page shown: what only a view would show need not be waited for.
+func Unshown(ctx context.Context) context.Context { return context.WithValue(ctx, unshownKey{}, true) }
+
+// IsUnshown says whether ctx was marked by Unshown.
+func IsUnshown(ctx context.Context) bool { return ctx.Value(unshownKey{}) != nil }

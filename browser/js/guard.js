@@ -68,7 +68,7 @@ const guard = (() => {
     if (!g.open && g.hit) answer.by = record(coverOf(g.hit));
     if (g.el && isConnected(g.el) && q && q.then) answer.then = __bd[q.then](g.el, q.with);
     // What the input set off, in the same round trip, where nothing follows it.
-    if (g.open && q && q.settle) answer.settled = await __bd.settle({ max: 500 });
+    if (g.open && q && q.settle) answer.settled = await __bd.settle({ max: 500, frame: q.frame });
     return answer;
   };
   return { arm };

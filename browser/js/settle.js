@@ -70,10 +70,15 @@ function announced(w) {
 const tick = () => new Promise((r) => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); });
 const pause = (ms) => new Promise((r) => setTimeout(r, ms));
 
+// nextFrame is the next frame, or a moment where none is drawn.
+const nextFrame = () => new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); });
+
 // settle waits until the document has not changed for a moment, at most max
 // milliseconds, and says what happened since begin(). With fresh it waits a
-// little longer: the document is new and its scripts may only be starting.
-__bd.settle = async ({ max = 500, fresh = false } = {}) => {
+// little longer: the document is new and its scripts may only be starting. With
+// frame a change is followed to the next frame, where pages often go on (a
+// dialog's close event comes with it; HTML, 8.1.7.3).
+__bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
   if (!watched) begin(null);
   const w = watched, until = performance.now() + max;
   if (fresh) {
@@ -95,6 +100,10 @@ __bd.settle = async ({ max = 500, fresh = false } = {}) => {
     }
     const first = seen < 0;
     seen = w.mutations;
+    if (frame && w.mutations > 0) {
+      frame = false;
+      await nextFrame();
+    }
     await pause(first && !fresh ? 0 : seen > 0 || fresh ? 8 : 1);
   }
   const focus = deepFocus();

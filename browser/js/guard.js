@@ -27,12 +27,22 @@ const guard = (() => {
       g.open = !!g.el && (takes(target, g.el) || takes(under(e.clientX, e.clientY, g.el), g.el));
       g.hit = target;
     }
+    // It was let go somewhere else because the element has moved away meanwhile: no
+    // click comes of that.
+    if (g.open && e.type === 'mouseup' && g.el && isConnected(g.el) && !takes(target, g.el) && movedAway(g.el, e)) {
+      g.open = false;
+      g.hit = target;
+    }
     if (!g.open) {
       e.preventDefault();
       e.stopImmediatePropagation();
     }
     // A click follows its mouseup in the same task: one turn later it is over.
     if (e.type === 'mouseup' && ++g.seen >= g.ups) turn().then(() => g.finish());
+  };
+  const movedAway = (el, e) => {
+    const r = rectOf(el);
+    return r.width > 0 && (e.clientX < r.left || e.clientX > r.right || e.clientY < r.top || e.clientY > r.bottom) && el.getAnimations().length > 0;
   };
   const listen = () => {
     for (const type of PRESS) addEventListener(type, onPress, { capture: true, passive: false });

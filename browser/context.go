@@ -71,6 +71,9 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(st
 		o.MaxTabs = 16
 	}
 	c := &Context{host: h, id: id, o: o, emit: limited(emit), done: make(chan struct{})}
+	if o.Restore != nil {
+		c.documents = o.Restore.Documents
+	}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	context.AfterFunc(c.life, func() { close(c.done) })
 	go func() {
@@ -146,25 +149,28 @@ func (c *Context) State() protocol.Page {
 func (c *Context) Remains() protocol.Remains {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := protocol.Remains{Cookies: c.cookies, CookieCount: c.cookieN}
+	r := protocol.Remains{Cookies: c.cookies, CookieCount: c.cookieN, Documents: c.documents}
 	if c.selected != nil {
 		r.URL = c.selected.url
 	}
 	return r
 }
 
-// keepCookies remembers the cookies, in the background, so that they outlive
-// Chromium.
-func (c *Context) keepCookies() {
+// keepCookies remembers the cookies, so that they outlive Chromium. It goes on
+// in the background; the channel closes when they are kept.
+func (c *Context) keepCookies() <-chan struct{} {
+	done := make(chan struct{})
 	c.mu.Lock()
 	if c.keeping {
 		c.mu.Unlock()
-		return
+		close(done)
+		return done
 	}
 	c.keeping = true
 	c.mu.Unlock()
 	pending := c.host.root.Send(storage.GetCookies.Method, storage.GetCookiesParams{BrowserContextID: c.id})
 	go func() {
+		defer close(done)
 		var got struct {
 			Cookies json.RawMessage `json:"cookies"`
 		}
@@ -177,6 +183,7 @@ func (c *Context) keepCookies() {
 			c.cookies, c.cookieN = got.Cookies, len(list)
 		}
 	}()
+	return done
 }
 
 // restoreCookies gives the context the cookies that remain of another.

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
@@ -10,6 +11,10 @@ import (
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
+
+// cookieWait is how long an answer may wait for the cookies to be kept: they
+// take a millisecond.
+const cookieWait = 100 * time.Millisecond
 
 // Open loads a URL in the selected tab (Page.navigate) and waits as wait says.
 // The URL has been decided on by the policy: only http, https and about:blank
@@ -135,6 +140,10 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		t.notice(ctx, err)
 		return e, err
 	}
-	c.keepCookies()
+	// A page that was opened is what a lost browser is restored to.
+	select {
+	case <-c.keepCookies():
+	case <-time.After(cookieWait):
+	}
 	return e, nil
 }

@@ -103,6 +103,7 @@ type Remains struct {
 	URL         string
 	Cookies     []byte // in the source's own form
 	CookieCount int
+	Documents   int // loaded so far: the next goes on counting
 }
 
 type unshownKey struct{}

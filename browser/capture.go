@@ -61,7 +61,6 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		}
 		frames := t.live()
 		t.owners(ctx, frames)
-		t.mark(ctx, frames)
 		walks = t.walkAll(ctx, frames, root, w, after, afterNode)
 		if try >= maxLooks || !t.unsettled(walks) {
 			break
@@ -180,7 +179,7 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 		go func() {
 			defer work.Done()
 			var raw string
-			if of.err = f.call(ctx, "walk", p, &raw); of.err == nil {
+			if of.err = f.callMarked(ctx, "walk", p, &raw); of.err == nil {
 				of.walked, of.err = decodeWalk(of.doc, []byte(raw))
 			}
 		}()

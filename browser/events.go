@@ -107,7 +107,7 @@ func (f *frame) leave() {
 	if f.doc != 0 {
 		f.tab.c.left = append(f.tab.c.left, f.doc)
 	}
-	f.doc, f.ctxID, f.num, f.marked, f.fresh, f.since = 0, "", 0, nil, false, time.Now()
+	f.doc, f.ctxID, f.num, f.marks, f.since = 0, "", 0, nil, time.Now()
 }
 
 type frameNavigated struct {

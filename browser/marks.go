@@ -2,7 +2,10 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
@@ -17,89 +20,145 @@ var clickEvents = map[string]bool{
 // maxMarked bounds how many listening elements one document is told about.
 const maxMarked = 3000
 
+// askAgain is how much longer than asking for the listeners took nobody asks
+// again where no element has come: a listener may come late, to an element
+// that was there, and where there are many elements asking is dear.
+const askAgain = 20
+
+// marks are what a document's script has been told. They belong to the
+// session's driver.
+type marks struct {
+	document runtime.RemoteObjectID     // the page's own; empty until asked for
+	told     map[cdp.BackendNodeID]bool // elements that have listeners for clicks
+	asked    time.Time
+	took     time.Duration
+}
+
+// marksOf is the group of the remote objects of one telling: frames of one
+// target are told at the same time.
+func marksOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-%d", num) }
+
 // mark tells the script of each frame which elements have listeners of their
-// own for clicks, and which closed shadow roots there are: what a script
-// cannot see (DOMDebugger.getEventListeners). It asks only where something may
-// have changed since it asked last. What goes wrong only costs those refs.
+// own for clicks, and which closed shadow roots there are.
 func (t *tab) mark(ctx context.Context, frames []*frame) {
 	var work sync.WaitGroup
 	for _, f := range frames {
-		work.Add(1)
-		go func() {
-			defer work.Done()
-			t.markFrame(ctx, f)
-		}()
+		work.Go(func() { f.callMarked(ctx, "yes", nil, nil) })
 	}
 	work.Wait()
 }
 
-func (t *tab) markFrame(ctx context.Context, f *frame) {
+// callMarked is call for a function that looks at the document as a person
+// would. Before, the script is told which elements have listeners of their own
+// for clicks and which closed shadow roots there are: what it cannot see itself
+// (DOMDebugger.getEventListeners). Where no element has come since it was told
+// last, all of it is one round trip. What goes wrong with the telling only
+// costs those refs.
+func (f *frame) callMarked(ctx context.Context, function string, arg, result any) error {
+	t := f.tab
 	t.c.mu.Lock()
-	doc, id, own, num, s, asked := f.doc, f.ctxID, f.own, f.num, f.cdp, f.fresh
-	t.c.mu.Unlock()
-	if doc == 0 {
-		return
+	if f.marks == nil {
+		f.marks = &marks{}
 	}
-	if asked {
-		var dirty bool
-		if f.call(ctx, "dirty", nil, &dirty) != nil || !dirty {
-			return
+	m, own, num, s := f.marks, f.own, f.num, f.cdp
+	t.c.mu.Unlock()
+
+	asking, err := f.start("news() || __bd."+function, arg)
+	if err != nil {
+		return err
+	}
+	var page, listening *Pending
+	if m.document == "" {
+		// The listeners are asked for by the page's own document: asked by the
+		// isolated world's, Chromium 156 now and then leaves the page's wrappers of
+		// listening nodes in the isolated world, where no accessor takes them.
+		page = s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: own, ObjectGroup: world})
+	} else if time.Since(m.asked) >= askAgain*m.took {
+		listening = m.ask(s)
+	}
+	var answer json.RawMessage
+	if err := f.finish(ctx, asking, function, &answer); err != nil {
+		return err
+	}
+	since := time.Now()
+	come := string(answer) == `"elements"` || string(answer) == `"hosts"`
+	if !come && listening == nil && page == nil {
+		return decoded(function, answer, result)
+	}
+	if page != nil {
+		var document evaluated
+		if t.wait(ctx, page, &document) == nil {
+			m.document = document.Result.ObjectID
 		}
 	}
-	evaluate := func(in, expression string) *Pending {
-		return s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: expression, UniqueContextID: in, ObjectGroup: "browserd"})
+	if string(answer) == `"hosts"` {
+		t.openRoots(ctx, f, s, num)
 	}
-	// The listeners are asked for by the page's own document: asked by the
-	// isolated world's, Chromium 156 now and then leaves the page's wrappers of
-	// listening nodes in the isolated world, where no accessor takes them.
-	var document, suspects evaluated
-	clean, suspected, page := evaluate(id, "__bd.clean()"), evaluate(id, "__bd.suspects()"), evaluate(own, "document")
-	t.wait(ctx, clean, nil)
-	if t.wait(ctx, page, &document) != nil || document.Result.ObjectID == "" {
-		return
+	if listening == nil && m.document != "" {
+		listening, since = m.ask(s), time.Now()
 	}
-	if t.wait(ctx, suspected, &suspects) == nil && suspects.Result.Description != "Array(0)" {
-		t.openRoots(ctx, s, num, suspects.Result.ObjectID)
+	told := false
+	if listening != nil {
+		fresh := m.heard(ctx, t, listening)
+		m.asked, m.took = time.Now(), time.Since(since)
+		told = t.tell(ctx, s, num, fresh)
 	}
+	if !come && !told {
+		return decoded(function, answer, result)
+	}
+	return f.call(ctx, function, arg, result)
+}
+
+func decoded(function string, answer json.RawMessage, result any) error {
+	if result == nil || len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, result); err != nil {
+		return fmt.Errorf("decoding the answer of script %s: %w", function, err)
+	}
+	return nil
+}
+
+// ask asks for all listeners of the document.
+func (m *marks) ask(s *Session) *Pending {
+	return s.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": m.document, "depth": -1, "pierce": true})
+}
+
+// heard returns the elements that listen for clicks and that the script has not
+// been told of yet, and takes it that it is.
+func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) []cdp.BackendNodeID {
 	var got struct {
 		Listeners []struct {
 			Type          string            `json:"type"`
 			BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
 		} `json:"listeners"`
 	}
-	p := s.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": document.Result.ObjectID, "depth": -1, "pierce": true})
-	if t.wait(ctx, p, &got) != nil {
-		return
+	if t.wait(ctx, listening, &got) != nil {
+		m.document = "" // ask for it anew
+		return nil
 	}
-	t.c.mu.Lock()
-	if f.doc != doc {
-		t.c.mu.Unlock()
-		return
-	}
-	f.fresh = true
-	if f.marked == nil {
-		f.marked = map[cdp.BackendNodeID]bool{}
-	}
-	var ask []cdp.BackendNodeID
+	var fresh []cdp.BackendNodeID
+	told := map[cdp.BackendNodeID]bool{}
 	for _, l := range got.Listeners {
-		if clickEvents[l.Type] && l.BackendNodeID != 0 && !f.marked[l.BackendNodeID] && len(f.marked) < maxMarked {
-			f.marked[l.BackendNodeID] = true
-			ask = append(ask, l.BackendNodeID)
+		if !clickEvents[l.Type] || l.BackendNodeID == 0 || told[l.BackendNodeID] || len(told) >= maxMarked {
+			continue
+		}
+		told[l.BackendNodeID] = true
+		if !m.told[l.BackendNodeID] {
+			fresh = append(fresh, l.BackendNodeID)
 		}
 	}
-	t.c.mu.Unlock()
-	if len(ask) == 0 {
-		return
-	}
-	t.tell(ctx, s, num, ask)
+	m.told = told
+	return fresh
 }
 
 // tell resolves backend nodes into the isolated world, all in one round trip,
-// and hands them to the script.
-func (t *tab) tell(ctx context.Context, s *Session, num runtime.ExecutionContextID, nodes []cdp.BackendNodeID) {
+// and hands them to the script, before whatever is sent to it next. It says
+// whether there was anything to tell.
+func (t *tab) tell(ctx context.Context, s *Session, num runtime.ExecutionContextID, nodes []cdp.BackendNodeID) bool {
 	pending := make([]*Pending, len(nodes))
 	for i, n := range nodes {
-		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": num, "objectGroup": "browserd"})
+		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": num, "objectGroup": marksOf(num)})
 	}
 	args := make([]map[string]any, 0, len(nodes))
 	for _, p := range pending {
@@ -114,19 +173,28 @@ func (t *tab) tell(ctx context.Context, s *Session, num runtime.ExecutionContext
 		}
 	}
 	if len(args) == 0 {
-		return
+		return false
 	}
-	p := s.Send(runtime.CallFunctionOn.Method, map[string]any{
+	s.Send(runtime.CallFunctionOn.Method, map[string]any{
 		"executionContextId": num, "arguments": args, "returnByValue": true,
 		"functionDeclaration": "function(...els){__bd.told(...els)}",
 	})
-	t.wait(ctx, p, nil)
-	s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": "browserd"})
+	s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
+	return true
 }
 
-// openRoots finds the closed shadow roots of a list of elements
-// (DOM.describeNode with pierce) and hands them to the script.
-func (t *tab) openRoots(ctx context.Context, s *Session, num runtime.ExecutionContextID, list runtime.RemoteObjectID) {
+// openRoots finds the closed shadow roots of the elements that the script takes
+// for hosts of such (DOM.describeNode with pierce) and hands them to it.
+func (t *tab) openRoots(ctx context.Context, f *frame, s *Session, num runtime.ExecutionContextID) {
+	t.c.mu.Lock()
+	id := f.ctxID
+	t.c.mu.Unlock()
+	var list evaluated
+	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.hosts()", UniqueContextID: id, ObjectGroup: marksOf(num)})
+	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
+	if t.wait(ctx, hosting, &list) != nil || list.Result.ObjectID == "" {
+		return
+	}
 	var elements struct {
 		Result []struct {
 			Name  string `json:"name"`
@@ -135,7 +203,7 @@ func (t *tab) openRoots(ctx context.Context, s *Session, num runtime.ExecutionCo
 			} `json:"value"`
 		} `json:"result"`
 	}
-	p := s.Send("Runtime.getProperties", map[string]any{"objectId": list, "ownProperties": true})
+	p := s.Send("Runtime.getProperties", map[string]any{"objectId": list.Result.ObjectID, "ownProperties": true})
 	if t.wait(ctx, p, &elements) != nil {
 		return
 	}

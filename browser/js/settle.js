@@ -121,22 +121,27 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
   return result;
 };
 
-// dirty says whether the tree has changed since clean(): new elements may have
-// listeners, which only CDP can tell. clean() returns the document.
-let changedSinceClean = true, cleanWatch = null;
-__bd.dirty = () => {
-  if (cleanWatch && cleanWatch.takeRecords().length) changedSinceClean = true;
-  return changedSinceClean;
+// news says what has come since it was asked last that CDP must be asked about:
+// 'elements', which may have listeners; 'hosts' where there are among them
+// custom elements that may have a closed shadow root; '' where nothing has.
+let come = true, comings = null;
+const brings = (records) => {
+  for (const r of records) for (const n of r.addedNodes) if (n.nodeType === 1) return true;
+  return false;
 };
-__bd.clean = () => {
-  if (!cleanWatch) {
-    cleanWatch = new MutationObserver(() => { changedSinceClean = true; cleanWatch.disconnect(); });
-  }
-  cleanWatch.takeRecords();
-  cleanWatch.observe(document, { subtree: true, childList: true });
-  changedSinceClean = false;
-  return true;
+__bd.news = () => {
+  if (!come && !brings(comings.takeRecords())) return suspects.length ? 'hosts' : '';
+  comings = comings || new MutationObserver((records) => {
+    if (!brings(records)) return;
+    come = true;
+    comings.disconnect(); // one is enough
+  });
+  comings.disconnect();
+  comings.observe(document, { subtree: true, childList: true });
+  come = false;
+  return suspect() ? 'hosts' : 'elements';
 };
+__bd.yes = () => true;
 
 // told takes the elements of which CDP said that they have click-like
 // listeners. One that stands in a closed shadow root makes that known as well.
@@ -153,16 +158,21 @@ __bd.told = (...els) => {
 const asked = new WeakSet();
 const MAX_SUSPECTS = 100;
 
-// suspects are custom elements that may have a closed shadow root: script
-// cannot tell. Each is named once.
-__bd.suspects = () => {
-  const list = [], all = document.getElementsByTagName('*');
-  const n = Math.min(all.length, 20000);
-  for (let i = 0; i < n && list.length < MAX_SUSPECTS; i++) {
+// suspect looks for custom elements that may have a closed shadow root: script
+// cannot tell. hosts names them, each once.
+let suspects = [];
+const suspect = () => {
+  const all = document.getElementsByTagName('*'), n = Math.min(all.length, 20000);
+  for (let i = 0; i < n && suspects.length < MAX_SUSPECTS; i++) {
     const el = all[i];
     if (!el.localName.includes('-') || asked.has(el)) continue;
     asked.add(el);
-    if (!el.shadowRoot && !shadowOf(el)) list.push(el);
+    if (!el.shadowRoot && !shadowOf(el)) suspects.push(el);
   }
+  return suspects.length > 0;
+};
+__bd.hosts = () => {
+  const list = suspects;
+  suspects = [];
   return list;
 };

@@ -219,7 +219,11 @@ func (c *Context) tab(ctx context.Context) (*tab, error) {
 		case t != nil:
 			return t, nil
 		case replacing == nil:
-			return nil, fmt.Errorf("the context has no tab")
+			// The page closed its own last tab, or no other could be opened in its place.
+			if _, err := c.newTab(ctx, false); err != nil {
+				return nil, fmt.Errorf("opening a tab in a context without one: %w", err)
+			}
+			continue
 		}
 		select {
 		case <-replacing:

@@ -78,7 +78,7 @@ func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
 		}
 	}
 	made, err := cdp.Call(ctx, c.host.root, target.CreateTarget, target.CreateTargetParams{
-		URL: "about:blank", BrowserContextID: c.id, Width: int64(c.o.Width), Height: int64(c.o.Height),
+		URL: "about:blank", BrowserContextID: c.id,
 	})
 	if err != nil {
 		return nil, err

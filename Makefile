@@ -13,10 +13,11 @@ demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
 	@$(GO) run ./cmd/browserd demo
 
+# One package at a time: each has a Chromium of its own to wait for.
 test: # everything, with the race detector, in both builds of Chromium
 	@scripts/setup.sh test
 	$(GO) vet ./...
-	$(GO) test -race -timeout $(TIMEOUT) ./...
+	$(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
 	@$(MAKE) --no-print-directory test-full
 
 # The daemon from outside again, in the whole browser.

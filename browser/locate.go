@@ -14,7 +14,7 @@ import (
 // and always stops early enough before the command's own end to say why not.
 const (
 	patience = 5 * time.Second
-	margin   = 300 * time.Millisecond
+	margin   = 500 * time.Millisecond
 )
 
 // What an element must be before it is acted on: Playwright's list.

@@ -53,6 +53,9 @@ func batch(ctx context.Context, c *Call, p *BatchParams) (BatchResult, error) {
 	r := BatchResult{Results: []BatchAnswer{}}
 	for _, b := range p.Commands {
 		answer, err := c.one(ctx, b)
+		if err != nil && ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
 		if err != nil {
 			var e *protocol.Error
 			if !errors.As(err, &e) {

@@ -74,6 +74,16 @@ func (c *Caller) Session() string {
 	return c.session
 }
 
+// back makes the session before the connection's own again, where it is still
+// the one that could not be opened.
+func (c *Caller) back(failed, before string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == failed {
+		c.session = before
+	}
+}
+
 func (c *Caller) use(name string) {
 	c.mu.Lock()
 	c.session = name
@@ -92,6 +102,7 @@ type Call struct {
 	Common  Common
 	// Session is the session that the command is for; nil where it needs none.
 	Session *session.Session
+	before  string // the connection's own session before session_open
 	turn    *session.Turn
 	inherit bool // the turn is an outer batch's
 	arrived time.Time

@@ -28,6 +28,6 @@ func dialog(ctx context.Context, c *Call, p *DialogParams) (DialogResult, error)
 	if err != nil {
 		return DialogResult{}, err
 	}
-	r := Result{Session: c.Session.Name(), Page: page.State(), Effect: &protocol.Effect{Dialog: &d}}
+	r := Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &protocol.Effect{Dialog: &d}}
 	return DialogResult{r, d}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -63,7 +62,7 @@ func (cmd *Command) Help() CommandHelp {
 	h := CommandHelp{Command: cmd.Name, Summary: cmd.Summary, Main: cmd.Main, AtOnce: cmd.AtOnce, Acts: cmd.Acts, Static: cmd.Static}
 	fields := append(fieldsOf(reflect.New(cmd.params).Elem()), fieldsOf(reflect.New(reflect.TypeFor[Common]()).Elem())...)
 	for _, f := range fields {
-		p := ParamHelp{Name: f.name, Takes: strings.ReplaceAll(f.takes(), "one of , ", "one of "), Default: f.tag.Get("default"), Doc: f.tag.Get("doc")}
+		p := ParamHelp{Name: f.name, Takes: f.takes(), Default: f.tag.Get("default"), Doc: f.tag.Get("doc")}
 		p.Required, _ = strconv.ParseBool(f.tag.Get("required"))
 		h.Parameters = append(h.Parameters, p)
 	}

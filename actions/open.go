@@ -36,12 +36,16 @@ func open(ctx context.Context, c *Call, p *OpenParams) (Result, error) {
 // navigated completes the answer of a command that loads a document: its
 // snapshot, and an effect only where there is more to say than that.
 func (c *Call) navigated(ctx context.Context, page session.Page, e protocol.Effect, err error, show string) (Result, error) {
-	if err == nil && show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
+	if err != nil {
+		return Result{}, c.Session.Lost(err)
+	}
+	if show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
 		var snap snapshot.Snapshot
 		if snap, err = c.Session.Snapshot(ctx, page, snapshot.DefaultOptions()); err == nil {
 			return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Snapshot: &snap}, nil
 		}
 	}
+	// The page is open; a dialog that holds it now is told by the next command.
 	if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
 		return Result{}, c.Session.Lost(err)
 	}

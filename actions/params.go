@@ -181,7 +181,7 @@ func (f field) bad(value json.RawMessage) error {
 // takes says what the parameter takes, in words.
 func (f field) takes() string {
 	if words, ok := f.tag.Lookup("enum"); ok {
-		return "one of " + strings.ReplaceAll(words, ",", ", ")
+		return "one of " + strings.ReplaceAll(strings.TrimPrefix(words, ","), ",", ", ")
 	}
 	t := f.v.Type()
 	if t.Kind() == reflect.Pointer {

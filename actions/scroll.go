@@ -22,9 +22,6 @@ type ScrollResult struct {
 }
 
 func scroll(ctx context.Context, c *Call, p *ScrollParams) (ScrollResult, error) {
-	if p.Ref == "" && p.Direction == "" && p.To == "" {
-		return ScrollResult{}, protocol.Errorf(protocol.InvalidParams, "scroll needs one of ref, direction and to").With("parameter", "direction")
-	}
 	page, err := c.live(ctx)
 	if err != nil {
 		return ScrollResult{}, err

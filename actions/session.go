@@ -2,7 +2,9 @@ package actions
 
 import (
 	"context"
+	"time"
 
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
 
@@ -31,6 +33,9 @@ func prepareSessionOpen(c *Call) error {
 	if name == "" {
 		name = c.Common.Session
 	}
+	if _, err := time.LoadLocation(p.Timezone); err != nil {
+		return protocol.Errorf(protocol.InvalidParams, "timezone: takes an IANA time zone, such as Europe/Oslo, not %q", cut(p.Timezone, 60)).With("parameter", "timezone")
+	}
 	s, err := c.House.Sessions.Open(c.Caller.Agent, session.Options{
 		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
 		UserAgent: p.UserAgent, Headers: p.Headers, Dialogs: p.Dialogs,
@@ -38,7 +43,7 @@ func prepareSessionOpen(c *Call) error {
 	if err != nil {
 		return err
 	}
-	c.Session = s
+	c.Session, c.before = s, c.Caller.Session()
 	c.Caller.use(s.Name())
 	return nil
 }
@@ -48,6 +53,7 @@ func prepareSessionOpen(c *Call) error {
 func sessionOpen(ctx context.Context, c *Call, p *SessionOpenParams) (SessionResult, error) {
 	if _, err := c.Session.Ensure(ctx, true); err != nil {
 		c.House.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
+		c.Caller.back(c.Session.Name(), c.before)
 		return SessionResult{}, err
 	}
 	return SessionResult{c.Session.Name()}, nil

@@ -21,7 +21,7 @@ func tabList(ctx context.Context, c *Call, _ *TabListParams) (TabsResult, error)
 	if page == nil {
 		return TabsResult{Result{Session: c.Session.Name()}, []protocol.Tab{}}, nil
 	}
-	r := TabsResult{Result{Session: c.Session.Name(), Page: page.State()}, nil}
+	r := TabsResult{Result{Session: c.Session.Name(), Page: c.Session.State(page)}, nil}
 	if live, ok := page.(session.Live); ok {
 		r.Tabs = live.Tabs()
 	} else {

@@ -42,6 +42,7 @@ func wait(ctx context.Context, c *Call, p *WaitParams) (WaitResult, error) {
 		case <-pause.C:
 			seen["ms"] = p.MS
 		case <-page.Done():
+			return WaitResult{}, c.Session.Lost(protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran"))
 		case <-ctx.Done():
 			return WaitResult{}, context.Cause(ctx)
 		}

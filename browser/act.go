@@ -50,6 +50,9 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx cont
 	if err == nil {
 		err = t.settle(doing, start)
 	}
+	if err == nil {
+		c.awaitOpened(doing)
+	}
 	stop()
 	if err != nil && (errors.Is(context.Cause(doing), errDialog) || errors.Is(err, errEnded)) {
 		err = nil
@@ -57,6 +60,9 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx cont
 	cancel(nil)
 	e := c.effect(t, refs, start, hit)
 	if err != nil {
+		if ctx.Err() != nil && t.navigating(start) {
+			t.cdp.Send("Page.stopLoading", struct{}{})
+		}
 		t.notice(ctx, err)
 		return e, err
 	}
@@ -64,6 +70,24 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx cont
 		c.keepCookies()
 	}
 	return e, nil
+}
+
+// openedWait is how long a tab that an action opened may take to say its URL.
+const openedWait = 500 * time.Millisecond
+
+// awaitOpened waits until the tabs that the action opened have begun to load.
+func (c *Context) awaitOpened(ctx context.Context) {
+	c.mu.Lock()
+	var opened []*tab
+	if c.watching != nil {
+		opened = c.watching.opened
+	}
+	c.mu.Unlock()
+	soon, cancel := context.WithTimeout(ctx, openedWait)
+	defer cancel()
+	for _, t := range opened {
+		t.until(soon, func() bool { return t.commits > 0 })
+	}
 }
 
 // start is the state of a tab when an action began.

@@ -95,6 +95,8 @@ func (t *tab) free(ctx context.Context) error {
 		defer cancel()
 		return t.wait(limited, t.cdp.Send("Runtime.evaluate", map[string]any{"expression": "1", "returnByValue": true}), nil) == nil
 	}
+	// A navigation that is under way holds back the answers to everything else.
+	t.cdp.Send("Page.stopLoading", struct{}{})
 	ok := pulse(pulseWait)
 	if !ok {
 		t.cdp.Send("Runtime.terminateExecution", struct{}{})

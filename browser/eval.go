@@ -3,7 +3,9 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/protocol"
@@ -40,7 +42,7 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 	var p *Pending
 	if ref == "" {
 		p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-			Expression: expression, ReturnByValue: ptr(true), AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true),
+			Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: world,
 		})
 	} else {
 		e, f, err := c.resolve(refs, ref)
@@ -75,7 +77,20 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 	}
 	var got evaluated
 	if err := t.wait(ctx, p, &got); err != nil {
-		return nil, gone(err)
+		return nil, unvalued(gone(err))
+	}
+	// In REPL mode, which allows a top-level await, the value itself may still be
+	// a promise or an object.
+	if got.ExceptionDetails == nil && got.Result.ObjectID != "" {
+		object := got.Result.ObjectID
+		p := t.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{
+			"objectId": object, "functionDeclaration": "function(){return this}", "returnByValue": true, "awaitPromise": true,
+		})
+		got = evaluated{}
+		if err := t.wait(ctx, p, &got); err != nil {
+			return nil, unvalued(gone(err))
+		}
+		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": world})
 	}
 	if got.ExceptionDetails != nil {
 		return nil, protocol.Errorf(protocol.InvalidParams, "the expression threw: %s", cutText(got.ExceptionDetails.text(), 300)).
@@ -95,4 +110,14 @@ func cutText(s string, n int) string {
 		return string(r[:n]) + "…"
 	}
 	return s
+}
+
+// unvalued is the error of a value that JSON cannot hold.
+func unvalued(err error) error {
+	var e *cdproto.Error
+	if errors.As(err, &e) && e.Code == -32000 {
+		return protocol.Errorf(protocol.InvalidParams, "the value cannot be returned: %s", e.Message).
+			With("parameter", "expression").Then("return a string, a number or a plain object")
+	}
+	return err
 }

@@ -149,9 +149,16 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 			delete(t.statuses, id)
 		}
 	}
-	t.c.happened(func(h *happenings) { h.navigated = t.url })
+	t.moved()
 	t.wake()
 	t.c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": t.url, "status": t.status, "document": t.document})
+}
+
+// moved notes that the tab has another URL, where it is the one that is acted on.
+func (t *tab) moved() {
+	if t.c.selected == t {
+		t.c.happened(func(h *happenings) { h.navigated = t.url })
+	}
 }
 
 type navigatedWithin struct {
@@ -165,7 +172,7 @@ func (t *tab) navigatedWithin(s *Session, e navigatedWithin) {
 		if f == t.main {
 			t.url = e.URL
 			t.within++
-			t.c.happened(func(h *happenings) { h.navigated = t.url })
+			t.moved()
 			t.wake()
 		}
 	}

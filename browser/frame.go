@@ -62,7 +62,7 @@ func (t *tab) live() []*frame {
 }
 
 // call runs one function of the script in the frame's document: it evaluates
-// __bd.FUNCTION(ARG) in the isolated world, waits for a promise, and decodes
+// __bd.now().FUNCTION(ARG) in the isolated world, waits for a promise, and decodes
 // the JSON value into result. Errors: stale_ref where the document has gone,
 // internal where the script threw, what ended the tab (page_crashed,
 // browser_lost), or ctx's cause.
@@ -88,7 +88,7 @@ func (f *frame) start(function string, arg any) (*Pending, error) {
 		return nil, errDocumentGone()
 	}
 	return s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: "__bd." + function + "(" + string(text) + ")", UniqueContextID: id,
+		Expression: "__bd.now()." + function + "(" + string(text) + ")", UniqueContextID: id,
 		ReturnByValue: ptr(true), AwaitPromise: ptr(true),
 	}), nil
 }
@@ -202,7 +202,7 @@ func (f *frame) objectID(ctx context.Context, node int) (runtime.RemoteObjectID,
 	}
 	var got evaluated
 	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: fmt.Sprintf("__bd.node(%d)", node), UniqueContextID: id, ObjectGroup: world,
+		Expression: fmt.Sprintf("__bd.now().node(%d)", node), UniqueContextID: id, ObjectGroup: world,
 	})
 	if err := f.tab.wait(ctx, p, &got); err != nil {
 		return "", gone(err)

@@ -190,7 +190,7 @@ func (t *tab) openRoots(ctx context.Context, f *frame, s *Session, num runtime.E
 	id := f.ctxID
 	t.c.mu.Unlock()
 	var list evaluated
-	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.hosts()", UniqueContextID: id, ObjectGroup: marksOf(num)})
+	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.now().hosts()", UniqueContextID: id, ObjectGroup: marksOf(num)})
 	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
 	if t.wait(ctx, hosting, &list) != nil || list.Result.ObjectID == "" {
 		return

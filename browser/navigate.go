@@ -16,6 +16,9 @@ import (
 // take a millisecond.
 const cookieWait = 100 * time.Millisecond
 
+// downloadWait is how long the event of a download may take to come.
+const downloadWait = 500 * time.Millisecond
+
 // Open loads a URL in the selected tab (Page.navigate) and waits as wait says.
 // The URL has been decided on by the policy: only http, https and about:blank
 // come this far. Errors: navigation_failed with Chromium's reason, timeout,
@@ -36,6 +39,10 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		}
 		switch {
 		case got.IsDownload:
+			// Its event belongs to this command's effect.
+			soon, cancel := context.WithTimeout(ctx, downloadWait)
+			defer cancel()
+			t.until(soon, func() bool { return t.failed == "download" })
 			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download")
 		case got.ErrorText != "":
 			return navigationFailed(got.ErrorText)
@@ -137,6 +144,9 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	cancel(nil)
 	e := c.effect(t, snapshot.NewRefs(), s, snapshot.Key{})
 	if err != nil {
+		if ctx.Err() != nil {
+			t.cdp.Send("Page.stopLoading", struct{}{})
+		}
 		t.notice(ctx, err)
 		return e, err
 	}

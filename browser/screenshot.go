@@ -50,10 +50,20 @@ func (c *Context) screenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o
 		params.Quality = &q
 	}
 	var layout struct {
-		CSSVisualViewport struct{ PageX, PageY, ClientWidth, ClientHeight float64 } `json:"cssVisualViewport"`
-		CSSContentSize    struct{ X, Y, Width, Height float64 }                     `json:"cssContentSize"`
+		CSSVisualViewport struct {
+			PageX        float64 `json:"pageX"`
+			PageY        float64 `json:"pageY"`
+			ClientWidth  float64 `json:"clientWidth"`
+			ClientHeight float64 `json:"clientHeight"`
+		} `json:"cssVisualViewport"`
+		CSSContentSize struct {
+			Width  float64 `json:"width"`
+			Height float64 `json:"height"`
+		} `json:"cssContentSize"`
 	}
-	if o.Ref != "" || o.FullPage || o.Scale != 1 {
+	// What is pictured has to be known for a part of the page, and the size for a
+	// format whose header is not read here.
+	if o.Ref != "" || o.FullPage || o.Scale != 1 || o.Format == "webp" {
 		if err := t.wait(ctx, t.cdp.Send("Page.getLayoutMetrics", struct{}{}), &layout); err != nil {
 			return protocol.Picture{}, err
 		}

@@ -13,6 +13,9 @@ const (
 	// navigationWait is how long a navigation that an action asked for may take
 	// to be committed, where the command's own time allows.
 	navigationWait = 20 * time.Second
+	// contentWait is how long a document may take to have its content once it is
+	// committed: one that never ends is shown as far as it came.
+	contentWait = 8 * time.Second
 	// requestsWait is how long the requests of an action may keep it waiting.
 	requestsWait = 2 * time.Second
 	// afterContent is how long a new document may take to become quiet once its
@@ -199,7 +202,11 @@ func (t *tab) awaitDocument(ctx context.Context, mode string) error {
 		}
 		return t.idle(ctx, 500*time.Millisecond)
 	}
-	if err := t.until(ctx, func() bool { return t.ready != "loading" && t.main.doc != 0 }); err != nil {
+	limited, cancel := context.WithTimeout(ctx, contentWait)
+	defer cancel()
+	if err := t.until(limited, func() bool { return t.ready != "loading" && t.main.doc != 0 }); err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	} else if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return t.rest(ctx)

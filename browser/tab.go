@@ -127,6 +127,10 @@ func (c *Context) attached(e attachedToTarget) {
 	if !over {
 		c.tabCount++
 		t.name = fmt.Sprintf("t%d", c.tabCount)
+		if len(c.tabs) > 0 {
+			c.documents++ // an empty document of its own, beside the others
+		}
+		t.document = c.documents
 		c.tabs = append(c.tabs, t)
 		if c.selected == nil && c.replacing == nil {
 			c.selected = t

@@ -29,12 +29,14 @@ type Session struct {
 	shown shown
 	told  bool // the loss of the page was the answer to a command
 
-	mu      sync.Mutex
-	page    Page // nil until a command needs it
-	running int
-	used    time.Time
-	expiry  *time.Timer
-	closed  bool
+	mu       sync.Mutex
+	page     Page // nil until a command needs it
+	document int  // of which the client was shown revision snapshots
+	revision int
+	running  int
+	used     time.Time
+	expiry   *time.Timer
+	closed   bool
 }
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -157,7 +159,7 @@ func (s *Session) info() Info {
 	s.mu.Unlock()
 	i.Queued = s.turns.waiting()
 	if p != nil {
-		st := p.State()
+		st := s.State(p)
 		i.Page = &st
 	}
 	return i

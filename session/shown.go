@@ -34,6 +34,9 @@ func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Shown) {
 		s.shown.revision = 0
 	}
 	s.shown = shown{any: true, lines: lines, options: o, document: document, revision: s.shown.revision + 1}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.document, s.revision = s.shown.document, s.shown.revision
 }
 
 // Changes says what has changed since the client's last snapshot: a delta
@@ -53,20 +56,18 @@ func (s *Session) Changes(ctx context.Context, page Page) (*snapshot.Snapshot, *
 			return nil, nil, err
 		}
 	}
-	o := snapshot.DefaultOptions()
-	if was.any {
-		o = was.options
-		o.Scope, o.After = "", ""
-	}
-	snap, err := s.Snapshot(ctx, page, o)
+	snap, err := s.Snapshot(ctx, page, snapshot.DefaultOptions())
 	return &snap, nil, err
 }
 
-// State is where the page is, with the count of its snapshots.
+// State is where the page is, with the count of its snapshots. Any goroutine
+// may call it.
 func (s *Session) State(page Page) protocol.Page {
 	p := page.State()
-	if p.Document == s.shown.document {
-		p.Revision = s.shown.revision
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.Document == s.document {
+		p.Revision = s.revision
 	}
 	return p
 }

@@ -53,7 +53,9 @@ const bodyOf = getter(Document, 'body');
 const documentElementOf = getter(Document, 'documentElement');
 const styleOf = window.getComputedStyle.bind(window);
 
-const page = document;
+// page is the document. A window keeps its worlds when its initial empty document
+// is left for one of the same origin (HTML, 7.4.2.2): now() finds the new one.
+let page = document;
 const HTML = 'http://www.w3.org/1999/xhtml';
 const SVG = 'http://www.w3.org/2000/svg';
 const ELEMENT = 1;
@@ -537,4 +539,15 @@ function forget() {
 
 const api = Object.create(null);
 Object.defineProperty(globalThis, '__bd', { value: api });
+const leftBehind = []; // what is called when the document is another
+
+// now returns the api for the document as it is now: every call begins with it.
+api.now = () => {
+  if (page !== document) {
+    page = document;
+    forget();
+    for (const f of leftBehind) f();
+  }
+  return api;
+};
 Object.assign(api, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf });

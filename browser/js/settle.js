@@ -176,3 +176,10 @@ __bd.hosts = () => {
   suspects = [];
   return list;
 };
+
+leftBehind.push(() => {
+  end();
+  if (cleanWatch) cleanWatch.disconnect();
+  cleanWatch = null;
+  changedSinceClean = true;
+});

@@ -55,15 +55,6 @@ func newWalkOptions(o snapshot.Options) walkOptions {
 	}
 }
 
-// encode returns the argument for __bd.walk, a JavaScript expression.
-func (o walkOptions) encode() string {
-	b, err := json.Marshal(o) // escapes <, >, &, U+2028 and U+2029
-	if err != nil {
-		panic("browser: walk options: " + err.Error()) // ints, bools and strings cannot fail
-	}
-	return string(b)
-}
-
 // walked is what one walk read of one document.
 type walked struct {
 	URL, Title string

@@ -118,7 +118,7 @@ func BenchmarkSnapshot(b *testing.B) {
 // A snapshot of everything, whatever it costs.
 func BenchmarkSnapshotWhole(b *testing.B) {
 	each(b, func(b *testing.B, s *shop) {
-		whole := map[string]any{"interactive_only": false, "max_chars": 10_000_000, "max_nodes": 100_000, "max_depth": 60}
+		whole := map[string]any{"interactive_only": false, "max_chars": 4_000_000, "max_nodes": 100_000, "max_depth": 60}
 		s.measure(b, func() { s.call("snapshot", whole, nil) })
 	})
 }

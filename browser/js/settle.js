@@ -88,6 +88,7 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
     await tick();
   }
   let seen = -1, calm = 0;
+  const further = frame ? 8 : 3; // milliseconds after a change: less where nobody looks afterwards
   const still = fresh && document.readyState === 'complete' && !document.scripts.length;
   while (!still && performance.now() < until) {
     for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
@@ -104,7 +105,7 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
       frame = false;
       await nextFrame();
     }
-    await pause(first && !fresh ? 0 : seen > 0 || fresh ? 8 : 1);
+    await pause(first && !fresh ? 0 : fresh ? 8 : seen > 0 ? further : 1);
   }
   const focus = deepFocus();
   const result = {

@@ -1,0 +1,170 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/chromedp"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// far is how late farAway brings what Chromium says. It is above what a busy
+// machine puts between two commands that do not wait for one another.
+const far = 60 * time.Millisecond
+
+// farAway is a transport to a Chromium that is far away: commands which do not
+// wait for one another are all written before the first of their answers comes.
+type farAway struct {
+	chromedp.Transport
+	delay   time.Duration
+	arrived chan late
+
+	mu       sync.Mutex
+	trips    [][]string // the commands of each round trip, in short
+	answered bool       // an answer was read since the last command
+}
+
+type late struct {
+	m   cdproto.Message
+	err error
+	at  time.Time
+}
+
+func newFarAway(t chromedp.Transport, delay time.Duration) *farAway {
+	f := &farAway{Transport: t, delay: delay, arrived: make(chan late, 10_000)}
+	go func() {
+		for {
+			var l late
+			l.err = t.Read(context.Background(), &l.m)
+			l.at = time.Now()
+			f.arrived <- l
+			if l.err != nil {
+				return
+			}
+		}
+	}()
+	return f
+}
+
+func (f *farAway) Read(_ context.Context, m *cdproto.Message) error {
+	l := <-f.arrived
+	time.Sleep(time.Until(l.at.Add(f.delay)))
+	f.mu.Lock()
+	f.answered = f.answered || l.m.ID != 0
+	f.mu.Unlock()
+	*m = l.m
+	return l.err
+}
+
+func (f *farAway) Write(ctx context.Context, m *cdproto.Message) error {
+	if strings.Contains(string(m.Params), "__bd.release") {
+		return f.Transport.Write(ctx, m) // for input that gets no answer: nobody waits for it
+	}
+	f.mu.Lock()
+	if f.answered || len(f.trips) == 0 {
+		f.trips, f.answered = append(f.trips, nil), false
+	}
+	n := len(f.trips) - 1
+	f.trips[n] = append(f.trips[n], fmt.Sprintf("%s %.60s", m.Method, m.Params))
+	f.mu.Unlock()
+	return f.Transport.Write(ctx, m)
+}
+
+// roundTrips runs do, and says which commands were written in each round trip.
+func (f *farAway) roundTrips(do func()) [][]string {
+	f.mu.Lock()
+	f.trips = nil
+	f.mu.Unlock()
+	do()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.trips
+}
+
+// openFarAway opens a page in a Chromium that is far away.
+func openFarAway(t *testing.T, html string) (*visit, *farAway) {
+	t.Helper()
+	b, away := stageFar(t, far)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, "<!doctype html>"+html)
+	}))
+	t.Cleanup(srv.Close)
+	ctx := limit(t, 30*time.Second)
+	c, err := b.NewContext(ctx, ContextOptions{}, func(string, map[string]any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Open(ctx, srv.URL, protocol.WaitAuto); err != nil {
+		t.Fatal(err)
+	}
+	v := &visit{t: t, c: c, refs: snapshot.NewRefs()}
+	v.look()
+	return v, away
+}
+
+func stageFar(t *testing.T, delay time.Duration) (*Browser, *farAway) {
+	t.Helper()
+	cfg := testConfig(t)
+	found, err := Find(cfg)
+	if err != nil {
+		t.Skipf("no Chromium here: %v", err)
+	}
+	p, transport, err := spawn(cfg, found, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := newFarAway(transport, delay)
+	conn := newConn(away)
+	t.Cleanup(func() {
+		conn.Close()
+		p.end()
+	})
+	c := Start(t.Context(), cfg, discard())
+	c.current = &running{gen: 1, conn: conn}
+	return New(c, discard()), away
+}
+
+// A click is two round trips, whatever it waits for in the page: one to find
+// the element, one for the input and all that came of it. A snapshot is one,
+// also after a text has changed.
+func TestRoundTrips(t *testing.T) {
+	v, away := openFarAway(t, `<title>Counter</title><h1>Counter</h1><button onclick="n.textContent++">Count</button><p id=n>0</p><input aria-label=Name>`)
+	button := v.ref("button", "Count")
+	for _, shown := range []bool{true, false, true} {
+		trips := away.roundTrips(func() {
+			ctx := limit(t, 20*time.Second)
+			if !shown {
+				ctx = protocol.Unshown(ctx)
+			}
+			e, err := v.c.Click(ctx, v.refs, button, protocol.Click{})
+			if err != nil || !e.Changed || e.Hit != button {
+				t.Fatalf("%+v, %v", e, err)
+			}
+		})
+		want(t, "a click", trips, 2)
+		trips = away.roundTrips(v.look)
+		want(t, "a snapshot", trips, 1)
+	}
+}
+
+func want(t *testing.T, what string, trips [][]string, most int) {
+	t.Helper()
+	if len(trips) == 0 || len(trips) > most {
+		var b strings.Builder
+		for i, trip := range trips {
+			fmt.Fprintf(&b, "\n%d. %s", i+1, strings.Join(trip, "\n   "))
+		}
+		t.Errorf("%s took %d round trips, want %d:%s", what, len(trips), most, b.String())
+	}
+}

@@ -24,7 +24,7 @@ test: # everything, with the race detector, in both builds of Chromium
 test-full:
 ifneq ($(wildcard e2e/*_test.go),)
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -timeout $(TIMEOUT) ./e2e/...
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -timeout $(TIMEOUT) ./e2e/...
 endif
 
 bench:

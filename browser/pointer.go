@@ -87,6 +87,10 @@ func (el *element) click(ctx context.Context, p press, then string, with any) (c
 	return el.collect(ctx, pending, map[string]any{"then": then, "with": with, "settle": then == ""})
 }
 
+// releaseWait is how long the guard may wait for a release that Chromium has
+// answered for: longer than a frame, which the page may be given in between.
+const releaseWait = 100 * time.Millisecond
+
 // collect waits for input that was written and for what the guard saw of it.
 // A document that the input has left cannot say: nothing else in it was let
 // through, so that the element has received it.
@@ -109,7 +113,7 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	// Chromium has answered for the input, so it has been handled; where the
 	// release did not come by the guard (a control that its own mousedown
 	// disabled gets none) nobody else ends the waiting.
-	release := time.AfterFunc(15*time.Millisecond, func() { el.frame.start("release", nil) })
+	release := time.AfterFunc(releaseWait, func() { el.frame.start("release", nil) })
 	defer release.Stop()
 	err = el.frame.finish(ctx, seen, "collect", &got)
 	if protocol.CodeOf(err) == protocol.StaleRef {

@@ -33,6 +33,7 @@ function plainName(el, role) {
     if (has(el, 'aria-labelledby') || has(el, 'aria-owns')) return '';
     const label = CONTROLS.has(role) && has(el, 'aria-label') ? fold(attr(el, 'aria-label')) : '';
     if (label) return UNSEEN.test(label) ? '' : label;
+    if (has(el, 'aria-label')) return '';
   }
   const tag = localName(el);
   if (!PLAIN.has(tag) || !FROM_CONTENT.has(role) || !isHTML(el) || openRoot(el) || (tag === 'button' && el.labels.length)) return '';

@@ -118,7 +118,7 @@ func stageFar(t *testing.T, delay time.Duration) (*Browser, *farAway) {
 	cfg := testConfig(t)
 	found, err := Find(cfg)
 	if err != nil {
-		t.Skipf("no Chromium here: %v", err)
+		t.Fatal(err) // as in every test that needs one: a missing Chromium is no pass
 	}
 	p, transport, err := spawn(cfg, found, discard())
 	if err != nil {

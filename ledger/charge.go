@@ -10,8 +10,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Charge is what one call has taken from its agent. The zero value has taken
-// nothing and settles nothing.
+// Charge is what one call has taken from its agent. Nil and the zero value have
+// taken nothing and settle nothing.
 type Charge struct {
 	ledger  *Ledger
 	id      string
@@ -124,7 +124,7 @@ func (l *Ledger) checkRate(ctx context.Context, tx *sql.Tx, agent string, now ti
 // Only the first call counts. Where the database does not answer, the
 // settlement waits for it in the background.
 func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
-	if c.ledger == nil || c.settled {
+	if c == nil || c.ledger == nil || c.settled {
 		return 0
 	}
 	c.settled = true

@@ -112,9 +112,10 @@ const (
 // Token lets one agent in. Several tokens may name the same agent; they share
 // its sessions.
 type Token struct {
-	Agent string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
-	Token string `koanf:"token" doc:"the secret, at least 16 characters"`
-	Role  string `koanf:"role" default:"agent" doc:"agent or operator"`
+	Agent   string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
+	Token   string `koanf:"token" doc:"the secret, at least 16 characters"`
+	Role    string `koanf:"role" default:"agent" doc:"agent or operator"`
+	Credits int    `koanf:"credits" default:"0" doc:"credits that the agent starts with, where ledger.credits counts them"`
 }
 
 // AuthConfig is who may come in.

@@ -77,7 +77,7 @@ func (c *Call) entry(result any, err error) ledger.Entry {
 	if url := reflect.Indirect(reflect.ValueOf(c.Params)).FieldByName("URL"); url.IsValid() && url.Kind() == reflect.String {
 		e.URL = url.String()
 	}
-	if r, ok := result.(interface{ book(e *ledger.Entry) }); ok {
+	if r, ok := result.(interface{ book(e *ledger.Entry) }); ok && err == nil {
 		r.book(&e)
 	}
 	return e

@@ -30,6 +30,7 @@ type doors struct {
 
 	mu       sync.Mutex
 	running  int
+	entered  uint64 // commands let in so far
 	draining bool
 	idle     chan struct{} // closed when draining and nothing runs
 	served   map[servedKey]uint64
@@ -139,7 +140,21 @@ func (d *doors) enter() *protocol.Error {
 		return actions.ErrShuttingDown
 	}
 	d.running++
+	d.entered++
 	return nil
+}
+
+// begun counts the commands that were let in; busy says whether one runs.
+func (d *doors) begun() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.entered
+}
+
+func (d *doors) busy() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.running > 0
 }
 
 func (d *doors) leave() {

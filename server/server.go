@@ -30,6 +30,7 @@ type Server struct {
 	sources func() []Source
 	log     *slog.Logger
 	doors   *doors
+	mcp     *mcpDoor
 	keys    *keyring
 	gate    gate
 	http    *http.Server
@@ -66,6 +67,7 @@ func New(cfg Config, tokens []Token, house *actions.House, sources func() []Sour
 		sockets:  map[*socket]bool{},
 		shutDone: make(chan struct{}),
 	}
+	s.mcp = newMCPDoor(s.doors, cfg)
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.route),
 		ReadHeaderTimeout: headerTimeout,
@@ -128,9 +130,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		if allow(w, r, http.MethodPost) {
 			s.serveCommand(w, r, who, command)
 		}
+	case r.URL.Path == "/mcp":
+		s.mcp.serve(w, r, who)
 	default:
 		writeError(w, http.StatusNotFound, protocol.Errorf(protocol.UnknownCommand, "there is nothing at %q", cut(r.URL.Path)).
-			Then("connect to GET /v1/ws, or POST /v1/{command}"))
+			Then("connect to GET /v1/ws, POST /v1/{command}, or speak MCP at /mcp"))
 	}
 }
 

@@ -117,6 +117,17 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	if cfg.Server.ExitWhenIdle > 0 {
+		var idle context.CancelFunc
+		ctx, idle = context.WithCancel(ctx)
+		defer idle()
+		go func() {
+			if s.AwaitIdle(ctx, cfg.Server.ExitWhenIdle) == nil {
+				log.Info("nobody has used the daemon for server.exit_when_idle", "duration", cfg.Server.ExitWhenIdle)
+				idle()
+			}
+		}()
+	}
 	log.Info("listening on http://" + l.Addr().String())
 	err = s.Serve(ctx, l)
 	log.Info("stopping")

@@ -31,12 +31,12 @@ type told struct {
 	Content *string `json:"content"`
 }
 
-// shown writes a result for a model: one line that says where the page is, the
+// Shown writes a result for a model: one line that says where the page is, the
 // effect, the rest as JSON, and the snapshot or delta as it is; then, each in a
 // part of its own, what was read and what was pictured. Text that comes from
 // pages stands in a part of its own or in JSON, so that it cannot look like a
 // line of the answer.
-func shown(command string, result json.RawMessage) *mcp.CallToolResult {
+func Shown(result json.RawMessage) *mcp.CallToolResult {
 	var t told
 	var p pictured
 	rest := map[string]json.RawMessage{}

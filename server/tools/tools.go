@@ -145,7 +145,7 @@ func call(ctx context.Context, req *mcp.CallToolRequest, command string, do Do) 
 	if err != nil {
 		return failed(err)
 	}
-	return shown(command, result)
+	return Shown(result)
 }
 
 // progress tells the client, where it asked for that, every now and then that

@@ -63,6 +63,7 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra":        {"cmd/browserd"},
 	"github.com/go-viper/mapstruct": {"config"},
 	"github.com/modelcontextproto":  {"server", "server/tools", "cmd/browserd"},
+	"github.com/prometheus/":        {"server", "cmd/browserd"},
 	"modernc.org/sqlite":            {"ledger"},
 	"github.com/jackc/pgx":          {"ledger", "internal/testpostgres"},
 }

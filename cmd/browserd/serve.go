@@ -117,6 +117,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	s.Collect(figures(chromium)...)
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)

@@ -30,6 +30,10 @@ const LINE = 12; // characters of a line beside its strings
 // Of a whole page, these are left out where nothing of what they contain is shown.
 const HOLLOW = words('paragraph listitem list blockquote definition group figure article emphasis strong code');
 
+// In a walk that shows what can be acted on, these have no line by their tag.
+const MUTE = words('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
+  'article caption label legend body html');
+
 class Walk {
   constructor(o) {
     this.full = !o.interactive;
@@ -38,6 +42,7 @@ class Walk {
     this.maxDepth = o.max_depth;
     this.maxText = o.max_text;
     this.attrs = o.attrs || [];
+    this.values = this.attrs.includes('value');
     this.dedupe = o.dedupe_text !== false;
     this.lines = [];
     this.frames = [];
@@ -66,8 +71,14 @@ class Walk {
   // segment walks the subtree of el, after the node `after` where one is given.
   segment(el, after, depth) {
     const p = flatParent(el);
-    const base = this.frame(p, depth);
-    if (p) base.pointer = !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor);
+    const base = this.frame(p, depth, null, p ? styleOf(p) : null);
+    if (p) {
+      base.pointer = !passesCursor(base.tag) && CURSORS.has(base.s.cursor);
+      base.unheard = hiddenFromAX(p);
+      base.cut = clipped(p) ? 1 : 0;
+    } else {
+      base.cut = 0;
+    }
     if (after) this.resume(el, after, base);
     else this.element(el, base);
     for (const stack = this.stack; stack.length && !this.ended;) {
@@ -83,10 +94,10 @@ class Walk {
     this.run = '';
   }
 
-  frame(el, depth) {
+  frame(el, depth, up, s) {
     return {
-      el, depth, next: null, list: null, i: 0, tag: el ? localName(el) : '',
-      pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
+      el, depth, up, s, cut: -1, next: null, list: null, i: 0, tag: el ? localName(el) : '',
+      unheard: false, pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
       names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined,
     };
   }
@@ -149,13 +160,20 @@ class Walk {
   // sees tells whether a person could see the text n right in f's element. What
   // is inline in a block whose text is seen needs no box of its own looked at.
   sees(f, n) {
-    const s = styleOf(f.el);
+    const s = f.s;
     if (s.contentVisibility === 'hidden' || !inked(s)) return false;
-    if (f.inline && this.stack.length > 1 && this.stack[this.stack.length - 2].seen) {
+    if (f.inline && f.up !== null && f.up.seen) {
       f.seen = s.position === 'static' || s.position === 'relative';
       if (f.seen) return true;
     }
-    return textShows(f.el, n, s);
+    return !this.cut(f) && textShows(f.el, n, s);
+  }
+
+  // cut tells whether the element of f is cut away, by its own style or by what is
+  // around it.
+  cut(f) {
+    if (f.cut < 0) f.cut = this.cut(f.up) || f.tag !== 'html' && f.tag !== 'body' && cutAway(f.el, f.s) ? 1 : 0;
+    return f.cut === 1;
   }
 
   // flush writes the text of the block that ends here as a line.
@@ -216,29 +234,29 @@ class Walk {
       if (!hidden && !clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
       if (clear && s.pointerEvents === 'none') return;
     }
-    const attributed = hasAny(el);
-    let dark = f.dark;
-    if (attributed) {
-      if (has(el, 'inert') && !this.silent) return;
-      dark = dark || attr(el, 'aria-hidden') === 'true';
-    }
-    const child = this.frame(el, f.depth);
+    const bits = bitsOf(el);
+    if (bits & INERT && !this.silent) return;
+    const hushed = (bits & HUSHED) !== 0 && attr(el, 'aria-hidden') === 'true';
+    const dark = f.dark || hushed;
+    const child = this.frame(el, f.depth, f, s);
+    child.unheard = f.unheard || hushed;
     child.hidden = hidden; child.clear = clear; child.dark = dark;
     child.mute = f.mute; child.inControl = f.inControl; child.names = f.names;
-    child.pointer = CURSORS.has(s.cursor) && !(passesCursor(tag) && !listens(el));
+    const points = CURSORS.has(s.cursor);
+    child.pointer = points && !(passesCursor(tag) && !listens(el, bits));
     const inline = display === 'contents' || display.startsWith('inline') || display.startsWith('ruby');
     child.block = !inline;
     child.inline = display === 'inline';
     child.spaced = inline && display !== 'inline' && display !== 'contents';
     if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
 
-    const what = hidden ? null : this.decide(el, tag, html, s, f, dark, inline);
+    const what = hidden ? null : this.decide(el, tag, html, child, f, bits, points, inline);
     if (what || child.block) this.flush(f);
     else if (child.spaced) this.space();
     else if (child.cell && fold(this.run)) this.run += ' | ';
-    if (what) this.show(el, tag, what, f, child);
+    if (what) this.show(el, tag, what, f, child, bits);
     else if (!hidden && tag === 'label' && html) this.label(el, f, child);
-    else if (!hidden && !dark && attributed && tag !== 'img' && attr(el, 'role') === 'img' && this.picture(el, f)) return;
+    else if (!hidden && !dark && bits & ROLE && tag !== 'img' && attr(el, 'role') === 'img' && this.picture(el, f)) return;
     if (this.ended) return;
     this.enter(el, tag, html, child, what);
   }
@@ -282,17 +300,19 @@ class Walk {
   }
 
   // decide returns whether and as what el gets a line: {role, clicks, prune}.
-  decide(el, tag, html, s, f, dark, inline) {
-    const role = roleOf(el);
+  decide(el, tag, html, child, f, bits, points, inline) {
+    const mute = !bits && !this.full && html && MUTE.has(tag);
+    let role = mute ? '' : roleOf(el, bits);
     if (html && tag === 'input' && el.type === 'hidden') return null;
     if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, f);
-    const control = CONTROLS.has(role) || (html && isHost(el));
-    const clicks = !control && clickable(el, tag, s, f);
-    if (dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
-    if (control || clicks) return f.mute && !control && !listens(el) ? null : { role, clicks, control };
+    const control = CONTROLS.has(role) || (bits & EDITABLE && html && isHost(el));
+    const clicks = !control && clickable(el, tag, child.s, f, bits, points);
+    if (mute && clicks) role = roleOf(el, bits);
+    if (child.dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
+    if (control || clicks) return f.mute && !control && !listens(el, bits) ? null : { role, clicks, control };
     if (!role || role === 'none' || f.mute) return null;
     if (role === 'heading') return { role };
-    if (LANDMARKS.has(role)) return role === 'form' && !this.full && !authorName(el) ? null : { role, prune: !this.full };
+    if (LANDMARKS.has(role)) return role === 'form' && !this.full && !authorName(el, bits) ? null : { role, prune: !this.full };
     switch (role) {
       case 'dialog': case 'alertdialog': return { role };
       case 'alert': case 'status': case 'log': return { role, prune: !this.full };
@@ -300,8 +320,8 @@ class Walk {
       case 'video': case 'audio': return has(el, 'controls') || this.full ? { role } : null;
       case 'canvas': return this.full || rectOf(el).width >= 100 ? { role } : null;
     }
-    if (tag === 'tbody' && !authorName(el)) return null; // the parser puts it there
-    if (!this.full) return GROUPS.has(role) && (authorName(el) || tag === 'fieldset' || tag === 'table' && el.caption) ? { role, prune: true } : null;
+    if (tag === 'tbody' && !authorName(el, bits)) return null; // the parser puts it there
+    if (!this.full) return GROUPS.has(role) && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && el.caption) ? { role, prune: true } : null;
     if (PHRASES.has(role) && inline && inProse(el, f)) return null;
     return { role, prune: HOLLOW.has(role) && firstChild(el) !== null };
   }
@@ -331,7 +351,7 @@ class Walk {
   }
 
   // show writes the line of el and prepares child for what it contains.
-  show(el, tag, what, f, child) {
+  show(el, tag, what, f, child, bits) {
     const { role, clicks } = what;
     child.depth = f.depth + 1;
     child.shown = true;
@@ -339,7 +359,7 @@ class Walk {
     if (what.control && ATOMS.has(role) || clicks && !role) child.inControl = el;
     if (this.silent) {
       if (what.owner) this.frames.push([0, child.depth, idOf(el)]);
-      if (this.dedupe && (FROM_CONTENT.has(role) || clicks)) child.names = shownName(el, role, clicks).toLowerCase();
+      if (this.dedupe && (FROM_CONTENT.has(role) || clicks)) child.names = shownName(el, role, clicks, bits, child.s, child.unheard).toLowerCase();
       if (what.control && !ATOMS.has(role) && isHost(el)) child.mute = true;
       return;
     }
@@ -350,10 +370,10 @@ class Walk {
     }
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
-    const name = shownName(el, role, clicks);
-    const invisible = (what.control || clicks) && (child.clear || outOfSight(el)) && !standIn(el);
+    const name = shownName(el, role, clicks, bits, child.s, child.unheard);
+    const invisible = (what.control || clicks) && (child.clear || (outOfPlace(el) ?? this.cut(child))) && !standIn(el);
     if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
-    const record = this.record(el, tag, role, name, clicks, invisible, f.depth);
+    const record = this.record(el, tag, role, name, clicks, invisible, f.depth, bits);
     if (this.chars + record.chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); this.rest++; return; }
     if (this.dedupe && what.control) this.unsay(name);
     this.lines.push(record.line);
@@ -380,15 +400,15 @@ class Walk {
   }
 
   // record makes the line of el.
-  record(el, tag, role, name, clicks, invisible, depth) {
-    const operable = clicks || CONTROLS.has(role) || isHost(el);
-    const attrs = attrsOf(el, role, name, this.attrs);
+  record(el, tag, role, name, clicks, invisible, depth, bits = bitsOf(el)) {
+    const operable = clicks || CONTROLS.has(role) || (bits & EDITABLE) !== 0 && isHost(el);
+    const attrs = attrsOf(el, role, name, this.attrs, bits);
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
-    const states = statesOf(el, role, more).join(' ');
-    const value = this.attrs.includes('value') ? valueOf(el, role) : '';
+    const states = statesOf(el, role, more, bits).join(' ');
+    const value = this.values ? valueOf(el, role) : '';
     const context = operable ? this.context(el) : 0;
     const says = role || 'generic';
-    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el), context];
+    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el, bits), context];
     while (!line[line.length - 1] || line[line.length - 1].length === 0) line.pop();
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
     for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);

@@ -3,17 +3,18 @@
 // and not the page's.
 //
 // __bd.walk(options) → JSON text; options are those of browser/walk.go's walkOptions,
-// as an object or as JSON. Answer: {u url, t title, v elements looked at, n elements
-// in the document, r nodes left at least, rs reasons, m 1 where a modal dialog
-// makes the rest inert, e why the scope or the place to go on
-// cannot be used, x contexts, l lines, f frames}.
-// A line is [id, depth, role, name, tag, attrs, states, value, ident, context index + 1],
-// without its empty tail; text is [0, depth, text]; a fold is [-count, depth, how to go on].
-// attrs is key, value, key, value, where a number stands for a bare value; states
-// are joined by a space. A frame is [index in l, depth, id of its owner]: there belong
-// the lines of the document that stands in that element.
+// as an object or as JSON. Answer: a line of JSON, {u url, t title, v elements looked
+// at, n elements in the document, r nodes left at least, rs reasons, m 1 where a modal
+// dialog makes the rest inert, e why the scope or the place to go on cannot be used,
+// x contexts, f frames}, and a line for each node, its fields with tabs between them:
+// id, depth, role, name, tag, states, value, ident, context index + 1 or empty, and for
+// each attribute its key and its value after =, or after # where that is bare; of text
+// 0, depth, text; of a fold -count, depth, how to go on. States are joined by a space.
+// A frame is [index of a line, depth, id of its owner]: there belong the lines of the
+// document that stands in that element. Tabs and line feeds that are part of a value
+// are written as plain() says; no other field has white space but spaces.
 //
-// Also here: __bd.nodeLine(el) → one line, for the element by itself.
+// Also here: nodeLine(el) → such a line, for the element by itself.
 //
 // Decisions. A node that is out of the viewport is not marked offscreen: an action
 // scrolls to it, and the mark would change with every scroll. A modal dialog
@@ -408,8 +409,7 @@ class Walk {
     const value = this.values ? valueOf(el, role) : '';
     const context = operable ? this.context(el) : 0;
     const says = role || 'generic';
-    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el, bits), context];
-    while (!line[line.length - 1] || line[line.length - 1].length === 0) line.pop();
+    const line = [idOf(el), depth, says, name, tag.toLowerCase(), states, value, identOf(el, bits), context, attrs];
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
     for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);
     return { line, chars };
@@ -511,7 +511,7 @@ function walk(given) {
   useComputed = canCompute && o.computed !== false;
   const w = new Walk(o);
   const answer = {
-    u: location.href, t: cutName(page.title || ''), v: 0, n: page.getElementsByTagName('*').length, r: 0, rs: [], x: w.contexts, l: w.lines, f: w.frames,
+    u: location.href, t: cutName(page.title || ''), v: 0, n: page.getElementsByTagName('*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
   };
   const root = scopeOf(o, answer);
   if (!root) return JSON.stringify(answer);
@@ -540,8 +540,26 @@ function walk(given) {
   answer.v = w.visited;
   answer.r = w.counting || w.ended ? Math.max(1, w.rest) : w.rest;
   answer.rs = [...w.reasons];
-  return JSON.stringify(answer);
+  let text = JSON.stringify(answer);
+  for (const line of w.lines) text += '\n' + written(line);
+  return text;
 }
+
+// written writes a line as text.
+function written(line) {
+  let text = line[0] + '\t' + line[1] + '\t' + line[2];
+  if (line[0] <= 0) return text;
+  text += '\t' + line[3] + '\t' + line[4] + '\t' + line[5] + '\t' + plain(line[6]) + '\t' + line[7] + '\t' + (line[8] || '');
+  const attrs = line[9];
+  for (let i = 0; i < attrs.length; i += 2) {
+    const v = attrs[i + 1];
+    text += '\t' + attrs[i] + (typeof v === 'number' ? '\t#' + v : '\t=' + plain(v));
+  }
+  return text;
+}
+
+// plain writes a tab as VT t, a line feed as VT n, and VT itself as VT v.
+const plain = (s) => (/[\t\n\v]/.test(s) ? s.replace(/[\t\n\v]/g, (c) => '\v' + (c === '\t' ? 't' : c === '\n' ? 'n' : 'v')) : s);
 
 // scopeOf returns the element to walk; null, with the reason in answer, for none.
 function scopeOf(o, answer) {
@@ -566,8 +584,8 @@ function nodeLine(el, attrs) {
   const role = roleOf(el);
   const clicks = !CONTROLS.has(role) && clickable(el, localName(el), styleOf(el), around(el));
   const line = w.record(el, localName(el), role, shownName(el, role, clicks), clicks, unseen(el) && !standIn(el), 0).line;
-  line[9] = contextOf(el); // itself, not its place
-  return line;
+  line[8] = 0;
+  return written(line);
 }
 
-Object.assign(api, { walk, nodeLine });
+Object.assign(api, { walk });

@@ -65,6 +65,7 @@ class Walk {
     this.found = { covered: 0, free: 0 };
     this.active = activeElement();
     this.scope = null;
+    this.known = new Map(); // control → its name, of those whose label has been met
   }
 
   // ---- the pass
@@ -99,7 +100,7 @@ class Walk {
     return {
       el, depth, up, s, cut: -1, next: null, list: null, i: 0, tag: el ? localName(el) : '',
       unheard: false, pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
-      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined,
+      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined, locked: undefined,
     };
   }
 
@@ -225,10 +226,12 @@ class Walk {
     if (this.counting && --this.counting === 0) { this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(el, f); return; }
 
+    if (this.counting) { this.count(el, tag, html, f); return; }
+
     const s = styleOf(el);
     const display = s.display;
     let hidden = false, clear = f.clear;
-    if (!checkVisibility(el, VISIBLE)) {
+    if (!this.shows(f, html, s, display) && !checkVisibility(el, VISIBLE)) {
       if (display === 'none') return;
       hidden = s.visibility !== 'visible';
       if (!clear && parseFloat(s.opacity) === 0) clear = true;
@@ -259,6 +262,39 @@ class Walk {
     else if (!hidden && tag === 'label' && html) this.label(el, f, child);
     else if (!hidden && !dark && bits & ROLE && tag !== 'img' && attr(el, 'role') === 'img' && this.picture(el, f)) return;
     if (this.ended) return;
+    this.enter(el, tag, html, child, what);
+  }
+
+  // shows tells whether el, with this style in f, is plainly rendered and neither
+  // hidden nor transparent: what checkVisibility says, which costs twice as much,
+  // where all around it is, as far as the walk knows. False leaves it to that.
+  shows(f, html, s, display) {
+    if (!html || f.clear || display === 'none' || display === 'contents' || display.startsWith('table-column')) return false;
+    if (f.locked === undefined) {
+      const p = f.el;
+      f.locked = p === null || f.tag === 'object' || f.tag === 'details' || !isHTML(p) || f.s.display === 'contents' ||
+        f.s.contentVisibility === 'hidden' || f.up === null && !checkVisibility(p);
+    }
+    return !f.locked && s.visibility === 'visible' && s.opacity !== '0';
+  }
+
+  // count looks at an element behind the end of the budget, without its style
+  // where it is none that a line is written for.
+  count(el, tag, html, f) {
+    const bits = bitsOf(el);
+    if (bits & INERT || f.dark || f.mute || bits & HUSHED && attr(el, 'aria-hidden') === 'true') return;
+    const child = this.frame(el, f.depth, f, null);
+    let what = null;
+    if (bits || this.full || !(html && MUTE.has(tag)) || marked.has(el)) {
+      const role = roleOf(el, bits);
+      const counts = this.full ? role && role !== 'none'
+        : CONTROLS.has(role) || role === 'heading' || LANDMARKS.has(role) && role !== 'form' || listens(el, bits) || (bits & EDITABLE) !== 0 && isHost(el);
+      if (counts && attr(el, 'type') !== 'hidden') {
+        if (!checkVisibility(el, VISIBLE)) return;
+        what = { role };
+        this.rest++;
+      }
+    }
     this.enter(el, tag, html, child, what);
   }
 
@@ -339,7 +375,9 @@ class Walk {
     const c = this.dedupe && el.control;
     if (!c || c === el || !(rendered(c) || standIn(c))) return;
     this.flush(f);
-    child.names = nameFor(c, roleOf(c)).toLowerCase();
+    const name = nameFor(c, roleOf(c));
+    this.known.set(c, name);
+    child.names = name.toLowerCase();
   }
 
   // picture puts the name of a picture that is drawn otherwise than by an image
@@ -371,7 +409,7 @@ class Walk {
     }
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
-    const name = shownName(el, role, clicks, bits, child.s, child.unheard);
+    const name = what.control && this.known.get(el) || shownName(el, role, clicks, bits, child.s, child.unheard);
     const invisible = (what.control || clicks) && (child.clear || (outOfPlace(el) ?? this.cut(child))) && !standIn(el);
     if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
     const record = this.record(el, tag, role, name, clicks, invisible, f.depth, bits);

@@ -258,11 +258,11 @@ const listens = (el, bits = bitsOf(el)) => (bits & HANDLER) !== 0 || marked.has(
 // listeners, by the cursor that begins at it, by tabindex or by draggable.
 // s is its style; around tells {pointer: the cursor of what is around it is such
 // a one, inControl: the control it stands in}.
-function clickable(el, tag, s, around, bits = bitsOf(el), points = CURSORS.has(s.cursor)) {
+function clickable(el, tag, s, around, bits = bitsOf(el)) {
   if (tag === 'body' || tag === 'html') return false;
   const own = listens(el, bits);
   if (around.inControl) return own && fold(someText(el, 200)) !== fold(someText(around.inControl, 200));
-  const begins = points && !around.pointer;
+  const begins = CURSORS.has(s.cursor) && !pointed(around);
   const tab = (bits & TABINDEX) !== 0 && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
   const drag = (bits & DRAGGABLE) !== 0 && attr(el, 'draggable') === 'true' && tag !== 'a';
   if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
@@ -273,6 +273,13 @@ function clickable(el, tag, s, around, bits = bitsOf(el), points = CURSORS.has(s
   // has one, or what it has to say is its own.
   if (begins || drag) return !wide(el);
   return own && !wide(el) && (seriesListens(el) || ownText(el));
+}
+
+// pointed tells whether such a cursor has begun around what is in the frame f of
+// the walk. Few have to know.
+function pointed(f) {
+  if (f.pointer === undefined) f.pointer = CURSORS.has(f.s.cursor) && !(passesCursor(f.tag) && !listens(f.el));
+  return f.pointer;
 }
 
 const LISTS = words('ul ol dl menu table thead tbody tfoot');

@@ -79,6 +79,7 @@ class Walk {
       base.unheard = hiddenFromAX(p);
       base.cut = clipped(p) ? 1 : 0;
     } else {
+      base.pointer = false;
       base.cut = 0;
     }
     if (after) this.resume(el, after, base);
@@ -99,7 +100,7 @@ class Walk {
   frame(el, depth, up, s) {
     return {
       el, depth, up, s, cut: -1, next: null, list: null, i: 0, tag: el ? localName(el) : '',
-      unheard: false, pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
+      unheard: false, pointer: undefined, inControl: null, dark: false, clear: false, hidden: false, mute: false,
       names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined, locked: undefined,
     };
   }
@@ -246,15 +247,13 @@ class Walk {
     child.unheard = f.unheard || hushed;
     child.hidden = hidden; child.clear = clear; child.dark = dark;
     child.mute = f.mute; child.inControl = f.inControl; child.names = f.names;
-    const points = CURSORS.has(s.cursor);
-    child.pointer = points && !(passesCursor(tag) && !listens(el, bits));
     const inline = display === 'contents' || display.startsWith('inline') || display.startsWith('ruby');
     child.block = !inline;
     child.inline = display === 'inline';
     child.spaced = inline && display !== 'inline' && display !== 'contents';
     if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
 
-    const what = hidden ? null : this.decide(el, tag, html, child, f, bits, points, inline);
+    const what = hidden ? null : this.decide(el, tag, html, child, f, bits, inline);
     if (what || child.block) this.flush(f);
     else if (child.spaced) this.space();
     else if (child.cell && fold(this.run)) this.run += ' | ';
@@ -337,13 +336,13 @@ class Walk {
   }
 
   // decide returns whether and as what el gets a line: {role, clicks, prune}.
-  decide(el, tag, html, child, f, bits, points, inline) {
+  decide(el, tag, html, child, f, bits, inline) {
     const mute = !bits && !this.full && html && MUTE.has(tag);
     let role = mute ? '' : roleOf(el, bits);
     if (html && tag === 'input' && el.type === 'hidden') return null;
     if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, f);
     const control = CONTROLS.has(role) || (bits & EDITABLE && html && isHost(el));
-    const clicks = !control && clickable(el, tag, child.s, f, bits, points);
+    const clicks = !control && clickable(el, tag, child.s, f, bits);
     if (mute && clicks) role = roleOf(el, bits);
     if (child.dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
     if (control || clicks) return f.mute && !control && !listens(el, bits) ? null : { role, clicks, control };

@@ -271,7 +271,7 @@ class Walk {
     if (!html || f.clear || display === 'none' || display === 'contents' || display.startsWith('table-column')) return false;
     if (f.locked === undefined) {
       const p = f.el;
-      f.locked = p === null || f.tag === 'object' || f.tag === 'details' || !isHTML(p) || f.s.display === 'contents' ||
+      f.locked = p === null || f.tag === 'object' || f.tag === 'details' || !isHTML(p) || /^(contents|table-column)/.test(f.s.display) ||
         f.s.contentVisibility === 'hidden' || f.up === null && !checkVisibility(p);
     }
     return !f.locked && s.visibility === 'visible' && s.opacity !== '0';

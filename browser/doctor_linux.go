@@ -40,6 +40,8 @@ func namespaceCheck() Check {
 		return strings.TrimSpace(string(b))
 	}
 	switch {
+	case filtered():
+		return failed(name, sandboxRemedy(), "forbidden by a seccomp filter")
 	case read("/proc/sys/kernel/unprivileged_userns_clone") == "0":
 		return warned(name, "sysctl -w kernel.unprivileged_userns_clone=1, or install chromium-sandbox", "switched off by kernel.unprivileged_userns_clone=0: the sandbox needs Chromium's setuid helper then")
 	case read("/proc/sys/user/max_user_namespaces") == "0":

@@ -78,6 +78,9 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *Conn,
 
 // spawn starts the processes and returns the pipe to them.
 func spawn(cfg Config, found Found, log *slog.Logger) (*process, chromedp.Transport, error) {
+	if err := CanSandbox(cfg); err != nil {
+		return nil, nil, err
+	}
 	owner, err := processOwner(cfg)
 	if err != nil {
 		return nil, nil, unavailable("set browser.run_as to an unprivileged user", "browser.run_as: %w", err)
@@ -197,8 +200,7 @@ func (p *process) explain(err error) error {
 	has := func(s string) bool { return strings.Contains(said, s) }
 	switch {
 	case has("No usable sandbox") || has("Failed to move to new namespace") || has("SUID sandbox helper binary was found, but is not configured correctly"):
-		return unavailable("allow unprivileged user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile; in a container a seccomp profile that allows clone, setns and unshare); browserd doctor says which",
-			"%s cannot set up its sandbox on this machine", p.found.Path)
+		return unavailable(sandboxRemedy(), "%s cannot set up its sandbox on this machine", p.found.Path)
 	case has("Running as root without --no-sandbox"):
 		return unavailable("set browser.run_as to an unprivileged user", "%s was started as root and refuses to", p.found.Path)
 	case has("error while loading shared libraries"):

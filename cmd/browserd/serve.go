@@ -161,6 +161,9 @@ func sourcesOf(cfg browser.Config, log *slog.Logger) func() []server.Source {
 		found, err := browser.Find(cfg)
 		if err == nil {
 			log.Info("Chromium found", "path", found.Path, "product", found.Product)
+			err = browser.CanSandbox(cfg)
+		}
+		if err == nil {
 			break
 		}
 		chromium.OK, chromium.Why = false, err.Error()

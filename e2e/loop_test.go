@@ -29,11 +29,17 @@ func demoServer(t testing.TB) string {
 func runLoop(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	d := testdaemon.Start(t, testdaemon.Options{})
+	checkLoop(t, dir, d.Token, append(append([]string{name}, args...), d.WS(), demoServer(t)))
+}
+
+// checkLoop runs an example's command line with the daemon's token.
+func checkLoop(t *testing.T, dir, token string, line []string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, append(args, d.WS(), demoServer(t))...)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "BROWSERD_TOKEN="+d.Token)
+	cmd.Env = append(os.Environ(), "BROWSERD_TOKEN="+token)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -49,17 +55,24 @@ func runLoop(t *testing.T, dir, name string, args ...string) {
 }
 
 func TestGoLoop(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "loop")
+	goBuild(t, bin, "./examples/go")
+	runLoop(t, filepath.Dir(bin), bin)
+}
+
+// goBuild builds a program of this module, without cgo: it runs in any image.
+func goBuild(t *testing.T, bin, pkg string) {
+	t.Helper()
 	root, err := testdaemon.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := filepath.Join(t.TempDir(), "loop")
-	build := exec.Command("go", "build", "-o", bin, "./examples/go")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, pkg)
 	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	runLoop(t, root, bin)
 }
 
 func TestNodeLoop(t *testing.T) {

@@ -49,38 +49,40 @@ type Row struct {
 	Retryable bool // the same command may work if sent again
 	// Next is the next step where the error itself names none.
 	Next string
+	// When says in a few words what has happened, and what details hold.
+	When string
 }
 
 // Codes lists every code once, in the order of PROTOCOL.md.
 var Codes = []Row{
-	{ParseError, -32700, http.StatusBadRequest, false, "send one JSON object per message"},
-	{InvalidRequest, -32600, http.StatusBadRequest, false, `send {"jsonrpc":"2.0","id":…,"method":…,"params":{…}}; for several commands use batch`},
-	{UnknownCommand, -32601, http.StatusNotFound, false, "help lists the commands"},
-	{InvalidParams, -32602, http.StatusBadRequest, false, `help {"command":…} lists the parameters`},
-	{Internal, -32603, http.StatusInternalServerError, false, "report details.incident; the cause is in the daemon's log under it"},
-	{Unauthorized, -32001, http.StatusUnauthorized, false, "send Authorization: Bearer TOKEN"},
-	{SessionNotFound, -32002, http.StatusNotFound, false, "session_open opens a session, session_list shows yours"},
-	{SessionLimit, -32003, http.StatusTooManyRequests, true, "close a session with session_close, or wait for one to expire"},
-	{UnknownRef, -32009, http.StatusNotFound, false, "take a snapshot and use a ref from it"},
-	{StaleRef, -32010, http.StatusConflict, false, "use one of details.candidates, or take a snapshot"},
-	{RefChanged, -32011, http.StatusConflict, true, "send the same command again if the element as it is now is meant"},
-	{NotActionable, -32012, http.StatusConflict, true, "take a snapshot to see what stands in the way"},
-	{DialogOpen, -32013, http.StatusConflict, false, "answer it with dialog {accept}"},
-	{NavigationFailed, -32014, http.StatusBadGateway, true, "check the URL, or try again"},
-	{Timeout, -32015, http.StatusGatewayTimeout, true, "try again with a larger timeout_ms, or take a snapshot to see where the page is"},
-	{Cancelled, -32016, 499, false, "send the command again if it is still wanted"},
-	{Unsupported, -32017, http.StatusNotImplemented, false, "open the page with source chromium"},
-	{TooLarge, -32018, http.StatusRequestEntityTooLarge, false, "ask for less"},
-	{PageCrashed, -32019, http.StatusBadGateway, true, "take a snapshot: page says where the tab is now"},
-	{BrowserLost, -32020, http.StatusBadGateway, true, "send the command again: details.restored says what came back"},
-	{ChromiumUnavailable, -32021, http.StatusServiceUnavailable, true, "browserd doctor says why; source auto goes on without it"},
-	{FetchFailed, -32022, http.StatusBadGateway, true, "details.attempts says what each source answered"},
-	{PolicyDenied, -32030, http.StatusForbidden, false, "ask the operator; details.config names the setting that would allow it"},
-	{ConfirmationDenied, -32031, http.StatusForbidden, false, "ask the operator"},
-	{RateLimited, -32032, http.StatusTooManyRequests, true, "wait details.retry_after_s seconds"},
-	{CreditsExhausted, -32033, http.StatusPaymentRequired, false, "ask the operator for credits"},
-	{ShuttingDown, -32034, http.StatusServiceUnavailable, true, "connect again when the daemon is back"},
-	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, true, "try again in a moment; the operator finds the cause in the daemon's log"},
+	{ParseError, -32700, http.StatusBadRequest, false, "send one JSON object per message", "the message is not JSON"},
+	{InvalidRequest, -32600, http.StatusBadRequest, false, `send {"jsonrpc":"2.0","id":…,"method":…,"params":{…}}; for several commands use batch`, "it is JSON, and no JSON-RPC 2.0 request; or the request has no Host"},
+	{UnknownCommand, -32601, http.StatusNotFound, false, "help lists the commands", "there is no such command; details: the nearest names"},
+	{InvalidParams, -32602, http.StatusBadRequest, false, `help {"command":…} lists the parameters`, "a parameter is unknown, missing or has a value that it does not take; the message names it, the value and what it takes"},
+	{Internal, -32603, http.StatusInternalServerError, false, "report details.incident; the cause is in the daemon's log under it", "a fault of browserd; its cause is in the daemon's log under details.incident"},
+	{Unauthorized, -32001, http.StatusUnauthorized, false, "send Authorization: Bearer TOKEN", "there is no token, or none that the daemon knows"},
+	{SessionNotFound, -32002, http.StatusNotFound, false, "session_open opens a session, session_list shows yours", "there is no such session, or it is another agent's; an idle session ends after session.idle_timeout"},
+	{SessionLimit, -32003, http.StatusTooManyRequests, true, "close a session with session_close, or wait for one to expire", "no more sessions may be open; details: limit, open"},
+	{UnknownRef, -32009, http.StatusNotFound, false, "take a snapshot and use a ref from it", "the ref was never given out in this session"},
+	{StaleRef, -32010, http.StatusConflict, false, "use one of details.candidates, or take a snapshot", "the ref's element or its document is gone; details.candidates: [{ref, role, name, why}]"},
+	{RefChanged, -32011, http.StatusConflict, true, "send the same command again if the element as it is now is meant", "the same element has another role or name now; details: was, now"},
+	{NotActionable, -32012, http.StatusConflict, true, "take a snapshot to see what stands in the way", "the element cannot take the action; details.reason: hidden, disabled, covered (details.by is by what), moving, readonly or detached"},
+	{DialogOpen, -32013, http.StatusConflict, false, "answer it with dialog {accept}", "a dialog of the page waits for its answer, and everything else waits for it; details: kind, message"},
+	{NavigationFailed, -32014, http.StatusBadGateway, true, "check the URL, or try again", "the address could not be opened; details.reason: Chromium's or the transport's"},
+	{Timeout, -32015, http.StatusGatewayTimeout, true, "try again with a larger timeout_ms, or take a snapshot to see where the page is", "it took longer than timeout_ms; details: what was waited for, and what was seen instead"},
+	{Cancelled, -32016, 499, false, "send the command again if it is still wanted", "the command was cancelled, or its connection was closed"},
+	{Unsupported, -32017, http.StatusNotImplemented, false, "open the page with source chromium", "this source of the page cannot do it, such as a screenshot of a static document; details.source"},
+	{TooLarge, -32018, http.StatusRequestEntityTooLarge, false, "ask for less", "what was sent or asked for is above a limit; details: limit, size"},
+	{PageCrashed, -32019, http.StatusBadGateway, true, "take a snapshot: page says where the tab is now", "the tab died; it has been loaded again or replaced, and page says which"},
+	{BrowserLost, -32020, http.StatusBadGateway, true, "send the command again: details.restored says what came back", "Chromium died; details.restored: what came back, and what did not"},
+	{ChromiumUnavailable, -32021, http.StatusServiceUnavailable, true, "browserd doctor says why; source auto goes on without it", "Chromium was asked for, and there is none or it does not start"},
+	{FetchFailed, -32022, http.StatusBadGateway, true, "details.attempts says what each source answered", "every source failed; details.attempts: [{source, error, ms}]"},
+	{PolicyDenied, -32030, http.StatusForbidden, false, "ask the operator; details.config names the setting that would allow it", "the policy forbids it; details: reason (one stable word), host, and config {key, add} where a setting would allow it"},
+	{ConfirmationDenied, -32031, http.StatusForbidden, false, "ask the operator", "an operator said no, or nobody answered in time"},
+	{RateLimited, -32032, http.StatusTooManyRequests, true, "wait details.retry_after_s seconds", "too many calls in an hour; details.retry_after_s"},
+	{CreditsExhausted, -32033, http.StatusPaymentRequired, false, "ask the operator for credits", "the agent's credits do not cover it; details: balance, cost"},
+	{ShuttingDown, -32034, http.StatusServiceUnavailable, true, "connect again when the daemon is back", "the daemon is being stopped"},
+	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, true, "try again in a moment; the operator finds the cause in the daemon's log", "the ledger's database does not answer, and what costs credits is not done unpaid"},
 }
 
 var rows = func() map[Code]Row {

@@ -1,0 +1,38 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown returns docs/errors.md: every row of Codes.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(`# Errors
+
+<!-- Written from protocol.Codes by "go test ./protocol -update"; do not edit. -->
+
+An error has a stable code, one sentence for people, the next step that helps, and the facts. Codes are only ever added.
+
+| door | where it stands |
+|---|---|
+| WebSocket | ` + "`error.data`: {code, retryable, next, details}; the sentence is `error.message`, the number below `error.code`" + ` |
+| HTTP | the status below, and ` + "`{\"error\": {code, message, retryable, next, details}}`" + ` |
+| MCP | a tool error whose text is the code and the sentence, ` + "`next: …` and `details: …`" + ` |
+| command line | the sentence and its next step on standard error, and an exit code by the kind of error |
+
+"Retryable" says that the same command may work if it is sent again, as it is; the next step says what to do first.
+
+| code | number | HTTP | retryable | when | next step, where the error names no better one |
+|---|---|---|---|---|---|
+`)
+	for _, r := range Codes {
+		again := "no"
+		if r.Retryable {
+			again = "yes"
+		}
+		cell := strings.NewReplacer("|", `\|`, "<", "&lt;").Replace
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s | %s |\n", r.Code, r.RPC, r.HTTP, again, cell(r.When), cell(r.Next))
+	}
+	return b.String()
+}

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -20,10 +21,17 @@ type Config struct {
 	// AllowHosts opens what is private: each entry is a host, *.domain, an
 	// address or a CIDR, with an optional port. Public hosts need no entry.
 	AllowHosts []string `koanf:"allow_hosts" doc:"hosts, *.domains, addresses and CIDRs that are opened although private, each with an optional port"`
+
+	Autonomy       string        `koanf:"autonomy" default:"full" oneof:"full supervised read_only" doc:"what agents do by themselves: full: whatever is allowed; supervised: an operator is asked before the commands of policy.confirm; read_only: they go to pages and read them, and change nothing. A token's own autonomy goes before it"`
+	Confirm        []string      `koanf:"confirm" default:"eval,http_request,upload,cookies_get,cookies_set,state_save,state_load" doc:"commands that a supervised agent runs only after an operator's confirm; wait with an expression counts as eval, session_open with a state as state_load"`
+	ConfirmTimeout time.Duration `koanf:"confirm_timeout" default:"60s" doc:"how long a command waits for an operator's confirm, within its own timeout_ms; then the answer is no"`
 }
 
 // Check says which entry is wrong, if one is.
 func (c Config) Check() error {
+	if err := c.checkAutonomy(); err != nil {
+		return err
+	}
 	_, err := New(c)
 	return err
 }

@@ -11,12 +11,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
 // digest is a token's SHA-256: of one length, so that comparing it in constant
 // time says nothing about the token's own.
 type digest = [sha256.Size]byte
+
+// caller is who sends commands with the token.
+func (t Token) caller() *actions.Caller {
+	return &actions.Caller{Agent: t.Agent, Role: t.Role, Autonomy: policy.Autonomy(t.Autonomy), Token: t.number}
+}
 
 // keyring knows the tokens by their digests.
 type keyring struct {
@@ -27,11 +34,11 @@ type keyring struct {
 
 func newKeyring(tokens []Token) *keyring {
 	k := &keyring{failures: &failures{seen: map[netip.Prefix]*record{}}}
-	for _, t := range tokens {
+	for i, t := range tokens {
 		if t.Role == "" {
 			t.Role = RoleAgent
 		}
-		k.tokens = append(k.tokens, Token{Agent: t.Agent, Role: t.Role})
+		k.tokens = append(k.tokens, Token{Agent: t.Agent, Role: t.Role, Autonomy: t.Autonomy, number: i + 1})
 		k.digests = append(k.digests, sha256.Sum256([]byte(t.Token)))
 	}
 	return k

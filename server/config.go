@@ -5,9 +5,13 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/policy"
 )
 
 // Config is where the daemon listens, whom it lets in, and how much one client
@@ -105,16 +109,26 @@ func isHost(s string) bool {
 
 // Roles of a token.
 const (
-	RoleAgent    = "agent"
-	RoleOperator = "operator"
+	RoleAgent    = actions.RoleAgent
+	RoleOperator = actions.RoleOperator
 )
 
 // Token lets one agent in. Several tokens may name the same agent; they share
 // its sessions.
 type Token struct {
-	Agent string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
-	Token string `koanf:"token" doc:"the secret, at least 16 characters"`
-	Role  string `koanf:"role" default:"agent" doc:"agent or operator"`
+	Agent    string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
+	Token    string `koanf:"token" doc:"the secret, at least 16 characters"`
+	Role     string `koanf:"role" default:"agent" doc:"agent or operator"`
+	Autonomy string `koanf:"autonomy" default:"" doc:"full, supervised or read_only, in place of policy.autonomy; empty: policy.autonomy"`
+	Credits  int    `koanf:"credits" default:"0" doc:"credits that the agent starts with, where ledger.credits counts them"`
+
+	number int // tells it from all others, from 1
+}
+
+// HasOperator tells whether a token has the role operator, so that somebody
+// could confirm what supervised agents ask for.
+func (a AuthConfig) HasOperator() bool {
+	return slices.ContainsFunc(a.Tokens, func(t Token) bool { return t.Role == RoleOperator })
 }
 
 // AuthConfig is who may come in.
@@ -136,6 +150,12 @@ func (a AuthConfig) Check() error {
 		}
 		if t.Role != "" && t.Role != RoleAgent && t.Role != RoleOperator {
 			return fmt.Errorf("%s.role: %q: takes agent or operator", key, t.Role)
+		}
+		if _, err := policy.ParseAutonomy(t.Autonomy); err != nil {
+			return fmt.Errorf("%s.autonomy (agent %s): %w", key, t.Agent, err)
+		}
+		if t.Credits < 0 {
+			return fmt.Errorf("%s.credits (agent %s): %d: takes 0 or more", key, t.Agent, t.Credits)
 		}
 		if len(t.Token) < minToken {
 			return fmt.Errorf("%s.token (agent %s): %d characters: takes at least %d", key, t.Agent, len(t.Token), minToken)

@@ -41,7 +41,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who Token,
 	// A client that goes away cancels its command (net/http ends the request's context).
 	defer context.AfterFunc(r.Context(), func() { cancel(actions.ErrCancelled) })()
 
-	t, err := s.doors.prepare(&actions.Caller{Agent: who.Agent, Role: who.Role}, command, params)
+	t, err := s.doors.prepare(who.caller(), command, params)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
 		return

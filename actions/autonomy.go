@@ -183,7 +183,7 @@ func (c *Call) offer(err error) error {
 	}
 	setting, _ := refused.Details["config"].(map[string]any)
 	entries, _ := setting["add"].([]string)
-	if setting["key"] != "policy.allow_hosts" || len(entries) == 0 {
+	if len(entries) == 0 || setting["key"] != "policy.allow_hosts" && setting["key"] != "policy.allowed_domains" {
 		return err
 	}
 	q := c.question(refused.Message)

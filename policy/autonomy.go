@@ -28,11 +28,11 @@ func ParseAutonomy(word string) (Autonomy, error) {
 	return "", fmt.Errorf("%q: takes full, supervised or read_only", word)
 }
 
-// ReasonReadOnly is details.reason of what a read_only agent may not do.
-const ReasonReadOnly Reason = "read_only"
-
-// ReasonRole is details.reason of what only an operator may do.
-const ReasonRole Reason = "role"
+// The reasons for which a caller, and not an address, is refused. Append only.
+const (
+	ReasonReadOnly Reason = "read_only" // the agent only reads, and this changes something
+	ReasonRole     Reason = "role"      // only an operator may, and not the one who asks
+)
 
 // checkAutonomy says which key has a value that makes no sense. Which commands
 // there are, this room does not know.

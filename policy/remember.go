@@ -83,7 +83,7 @@ func (m *memory) decode(data []byte) error {
 		return errors.New("something follows the JSON object")
 	}
 	for _, s := range m.kept.AllowHosts {
-		if _, err := parseEntry(s); err != nil {
+		if _, err := parseOpening(s); err != nil {
 			return fmt.Errorf("allow_hosts: %w", err)
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
@@ -49,6 +50,11 @@ type Log struct {
 
 // Check says which of the values that belong together do not.
 func (c Config) Check() error {
+	for _, name := range c.Policy.Confirm {
+		if !actions.IsCommand(name) {
+			return fmt.Errorf("policy.confirm: %q: there is no such command", name)
+		}
+	}
 	return c.Server.CheckExposure(len(c.Auth.Tokens) > 0)
 }
 

@@ -44,7 +44,7 @@ func (c Config) checkAutonomy() error {
 		return errors.New("policy.confirm: an empty name: takes names of commands, such as click, upload")
 	}
 	if c.ConfirmTimeout < 0 {
-		return fmt.Errorf("policy.confirm_timeout: %v: takes a duration above 0, such as 60s", c.ConfirmTimeout)
+		return fmt.Errorf("policy.confirm_timeout: %v: takes a duration, such as 60s", c.ConfirmTimeout)
 	}
 	return nil
 }

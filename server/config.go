@@ -121,8 +121,6 @@ type Token struct {
 	Role     string `koanf:"role" default:"agent" doc:"agent or operator"`
 	Autonomy string `koanf:"autonomy" default:"" doc:"full, supervised or read_only, in place of policy.autonomy; empty: policy.autonomy"`
 	Credits  int    `koanf:"credits" default:"0" doc:"credits that the agent starts with, where ledger.credits counts them"`
-
-	number int // tells it from all others, from 1
 }
 
 // HasOperator tells whether a token has the role operator, so that somebody

@@ -30,7 +30,7 @@ const bodyTimeout = 30 * time.Second
 // The body is a JSON object whatever Content-Type says, since curl and fetch
 // declare another by themselves. A page cannot use that: it cannot send the
 // token, and what it sends carries its Origin.
-func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who Token, command string) {
+func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder, command string) {
 	params, err := s.readParams(w, r)
 	if err != nil {
 		s.answerHTTP(w, nil, err)

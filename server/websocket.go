@@ -54,7 +54,7 @@ type socket struct {
 	chosen   bool
 }
 
-func (s *Server) newSocket(who Token, ws *websocket.Conn) *socket {
+func (s *Server) newSocket(who holder, ws *websocket.Conn) *socket {
 	c := &socket{
 		server:   s,
 		ws:       ws,
@@ -71,7 +71,7 @@ func (s *Server) newSocket(who Token, ws *websocket.Conn) *socket {
 
 // serveWebSocket is the door GET /v1/ws (RFC 6455). It returns when the
 // connection has ended and nothing of it runs any more.
-func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who Token) {
+func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who holder) {
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: s.cfg.WriteTimeout,
 		Subprotocols:     []string{Subprotocol},

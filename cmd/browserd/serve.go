@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -84,6 +85,10 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	supervision, err := supervise(cfg, rules, log)
+	if err != nil {
+		return refusal{err}
+	}
 	if cfg.Browser.StateDir != "" {
 		reaped, err := browser.Reap(cfg.Browser.StateDir)
 		if err != nil {
@@ -102,6 +107,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Sessions: session.NewManager(cfg.Session, pages{browser.New(chromium, log), cfg.Session, cfg.Browser.Disabled}, log),
 		Version:  buildVersion(),
 		Log:      log,
+		Rules:    supervision,
 		CheckURL: rules.CheckURL,
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
@@ -138,7 +144,7 @@ func sourcesOf(cfg browser.Config, log *slog.Logger) func() []server.Source {
 	case cfg.Disabled:
 		chromium.OK, chromium.Why = false, "switched off by browser.disabled"
 	case cfg.Endpoint != "":
-		log.Info("Chromium is reached at browser.endpoint", "endpoint", cfg.Endpoint)
+		log.Info("Chromium is reached at browser.endpoint", "host", hostOf(cfg.Endpoint))
 	default:
 		found, err := browser.Find(cfg)
 		if err == nil {
@@ -155,6 +161,15 @@ func sourcesOf(cfg browser.Config, log *slog.Logger) func() []server.Source {
 		}
 	}
 	return func() []server.Source { return []server.Source{chromium} }
+}
+
+// hostOf is what may be said of an endpoint: its path and query may hold a token.
+func hostOf(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 func names(sources []server.Source) []string {

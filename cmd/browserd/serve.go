@@ -117,7 +117,13 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
-	log.Info("listening on http://" + l.Addr().String())
+	scheme := "http://"
+	if cfg.Server.TLS() {
+		scheme = "https://"
+	} else if cfg.Server.CheckExposure(false) != nil {
+		log.Warn("tokens and pages cross the network as they are: set server.tls_cert and server.tls_key, or put a proxy that speaks TLS before the daemon")
+	}
+	log.Info("listening on " + scheme + l.Addr().String())
 	err = s.Serve(ctx, l)
 	log.Info("stopping")
 	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -50,6 +51,8 @@ type House struct {
 	// CheckURL decides on a URL that an agent named, and returns it as it is to
 	// be opened (policy.Policy.CheckURL).
 	CheckURL func(ctx context.Context, url string) (string, error)
+	// Ledger charges the web tools and keeps the trail; nil: nobody does.
+	Ledger *ledger.Ledger
 }
 
 // Caller is one client: a connection, or a single HTTP request. Prepare may be
@@ -149,6 +152,7 @@ func (h *House) prepare(caller *Caller, method string, params json.RawMessage, o
 		return nil, err
 	}
 	if err = c.mayEver(); err != nil {
+		c.bookRefusal(err)
 		return nil, err
 	}
 	if cmd.prepare != nil {
@@ -250,10 +254,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		ctx, end = c.Session.Touch(ctx)
 		defer end()
 	}
-	if err := c.may(ctx); err != nil {
-		return nil, c.failure(ctx, err)
-	}
-	result, err := c.Command.run(ctx, c)
+	result, err := c.booked(ctx)
 	if err != nil {
 		return nil, c.offer(c.failure(ctx, err))
 	}

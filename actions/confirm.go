@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
@@ -20,6 +21,14 @@ type ConfirmResult struct {
 	Allow    bool            `json:"allow"`
 	Remember string          `json:"remember"`
 	Question policy.Question `json:"question"`
+}
+
+// book is a decision as the trail has it, by the operator who made it.
+func (r ConfirmResult) book(e *ledger.Entry) {
+	e.Session, e.URL, e.Verdict = r.Question.Session, r.Question.URL, "denied:"+r.Question.Command
+	if r.Allow {
+		e.Verdict = "allowed:" + r.Question.Command
+	}
 }
 
 func confirm(ctx context.Context, c *Call, p *ConfirmParams) (ConfirmResult, error) {

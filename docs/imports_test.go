@@ -15,7 +15,7 @@ var floors = [][]string{
 	{"server"},
 	{"actions"},
 	{"session"},
-	{"browser", "fallback"},
+	{"browser", "fallback", "ledger"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -61,6 +61,8 @@ var homes = map[string][]string{
 	"github.com/knadh/koanf":        {"config"},
 	"github.com/spf13/cobra":        {"cmd/browserd"},
 	"github.com/go-viper/mapstruct": {"config"},
+	"modernc.org/sqlite":            {"ledger"},
+	"github.com/jackc/pgx":          {"ledger", "internal/testpostgres"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
@@ -98,6 +99,10 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
 		}
 	}
+	books, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
+	if err != nil {
+		return refusal{err}
+	}
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -109,6 +114,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Log:      log,
 		Rules:    supervision,
 		CheckURL: rules.CheckURL,
+		Ledger:   books,
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
 		},
@@ -128,7 +134,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	log.Info("stopping")
 	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	err = errors.Join(err, chromium.Close(closing))
+	err = errors.Join(err, chromium.Close(closing), books.Close(closing))
 	log.Info("stopped")
 	return err
 }

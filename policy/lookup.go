@@ -12,8 +12,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// lookupWithin is how long a name's servers may take to answer.
-const lookupWithin = 5 * time.Second
+// lookupWithin is how long a name's servers may take to answer: time for the
+// resolver to ask a second time after 5 s.
+const lookupWithin = 10 * time.Second
 
 // newResolver returns the resolver that asks the DNS server at address alone,
 // over UDP and, for long answers, TCP; the system's where address is empty.

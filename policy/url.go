@@ -309,8 +309,8 @@ func parseIPv4Number(s string) (uint64, error) {
 }
 
 // escapeRest writes path, query and fragment as the serializer does: forward
-// slashes in the path, and what may not stand there percent-encoded (URL 1.3).
-// Dot segments are left to whoever opens the URL: they cannot reach the host.
+// slashes and no dot segments in the path, and what may not stand there
+// percent-encoded (URL 1.3).
 func escapeRest(rest string) string {
 	var b strings.Builder
 	if !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) {
@@ -333,5 +333,6 @@ func escapeRest(rest string) string {
 		}
 		b.WriteByte(c)
 	}
-	return b.String()
+	p, q, f := cutRest(b.String())
+	return removeDots(p) + q + f
 }

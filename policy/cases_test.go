@@ -108,7 +108,7 @@ var inPage = regexp.MustCompile(`(?:https?|wss?)://[^\s'"<>)}]+|turn:[^'?]+|url=
 // play returns the word of the case's verdict.
 func play(t *testing.T, o *outside, g *Gate, c ssrfcases.Case) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if c.Stage == "subresource" {
 		return playInPage(t, ctx, g, c)

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/browserd/browserd/internal/fakedns"
+	"github.com/browserd/browserd/internal/fakeweb"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -25,7 +25,7 @@ type outside struct {
 	// Serve answers every request; nil is an empty 200.
 	Serve http.Handler
 
-	plain, secure string
+	web string
 
 	mu      sync.Mutex
 	dialled []string
@@ -39,28 +39,25 @@ func newOutside(t testing.TB) *outside {
 			o.Serve.ServeHTTP(w, r)
 		}
 	})
-	plain, secure := httptest.NewServer(h), httptest.NewTLSServer(h)
-	t.Cleanup(plain.Close)
-	t.Cleanup(secure.Close)
-	o.plain, o.secure = plain.Listener.Addr().String(), secure.Listener.Addr().String()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fakeweb.Serve(t, h, l)
+	o.web = l.Addr().String()
 	return o
 }
 
 // dial is Config.DialContext: it notes the address and goes to the fake.
 func (o *outside) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil || network != "tcp" {
+	if _, err := netip.ParseAddrPort(address); err != nil || network != "tcp" {
 		o.t.Errorf("dialled %s %s, want tcp IP:PORT", network, address)
 		return nil, errors.New("no such address")
 	}
 	o.mu.Lock()
 	o.dialled = append(o.dialled, address)
 	o.mu.Unlock()
-	fake := o.plain
-	if to.Port() == 443 || to.Port() == 8443 {
-		fake = o.secure
-	}
-	return new(net.Dialer).DialContext(ctx, network, fake)
+	return new(net.Dialer).DialContext(ctx, network, o.web)
 }
 
 // hosts lists the addresses that were dialled since the last call, once each.

@@ -62,7 +62,7 @@ type Policy struct {
 	allowedDomains list
 	deniedDomains  list
 	ports          []uint16
-	resolver       *net.Resolver
+	resolver       resolver
 	upstream       *url.URL // nil: none
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	own            *ownAddresses

@@ -51,9 +51,10 @@ func (u target) host() string {
 
 func (u target) hostPort() string { return u.host() + ":" + strconv.Itoa(int(u.port)) }
 
-// allowEntry is the narrowest entry of AllowHosts that opens u.
+// allowEntry is the narrowest entry of AllowHosts that opens u, as a person
+// would write it: without the port where that goes without saying.
 func (u target) allowEntry() string {
-	if u.port == u.defaultPort() {
+	if u.port == u.defaultPort() || u.scheme == "" && u.port == 443 {
 		return strings.Trim(u.host(), "[]")
 	}
 	return u.hostPort()

@@ -49,6 +49,9 @@ type Log struct {
 
 // Check says which of the values that belong together do not.
 func (c Config) Check() error {
+	if c.Browser.Endpoint != "" && !c.Browser.EndpointUnprotected && c.Policy.ProxyAdvertise == "" {
+		return fmt.Errorf("browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set policy.proxy_advertise to the HOST:PORT at which it reaches browserd, or browser.endpoint_unprotected to true to accept that")
+	}
 	return c.Server.CheckExposure(len(c.Auth.Tokens) > 0)
 }
 

@@ -38,6 +38,10 @@ type Config struct {
 	Resolver string `koanf:"resolver" doc:"address of the DNS server to ask, such as 1.1.1.1 or [::1]:5353; empty: as the system does"`
 	// UpstreamProxy is the URL of an HTTP proxy through which everything goes.
 	UpstreamProxy string `koanf:"upstream_proxy" doc:"http://[USER:PASSWORD@]HOST:PORT of a proxy through which everything leaves; what is refused is refused before it"`
+	// ProxyAdvertise is where a Chromium that runs elsewhere finds the egress proxy.
+	ProxyAdvertise string `koanf:"proxy_advertise" doc:"HOST:PORT at which the Chromium of browser.endpoint reaches browserd's egress proxy, which then listens on that port of every address"`
+	// Egress bounds what each session may use of the egress proxy.
+	Egress EgressConfig `koanf:"egress"`
 
 	// DialContext replaces the last step of Gate.Dial, after every check: the
 	// TCP connection to address, which is IP:PORT. Tests set it, so that no
@@ -103,6 +107,7 @@ func New(cfg Config, self ...netip.AddrPort) (*Policy, error) {
 	fault("resolver", err)
 	p.upstream, err = parseUpstream(cfg.UpstreamProxy)
 	fault("upstream_proxy", err)
+	fault("proxy_advertise", checkAdvertise(cfg.ProxyAdvertise))
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}

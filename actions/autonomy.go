@@ -22,9 +22,9 @@ type Rules struct {
 	Timeout time.Duration
 	// Confirmations puts the questions; nil: nobody can be asked, and that is a no.
 	Confirmations *policy.Confirmations
-	// Allow opens an entry of policy.allow_hosts until shut is called; nil: an
-	// operator cannot open any.
-	Allow func(entry string) (shut func(), err error)
+	// Add adds to the policy until shut is called (policy.Policy.AddUntil); nil:
+	// no operator's answer does.
+	Add func(policy.Setting) (shut func(), err error)
 }
 
 // reads are the commands that a read_only caller may send: those that go to a
@@ -177,21 +177,23 @@ func (c *Call) unconfirmed(name string, err error) error {
 func (c *Call) offer(err error) error {
 	rules := c.House.Rules
 	var refused *protocol.Error
-	if rules.Confirmations == nil || rules.Allow == nil || c.autonomy() == policy.ReadOnly ||
+	if rules.Confirmations == nil || rules.Add == nil || c.autonomy() == policy.ReadOnly ||
 		!errors.As(err, &refused) || refused.Code != protocol.PolicyDenied {
 		return err
 	}
 	setting, _ := refused.Details["config"].(map[string]any)
+	key, _ := setting["key"].(string)
 	entries, _ := setting["add"].([]string)
-	if len(entries) == 0 || setting["key"] != "policy.allow_hosts" && setting["key"] != "policy.allowed_domains" {
+	if len(entries) == 0 || key != policy.KeyAllowHosts && key != policy.KeyAllowedDomains {
 		return err
 	}
+	adds := policy.Setting{Key: key, Add: slices.Clone(entries)}
 	q := c.question(refused.Message)
-	q.Allow = slices.Clone(entries)
+	q.Config = &adds
 	if host, ok := refused.Details["host"].(string); ok {
 		q.Host = host
 	}
-	id, asking := rules.Confirmations.Offer(q, func(a policy.Answer) error { return c.lift(entries, a) })
+	id, asking := rules.Confirmations.Offer(q, func(a policy.Answer) error { return c.lift(adds, a) })
 	if asking != nil {
 		return err
 	}
@@ -207,21 +209,19 @@ func (c *Call) offer(err error) error {
 // remembering it: time for the agent to come back to it.
 const onceOpen = 10 * time.Minute
 
-// lift opens the entries: for good, for as long as the session lives, or for a
+// lift adds to the policy: for good, for as long as the session lives, or for a
 // while. What is for good, Confirmations has kept already.
-func (c *Call) lift(entries []string, a policy.Answer) error {
-	for _, e := range entries {
-		shut, err := c.House.Rules.Allow(e)
-		if err != nil {
-			return err
-		}
-		switch {
-		case a.Remember == policy.RememberAlways:
-		case a.Remember == policy.RememberSession && c.Session != nil:
-			c.Session.AtEnd(shut)
-		default:
-			time.AfterFunc(onceOpen, shut)
-		}
+func (c *Call) lift(adds policy.Setting, a policy.Answer) error {
+	shut, err := c.House.Rules.Add(adds)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.Remember == policy.RememberAlways:
+	case a.Remember == policy.RememberSession && c.Session != nil:
+		c.Session.AtEnd(shut)
+	default:
+		time.AfterFunc(onceOpen, shut)
 	}
 	return nil
 }

@@ -53,6 +53,7 @@ type tab struct {
 	commits   int    // main documents committed
 	within    int    // navigations within a document
 	requested int    // navigations of the main frame that were asked for
+	going     string // URL of the last request for a main document, redirects followed
 	failed    string // why the last of them came to nothing; empty otherwise
 	stopped   int    // times that the main frame stopped loading
 	inflight  map[network.RequestID]request
@@ -90,6 +91,9 @@ func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
 	}
 	select {
 	case <-t.up:
+		if t.upErr == nil && first && c.way != nil {
+			return t, t.prime(ctx, c.way)
+		}
 		return t, t.upErr
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)

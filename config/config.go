@@ -57,6 +57,9 @@ func (c Config) Check() error {
 			return fmt.Errorf("policy.confirm: %q: there is no such command", name)
 		}
 	}
+	if c.Browser.Endpoint != "" && !c.Browser.EndpointUnprotected && c.Policy.ProxyAdvertise == "" {
+		return fmt.Errorf("browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set policy.proxy_advertise to the HOST:PORT at which it reaches browserd, or browser.endpoint_unprotected to true to accept that")
+	}
 	return c.Server.CheckExposure(len(c.Auth.Tokens) > 0)
 }
 

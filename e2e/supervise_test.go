@@ -211,7 +211,7 @@ func TestARefusedAddressIsOpenedByAnOperator(t *testing.T) {
 	id := e.Details["confirmation"]
 	q := o.asked()
 	u, _ := url.Parse(w.URL)
-	if id == nil || q["id"] != id || e.Details["reason"] != "ip_loopback" || !strings.Contains(fmt.Sprint(q["allow_hosts"]), u.Hostname()) {
+	if id == nil || q["id"] != id || e.Details["reason"] != "ip_loopback" || !strings.Contains(fmt.Sprint(q["config"]), u.Hostname()) {
 		t.Fatalf("refused with %v, and the operator is asked %v", e.Details, q)
 	}
 	o.do("confirm", params{"id": id, "allow": true, "remember": "always"})

@@ -1,10 +1,10 @@
 package policy
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -45,9 +45,9 @@ type Question struct {
 	Name string `json:"name,omitempty"`
 	// Why says in a sentence which rule asks.
 	Why string `json:"why"`
-	// Allow are the entries that a yes adds to policy.allow_hosts; empty where
-	// the question is about the command itself.
-	Allow []string `json:"allow_hosts,omitempty"`
+	// Config is what a yes adds to the policy; nil where the question is about
+	// the command itself.
+	Config *Setting `json:"config,omitempty"`
 	// Host is what the answer is remembered for, with agent and command.
 	Host string `json:"host,omitempty"`
 }
@@ -66,8 +66,8 @@ func (q Question) event() protocol.Event {
 	if len(q.Params) > 0 {
 		fields["params"] = q.Params
 	}
-	if len(q.Allow) > 0 {
-		fields["allow_hosts"] = q.Allow
+	if q.Config != nil {
+		fields["config"] = q.Config
 	}
 	return protocol.Event{Type: protocol.EventConfirmationRequested, Session: q.Session, Fields: fields}
 }
@@ -102,6 +102,7 @@ type Confirmations struct {
 // or, for an offer, nobody but what apply does.
 type pending struct {
 	Question
+	number   int         // in the order of asking
 	answered chan Answer // of one, for the one that waits; nil for an offer
 	apply    func(Answer) error
 	expiry   *time.Timer
@@ -130,8 +131,9 @@ func NewConfirmations(path string, operators bool) (*Confirmations, error) {
 	return &Confirmations{memory: m, operators: operators, open: map[string]*pending{}, listeners: map[int]func(protocol.Event){}}, nil
 }
 
-// AllowHosts are the entries of policy.allow_hosts that were remembered for good.
-func (c *Confirmations) AllowHosts() []string { return c.memory.allowHosts() }
+// Settings are the additions to the policy that were remembered for good, as
+// far as they have entries.
+func (c *Confirmations) Settings() []Setting { return c.memory.settings() }
 
 // Remembered returns the answer that was given for good to the agent's command
 // at host, known false where there is none.
@@ -170,7 +172,8 @@ func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration)
 
 // Offer puts a question that nobody waits for: a yes is done by apply, called
 // once, by the goroutine that answers; its error leaves the question open. The
-// same question, by agent, session and entries, is put once: it keeps its id.
+// same question, by agent, session and setting, is put once: it keeps its id.
+// q.Config must be there.
 // Errors: ErrNoOperator and ErrTooMany.
 func (c *Confirmations) Offer(q Question, apply func(Answer) error) (id string, err error) {
 	p := &pending{Question: q, apply: apply}
@@ -190,7 +193,7 @@ func (c *Confirmations) same(q Question) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, p := range c.open {
-		if p.apply != nil && p.Agent == q.Agent && p.Session == q.Session && slices.Equal(p.Allow, q.Allow) {
+		if p.apply != nil && p.Agent == q.Agent && p.Session == q.Session && p.Config.Key == q.Config.Key && slices.Equal(p.Config.Add, q.Config.Add) {
 			return id
 		}
 	}
@@ -214,6 +217,8 @@ func (c *Confirmations) add(p *pending) error {
 	if len(c.open) >= maxQuestions || own >= maxQuestionsPerAgent {
 		return ErrTooMany
 	}
+	c.next++
+	p.number = c.next
 	c.open[p.ID] = p
 	if p.apply != nil {
 		p.expiry = time.AfterFunc(time.Until(p.Expires), func() { c.forget(p) })
@@ -274,7 +279,7 @@ func (c *Confirmations) settle(p *pending, a Answer) error {
 			return nil
 		}
 		if a.Remember == RememberAlways {
-			if err := c.memory.addHosts(p.Allow); err != nil {
+			if err := c.memory.addSetting(*p.Config); err != nil {
 				return err
 			}
 		}
@@ -298,10 +303,9 @@ func (c *Confirmations) Pending() []Question {
 
 func (c *Confirmations) pending() []Question {
 	list := make([]Question, 0, len(c.open))
-	for _, p := range c.open {
+	for _, p := range slices.SortedFunc(maps.Values(c.open), func(a, b *pending) int { return a.number - b.number }) {
 		list = append(list, p.Question)
 	}
-	slices.SortFunc(list, func(a, b Question) int { return cmp.Or(a.Asked.Compare(b.Asked), strings.Compare(a.ID, b.ID)) })
 	return list
 }
 

@@ -158,7 +158,7 @@ func TestWithoutAnOperatorNobodyWaits(t *testing.T) {
 func TestOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := confirmations(t, "")
-		q := Question{Agent: "alice", Token: 1, Session: "s", Allow: []string{"10.0.0.7"}}
+		q := Question{Agent: "alice", Token: 1, Session: "s", Config: &Setting{KeyAllowHosts, []string{"10.0.0.7"}}}
 		var done []Answer
 		fault := errors.New("a broken store")
 		apply := func(a Answer) error { done = append(done, a); return fault }
@@ -170,7 +170,7 @@ func TestOffer(t *testing.T) {
 			t.Errorf("the same refusal asks again: %s, %s", id, again)
 		}
 		other := q
-		other.Allow = []string{"10.0.0.8"}
+		other.Config = &Setting{KeyAllowHosts, []string{"10.0.0.8"}}
 		if again, _ := c.Offer(other, apply); again == id {
 			t.Error("another address has the same question")
 		}
@@ -210,12 +210,14 @@ func TestMemory(t *testing.T) {
 	}
 	answer(false)
 	answer(true)
-	id, err := c.Offer(Question{Agent: "alice", Allow: []string{"10.0.0.7:8080"}}, func(Answer) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberAlways}); err != nil {
-		t.Fatal(err)
+	for _, s := range []Setting{{KeyAllowHosts, []string{"10.0.0.7:8080"}}, {KeyAllowedDomains, []string{"shop.test"}}} {
+		id, err := c.Offer(Question{Agent: "alice", Config: &s}, func(Answer) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberAlways}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -224,6 +226,9 @@ func TestMemory(t *testing.T) {
 	want := `{
   "allow_hosts": [
     "10.0.0.7:8080"
+  ],
+  "allowed_domains": [
+    "shop.test"
   ],
   "commands": [
     {
@@ -241,7 +246,7 @@ func TestMemory(t *testing.T) {
 	}
 
 	c = confirmations(t, path)
-	if d := cmp.Diff([]string{"10.0.0.7:8080"}, c.AllowHosts()); d != "" {
+	if d := cmp.Diff([]Setting{{KeyAllowHosts, []string{"10.0.0.7:8080"}}, {KeyAllowedDomains, []string{"shop.test"}}}, c.Settings()); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
 	for _, test := range []struct {
@@ -323,7 +328,7 @@ func TestMemoryThatCannotBeRead(t *testing.T) {
 
 // An entry that is opened for a while is shut again, and what the
 // configuration opened stays open.
-func TestAllowUntil(t *testing.T) {
+func TestAddUntil(t *testing.T) {
 	p, err := New(Config{AllowHosts: []string{"10.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +339,7 @@ func TestAllowUntil(t *testing.T) {
 	}
 	var shut []func()
 	for _, entry := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.2"} {
-		f, err := p.AllowUntil(entry)
+		f, err := p.AddUntil(Setting{KeyAllowHosts, []string{entry}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,8 +355,25 @@ func TestAllowUntil(t *testing.T) {
 	if !opens("10.0.0.1") || opens("10.0.0.2") {
 		t.Error("after the last is shut: the configured one is shut too, or the other still open")
 	}
-	if _, err := p.AllowUntil("*.com"); err == nil {
-		t.Error("*.com is opened")
+	for _, s := range []Setting{{KeyAllowHosts, []string{"10.0.0.4", "*.com"}}, {"policy.ports", []string{"25"}}} {
+		if _, err := p.AddUntil(s); err == nil || opens("10.0.0.4") {
+			t.Errorf("%v is opened: %v", s, err)
+		}
+	}
+	// A domain that is let through opens nothing private.
+	if p, err = New(Config{AllowedDomains: []string{"a.example.com"}}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.AddUntil(Setting{KeyAllowedDomains, []string{"b.example.com", "10.0.0.5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !opens("b.example.com") || opens("10.0.0.5") || opens("c.example.com") {
+		t.Error("an allowed domain opens too little or too much")
+	}
+	f()
+	if opens("b.example.com") || !opens("a.example.com") {
+		t.Error("after it is shut: still open, or the configured one is shut too")
 	}
 }
 

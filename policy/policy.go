@@ -39,6 +39,10 @@ type Config struct {
 	Resolver string `koanf:"resolver" doc:"address of the DNS server to ask, such as 1.1.1.1 or [::1]:5353; empty: as the system does"`
 	// UpstreamProxy is the URL of an HTTP proxy through which everything goes.
 	UpstreamProxy string `koanf:"upstream_proxy" doc:"http://[USER:PASSWORD@]HOST:PORT of a proxy through which everything leaves; what is refused is refused before it"`
+	// ProxyAdvertise is where a Chromium that runs elsewhere finds the egress proxy.
+	ProxyAdvertise string `koanf:"proxy_advertise" doc:"HOST:PORT at which the Chromium of browser.endpoint reaches browserd's egress proxy, which then listens on that port of every address"`
+	// Egress bounds what each session may use of the egress proxy.
+	Egress EgressConfig `koanf:"egress"`
 
 	// Autonomy, Confirm and ConfirmTimeout are what agents may do by themselves.
 	Autonomy       string        `koanf:"autonomy" default:"full" oneof:"full supervised read_only" doc:"what agents do by themselves: full: whatever is allowed; supervised: an operator is asked before the commands of policy.confirm; read_only: they go to pages and read them, and change nothing. A token's own autonomy goes before it"`
@@ -71,7 +75,7 @@ type Policy struct {
 	allowedDomains list
 	deniedDomains  list
 	ports          []uint16
-	resolver       *net.Resolver
+	resolver       resolver
 	upstream       *url.URL // nil: none
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	own            *ownAddresses
@@ -82,9 +86,9 @@ type Policy struct {
 
 // state is what changes while the daemon runs. It is replaced, never written.
 type state struct {
-	allow  list // policy.allow_hosts and what Allow added
-	opened list // what Allow added
-	self   []netip.AddrPort
+	allow   list // policy.allow_hosts and what Allow added
+	domains list // what Allow and AllowDomain added to policy.allowed_domains
+	self    []netip.AddrPort
 }
 
 // New returns the policy that cfg describes. self are the addresses on which
@@ -112,6 +116,7 @@ func New(cfg Config, self ...netip.AddrPort) (*Policy, error) {
 	fault("resolver", err)
 	p.upstream, err = parseUpstream(cfg.UpstreamProxy)
 	fault("upstream_proxy", err)
+	fault("proxy_advertise", checkAdvertise(cfg.ProxyAdvertise))
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
@@ -144,8 +149,19 @@ func (p *Policy) Allow(entry string) error {
 	}
 	p.change(func(s *state) {
 		s.allow = append(slices.Clip(s.allow), e)
-		s.opened = append(slices.Clip(s.opened), e)
+		s.domains = append(slices.Clip(s.domains), e)
 	})
+	return nil
+}
+
+// AllowDomain adds entry to Config.AllowedDomains, from now on and for every
+// Gate. Unlike Allow it opens nothing that is private.
+func (p *Policy) AllowDomain(entry string) error {
+	e, err := parseOpening(entry)
+	if err != nil {
+		return err
+	}
+	p.change(func(s *state) { s.domains = append(slices.Clip(s.domains), e) })
 	return nil
 }
 

@@ -26,8 +26,9 @@ type memory struct {
 
 // kept is the file's content.
 type kept struct {
-	AllowHosts []string      `json:"allow_hosts"`
-	Commands   []keptCommand `json:"commands"`
+	AllowHosts     []string      `json:"allow_hosts"`
+	AllowedDomains []string      `json:"allowed_domains"`
+	Commands       []keptCommand `json:"commands"`
 }
 
 // keptCommand is an answer for an agent's command at a host, the empty one
@@ -82,9 +83,11 @@ func (m *memory) decode(data []byte) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the JSON object")
 	}
-	for _, s := range m.kept.AllowHosts {
-		if _, err := parseOpening(s); err != nil {
-			return fmt.Errorf("allow_hosts: %w", err)
+	for key, lines := range map[string][]string{"allow_hosts": m.kept.AllowHosts, "allowed_domains": m.kept.AllowedDomains} {
+		for _, s := range lines {
+			if _, err := parseOpening(s); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
 		}
 	}
 	for i, k := range m.kept.Commands {
@@ -95,10 +98,16 @@ func (m *memory) decode(data []byte) error {
 	return nil
 }
 
-func (m *memory) allowHosts() []string {
+func (m *memory) settings() []Setting {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.kept.AllowHosts)
+	var list []Setting
+	for _, s := range []Setting{{KeyAllowHosts, m.kept.AllowHosts}, {KeyAllowedDomains, m.kept.AllowedDomains}} {
+		if len(s.Add) > 0 {
+			list = append(list, Setting{s.Key, slices.Clone(s.Add)})
+		}
+	}
+	return list
 }
 
 func (m *memory) command(agent, command, host string) (allow, known bool) {
@@ -112,11 +121,15 @@ func (m *memory) command(agent, command, host string) (allow, known bool) {
 	return false, false
 }
 
-func (m *memory) addHosts(entries []string) error {
+func (m *memory) addSetting(s Setting) error {
 	return m.change(func(k *kept) {
-		for _, e := range entries {
-			if !slices.Contains(k.AllowHosts, e) {
-				k.AllowHosts = append(k.AllowHosts, e)
+		list := &k.AllowHosts
+		if s.Key == KeyAllowedDomains {
+			list = &k.AllowedDomains
+		}
+		for _, e := range s.Add {
+			if !slices.Contains(*list, e) {
+				*list = append(*list, e)
 			}
 		}
 	})
@@ -140,7 +153,7 @@ func (m *memory) change(alter func(*kept)) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next := kept{slices.Clone(m.kept.AllowHosts), slices.Clone(m.kept.Commands)}
+	next := kept{slices.Clone(m.kept.AllowHosts), slices.Clone(m.kept.AllowedDomains), slices.Clone(m.kept.Commands)}
 	alter(&next)
 	if err := writeMemory(m.path, next); err != nil {
 		return fmt.Errorf("keeping an operator's answer: %w", err)

@@ -48,8 +48,8 @@ func supervise(t *testing.T, memory string, timeout time.Duration) func(*actions
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range confirmations.AllowHosts() {
-		if err := rules.Allow(entry); err != nil {
+	for _, s := range confirmations.Settings() {
+		if _, err := rules.AddUntil(s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +57,7 @@ func supervise(t *testing.T, memory string, timeout time.Duration) func(*actions
 		h.CheckURL = rules.CheckURL
 		h.Rules = actions.Rules{
 			Autonomy: policy.Supervised, Confirm: []string{"open"}, Timeout: timeout,
-			Confirmations: confirmations, Allow: rules.AllowUntil,
+			Confirmations: confirmations, Add: rules.AddUntil,
 		}
 	}
 }
@@ -298,7 +298,7 @@ func TestConfirmOpensAnAddress(t *testing.T) {
 		t.Fatalf("the refusal: %+v", refused.Error)
 	}
 	asked := ops.event(protocol.EventConfirmationRequested)
-	if asked["id"] != id || fmt.Sprint(asked["allow_hosts"]) != "[192.168.1.100]" || asked["agent"] != "dave" || !strings.Contains(fmt.Sprint(asked["why"]), "192.168.1.100 is a private address") {
+	if asked["id"] != id || fmt.Sprint(asked["config"]) != "map[add:[192.168.1.100] key:policy.allow_hosts]" || asked["agent"] != "dave" || !strings.Contains(fmt.Sprint(asked["why"]), "192.168.1.100 is a private address") {
 		t.Errorf("operators are told %v", asked)
 	}
 	if again := dave.call(2, "open", to("one", "192.168.1.100")); again.Error.Data.Details["confirmation"] != id {

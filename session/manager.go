@@ -27,8 +27,11 @@ type Options struct {
 	Timezone  string    // IANA; empty: the machine's
 	UserAgent string    // empty: Chromium's own
 	Headers   map[string]string
-	Dialogs   string            // wait (default), accept, dismiss
-	Restore   *protocol.Remains // what to start with; nil: nothing
+	Dialogs   string // wait (default), accept, dismiss
+	// AllowedDomains are the only hosts that the session may reach, of those that
+	// the policy lets it; empty: all of those.
+	AllowedDomains []string
+	Restore        *protocol.Remains // what to start with; nil: nothing
 }
 
 // Viewport is the size of a page in CSS pixels.

@@ -25,6 +25,7 @@ func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 		}
 	}
 	o := s.options
+	o.Name = s.name
 	var remains protocol.Remains
 	if old != nil {
 		remains = old.Remains()

@@ -70,6 +70,7 @@ func examine(ctx context.Context, load func() (*config.Loaded, error)) []check {
 	if dir, err := config.StateDir(); err == nil {
 		c.Browser.StateDir = dir
 	}
+	c.Browser.Advertised = c.Policy.ProxyAdvertise != ""
 	checks := []check{
 		checkConfiguration(c),
 		checkToken(c.Config),

@@ -90,6 +90,11 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	way, err := guard(&cfg.Browser, cfg.Policy, rules, log)
+	if err != nil {
+		return refusal{err}
+	}
+	defer way.close() // when Chromium has ended
 	if cfg.Browser.StateDir != "" {
 		reaped, err := browser.Reap(cfg.Browser.StateDir)
 		if err != nil {
@@ -109,14 +114,14 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	chromium := browser.Start(living, cfg.Browser, log)
 	sources := sourcesOf(cfg.Browser, log)
 	house := &actions.House{
-		Sessions: session.NewManager(cfg.Session, pages{browser.New(chromium, log), cfg.Session, cfg.Browser.Disabled}, log),
+		Sessions: session.NewManager(cfg.Session, pages{browser.New(chromium, log), cfg.Session, cfg.Browser.Disabled, rules, way, log}, log),
 		Version:  buildVersion(),
 		Log:      log,
 		Rules:    supervision,
 		CheckURL: rules.CheckURL,
 		Ledger:   books,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
+			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources()), "egress": way.status()}
 		},
 	}
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
@@ -13,6 +15,9 @@ type pages struct {
 	browser *browser.Browser
 	cfg     session.Config
 	off     bool // browser.disabled
+	rules   *policy.Policy
+	way     wayOut
+	log     *slog.Logger
 }
 
 // NewPage opens a browser context with what the session was opened with.
@@ -24,6 +29,7 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
+		Way: p.way.lane(p.rules, o.Name, o.AllowedDomains, p.log),
 	}
 	if o.Viewport != nil {
 		c.Width, c.Height = o.Viewport.Width, o.Viewport.Height

@@ -28,14 +28,11 @@ func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (actio
 	if err != nil {
 		return actions.Rules{}, err
 	}
-	opened := confirmations.AllowHosts()
-	for _, entry := range opened {
-		if err := rules.Allow(entry); err != nil {
-			return actions.Rules{}, fmt.Errorf("%s: allow_hosts: %w", confirmedFile(cfg.Browser.StateDir), err)
+	for _, s := range confirmations.Settings() {
+		if _, err := rules.AddUntil(s); err != nil {
+			return actions.Rules{}, fmt.Errorf("%s: %w", confirmedFile(cfg.Browser.StateDir), err)
 		}
-	}
-	if len(opened) > 0 {
-		log.Info("operators have opened hosts for good", "hosts", opened, "file", confirmedFile(cfg.Browser.StateDir))
+		log.Info("operators have added to the policy for good", "key", s.Key, "entries", s.Add, "file", confirmedFile(cfg.Browser.StateDir))
 	}
 	supervised := slices.ContainsFunc(cfg.Auth.Tokens, func(t server.Token) bool {
 		return t.Autonomy == string(policy.Supervised) || t.Autonomy == "" && cfg.Policy.Autonomy == string(policy.Supervised)
@@ -49,6 +46,6 @@ func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (actio
 		Confirm:       cfg.Policy.Confirm,
 		Timeout:       cfg.Policy.ConfirmTimeout,
 		Confirmations: confirmations,
-		Allow:         rules.AllowUntil,
+		Add:           rules.AddUntil,
 	}, nil
 }

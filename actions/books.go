@@ -18,6 +18,9 @@ var outward = []string{"web_fetch", "web_search", "http_request", "eval", "uploa
 // permitted runs the command where it needs nobody's confirmation, or has it.
 func (c *Call) permitted(ctx context.Context) (any, error) {
 	if err := c.may(ctx); err != nil {
+		if c.Command.Name == "session_open" {
+			c.unopen(ctx) // or the next command would have what was refused
+		}
 		return nil, err
 	}
 	return c.Command.run(ctx, c)

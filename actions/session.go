@@ -54,11 +54,16 @@ func prepareSessionOpen(c *Call) error {
 // options, or with Chromium, is said now.
 func sessionOpen(ctx context.Context, c *Call, p *SessionOpenParams) (SessionResult, error) {
 	if _, err := c.Session.Ensure(ctx, true); err != nil {
-		c.House.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
-		c.Caller.back(c.Session.Name(), c.before)
+		c.unopen(ctx)
 		return SessionResult{}, err
 	}
 	return SessionResult{c.Session.Name()}, nil
+}
+
+// unopen takes back the session that prepareSessionOpen made.
+func (c *Call) unopen(ctx context.Context) {
+	c.House.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
+	c.Caller.back(c.Session.Name(), c.before)
 }
 
 // SessionCloseParams are none of its own: session names the session.

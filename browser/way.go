@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/policy"
@@ -63,6 +64,9 @@ func (t *tab) prime(ctx context.Context, w Way) error {
 	defer stop()
 	asked, stop := t.cdp.Subscribe("Fetch.authRequired")
 	defer stop()
+	// With a header of the session's, such as Authorization, it would be preceded
+	// by an OPTIONS request (CORS preflight), which the proxy does not answer.
+	t.cdp.Send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": cdp.Empty{}})
 	t.cdp.Send(fetch.Enable.Method, fetch.EnableParams{
 		Patterns: []*fetch.RequestPattern{{URLPattern: policy.PrimeURL + "*"}}, HandleAuthRequests: ptr(true),
 	})

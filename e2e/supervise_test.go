@@ -165,6 +165,19 @@ func TestSupervised(t *testing.T) {
 	if strings.Contains(d.Log(), "hunter2") {
 		t.Error("the log shows the secret")
 	}
+	// The trail has what was decided and by whom, and what became of the command.
+	for _, want := range [][]string{{"olga", "allowed:type"}, {"olga", "denied:click"}, {"ann", "confirmation_denied:denied"}, {"ann", "confirmation_denied:remembered"}} {
+		var trail string
+		for deadline := time.Now().Add(10 * time.Second); !strings.Contains(trail, want[1]); {
+			var err error
+			if trail, err = d.Command("audit", "--agent", want[0]); err != nil || time.Now().After(deadline) {
+				t.Fatalf("%v is not in the trail: %v\n%s", want, err, trail)
+			}
+		}
+		if strings.Contains(trail, "hunter2") {
+			t.Errorf("the trail shows the secret:\n%s", trail)
+		}
+	}
 }
 
 // An agent that only reads opens and reads pages of a real browser, and no

@@ -191,6 +191,28 @@ func TestConfirmationDenied(t *testing.T) {
 	}
 }
 
+// A session whose opening is refused is not there, nor is it the connection's own.
+func TestRefusedSessionIsNotOpened(t *testing.T) {
+	furnish := supervise(t, "", 30*time.Second)
+	d := startHouse(t, nil, io.Discard, confirmTokens, func(h *actions.House) { furnish(h); h.Rules.Confirm = []string{"session_open"} })
+	agent, ops := d.connect(t), d.connectAs(t, opsToken)
+	agent.send(request(1, "session_open", `{"name":"s","headers":{"Authorization":"Bearer hunter2"}}`), open(2, "s", "/a"))
+	asked := ops.event(protocol.EventConfirmationRequested)
+	if strings.Contains(fmt.Sprint(asked), "hunter2") {
+		t.Errorf("the operator is shown %v", asked)
+	}
+	ops.send(answering(1, asked["id"], false, "no"))
+	for range 2 {
+		want := map[float64]protocol.Code{1: protocol.ConfirmationDenied, 2: protocol.SessionNotFound}
+		if m := agent.answer(); m.code() != want[m.ID.(float64)] {
+			t.Errorf("got %+v", m)
+		}
+	}
+	if m := agent.call(3, "status", `{}`); fmt.Sprint(m.Result["sessions"]) != "[]" || m.Result["session"] != nil {
+		t.Errorf("afterwards: %v", m.Result)
+	}
+}
+
 // A command that waits for an operator is cancelled, and goes with its
 // connection and its session, like any other.
 func TestConfirmationEnds(t *testing.T) {

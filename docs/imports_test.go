@@ -13,6 +13,7 @@ var floors = [][]string{
 	{"cmd/browserd"},
 	{"config"},
 	{"server"},
+	{"server/tools"},
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
@@ -61,6 +62,8 @@ var homes = map[string][]string{
 	"github.com/knadh/koanf":        {"config"},
 	"github.com/spf13/cobra":        {"cmd/browserd"},
 	"github.com/go-viper/mapstruct": {"config"},
+	"github.com/modelcontextproto":  {"server", "server/tools", "cmd/browserd"},
+	"github.com/prometheus/":        {"server", "cmd/browserd"},
 	"modernc.org/sqlite":            {"ledger"},
 	"github.com/jackc/pgx":          {"ledger", "internal/testpostgres"},
 }

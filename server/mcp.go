@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/browserd/browserd/actions"
@@ -47,14 +49,26 @@ type whoKey struct{}
 
 func newMCPDoor(d *doors, cfg Config) *mcpDoor {
 	m := &mcpDoor{doors: d, version: d.house.Version, agents: map[holder]*mcpAgent{}, servers: map[mcpKey]*mcp.Server{}}
-	m.handler = mcp.NewStreamableHTTPHandler(m.server, &mcp.StreamableHTTPOptions{
+	// An MCP session is its token's: its id is no way in for another one.
+	owned := auth.RequireBearerToken(holds, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
+	m.handler = owned(mcp.NewStreamableHTTPHandler(m.server, &mcp.StreamableHTTPOptions{
 		SessionTimeout:      mcpSessionTimeout,
 		MaxRequestBodyBytes: cfg.ReadLimit,
 		// The gate has compared Host and Origin with more than the SDK knows.
 		DisableLocalhostProtection:   true,
 		PropagateRequestCancellation: true,
-	})
+	}))
 	return m
+}
+
+// holds names the holder of the request's token, who has been let in already,
+// to the SDK.
+func holds(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+	who, in := ctx.Value(whoKey{}).(holder)
+	if !in {
+		return nil, auth.ErrInvalidToken
+	}
+	return &auth.TokenInfo{UserID: strconv.Itoa(who.number)}, nil
 }
 
 // serve answers one request of an agent that has been let in.

@@ -59,13 +59,12 @@ func bom(b []byte) (string, int) {
 
 // decode reads b as the charset name, and says whether b holds to it.
 func decode(b []byte, name string) (string, bool) {
+	// UTF-16 and ISO-2022 are made of bytes that other charsets take as well.
+	if other := wide(b); other != "" && other != name || name == "utf-8" && shifts(b) {
+		return "", false
+	}
 	if name == "utf-8" && utf8.Valid(b) {
 		return string(b), true
-	}
-	if strings.HasPrefix(name, "utf-16") {
-		if other := wide(b); other != "" && other != name {
-			return "", false
-		}
 	}
 	e, _ := charset.Lookup(name)
 	if e == nil {

@@ -17,31 +17,47 @@ func detect(b []byte) string {
 	if name := wide(b); name != "" {
 		return name
 	}
-	if bytes.Contains(b, []byte("\x1b$B")) || bytes.Contains(b, []byte("\x1b$@")) {
+	if shifts(b) {
 		return "iso-2022-jp"
 	}
 	if whole(b) {
 		return "utf-8"
 	}
 	b = b[:min(len(b), detectWindow)]
-	best, err := chardet.NewHtmlDetector().DetectBest(b)
+	guesses, err := chardet.NewHtmlDetector().DetectAll(b)
 	if err != nil {
 		return "windows-1252"
 	}
-	if _, name := charset.Lookup(strings.ToLower(best.Charset)); name != "" && name != "replacement" {
-		return name
+	for _, g := range guesses {
+		_, name := charset.Lookup(strings.ToLower(g.Charset))
+		// That it is no UTF is known by now.
+		if name == "" || name == "replacement" || strings.HasPrefix(name, "utf-") {
+			continue
+		}
+		if _, ok := decode(b, name); ok && g.Confidence >= leastConfidence {
+			return name
+		}
 	}
 	return "windows-1252"
 }
 
-// whole is true for UTF-8; a last character that the cap cut is no fault.
+// leastConfidence, of 100, is what a guess must have to be better than none.
+const leastConfidence = 10
+
+// whole is true for UTF-8; a last character that the cap cut is no fault, where
+// there are others.
 func whole(b []byte) bool {
 	for i := 0; i < utf8.UTFMax && i <= len(b); i++ {
-		if utf8.Valid(b[:len(b)-i]) {
-			return i == 0 || !utf8.FullRune(b[len(b)-i:])
+		if head := b[:len(b)-i]; utf8.Valid(head) {
+			return i == 0 || !utf8.FullRune(b[len(b)-i:]) && utf8.RuneCount(head) < len(head)
 		}
 	}
 	return false
+}
+
+// shifts is true for ISO-2022-JP, which is ASCII but for its escapes.
+func shifts(b []byte) bool {
+	return bytes.Contains(b, []byte("\x1b$B")) || bytes.Contains(b, []byte("\x1b$@"))
 }
 
 // wide recognises UTF-16 without a byte order mark by the zeros of its ASCII,

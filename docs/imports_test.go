@@ -16,7 +16,7 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback"},
-	{"fallback/fetch"},
+	{"fallback/fetch", "fallback/readable"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -66,6 +66,8 @@ var homes = map[string][]string{
 	"github.com/klauspost/compress": {"fallback/fetch"},
 	"github.com/gogs/chardet":       {"fallback/fetch"},
 	"golang.org/x/text":             {"fallback/fetch"},
+	"codeberg.org/readeck":          {"fallback/readable"},
+	"github.com/JohannesKaufmann":   {"fallback/readable"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

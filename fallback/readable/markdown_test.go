@@ -123,7 +123,7 @@ func TestRealPagesAreRead(t *testing.T) {
 		p := Parse(source, nil)
 		text := p.Text()
 		md := p.Markdown()
-		if len(text) < 100 || len(md) < len(text)/2 {
+		if len(text) < 20 || len(md) < len(text)/2 {
 			t.Errorf("%s: %d bytes of text, %d of Markdown", filepath.Base(file), len(text), len(md))
 		}
 	}

@@ -3,9 +3,9 @@
 // Config struct of the room that obeys it, with its default and its doc in
 // struct tags, and config composes those structs.
 //
-// A leaf field is a string, bool, int, float64, time.Duration, []string, or a
-// slice of structs of such fields. Its tags: `koanf` is its key, `default` its
-// default as one would write it, `doc` its line in the manual, `oneof` the
+// A leaf field is a string, bool, int, float64, time.Duration, []string, []int,
+// or a slice of structs of such fields. Its tags: `koanf` is its key, `default`
+// its default as one would write it, `doc` its line in the manual, `oneof` the
 // words it takes, `secret:"true"` keeps its value out of what is printed.
 //
 // Nothing here is safe for concurrent use, and nothing needs to be: the

@@ -249,9 +249,10 @@ func TestRefusalSaysWhatWouldAllowIt(t *testing.T) {
 		Message: "127.0.0.1 is a loopback address, and policy.allow_hosts does not name it",
 		Next:    `ask the operator to add "127.0.0.1:8000" to policy.allow_hosts, or open a public address`,
 		Details: map[string]any{
-			"reason": "ip_loopback",
-			"host":   "127.0.0.1",
-			"config": map[string]any{"key": "policy.allow_hosts", "add": []string{"127.0.0.1:8000"}},
+			"reason":  "ip_loopback",
+			"address": "127.0.0.1",
+			"host":    "127.0.0.1",
+			"config":  map[string]any{"key": "policy.allow_hosts", "add": []string{"127.0.0.1:8000"}},
 		},
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -16,6 +16,7 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback"},
+	{"fallback/fetch"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -61,6 +62,10 @@ var homes = map[string][]string{
 	"github.com/knadh/koanf":        {"config"},
 	"github.com/spf13/cobra":        {"cmd/browserd"},
 	"github.com/go-viper/mapstruct": {"config"},
+	"github.com/andybalholm/brotli": {"fallback/fetch"},
+	"github.com/klauspost/compress": {"fallback/fetch"},
+	"github.com/gogs/chardet":       {"fallback/fetch"},
+	"golang.org/x/text":             {"fallback/fetch"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

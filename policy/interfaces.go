@@ -17,6 +17,7 @@ const ownFresh = 5 * time.Second
 // firewall that stands before the machine.
 type ownAddresses struct {
 	read func() ([]netip.Addr, error)
+	now  func() time.Time
 
 	mu    sync.Mutex
 	at    time.Time
@@ -27,7 +28,7 @@ func newOwnAddresses(read func() ([]netip.Addr, error)) *ownAddresses {
 	if read == nil {
 		read = interfaceAddrs
 	}
-	return &ownAddresses{read: read}
+	return &ownAddresses{read: read, now: time.Now}
 }
 
 // has says whether a is one of them. Where the list cannot be read anew the
@@ -35,7 +36,7 @@ func newOwnAddresses(read func() ([]netip.Addr, error)) *ownAddresses {
 func (o *ownAddresses) has(a netip.Addr) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.known == nil || time.Since(o.at) > ownFresh {
+	if o.known == nil || o.now().Sub(o.at) > ownFresh {
 		addrs, err := o.read()
 		if err != nil && o.known == nil {
 			return false, fmt.Errorf("reading the interfaces' addresses: %w", err)
@@ -46,7 +47,7 @@ func (o *ownAddresses) has(a netip.Addr) (bool, error) {
 				o.known[a.Unmap().WithZone("")] = true
 			}
 		}
-		o.at = time.Now()
+		o.at = o.now()
 	}
 	return o.known[a.Unmap().WithZone("")], nil
 }

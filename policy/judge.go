@@ -3,6 +3,7 @@ package policy
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -59,9 +60,9 @@ func (g *Gate) judge(u target) error {
 	case reason != "" && !s.allow.matches(u):
 		return wouldOpen(denied(reason, u, "%s is %s, and policy.allow_hosts does not name it", u.host(), what),
 			"allow_hosts", u.allowEntry())
-	case len(p.allowedDomains) > 0 && !p.allowedDomains.matches(u) && !s.opened.matches(u):
+	case len(p.allowedDomains) > 0 && !p.allowedDomains.matches(u) && !s.domains.matches(u):
 		return wouldOpen(denied(ReasonNotAllowlisted, u, "%s is not among policy.allowed_domains", u.host()),
-			"allowed_domains", u.allowEntry())
+			"allowed_domains", strings.Trim(u.host(), "[]"))
 	case len(g.session) > 0 && !g.session.matches(u):
 		return denied(ReasonNotAllowlisted, u, "%s is not among the session's allowed_domains", u.host()).
 			Then("open another address, or a session whose allowed_domains name this one")
@@ -112,7 +113,8 @@ func (p *Policy) classify(u target) (reason Reason, what string, never bool, err
 	switch {
 	case err != nil:
 		return "", "", false, protocol.Errorf(protocol.PolicyDenied, "%s cannot be told from this machine's own addresses: %w", u.host(), err).
-			With("reason", string(ReasonSelf)).With("host", u.host())
+			With("reason", string(ReasonSelf)).With("host", u.host()).
+			Then("tell the operator: the daemon's log says why")
 	case own:
 		return ReasonSelf, "an address of this machine", false, nil
 	}

@@ -3,54 +3,52 @@ package policy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
 )
 
 // lookupWithin is how long a name's servers may take to answer.
-const lookupWithin = 5 * time.Second
+const lookupWithin = 10 * time.Second
 
-// newResolver returns the resolver that asks the DNS server at address alone,
-// over UDP and, for long answers, TCP; the system's where address is empty.
-func newResolver(address string) (*net.Resolver, error) {
+// resolver finds the addresses of a name that ends in no dot. No address and no
+// error is a name without any.
+type resolver interface {
+	LookupNetIP(ctx context.Context, name string) ([]netip.Addr, error)
+}
+
+func newResolver(address string) (resolver, error) {
 	if address == "" {
-		return net.DefaultResolver, nil
+		return system{}, nil
 	}
-	server, err := netip.ParseAddrPort(address)
-	if err != nil {
-		a, aerr := netip.ParseAddr(strings.Trim(address, "[]"))
-		if aerr != nil {
-			return nil, fmt.Errorf("%q: takes the address of a DNS server, such as 1.1.1.1 or [::1]:5353", address)
-		}
-		server = netip.AddrPortFrom(a, 53)
+	return parseServer(address)
+}
+
+// system asks as the machine's other programs do: /etc/hosts, the configured
+// name servers, and what else the C library knows.
+type system struct{}
+
+func (system) LookupNetIP(ctx context.Context, name string) ([]netip.Addr, error) {
+	if reason, _, _ := classifyName(name); reason == "" {
+		// The final dot keeps the search list out: of a public name that does
+		// not exist it would make another one.
+		name += "."
 	}
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, server.String())
-	}}, nil
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 }
 
 // lookup returns the addresses of u's name, in the order in which they are to
 // be tried, at least one. The names of this machine itself are never asked for
 // (RFC 6761 6.3). The error is a *protocol.Error.
 func (p *Policy) lookup(ctx context.Context, u target) ([]netip.Addr, error) {
-	reason, _, _ := classifyName(u.name)
-	if reason == ReasonNameLocal {
+	if reason, _, _ := classifyName(u.name); reason == ReasonNameLocal {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
 	within, cancel := context.WithTimeout(ctx, lookupWithin)
 	defer cancel()
-	name := u.name
-	if reason == "" {
-		// The final dot keeps the system's search list out: of a public name
-		// that does not exist it would make another one.
-		name += "."
-	}
-	found, err := p.resolver.LookupNetIP(within, "ip", name)
+	found, err := p.resolver.LookupNetIP(within, u.name)
 	if err == nil && len(found) == 0 {
 		err = &net.DNSError{Err: "no address", Name: u.name, IsNotFound: true}
 	}

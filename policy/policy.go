@@ -62,7 +62,7 @@ type Policy struct {
 	allowedDomains list
 	deniedDomains  list
 	ports          []uint16
-	resolver       *net.Resolver
+	resolver       resolver
 	upstream       *url.URL // nil: none
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	own            *ownAddresses
@@ -73,9 +73,9 @@ type Policy struct {
 
 // state is what changes while the daemon runs. It is replaced, never written.
 type state struct {
-	allow  list // policy.allow_hosts and what Allow added
-	opened list // what Allow added
-	self   []netip.AddrPort
+	allow   list // policy.allow_hosts and what Allow added
+	domains list // what Allow and AllowDomain added to policy.allowed_domains
+	self    []netip.AddrPort
 }
 
 // New returns the policy that cfg describes. self are the addresses on which
@@ -135,8 +135,19 @@ func (p *Policy) Allow(entry string) error {
 	}
 	p.change(func(s *state) {
 		s.allow = append(slices.Clip(s.allow), e)
-		s.opened = append(slices.Clip(s.opened), e)
+		s.domains = append(slices.Clip(s.domains), e)
 	})
+	return nil
+}
+
+// AllowDomain adds entry to Config.AllowedDomains, from now on and for every
+// Gate. Unlike Allow it opens nothing that is private.
+func (p *Policy) AllowDomain(entry string) error {
+	e, err := parseOpening(entry)
+	if err != nil {
+		return err
+	}
+	p.change(func(s *state) { s.domains = append(slices.Clip(s.domains), e) })
 	return nil
 }
 

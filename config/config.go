@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -33,12 +34,13 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server  server.Config     `koanf:"server"`
-	Auth    server.AuthConfig `koanf:"auth"`
-	Browser browser.Config    `koanf:"browser"`
-	Session session.Config    `koanf:"session"`
-	Policy  policy.Config     `koanf:"policy"`
-	Log     Log               `koanf:"log"`
+	Server   server.Config     `koanf:"server"`
+	Auth     server.AuthConfig `koanf:"auth"`
+	Browser  browser.Config    `koanf:"browser"`
+	Session  session.Config    `koanf:"session"`
+	Policy   policy.Config     `koanf:"policy"`
+	Fallback fallback.Config   `koanf:"fallback"`
+	Log      Log               `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.

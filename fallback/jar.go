@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/net/publicsuffix"
 )
 
 // What a jar keeps is bounded (RFC 6265 6.1 asks for at least as much).
@@ -45,61 +43,10 @@ func NewJar() *Jar { return &Jar{now: time.Now} }
 // Receive stores what an answer from u sets.
 func (j *Jar) Receive(u address, header http.Header) {
 	for _, line := range header["Set-Cookie"] {
-		c, err := http.ParseSetCookie(line)
-		if err != nil {
-			continue
+		if c, ok := parseSetCookie(line, u, j.now()); ok {
+			j.Put(c)
 		}
-		j.receive(u, c)
 	}
-}
-
-func (j *Jar) receive(u address, c *http.Cookie) {
-	host := hostOf(u.authority)
-	if len(c.Name)+len(c.Value) > maxCookieBytes {
-		return
-	}
-	now := j.now()
-	n := Cookie{Name: c.Name, Value: c.Value, Domain: host, HostOnly: true, Path: c.Path, Secure: c.Secure, HTTPOnly: c.HttpOnly, created: now}
-	switch c.SameSite {
-	case http.SameSiteStrictMode:
-		n.SameSite = "Strict"
-	case http.SameSiteLaxMode:
-		n.SameSite = "Lax"
-	case http.SameSiteNoneMode:
-		n.SameSite = "None"
-	}
-	if domain := strings.ToLower(strings.TrimPrefix(c.Domain, ".")); domain != "" && domain != host {
-		// Only its own domain, and nothing that belongs to a registry.
-		if _, err := netip.ParseAddr(host); err == nil || !strings.HasSuffix(host, "."+domain) {
-			return
-		}
-		if suffix, _ := publicsuffix.PublicSuffix(domain); suffix == domain {
-			return
-		}
-		n.Domain, n.HostOnly = domain, false
-	} else if domain != "" {
-		suffix, _ := publicsuffix.PublicSuffix(domain)
-		n.HostOnly = suffix == domain || isAddress(host)
-	}
-	if !strings.HasPrefix(n.Path, "/") {
-		n.Path = u.path[:max(strings.LastIndexByte(u.path, '/'), 1)]
-	}
-	trusted := u.scheme == "https" || isLoopback(host)
-	switch {
-	case n.Secure && !trusted,
-		strings.HasPrefix(n.Name, "__Secure-") && !n.Secure,
-		strings.HasPrefix(n.Name, "__Host-") && (!n.Secure || !n.HostOnly || n.Path != "/"):
-		return
-	}
-	switch {
-	case c.MaxAge < 0:
-		n.Expires = now.Add(-time.Second)
-	case c.MaxAge > 0:
-		n.Expires = now.Add(time.Duration(min(c.MaxAge, 400*24*3600)) * time.Second)
-	case !c.Expires.IsZero():
-		n.Expires = c.Expires
-	}
-	j.Put(n)
 }
 
 // Put stores a cookie in place of the one of its name, domain and path; one
@@ -214,11 +161,6 @@ func hostOf(authority string) string {
 	}
 	host, _, _ := strings.Cut(authority, ":")
 	return host
-}
-
-func isAddress(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil
 }
 
 // isLoopback says whether plain HTTP to the host is as good as HTTPS (Secure

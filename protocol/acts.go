@@ -114,3 +114,11 @@ func Unshown(ctx context.Context) context.Context { return context.WithValue(ctx
 
 // IsUnshown says whether ctx was marked by Unshown.
 func IsUnshown(ctx context.Context) bool { return ctx.Value(unshownKey{}) != nil }
+
+// Attempt is one source that was tried for a document: why it did not serve it
+// (empty: it did), and how long that took in milliseconds.
+type Attempt struct {
+	Source string `json:"source"`
+	Error  string `json:"error,omitempty"`
+	MS     int    `json:"ms"`
+}

@@ -276,19 +276,59 @@ func OptionLabel(o *html.Node) string {
 	return collapse(Text(o))
 }
 
-// Clone returns a copy whose changes
-// do not reach c, for the history's memory of a form.
-func (c *Controls) Clone() *Controls {
-	d := *c
-	d.values, d.typed, d.checked = copied(c.values), copied(c.typed), copied(c.checked)
-	d.chosen, d.files = copied(c.chosen), copied(c.files)
-	return &d
+// State is what the controls of a document hold, apart from its tree: the same
+// HTML, parsed again, takes it back.
+type State struct {
+	controls []held // in the order of Controls.list
 }
 
-func copied[V any](m map[*html.Node]V) map[*html.Node]V {
-	n := make(map[*html.Node]V, len(m))
-	for k, v := range m {
-		n[k] = v
+// held is what one control holds.
+type held struct {
+	value          string
+	typed, checked bool
+	files          []protocol.File
+	chosen         []bool // options
+}
+
+// State returns what the controls hold now, but for secrets: a password is not
+// remembered.
+func (c *Controls) State() State {
+	s := State{controls: make([]held, len(c.list))}
+	for i, n := range c.list {
+		h := held{value: c.values[n], typed: c.typed[n], checked: c.checked[n], files: c.files[n]}
+		if Is(n, "input") && Type(n) == "password" {
+			h.value, h.typed = sanitize(n, attr(n, "value")), false
+		}
+		if Is(n, "select") {
+			for _, o := range Options(n) {
+				h.chosen = append(h.chosen, c.chosen[o])
+			}
+		}
+		s.controls[i] = h
 	}
-	return n
+	return s
+}
+
+// Restore makes the controls hold what s says, where s is of the same HTML.
+func (c *Controls) Restore(s State) {
+	if len(s.controls) != len(c.list) {
+		return
+	}
+	for i, n := range c.list {
+		h := s.controls[i]
+		switch {
+		case IsText(n):
+			c.values[n], c.typed[n] = h.value, h.typed
+		case IsChoice(n):
+			c.checked[n] = h.checked
+		case Is(n, "select"):
+			if options := Options(n); len(options) == len(h.chosen) {
+				for j, o := range options {
+					c.chosen[o] = h.chosen[j]
+				}
+			}
+		case len(h.files) > 0:
+			c.files[n] = h.files
+		}
+	}
 }

@@ -202,3 +202,19 @@ func atoi(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }
+
+// Takes says whether a value is one that n, an input whose value is set whole,
+// can hold as it is.
+func Takes(n *html.Node, value string) bool {
+	switch t := Type(n); t {
+	case "number", "range":
+		_, ok := number(value)
+		return ok
+	case "color":
+		return colour.MatchString(value)
+	case "date", "month", "week", "time", "datetime-local":
+		_, ok := moment(t, value)
+		return ok
+	}
+	return true
+}

@@ -16,6 +16,7 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback"},
+	{"snapshot/static"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -56,11 +57,12 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // homes are the modules that one room alone may import, tests aside.
 var homes = map[string][]string{
-	"github.com/chromedp/":          {"browser"},
-	"github.com/gorilla/websocket":  {"server", "examples/go", "internal/client"},
-	"github.com/knadh/koanf":        {"config"},
-	"github.com/spf13/cobra":        {"cmd/browserd"},
-	"github.com/go-viper/mapstruct": {"config"},
+	"github.com/chromedp/":            {"browser"},
+	"github.com/gorilla/websocket":    {"server", "examples/go", "internal/client"},
+	"github.com/knadh/koanf":          {"config"},
+	"github.com/spf13/cobra":          {"cmd/browserd"},
+	"github.com/andybalholm/cascadia": {"snapshot/static", "fallback"},
+	"github.com/go-viper/mapstruct":   {"config"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

@@ -16,7 +16,8 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback"},
-	{"fallback/fetch"},
+	{"fallback/fetch", "fallback/form"},
+	{"snapshot/static"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -57,15 +58,16 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // homes are the modules that one room alone may import, tests aside.
 var homes = map[string][]string{
-	"github.com/chromedp/":          {"browser"},
-	"github.com/gorilla/websocket":  {"server", "examples/go", "internal/client"},
-	"github.com/knadh/koanf":        {"config"},
-	"github.com/spf13/cobra":        {"cmd/browserd"},
-	"github.com/go-viper/mapstruct": {"config"},
-	"github.com/andybalholm/brotli": {"fallback/fetch"},
-	"github.com/klauspost/compress": {"fallback/fetch"},
-	"github.com/gogs/chardet":       {"fallback/fetch"},
-	"golang.org/x/text":             {"fallback/fetch"},
+	"github.com/chromedp/":            {"browser"},
+	"github.com/gorilla/websocket":    {"server", "examples/go", "internal/client"},
+	"github.com/knadh/koanf":          {"config"},
+	"github.com/spf13/cobra":          {"cmd/browserd"},
+	"github.com/go-viper/mapstruct":   {"config"},
+	"github.com/andybalholm/brotli":   {"fallback/fetch"},
+	"github.com/andybalholm/cascadia": {"snapshot/static", "fallback"},
+	"github.com/klauspost/compress":   {"fallback/fetch"},
+	"github.com/gogs/chardet":         {"fallback/fetch"},
+	"golang.org/x/text":               {"fallback/fetch", "fallback/form"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

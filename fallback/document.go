@@ -53,6 +53,13 @@ func (p *Page) load(s source) (*document, error) {
 			d.base = base
 		}
 	}
+	form.Elements(tree.Root(), func(n *html.Node) bool {
+		if _, auto := form.Attr(n, "autofocus"); auto && !form.Disabled(n) && tree.Rendered(n) {
+			d.controls.Focus(n)
+			return false
+		}
+		return true
+	})
 	return d, nil
 }
 

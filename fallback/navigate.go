@@ -197,12 +197,12 @@ var errNoContent = errors.New("the answer has no content")
 
 // download is the error of an answer that is a file and no page.
 type download struct {
-	*protocol.Error
+	err  *protocol.Error // as it leaves the daemon
 	name string
 }
 
-// Unwrap returns the error that leaves the daemon.
-func (d *download) Unwrap() error { return d.Error }
+func (d *download) Error() string { return d.err.Error() }
+func (d *download) Unwrap() error { return d.err }
 
 // documentOf makes the document that a browser would show of an answer.
 func documentOf(got *answer) (source, error) {

@@ -112,7 +112,9 @@ func (p *Page) Close(context.Context) error {
 // selector in o.
 func (p *Page) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	d := p.document(refs)
-	return d.static.Capture(o, refs, d.controls)
+	got, err := d.static.Capture(o, refs, d.controls)
+	got.URL = p.State().URL // with the fragment that was gone to since
+	return got, err
 }
 
 // document is the open document; the refs forget those that were left.

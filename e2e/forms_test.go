@@ -90,39 +90,39 @@ func (e *echo) take() []sent {
 	return got
 }
 
-// step is one act on a page: a command on the only element of a role and name.
-type step struct {
+// formStep is one act on a page: a command on the only element of a role and name.
+type formStep struct {
 	method, role, name string
 	more               params
 }
 
-func click1(role, name string) step { return step{"click", role, name, nil} }
-func send(name string) step         { return click1("button", name) }
-func write(name, text string) step {
-	return step{"type", "", name, params{"text": text, "clear": true}}
+func click1(role, name string) formStep { return formStep{"click", role, name, nil} }
+func press(name string) formStep        { return click1("button", name) }
+func fillIn(name, text string) formStep {
+	return formStep{"type", "", name, params{"text": text, "clear": true}}
 }
-func add(name, text string) step { return step{"type", "", name, params{"text": text}} }
-func enter(name, text string) step {
-	return step{"type", "", name, params{"text": text, "clear": true, "submit": true}}
+func addTo(name, text string) formStep { return formStep{"type", "", name, params{"text": text}} }
+func fillAndEnter(name, text string) formStep {
+	return formStep{"type", "", name, params{"text": text, "clear": true, "submit": true}}
 }
-func tick(role, name string) step { return step{"check", role, name, nil} }
-func choose(name string, values ...string) step {
-	return step{"select", "", name, params{"values": values}}
+func tickOn(role, name string) formStep { return formStep{"check", role, name, nil} }
+func pick(name string, values ...string) formStep {
+	return formStep{"select", "", name, params{"values": values}}
 }
-func attach(name string, files ...string) step {
+func attach(name string, files ...string) formStep {
 	var list []params
 	for _, f := range files {
 		list = append(list, params{"name": f, "base64": base64.StdEncoding.EncodeToString([]byte("what is in\n" + f))})
 	}
-	return step{"upload", "", name, params{"files": list}}
+	return formStep{"upload", "", name, params{"files": list}}
 }
-func back() step { return step{method: "back"} }
+func goBack() formStep { return formStep{method: "back"} }
 
 // formCase is a page and what is done on it.
 type formCase struct {
 	name    string
 	page    string
-	acts    []step
+	acts    []formStep
 	charset string // as the header says it; empty: utf-8
 	header  map[string]string
 }
@@ -143,7 +143,10 @@ func (e *echo) play(t *testing.T, a *agent, c formCase) []sent {
 	e.take()
 	a.do("open", params{"url": e.URL + "/form/page?at=first", "snapshot": "none"})
 	for _, s := range c.acts {
-		p := params{"snapshot": "none"}
+		p := params{}
+		if s.method != "wait" {
+			p["snapshot"] = "none"
+		}
 		for k, v := range s.more {
 			p[k] = v
 		}

@@ -129,7 +129,7 @@ func (a *address) setRest(rest, charset string) {
 
 // The percent-encode sets of URL 1.3, beyond controls, blanks and what is not ASCII.
 const (
-	pathSet     = "\"<>^`{}"
+	pathSet     = "\"<>^`{|}" // with the bar, which Chromium escapes too
 	querySet    = "\"<>'"
 	fragmentSet = "\"<>`"
 )

@@ -90,8 +90,8 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 		if r.method == http.MethodPost && got.Status != http.StatusTemporaryRedirect && got.Status != http.StatusPermanentRedirect {
 			r.method, r.body, r.contentType = http.MethodGet, nil, ""
 		}
-		if next.origin() != to.origin() && to.origin() != origin.origin() {
-			origin = address{} // tainted by a second site
+		if next.origin() != to.origin() {
+			origin = address{} // on its way to another site it speaks for nobody
 		}
 		r.to, r.policy = next, policyIn(got.Header, r.policy)
 	}

@@ -37,7 +37,7 @@ func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *ht
 	}
 	r := request{method: s.Method, to: action, contentType: s.ContentType, body: s.Body, from: d.at, policy: d.policy}
 	if r.method == http.MethodGet {
-		r.to.query = "?" + s.Query
+		r.to.query = "?" + escape(clean(s.Query), querySet)
 	}
 	if slices.Contains(s.Rel, "noreferrer") {
 		r.policy = noReferrer

@@ -22,7 +22,7 @@ func (c *Controls) entries(form, submitter *html.Node, at Point, charset string)
 	var list []entry
 	add := func(name, value string) { list = append(list, entry{name: name, value: value}) }
 	for _, n := range c.of(form) {
-		if Disabled(n) || Closest(n.Parent, "datalist") != nil {
+		if Disabled(n) { // in a datalist too: Chromium sends what the standard leaves out there
 			continue
 		}
 		kind, name := Type(n), attr(n, "name")
@@ -68,7 +68,8 @@ func (c *Controls) entries(form, submitter *html.Node, at Point, charset string)
 		default:
 			add(name, attr(n, "value"))
 		}
-		if dirname := attr(n, "dirname"); dirname != "" && takesDirname(n, kind) {
+		// Chromium sends an entry without a name where the attribute is empty.
+		if dirname, ok := Attr(n, "dirname"); ok && takesDirname(n, kind) {
 			add(dirname, c.direction(n))
 		}
 	}

@@ -53,15 +53,21 @@ func (c *Controls) Submit(form, submitter *html.Node, at Point, charset string) 
 		s.Method = "DIALOG"
 		return s
 	}
-	if s.Method == "GET" {
+	// Chromium asks the form's own method, not the submitter's, whether the
+	// encoding counts; only multipart is decided by the method that is used.
+	enctype := strings.ToLower(choose("formenctype", "enctype"))
+	text := enctype == "text/plain" && strings.EqualFold(attr(form, "method"), "post")
+	switch {
+	case s.Method == "GET" && text:
+		s.Query = string(plain(list, cs)) // the URL parser drops its line breaks
+	case s.Method == "GET":
 		s.Query = urlencoded(list, cs)
-		return s
-	}
-	switch strings.ToLower(choose("formenctype", "enctype")) {
-	case "multipart/form-data":
+	case enctype == "multipart/form-data":
 		s.ContentType, s.Body = multipart(list, cs)
-	case "text/plain":
-		s.ContentType, s.Body = "text/plain", plain(list, cs)
+	case text:
+		s.ContentType, s.Body = enctype, plain(list, cs)
+	case enctype == "text/plain":
+		s.ContentType, s.Body = enctype, []byte(urlencoded(list, cs))
 	default:
 		s.ContentType, s.Body = "application/x-www-form-urlencoded", []byte(urlencoded(list, cs))
 	}

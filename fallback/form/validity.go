@@ -206,8 +206,8 @@ func unlike(n *html.Node, kind, pattern, v string) (problem, why string) {
 // bounds checks min, max and step (HTML 4.10.5.3.7 and .8).
 func bounds(n *html.Node, kind, v string) (problem, why string) {
 	x, ok := counted(kind, v)
-	if _, stepped := stepping[kind]; !ok || !stepped {
-		return "", ""
+	if _, stepped := stepping[kind]; !ok || !stepped || kind == "range" {
+		return "", "" // a range is sanitized into its bounds
 	}
 	lo, hasLo := counted(kind, attr(n, "min"))
 	hi, hasHi := counted(kind, attr(n, "max"))

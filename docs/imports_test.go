@@ -16,7 +16,7 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback"},
-	{"fallback/fetch", "fallback/form"},
+	{"fallback/fetch", "fallback/form", "fallback/readable"},
 	{"snapshot/static"},
 	{"snapshot", "policy"},
 	{"protocol"},
@@ -68,6 +68,8 @@ var homes = map[string][]string{
 	"github.com/klauspost/compress":   {"fallback/fetch"},
 	"github.com/gogs/chardet":         {"fallback/fetch"},
 	"golang.org/x/text":               {"fallback/fetch", "fallback/form"},
+	"codeberg.org/readeck":            {"fallback/readable"},
+	"github.com/JohannesKaufmann":     {"fallback/readable"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

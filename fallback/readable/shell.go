@@ -1,0 +1,35 @@
+package readable
+
+import "strings"
+
+// shellText is how little text, in characters, a page that needs script has.
+const shellText = 250
+
+// IsShell says whether a page is an empty shell: hardly any text, and a script
+// or a root element that would make it. Such a page needs a source that runs
+// its script. A short page without script is no shell.
+func IsShell(source string) bool {
+	if len(source) > wholeLimit {
+		return false
+	}
+	doc, err := parse(source)
+	if err != nil {
+		return false
+	}
+	scripted := false
+	for n := range doc.Descendants() {
+		scripted = scripted || isElement(n, "script") && (has(n, "src") || len(rawText(n)) > shellText) && !strings.Contains(attr(n, "type"), "json")
+	}
+	if !scripted {
+		return false
+	}
+	body := first(doc, "body")
+	if body == nil {
+		return true
+	}
+	// What is said to those without script is not the page's text.
+	for n := first(body, "noscript"); n != nil; n = first(body, "noscript") {
+		n.Parent.RemoveChild(n)
+	}
+	return weight(lean(doc)) < shellText
+}

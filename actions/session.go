@@ -11,7 +11,7 @@ import (
 // SessionOpenParams are the parameters of session_open.
 type SessionOpenParams struct {
 	Name      string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
-	Source    string            `json:"source" default:"auto" enum:"auto,chromium" doc:"who serves its pages"`
+	Source    string            `json:"source" default:"auto" enum:"auto,chromium,http,jina" doc:"who serves its pages; auto: Chromium where there is one"`
 	Viewport  *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
 	Locale    string            `json:"locale" doc:"a language, such as de-DE"`
 	Timezone  string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`

@@ -3,9 +3,9 @@
 // Config struct of the room that obeys it, with its default and its doc in
 // struct tags, and config composes those structs.
 //
-// A leaf field is a string, bool, int, float64, time.Duration, []string, or a
-// slice of structs of such fields. Its tags: `koanf` is its key, `default` its
-// default as one would write it, `doc` its line in the manual, `oneof` the
+// A leaf field is a string, bool, int, float64, time.Duration, []string, []int,
+// or a slice of structs of such fields. Its tags: `koanf` is its key, `default`
+// its default as one would write it, `doc` its line in the manual, `oneof` the
 // words it takes, `secret:"true"` keeps its value out of what is printed.
 //
 // Nothing here is safe for concurrent use, and nothing needs to be: the
@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -33,12 +34,13 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server  server.Config     `koanf:"server"`
-	Auth    server.AuthConfig `koanf:"auth"`
-	Browser browser.Config    `koanf:"browser"`
-	Session session.Config    `koanf:"session"`
-	Policy  policy.Config     `koanf:"policy"`
-	Log     Log               `koanf:"log"`
+	Server   server.Config     `koanf:"server"`
+	Auth     server.AuthConfig `koanf:"auth"`
+	Browser  browser.Config    `koanf:"browser"`
+	Session  session.Config    `koanf:"session"`
+	Policy   policy.Config     `koanf:"policy"`
+	Fallback fallback.Config   `koanf:"fallback"`
+	Log      Log               `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.

@@ -18,7 +18,8 @@ var floors = [][]string{
 	{"browser", "fallback"},
 	{"fallback/search", "fallback/extract"},
 	{"fallback/reader"},
-	{"fallback/fetch", "fallback/readable"},
+	{"fallback/fetch", "fallback/form", "fallback/readable"},
+	{"snapshot/static"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -59,17 +60,18 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // homes are the modules that one room alone may import, tests aside.
 var homes = map[string][]string{
-	"github.com/chromedp/":          {"browser"},
-	"github.com/gorilla/websocket":  {"server", "examples/go", "internal/client"},
-	"github.com/knadh/koanf":        {"config"},
-	"github.com/spf13/cobra":        {"cmd/browserd"},
-	"github.com/go-viper/mapstruct": {"config"},
-	"github.com/andybalholm/brotli": {"fallback/fetch"},
-	"github.com/klauspost/compress": {"fallback/fetch"},
-	"github.com/gogs/chardet":       {"fallback/fetch"},
-	"golang.org/x/text":             {"fallback/fetch"},
-	"codeberg.org/readeck":          {"fallback/readable"},
-	"github.com/JohannesKaufmann":   {"fallback/readable"},
+	"github.com/chromedp/":            {"browser"},
+	"github.com/gorilla/websocket":    {"server", "examples/go", "internal/client"},
+	"github.com/knadh/koanf":          {"config"},
+	"github.com/spf13/cobra":          {"cmd/browserd"},
+	"github.com/go-viper/mapstruct":   {"config"},
+	"github.com/andybalholm/brotli":   {"fallback/fetch"},
+	"github.com/andybalholm/cascadia": {"snapshot/static", "fallback"},
+	"github.com/klauspost/compress":   {"fallback/fetch"},
+	"github.com/gogs/chardet":         {"fallback/fetch"},
+	"golang.org/x/text":               {"fallback/fetch", "fallback/form"},
+	"codeberg.org/readeck":            {"fallback/readable"},
+	"github.com/JohannesKaufmann":     {"fallback/readable"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

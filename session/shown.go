@@ -69,5 +69,9 @@ func (s *Session) State(page Page) protocol.Page {
 	if p.Document == s.document {
 		p.Revision = s.revision
 	}
+	p.Capabilities = staticCapabilities
+	if _, live := page.(Live); live {
+		p.Capabilities = liveCapabilities
+	}
 	return p
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/policy"
-	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
 )
@@ -96,15 +96,20 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	chromium := browser.Start(living, cfg.Browser, log)
-	sources := sourcesOf(cfg.Browser, log)
+	supervisor := browser.Start(living, cfg.Browser, log)
+	known := newChromium(cfg.Browser, supervisor, log)
+	ladder := fallback.NewLadder(cfg.Fallback, nil)
+	sources := sourcesOf(known, ladder)
+	source := pages{
+		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, cfg: cfg.Session, log: log,
+	}
 	house := &actions.House{
-		Sessions: session.NewManager(cfg.Session, pages{browser.New(chromium, log), cfg.Session, cfg.Browser.Disabled}, log),
+		Sessions: session.NewManager(cfg.Session, source, log),
 		Version:  buildVersion(),
 		Log:      log,
 		CheckURL: rules.CheckURL,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": ladder.States()}
 		},
 	}
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
@@ -116,7 +121,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	log.Info("stopping")
 	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	err = errors.Join(err, chromium.Close(closing))
+	err = errors.Join(err, supervisor.Close(closing))
 	log.Info("stopped")
 	return err
 }
@@ -128,49 +133,6 @@ func own(l net.Listener) []netip.AddrPort {
 		return nil
 	}
 	return []netip.AddrPort{addr}
-}
-
-// sourcesOf looks once whether there is a Chromium, and says in one line what
-// to do where there is none.
-func sourcesOf(cfg browser.Config, log *slog.Logger) func() []server.Source {
-	chromium := server.Source{Name: "chromium", OK: true}
-	switch {
-	case cfg.Disabled:
-		chromium.OK, chromium.Why = false, "switched off by browser.disabled"
-	case cfg.Endpoint != "":
-		log.Info("Chromium is reached at browser.endpoint", "endpoint", cfg.Endpoint)
-	default:
-		found, err := browser.Find(cfg)
-		if err == nil {
-			log.Info("Chromium found", "path", found.Path, "product", found.Product)
-			break
-		}
-		chromium.OK, chromium.Why = false, err.Error()
-		var e *protocol.Error
-		if errors.As(err, &e) {
-			chromium.Why = e.Message
-			log.Warn("no Chromium: "+e.Message, "next", e.Data().Next)
-		} else {
-			log.Warn("no Chromium", "error", err)
-		}
-	}
-	return func() []server.Source { return []server.Source{chromium} }
-}
-
-func names(sources []server.Source) []string {
-	list := []string{}
-	for _, s := range sources {
-		if s.OK {
-			list = append(list, s.Name)
-		}
-	}
-	return list
-}
-
-func statusOf(i browser.Info) map[string]any {
-	return map[string]any{
-		"running": i.Running, "launches": int(i.Generation), "product": i.Product, "path": i.Path, "sandbox": i.Sandbox,
-	}
 }
 
 // cause strips what the sentence around it says already.

@@ -47,6 +47,8 @@ type House struct {
 	// CheckURL decides on a URL that an agent named, and returns it as it is to
 	// be opened (policy.Policy.CheckURL).
 	CheckURL func(ctx context.Context, url string) (string, error)
+	// Web is what the web tools work with; nil: they are unsupported.
+	Web *Web
 }
 
 // Caller is one client: a connection, or a single HTTP request. Prepare may be

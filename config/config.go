@@ -25,8 +25,11 @@ import (
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fallback/extract"
+	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -40,6 +43,9 @@ type Config struct {
 	Session  session.Config    `koanf:"session"`
 	Policy   policy.Config     `koanf:"policy"`
 	Fallback fallback.Config   `koanf:"fallback"`
+	Search   search.Config     `koanf:"search"`
+	Extract  extract.Config    `koanf:"extract"`
+	HTTP     actions.Config    `koanf:"http"`
 	Log      Log               `koanf:"log"`
 }
 

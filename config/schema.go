@@ -34,6 +34,13 @@ func schemaOf(t reflect.Type, prefix string) []field {
 		if key == "" || key == "-" {
 			continue
 		}
+		if key == ",squash" { // its keys stand beside the others
+			for _, inner := range schemaOf(sf.Type, prefix) {
+				inner.index = append([]int{i}, inner.index...)
+				out = append(out, inner)
+			}
+			continue
+		}
 		f := field{
 			key: prefix + key, typ: sf.Type, deflt: sf.Tag.Get("default"), doc: sf.Tag.Get("doc"),
 			oneof: strings.Fields(sf.Tag.Get("oneof")), secret: sf.Tag.Get("secret") == "true" || soundsSecret(key), index: []int{i},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/browserd/browserd/fallback/reader"
 )
 
 // The sources of static documents.
@@ -15,6 +17,8 @@ const (
 // Config says which sources serve where there is no Chromium.
 type Config struct {
 	Order []string `koanf:"order" default:"jina,http" doc:"sources beside Chromium, in the order in which reading tries them: jina (the reader), http (direct); one left out is not used. Opening takes http first"`
+	// Jina is where the reader is; its keys lie beside order.
+	Jina reader.Config `koanf:",squash"`
 }
 
 // Check says which word is no source.
@@ -27,5 +31,5 @@ func (c Config) Check() error {
 			return fmt.Errorf("fallback.order: %s: names %s twice", strings.Join(c.Order, ","), s)
 		}
 	}
-	return nil
+	return c.Jina.Check()
 }

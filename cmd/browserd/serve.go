@@ -98,7 +98,12 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	defer end()
 	supervisor := browser.Start(living, cfg.Browser, log)
 	known := newChromium(cfg.Browser, supervisor, log)
-	ladder := fallback.NewLadder(cfg.Fallback, nil)
+	way, err := newWay(cfg, rules)
+	if err != nil {
+		return refusal{err}
+	}
+	defer way.close()
+	ladder := fallback.NewLadder(cfg.Fallback, way.forLadder())
 	sources := sourcesOf(known, ladder)
 	source := pages{
 		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, cfg: cfg.Session, log: log,
@@ -108,6 +113,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Version:  buildVersion(),
 		Log:      log,
 		CheckURL: rules.CheckURL,
+		Web:      way.web(cfg, source),
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": ladder.States()}
 		},

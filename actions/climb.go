@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func (w *Web) steps(source, format string) []string {
 func (d document) lacks(format string) string {
 	switch {
 	case d.status == http.StatusForbidden || d.status == http.StatusTooManyRequests || d.status == http.StatusServiceUnavailable:
-		return "the site answers " + statusWords(d.status)
+		return fmt.Sprintf("the site answers %d %s", d.status, http.StatusText(d.status))
 	case d.source == fallback.HTTP && d.kind == kindHTML && readable.IsShell(d.text):
 		return "the page is empty without its script"
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -96,7 +95,7 @@ func httpRequest(ctx context.Context, c *Call, p *HTTPRequestParams) (HTTPReques
 	r.Content, next = part(f.text, 0, p.MaxChars)
 	r.Truncated = r.Truncated || f.cut || next != 0
 	r.Extracted = f.model
-	r.Note = strings.Join(slices.DeleteFunc([]string{r.Note, f.note}, func(s string) bool { return s == "" }), "; ")
+	r.Note = joined(r.Note, f.note)
 	return r, nil
 }
 
@@ -175,8 +174,4 @@ func firstHeaders(h http.Header) (map[string]string, int) {
 		shown[name] = cut(strings.ToValidUTF8(strings.Join(h[name], ", "), "�"), maxHeaderValue)
 	}
 	return shown, max(0, len(names)-maxHeaders)
-}
-
-func statusWords(status int) string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/protocol"
@@ -51,17 +52,35 @@ func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, 
 	r := WebFetchResult{URL: d.url, Status: d.status, ContentType: d.contentType, Source: d.source, Attempts: attempts}
 	var text string
 	text, r.Title = d.as(p.Format)
-	f := fitted{text: text}
+	rest := after(text, p.Offset)
+	f := fitted{text: rest}
 	if d.kind != kindBinary && p.Format != "raw" {
-		if f, err = w.fit(ctx, text, d.kind != kindHTML, p.Extract); err != nil {
+		if f, err = w.fit(ctx, rest, d.kind != kindHTML, p.Extract); err != nil {
 			return WebFetchResult{}, err
 		}
 	}
-	r.Content, r.NextOffset = part(f.text, p.Offset, p.MaxChars)
-	r.Truncated = r.NextOffset != 0 || f.cut || d.note != ""
+	var shown int
+	if r.Content, shown = part(f.text, 0, p.MaxChars); shown == 0 && f.cut {
+		shown = utf8.RuneCountInString(f.text)
+	}
+	if shown != 0 && !f.model {
+		r.NextOffset = p.Offset + shown
+	}
+	r.Truncated = shown != 0 || d.note != ""
 	r.Extracted = f.model
 	r.Note = joined(d.note, f.note)
 	return r, nil
+}
+
+// after is what follows the first n characters of s.
+func after(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[i:]
+		}
+		n--
+	}
+	return ""
 }
 
 // joined puts notes after one another.

@@ -1,6 +1,10 @@
 package readable
 
-import "strings"
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
 
 // shellText is how little text, in characters, a page that needs script has.
 const shellText = 250
@@ -28,8 +32,6 @@ func IsShell(source string) bool {
 		return true
 	}
 	// What is said to those without script is not the page's text.
-	for n := first(body, "noscript"); n != nil; n = first(body, "noscript") {
-		n.Parent.RemoveChild(n)
-	}
+	removeAll(body, func(n *html.Node) bool { return isElement(n, "noscript") })
 	return weight(lean(doc)) < shellText
 }

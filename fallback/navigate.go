@@ -187,7 +187,7 @@ func (s *source) wanting() string {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return "the site refuses: HTTP " + http.StatusText(s.status)
 	}
-	if root, err := parse(s.text); err == nil && isShell(root) {
+	if isShell(s.text) {
 		return "the page is an empty shell that needs script"
 	}
 	return ""

@@ -42,7 +42,7 @@ func (s *Session) For(ctx context.Context, source string) (Page, string, error) 
 	}
 	_, live := old.(Live)
 	switch {
-	case live == (source == SourceChromium), live && source == SourceAuto:
+	case source == SourceAuto && live, source != SourceAuto && live == (source == SourceChromium):
 		return old, source, nil
 	case source == SourceAuto:
 		// Begun without Chromium: it may be there by now.

@@ -16,6 +16,8 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback"},
+	{"fallback/search", "fallback/extract"},
+	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "fallback/readable"},
 	{"snapshot/static"},
 	{"snapshot", "policy"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/browserd/browserd/fallback/reader"
 )
 
 // The sources of static documents.
@@ -14,10 +16,11 @@ const (
 
 // Config says which sources serve where there is no Chromium.
 type Config struct {
-	Order []string `koanf:"order" default:"jina,http" doc:"sources beside Chromium, in the order in which reading tries them: jina (the reader), http (direct); one left out is not used. Opening takes http first"`
+	Order []string      `koanf:"order" default:"jina,http" doc:"sources beside Chromium, in the order in which reading tries them: jina (the reader), http (direct); one left out is not used. Opening takes http first"`
+	Jina  reader.Config `koanf:",squash"`
 }
 
-// Check says which word is no source.
+// Check says which value is none.
 func (c Config) Check() error {
 	for i, s := range c.Order {
 		if s != HTTP && s != Jina {
@@ -27,5 +30,5 @@ func (c Config) Check() error {
 			return fmt.Errorf("fallback.order: %s: names %s twice", strings.Join(c.Order, ","), s)
 		}
 	}
-	return nil
+	return c.Jina.Check()
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
-	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -98,7 +97,10 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	defer end()
 	supervisor := browser.Start(living, cfg.Browser, log)
 	known := newChromium(cfg.Browser, supervisor, log)
-	ladder := fallback.NewLadder(cfg.Fallback, nil)
+	ladder, err := ladderOf(cfg.Fallback, rules)
+	if err != nil {
+		return refusal{err}
+	}
 	sources := sourcesOf(known, ladder)
 	source := pages{
 		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, cfg: cfg.Session, log: log,

@@ -15,6 +15,7 @@ func init() {
 		row("cancel", "Ends a running or queued request of this connection.", "id", AtOnce|NoSession, cancel),
 		row("check", "Checks or unchecks a checkbox, radio button or switch.", "ref", Acts|Static, check),
 		row("click", "Clicks an element.", "ref", Acts|Static, click),
+		row("confirm", "Answers, as an operator, what an agent may not do by itself.", "id", AtOnce|NoSession, confirm),
 		row("dialog", "Answers the open JavaScript dialog.", "accept", AtOnce|Acts, dialog),
 		row("drag", "Drags an element onto another.", "ref", Acts, drag),
 		row("eval", "Evaluates JavaScript in the page.", "expression", 0, eval),

@@ -10,14 +10,15 @@ import (
 
 // SessionOpenParams are the parameters of session_open.
 type SessionOpenParams struct {
-	Name      string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
-	Source    string            `json:"source" default:"auto" enum:"auto,chromium,http,jina" doc:"who serves its pages; auto: Chromium where there is one"`
-	Viewport  *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
-	Locale    string            `json:"locale" doc:"a language, such as de-DE"`
-	Timezone  string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
-	UserAgent string            `json:"user_agent" doc:"in place of Chromium's own"`
-	Headers   map[string]string `json:"headers" doc:"sent with every request of its pages"`
-	Dialogs   string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
+	Name           string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
+	Source         string            `json:"source" default:"auto" enum:"auto,chromium,http,jina" doc:"who serves its pages; auto: Chromium where there is one"`
+	Viewport       *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
+	Locale         string            `json:"locale" doc:"a language, such as de-DE"`
+	Timezone       string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	UserAgent      string            `json:"user_agent" doc:"in place of Chromium's own"`
+	Headers        map[string]string `json:"headers" doc:"sent with every request of its pages"`
+	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
+	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
 }
 
 // SessionResult names a session.
@@ -39,6 +40,7 @@ func prepareSessionOpen(c *Call) error {
 	s, err := c.House.Sessions.Open(c.Caller.Agent, session.Options{
 		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
 		UserAgent: p.UserAgent, Headers: p.Headers, Dialogs: p.Dialogs,
+		AllowedDomains: p.AllowedDomains,
 	})
 	if err != nil {
 		return err
@@ -52,11 +54,16 @@ func prepareSessionOpen(c *Call) error {
 // options, or with Chromium, is said now.
 func sessionOpen(ctx context.Context, c *Call, p *SessionOpenParams) (SessionResult, error) {
 	if _, err := c.Session.Ensure(ctx, true); err != nil {
-		c.House.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
-		c.Caller.back(c.Session.Name(), c.before)
+		c.unopen(ctx)
 		return SessionResult{}, err
 	}
 	return SessionResult{c.Session.Name()}, nil
+}
+
+// unopen takes back the session that prepareSessionOpen made.
+func (c *Call) unopen(ctx context.Context) {
+	c.House.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
+	c.Caller.back(c.Session.Name(), c.before)
 }
 
 // SessionCloseParams are none of its own: session names the session.

@@ -177,16 +177,24 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	if err != nil {
 		return nil, err
 	}
+	emit = limited(emit)
+	way, err := o.openWay(emit)
+	if err != nil {
+		return nil, err
+	}
 	params := target.CreateBrowserContextParams{DisposeOnDetach: ptr(true)}
-	if o.ProxyServer != "" {
+	if way != nil {
 		// Chromium's implicit bypass of loopback is not inherited from the command line.
-		params.ProxyServer, params.ProxyBypassList = o.ProxyServer, "<-loopback>"
+		params.ProxyServer, params.ProxyBypassList = way.ProxyServer(), "<-loopback>"
 	}
 	made, err := cdp.Call(ctx, h.root, target.CreateBrowserContext, params)
 	if err != nil {
+		if way != nil {
+			way.Close()
+		}
 		return nil, asUnavailable(err)
 	}
-	c := newContext(h, made.BrowserContextID, o, emit)
+	c := newContext(h, made.BrowserContextID, o, way, emit)
 	h.mu.Lock()
 	h.contexts[c.id] = c
 	h.mu.Unlock()

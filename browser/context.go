@@ -26,8 +26,12 @@ type ContextOptions struct {
 	Dialogs       string            // wait (default), accept, dismiss
 	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
 	MaxTabs       int               // 0: 16
-	ProxyServer   string            // the context's own proxy; empty: Chromium's
-	Restore       *protocol.Remains // cookies to start with
+	// Way opens the context's way out through the egress proxy, which the
+	// context closes when it ends. refused is to be called with the fields of a
+	// policy_denied event for each connection that is not made. nil: the context
+	// has Chromium's own way, which where there is an egress proxy leads nowhere.
+	Way     func(refused func(fields map[string]any)) (Way, error)
+	Restore *protocol.Remains // cookies to start with
 }
 
 // Context is a CDP browser context: the live pages of one session. Its
@@ -42,6 +46,7 @@ type Context struct {
 	life context.Context
 	end  context.CancelCauseFunc
 	done chan struct{}
+	way  Way // nil: Chromium's own
 
 	uploads string // the directory of uploaded files; empty until the first
 
@@ -60,7 +65,7 @@ type Context struct {
 	closed    bool
 }
 
-func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(string, map[string]any)) *Context {
+func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emit func(string, map[string]any)) *Context {
 	if o.Width == 0 || o.Height == 0 {
 		o.Width, o.Height = 1280, 720
 	}
@@ -70,12 +75,17 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(st
 	if o.MaxTabs == 0 {
 		o.MaxTabs = 16
 	}
-	c := &Context{host: h, id: id, o: o, emit: limited(emit), done: make(chan struct{})}
+	c := &Context{host: h, id: id, o: o, way: way, emit: emit, done: make(chan struct{})}
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents
 	}
 	c.life, c.end = context.WithCancelCause(context.Background())
-	context.AfterFunc(c.life, func() { close(c.done) })
+	context.AfterFunc(c.life, func() {
+		if way != nil {
+			way.Close()
+		}
+		close(c.done)
+	})
 	go func() {
 		select {
 		case <-h.conn.Done():

@@ -341,9 +341,15 @@ func (t *tab) requestSent(s *Session, e struct {
 	LoaderID  cdp.LoaderID      `json:"loaderId"`
 	FrameID   cdp.FrameID       `json:"frameId"`
 	Type      string            `json:"type"`
+	Request   struct {
+		URL string `json:"url"`
+	} `json:"request"`
 }) {
 	if !pageWaitsFor[e.Type] {
 		return
+	}
+	if e.Type == "Document" && e.FrameID == t.main.id {
+		t.going = e.Request.URL
 	}
 	t.inflight[e.RequestID] = request{kind: e.Type, since: time.Now()}
 	t.wake()

@@ -53,6 +53,7 @@ type tab struct {
 	commits   int    // main documents committed
 	within    int    // navigations within a document
 	requested int    // navigations of the main frame that were asked for
+	going     string // URL of the last request for a main document, redirects followed
 	failed    string // why the last of them came to nothing; empty otherwise
 	stopped   int    // times that the main frame stopped loading
 	inflight  map[network.RequestID]request
@@ -90,6 +91,12 @@ func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
 	}
 	select {
 	case <-t.up:
+		if t.upErr == nil && first && c.way != nil {
+			if err := t.prime(ctx, c.way); err != nil {
+				return t, err
+			}
+			return t, waitAll(ctx, t.sendHeaders())
+		}
 		return t, t.upErr
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -179,11 +186,17 @@ func (t *tab) setUp(ctx context.Context) error {
 		}
 		send(emulation.SetUserAgentOverride.Method, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Locale})
 	}
-	if len(o.Headers) > 0 {
-		send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": o.Headers})
-	}
+	wait = append(wait, t.sendHeaders()...)
 	send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
 	return waitAll(ctx, wait)
+}
+
+// sendHeaders has the session's headers sent with every request of the page.
+func (t *tab) sendHeaders() []*Pending {
+	if len(t.c.o.Headers) == 0 {
+		return nil
+	}
+	return []*Pending{t.cdp.Send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": t.c.o.Headers})}
 }
 
 // attachDomains switches on, for a page or an out-of-process frame, what

@@ -25,8 +25,10 @@ import (
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -40,6 +42,7 @@ type Config struct {
 	Session  session.Config    `koanf:"session"`
 	Policy   policy.Config     `koanf:"policy"`
 	Fallback fallback.Config   `koanf:"fallback"`
+	Ledger   ledger.Config     `koanf:"ledger"`
 	Log      Log               `koanf:"log"`
 }
 
@@ -51,6 +54,14 @@ type Log struct {
 
 // Check says which of the values that belong together do not.
 func (c Config) Check() error {
+	for _, name := range c.Policy.Confirm {
+		if !actions.IsCommand(name) {
+			return fmt.Errorf("policy.confirm: %q: there is no such command", name)
+		}
+	}
+	if c.Browser.Endpoint != "" && !c.Browser.EndpointUnprotected && c.Policy.ProxyAdvertise == "" {
+		return fmt.Errorf("browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set policy.proxy_advertise to the HOST:PORT at which it reaches browserd, or browser.endpoint_unprotected to true to accept that")
+	}
 	return c.Server.CheckExposure(len(c.Auth.Tokens) > 0)
 }
 

@@ -82,7 +82,7 @@ func (s *Session) move(ctx context.Context, old Page, source string) (Page, erro
 // newPage makes a page at a source and makes it the session's.
 func (s *Session) newPage(ctx context.Context, source string, remains *protocol.Remains) (Page, error) {
 	o := s.options
-	o.Source, o.Restore = source, remains
+	o.Name, o.Source, o.Restore = s.name, source, remains
 	page, err := s.manager.source.NewPage(ctx, o, func(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) })
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ func init() {
 		row("check", "Checks or unchecks a checkbox, radio button or switch.", "ref", Acts|Static, check),
 		row("click", "Clicks an element.", "ref", Acts|Static, click),
 		row("dialog", "Answers the open JavaScript dialog.", "accept", AtOnce|Acts, dialog),
+		row("downloads", "Lists the session's downloads, or reads one.", "name", AtOnce, downloads),
 		row("drag", "Drags an element onto another.", "ref", Acts, drag),
 		row("eval", "Evaluates JavaScript in the page.", "expression", 0, eval),
 		row("find", "Finds elements by text, role or name.", "text", Static, find),

@@ -10,14 +10,16 @@ import (
 
 // SessionOpenParams are the parameters of session_open.
 type SessionOpenParams struct {
-	Name      string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
-	Source    string            `json:"source" default:"auto" enum:"auto,chromium" doc:"who serves its pages"`
-	Viewport  *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
-	Locale    string            `json:"locale" doc:"a language, such as de-DE"`
-	Timezone  string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
-	UserAgent string            `json:"user_agent" doc:"in place of Chromium's own"`
-	Headers   map[string]string `json:"headers" doc:"sent with every request of its pages"`
-	Dialogs   string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
+	Name        string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
+	Source      string            `json:"source" default:"auto" enum:"auto,chromium" doc:"who serves its pages"`
+	Viewport    *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
+	Locale      string            `json:"locale" doc:"a language, such as de-DE"`
+	Timezone    string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	UserAgent   string            `json:"user_agent" doc:"in place of Chromium's own"`
+	Headers     map[string]string `json:"headers" doc:"sent with every request of its pages"`
+	Dialogs     string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
+	Permissions []string          `json:"permissions" doc:"what its pages may use without asking, such as geolocation or notifications; all else is denied"`
+	Downloads   bool              `json:"downloads" default:"false" doc:"its pages may download files, which the command downloads reads; otherwise they are denied"`
 }
 
 // SessionResult names a session.
@@ -39,6 +41,7 @@ func prepareSessionOpen(c *Call) error {
 	s, err := c.House.Sessions.Open(c.Caller.Agent, session.Options{
 		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
 		UserAgent: p.UserAgent, Headers: p.Headers, Dialogs: p.Dialogs,
+		Permissions: p.Permissions, Downloads: p.Downloads,
 	})
 	if err != nil {
 		return err

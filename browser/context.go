@@ -27,6 +27,10 @@ type ContextOptions struct {
 	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
 	MaxTabs       int               // 0: 16
 	ProxyServer   string            // the context's own proxy; empty: Chromium's
+	Permissions   []string          // what its pages may use without asking (PermissionNames); all else is denied
+	Downloads     bool              // files may be downloaded; false: every download is denied
+	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
+	DownloadFiles int               // downloads that are kept; 0: 50
 	Restore       *protocol.Remains // cookies to start with
 }
 
@@ -57,7 +61,9 @@ type Context struct {
 	cookies   json.RawMessage // as last seen
 	cookieN   int
 	keeping   bool
-	closed    bool
+	// downloaded is what the pages offered for download.
+	downloaded downloads
+	closed     bool
 }
 
 func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(string, map[string]any)) *Context {
@@ -70,7 +76,13 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(st
 	if o.MaxTabs == 0 {
 		o.MaxTabs = 16
 	}
-	c := &Context{host: h, id: id, o: o, emit: limited(emit), done: make(chan struct{})}
+	if o.DownloadBytes == 0 {
+		o.DownloadBytes = 256 << 20
+	}
+	if o.DownloadFiles == 0 {
+		o.DownloadFiles = 50
+	}
+	c := &Context{host: h, id: id, o: o, emit: limited(emit), done: make(chan struct{}), downloaded: downloads{changed: make(chan struct{})}}
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents
 	}
@@ -130,6 +142,7 @@ func (c *Context) Close(ctx context.Context) error {
 	if c.uploads != "" {
 		os.RemoveAll(c.uploads)
 	}
+	c.downloaded.remove()
 	return err
 }
 

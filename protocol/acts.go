@@ -114,3 +114,26 @@ func Unshown(ctx context.Context) context.Context { return context.WithValue(ctx
 
 // IsUnshown says whether ctx was marked by Unshown.
 func IsUnshown(ctx context.Context) bool { return ctx.Value(unshownKey{}) != nil }
+
+// Download is one file that a page offered for download.
+type Download struct {
+	// Name is cleaned and unique in the session; it was never a path.
+	Name string `json:"name"`
+	URL  string `json:"url"`
+	Tab  string `json:"tab"`
+	// State is running, done, denied (the session was opened without
+	// downloads), cancelled (a limit) or failed.
+	State string `json:"state"`
+	Bytes int64  `json:"bytes"`           // received so far
+	Total int64  `json:"total,omitempty"` // as announced; 0: unknown
+	Why   string `json:"why,omitempty"`   // of what was cancelled or failed
+}
+
+// States of a Download.
+const (
+	DownloadRunning   = "running"
+	DownloadDone      = "done"
+	DownloadDenied    = "denied"
+	DownloadCancelled = "cancelled"
+	DownloadFailed    = "failed"
+)

@@ -27,8 +27,12 @@ type Options struct {
 	Timezone  string    // IANA; empty: the machine's
 	UserAgent string    // empty: Chromium's own
 	Headers   map[string]string
-	Dialogs   string            // wait (default), accept, dismiss
-	Restore   *protocol.Remains // what to start with; nil: nothing
+	Dialogs   string // wait (default), accept, dismiss
+	// Permissions are what its pages may use without asking, by the names of the
+	// web's Permissions API; all else is denied.
+	Permissions []string
+	Downloads   bool              // its pages may download files; false: denied
+	Restore     *protocol.Remains // what to start with; nil: nothing
 }
 
 // Viewport is the size of a page in CSS pixels.

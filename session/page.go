@@ -41,8 +41,8 @@ type Page interface {
 	Close(ctx context.Context) error
 }
 
-// Live is what a page in a browser can do beyond Page. Dialog and Tabs may be
-// called at any time by any goroutine.
+// Live is what a page in a browser can do beyond Page. Dialog, Tabs
+// and what says so may be called at any time by any goroutine.
 type Live interface {
 	Page
 	Press(ctx context.Context, refs *snapshot.Refs, ref, key string) (protocol.Effect, error)
@@ -58,4 +58,9 @@ type Live interface {
 	TabNew(ctx context.Context, url string) (protocol.Effect, error)
 	TabSelect(ctx context.Context, tab string) (protocol.Effect, error)
 	TabClose(ctx context.Context, tab string) (protocol.Effect, error)
+	// Downloads lists the downloads; with wait when none (or not the one of that
+	// name) is running any more. DownloadContent reads n bytes of a finished one
+	// from offset. Both may be called at any time.
+	Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error)
+	DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error)
 }

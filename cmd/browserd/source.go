@@ -24,6 +24,8 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
+		Permissions: o.Permissions, Downloads: o.Downloads,
+		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles,
 	}
 	if o.Viewport != nil {
 		c.Width, c.Height = o.Viewport.Width, o.Viewport.Height

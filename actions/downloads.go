@@ -1,9 +1,9 @@
 package actions
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/protocol"
@@ -45,12 +45,25 @@ func downloads(ctx context.Context, c *Call, p *DownloadsParams) (DownloadsResul
 	if r.Entries, err = live.Downloads(ctx, p.Name, p.Wait); err != nil || p.Name == "" {
 		return r, err
 	}
+	// What the file is, its beginning says, wherever reading goes on.
+	head, _, err := live.DownloadContent(p.Name, 0, headBytes)
+	if err != nil {
+		return r, err
+	}
 	// A character takes up to four bytes.
 	content, size, err := live.DownloadContent(p.Name, int64(p.Offset), min(4*p.MaxChars, maxUpload))
 	if err != nil {
 		return r, err
 	}
-	text, encoding, taken := shownContent(content, p.MaxChars, int64(p.Offset+len(content)) >= size)
+	text, encoding, taken := "", "base64", 0
+	if isText(head) {
+		text, taken = textOf(content, p.MaxChars)
+		encoding = "text"
+	}
+	if taken == 0 && len(content) > 0 {
+		taken = min(len(content), max(p.MaxChars/4*3, 1))
+		text, encoding = base64.StdEncoding.EncodeToString(content[:taken]), "base64"
+	}
 	r.Content, r.Encoding, r.Size = &text, encoding, size
 	if next := p.Offset + taken; int64(next) < size {
 		r.Truncated, r.NextOffset = true, next
@@ -58,27 +71,24 @@ func downloads(ctx context.Context, c *Call, p *DownloadsParams) (DownloadsResul
 	return r, nil
 }
 
-// shownContent is content as text where it is UTF-8 without control characters
-// of binary files, otherwise in base64, and how many of its bytes went in.
-// whole says that the file ends with it.
-func shownContent(content []byte, max int, whole bool) (text, encoding string, taken int) {
-	n := 0
-	for taken < len(content) && n < max {
+// headBytes is how much of a file says whether it is text.
+const headBytes = 4096
+
+// isText says whether a file that begins with head is text: UTF-8 without NUL.
+func isText(head []byte) bool {
+	text, taken := textOf(head, len(head))
+	return !strings.Contains(text, "\x00") && len(head)-taken < utf8.UTFMax
+}
+
+// textOf is the UTF-8 at the beginning of content, at most max characters, and
+// how many bytes it is.
+func textOf(content []byte, max int) (text string, taken int) {
+	for n := 0; taken < len(content) && n < max; n++ {
 		r, size := utf8.DecodeRune(content[taken:])
 		if r == utf8.RuneError && size == 1 {
 			break
 		}
 		taken += size
-		n++
 	}
-	rest := len(content) - taken
-	torn := !whole && rest < utf8.UTFMax // the last character goes on behind what was read
-	if (n == max || rest == 0 || torn) && !bytes.ContainsRune(content[:taken], 0) && (taken > 0 || rest == 0) {
-		return string(content[:taken]), "text", taken
-	}
-	taken = min(len(content), max/4*3)
-	if taken == 0 {
-		taken = min(len(content), 1)
-	}
-	return base64.StdEncoding.EncodeToString(content[:taken]), "base64", taken
+	return string(content[:taken]), taken
 }

@@ -105,7 +105,7 @@ func (t *tab) awaitCommit(ctx context.Context, s *start) (navigated bool, err er
 
 // lateDownload is how long after a navigation that came to nothing Chromium may
 // take to say that it was a download: it says so on another session.
-const lateDownload = 100 * time.Millisecond
+const lateDownload = 300 * time.Millisecond
 
 // aborted is why a navigation failed that became a download, or was given up
 // for another reason.
@@ -115,7 +115,8 @@ const aborted = "net::ERR_ABORTED"
 // why, a moment for the event of a download.
 func (t *tab) awaitDownload(ctx context.Context, s *start) {
 	t.c.mu.Lock()
-	asked := t.requested != s.requested && t.stopped != s.stopped && t.commits == s.commits && t.within == s.within && (t.failed == "" || t.failed == aborted)
+	asked := t.requested != s.requested && t.commits == s.commits && t.within == s.within &&
+		(t.failed == aborted || t.failed == "" && t.stopped != s.stopped)
 	if asked {
 		s.requested = t.requested
 	}

@@ -57,6 +57,7 @@ func TestImportsRunDownwards(t *testing.T) {
 // homes are the modules that one room alone may import, tests aside.
 var homes = map[string][]string{
 	"github.com/chromedp/":          {"browser"},
+	"golang.org/x/image":            {"browser"},
 	"github.com/gorilla/websocket":  {"server", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":        {"config"},
 	"github.com/spf13/cobra":        {"cmd/browserd"},

@@ -65,9 +65,9 @@ type Position struct {
 type Screenshot struct {
 	Ref      string // an element; empty: the viewport
 	FullPage bool
-	Annotate bool   // draw the refs of the last snapshot on it
-	Format   string // png (default), jpeg, webp
-	Quality  int    // of jpeg and webp, 1 to 100; 0: 80
+	Annotate []string // the refs to draw on it; nil: none
+	Format   string   // png (default), jpeg, webp
+	Quality  int      // of jpeg and webp, 1 to 100; 0: 80
 	Scale    float64
 }
 
@@ -76,7 +76,13 @@ type Picture struct {
 	Image  []byte
 	Width  int
 	Height int
-	Refs   []string // those drawn
+	Refs   []Marked // those drawn
+}
+
+// Marked is a ref that was drawn on a picture.
+type Marked struct {
+	Ref string `json:"ref"`
+	Box [4]int `json:"box"` // x, y, width, height in the picture's pixels
 }
 
 // PDF is how to print a page (Page.printToPDF); lengths in inches, 0: Chromium's default.

@@ -42,6 +42,8 @@ type House struct {
 	Sessions *session.Manager
 	Version  string
 	Log      *slog.Logger
+	// States are what state_save writes.
+	States *session.States
 	// Status reports on what lies outside the sessions; nil for nothing.
 	Status func() map[string]any
 	// CheckURL decides on a URL that an agent named, and returns it as it is to

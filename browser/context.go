@@ -47,6 +47,8 @@ type Context struct {
 	end  context.CancelCauseFunc
 	done chan struct{}
 
+	creating sync.Mutex // held while a target is made, see create
+
 	uploads string // the directory of uploaded files; empty until the first
 
 	mu        sync.Mutex
@@ -61,6 +63,10 @@ type Context struct {
 	cookies   json.RawMessage // as last seen
 	cookieN   int
 	keeping   bool
+	origins   []string // that its tabs showed
+	// apart: pages that attach without an opener are held until create knows its own.
+	apart bool
+	held  []attachedToTarget
 	// downloaded is what the pages offered for download.
 	downloaded downloads
 	closed     bool

@@ -149,6 +149,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 			delete(t.statuses, id)
 		}
 	}
+	t.c.visited(t.url)
 	t.moved()
 	t.wake()
 	t.c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": t.url, "status": t.status, "document": t.document})

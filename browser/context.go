@@ -63,6 +63,7 @@ type Context struct {
 	cookies   json.RawMessage // as last seen
 	cookieN   int
 	keeping   bool
+	recorder  recorder
 	origins   []string // that its tabs showed
 	// apart: pages that attach without an opener are held until create knows its own.
 	apart bool

@@ -61,6 +61,10 @@ type Live interface {
 	// Downloads lists the downloads; with wait when none (or not the one of that
 	// name) is running any more. DownloadContent reads n bytes of a finished one
 	// from offset. Both may be called at any time.
+	// Console and Network return what the pages said and asked for, and the number
+	// to ask from next time. Both may be called at any time.
+	Console(q protocol.Watching) ([]protocol.Console, int)
+	Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error)
 	Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error)
 	DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error)
 }

@@ -44,6 +44,8 @@ type House struct {
 	Sessions *session.Manager
 	Version  string
 	Log      *slog.Logger
+	// States are what state_save writes.
+	States *session.States
 	// Status reports on what lies outside the sessions; nil for nothing.
 	Status func() map[string]any
 	// Rules are what agents may do by themselves.

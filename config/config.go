@@ -36,14 +36,15 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server   server.Config     `koanf:"server"`
-	Auth     server.AuthConfig `koanf:"auth"`
-	Browser  browser.Config    `koanf:"browser"`
-	Session  session.Config    `koanf:"session"`
-	Policy   policy.Config     `koanf:"policy"`
-	Fallback fallback.Config   `koanf:"fallback"`
-	Ledger   ledger.Config     `koanf:"ledger"`
-	Log      Log               `koanf:"log"`
+	Server   server.Config       `koanf:"server"`
+	Auth     server.AuthConfig   `koanf:"auth"`
+	Browser  browser.Config      `koanf:"browser"`
+	Session  session.Config      `koanf:"session"`
+	State    session.StateConfig `koanf:"state"`
+	Policy   policy.Config       `koanf:"policy"`
+	Fallback fallback.Config     `koanf:"fallback"`
+	Ledger   ledger.Config       `koanf:"ledger"`
+	Log      Log                 `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.

@@ -74,6 +74,7 @@ var homes = map[string][]string{
 	"github.com/JohannesKaufmann":     {"fallback/readable"},
 	"modernc.org/sqlite":              {"ledger"},
 	"github.com/jackc/pgx":            {"ledger", "internal/testpostgres"},
+	"golang.org/x/image":              {"browser"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

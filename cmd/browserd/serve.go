@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -121,6 +122,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	}
 	house := &actions.House{
 		Sessions: session.NewManager(cfg.Session, source, log),
+		States:   session.NewStates(stateFiles(cfg.Browser.StateDir), cfg.State),
 		Version:  buildVersion(),
 		Log:      log,
 		Rules:    supervision,
@@ -148,6 +150,14 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	err = errors.Join(err, supervisor.Close(closing), books.Close(closing))
 	log.Info("stopped")
 	return err
+}
+
+// stateFiles is where the states of sessions are kept; empty: nowhere.
+func stateFiles(stateDir string) string {
+	if stateDir == "" {
+		return ""
+	}
+	return filepath.Join(stateDir, "states")
 }
 
 // own are the addresses on which the daemon listens: no page may reach them.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/browserd/browserd/fallback/reader"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -253,5 +254,68 @@ func TestBreaker(t *testing.T) {
 	want := []string{"asked", "asked", "asked", "left alone for 30s", "true false", "left alone for 1m0s", "asked", "asked", "asked", "asked", "left alone for 30s"}
 	if d := cmp.Diff(got, want); d != "" {
 		t.Error(d)
+	}
+}
+
+// A static session's cookies are read, set and kept as a live one's are.
+func TestCookiesAndState(t *testing.T) {
+	s := newSite(t, HTTP)
+	p := s.page(t)
+	var (
+		_ session.Jar    = p
+		_ session.Keeper = p
+		_ session.Ladder = p
+	)
+	if err := p.SetCookies(t.Context(), []protocol.Cookie{{Name: "a", Value: "1"}}); protocol.CodeOf(err) != protocol.InvalidParams {
+		t.Errorf("a cookie of no page: %v", err)
+	}
+	if _, err := p.OpenFrom(t.Context(), "auto", s.URL+"/x/y"); err != nil {
+		t.Fatal(err)
+	}
+	err := p.SetCookies(t.Context(), []protocol.Cookie{
+		{Name: "a", Value: "1"}, {Name: "b", Value: "2", Domain: ".example.com", Secure: true, Expires: 4e9}, {Name: "c", Value: "3", URL: "http://other.example.com/", Path: "/x", SameSite: "Lax"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []protocol.Cookie{
+		{Name: "a;b", Value: "1"}, {Name: "a", Value: "x\r\ny"}, {Name: "__Host-a", Value: "1", Domain: ".example.com", Secure: true}, {Name: "a", Value: "1", Domain: ".com"},
+		{Name: "a", Value: "1", SameSite: "None"}, {Name: "a", Value: "1", URL: "ftp://x/"}, {},
+	} {
+		if err := p.SetCookies(t.Context(), []protocol.Cookie{bad}); protocol.CodeOf(err) != protocol.InvalidParams {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	got, err := p.Cookies(t.Context(), nil)
+	want := []protocol.Cookie{
+		{Name: "a", Value: "1", Domain: "127.0.0.1", Path: "/"}, {Name: "b", Value: "2", Domain: ".example.com", Path: "/", Secure: true, Expires: 4e9},
+		{Name: "c", Value: "3", Domain: "other.example.com", Path: "/x", SameSite: "Lax"},
+	}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v\n%s", err, d)
+	}
+	saved, err := p.SaveState(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved.Origins = []protocol.Origin{{Origin: "https://example.com", LocalStorage: [][2]string{{"k", "v"}}}}
+	q := s.page(t)
+	if err := q.LoadState(t.Context(), saved); err != nil {
+		t.Fatal(err)
+	}
+	again, err := q.SaveState(t.Context())
+	again.Saved = saved.Saved
+	if d := cmp.Diff(saved, again); d != "" || err != nil {
+		t.Errorf("%v\n%s", err, d)
+	}
+	sub, err := q.Cookies(t.Context(), []string{"https://www.example.com/", "http://other.example.com/x/y"})
+	if d := cmp.Diff(want[1:], sub); d != "" || err != nil {
+		t.Errorf("%v\n%s", err, d)
+	}
+	if n, err := q.ClearCookies(t.Context(), []string{"https://www.example.com/"}); n != 1 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	if n, err := q.ClearCookies(t.Context(), nil); n != 2 || err != nil {
+		t.Errorf("%d %v", n, err)
 	}
 }

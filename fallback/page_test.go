@@ -51,6 +51,7 @@ type site struct {
 	gate    *gate
 	ladder  *Ladder
 	reads   int // by the reader
+	served  int // of /once
 	refuses int // the status that the reader answers with; 0: it renders
 }
 
@@ -78,6 +79,15 @@ func newSite(t *testing.T, order ...string) *site {
 			io.WriteString(w, "<title>No</title><p>Not here.")
 		case r.URL.Path == "/shell":
 			io.WriteString(w, shellPage)
+		case r.URL.Path == "/once":
+			w.Header().Set("Cache-Control", "no-store")
+			s.served++
+			if s.served > 1 {
+				w.Header().Set("Location", "http://forbidden.example/")
+				w.WriteHeader(302)
+				return
+			}
+			io.WriteString(w, realPage)
 		case r.URL.Path == "/file":
 			w.Header().Set("Content-Type", "application/zip")
 			io.WriteString(w, "PK")
@@ -318,4 +328,56 @@ func TestCookiesAndState(t *testing.T) {
 	if n, err := q.ClearCookies(t.Context(), nil); n != 2 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
+}
+
+// Back, forward and reload: a document that was left is shown as it was; one
+// that may not be stored is asked for again, and where that fails the page, its
+// refs and its place in the history stay.
+func TestHistory(t *testing.T) {
+	s := newSite(t, HTTP)
+	p, refs := s.page(t), snapshot.NewRefs()
+	open := func(path string) {
+		t.Helper()
+		url := s.URL + path
+		if path == blank {
+			url = blank
+		}
+		if _, err := p.OpenFrom(t.Context(), "auto", url); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func(delta int, want string, code protocol.Code) {
+		t.Helper()
+		_, err := p.History(t.Context(), delta)
+		if at := strings.TrimPrefix(p.State().URL, s.URL); protocol.CodeOf(err) != code || at != want {
+			t.Fatalf("%+d: at %s, %v; want %s, %q", delta, at, err, want, code)
+		}
+	}
+	step(-1, blank, protocol.NavigationFailed)
+	open("/once")
+	open("/a")
+	open("/a#part")
+	open(blank)
+	step(0, blank, "")
+	step(-1, "/a#part", "")
+	step(-1, "/a", "")
+	nodes, err := p.Find(t.Context(), refs, protocol.Query{Role: "link", Limit: 1})
+	if err != nil || len(nodes) != 1 {
+		t.Fatal(nodes, err)
+	}
+	ref := snapshot.RefOf(refs.Number(nodes[0]))
+	step(-1, "/a", protocol.PolicyDenied) // /once leads elsewhere now
+	step(1, "/a#part", "")
+	if _, err := p.Read(t.Context(), refs, ref, "text", ""); err != nil {
+		t.Errorf("the ref of a page that was not left: %v", err)
+	}
+	step(0, "/a#part", "")
+	if _, err := p.Read(t.Context(), refs, ref, "text", ""); protocol.CodeOf(err) != protocol.StaleRef {
+		t.Errorf("a ref from before a reload: %v", err)
+	}
+	step(1, blank, "")
+	step(1, blank, protocol.NavigationFailed)
+	step(-1, "/a#part", "")
+	open("/b")
+	step(1, "/b", protocol.NavigationFailed)
 }

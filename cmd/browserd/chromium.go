@@ -99,6 +99,12 @@ func (c *chromium) source() server.Source {
 	return s
 }
 
+// state is source for the command status.
+func (c *chromium) state() fallback.SourceState {
+	s := c.source()
+	return fallback.SourceState{Source: s.Name, OK: s.OK, Why: s.Why}
+}
+
 // sourcesOf says which sources work now, the preferred one first.
 func sourcesOf(c *chromium, l *fallback.Ladder) func() []server.Source {
 	return func() []server.Source {

@@ -14,6 +14,7 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
@@ -129,7 +130,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		CheckURL: rules.CheckURL,
 		Ledger:   books,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": ladder.States(), "egress": way.status()}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}
 		},
 	}
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)

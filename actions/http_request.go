@@ -11,8 +11,10 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
 	"github.com/browserd/browserd/fallback/readable"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -42,6 +44,10 @@ type HTTPRequestResult struct {
 	Truncated      bool              `json:"truncated"`
 	Extracted      bool              `json:"extracted,omitempty"` // content is a model's answer
 	Note           string            `json:"note,omitempty"`
+}
+
+func (r HTTPRequestResult) book(e *ledger.Entry) {
+	e.Status, e.Source, e.Bytes = r.Status, fallback.HTTP, int64(len(r.Content))
 }
 
 // maxBody is how much of an answer is read.

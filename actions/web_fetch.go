@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/fallback/readable"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -34,6 +35,10 @@ type WebFetchResult struct {
 	NextOffset  int                `json:"next_offset,omitempty"`
 	Extracted   bool               `json:"extracted,omitempty"` // content is a model's answer
 	Note        string             `json:"note,omitempty"`
+}
+
+func (r WebFetchResult) book(e *ledger.Entry) {
+	e.URL, e.Status, e.Source, e.Bytes = r.URL, r.Status, r.Source, int64(len(r.Content))
 }
 
 func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, error) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/browserd/browserd/fallback/search"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -19,6 +20,8 @@ type WebSearchResult struct {
 	Results  []search.Result `json:"results"`
 	Provider string          `json:"provider"`
 }
+
+func (r WebSearchResult) book(e *ledger.Entry) { e.Source = r.Provider }
 
 // maxQuery is the longest query, in characters.
 const maxQuery = 2000

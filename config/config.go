@@ -30,6 +30,7 @@ import (
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/extract"
 	"github.com/browserd/browserd/fallback/search"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -37,16 +38,18 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server   server.Config     `koanf:"server"`
-	Auth     server.AuthConfig `koanf:"auth"`
-	Browser  browser.Config    `koanf:"browser"`
-	Session  session.Config    `koanf:"session"`
-	Policy   policy.Config     `koanf:"policy"`
-	Fallback fallback.Config   `koanf:"fallback"`
-	Search   search.Config     `koanf:"search"`
-	Extract  extract.Config    `koanf:"extract"`
-	HTTP     actions.Config    `koanf:"http"`
-	Log      Log               `koanf:"log"`
+	Server   server.Config       `koanf:"server"`
+	Auth     server.AuthConfig   `koanf:"auth"`
+	Browser  browser.Config      `koanf:"browser"`
+	Session  session.Config      `koanf:"session"`
+	State    session.StateConfig `koanf:"state"`
+	Policy   policy.Config       `koanf:"policy"`
+	Fallback fallback.Config     `koanf:"fallback"`
+	Ledger   ledger.Config       `koanf:"ledger"`
+	Search   search.Config       `koanf:"search"`
+	Extract  extract.Config      `koanf:"extract"`
+	HTTP     actions.Config      `koanf:"http"`
+	Log      Log                 `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.
@@ -57,6 +60,14 @@ type Log struct {
 
 // Check says which of the values that belong together do not.
 func (c Config) Check() error {
+	for _, name := range c.Policy.Confirm {
+		if !actions.IsCommand(name) {
+			return fmt.Errorf("policy.confirm: %q: there is no such command", name)
+		}
+	}
+	if c.Browser.Endpoint != "" && !c.Browser.EndpointUnprotected && c.Policy.ProxyAdvertise == "" {
+		return fmt.Errorf("browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set policy.proxy_advertise to the HOST:PORT at which it reaches browserd, or browser.endpoint_unprotected to true to accept that")
+	}
 	return c.Server.CheckExposure(len(c.Auth.Tokens) > 0)
 }
 

@@ -34,10 +34,10 @@ func schemaOf(t reflect.Type, prefix string) []field {
 		if key == "" || key == "-" {
 			continue
 		}
-		if key == ",squash" { // its keys stand beside the others
-			for _, inner := range schemaOf(sf.Type, prefix) {
-				inner.index = append([]int{i}, inner.index...)
-				out = append(out, inner)
+		if key == ",squash" { // its fields are keys of this section
+			for _, beside := range schemaOf(sf.Type, prefix) {
+				beside.index = append([]int{i}, beside.index...)
+				out = append(out, beside)
 			}
 			continue
 		}

@@ -15,7 +15,7 @@ var floors = [][]string{
 	{"server"},
 	{"actions"},
 	{"session"},
-	{"browser", "fallback"},
+	{"browser", "fallback", "ledger"},
 	{"fallback/search", "fallback/extract"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "fallback/readable"},
@@ -72,6 +72,9 @@ var homes = map[string][]string{
 	"golang.org/x/text":               {"fallback/fetch", "fallback/form"},
 	"codeberg.org/readeck":            {"fallback/readable"},
 	"github.com/JohannesKaufmann":     {"fallback/readable"},
+	"modernc.org/sqlite":              {"ledger"},
+	"github.com/jackc/pgx":            {"ledger", "internal/testpostgres"},
+	"golang.org/x/image":              {"browser"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

@@ -57,7 +57,7 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	port := e.URL[strings.LastIndexByte(e.URL, ':'):]
 	plain := func(s string) string { return strings.ReplaceAll(boundary.ReplaceAllString(s, "BOUNDARY"), port, "") }
 	e.got = append(e.got, sent{
-		Line: r.Method + " " + r.RequestURI + " at " + host, Type: plain(r.Header.Get("Content-Type")), Referer: plain(r.Header.Get("Referer")),
+		Line: r.Method + " " + plain(r.RequestURI) + " at " + host, Type: plain(r.Header.Get("Content-Type")), Referer: plain(r.Header.Get("Referer")),
 		Origin: plain(r.Header.Get("Origin")), Cookie: r.Header.Get("Cookie"), Body: plain(string(body)),
 	})
 	contentType := "text/html; charset=" + e.form.charset
@@ -170,23 +170,22 @@ func (e *echo) play(t *testing.T, a *agent, c formCase) []sent {
 // A form that is filled in and sent on a static document makes the request
 // that Chromium makes, byte for byte; boundaries aside.
 func TestStaticFormsSendWhatChromiumSends(t *testing.T) {
-	e := newEcho(t)
-	live := testdaemon.Start(t, testdaemon.Options{})
-	static := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
+	live := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	static := newAgent(t, testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}}))
+	toLive, toStatic := newEcho(t), newEcho(t)
 	for _, c := range formCases {
 		t.Run(c.name, func(t *testing.T) {
-			t.Helper()
-			onLive, onStatic := newAgent(t, live), newAgent(t, static)
-			want := e.play(t, onLive, c)
-			got := e.play(t, onStatic, c)
+			live.t, static.t = t, t
+			want := toLive.play(t, live, c)
+			got := toStatic.play(t, static, c)
 			if len(want) < 2 {
 				t.Errorf("Chromium sent nothing: %+v", want)
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("-Chromium +static:\n%s", d)
 			}
-			for _, a := range []*agent{onLive, onStatic} {
-				a.do("session_close", nil)
+			for _, a := range []*agent{live, static} {
+				a.do("cookies_clear", nil)
 			}
 		})
 	}

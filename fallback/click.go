@@ -66,7 +66,8 @@ func (p *Page) activate(ctx context.Context, refs *snapshot.Refs, el element, n 
 			}
 			return p.activate(ctx, refs, el, control)
 		case form.Is(at, "iframe", "object", "embed"):
-			return protocol.Effect{}, p.needsScript("what is in " + el.who)
+			return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s is a document of its own, which this source does not load", el.who).
+				With("source", p.State().Source).Then("open the address in its src")
 		case scripted(at):
 			return protocol.Effect{}, p.needsScript(el.who)
 		}

@@ -16,12 +16,11 @@ const (
 
 // Config says which sources serve where there is no Chromium.
 type Config struct {
-	Order []string `koanf:"order" default:"jina,http" doc:"sources beside Chromium, in the order in which reading tries them: jina (the reader), http (direct); one left out is not used. Opening takes http first"`
-	// Jina is where the reader is; its keys lie beside order.
-	Jina reader.Config `koanf:",squash"`
+	Order []string      `koanf:"order" default:"jina,http" doc:"sources beside Chromium, in the order in which reading tries them: jina (the reader), http (direct); one left out is not used. Opening takes http first"`
+	Jina  reader.Config `koanf:",squash"`
 }
 
-// Check says which word is no source.
+// Check says which value is none.
 func (c Config) Check() error {
 	for i, s := range c.Order {
 		if s != HTTP && s != Jina {

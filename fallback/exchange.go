@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/browserd/browserd/fallback/fetch"
 	"github.com/browserd/browserd/protocol"
@@ -12,6 +13,8 @@ import (
 const (
 	// maxRedirects is how many redirects a browser follows.
 	maxRedirects = 20
+	// longest is how long one answer may take; the command's own time ends sooner.
+	longest = 2 * time.Minute
 	// maxDocument is where a document is cut, in bytes.
 	maxDocument = 20 << 20
 )
@@ -67,7 +70,7 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 			h.Set("Cookie", cookies)
 		}
 		got, err := p.client.Do(exactly(ctx, to), fetch.Request{
-			Method: r.method, URL: to.request(), Header: h, Body: r.body, MaxRedirects: -1, MaxBytes: maxDocument,
+			Method: r.method, URL: to.request(), Header: h, Body: r.body, MaxRedirects: -1, MaxBytes: maxDocument, Timeout: longest,
 		})
 		if err != nil {
 			return nil, err

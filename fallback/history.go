@@ -38,15 +38,15 @@ type visit struct {
 	text  bool       // the source still has its text
 }
 
-// remember adds a step, in place of the one that is open where replace is set.
-func (h *history) remember(e entry, replace bool) {
-	switch {
-	case len(h.entries) == 0:
-		h.entries = []entry{e}
-	case replace:
-		h.entries[h.at] = e
-	default:
-		h.entries = append(slices.Clip(h.entries[:h.at+1]), e)
+// onwards is the place of a step behind the open one, in place of what follows.
+const onwards = -1
+
+// remember puts a step at a place and opens it.
+func (h *history) remember(e entry, place int) {
+	if place != onwards && place < len(h.entries) {
+		h.entries[place], h.at = e, place
+	} else {
+		h.entries = append(slices.Clip(h.entries[:min(h.at+1, len(h.entries))]), e)
 		if over := len(h.entries) - maxEntries; over > 0 {
 			h.entries = slices.Delete(h.entries, 0, over)
 		}
@@ -96,22 +96,23 @@ func (p *Page) History(ctx context.Context, delta int) (protocol.Effect, error) 
 		return protocol.Effect{}, protocol.Errorf(protocol.NavigationFailed, "there is no page %s", word).With("reason", "no_history").Then("open a URL")
 	}
 	e := h.entries[to]
-	if delta == 0 {
-		asked := e.visit.asked
-		asked.to, asked.rereads = e.at, true
-		return p.navigate(ctx, asked, e.visit.name, true)
+	asked := e.visit.asked
+	asked.to = e.at
+	if delta == 0 && e.at.scheme != "" {
+		asked.rereads = true
+		return p.navigate(ctx, asked, e.visit.name, to)
 	}
 	if e.visit == h.entries[h.at].visit {
 		h.at = to
 		p.show(h.now, e.at)
-		return protocol.Effect{Navigated: e.at.String()}, nil
+		return protocol.Effect{Navigated: p.State().URL}, nil
 	}
 	if !e.visit.text || strings.Contains(strings.ToLower(e.visit.header.Get("Cache-Control")), "no-store") {
-		if e.visit.asked.method != "GET" {
+		if asked.method != "GET" {
 			return protocol.Effect{}, protocol.Errorf(protocol.NavigationFailed, "the page was the answer to a form and is not kept: it would have to be sent again").
 				With("reason", "resubmission").Then("open its form again")
 		}
-		return p.again(ctx, to)
+		return p.navigate(ctx, asked, e.visit.name, to)
 	}
 	d, err := p.load(e.visit.source)
 	if err != nil {
@@ -122,21 +123,5 @@ func (p *Page) History(ctx context.Context, delta int) (protocol.Effect, error) 
 	h.now, h.at = d, to
 	p.tried(nil)
 	p.show(d, e.at)
-	return protocol.Effect{Navigated: e.at.String(), Changed: true}, nil
-}
-
-// again asks for a step of the history anew.
-func (p *Page) again(ctx context.Context, to int) (protocol.Effect, error) {
-	h := &p.history
-	from := h.at
-	p.leave()
-	h.at = to
-	e := h.entries[to]
-	asked := e.visit.asked
-	asked.to = e.at
-	effect, err := p.navigate(ctx, asked, e.visit.name, true)
-	if err != nil {
-		h.at = from
-	}
-	return effect, err
+	return protocol.Effect{Navigated: p.State().URL, Changed: true}, nil
 }

@@ -104,29 +104,10 @@ func (j *Jar) shrink(domain string) {
 }
 
 // Header is the Cookie header of a request to u, empty where there is none
-// (RFC 6265 5.4): longer paths first, then the older cookie.
+// (RFC 6265 5.4).
 func (j *Jar) Header(u address) string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	host := hostOf(u.authority)
-	now := j.now()
-	j.list = slices.DeleteFunc(j.list, func(c Cookie) bool { return !c.Expires.IsZero() && !c.Expires.After(now) })
-	var fit []Cookie
-	for _, c := range j.list {
-		domain := c.Domain == host || !c.HostOnly && strings.HasSuffix(host, "."+c.Domain)
-		path := u.path == c.Path || strings.HasPrefix(u.path, c.Path) && (strings.HasSuffix(c.Path, "/") || u.path[len(c.Path)] == '/')
-		if domain && path && (!c.Secure || u.scheme == "https" || isLoopback(host)) {
-			fit = append(fit, c)
-		}
-	}
-	slices.SortStableFunc(fit, func(a, b Cookie) int {
-		if d := len(b.Path) - len(a.Path); d != 0 {
-			return d
-		}
-		return a.order - b.order
-	})
-	pairs := make([]string, 0, len(fit))
-	for _, c := range fit {
+	var pairs []string
+	for _, c := range j.For(u) {
 		if c.Name == "" {
 			pairs = append(pairs, c.Value)
 			continue
@@ -134,6 +115,21 @@ func (j *Jar) Header(u address) string {
 		pairs = append(pairs, c.Name+"="+c.Value)
 	}
 	return strings.Join(pairs, "; ")
+}
+
+// For lists the cookies that are sent to u: longer paths first, then the older.
+func (j *Jar) For(u address) []Cookie {
+	host := hostOf(u.authority)
+	var fit []Cookie
+	for _, c := range j.All() {
+		domain := c.Domain == host || !c.HostOnly && strings.HasSuffix(host, "."+c.Domain)
+		path := u.path == c.Path || strings.HasPrefix(u.path, c.Path) && (strings.HasSuffix(c.Path, "/") || u.path[len(c.Path)] == '/')
+		if domain && path && (!c.Secure || u.scheme == "https" || isLoopback(host)) {
+			fit = append(fit, c)
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b Cookie) int { return len(b.Path) - len(a.Path) })
+	return fit
 }
 
 // All lists the cookies that have not expired, the oldest first.
@@ -146,11 +142,15 @@ func (j *Jar) All() []Cookie {
 	return list
 }
 
-// Clear drops every cookie.
-func (j *Jar) Clear() {
+// Remove drops the cookies of a list and says how many were there.
+func (j *Jar) Remove(list []Cookie) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.list = nil
+	before := len(j.list)
+	j.list = slices.DeleteFunc(j.list, func(c Cookie) bool {
+		return slices.ContainsFunc(list, func(o Cookie) bool { return o.Name == c.Name && o.Domain == c.Domain && o.Path == c.Path })
+	})
+	return before - len(j.list)
 }
 
 // hostOf is the host of a canonical authority, brackets and port off.

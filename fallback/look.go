@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/browserd/browserd/fallback/form"
+	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -79,6 +80,9 @@ func (d *document) content(n *html.Node, kind string) string {
 	case "html":
 		text, _ := d.static.HTML(n, 0)
 		return text
+	case "markdown", "article":
+		text, _ := d.static.HTML(n, 0)
+		return readable.Parse(text, d.static.Base()).Markdown()
 	}
 	for c := n.FirstChild; n.Type == html.DocumentNode && c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode {

@@ -38,7 +38,7 @@ func (p *Page) OpenFrom(ctx context.Context, source, url string) (protocol.Effec
 		p.leave()
 		p.history.now = p.empty()
 		p.tried(nil)
-		p.history.remember(entry{visit: &visit{source: p.history.now.source, asked: request{method: "GET"}, text: true}}, false)
+		p.history.remember(entry{visit: &visit{source: p.history.now.source, asked: request{method: "GET"}, text: true}}, onwards)
 		p.show(p.history.now, address{})
 		return protocol.Effect{Navigated: blank, Changed: true}, nil
 	}
@@ -46,16 +46,20 @@ func (p *Page) OpenFrom(ctx context.Context, source, url string) (protocol.Effec
 	if !ok {
 		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
 	}
-	return p.navigate(ctx, request{method: http.MethodGet, to: to}, source, false)
+	return p.navigate(ctx, request{method: http.MethodGet, to: to}, source, onwards)
 }
 
 // navigate goes where r says: within the document where only the fragment
 // differs, else to the document that the sources give; refreshes that follow at
-// once belong to it. The page stays where it is when that fails.
-func (p *Page) navigate(ctx context.Context, r request, source string, replace bool) (protocol.Effect, error) {
+// once belong to it. It becomes the step of the history at place. The page stays
+// where it is when that fails.
+func (p *Page) navigate(ctx context.Context, r request, source string, place int) (protocol.Effect, error) {
 	if d := p.history.now; d != nil && !r.rereads && r.method == http.MethodGet && r.to.fragment != "" && r.to.request() == d.at.request() {
 		h := &p.history
-		h.remember(entry{visit: h.entries[h.at].visit, at: r.to}, r.to == h.entries[h.at].at)
+		if r.to == h.entries[h.at].at {
+			place = h.at
+		}
+		h.remember(entry{visit: h.entries[h.at].visit, at: r.to}, place)
 		p.show(d, r.to)
 		return protocol.Effect{Navigated: r.to.String()}, nil
 	}
@@ -76,20 +80,20 @@ func (p *Page) navigate(ctx context.Context, r request, source string, replace b
 		}
 		p.leave()
 		p.history.now = d
-		p.history.remember(entry{&visit{source: got, asked: r, text: true}, got.at}, replace)
+		p.history.remember(entry{&visit{source: got, asked: r, text: true}, got.at}, place)
 		p.show(d, got.at)
 		to, ok := d.refresh()
 		if !ok || to.request() == got.at.request() || refreshes == maxRefreshes {
 			return protocol.Effect{Navigated: got.at.String(), Changed: true}, nil
 		}
-		r, replace = request{method: http.MethodGet, to: to, from: d.at, policy: d.policy}, true
+		r, place = request{method: http.MethodGet, to: to, from: d.at, policy: d.policy}, p.history.at
 	}
 }
 
 // follow is navigate for what a person clicked: a download is no failure, and
 // the element that was hit is told.
 func (p *Page) follow(ctx context.Context, r request, hit string) (protocol.Effect, error) {
-	e, err := p.navigate(ctx, r, p.source, false)
+	e, err := p.navigate(ctx, r, p.source, onwards)
 	e.Hit = hit
 	if saved := (*download)(nil); errors.As(err, &saved) {
 		return e, nil
@@ -187,7 +191,7 @@ func (s *source) wanting() string {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return "the site refuses: HTTP " + http.StatusText(s.status)
 	}
-	if root, err := parse(s.text); err == nil && isShell(root) {
+	if isShell(s.text) {
 		return "the page is an empty shell that needs script"
 	}
 	return ""

@@ -42,8 +42,9 @@ type Page struct {
 
 	// Only the session's driver touches these.
 	history history
-	left    []int  // documents that were left and that the refs do not know of yet
-	source  string // of the last open: auto, http or jina
+	left    []int             // documents that were left and that the refs do not know of yet
+	source  string            // of the last open: auto, http or jina
+	origins []protocol.Origin // of a state that was loaded: kept for who can use them
 
 	mu       sync.Mutex
 	state    protocol.Page
@@ -89,9 +90,6 @@ func (p *Page) Remains() protocol.Remains {
 	r.Cookies, r.CookieCount = p.jar.export()
 	return r
 }
-
-// Jar holds the session's cookies.
-func (p *Page) Jar() *Jar { return p.jar }
 
 // Done closes when the page is closed: nothing else ends it.
 func (p *Page) Done() <-chan struct{} { return p.done }

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Config is what an operator may say about egress. The zero value lets public
@@ -38,6 +39,15 @@ type Config struct {
 	Resolver string `koanf:"resolver" doc:"address of the DNS server to ask, such as 1.1.1.1 or [::1]:5353; empty: as the system does"`
 	// UpstreamProxy is the URL of an HTTP proxy through which everything goes.
 	UpstreamProxy string `koanf:"upstream_proxy" doc:"http://[USER:PASSWORD@]HOST:PORT of a proxy through which everything leaves; what is refused is refused before it"`
+	// ProxyAdvertise is where a Chromium that runs elsewhere finds the egress proxy.
+	ProxyAdvertise string `koanf:"proxy_advertise" doc:"HOST:PORT at which the Chromium of browser.endpoint reaches browserd's egress proxy, which then listens on that port of every address"`
+	// Egress bounds what each session may use of the egress proxy.
+	Egress EgressConfig `koanf:"egress"`
+
+	// Autonomy, Confirm and ConfirmTimeout are what agents may do by themselves.
+	Autonomy       string        `koanf:"autonomy" default:"full" oneof:"full supervised read_only" doc:"what agents do by themselves: full: whatever is allowed; supervised: an operator is asked before the commands of policy.confirm; read_only: they go to pages and read them, and change nothing. A token's own autonomy goes before it"`
+	Confirm        []string      `koanf:"confirm" default:"eval,http_request,upload,cookies_get,cookies_set,state_save,state_load" doc:"commands that a supervised agent runs only after an operator's confirm; wait with an expression counts as eval, session_open with a state as state_load"`
+	ConfirmTimeout time.Duration `koanf:"confirm_timeout" default:"60s" doc:"how long a command waits for an operator's confirm, within its own timeout_ms; then the answer is no"`
 
 	// DialContext replaces the last step of Gate.Dial, after every check: the
 	// TCP connection to address, which is IP:PORT. Tests set it, so that no
@@ -53,6 +63,9 @@ var defaultPorts = []int{80, 443, 8080, 8443}
 
 // Check says which value is wrong, if one is.
 func (c Config) Check() error {
+	if err := c.checkAutonomy(); err != nil {
+		return err
+	}
 	_, err := New(c)
 	return err
 }
@@ -103,6 +116,7 @@ func New(cfg Config, self ...netip.AddrPort) (*Policy, error) {
 	fault("resolver", err)
 	p.upstream, err = parseUpstream(cfg.UpstreamProxy)
 	fault("upstream_proxy", err)
+	fault("proxy_advertise", checkAdvertise(cfg.ProxyAdvertise))
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}

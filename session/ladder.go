@@ -42,7 +42,7 @@ func (s *Session) For(ctx context.Context, source string) (Page, string, error) 
 	}
 	_, live := old.(Live)
 	switch {
-	case live == (source == SourceChromium), live && source == SourceAuto:
+	case source == SourceAuto && live, source != SourceAuto && live == (source == SourceChromium):
 		return old, source, nil
 	case source == SourceAuto:
 		// Begun without Chromium: it may be there by now.
@@ -82,7 +82,7 @@ func (s *Session) move(ctx context.Context, old Page, source string) (Page, erro
 // newPage makes a page at a source and makes it the session's.
 func (s *Session) newPage(ctx context.Context, source string, remains *protocol.Remains) (Page, error) {
 	o := s.options
-	o.Source, o.Restore = source, remains
+	o.Name, o.Source, o.Restore = s.name, source, remains
 	page, err := s.manager.source.NewPage(ctx, o, func(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) })
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 }
 
 // notRestored is what a new page does not have of a lost one.
-var notRestored = []string{"refs", "form contents", "history", "other tabs", "session storage"}
+var notRestored = []string{"refs", "form contents", "history", "other tabs", "local and session storage", "downloads"}
 
 // adopt makes page the session's and watches for its loss; false where the
 // session is closed.

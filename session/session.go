@@ -37,6 +37,7 @@ type Session struct {
 	used     time.Time
 	expiry   *time.Timer
 	closed   bool
+	answers  map[any]bool // what operators have answered for the session's life
 }
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"sync"
 
 	"github.com/browserd/browserd/browser"
@@ -30,7 +31,7 @@ func newChromium(cfg browser.Config, supervisor *browser.Chromium, log *slog.Log
 	case cfg.Disabled:
 		log.Info("Chromium is switched off by browser.disabled")
 	case cfg.Endpoint != "":
-		log.Info("Chromium is reached at browser.endpoint", "endpoint", cfg.Endpoint)
+		log.Info("Chromium is reached at browser.endpoint", "host", hostOf(cfg.Endpoint))
 	default:
 		found, err := browser.Find(cfg)
 		var e *protocol.Error
@@ -44,6 +45,15 @@ func newChromium(cfg browser.Config, supervisor *browser.Chromium, log *slog.Log
 		}
 	}
 	return c
+}
+
+// hostOf is what may be said of an endpoint: its path and query may hold a token.
+func hostOf(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // missing says why there is no Chromium to try, nil where there may be one. One
@@ -87,6 +97,12 @@ func (c *chromium) source() server.Source {
 		s.Why = err.Error()
 	}
 	return s
+}
+
+// state is source for the command status.
+func (c *chromium) state() fallback.SourceState {
+	s := c.source()
+	return fallback.SourceState{Source: s.Name, OK: s.OK, Why: s.Why}
 }
 
 // sourcesOf says which sources work now, the preferred one first.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/browserd/browserd/server"
 )
 
 func healthcheckCommand() *cobra.Command {
@@ -24,7 +27,7 @@ func healthcheckCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := healthy(cmd.Context(), c.Server.Listen); err != nil {
+		if err := healthy(cmd.Context(), c.Server); err != nil {
 			return fmt.Errorf("no browserd answers at %s: %w", c.Server.Listen, err)
 		}
 		return nil
@@ -32,23 +35,31 @@ func healthcheckCommand() *cobra.Command {
 	return cmd
 }
 
-// healthy asks the daemon that listens on addr for /healthz, for at most three
+// healthy asks the daemon that cfg describes for /healthz, for at most three
 // seconds. An address that stands for all is asked on loopback.
-func healthy(ctx context.Context, addr string) error {
-	host, port, err := net.SplitHostPort(addr)
+func healthy(ctx context.Context, cfg server.Config) error {
+	host, port, err := net.SplitHostPort(cfg.Listen)
 	if err != nil {
 		return err
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
+	asks, scheme := direct, "http://"
+	if cfg.TLS() {
+		pinned, err := server.ClientTLS(cfg.TLSCert)
+		if err != nil {
+			return err
+		}
+		asks, scheme = secured(pinned), "https://"
+	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+net.JoinHostPort(host, port)+"/healthz", nil)
 	if err != nil {
 		return err
 	}
-	resp, err := direct.Do(req)
+	resp, err := asks.Do(req)
 	if err != nil {
 		return err
 	}
@@ -65,7 +76,12 @@ func healthy(ctx context.Context, addr string) error {
 
 // direct speaks to daemons: never through a proxy of the environment, which
 // would be handed the token, and without keeping connections.
-var direct = &http.Client{
-	Transport:     &http.Transport{DisableKeepAlives: true},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+var direct = secured(nil)
+
+// secured is direct for a daemon that speaks TLS.
+func secured(c *tls.Config) *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: c},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }

@@ -66,7 +66,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(serveCommand(), demoCommand(), configCommand(), doctorCommand(), healthcheckCommand(), versionCommand())
+	root.AddCommand(serveCommand(), demoCommand(), configCommand(), doctorCommand(), healthcheckCommand(), creditsCommand(), auditCommand(), versionCommand())
 	return root
 }
 

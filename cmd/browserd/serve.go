@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -84,6 +86,15 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	supervision, err := supervise(cfg, rules, log)
+	if err != nil {
+		return refusal{err}
+	}
+	way, err := guard(&cfg.Browser, cfg.Policy, rules, log)
+	if err != nil {
+		return refusal{err}
+	}
+	defer way.close() // when Chromium has ended
 	if cfg.Browser.StateDir != "" {
 		reaped, err := browser.Reap(cfg.Browser.StateDir)
 		if err != nil {
@@ -93,43 +104,64 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
 		}
 	}
+	books, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
+	if err != nil {
+		return refusal{err}
+	}
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	supervisor := browser.Start(living, cfg.Browser, log)
 	known := newChromium(cfg.Browser, supervisor, log)
-	way, err := newWay(cfg, rules)
+	out, err := newOutside(cfg, rules)
 	if err != nil {
 		return refusal{err}
 	}
-	defer way.close()
-	ladder := fallback.NewLadder(cfg.Fallback, way.forLadder())
+	defer out.close()
+	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
 	source := pages{
-		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, cfg: cfg.Session, log: log,
+		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
 	}
 	house := &actions.House{
 		Sessions: session.NewManager(cfg.Session, source, log),
+		States:   session.NewStates(stateFiles(cfg.Browser.StateDir), cfg.State),
 		Version:  buildVersion(),
 		Log:      log,
+		Rules:    supervision,
 		CheckURL: rules.CheckURL,
-		Web:      way.web(cfg, source),
+		Web:      out.web(cfg, source),
+		Ledger:   books,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": ladder.States()}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}
 		},
 	}
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
 	if err != nil {
 		return refusal{err}
 	}
-	log.Info("listening on http://" + l.Addr().String())
+	scheme := "http://"
+	if cfg.Server.TLS() {
+		scheme = "https://"
+	} else if cfg.Server.CheckExposure(false) != nil {
+		log.Warn("tokens and pages cross the network as they are: set server.tls_cert and server.tls_key, or put a proxy that speaks TLS before the daemon")
+	}
+	log.Info("listening on " + scheme + l.Addr().String())
 	err = s.Serve(ctx, l)
 	log.Info("stopping")
 	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	err = errors.Join(err, supervisor.Close(closing))
+	err = errors.Join(err, supervisor.Close(closing), books.Close(closing))
 	log.Info("stopped")
 	return err
+}
+
+// stateFiles is where the states of sessions are kept; empty: nowhere.
+func stateFiles(stateDir string) string {
+	if stateDir == "" {
+		return ""
+	}
+	return filepath.Join(stateDir, "states")
 }
 
 // own are the addresses on which the daemon listens: no page may reach them.

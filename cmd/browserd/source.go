@@ -19,6 +19,7 @@ type pages struct {
 	chromium *chromium
 	ladder   *fallback.Ladder
 	rules    *policy.Policy
+	way      wayOut
 	cfg      session.Config
 	log      *slog.Logger
 }
@@ -27,7 +28,7 @@ type pages struct {
 // that it asks for: chromium, or http and jina, or for auto Chromium where there
 // is one and the others where there is none.
 func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ string, fields map[string]any)) (session.Page, error) {
-	gate, err := p.rules.Gate(policy.GateOptions{})
+	gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: o.AllowedDomains})
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +59,9 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
+		Way:         p.way.lane(p.rules, o.Name, o.AllowedDomains, p.log),
+		Permissions: o.Permissions, Downloads: o.Downloads,
+		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles,
 	}
 	if o.Viewport != nil {
 		c.Width, c.Height = o.Viewport.Width, o.Viewport.Height

@@ -16,28 +16,28 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// way is the daemon's own way out, which no session narrows: for the web tools,
-// and for the services that are asked in the agents' place.
-type way struct {
+// outside is the daemon's own way out, which no session narrows: for the web
+// tools, and for the services that are asked in the agents' place.
+type outside struct {
 	gate      *policy.Gate
 	transport *http.Transport
 	reader    *reader.Reader // nil: there is none
 }
 
-func newWay(cfg config.Config, rules *policy.Policy) (*way, error) {
+func newOutside(cfg config.Config, rules *policy.Policy) (*outside, error) {
 	gate, err := rules.Gate(policy.GateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	w := &way{gate: gate, transport: gate.Transport()}
+	w := &outside{gate: gate, transport: gate.Transport()}
 	w.reader = reader.New(cfg.Fallback.Jina, reader.Options{Transport: w.transport, Check: gate.CheckURL, Public: gate.Public})
 	return w, nil
 }
 
-func (w *way) close() { w.transport.CloseIdleConnections() }
+func (w *outside) close() { w.transport.CloseIdleConnections() }
 
 // forLadder is the reader, or no interface where there is none.
-func (w *way) forLadder() fallback.Reader {
+func (w *outside) forLadder() fallback.Reader {
 	if w.reader == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (w *way) forLadder() fallback.Reader {
 }
 
 // web is what the web tools work with; what needs script is rendered by p.
-func (w *way) web(cfg config.Config, p pages) *actions.Web {
+func (w *outside) web(cfg config.Config, p pages) *actions.Web {
 	return &actions.Web{
 		Config: cfg.HTTP, Transport: w.transport, CheckURL: w.gate.CheckURL,
 		Render: p.render, HasChromium: func() bool { return p.chromium.missing() == nil },

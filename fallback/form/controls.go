@@ -17,9 +17,10 @@ type Controls struct {
 	ids     map[string]*html.Node
 	owners  map[*html.Node]*html.Node
 	values  map[*html.Node]string
-	typed   map[*html.Node]bool // its value was typed: minlength and maxlength count
-	checked map[*html.Node]bool // checkboxes and radio buttons
-	chosen  map[*html.Node]bool // options
+	typed   map[*html.Node]bool  // its value was typed: minlength and maxlength count
+	checked map[*html.Node]bool  // checkboxes and radio buttons
+	radios  map[group]*html.Node // the checked one of each group
+	chosen  map[*html.Node]bool  // options
 	files   map[*html.Node][]protocol.File
 	focused *html.Node
 }
@@ -29,7 +30,7 @@ type Controls struct {
 func NewControls(root *html.Node) *Controls {
 	c := &Controls{
 		values: map[*html.Node]string{}, typed: map[*html.Node]bool{}, checked: map[*html.Node]bool{},
-		chosen: map[*html.Node]bool{}, files: map[*html.Node][]protocol.File{},
+		chosen: map[*html.Node]bool{}, files: map[*html.Node][]protocol.File{}, radios: map[group]*html.Node{},
 	}
 	c.index(root)
 	for _, n := range c.list {
@@ -149,32 +150,34 @@ func (c *Controls) SetValue(n *html.Node, value string) string {
 }
 
 // SetChecked sets a checkbox or radio button; checking a radio button unchecks
-// the others of its group.
+// the one of its group that was checked.
 func (c *Controls) SetChecked(n *html.Node, on bool) {
 	c.checked[n] = on
-	if !on || Type(n) != "radio" {
+	g, grouped := c.groupOf(n)
+	if !grouped {
 		return
 	}
-	for _, o := range c.Group(n) {
-		if o != n {
-			c.checked[o] = false
-		}
+	switch was := c.radios[g]; {
+	case on && was != nil && was != n:
+		c.checked[was] = false
+		c.radios[g] = n
+	case on:
+		c.radios[g] = n
+	case was == n:
+		delete(c.radios, g)
 	}
 }
 
-// Group lists the radio buttons of n's group, n included (HTML 4.10.5.1.16).
-func (c *Controls) Group(n *html.Node) []*html.Node {
+// group is what the radio buttons of a group share (HTML 4.10.5.1.16).
+type group struct {
+	owner *html.Node
+	name  string
+}
+
+// groupOf is the group of a radio button; one without a name has none.
+func (c *Controls) groupOf(n *html.Node) (g group, ok bool) {
 	name := attr(n, "name")
-	if name == "" {
-		return []*html.Node{n}
-	}
-	var list []*html.Node
-	for _, o := range c.list {
-		if Is(o, "input") && Type(o) == "radio" && attr(o, "name") == name && c.owners[o] == c.owners[n] {
-			list = append(list, o)
-		}
-	}
-	return list
+	return group{c.owners[n], name}, name != "" && Type(n) == "radio"
 }
 
 // Choose makes the options the ones of a select that are selected.
@@ -206,10 +209,7 @@ func (c *Controls) reset(n *html.Node) {
 	case IsText(n):
 		c.values[n] = sanitize(n, attr(n, "value"))
 	case IsChoice(n):
-		c.checked[n] = false
-		if has(n, "checked") {
-			c.SetChecked(n, true) // of several in a group the last one stays
-		}
+		c.SetChecked(n, has(n, "checked")) // of several in a group the last one stays
 	case Is(n, "select"):
 		c.resetSelect(n)
 	}
@@ -290,12 +290,21 @@ type held struct {
 	chosen         []bool // options
 }
 
-// State returns what the controls hold now, but for secrets: a password is not
-// remembered.
+// maxFiles is how much of files a State remembers, in bytes.
+const maxFiles = 1 << 20
+
+// State returns what the controls hold now, but for passwords and large files.
 func (c *Controls) State() State {
 	s := State{controls: make([]held, len(c.list))}
+	size := 0
 	for i, n := range c.list {
-		h := held{value: c.values[n], typed: c.typed[n], checked: c.checked[n], files: c.files[n]}
+		h := held{value: c.values[n], typed: c.typed[n], checked: c.checked[n]}
+		for _, f := range c.files[n] {
+			size += len(f.Content)
+		}
+		if size <= maxFiles {
+			h.files = c.files[n]
+		}
 		if Is(n, "input") && Type(n) == "password" {
 			h.value, h.typed = sanitize(n, attr(n, "value")), false
 		}
@@ -320,7 +329,7 @@ func (c *Controls) Restore(s State) {
 		case IsText(n):
 			c.values[n], c.typed[n] = h.value, h.typed
 		case IsChoice(n):
-			c.checked[n] = h.checked
+			c.SetChecked(n, h.checked)
 		case Is(n, "select"):
 			if options := Options(n); len(options) == len(h.chosen) {
 				for j, o := range options {

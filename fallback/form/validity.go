@@ -97,12 +97,11 @@ func (c *Controls) missing(n *html.Node, kind string) (bool, string) {
 	case "checkbox":
 		return !c.checked[n], "it must be checked"
 	case "radio":
-		for _, o := range c.Group(n) {
-			if c.checked[o] {
-				return false, ""
-			}
+		checked := c.checked[n]
+		if g, ok := c.groupOf(n); ok {
+			checked = c.radios[g] != nil
 		}
-		return true, "one of its group must be checked"
+		return !checked, "one of its group must be checked"
 	case "file":
 		return len(c.files[n]) == 0, "it needs a file"
 	case "select":

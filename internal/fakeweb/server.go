@@ -6,6 +6,7 @@ package fakeweb
 import (
 	"bufio"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log"
 	"net"
@@ -16,13 +17,15 @@ import (
 	"time"
 )
 
-// Serve answers on the listeners until the test ends, and closes them then. The
-// certificate is httptest's own: nobody believes it who was not told to.
-func Serve(tb testing.TB, h http.Handler, listeners ...net.Listener) {
+// Serve answers on the listeners until the test ends, and closes them then. It
+// returns its certificate, which is httptest's own: nobody believes it who was
+// not told to.
+func Serve(tb testing.TB, h http.Handler, listeners ...net.Listener) *x509.Certificate {
 	tb.Helper()
 	certificate := httptest.NewUnstartedServer(nil)
 	certificate.StartTLS()
 	conf := &tls.Config{Certificates: certificate.TLS.Certificates}
+	shown := certificate.Certificate()
 	certificate.Close()
 
 	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
@@ -47,6 +50,7 @@ func Serve(tb testing.TB, h http.Handler, listeners ...net.Listener) {
 		s.Close()
 		running.Wait()
 	})
+	return shown
 }
 
 // handed is a listener whose connections have said already what they speak.

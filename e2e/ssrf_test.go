@@ -1,0 +1,288 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/internal/netns"
+	"github.com/browserd/browserd/internal/ssrfcases"
+	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/protocol"
+)
+
+// ownPublicIP is the public address of the machine that the cases run on.
+const ownPublicIP = "198.41.0.4"
+
+// way is one path that leaves the machine: a row of the table that every shared
+// case is played through.
+type way struct {
+	name string
+	// there says whether the daemon has the path; nil: always.
+	there func(config string) bool
+	// takes says which cases mean something on this path.
+	takes func(c ssrfcases.Case) bool
+	// play returns the word of the verdict: ok, details.reason of a refusal, or
+	// the error's code where it carries no reason.
+	play func(v *visitor, c ssrfcases.Case) string
+	// want lists the words that are right: the case's own for most.
+	want func(c ssrfcases.Case) []string
+}
+
+// proxied says that a daemon's pages go out through its egress proxy, which is
+// what looks at names' addresses.
+func proxied(config string) bool { return strings.Contains(config, "policy.session_max_mb") }
+
+var ways = []way{
+	{name: "open", takes: navigates, play: (*visitor).open, want: wantOpen},
+	{name: "page", there: proxied, takes: requests, play: (*visitor).fetch, want: wantFetch},
+	{name: "markup", there: proxied, takes: func(c ssrfcases.Case) bool { return c.Stage == "subresource" }, play: (*visitor).embed, want: wantEmbedded},
+}
+
+// Every shared case, through every way out that the built daemon has, with real
+// Chromium and a DNS server on loopback, in a network where all addresses lead
+// to one fake web server that notes by which it was reached.
+func TestSSRFCases(t *testing.T) {
+	if !netns.Inside(t, inCI()) {
+		return
+	}
+	w := newWorld(t)
+	for _, setting := range w.settings() {
+		if setting.refused {
+			w.mustNotStart(t, setting)
+			continue
+		}
+		d := w.start(t, setting)
+		v := &visitor{world: w, agent: newAgent(t, d), daemon: d}
+		config := v.config(t)
+		for _, way := range ways {
+			if way.there != nil && !way.there(config) {
+				t.Logf("%s: this daemon has no such way out yet", way.name)
+				continue
+			}
+			played := 0
+			for _, c := range setting.cases {
+				if !way.takes(c) || way.name == "open" && !proxied(config) && !decidedByLetters(c) {
+					continue
+				}
+				played++
+				w.play(t, v, way, w.filled(c, d))
+			}
+			t.Logf("%s: %d cases with %s", way.name, played, setting.name)
+		}
+		d.Stop()
+	}
+}
+
+// decidedByLetters is a case that needs neither look-up nor redirect.
+func decidedByLetters(c ssrfcases.Case) bool {
+	if c.Category == "dns" || c.Category == "rebind" || c.Category == "redirect" {
+		return false
+	}
+	if c.Expect == "allow" {
+		u, err := url.Parse(c.URL)
+		return err == nil && net.ParseIP(strings.Trim(u.Hostname(), "[]")) != nil
+	}
+	return c.Reason != "not_allowlisted"
+}
+
+func (w *world) play(t *testing.T, v *visitor, way way, c ssrfcases.Case) {
+	for name, answers := range c.DNS {
+		w.dns.Set(name, answers...)
+	}
+	w.serve(c)
+	v.t = t
+	got := way.play(v, c)
+	want := way.want(c)
+	if !slices.Contains(want, got) && !(c.Either && got != "ok") {
+		t.Errorf("%s %s %.120q: got %s, want %s", way.name, c.ID, c.URL, got, strings.Join(want, " or "))
+	}
+	reached := w.reached()
+	for _, a := range reached {
+		if special(a.Addr()) && !slices.Contains(c.AllowPrivate, cidrOf(c, a.Addr())) {
+			t.Errorf("%s %s %.120q: %s was reached", way.name, c.ID, c.URL, a)
+		}
+	}
+	if got == "ok" && c.Expect == "allow" && len(reached) == 0 {
+		t.Errorf("%s %s %.120q: nothing was reached", way.name, c.ID, c.URL)
+	}
+	if c.Dialled != nil && fmt.Sprint(hostsOf(reached)) != fmt.Sprint(c.Dialled) {
+		t.Errorf("%s %s: reached %v, want %v", way.name, c.ID, hostsOf(reached), c.Dialled)
+	}
+}
+
+// special is an address that none of the cases may reach unless an operator
+// opened it; the policy's own table is not asked.
+func special(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast() || a.String() == ownPublicIP ||
+		netip.MustParsePrefix("100.64.0.0/10").Contains(a) || a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a)
+}
+
+func cidrOf(c ssrfcases.Case, a netip.Addr) string {
+	for _, s := range c.AllowPrivate {
+		if p, err := netip.ParsePrefix(s); err == nil && p.Contains(a.Unmap()) {
+			return s
+		}
+	}
+	return ""
+}
+
+func hostsOf(reached []netip.AddrPort) []string {
+	hosts := []string{}
+	for _, a := range reached {
+		if h := a.Addr().String(); !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// visitor plays cases in one session of a daemon.
+type visitor struct {
+	*agent
+	world  *world
+	daemon *testdaemon.Daemon
+}
+
+func (v *visitor) config(t *testing.T) string {
+	bin, err := testdaemon.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(bin, "config").CombinedOutput()
+	if err != nil {
+		t.Fatalf("browserd config: %v\n%s", err, out)
+	}
+	return string(out)
+}
+
+func wordOf(err error) string {
+	var e *protocol.Error
+	switch {
+	case err == nil:
+		return "ok"
+	case !errors.As(err, &e):
+		return err.Error()
+	}
+	if reason, ok := e.Details["reason"].(string); ok && reason != "" {
+		return reason
+	}
+	return string(e.Code)
+}
+
+// The agent's own URL.
+
+func navigates(c ssrfcases.Case) bool { return c.Stage == "navigate" }
+
+func (v *visitor) open(c ssrfcases.Case) string {
+	for range max(1, c.Requests) {
+		_, err := v.try("open", params{"url": c.URL, "snapshot": "none", "wait_until": "domcontentloaded", "timeout_ms": 15000})
+		if err != nil {
+			return wordOf(err)
+		}
+	}
+	if c.BlockedAt != nil && len(c.Chain) == 1 && c.Chain[0].Status == http.StatusOK {
+		// The page goes on by itself; what becomes of that is an event.
+		return v.refusal(c)
+	}
+	return "ok"
+}
+
+func wantOpen(c ssrfcases.Case) []string {
+	switch {
+	case c.Word() == "dns_error":
+		return []string{"dns_error", "navigation_failed"}
+	case c.Word() == "too_many_redirects": // Chromium's own limit
+		return []string{"navigation_failed"}
+	case c.Word() == "bad_url_or_local":
+		return []string{"bad_url", "name_local"}
+	case c.Category == "redirect" && c.Word() == "scheme": // Chromium's own refusal
+		return []string{"scheme", "navigation_failed"}
+	case c.Category == "redirect" && c.Word() == "userinfo": // Chromium follows, and sends no credentials
+		return []string{"userinfo", "ok"}
+	}
+	return []string{c.Word()}
+}
+
+// refusal is the reason of the next policy_denied event of the session.
+func (v *visitor) refusal(c ssrfcases.Case) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	e, err := v.c.Event(ctx, func(e protocol.Event) bool { return e.Type == "policy_denied" })
+	if err != nil {
+		return "no event"
+	}
+	reason, _ := e.Fields["reason"].(string)
+	return reason
+}
+
+// A page's own request.
+
+// requests are the cases whose URL a page can ask for: http and https.
+func requests(c ssrfcases.Case) bool {
+	return c.Stage == "navigate" && strings.HasPrefix(strings.ToLower(strings.TrimSpace(c.URL)), "http") && c.Category != "scheme"
+}
+
+// fetch asks for the URL from a page of no origin, without reading the answer.
+func (v *visitor) fetch(c ssrfcases.Case) string {
+	v.open(ssrfcases.Case{URL: "about:blank"})
+	quoted, err := json.Marshal(c.URL)
+	if err != nil {
+		return err.Error()
+	}
+	got := "ok"
+	for range max(1, c.Requests) {
+		r, err := v.try("eval", params{"timeout_ms": 15000, "expression": fmt.Sprintf(
+			`fetch(%s, {mode: "no-cors", cache: "no-store"}).then(() => "ok", () => "failed")`, quoted)})
+		if err != nil {
+			return wordOf(err)
+		}
+		if got, _ = r.Value.(string); got != "ok" {
+			return got
+		}
+	}
+	return got
+}
+
+func wantFetch(c ssrfcases.Case) []string {
+	switch {
+	case c.Expect == "block" && c.Reason == "bad_url" && len(c.URL) > 1000:
+		return []string{"failed", "ok"} // a long path is a page's own affair
+	case c.Expect == "block" && c.Category == "redirect" && len(c.Chain) == 1 && c.Chain[0].Status == http.StatusOK:
+		return []string{"ok"} // what would go on is a page, and this is not one
+	case c.Expect == "block" && c.Category == "redirect" && c.Word() == "userinfo":
+		return []string{"failed", "ok"}
+	case c.Expect == "block":
+		return []string{"failed"}
+	}
+	return []string{"ok"}
+}
+
+// A page's markup and script.
+
+// embed opens the case's page with the line in it, and looks for an event.
+func (v *visitor) embed(c ssrfcases.Case) string {
+	v.world.embed(c)
+	if _, err := v.try("open", params{"url": c.Page, "snapshot": "none", "wait_until": "load", "timeout_ms": 15000}); err != nil {
+		return wordOf(err)
+	}
+	if c.Reason == "no_packet" {
+		return "no_packet"
+	}
+	return v.refusal(c)
+}
+
+func wantEmbedded(c ssrfcases.Case) []string { return []string{c.Word()} }

@@ -22,14 +22,19 @@ type outside struct {
 	gate      *policy.Gate
 	transport *http.Transport
 	reader    *reader.Reader // nil: there is none
+	rendering slots
 }
+
+// maxRenders is how many pages web_fetch renders at once: each is a browser
+// context, which no session's limit counts.
+const maxRenders = 4
 
 func newOutside(cfg config.Config, rules *policy.Policy) (*outside, error) {
 	gate, err := rules.Gate(policy.GateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	w := &outside{gate: gate, transport: gate.Transport()}
+	w := &outside{gate: gate, transport: gate.Transport(), rendering: make(slots, maxRenders)}
 	w.reader = reader.New(cfg.Fallback.Jina, reader.Options{Transport: w.transport, Check: gate.CheckURL, Public: gate.Public})
 	return w, nil
 }
@@ -48,7 +53,7 @@ func (w *outside) forLadder() fallback.Reader {
 func (w *outside) web(cfg config.Config, p pages) *actions.Web {
 	return &actions.Web{
 		Config: cfg.HTTP, Transport: w.transport, CheckURL: w.gate.CheckURL,
-		Render: p.render, HasChromium: func() bool { return p.chromium.missing() == nil },
+		Render: w.render(p), HasChromium: func() bool { return p.chromium.missing() == nil },
 		Order: cfg.Fallback.Order, Reader: w.reader, Rest: &fallback.Breaker{},
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
@@ -57,19 +62,39 @@ func (w *outside) web(cfg config.Config, p pages) *actions.Web {
 
 // render opens a URL in a browser context of its own, which ends with it, and
 // returns what its script made of it.
-func (p pages) render(ctx context.Context, url string) (actions.Rendered, error) {
-	page, _, err := p.live(ctx, session.Options{Dialogs: "dismiss"}, func(string, map[string]any) {})
-	if err != nil {
-		return actions.Rendered{}, err
+func (w *outside) render(p pages) func(ctx context.Context, url string) (actions.Rendered, error) {
+	return func(ctx context.Context, url string) (actions.Rendered, error) {
+		free, err := w.rendering.take(ctx)
+		if err != nil {
+			return actions.Rendered{}, err
+		}
+		defer free()
+		page, _, err := p.live(ctx, session.Options{Dialogs: "dismiss"}, func(string, map[string]any) {})
+		if err != nil {
+			return actions.Rendered{}, err
+		}
+		defer page.Close(context.WithoutCancel(ctx))
+		if _, err := page.Open(ctx, url, protocol.WaitAuto); err != nil {
+			return actions.Rendered{}, err
+		}
+		html, err := page.Read(ctx, snapshot.NewRefs(), "", "html", "")
+		if err != nil {
+			return actions.Rendered{}, err
+		}
+		state := page.State()
+		return actions.Rendered{HTML: html, URL: state.URL, Status: state.Status}, nil
 	}
-	defer page.Close(context.WithoutCancel(ctx))
-	if _, err := page.Open(ctx, url, protocol.WaitAuto); err != nil {
-		return actions.Rendered{}, err
+}
+
+// slots are what may be done at once: its capacity says how often.
+type slots chan struct{}
+
+// take waits for a slot until ctx ends; free gives it back.
+func (s slots) take(ctx context.Context) (free func(), err error) {
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	html, err := page.Read(ctx, snapshot.NewRefs(), "", "html", "")
-	if err != nil {
-		return actions.Rendered{}, err
-	}
-	state := page.State()
-	return actions.Rendered{HTML: html, URL: state.URL, Status: state.Status}, nil
 }

@@ -30,8 +30,12 @@ type ContextOptions struct {
 	// context closes when it ends. refused is to be called with the fields of a
 	// policy_denied event for each connection that is not made. nil: the context
 	// has Chromium's own way, which where there is an egress proxy leads nowhere.
-	Way     func(refused func(fields map[string]any)) (Way, error)
-	Restore *protocol.Remains // cookies to start with
+	Way           func(refused func(fields map[string]any)) (Way, error)
+	Permissions   []string          // what its pages may use without asking (PermissionNames); all else is denied
+	Downloads     bool              // files may be downloaded; false: every download is denied
+	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
+	DownloadFiles int               // downloads that are kept; 0: 50
+	Restore       *protocol.Remains // cookies to start with
 }
 
 // Context is a CDP browser context: the live pages of one session. Its
@@ -48,6 +52,8 @@ type Context struct {
 	done chan struct{}
 	way  Way // nil: Chromium's own
 
+	creating sync.Mutex // held while a target is made, see create
+
 	uploads string // the directory of uploaded files; empty until the first
 
 	mu        sync.Mutex
@@ -62,7 +68,14 @@ type Context struct {
 	cookies   json.RawMessage // as last seen
 	cookieN   int
 	keeping   bool
-	closed    bool
+	recorder  recorder
+	origins   []string // that its tabs showed
+	// apart: pages that attach without an opener are held until create knows its own.
+	apart bool
+	held  []attachedToTarget
+	// downloaded is what the pages offered for download.
+	downloaded downloads
+	closed     bool
 }
 
 func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emit func(string, map[string]any)) *Context {
@@ -75,7 +88,13 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emi
 	if o.MaxTabs == 0 {
 		o.MaxTabs = 16
 	}
-	c := &Context{host: h, id: id, o: o, way: way, emit: emit, done: make(chan struct{})}
+	if o.DownloadBytes == 0 {
+		o.DownloadBytes = 256 << 20
+	}
+	if o.DownloadFiles == 0 {
+		o.DownloadFiles = 50
+	}
+	c := &Context{host: h, id: id, o: o, way: way, emit: emit, done: make(chan struct{}), downloaded: downloads{changed: make(chan struct{})}}
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents
 	}
@@ -140,6 +159,7 @@ func (c *Context) Close(ctx context.Context) error {
 	if c.uploads != "" {
 		os.RemoveAll(c.uploads)
 	}
+	c.downloaded.remove()
 	return err
 }
 

@@ -17,6 +17,11 @@ import (
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *Session, method string, params jsonv2.Value) {
+	if recorded[method] {
+		t.c.mu.Lock()
+		t.c.recorder.record(t, s, method, params)
+		t.c.mu.Unlock()
+	}
 	handle, ok := pageEvents[method]
 	if !ok {
 		return
@@ -149,6 +154,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 			delete(t.statuses, id)
 		}
 	}
+	t.c.visited(t.url)
 	t.moved()
 	t.wake()
 	t.c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": t.url, "status": t.status, "document": t.document})
@@ -304,20 +310,33 @@ func (v remoteValue) text() string {
 func (t *tab) consoleCalled(s *Session, e struct {
 	Type string        `json:"type"`
 	Args []remoteValue `json:"args"`
+	// StackTrace says where it was said.
+	StackTrace struct {
+		CallFrames []struct {
+			URL        string `json:"url"`
+			LineNumber int    `json:"lineNumber"`
+		} `json:"callFrames"`
+	} `json:"stackTrace"`
 }) {
-	if e.Type != "error" && e.Type != "assert" {
-		return
-	}
 	words := make([]string, 0, len(e.Args))
 	for _, a := range e.Args {
 		words = append(words, a.text())
 	}
-	t.consoleError(strings.Join(words, " "))
+	text, url, line := strings.Join(words, " "), "", 0
+	if at := e.StackTrace.CallFrames; len(at) > 0 {
+		url, line = at[0].URL, at[0].LineNumber+1
+	}
+	t.c.recorder.say(t, e.Type, text, url, line)
+	if e.Type == "error" || e.Type == "assert" {
+		t.consoleError(text)
+	}
 }
 
 func (t *tab) exceptionThrown(s *Session, e struct {
 	ExceptionDetails exceptionDetails `json:"exceptionDetails"`
 }) {
+	d := &e.ExceptionDetails
+	t.c.recorder.say(t, "exception", d.text(), d.URL, d.LineNumber+1)
 	t.consoleError(e.ExceptionDetails.text())
 }
 

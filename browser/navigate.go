@@ -44,7 +44,11 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			soon, cancel := context.WithTimeout(ctx, downloadWait)
 			defer cancel()
 			t.until(soon, func() bool { return t.failed == "download" })
-			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download")
+			if c.o.Downloads {
+				return nil // effect.downloads says it
+			}
+			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download").
+				Then("open the session with downloads: true to let it keep files")
 		case got.ErrorText != "":
 			return t.notLoaded(got.ErrorText, begun)
 		case got.LoaderID == "":

@@ -78,16 +78,14 @@ func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
 			c.host.log.Warn("restoring cookies", "error", err)
 		}
 	}
-	made, err := cdp.Call(ctx, c.host.root, target.CreateTarget, target.CreateTargetParams{
-		URL: "about:blank", BrowserContextID: c.id,
-	})
+	id, _, err := c.create(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	// Target.attachedToTarget was sent before the answer, so the tab is known by now.
-	t := c.byTarget(made.TargetID)
+	t := c.byTarget(id)
 	if t == nil {
-		return nil, fmt.Errorf("target %s was made and not attached to", made.TargetID)
+		return nil, fmt.Errorf("target %s was made and not attached to", id)
 	}
 	select {
 	case <-t.up:
@@ -119,6 +117,13 @@ func (c *Context) byTarget(id target.ID) *tab {
 // attached takes a page that appeared in the context: one that newTab asked
 // for, or a popup. Called on the reader goroutine.
 func (c *Context) attached(e attachedToTarget) {
+	c.mu.Lock()
+	if c.apart && e.TargetInfo.OpenerID == "" {
+		c.held = append(c.held, e)
+		c.mu.Unlock()
+		return
+	}
+	c.mu.Unlock()
 	t := &tab{
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},

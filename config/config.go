@@ -27,6 +27,9 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fallback/extract"
+	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
@@ -35,13 +38,18 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server  server.Config     `koanf:"server"`
-	Auth    server.AuthConfig `koanf:"auth"`
-	Browser browser.Config    `koanf:"browser"`
-	Session session.Config    `koanf:"session"`
-	Policy  policy.Config     `koanf:"policy"`
-	Ledger  ledger.Config     `koanf:"ledger"`
-	Log     Log               `koanf:"log"`
+	Server   server.Config       `koanf:"server"`
+	Auth     server.AuthConfig   `koanf:"auth"`
+	Browser  browser.Config      `koanf:"browser"`
+	Session  session.Config      `koanf:"session"`
+	State    session.StateConfig `koanf:"state"`
+	Policy   policy.Config       `koanf:"policy"`
+	Fallback fallback.Config     `koanf:"fallback"`
+	Ledger   ledger.Config       `koanf:"ledger"`
+	Search   search.Config       `koanf:"search"`
+	Extract  extract.Config      `koanf:"extract"`
+	HTTP     actions.Config      `koanf:"http"`
+	Log      Log                 `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.

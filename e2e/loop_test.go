@@ -25,13 +25,19 @@ func demoServer(t testing.TB) string {
 	return s.URL + "/"
 }
 
-// runLoop runs an example against a fresh daemon and the demo app.
+// runLoop runs an example against a fresh daemon and the demo app, and without
+// Chromium against an app that the server renders.
 func runLoop(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	playLoop(t, testdaemon.Start(t, testdaemon.Options{}), demoServer(t), loopPrints, dir, name, args...)
+	playLoop(t, withoutChromium(t), renderedServer(t), renderedPrints, dir, name, args...)
+}
+
+func playLoop(t *testing.T, d *testdaemon.Daemon, app string, prints []string, dir, name string, args ...string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, append(args, d.WS(), demoServer(t))...)
+	cmd := exec.CommandContext(ctx, name, append(args, d.WS(), app)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "BROWSERD_TOKEN="+d.Token)
 	out, err := cmd.CombinedOutput()
@@ -39,7 +45,7 @@ func runLoop(t *testing.T, dir, name string, args ...string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	rest := string(out)
-	for _, want := range loopPrints {
+	for _, want := range prints {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
 			t.Fatalf("%q is not printed in its place:\n%s", want, out)

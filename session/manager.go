@@ -33,7 +33,11 @@ type Options struct {
 	// AllowedDomains are the only hosts that the session may reach, of those that
 	// the policy lets it; empty: all of those.
 	AllowedDomains []string
-	Restore        *protocol.Remains // what to start with; nil: nothing
+	// Permissions are what its pages may use without asking, by the names of the
+	// web's Permissions API; all else is denied.
+	Permissions []string
+	Downloads   bool              // its pages may download files; false: denied
+	Restore     *protocol.Remains // what to start with; nil: nothing
 }
 
 // Viewport is the size of a page in CSS pixels.

@@ -41,8 +41,8 @@ type Page interface {
 	Close(ctx context.Context) error
 }
 
-// Live is what a page in a browser can do beyond Page. Dialog and Tabs may be
-// called at any time by any goroutine.
+// Live is what a page in a browser can do beyond Page. Dialog, Tabs
+// and what says so may be called at any time by any goroutine.
 type Live interface {
 	Page
 	Press(ctx context.Context, refs *snapshot.Refs, ref, key string) (protocol.Effect, error)
@@ -58,4 +58,13 @@ type Live interface {
 	TabNew(ctx context.Context, url string) (protocol.Effect, error)
 	TabSelect(ctx context.Context, tab string) (protocol.Effect, error)
 	TabClose(ctx context.Context, tab string) (protocol.Effect, error)
+	// Downloads lists the downloads; with wait when none (or not the one of that
+	// name) is running any more. DownloadContent reads n bytes of a finished one
+	// from offset. Both may be called at any time.
+	// Console and Network return what the pages said and asked for, and the number
+	// to ask from next time. Both may be called at any time.
+	Console(q protocol.Watching) ([]protocol.Console, int)
+	Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error)
+	Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error)
+	DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error)
 }

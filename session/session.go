@@ -209,16 +209,19 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
 	go func() {
 		defer m.work.Done()
 		defer close(done)
-		if page == nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := page.Close(ctx); err != nil {
-			m.log.Warn("closing a page", "session", s.name, "error", err)
+		if page != nil {
+			m.closePage(s, page)
 		}
 	}()
 	return done
+}
+
+func (m *Manager) closePage(s *Session, page Page) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := page.Close(ctx); err != nil {
+		m.log.Warn("closing a page", "session", s.name, "error", err)
+	}
 }
 
 // Shutdown closes every session and opens no more; it returns when all pages

@@ -1,0 +1,172 @@
+package static
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Document is one parsed document. Elements are numbered from 1 in document
+// order, so that the same HTML has the same numbers.
+type Document struct {
+	doc   int
+	url   *url.URL
+	root  *html.Node // the document node
+	count int        // elements
+
+	elements []*html.Node       // by number - 1
+	marks    map[*html.Node]int // every markEvery-th node: how many elements begin up to it
+	ids      map[string]*html.Node
+	labels   map[*html.Node][]*html.Node // control to its labels, in document order
+	controls map[*html.Node]*html.Node   // label to its control
+	sheet    *sheet                      // of the document's style elements; nil until asked for
+	shadows  bool                        // declares shadow roots
+}
+
+// markEvery is how many nodes lie between two that are in marks: a map of all of
+// them would weigh as much as the tree.
+const markEvery = 64
+
+// Parse reads a document. location is where it came from, nil where nobody
+// knows; doc is its number in the Keys of its nodes. What html.Parse refuses,
+// since it is nested deeper than 512 elements, is read as a flatter tree with the
+// same elements that say something. The error is nil but for a reader's own.
+func Parse(text string, location *url.URL, doc int) (*Document, error) {
+	root, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		root = parseDeep(text)
+	}
+	if location == nil {
+		location = &url.URL{Scheme: "about", Opaque: "blank"}
+	}
+	d := &Document{doc: doc, url: location, root: root}
+	d.number()
+	return d, nil
+}
+
+// number counts the elements and marks the way to them.
+func (d *Document) number() {
+	d.marks = map[*html.Node]int{}
+	nodes := 0
+	for n := d.root; n != nil; n = after(n, d.root) {
+		if n.Type == html.ElementNode {
+			d.elements = append(d.elements, n)
+			if n.DataAtom == atom.Template && n.Namespace == "" && has(n, "shadowrootmode") {
+				d.shadows = true
+			}
+		}
+		if nodes%markEvery == 0 {
+			d.marks[n] = len(d.elements)
+		}
+		nodes++
+	}
+	d.count = len(d.elements)
+}
+
+// URL is where the document came from.
+func (d *Document) URL() *url.URL { return d.url }
+
+// Number is the document's number, as Parse was given it.
+func (d *Document) Number() int { return d.doc }
+
+// Root is the document node, whose children are the doctype and <html>.
+func (d *Document) Root() *html.Node { return d.root }
+
+// Base is what relative URLs in the document are relative to: its first <base
+// href>, else its own URL (HTML, 4.2.3).
+func (d *Document) Base() *url.URL {
+	for _, n := range d.elements {
+		if n.DataAtom == atom.Base && n.Namespace == "" && has(n, "href") {
+			if u, err := d.url.Parse(strings.TrimSpace(attr(n, "href"))); err == nil && u.Scheme != "data" && u.Scheme != "javascript" {
+				return u
+			}
+			break
+		}
+	}
+	return d.url
+}
+
+// Title is the text of the first <title> (HTML, document.title).
+func (d *Document) Title() string {
+	for _, n := range d.elements {
+		if n.DataAtom == atom.Title && n.Namespace == "" {
+			return fold(textContent(n, nameMax*4))
+		}
+	}
+	return ""
+}
+
+// Element returns the element with that number, nil where there is none.
+func (d *Document) Element(number int) *html.Node {
+	if number < 1 || number > d.count {
+		return nil
+	}
+	return d.elements[number-1]
+}
+
+// Key returns the key of an element of this document.
+func (d *Document) Key(n *html.Node) snapshot.Key {
+	return snapshot.Key{Doc: d.doc, Node: d.numberOf(n)}
+}
+
+// numberOf counts back from n to a node whose place is marked.
+func (d *Document) numberOf(n *html.Node) int {
+	back := 0
+	for {
+		if m, ok := d.marks[n]; ok {
+			return m + back
+		}
+		if n.Type == html.ElementNode {
+			back++
+		}
+		if n = before(n); n == nil {
+			return 0
+		}
+	}
+}
+
+// ByID returns the first element with that id, nil where there is none.
+func (d *Document) ByID(id string) *html.Node {
+	if d.ids == nil {
+		d.ids = map[string]*html.Node{}
+		for _, n := range d.elements {
+			if v, ok := lookup(n, "id"); ok && v != "" && d.ids[v] == nil {
+				d.ids[v] = n
+			}
+		}
+	}
+	return d.ids[id]
+}
+
+// after returns the node behind n in tree order within top, nil at the end.
+func after(n, top *html.Node) *html.Node {
+	if n.FirstChild != nil {
+		return n.FirstChild
+	}
+	return behind(n, top)
+}
+
+// behind is after, without what n contains.
+func behind(n, top *html.Node) *html.Node {
+	for ; n != nil && n != top; n = n.Parent {
+		if n.NextSibling != nil {
+			return n.NextSibling
+		}
+	}
+	return nil
+}
+
+// before returns the node before n in tree order.
+func before(n *html.Node) *html.Node {
+	if n.PrevSibling == nil {
+		return n.Parent
+	}
+	for n = n.PrevSibling; n.LastChild != nil; {
+		n = n.LastChild
+	}
+	return n
+}

@@ -12,7 +12,8 @@ import (
 // were written to take long.
 type selector struct {
 	parts  []compound
-	weight int // specificity
+	weight int    // specificity
+	pseudo string // before or after, of a pseudo-element
 }
 
 // compound is one compound selector and how it hangs on the one before.
@@ -35,9 +36,18 @@ type attrTest struct {
 const maxParts = 12
 
 // parseSelector reads a complex selector; ok is false where it never holds in a
-// static document (:hover, ::before) or is not understood.
+// static document (:hover, ::marker) or is not understood.
 func parseSelector(s string) (sel selector, ok bool) {
 	s = strings.TrimSpace(s)
+	for _, end := range []string{"before", "after"} {
+		if r, ok := strings.CutSuffix(s, ":"+end); ok {
+			s, sel.pseudo = strings.TrimSuffix(r, ":"), end
+			if s == "" || strings.IndexByte(" >+~", s[len(s)-1]) >= 0 {
+				s += "*"
+			}
+			sel.weight = 1
+		}
+	}
 	var combinator byte
 	for s != "" {
 		c, rest, ok := parseCompound(s)

@@ -75,7 +75,7 @@ func (k *look) accname(n *html.Node, role string, c naming) (name string, apart 
 			space = s
 		}
 	}
-	if role == "none" {
+	if role == "none" || role == "" && c.inside && space == "" {
 		return space, false
 	}
 	if s := titleOf(n); s != "" {
@@ -258,9 +258,12 @@ func (k *look) labelName(n *html.Node, c naming) string {
 		if i > 100 {
 			break
 		}
+		if !k.rendered(l) || attr(l, "aria-hidden") == "true" {
+			continue
+		}
 		s := trim(attr(l, "aria-label"))
 		if s == "" {
-			s = k.contentName(l, naming{seen: map[*html.Node]bool{n: true}, inside: true, hidden: !k.rendered(l), steps: c.steps})
+			s = k.contentName(l, naming{seen: map[*html.Node]bool{n: true}, inside: true, steps: c.steps})
 		}
 		parts = append(parts, s)
 	}
@@ -304,7 +307,7 @@ func (k *look) contentName(n *html.Node, c naming) string {
 func (k *look) partName(e *html.Node, c naming) string {
 	*c.steps++
 	if isHTML(e) {
-		if e.DataAtom == atom.Br {
+		if e.DataAtom == atom.Br || e.DataAtom == atom.Wbr {
 			return " "
 		}
 		if silent[e.Data] && !(c.hidden && e.DataAtom != atom.Script && e.DataAtom != atom.Style) {

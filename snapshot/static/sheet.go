@@ -60,9 +60,9 @@ func (d *Document) parsed() *sheet {
 	}
 	d.sheet = &sheet{}
 	left := maxSheets
-	for _, n := range d.elements {
-		if !is(n, atom.Style) || left <= 0 {
-			continue
+	for _, n := range d.styles {
+		if left <= 0 {
+			break
 		}
 		if t := strings.ToLower(strings.TrimSpace(attr(n, "type"))); t != "" && t != "text/css" {
 			continue

@@ -196,8 +196,6 @@ func (k *look) nativeName(n *html.Node, c naming) string {
 		return fold(head(attr(n, "alt"), maxName))
 	case "fieldset":
 		return k.childName(n, atom.Legend, c)
-	case "figure":
-		return k.childName(n, atom.Figcaption, c)
 	case "table":
 		if s := k.childName(n, atom.Caption, c); s != "" {
 			return s

@@ -24,7 +24,7 @@ type Document struct {
 	labels   map[*html.Node][]*html.Node // control to its labels, in document order
 	controls map[*html.Node]*html.Node   // label to its control
 	sheet    *sheet                      // of the document's style elements; nil until asked for
-	shadows  bool                        // declares shadow roots
+	composed *flatTree                   // nil where the document declares no shadow root
 
 	// Elements that are asked for by what they are, in document order.
 	title, base *html.Node
@@ -93,7 +93,9 @@ func (d *Document) note(n *html.Node) {
 	case atom.Label:
 		d.labelTags = append(d.labelTags, n)
 	case atom.Template:
-		d.shadows = d.shadows || has(n, "shadowrootmode")
+		if d.composed == nil && has(n, "shadowrootmode") {
+			d.composed = compose(d.root)
+		}
 	}
 }
 

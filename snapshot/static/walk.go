@@ -318,7 +318,7 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 			}
 			return
 		case "details":
-			if !has(n, "open") && w.d.shadowOf(n) == nil {
+			if !has(n, "open") && !w.d.hosts(n) {
 				var list []*html.Node
 				for c := firstElement(n); c != nil && list == nil; c = nextElement(c) {
 					if is(c, atom.Summary) {
@@ -334,7 +334,7 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 	} else if n.Data == "title" || n.Data == "desc" || n.Data == "defs" || n.Data == "metadata" {
 		return
 	}
-	if child.only && w.d.shadowOf(n) == nil && !w.silent {
+	if child.only && !w.d.hosts(n) && !w.silent {
 		return // its one text is its name
 	}
 	list, ok := w.d.children(n)

@@ -19,6 +19,12 @@ type nameCase struct {
 	AnyRole        bool `json:"any_role"`
 }
 
+// namesKnown are the cases that do not pass, and why.
+var namesKnown = map[string]string{
+	"daa/name#43":            "an empty layout table shows a person nothing, and has no line",
+	"axe/accessible-text#42": "two elements of one id, one of them in a shadow root: ids are looked for in the document alone",
+}
+
 // TestNameCases plays the role and name cases of accname.json that the live page
 // is scored by, without Chromium.
 func TestNameCases(t *testing.T) {
@@ -46,13 +52,20 @@ func TestNameCases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !c.in(got.Nodes) {
+		passes := c.in(got.Nodes)
+		if reason := namesKnown[c.ID]; reason != "" && passes {
+			t.Errorf("%s passes, although %s: strike it off the list", c.ID, reason)
+		}
+		if !passes {
 			missed++
-			t.Logf("%s: no %s %q in\n%s\nof %s", c.ID, c.Role, c.name(), dump(got), c.HTML)
+			if namesKnown[c.ID] != "" {
+				continue
+			}
+			t.Errorf("%s: no %s %q in\n%s\nof %s", c.ID, c.Role, c.name(), dump(got), c.HTML)
 		}
 	}
 	t.Logf("%d of %d cases", scored-missed, scored)
-	if missed*20 > scored { // 95 %
+	if scored < 500 || missed*20 > scored { // 95 %
 		t.Errorf("%d of %d cases missed", missed, scored)
 	}
 }

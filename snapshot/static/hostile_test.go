@@ -22,7 +22,7 @@ func TestNestedTooDeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`title="Deep"`, `[heading level=1] "Top"`, `[link href="/1"] "first bold"`, `[link href="/2"] "second"`,
-		`[heading level=2] "Below"`, `[textbox name="n"]`, `[button] "Send"`, `[link href="/3"] "third"`, `text "One"`, `text "After"`} {
+		`[heading level=2] "Below"`, `[textbox name="n"] "Name"`, `[button] "Send"`, `[link href="/3"] "third"`, `text "One"`, `text "After"`} {
 		if !strings.Contains(s.Text, want) {
 			t.Errorf("no %s in\n%s", want, s.Text)
 		}

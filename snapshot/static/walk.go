@@ -1,6 +1,7 @@
 package static
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -104,15 +105,13 @@ func (w *walk) descend(f *frame, list []*html.Node, own bool) {
 		}
 	} else {
 		if w.silent {
+			for len(w.path) > 1 && !slices.Contains(list, w.path[len(w.path)-1]) {
+				w.path = w.path[:len(w.path)-1] // what stands around an option
+			}
 			next := w.path[len(w.path)-1]
 			w.element(next, f)
 			w.silent = false
-			for i, c := range list {
-				if c == next {
-					list = list[i+1:]
-					break
-				}
-			}
+			list = list[slices.Index(list, next)+1:]
 		}
 		for _, c := range list {
 			if w.ended {

@@ -31,7 +31,7 @@ func TestNestedTooDeep(t *testing.T) {
 
 // hostile are pages that were written to cost much.
 var hostile = map[string]string{
-	"selectors":     "<style>" + strings.Repeat("div div div div div div div div div div a{display:none}\n", 500) + "</style>" + strings.Repeat("<div>", 400) + strings.Repeat("<a href=x>x</a>", 2000),
+	"selectors":     "<style>" + strings.Repeat("div div div div div div div div div div a{display:none}\n", 200) + "</style>" + strings.Repeat("<div>", 400) + strings.Repeat("<a href=x>x</a>", 2000),
 	"siblings":      "<style>" + strings.Repeat("i ~ i ~ i ~ b{display:none}\n", 300) + "</style>" + strings.Repeat("<i></i>", 20000) + strings.Repeat("<b>x</b>", 2000),
 	"labelled":      strings.Repeat("<p id=a>"+strings.Repeat("word ", 2000)+"</p>", 3) + strings.Repeat("<a href=x aria-labelledby='"+strings.Repeat("a ", 2000)+"'>x</a>", 300),
 	"owns":          strings.Repeat("<div role=button id=a aria-owns='b c d'><div role=button id=b aria-owns='a c d'><div role=button id=c aria-owns='a b d'>x</div></div></div>", 200),

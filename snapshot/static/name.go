@@ -41,7 +41,7 @@ func (k *look) name(n *html.Node, role string) string {
 func (k *look) accname(n *html.Node, role string, c naming) (name string, apart bool) {
 	*c.steps++
 	k.steps++
-	if c.seen[n] || *c.steps > maxNameSteps || k.steps > maxSteps {
+	if c.seen[n] || *c.steps > maxNameSteps || k.steps > k.limit {
 		return "", false
 	}
 	c.seen[n] = true

@@ -256,14 +256,14 @@ func closing(s string) int {
 	return -1
 }
 
-// matches tells whether n is what s selects. steps counts what was looked at.
-func (s *selector) matches(n *html.Node, steps *int) bool {
-	return s.from(len(s.parts)-1, n, steps)
+// matches tells whether n is what s selects. What was looked at is counted in k.
+func (s *selector) matches(n *html.Node, k *look) bool {
+	return s.from(len(s.parts)-1, n, k)
 }
 
-func (s *selector) from(i int, n *html.Node, steps *int) bool {
-	*steps++
-	if n == nil || *steps > maxSteps || !s.parts[i].matches(n) {
+func (s *selector) from(i int, n *html.Node, k *look) bool {
+	k.steps++
+	if n == nil || k.steps > k.limit || !s.parts[i].matches(n) {
 		return false
 	}
 	if i == 0 {
@@ -271,19 +271,19 @@ func (s *selector) from(i int, n *html.Node, steps *int) bool {
 	}
 	switch s.parts[i].combinator {
 	case '>':
-		return s.from(i-1, parent(n), steps)
+		return s.from(i-1, parent(n), k)
 	case '+':
-		return s.from(i-1, previousElement(n), steps)
+		return s.from(i-1, previousElement(n), k)
 	case '~':
-		for p := previousElement(n); p != nil && *steps <= maxSteps; p = previousElement(p) {
-			if s.from(i-1, p, steps) {
+		for p := previousElement(n); p != nil && k.steps <= k.limit; p = previousElement(p) {
+			if s.from(i-1, p, k) {
 				return true
 			}
 		}
 		return false
 	}
-	for p := parent(n); p != nil && *steps <= maxSteps; p = parent(p) {
-		if s.from(i-1, p, steps) {
+	for p := parent(n); p != nil && k.steps <= k.limit; p = parent(p) {
+		if s.from(i-1, p, k) {
 			return true
 		}
 	}

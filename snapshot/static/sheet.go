@@ -309,7 +309,7 @@ func (k *look) hits(x *ruleIndex, n *html.Node) (hits []*rule) {
 	}
 	try := func(rules []*rule) {
 		for _, r := range rules {
-			if k.steps < maxSteps && r.selector.matches(n, &k.steps) {
+			if k.steps < k.limit && r.selector.matches(n, k) {
 				hits = append(hits, r)
 			}
 		}

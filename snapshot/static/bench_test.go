@@ -58,3 +58,21 @@ func BenchmarkSnapshot(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRealPages reads the real pages and takes a snapshot of each.
+func BenchmarkRealPages(b *testing.B) {
+	var pages []string
+	size := 0
+	for _, p := range listedPages(b) {
+		pages = append(pages, readPage(b, p))
+		size += len(pages[len(pages)-1])
+	}
+	b.SetBytes(int64(size))
+	for b.Loop() {
+		for _, page := range pages {
+			if _, _, err := Snapshot(page, snapshot.DefaultOptions()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

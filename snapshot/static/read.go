@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text returns what n shows as text, broken into lines as it is laid out, in at
+// Text returns what n, an element or the document node, shows as text, broken into lines as it is laid out, in at
 // most limit characters; cut says that there is more. A limit below 1 is none.
 func (d *Document) Text(n *html.Node, v Values, limit int) (text string, cut bool) {
 	k := d.look(v)
@@ -176,6 +176,12 @@ func (k *look) read(o *textOut, n *html.Node, pre bool) {
 			o.space = o.space || isSpace(first)
 			o.add(fold(s))
 			o.space = asciiSpace(s[len(s)-1])
+		}
+		return
+	}
+	if n.Type == html.DocumentNode {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			k.read(o, c, pre)
 		}
 		return
 	}

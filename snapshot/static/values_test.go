@@ -195,6 +195,9 @@ func TestQuery(t *testing.T) {
 			t.Errorf("%s of %s: %q, %t, %v; want %q, %t", q.kind, q.ref, got, cut, err, q.want, q.cut)
 		}
 	}
+	if got, cut := view.Document.Text(view.Document.Root(), nil, 0); got != "Title\n\nOne two.\n\na\nb" || cut {
+		t.Errorf("the document says %q, %t", got, cut)
+	}
 	if _, _, err := view.Query("@e1", "pdf", 0); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Error(err)
 	}

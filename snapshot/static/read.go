@@ -49,9 +49,8 @@ func (d *Document) HTML(n *html.Node, limit int) (text string, cut bool) {
 	if limit < 1 {
 		w.left = -1
 	}
-	masked, undo := maskTree(n)
-	defer undo()
-	if err := html.Render(w, masked); err != nil && !errors.Is(err, errFull) {
+	defer maskTree(n)()
+	if err := html.Render(w, n); err != nil && !errors.Is(err, errFull) {
 		return "", false
 	}
 	return shorten(b.String(), limit)
@@ -94,7 +93,7 @@ func (w *limited) Write(p []byte) (int, error) {
 }
 
 // maskTree masks the secrets in n's tree until undo is called.
-func maskTree(n *html.Node) (_ *html.Node, undo func()) {
+func maskTree(n *html.Node) (undo func()) {
 	type was struct {
 		attr *html.Attribute
 		text *html.Node
@@ -116,7 +115,7 @@ func maskTree(n *html.Node) (_ *html.Node, undo func()) {
 			c.Data = Mask
 		}
 	}
-	return n, func() {
+	return func() {
 		for _, w := range all {
 			if w.attr != nil {
 				w.attr.Val = w.old

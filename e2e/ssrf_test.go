@@ -3,10 +3,12 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -28,6 +30,9 @@ const ownPublicIP = "198.41.0.4"
 // case is played through.
 type way struct {
 	name string
+	// command is what the daemon must know for it, if that is not the name of
+	// the way; the row waits for a daemon that does.
+	command string
 	// takes says which cases mean something on this path.
 	takes func(c ssrfcases.Case) bool
 	// play returns the word of the verdict: ok, details.reason of a refusal, or
@@ -39,8 +44,10 @@ type way struct {
 
 var ways = []way{
 	{name: "open", takes: navigates, play: (*visitor).open, want: wantOpen},
-	{name: "page", takes: requests, play: (*visitor).fetch, want: wantFetch},
-	{name: "markup", takes: func(c ssrfcases.Case) bool { return c.Stage == "subresource" }, play: (*visitor).embed, want: wantEmbedded},
+	{name: "page", command: "eval", takes: requests, play: (*visitor).fetch, want: wantFetch},
+	{name: "markup", command: "eval", takes: func(c ssrfcases.Case) bool { return c.Stage == "subresource" }, play: (*visitor).embed, want: wantEmbedded},
+	{name: "web_fetch", takes: navigates, play: direct("web_fetch", params{"format": "raw"}), want: wantDirect},
+	{name: "http_request", takes: navigates, play: direct("http_request", params{"method": "GET"}), want: wantDirect},
 }
 
 // Every shared case, through every way out that the built daemon has, with real
@@ -59,6 +66,10 @@ func TestSSRFCases(t *testing.T) {
 		d := w.start(t, setting)
 		v := &visitor{world: w, agent: newAgent(t, d), daemon: d}
 		for _, way := range ways {
+			if !v.knows(cmp.Or(way.command, way.name)) {
+				t.Logf("%s: this daemon has no such command", way.name)
+				continue
+			}
 			played := 0
 			for _, c := range setting.cases {
 				if way.takes(c) {
@@ -135,6 +146,12 @@ type visitor struct {
 	daemon *testdaemon.Daemon
 }
 
+// knows says whether the daemon has the command.
+func (v *visitor) knows(command string) bool {
+	_, err := v.try("help", params{"command": command})
+	return err == nil
+}
+
 func wordOf(err error) string {
 	var e *protocol.Error
 	switch {
@@ -160,11 +177,16 @@ func (v *visitor) open(c ssrfcases.Case) string {
 			return wordOf(err)
 		}
 	}
-	if c.BlockedAt != nil && len(c.Chain) == 1 && c.Chain[0].Status == http.StatusOK {
+	if browserOnly(c) {
 		// The page goes on by itself; what becomes of that is an event.
 		return v.refusal(c, 5*time.Second)
 	}
 	return "ok"
+}
+
+// browserOnly is a chain of which the page itself takes the refused step.
+func browserOnly(c ssrfcases.Case) bool {
+	return c.BlockedAt != nil && len(c.Chain) == 1 && c.Chain[0].Status == http.StatusOK
 }
 
 func wantOpen(c ssrfcases.Case) []string {
@@ -213,6 +235,33 @@ func (v *visitor) forget() {
 	}
 }
 
+// What the daemon fetches itself.
+
+func direct(command string, with params) func(*visitor, ssrfcases.Case) string {
+	return func(v *visitor, c ssrfcases.Case) string {
+		for range max(1, c.Requests) {
+			p := params{"url": c.URL}
+			maps.Copy(p, with)
+			if _, err := v.try(command, p); err != nil {
+				return wordOf(err)
+			}
+		}
+		return "ok"
+	}
+}
+
+func wantDirect(c ssrfcases.Case) []string {
+	switch {
+	case c.Word() == "dns_error", c.Word() == "too_many_redirects":
+		return []string{c.Word(), "fetch_failed"}
+	case c.Word() == "bad_url_or_local":
+		return []string{"bad_url", "name_local"}
+	case browserOnly(c): // a fetch follows no page
+		return []string{"ok"}
+	}
+	return []string{c.Word()}
+}
+
 // A page's own request.
 
 // requests are the cases whose URL a page can ask for: http and https.
@@ -245,7 +294,7 @@ func wantFetch(c ssrfcases.Case) []string {
 	switch {
 	case c.Expect == "block" && c.Reason == "bad_url" && len(c.URL) > 1000:
 		return []string{"failed", "ok"} // a long path is a page's own affair
-	case c.Expect == "block" && c.Category == "redirect" && len(c.Chain) == 1 && c.Chain[0].Status == http.StatusOK:
+	case browserOnly(c):
 		return []string{"ok"} // what would go on is a page, and this is not one
 	case c.Expect == "block" && c.Category == "redirect" && c.Word() == "userinfo":
 		return []string{"failed", "ok"}

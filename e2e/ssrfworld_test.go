@@ -3,15 +3,15 @@
 package e2e_test
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -32,7 +32,9 @@ type world struct {
 	t     *testing.T
 	dns   *fakedns.Server
 	cases []ssrfcases.Case
-	key   string // of the fake's certificate, for Chromium's flag
+	roots string // a file with the certificate of authority
+
+	authority *fakeweb.Authority
 
 	mu      sync.Mutex
 	arrived []netip.AddrPort
@@ -55,9 +57,11 @@ func newWorld(t *testing.T) *world {
 		listeners = append(listeners, &noting{l, w})
 	}
 	w.listenUDP(t)
-	certificate := fakeweb.Serve(t, http.HandlerFunc(w.answer), listeners...)
-	sum := sha256.Sum256(certificate.RawSubjectPublicKeyInfo)
-	w.key = base64.StdEncoding.EncodeToString(sum[:])
+	w.authority = fakeweb.Serve(t, http.HandlerFunc(w.answer), listeners...)
+	w.roots = filepath.Join(t.TempDir(), "roots.pem")
+	if err := os.WriteFile(w.roots, w.authority.PEM, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 
@@ -226,7 +230,8 @@ func (w *world) settings() []*setting {
 func (w *world) start(t *testing.T, s *setting) *testdaemon.Daemon {
 	env := map[string]string{
 		"BROWSERD_POLICY__RESOLVER": w.dns.Addr.String(),
-		"BROWSERD_BROWSER__ARGS":    "--ignore-certificate-errors-spki-list=" + w.key,
+		"BROWSERD_BROWSER__ARGS":    "--ignore-certificate-errors-spki-list=" + w.authority.KeyHash,
+		"SSL_CERT_FILE":             w.roots,
 	}
 	for k, v := range s.env {
 		env[k] = v

@@ -61,6 +61,8 @@ var homes = map[string][]string{
 	"github.com/knadh/koanf":        {"config"},
 	"github.com/spf13/cobra":        {"cmd/browserd"},
 	"github.com/go-viper/mapstruct": {"config"},
+	"github.com/miekg/dns":          {"internal/fakedns"},
+	"code.dny.dev/ssrf":             {},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

@@ -78,6 +78,8 @@ var homes = map[string][]string{
 	"codeberg.org/readeck":            {"fallback/readable"},
 	"github.com/JohannesKaufmann":     {"fallback/readable"},
 	"golang.org/x/image":              {"browser"},
+	"github.com/miekg/dns":            {"internal/fakedns"},
+	"code.dny.dev/ssrf":               {},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

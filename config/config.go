@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -38,6 +39,7 @@ type Config struct {
 	Browser browser.Config    `koanf:"browser"`
 	Session session.Config    `koanf:"session"`
 	Policy  policy.Config     `koanf:"policy"`
+	Ledger  ledger.Config     `koanf:"ledger"`
 	Log     Log               `koanf:"log"`
 }
 

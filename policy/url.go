@@ -208,8 +208,9 @@ func parseIPv6(s string) (netip.Addr, error) {
 var toASCII = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.CheckJoiners(true),
 	idna.CheckHyphens(false), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
-// forbidden are the forbidden domain code points of URL 3.2 beyond controls.
-const forbidden = " #/:<>?@[\\]^|%\x7f"
+// forbidden are the forbidden domain code points of URL 3.2 beyond controls,
+// and what net/url takes in no host although browsers do.
+const forbidden = " #/:<>?@[\\]^|%\x7f" + "`{}"
 
 // parseHost reads a host that is not in brackets (URL 3.5, host parser): the
 // ASCII name without a trailing dot, or the IPv4 address that it spells.

@@ -87,6 +87,9 @@ func TestCheckURL(t *testing.T) {
 		{"http://a%00b/", "!bad_url"},
 		{"http://a%2fb/", "!bad_url"},
 		{"http://a%zzb/", "!bad_url"},
+		{"http://a`b.com/", "!bad_url"},
+		{"http://{a}.com/", "!bad_url"},
+		{"http://a!$&'()*+,;=_b.com/", "http://a!$&'()*+,;=_b.com/"},
 		{"http://example.com:x/", "!bad_url"},
 		{"http://example.com:65536/", "!bad_url"},
 		{"http://exa\nmple.com/", "!bad_url"},
@@ -324,7 +327,7 @@ func TestComplete(t *testing.T) {
 func FuzzCheckURL(f *testing.F) {
 	for _, s := range []string{
 		"https://example.com/a?b#c", "http://0x7f.1/", "http:\\\\127.1\\", "http://１２７.0.0.1", "http://[::ffff:7f00:1]:80/",
-		"http://a@b/", "localhost:3000", "http://ex%61mple.com:8080//x", "about:blank", "http://xn--bcher-kva.example/", "http://a.b\t.c/",
+		"http://a@b/", "localhost:3000", "http://ex%61mple.com:8080//x", "about:blank", "http://xn--bcher-kva.example/", "http://a.b\t.c/", "http:0.`", "../%2e/x", "//a.com\\b",
 	} {
 		f.Add(s)
 	}
@@ -335,6 +338,7 @@ func FuzzCheckURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		got := verdict(t, p, raw)
 		Complete(raw)
+		verdict(t, p, Join("https://example.com/a/b?c", raw))
 		if strings.HasPrefix(got, "!") || got == "about:blank" {
 			return
 		}

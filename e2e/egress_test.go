@@ -15,9 +15,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// asking is a page with a button that asks a forbidden address, once by fetch
+// forbiddenPage is a page with a button that asks a forbidden address, once by fetch
 // and once by a worker's socket.
-const asking = `<title>asking</title><button onclick="
+const forbiddenPage = `<title>asking</title><button onclick="
   fetch('http://%[1]s/fetch').catch(() => {});
   new Worker(URL.createObjectURL(new Blob(['new WebSocket(\'ws://%[1]s/socket\')'])));
   document.title = 'asked'">Ask</button>`
@@ -35,7 +35,7 @@ func TestRefusalsAreTold(t *testing.T) {
 				return
 			}
 			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprintf(w, asking, forbidden)
+			fmt.Fprintf(w, forbiddenPage, forbidden)
 		})
 		d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__JAIL": jail, "BROWSERD_POLICY__ALLOW_HOSTS": site}})
 		a := newAgent(t, d)

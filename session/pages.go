@@ -31,6 +31,11 @@ func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 		o.Restore = &remains
 	}
 	page, err := s.manager.source.NewPage(ctx, o, func(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) })
+	if err == nil {
+		if err = s.again(ctx, page); err != nil {
+			page.Close(context.WithoutCancel(ctx))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

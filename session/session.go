@@ -27,6 +27,7 @@ type Session struct {
 	// Only the holder of the turn touches these.
 	refs  *snapshot.Refs
 	shown shown
+	kept  kept
 	told  bool // the loss of the page was the answer to a command
 
 	mu       sync.Mutex

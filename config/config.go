@@ -33,13 +33,14 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server  server.Config       `koanf:"server"`
-	Auth    server.AuthConfig   `koanf:"auth"`
-	Browser browser.Config      `koanf:"browser"`
-	Session session.Config      `koanf:"session"`
-	State   session.StateConfig `koanf:"state"`
-	Policy  policy.Config       `koanf:"policy"`
-	Log     Log                 `koanf:"log"`
+	Server  server.Config         `koanf:"server"`
+	Auth    server.AuthConfig     `koanf:"auth"`
+	Browser browser.Config        `koanf:"browser"`
+	Session session.Config        `koanf:"session"`
+	Journal session.JournalConfig `koanf:"action_log"`
+	State   session.StateConfig   `koanf:"state"`
+	Policy  policy.Config         `koanf:"policy"`
+	Log     Log                   `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.

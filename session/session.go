@@ -38,6 +38,7 @@ type Session struct {
 	used     time.Time
 	expiry   *time.Timer
 	closed   bool
+	journal  *Journal
 }
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

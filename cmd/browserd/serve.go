@@ -109,6 +109,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
 		},
 	}
+	house.Sessions.Keep(cfg.Journal)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
 	if err != nil {
 		return refusal{err}

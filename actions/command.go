@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
@@ -49,6 +50,8 @@ type House struct {
 	// CheckURL decides on a URL that an agent named, and returns it as it is to
 	// be opened (policy.Policy.CheckURL).
 	CheckURL func(ctx context.Context, url string) (string, error)
+	// Ledger charges the web tools and keeps the trail; nil: nobody does.
+	Ledger *ledger.Ledger
 }
 
 // Caller is one client: a connection, or a single HTTP request. Prepare may be
@@ -236,7 +239,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		defer end()
 	}
 	written := c.note(ctx)
-	result, err := c.Command.run(ctx, c)
+	result, err := c.booked(ctx)
 	if err != nil {
 		err = c.failure(ctx, err)
 		result = nil

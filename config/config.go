@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
@@ -40,6 +41,7 @@ type Config struct {
 	Journal session.JournalConfig `koanf:"action_log"`
 	State   session.StateConfig   `koanf:"state"`
 	Policy  policy.Config         `koanf:"policy"`
+	Ledger  ledger.Config         `koanf:"ledger"`
 	Log     Log                   `koanf:"log"`
 }
 

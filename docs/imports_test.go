@@ -13,9 +13,10 @@ var floors = [][]string{
 	{"cmd/browserd"},
 	{"config"},
 	{"server"},
+	{"server/tools"},
 	{"actions"},
 	{"session"},
-	{"browser", "fallback"},
+	{"browser", "fallback", "ledger"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -62,6 +63,10 @@ var homes = map[string][]string{
 	"github.com/knadh/koanf":        {"config"},
 	"github.com/spf13/cobra":        {"cmd/browserd"},
 	"github.com/go-viper/mapstruct": {"config"},
+	"github.com/modelcontextproto":  {"server", "server/tools", "cmd/browserd"},
+	"github.com/prometheus/":        {"server", "cmd/browserd"},
+	"modernc.org/sqlite":            {"ledger"},
+	"github.com/jackc/pgx":          {"ledger", "internal/testpostgres"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

@@ -38,6 +38,7 @@ const (
 	RateLimited         Code = "rate_limited"
 	CreditsExhausted    Code = "credits_exhausted"
 	ShuttingDown        Code = "shutting_down"
+	LedgerUnavailable   Code = "ledger_unavailable"
 )
 
 // Row is what a code means at each door.
@@ -79,6 +80,7 @@ var Codes = []Row{
 	{RateLimited, -32032, http.StatusTooManyRequests, true, "wait details.retry_after_s seconds"},
 	{CreditsExhausted, -32033, http.StatusPaymentRequired, false, "ask the operator for credits"},
 	{ShuttingDown, -32034, http.StatusServiceUnavailable, true, "connect again when the daemon is back"},
+	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, true, "try again in a moment; the operator finds the cause in the daemon's log"},
 }
 
 var rows = func() map[Code]Row {

@@ -3,8 +3,9 @@
 # nothing is missing.
 #
 #   scripts/setup.sh demo   a Chromium
-#   scripts/setup.sh test   Chromium's headless shell and the whole browser, and
-#                           the C compiler that Go's race detector links with
+#   scripts/setup.sh test   Chromium's headless shell and the whole browser,
+#                           PostgreSQL (never started but by the tests), and the
+#                           C compiler that Go's race detector links with
 #
 # It asks for root by sudo, and where that cannot be had says which command to
 # run. A Chromium of your own: set BROWSERD_BROWSER__PATH, and none is installed.
@@ -45,6 +46,8 @@ has_browser() {
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 }
 
+has_postgres() { any initdb /usr/lib/postgresql/*/bin/initdb; }
+
 # root_for COMMANDS: stops here, with the commands to run, where this user may
 # not become root.
 root_for() {
@@ -71,6 +74,7 @@ setup_debian() {
 	if [ -n "$need_cc" ]; then set -- "$@" gcc libc6-dev; fi
 	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless-shell fonts-liberation; fi
 	if [ -n "$need_browser" ]; then set -- "$@" chromium chromium-sandbox fonts-liberation; fi
+	if [ -n "$need_postgres" ]; then set -- "$@" postgresql; fi
 	root_for "apt-get update && apt-get install -y --no-install-recommends $*"
 	as_root apt-get update -q
 	if [ "$id" = ubuntu ] && ! installable chromium-headless-shell; then
@@ -83,9 +87,12 @@ setup_debian() {
 
 # Ubuntu packages Chromium as a snap only, and no headless shell.
 setup_ubuntu() {
-	if [ -n "$need_cc" ]; then
-		say "installing gcc libc6-dev"
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev
+	set --
+	if [ -n "$need_cc" ]; then set -- "$@" gcc libc6-dev; fi
+	if [ -n "$need_postgres" ]; then set -- "$@" postgresql; fi
+	if [ $# -gt 0 ]; then
+		say "installing $*"
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 	fi
 	if [ -z "$need_shell$need_browser" ]; then
 		return 0
@@ -105,6 +112,7 @@ setup_fedora() {
 	if [ -n "$need_cc" ]; then set -- "$@" gcc; fi
 	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless liberation-fonts; fi
 	if [ -n "$need_browser" ]; then set -- "$@" chromium liberation-fonts; fi
+	if [ -n "$need_postgres" ]; then set -- "$@" postgresql-server; fi
 	root_for "dnf install -y $*"
 	say "installing $*"
 	as_root dnf install -y "$@"
@@ -118,20 +126,21 @@ if [ -r /etc/os-release ]; then
 	like=$(. /etc/os-release && echo "${ID_LIKE:-}")
 fi
 
-need_cc= need_shell= need_browser=
+need_cc= need_shell= need_browser= need_postgres=
 case $what in
 demo)
 	if [ -z "${BROWSERD_BROWSER__PATH:-}" ] && ! has_shell && ! has_browser; then need_shell=yes; fi
 	;;
 test)
 	if ! any gcc clang cc; then need_cc=yes; fi
+	if ! has_postgres; then need_postgres=yes; fi
 	if ! has_browser; then need_browser=yes; fi
 	# Ubuntu has no headless shell: there the browser is used alone.
 	if ! has_shell && ! { [ "$id" = ubuntu ] && has_browser; }; then need_shell=yes; fi
 	;;
 *) die "usage: scripts/setup.sh demo|test" ;;
 esac
-if [ -z "$need_cc$need_shell$need_browser" ]; then exit 0; fi
+if [ -z "$need_cc$need_shell$need_browser$need_postgres" ]; then exit 0; fi
 
 case " $id $like " in
 *" debian "* | *" ubuntu "*) setup_debian ;;

@@ -14,6 +14,7 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
@@ -94,6 +95,10 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
 		}
 	}
+	books, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
+	if err != nil {
+		return refusal{err}
+	}
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -105,6 +110,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Version:  buildVersion(),
 		Log:      log,
 		CheckURL: rules.CheckURL,
+		Ledger:   books,
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
 		},
@@ -114,12 +120,24 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	s.Collect(figures(chromium)...)
+	if cfg.Server.ExitWhenIdle > 0 {
+		var idle context.CancelFunc
+		ctx, idle = context.WithCancel(ctx)
+		defer idle()
+		go func() {
+			if s.AwaitIdle(ctx, cfg.Server.ExitWhenIdle) == nil {
+				log.Info("nobody has used the daemon for server.exit_when_idle", "duration", cfg.Server.ExitWhenIdle)
+				idle()
+			}
+		}()
+	}
 	log.Info("listening on http://" + l.Addr().String())
 	err = s.Serve(ctx, l)
 	log.Info("stopping")
 	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	err = errors.Join(err, chromium.Close(closing))
+	err = errors.Join(err, chromium.Close(closing), books.Close(closing))
 	log.Info("stopped")
 	return err
 }

@@ -1,0 +1,76 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/ledger"
+)
+
+// An agent opens a page, clicks, types a password and is refused an address.
+// `browserd audit` tells who did it, where, and how it ended, and has no word
+// of what was typed or asked.
+func TestTheTrailOfASession(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{})
+	pages := newWitness(t)
+	pages.serve("/page", page("page", `<button>Go</button><input type=password aria-label=PIN>`), "")
+	c := d.Dial(t)
+	var opened struct{ Session string }
+	if err := c.Call(t.Context(), "open", map[string]any{"url": pages.URL + "/page?key=hunter2"}, &opened); err != nil {
+		t.Fatal(err)
+	}
+	must := func(method string, params map[string]any) {
+		t.Helper()
+		if err := c.Call(t.Context(), method, params, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must("click", map[string]any{"ref": "@e1"})
+	must("type", map[string]any{"ref": "@e2", "text": "hunter2"})
+	must("read", map[string]any{}) // changes nothing and reaches nowhere: not in the trail
+	if err := c.Call(t.Context(), "open", map[string]any{"url": "http://169.254.169.254/hunter2"}, nil); err == nil {
+		t.Fatal("a metadata address was opened")
+	}
+
+	at := fmt.Sprintf("%s/page?key=…", pages.URL)
+	want := []ledger.Entry{
+		{Agent: "default", Session: opened.Session, Command: "open", URL: at, Status: 200, Source: "chromium", Verdict: "ok"},
+		{Agent: "default", Session: opened.Session, Command: "click", URL: at, Status: 200, Source: "chromium", Verdict: "ok"},
+		{Agent: "default", Session: opened.Session, Command: "type", URL: at, Status: 200, Source: "chromium", Verdict: "ok"},
+		{Agent: "default", Session: opened.Session, Command: "open", URL: "http://169.254.169.254/hunter2", Verdict: "policy_denied:ip_link_local"},
+	}
+	// The trail is written some entries at a time: the last ones may still be on their way.
+	var got []ledger.Entry
+	for deadline := time.Now().Add(10 * time.Second); len(got) < len(want) && time.Now().Before(deadline); {
+		out, err := d.Command("audit", "--json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		for line := range strings.Lines(out) {
+			var e ledger.Entry
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			if e.Time.IsZero() || e.MS < 0 {
+				t.Errorf("%+v", e)
+			}
+			e.Time, e.MS = time.Time{}, 0
+			got = append(got, e)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+
+	table, err := d.Command("audit", "--verdict", "policy_denied")
+	if err != nil || strings.Count(table, "\n") != 1 || !strings.Contains(table, "policy_denied:ip_link_local") {
+		t.Errorf("%v\n%s", err, table)
+	}
+}

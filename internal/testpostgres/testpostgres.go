@@ -1,0 +1,155 @@
+// Package testpostgres starts a PostgreSQL server of a test's own: a fresh
+// cluster in a temporary directory, on loopback, gone when the test ends. It
+// installs nothing.
+package testpostgres
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Server is a running cluster.
+type Server struct {
+	// DSN is the address of its database, password included.
+	DSN  string
+	bin  string
+	dir  string
+	port int
+	cmd  *exec.Cmd
+	cred *syscall.Credential
+}
+
+// Start starts a cluster, and skips the test where PostgreSQL is not
+// installed; in CI (the variable CI is set) that fails it.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{bin: binaries()}
+	if s.bin == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("PostgreSQL is not installed: scripts/setup.sh test installs it")
+		}
+		t.Skip("PostgreSQL is not installed: scripts/setup.sh test installs it")
+	}
+	s.cred = unprivileged(t)
+	dir, err := os.MkdirTemp("", "browserd-pg-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if s.cred != nil {
+		if err := os.Chown(dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.dir, s.port = filepath.Join(dir, "data"), freePort(t)
+	s.DSN = fmt.Sprintf("postgres://postgres:pass-word@127.0.0.1:%d/postgres?sslmode=disable", s.port)
+
+	password := filepath.Join(dir, "password")
+	if err := os.WriteFile(password, []byte("pass-word\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	initdb := s.command("initdb", "-D", s.dir, "-U", "postgres", "-A", "scram-sha-256", "--pwfile", password, "-E", "UTF8", "--locale", "C", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, out)
+	}
+	s.Run(t)
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// Run starts the server again after Stop, on the same port, with its data.
+func (s *Server) Run(t testing.TB) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(filepath.Dir(s.dir), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s.cmd = s.command("postgres", "-D", s.dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-k", "", "-c", "fsync=off", "-c", "max_connections=100")
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := func() bool {
+		conn, err := pgx.Connect(t.Context(), s.DSN)
+		if err == nil {
+			conn.Close(t.Context())
+		}
+		return err == nil
+	}
+	for deadline := time.Now().Add(30 * time.Second); !ready(); time.Sleep(20 * time.Millisecond) {
+		if t.Context().Err() != nil || time.Now().After(deadline) {
+			said, _ := os.ReadFile(log.Name())
+			t.Fatalf("PostgreSQL did not start within 30 s:\n%s", said)
+		}
+	}
+}
+
+// Stop ends the server at once, cutting its connections. Stopping twice is
+// harmless.
+func (s *Server) Stop() {
+	if s.cmd == nil {
+		return
+	}
+	s.cmd.Process.Signal(syscall.SIGQUIT) // immediate shutdown
+	s.cmd.Wait()
+	s.cmd = nil
+}
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir = filepath.Dir(s.dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Pdeathsig: syscall.SIGQUIT}
+	return cmd
+}
+
+// binaries is the directory of the newest server that is installed, or "".
+func binaries() string {
+	// Debian keeps the server's programs off PATH.
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if path, err := exec.LookPath("initdb"); err == nil {
+		found = append(found, path)
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	slices.Sort(found)
+	return filepath.Dir(found[len(found)-1])
+}
+
+// unprivileged is who the server runs as where the test is root, which
+// PostgreSQL refuses to be.
+func unprivileged(t testing.TB) *syscall.Credential {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+			gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		}
+	}
+	t.Fatal("the test is root and there is no user postgres or nobody to run PostgreSQL as")
+	return nil
+}
+
+func freePort(t testing.TB) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

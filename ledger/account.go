@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Account is an agent and the credits it has left.
+type Account struct {
+	Agent   string `json:"agent"`
+	Balance int    `json:"balance"`
+}
+
+// addAccount opens an account with credits in it; one that exists stays as it is.
+func (l *Ledger) addAccount(ctx context.Context, tx *sql.Tx, agent string, credits int) error {
+	if credits == 0 {
+		credits = l.cfg.Initial
+	}
+	_, err := tx.ExecContext(ctx, l.dialect.q("INSERT INTO accounts (agent, balance) VALUES (?, ?) ON CONFLICT (agent) DO NOTHING"), agent, credits)
+	return err
+}
+
+// Accounts lists the agents in the order of their names.
+func (l *Ledger) Accounts(ctx context.Context) ([]Account, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := l.db.QueryContext(ctx, "SELECT agent, balance FROM accounts ORDER BY agent")
+	if err != nil {
+		return nil, l.clean(err)
+	}
+	defer rows.Close()
+	list := []Account{}
+	for rows.Next() {
+		var a Account
+		if err := rows.Scan(&a.Agent, &a.Balance); err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, rows.Err()
+}
+
+// Balance is what agent has left; an agent that was never seen has what it
+// would start with.
+func (l *Ledger) Balance(ctx context.Context, agent string) (int, error) {
+	if err := l.usable(ctx); err != nil {
+		return 0, err
+	}
+	return l.balance(ctx, l.db, agent)
+}
+
+func (l *Ledger) balance(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, agent string) (int, error) {
+	var balance int
+	err := db.QueryRowContext(ctx, l.dialect.q("SELECT balance FROM accounts WHERE agent = ?"), agent).Scan(&balance)
+	if errors.Is(err, sql.ErrNoRows) {
+		if own := l.initial[agent]; own > 0 {
+			return own, nil
+		}
+		return l.cfg.Initial, nil
+	}
+	return balance, err
+}
+
+// SetBalance gives agent exactly credits, opening its account where it has none.
+func (l *Ledger) SetBalance(ctx context.Context, agent string, credits int) error {
+	if credits < 0 {
+		return fmt.Errorf("credits: %d: takes 0 or more", credits)
+	}
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	_, err := l.db.ExecContext(ctx, l.dialect.q("INSERT INTO accounts (agent, balance) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET balance = excluded.balance"), agent, credits)
+	return err
+}
+
+// AddCredits changes agent's balance by credits, which may be negative, and
+// returns it. It never goes below 0: then nothing changes and an error says so.
+func (l *Ledger) AddCredits(ctx context.Context, agent string, credits int) (int, error) {
+	if err := l.usable(ctx); err != nil {
+		return 0, err
+	}
+	var balance int
+	err := l.transact(ctx, func(tx *sql.Tx) error {
+		if err := l.addAccount(ctx, tx, agent, l.initial[agent]); err != nil {
+			return err
+		}
+		row := tx.QueryRowContext(ctx, l.dialect.q("UPDATE accounts SET balance = balance + ? WHERE agent = ? AND balance + ? >= 0 RETURNING balance"), credits, agent, credits)
+		err := row.Scan(&balance)
+		if errors.Is(err, sql.ErrNoRows) {
+			left, err := l.balance(ctx, tx, agent)
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("%s has %d credits: %d cannot be taken from them", agent, left, -credits)
+		}
+		return err
+	})
+	return balance, err
+}
+
+// usable says whether there is a database and its tables are there.
+func (l *Ledger) usable(ctx context.Context) error {
+	if l.db == nil {
+		return errors.New("the ledger is off: set ledger.credits, ledger.web_per_hour or ledger.audit")
+	}
+	if err := l.layOut(ctx); err != nil {
+		return l.clean(err)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+// Package ledger keeps the books on what agents do with the world outside:
+// credits, rates and the audit trail. It owns the database (SQLite by itself,
+// PostgreSQL where several daemons share it) and promises that a credit is
+// spent once, whoever asks for it at the same time, and that what was taken
+// stays taken when a daemon dies. It never stores a body, a password, a token
+// or what a page said.
+//
+// A call is charged before its work begins (Begin) and settled after it
+// (Charge.Settle): a call that was refused, or failed before it did anything,
+// gets its credits back. A call whose daemon died in between stays charged.
+//
+// A Ledger is safe for concurrent use.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Config is what an operator may say about the books.
+type Config struct {
+	DSN     string        `koanf:"dsn" secret:"true" doc:"a postgres:// address, or the path of a SQLite file; empty: ledger.db in the state directory"`
+	Credits bool          `koanf:"credits" default:"false" doc:"whether the web tools cost credits"`
+	Initial int           `koanf:"initial" default:"100" doc:"credits of an agent that is seen for the first time and has none of its own in auth.tokens"`
+	Costs   Costs         `koanf:"costs"`
+	PerHour int           `koanf:"web_per_hour" default:"0" doc:"calls of the web tools that an agent may make in any hour; 0: no limit"`
+	Audit   bool          `koanf:"audit" default:"true" doc:"whether a trail is kept of what agents opened, did and were refused"`
+	Keep    time.Duration `koanf:"keep" default:"2160h" doc:"how long the trail and the settled charges are kept"`
+}
+
+// Costs are credits per call.
+type Costs struct {
+	WebSearch   int `koanf:"web_search" default:"2" doc:"credits for a web_search"`
+	WebFetch    int `koanf:"web_fetch" default:"1" doc:"credits for a web_fetch"`
+	HTTPRequest int `koanf:"http_request" default:"1" doc:"credits for an http_request"`
+	Render      int `koanf:"render" default:"0" doc:"credits on top where Chromium rendered the page for a web_fetch"`
+}
+
+// Check says which value makes no sense.
+func (c Config) Check() error {
+	for _, n := range []struct {
+		key   string
+		value int
+	}{
+		{"initial", c.Initial}, {"web_per_hour", c.PerHour}, {"costs.web_search", c.Costs.WebSearch},
+		{"costs.web_fetch", c.Costs.WebFetch}, {"costs.http_request", c.Costs.HTTPRequest}, {"costs.render", c.Costs.Render},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("ledger.%s: %d: takes 0 or more", n.key, n.value)
+		}
+	}
+	if c.Keep < time.Hour {
+		return fmt.Errorf("ledger.keep: %v: takes an hour or more, such as 2160h", c.Keep)
+	}
+	if scheme, _, ok := strings.Cut(c.DSN, "://"); ok && !isPostgres(c.DSN) {
+		return fmt.Errorf("ledger.dsn: a %s:// address: takes postgres://… or the path of a SQLite file", scheme)
+	}
+	return nil
+}
+
+// limits says whether a call needs a word from the database before it begins.
+func (c Config) limits() bool { return c.Credits || c.PerHour > 0 }
+
+// cost is what command takes before it begins; charged is false for a command
+// that never costs anything. Rendering is settled afterwards.
+func (c Config) cost(command string) (cost int, charged bool) {
+	switch command {
+	case "web_search":
+		return c.Costs.WebSearch, true
+	case "web_fetch":
+		return c.Costs.WebFetch + c.Costs.Render, true
+	case "http_request":
+		return c.Costs.HTTPRequest, true
+	}
+	return 0, false
+}
+
+// Ledger is the open books. Make one with Open.
+type Ledger struct {
+	cfg     Config
+	db      *sql.DB
+	dialect dialect
+	initial map[string]int // credits by agent, from auth.tokens
+	log     *slog.Logger
+	now     func() time.Time
+
+	ready   chan struct{} // holds one token: who has it may lay out the tables
+	laidOut bool
+
+	trail chan Entry
+	flush chan chan struct{}
+	// unsettled are settlements that the database could not take yet.
+	mu        sync.Mutex
+	unsettled []settlement
+	dropped   int
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// Open opens the books. stateDir is where the SQLite file lies if cfg names
+// none; initial are the credits that agents start with, by name, where they
+// have any of their own. Where credits or rates are on, a database that cannot
+// be reached is an error that names ledger.dsn; where only the trail is kept,
+// it is opened when the first entry comes, and tried again when it fails.
+//
+// With nothing to keep (no credits, no rate, no trail) Open returns a Ledger
+// that lets everything pass and opens no database.
+func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]int, log *slog.Logger) (*Ledger, error) {
+	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}}
+	if !cfg.limits() && !cfg.Audit {
+		close(l.done)
+		return l, nil
+	}
+	if err := l.connect(stateDir); err != nil {
+		return nil, err
+	}
+	if cfg.limits() {
+		if err := l.layOut(ctx); err != nil {
+			l.db.Close()
+			return nil, fmt.Errorf("ledger.dsn: the database cannot be used: %w: start it, or correct the address", l.clean(err))
+		}
+	}
+	var writing context.Context
+	writing, l.stop = context.WithCancel(context.Background())
+	l.trail, l.flush = make(chan Entry, trailBuffer), make(chan chan struct{})
+	go l.write(writing)
+	return l, nil
+}
+
+// connect prepares the database's handle; nothing is sent yet.
+func (l *Ledger) connect(stateDir string) error {
+	dsn := l.cfg.DSN
+	if dsn == "" {
+		if stateDir == "" {
+			return fmt.Errorf("ledger.dsn: there is no state directory to keep ledger.db in: name a file or a postgres:// address, or set ledger.audit to false")
+		}
+		dsn = filepath.Join(stateDir, "ledger.db")
+	}
+	l.dialect = dialectOf(dsn)
+	db, err := sql.Open(l.dialect.driver, l.dialect.open(dsn))
+	if err != nil {
+		// The driver's error may quote the address, password and all.
+		return fmt.Errorf("ledger.dsn: cannot be read: takes postgres://USER:PASSWORD@HOST/DATABASE or the path of a SQLite file")
+	}
+	db.SetMaxOpenConns(l.dialect.conns)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	l.db, l.ready = db, make(chan struct{}, 1)
+	l.ready <- struct{}{}
+	return nil
+}
+
+// Close writes what is still to be written, within ctx, and closes the
+// database. Begin must not be called any more.
+func (l *Ledger) Close(ctx context.Context) error {
+	if l.db == nil {
+		return nil
+	}
+	l.Flush(ctx)
+	l.stop()
+	<-l.done
+	l.mu.Lock()
+	lost, dropped := len(l.unsettled), l.dropped
+	l.mu.Unlock()
+	if lost > 0 || dropped > 0 {
+		l.log.Warn("the ledger's database did not come back: these were not written", "settlements", lost, "entries", dropped)
+	}
+	return l.db.Close()
+}
+
+// unavailable is the answer where the books cannot be asked: a call that may
+// cost something does not go on without them.
+func (l *Ledger) unavailable(err error) error {
+	l.log.Error("the ledger's database does not answer", "error", l.clean(err))
+	return protocol.Errorf(protocol.LedgerUnavailable, "the ledger's database does not answer, and without it no call can be charged")
+}

@@ -1,0 +1,159 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // registers "pgx"
+	_ "modernc.org/sqlite"             // registers "sqlite"
+)
+
+// dialect is what differs between the two databases.
+type dialect struct {
+	driver   string
+	postgres bool
+	conns    int
+}
+
+func isPostgres(dsn string) bool {
+	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
+}
+
+func dialectOf(dsn string) dialect {
+	if isPostgres(dsn) {
+		return dialect{driver: "pgx", postgres: true, conns: 8}
+	}
+	// SQLite has one writer at a time: one connection makes a fair queue of it,
+	// where several would poll for the lock.
+	return dialect{driver: "sqlite", conns: 1}
+}
+
+// open returns what the driver takes for dsn.
+func (d dialect) open(dsn string) string {
+	if d.postgres {
+		return dsn
+	}
+	// The file holds who did what: nobody else reads it. SQLite gives its
+	// journal files the mode of the database.
+	if f, err := os.OpenFile(dsn, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		f.Close()
+	}
+	// _txlock: a transaction that will write takes the lock at once, or two
+	// that read first could not both go on. FULL: a charge survives the machine.
+	return "file:" + (&url.URL{Path: dsn}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+}
+
+// q writes the placeholders of a statement as the database takes them.
+func (d dialect) q(statement string) string {
+	if !d.postgres {
+		return statement
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range statement {
+		if r != '?' {
+			b.WriteRune(r)
+			continue
+		}
+		n++
+		b.WriteString("$" + strconv.Itoa(n))
+	}
+	return b.String()
+}
+
+// tables are the layout, one statement each. Times are microseconds since
+// 1970, UTC.
+func (d dialect) tables() []string {
+	id := "INTEGER PRIMARY KEY AUTOINCREMENT"
+	if d.postgres {
+		id = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+	}
+	return []string{
+		`CREATE TABLE IF NOT EXISTS accounts (agent TEXT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`,
+		`CREATE TABLE IF NOT EXISTS charges (id TEXT PRIMARY KEY, at BIGINT NOT NULL, agent TEXT NOT NULL, command TEXT NOT NULL,
+			cost BIGINT NOT NULL, state TEXT NOT NULL CHECK (state IN ('taken', 'kept', 'refunded')))`,
+		`CREATE INDEX IF NOT EXISTS charges_by_agent ON charges (agent, at)`,
+		`CREATE TABLE IF NOT EXISTS trail (id ` + id + `, at BIGINT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, command TEXT NOT NULL,
+			url TEXT NOT NULL, status BIGINT NOT NULL, bytes BIGINT NOT NULL, source TEXT NOT NULL, verdict TEXT NOT NULL, ms BIGINT NOT NULL, cost BIGINT NOT NULL)`,
+		`CREATE INDEX IF NOT EXISTS trail_by_time ON trail (at)`,
+		`CREATE INDEX IF NOT EXISTS trail_by_agent ON trail (agent, at)`,
+	}
+}
+
+// tablesLock is the advisory lock under which the tables are made: two daemons
+// that start together would both find them missing.
+const tablesLock = 0x62726f77 // "brow"
+
+// layOut makes the tables and the accounts that are configured, once.
+func (l *Ledger) layOut(ctx context.Context) error {
+	select {
+	case <-l.ready:
+		defer func() { l.ready <- struct{}{} }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if l.laidOut {
+		return nil
+	}
+	err := l.transact(ctx, func(tx *sql.Tx) error {
+		if l.dialect.postgres {
+			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", tablesLock); err != nil {
+				return err
+			}
+		}
+		for _, table := range l.dialect.tables() {
+			if _, err := tx.ExecContext(ctx, table); err != nil {
+				return err
+			}
+		}
+		for agent, credits := range l.initial {
+			if err := l.addAccount(ctx, tx, agent, credits); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	l.laidOut = err == nil
+	return err
+}
+
+// errUncertain is a commit that failed: the transaction may have happened.
+var errUncertain = errors.New("the commit was not confirmed")
+
+// transact runs work in one transaction. An error that is errUncertain leaves
+// open whether it happened; after any other it has not.
+func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) error {
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := work(tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	if err := tx.Commit(); err != nil {
+		return errors.Join(errUncertain, err)
+	}
+	return nil
+}
+
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) || errors.Is(err, sql.ErrConnDone) {
+		return nil
+	}
+	return err
+}
+
+// clean takes the address out of a database's error, where it holds a password.
+func (l *Ledger) clean(err error) error {
+	if u, parsed := url.Parse(l.cfg.DSN); parsed == nil && u.User != nil {
+		if password, ok := u.User.Password(); ok && password != "" {
+			return errors.New(strings.ReplaceAll(strings.ReplaceAll(err.Error(), l.cfg.DSN, "postgres://…"), password, "…"))
+		}
+	}
+	return err
+}

@@ -258,11 +258,16 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		ctx, end = c.Session.Touch(ctx)
 		defer end()
 	}
+	written := c.note(ctx)
 	result, err := c.booked(ctx)
 	if err != nil {
-		return nil, c.offer(c.failure(ctx, err))
+		err = c.offer(c.failure(ctx, err))
+		result = nil
 	}
-	return result, nil
+	if written != nil {
+		written(result, err)
+	}
+	return result, err
 }
 
 var errTimeout = fmt.Errorf("the command's time is over")

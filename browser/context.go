@@ -54,6 +54,7 @@ type Context struct {
 
 	creating sync.Mutex // held while a target is made, see create
 
+	holding string // the mouse button that is down; the driver's alone
 	uploads string // the directory of uploaded files; empty until the first
 
 	mu        sync.Mutex
@@ -69,7 +70,10 @@ type Context struct {
 	cookieN   int
 	keeping   bool
 	recorder  recorder
-	origins   []string // that its tabs showed
+	emulated  protocol.Emulation // in force, for tabs to come
+	routes    []protocol.Route   // never written to: replaced as a whole
+	taken     []int              // requests that each has taken
+	origins   []string           // that its tabs showed
 	// apart: pages that attach without an opener are held until create knows its own.
 	apart bool
 	held  []attachedToTarget
@@ -88,13 +92,14 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emi
 	if o.MaxTabs == 0 {
 		o.MaxTabs = 16
 	}
+	emulated := emulationOf(o)
 	if o.DownloadBytes == 0 {
 		o.DownloadBytes = 256 << 20
 	}
 	if o.DownloadFiles == 0 {
 		o.DownloadFiles = 50
 	}
-	c := &Context{host: h, id: id, o: o, way: way, emit: emit, done: make(chan struct{}), downloaded: downloads{changed: make(chan struct{})}}
+	c := &Context{host: h, id: id, o: o, way: way, emit: emit, done: make(chan struct{}), emulated: emulated, downloaded: downloads{changed: make(chan struct{})}}
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -140,6 +141,9 @@ func (c *Context) downloadBegins(e downloadBegins) bool {
 			go c.cancelDownload(e.GUID)
 		}
 		all.list = keep(all.list, d, maxListed)
+		if d.State == protocol.DownloadRunning {
+			go c.weigh(d)
+		}
 		c.happened(func(h *happenings) { h.downloads = keep(h.downloads, d.Name, 20) })
 		t.failed = "download"
 		t.wake()
@@ -173,13 +177,13 @@ func (c *Context) downloadProgress(e downloadProgress) bool {
 	taken, _ := c.downloaded.taken(d)
 	switch {
 	case taken+max(d.Bytes, d.Total) > c.o.DownloadBytes:
-		d.State = protocol.DownloadCancelled
-		d.Why = fmt.Sprintf("the session may download %d bytes, and has %d already", c.o.DownloadBytes, taken)
+		c.tooLarge(d, taken)
 		if e.State == "inProgress" {
 			go c.cancelDownload(e.GUID)
 		} else {
 			c.forgetFile(d)
 		}
+		return true
 	case e.State == "completed":
 		d.State = protocol.DownloadDone
 	case e.State == "canceled":
@@ -191,6 +195,53 @@ func (c *Context) downloadProgress(e downloadProgress) bool {
 	}
 	c.tellDownload(d)
 	return true
+}
+
+// weighEvery is how often the file of a download is looked at. Chromium tells
+// its progress twice a second, in which a fast server sends 300 MB.
+const weighEvery = 20 * time.Millisecond
+
+// weigh cancels a download whose file has become larger than it may, and
+// returns when it has ended.
+func (c *Context) weigh(d *download) {
+	tick := time.NewTicker(weighEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-c.life.Done():
+			return
+		}
+		size := c.downloaded.written(d.guid)
+		c.mu.Lock()
+		running := d.State == protocol.DownloadRunning
+		if taken, _ := c.downloaded.taken(d); running && taken+size > c.o.DownloadBytes {
+			running, d.Bytes = false, size
+			c.tooLarge(d, taken)
+			go c.cancelDownload(d.guid)
+		}
+		c.mu.Unlock()
+		if !running {
+			return
+		}
+	}
+}
+
+// written is how much of a download lies in its file.
+func (d *downloads) written(guid string) int64 {
+	for _, name := range []string{guid, guid + ".crdownload"} {
+		if info, err := d.root.Stat(name); err == nil {
+			return info.Size()
+		}
+	}
+	return 0
+}
+
+// tooLarge makes a download one that was cancelled; the caller holds mu.
+func (c *Context) tooLarge(d *download, taken int64) {
+	d.State = protocol.DownloadCancelled
+	d.Why = fmt.Sprintf("the session may download %d bytes, and has %d already", c.o.DownloadBytes, taken)
+	c.tellDownload(d)
 }
 
 // tellDownload says that a download has another state; the caller holds mu.

@@ -54,6 +54,7 @@ func init() {
 		"Network.responseReceived":          on((*tab).responseReceived),
 		"Network.loadingFinished":           on((*tab).loadingFinished),
 		"Network.loadingFailed":             on((*tab).loadingFailed),
+		"Fetch.requestPaused":               on((*tab).paused),
 		"Inspector.targetCrashed":           on((*tab).crash),
 		"Target.attachedToTarget":           on((*tab).childAttached),
 		"Target.detachedFromTarget":         on((*tab).childDetached),
@@ -434,9 +435,15 @@ func (t *tab) childAttached(s *Session, e attachedToTarget) {
 		f.cdp = child
 		f.leave()
 	}
+	all, routes := t.c.emulated, t.c.routes
 	go func() {
-		pending := append(attachDomains(child), child.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{}))
-		if err := waitAll(t.life, pending); err != nil {
+		pending := attachDomains(child)
+		pending = append(pending, t.c.overrides(child, all, all, true)...)
+		if len(routes) > 0 {
+			pending = append(pending, holdUp(child, routes))
+		}
+		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{}))
+		if err := waitOverrides(t.life, pending); err != nil {
 			t.c.host.log.Debug("attaching to a frame", "error", err)
 		}
 	}()

@@ -170,38 +170,30 @@ func (c *Context) attached(e attachedToTarget) {
 // setUp prepares the page and lets it run. All commands are written at once
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
-	o := t.c.o
+	t.c.mu.Lock()
+	all, routes := t.c.emulated, t.c.routes
+	t.c.mu.Unlock()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
-	send(emulation.SetDeviceMetricsOverride.Method, emulation.SetDeviceMetricsOverrideParams{
-		Width: int64(o.Width), Height: int64(o.Height), DeviceScaleFactor: 1,
-	})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	if o.Timezone != "" {
-		send(emulation.SetTimezoneOverride.Method, emulation.SetTimezoneOverrideParams{TimezoneID: o.Timezone})
+	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
+	if len(routes) > 0 {
+		wait = append(wait, holdUp(t.cdp, routes))
 	}
-	if o.Locale != "" {
-		send(emulation.SetLocaleOverride.Method, emulation.SetLocaleOverrideParams{Locale: o.Locale})
-	}
-	if o.UserAgent != "" || o.Locale != "" {
-		agent := o.UserAgent
-		if agent == "" {
-			agent = t.c.host.userAgent(ctx)
-		}
-		send(emulation.SetUserAgentOverride.Method, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Locale})
-	}
-	wait = append(wait, t.sendHeaders()...)
 	send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
-	return waitAll(ctx, wait)
+	return waitOverrides(ctx, wait)
 }
 
 // sendHeaders has the session's headers sent with every request of the page.
 func (t *tab) sendHeaders() []*Pending {
-	if len(t.c.o.Headers) == 0 {
+	t.c.mu.Lock()
+	headers := t.c.emulated.Headers
+	t.c.mu.Unlock()
+	if len(headers) == 0 {
 		return nil
 	}
-	return []*Pending{t.cdp.Send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": t.c.o.Headers})}
+	return []*Pending{t.cdp.Send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": headers})}
 }
 
 // attachDomains switches on, for a page or an out-of-process frame, what

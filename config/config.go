@@ -38,18 +38,19 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server   server.Config       `koanf:"server"`
-	Auth     server.AuthConfig   `koanf:"auth"`
-	Browser  browser.Config      `koanf:"browser"`
-	Session  session.Config      `koanf:"session"`
-	State    session.StateConfig `koanf:"state"`
-	Policy   policy.Config       `koanf:"policy"`
-	Fallback fallback.Config     `koanf:"fallback"`
-	Ledger   ledger.Config       `koanf:"ledger"`
-	Search   search.Config       `koanf:"search"`
-	Extract  extract.Config      `koanf:"extract"`
-	HTTP     actions.Config      `koanf:"http"`
-	Log      Log                 `koanf:"log"`
+	Server   server.Config         `koanf:"server"`
+	Auth     server.AuthConfig     `koanf:"auth"`
+	Browser  browser.Config        `koanf:"browser"`
+	Session  session.Config        `koanf:"session"`
+	Journal  session.JournalConfig `koanf:"action_log"`
+	State    session.StateConfig   `koanf:"state"`
+	Policy   policy.Config         `koanf:"policy"`
+	Fallback fallback.Config       `koanf:"fallback"`
+	Ledger   ledger.Config         `koanf:"ledger"`
+	Search   search.Config         `koanf:"search"`
+	Extract  extract.Config        `koanf:"extract"`
+	HTTP     actions.Config        `koanf:"http"`
+	Log      Log                   `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.

@@ -258,6 +258,9 @@ func TestDownloadLimits(t *testing.T) {
 	for _, e := range ask[downloadsAnswer](a, "downloads", nil).Entries {
 		got[e.Name] = e.State
 		t.Logf("%+v", e)
+		if e.Bytes > 100<<20 {
+			t.Errorf("%s was cancelled after %d bytes", e.Name, e.Bytes)
+		}
 	}
 	want := map[string]string{"huge.bin": "cancelled", "endless.bin": "cancelled", "one.txt": "done", "one (2).txt": "done", "three.txt": "cancelled"}
 	if diff := cmp.Diff(got, want); diff != "" {

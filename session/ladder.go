@@ -87,6 +87,10 @@ func (s *Session) newPage(ctx context.Context, source string, remains *protocol.
 	if err != nil {
 		return nil, err
 	}
+	if err := s.again(ctx, page); err != nil {
+		page.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
 	if !s.adopt(page) {
 		page.Close(context.WithoutCancel(ctx))
 		return nil, errClosed()

@@ -52,6 +52,8 @@ type Manager struct {
 	cfg    Config
 	source Source
 	log    *slog.Logger
+	// journals is set before the first session is opened.
+	journals JournalConfig
 
 	mu       sync.Mutex
 	sessions map[string]*Session // by name; names are unique in the daemon

@@ -50,6 +50,13 @@ type Live interface {
 	Focus(ctx context.Context, refs *snapshot.Refs, ref string) (protocol.Effect, error)
 	Scroll(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Scroll) (protocol.Position, protocol.Effect, error)
 	Drag(ctx context.Context, refs *snapshot.Refs, from, to string) (protocol.Effect, error)
+	// Emulate changes what is said of the device, for pages to come as well.
+	Emulate(ctx context.Context, e protocol.Emulation) error
+	// SetRoutes says what becomes of requests; Routes what has become of them.
+	SetRoutes(ctx context.Context, routes []protocol.Route) error
+	Routes() []protocol.Route
+	// Mouse says what was hit; nil: nothing.
+	Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse) (*protocol.Hit, protocol.Effect, error)
 	Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error)
 	Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error)
 	PDF(ctx context.Context, o protocol.PDF) ([]byte, error)

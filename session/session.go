@@ -27,6 +27,7 @@ type Session struct {
 	// Only the holder of the turn touches these.
 	refs  *snapshot.Refs
 	shown shown
+	kept  kept
 	told  bool // the loss of the page was the answer to a command
 
 	mu       sync.Mutex
@@ -38,6 +39,7 @@ type Session struct {
 	expiry   *time.Timer
 	closed   bool
 	answers  map[any]bool // what operators have answered for the session's life
+	journal  *Journal
 }
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

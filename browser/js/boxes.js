@@ -54,3 +54,15 @@ __bd.frameBox = (id) => {
   const inner = inSight(el, [left, top, left + el.clientWidth * sx, top + el.clientHeight * sy]);
   return inner && { x: left, y: top, sx, sy, inner };
 };
+
+// at answers what is hit at a point of this frame's viewport: the nearest thing
+// around it that has a role or a name; for a frame also where its content lies.
+__bd.at = ({ x, y }) => {
+  if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return { outside: true, width: innerWidth, height: innerHeight };
+  forget();
+  const hit = reach.under(x, y, null);
+  if (!hit) return {};
+  const tag = localName(hit);
+  if (tag === 'iframe' || tag === 'frame') return { hit: record(hit), frame: __bd.frameBox(idOf(hit)) };
+  return { hit: record(reach.coverOf(hit)) };
+};

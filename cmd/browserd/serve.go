@@ -136,6 +136,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}
 		},
 	}
+	house.Sessions.Keep(cfg.Journal)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
 	if err != nil {
 		return refusal{err}

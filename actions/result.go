@@ -21,6 +21,9 @@ type Result struct {
 	Attempts []protocol.Attempt `json:"attempts,omitempty"`
 }
 
+// ServedBy is the source of the page that the answer is about.
+func (r Result) ServedBy() string { return r.Page.Source }
+
 // Shows is the parameter of acting commands that says what they show of the
 // page afterwards.
 type Shows struct {

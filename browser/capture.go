@@ -180,7 +180,7 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 			defer work.Done()
 			var raw string
 			if of.err = f.callMarked(ctx, "walk", p, &raw); of.err == nil {
-				of.walked, of.err = decodeWalk(of.doc, []byte(raw))
+				of.walked, of.err = decodeWalk(of.doc, raw)
 			}
 		}()
 	}

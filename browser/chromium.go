@@ -389,6 +389,18 @@ func (c *Chromium) Info() Info {
 	return i
 }
 
+// Usage counts Chromium's processes and their resident memory in bytes, where
+// it runs on this machine and there is a /proc.
+func (c *Chromium) Usage() (processes int, bytes uint64) {
+	c.mu.Lock()
+	r := c.current
+	c.mu.Unlock()
+	if r == nil || r.conn.Err() != nil || r.pid() == 0 {
+		return 0, 0
+	}
+	return usage(r.pid())
+}
+
 // version returns Browser.getVersion of the browser behind conn.
 func version(ctx context.Context, conn *Conn) (browser.GetVersionResult, error) {
 	return cdp.Call(ctx, conn.Session(""), browser.GetVersion, cdp.Empty{})

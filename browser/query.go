@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -36,9 +35,9 @@ func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Quer
 // find adds what is found in a frame and in those within it.
 func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]snapshot.Node, frames *int) error {
 	var got []struct {
-		Frame   int             `json:"frame"`
-		Line    json.RawMessage `json:"line"`
-		Context string          `json:"context"`
+		Frame   int    `json:"frame"`
+		Line    string `json:"line"`
+		Context string `json:"context"`
 	}
 	err := f.call(ctx, "find", map[string]any{
 		"text": q.Text, "role": q.Role, "name": q.Name, "limit": q.Limit - len(*nodes), "attrs": snapshot.DefaultOptions().Attrs,
@@ -65,12 +64,8 @@ func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]sna
 			}
 			continue
 		}
-		var line walkLine
-		if err := json.Unmarshal(one.Line, &line); err != nil {
-			return err
-		}
 		var n snapshot.Node
-		if err := line.node(doc, nil, &n); err != nil {
+		if err := decodeLine(doc, one.Line, nil, &n); err != nil {
 			return err
 		}
 		n.Depth, n.Context = 0, one.Context

@@ -147,7 +147,7 @@ func TestEndpointErrorsKeepTokens(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := Start(t.Context(), Config{Endpoint: s.URL}, discard()).Warm(t.Context()); err == nil || !strings.Contains(err.Error(), "browser.endpoint_unprotected") {
+	if err := Start(t.Context(), Config{Endpoint: s.URL}, discard()).Warm(t.Context()); err == nil || !strings.Contains(err.Error(), "without browserd's checks") {
 		t.Errorf("%v", err)
 	}
 }

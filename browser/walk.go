@@ -88,8 +88,8 @@ const (
 	scopeAfter    scopeFailure = "after"    // the node to go on after has left it
 )
 
-// walkWire is the answer of __bd.walk.
-type walkWire struct {
+// walkHead is the first line of __bd.walk's answer.
+type walkHead struct {
 	URL      string       `json:"u"`
 	Title    string       `json:"t"`
 	Visited  int          `json:"v"`
@@ -99,46 +99,30 @@ type walkWire struct {
 	Modal    int          `json:"m"`
 	Scope    scopeFailure `json:"e"`
 	Contexts []string     `json:"x"`
-	Lines    []walkLine   `json:"l"`
 	Frames   [][3]int     `json:"f"`
-}
-
-// walkLine is a line as it comes: id, depth, role, name, tag, attributes, states,
-// value, ident, context (text: 0, depth, text; a fold: -count, depth, word).
-type walkLine struct {
-	id, depth, context                    int
-	role, name, tag, states, value, ident string
-	attrs                                 []json.RawMessage
-}
-
-func (l *walkLine) UnmarshalJSON(b []byte) error {
-	fields := [...]any{&l.id, &l.depth, &l.role, &l.name, &l.tag, &l.attrs, &l.states, &l.value, &l.ident, &l.context}
-	list := fields[:]
-	if err := json.Unmarshal(b, &list); err != nil {
-		return err
-	}
-	if len(list) < 3 {
-		return fmt.Errorf("a line of %d fields", len(list))
-	}
-	return nil
 }
 
 // decodeWalk reads the answer of __bd.walk for the document with that number. The
 // script runs beside the page, so nothing in the answer is taken on trust but
 // its strings, which are the page's own.
-func decodeWalk(doc int, raw []byte) (walked, error) {
-	var in walkWire
-	if err := json.Unmarshal(raw, &in); err != nil {
+func decodeWalk(doc int, raw string) (walked, error) {
+	first, lines, more := strings.Cut(raw, "\n")
+	var in walkHead
+	if err := json.Unmarshal([]byte(first), &in); err != nil {
 		return walked{}, fmt.Errorf("decoding a walk: %w", err)
 	}
 	out := walked{
 		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
-		Reasons: in.Reasons, Modal: in.Modal != 0, Scope: in.Scope,
-		Nodes: make([]snapshot.Node, len(in.Lines)),
+		Reasons: in.Reasons, Modal: in.Modal != 0, Scope: in.Scope, Nodes: []snapshot.Node{},
 	}
-	for i := range in.Lines {
-		if err := in.Lines[i].node(doc, in.Contexts, &out.Nodes[i]); err != nil {
-			return walked{}, fmt.Errorf("decoding line %d of a walk: %w", i, err)
+	if more {
+		out.Nodes = make([]snapshot.Node, strings.Count(lines, "\n")+1)
+		for i := range out.Nodes {
+			var line string
+			line, lines, _ = strings.Cut(lines, "\n")
+			if err := decodeLine(doc, line, in.Contexts, &out.Nodes[i]); err != nil {
+				return walked{}, fmt.Errorf("decoding line %d of a walk: %w", i, err)
+			}
 		}
 	}
 	for _, f := range in.Frames {
@@ -150,30 +134,52 @@ func decodeWalk(doc int, raw []byte) (walked, error) {
 	return out, nil
 }
 
-// node fills n from the line.
-func (l *walkLine) node(doc int, contexts []string, n *snapshot.Node) error {
-	n.Depth = max(l.depth, 0)
+// decodeLine reads a line of a node into n, which keeps nothing of it: refs
+// outlive the answer that they came in by far.
+func decodeLine(doc int, line string, contexts []string, n *snapshot.Node) error {
+	id, line, _ := strings.Cut(line, "\t")
+	depth, line, _ := strings.Cut(line, "\t")
+	number, err := strconv.Atoi(id)
+	if err != nil {
+		return fmt.Errorf("the id: %w", err)
+	}
+	if n.Depth, err = strconv.Atoi(depth); err != nil {
+		return fmt.Errorf("the depth: %w", err)
+	}
+	n.Depth = max(n.Depth, 0)
 	switch {
-	case l.id == 0:
-		n.Role, n.Name = snapshot.RoleText, l.role
+	case number == 0:
+		n.Role, n.Name = snapshot.RoleText, strings.Clone(line)
 		return nil
-	case l.id < 0:
-		n.More, n.Name = -l.id, l.role
+	case number < 0:
+		n.More, n.Name = -number, strings.Clone(line)
 		return nil
 	}
-	n.Key = snapshot.Key{Doc: doc, Node: l.id}
-	n.Role, n.Name, n.Tag, n.Value, n.Ident = l.role, l.name, l.tag, l.value, l.ident
-	if l.states != "" {
-		n.States = strings.Fields(l.states)
+	n.Key = snapshot.Key{Doc: doc, Node: number}
+	fields := strings.Split(line, "\t")
+	if len(fields) < 7 || len(fields)%2 == 0 {
+		return fmt.Errorf("a node of %d fields", len(fields)+2)
 	}
-	if l.context > 0 && l.context <= len(contexts) {
-		n.Context = contexts[l.context-1]
+	n.Role, n.Name, n.Tag = strings.Clone(fields[0]), strings.Clone(fields[1]), strings.Clone(fields[2])
+	if fields[3] != "" {
+		n.States = strings.Fields(strings.Clone(fields[3]))
 	}
-	if len(l.attrs)%2 != 0 {
-		return fmt.Errorf("an attribute without a value")
+	n.Value, n.Ident = unplain(fields[4]), strings.Clone(fields[5])
+	if fields[6] != "" {
+		context, err := strconv.Atoi(fields[6])
+		if err != nil {
+			return fmt.Errorf("the context: %w", err)
+		}
+		if context > 0 && context <= len(contexts) {
+			n.Context = contexts[context-1]
+		}
 	}
-	for i := 0; i < len(l.attrs); i += 2 {
-		a, err := walkAttr(l.attrs[i], l.attrs[i+1])
+	if len(fields) == 7 {
+		return nil
+	}
+	n.Attrs = make([]snapshot.Attr, 0, len(fields[7:])/2)
+	for i := 7; i < len(fields); i += 2 {
+		a, err := decodeAttr(fields[i], fields[i+1])
 		if err != nil {
 			return err
 		}
@@ -182,19 +188,31 @@ func (l *walkLine) node(doc int, contexts []string, n *snapshot.Node) error {
 	return nil
 }
 
-// walkAttr reads one attribute: a number stands for a bare value.
-func walkAttr(key, value json.RawMessage) (snapshot.Attr, error) {
-	var a snapshot.Attr
-	if err := json.Unmarshal(key, &a.Key); err != nil {
-		return a, err
+// decodeAttr reads one attribute: after = a string, after # a number, which is
+// shown bare.
+func decodeAttr(key, value string) (snapshot.Attr, error) {
+	a := snapshot.Attr{Key: strings.Clone(key)}
+	switch {
+	case strings.HasPrefix(value, "="):
+		a.Value = unplain(value[1:])
+	case strings.HasPrefix(value, "#"):
+		f, err := strconv.ParseFloat(value[1:], 64)
+		if err != nil {
+			return a, fmt.Errorf("attribute %q: %w", a.Key, err)
+		}
+		a.Value, a.Bare = strconv.FormatFloat(f, 'f', -1, 64), true
+	default:
+		return a, fmt.Errorf("attribute %q: neither a string nor a number", a.Key)
 	}
-	if len(value) > 0 && value[0] == '"' {
-		return a, json.Unmarshal(value, &a.Value)
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil {
-		return a, fmt.Errorf("attribute %q: %w", a.Key, err)
-	}
-	a.Value, a.Bare = strconv.FormatFloat(f, 'f', -1, 64), true
 	return a, nil
+}
+
+var tabsAndFeeds = strings.NewReplacer("\vt", "\t", "\vn", "\n", "\vv", "\v")
+
+// unplain undoes plain of js/walk.js; it returns a copy.
+func unplain(s string) string {
+	if !strings.Contains(s, "\v") {
+		return strings.Clone(s)
+	}
+	return tabsAndFeeds.Replace(s)
 }

@@ -2,12 +2,17 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
@@ -22,8 +27,8 @@ type guarded struct {
 }
 
 // behindProxy starts a Chromium behind an egress proxy whose policy is pol, in
-// a jail or with flags only.
-func behindProxy(t *testing.T, cfg Config, pol policy.Config, jailed bool) *guarded {
+// a jail or with flags only. before are called with the proxy before the start.
+func behindProxy(t *testing.T, cfg Config, pol policy.Config, jailed bool, before ...func(*policy.Egress)) *guarded {
 	t.Helper()
 	p, err := policy.New(pol)
 	if err != nil {
@@ -40,6 +45,9 @@ func behindProxy(t *testing.T, cfg Config, pol policy.Config, jailed bool) *guar
 			t.Fatalf("no jail here: %v", err)
 		}
 		cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
+	}
+	for _, f := range before {
+		f(e)
 	}
 	c := started(t, cfg)
 	return &guarded{New(c, discard()), c, e, p}
@@ -136,6 +144,151 @@ func TestOpenThroughTheProxy(t *testing.T) {
 			if !ok || e.Code != k.code || e.Details["reason"] != k.reason || strings.Trim(e.Details["host"].(string), "[]") != k.host {
 				t.Errorf("%s: %#v", k.url, err)
 			}
+		}
+	})
+}
+
+// Two sessions with lists of their own in one Chromium: neither gets what the
+// other may, neither reaches the other's proxy, and nothing of one is seen in
+// the other (session-x).
+func TestSessionsAreApart(t *testing.T) {
+	serve := func(addr string) string {
+		l, err := net.Listen("tcp4", addr+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			io.WriteString(w, "cookies:"+r.Header.Get("Cookie")+" proxy:"+r.Header.Get("Proxy-Authorization"))
+		})}
+		go s.Serve(l)
+		t.Cleanup(func() { s.Close() })
+		return "http://" + l.Addr().String()
+	}
+	one, two := serve("127.0.0.2"), serve("127.0.0.3")
+	bothWays(t, func(t *testing.T, cfg Config, jailed bool) {
+		g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{"127.0.0.0/8"}}, jailed)
+		a := g.open(t, policy.GateOptions{AllowedDomains: []string{"127.0.0.2"}}, quiet)
+		b := g.open(t, policy.GateOptions{AllowedDomains: []string{"127.0.0.3"}}, quiet)
+		open := func(c *Context, url string) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			_, err := c.Open(ctx, url, protocol.WaitLoad)
+			return err
+		}
+		ask := func(c *Context, expression string) string {
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			got, err := c.Eval(ctx, nil, "", expression)
+			if err != nil {
+				t.Fatalf("%s: %v", expression, err)
+			}
+			return string(got)
+		}
+		for _, k := range []struct {
+			who      string
+			c        *Context
+			url      string
+			expected protocol.Code
+		}{
+			{"the first", a, one, ""}, {"the first", a, two, protocol.PolicyDenied},
+			{"the second", b, one, protocol.PolicyDenied}, {"the second", b, two, ""},
+			{"the first", a, b.way.ProxyServer() + "/", protocol.PolicyDenied},
+			{"the first", a, one, ""},
+		} {
+			if err := open(k.c, k.url); (err == nil) != (k.expected == "") || err != nil && protocol.CodeOf(err) != k.expected {
+				t.Errorf("%s at %s: %v", k.who, k.url, err)
+			}
+		}
+		// A page of the first asks by fetch: its own host answers, without the
+		// proxy's secret; the second's does not, nor does the second's proxy.
+		if got := ask(a, `fetch("/").then(r => r.text())`); got != `"cookies: proxy:"` {
+			t.Errorf("its own host: %s", got)
+		}
+		for _, url := range []string{two, b.way.ProxyServer(), g.egress.Refusing()} {
+			if got := ask(a, `fetch("`+url+`").then(r => r.text(), e => "refused")`); got != `"refused"` {
+				t.Errorf("%s from a page of the first: %s", url, got)
+			}
+		}
+		// Both on one origin now: what one leaves there the other does not find.
+		both := g.open(t, policy.GateOptions{}, quiet)
+		again := g.open(t, policy.GateOptions{}, quiet)
+		if err := open(both, one); err != nil {
+			t.Fatal(err)
+		}
+		ask(both, `document.cookie = "a=1", localStorage.setItem("a", "1"), caches.open("a").then(c => c.put("/x", new Response("1"))).then(() => 1)`)
+		if err := open(again, one); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(again, `caches.keys().then(k => document.cookie + localStorage.length + k.length)`); got != `"00"` {
+			t.Errorf("the other session sees %s", got)
+		}
+	})
+}
+
+// A context without a lane's secret is asked for it and gets nothing; one
+// without a lane has no way out at all.
+func TestNoSecretNoWay(t *testing.T) {
+	reached := make(chan string, 100)
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path }))
+	defer site.Close()
+	bothWays(t, func(t *testing.T, cfg Config, jailed bool) {
+		g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{"127.0.0.1"}}, jailed)
+		owner := g.open(t, policy.GateOptions{}, quiet)
+		for name, server := range map[string]string{"without its secret": owner.way.ProxyServer(), "without a lane": ""} {
+			conn, _, err := g.chromium.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			params := target.CreateBrowserContextParams{ProxyServer: server}
+			if server != "" {
+				params.ProxyBypassList = "<-loopback>"
+			}
+			bc, err := cdp.Call(ctx, conn.Session(""), target.CreateBrowserContext, params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, err := cdp.Call(ctx, conn.Session(""), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, err := cdp.Call(ctx, conn.Session(""), target.AttachToTarget, target.AttachToTargetParams{TargetID: made.TargetID, Flatten: ptr(true)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct {
+				Status int `json:"status"`
+			}
+			responses, stop := conn.Session(at.SessionID).Subscribe("Network.responseReceived")
+			defer stop()
+			s := conn.Session(at.SessionID)
+			s.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+			s.Send("Network.enable", cdp.Empty{})
+			navigated := s.Send("Page.navigate", map[string]any{"url": site.URL + "/" + strings.ReplaceAll(name, " ", "-")})
+			select {
+			case v := <-responses:
+				var e struct {
+					Response *struct {
+						Status int `json:"status"`
+					} `json:"response"`
+				}
+				e.Response = &got
+				json.Unmarshal(v, &e)
+			case <-ctx.Done():
+				t.Fatalf("%s: no answer", name)
+			}
+			navigated.Wait(ctx, nil)
+			if want := map[bool]int{true: http.StatusProxyAuthRequired, false: http.StatusForbidden}[server != ""]; got.Status != want {
+				t.Errorf("%s: %d, want %d", name, got.Status, want)
+			}
+		}
+		select {
+		case path := <-reached:
+			t.Errorf("%s was reached", path)
+		default:
 		}
 	})
 }

@@ -62,6 +62,8 @@ func TestInvalidFiles(t *testing.T) {
 		"one-of":                `log.level: "loud": takes one of debug, info, warn, error (from F:2)`,
 		"listen":                `server.listen: "9333": takes ADDRESS:PORT, such as 127.0.0.1:9333 (from F:2)`,
 		"exposed":               `server.listen: "0.0.0.0:9333" can be reached from other machines: set auth.tokens or BROWSERD_TOKEN, or listen on 127.0.0.1 (from F:2)`,
+		"endpoint":              "browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set policy.proxy_advertise to the HOST:PORT at which it reaches browserd, or browser.endpoint_unprotected to true to accept that (from F:2)",
+		"advertise":             `policy.proxy_advertise: "3128": takes HOST:PORT, such as 10.0.0.5:3128 (from F:2)`,
 		"allow-hosts":           `policy.allow_hosts: "http://localhost": takes a host, *.domain, address or CIDR with an optional port: write the host alone, without a scheme (from F:2)`,
 		"session-max":           "session.max: 0: takes a number above 0 (from F:2)",
 		"token-key":             "unknown key auth.tokens[0].tokn: the nearest is token (from F:2)",

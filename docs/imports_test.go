@@ -13,6 +13,7 @@ var floors = [][]string{
 	{"cmd/browserd"},
 	{"config"},
 	{"server"},
+	{"server/tools"},
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
@@ -75,6 +76,8 @@ var homes = map[string][]string{
 	"modernc.org/sqlite":              {"ledger"},
 	"github.com/jackc/pgx":            {"ledger", "internal/testpostgres"},
 	"golang.org/x/image":              {"browser"},
+	"github.com/modelcontextproto":    {"server", "server/tools", "cmd/browserd"},
+	"github.com/prometheus/":          {"server", "cmd/browserd"},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -211,6 +212,67 @@ func TestReadOnly(t *testing.T) {
 	as(t, d, ann).do("eval", params{"expression": "1+1"})
 }
 
+// What holds for a token holds at every door: over HTTP and over MCP, whose own
+// session is no way into another agent's.
+func TestAutonomyHoldsAtEveryDoor(t *testing.T) {
+	d := driven(t, "", nil)
+	w := newWitness(t)
+	w.serve("/pay", page("pay", signIn), "")
+	post := func(path, token, session, body string) (int, http.Header, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), "POST", d.URL()+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+		text, err := io.ReadAll(a.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.StatusCode, a.Header, string(text)
+	}
+	if status, _, body := post("/v1/eval", bob, "", `{"expression":"1"}`); status != http.StatusForbidden || !strings.Contains(body, `"read_only"`) {
+		t.Errorf("eval of who only reads, over HTTP: %d %s", status, body)
+	}
+	const greeting = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	greet := func(token string) string {
+		t.Helper()
+		status, h, body := post("/mcp?tools=all", token, "", greeting)
+		if status != http.StatusOK {
+			t.Fatalf("initialize: %d %s", status, body)
+		}
+		post("/mcp?tools=all", token, h.Get("Mcp-Session-Id"), `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		return h.Get("Mcp-Session-Id")
+	}
+	tool := func(name, arguments string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments)
+	}
+	if _, _, body := post("/mcp?tools=all", bob, greet(bob), tool("eval", `{"expression":"1"}`)); !strings.Contains(body, "policy_denied") || !strings.Contains(body, `"isError":true`) {
+		t.Errorf("eval of who only reads, over MCP: %s", body)
+	}
+	own := greet(ann)
+	if _, _, body := post("/mcp?tools=all", ann, own, tool("session_open", `{"name":"secret-of-ann"}`)); strings.Contains(body, `"isError":true`) {
+		t.Fatalf("session_open over MCP: %s", body)
+	}
+	if _, _, body := post("/mcp?tools=all", ann, own, tool("session_list", `{}`)); !strings.Contains(body, "secret-of-ann") {
+		t.Fatalf("ann's own sessions: %s", body)
+	}
+	if status, _, body := post("/mcp?tools=all", bob, own, tool("session_list", `{}`)); strings.Contains(body, "secret-of-ann") {
+		t.Errorf("bob uses ann's MCP session: %d %s", status, body)
+	}
+	if status, _, body := post("/mcp?tools=all", bob, own, tool("eval", `{"expression":"1"}`)); !strings.Contains(body, "policy_denied") && status < 400 {
+		t.Errorf("bob acts through ann's MCP session: %d %s", status, body)
+	}
+}
+
 // An address that is shut: the agent's refusal names a question, an operator
 // answers it for good, the same command works, and it still does after a
 // restart; the file that keeps it is the user's alone.
@@ -309,6 +371,17 @@ func TestSecretsStayOutOfLogsErrorsAndSnapshots(t *testing.T) {
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			resp.Body.Close()
 		}
+	}
+	req, _ := http.NewRequest("GET", d.URL()+"/metrics", nil)
+	req.Header.Set("Authorization", "Bearer "+canary+"-0123456789")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(figures), canary) {
+		t.Errorf("the metrics: HTTP %d, %v\n%s", resp.StatusCode, err, figures)
 	}
 	d.Stop()
 	for line := range strings.Lines(d.Log()) {

@@ -40,9 +40,14 @@ var threats = map[string][]string{
 	"oom":            {"e2e.TestPagesThatBehaveBadly"},
 	"history-flood":  {"e2e.TestPagesThatBehaveBadly", "browser.TestFlags"},
 	"external-proto": {"e2e.TestOtherProgramsAreNotStarted", "e2e.TestBadInput"},
-	"session-x":      {"e2e.TestSessionsShareNothing"},
+	"session-x":      {"e2e.TestSessionsShareNothing", "policy.TestLanesAreApart", "e2e.TestAutonomyHoldsAtEveryDoor"},
 	"cdp-port":       {"browser.TestNoPortIsOpen"},
 	"chromium-env":   {"browser.TestEnvironmentIsClean", "e2e.TestTheTokenStaysWithTheDaemon"},
+
+	// The way out.
+	"proxy-abuse":  {"policy.TestProxyAbuse", "policy.TestProxyTakesItsOwnBrowserOnly", "policy.TestProxySmugglesNothing", "policy.TestLanesAreApart"},
+	"proxy-budget": {"policy.TestBudgets"},
+	"env-proxy":    {"policy.TestNoProxyOfTheEnvironment"},
 
 	// What a page says.
 	"inj-newline":   {"e2e.TestNothingInTheSnapshotIsForged", "snapshot.TestQuote", "e2e.TestTheParserRefusesForgeries"},
@@ -63,17 +68,14 @@ var owed = map[string][]string{
 	"endless-headers": {"fallback/fetch.TestEndlessHeadersAreRefused"},
 	"redirect-loop":   {"fallback/fetch.TestRedirectsEnd", "fallback/fetch.TestCheckIsAskedAtEveryHop"},
 	"cred-xsite":      {"fallback/fetch.TestCredentialsDoNotCrossOrigins"},
-	"env-proxy":       {"fallback/fetch.TestTheEnvironmentsProxyIsNotUsed"},
 	"tls":             {"fallback/fetch.TestFailuresAreNamed"},
-	"jina":            nil,
+	"jina":            {"fallback/reader.TestSecretsAreNotTold"},
 	"download-big":    {"e2e.TestDownloadLimits", "e2e.TestDownloadsAreDenied"},
 	"download-name":   {"e2e.TestDownloadNames", "browser.TestDownloadName"},
 	"upload-path":     {"e2e.TestUploadPaths"},
 	"permissions":     {"e2e.TestPermissions"},
-	"state-name":      nil,
-	"state-poison":    nil,
-	"proxy-abuse":     nil,
-	"proxy-budget":    nil,
+	"state-name":      {"e2e.TestHostileStates"},
+	"state-poison":    {"e2e.TestHostileStates"},
 }
 
 // Every threat has its tests, and every test that is named exists.

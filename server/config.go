@@ -30,6 +30,7 @@ type Config struct {
 	WriteTimeout    time.Duration `koanf:"write_timeout" default:"10s" doc:"how long a client may take to read each MiB that it is sent, before its connection is closed"`
 	PingInterval    time.Duration `koanf:"ping_interval" default:"30s" doc:"time between pings on a WebSocket; a connection silent for two of them is closed"`
 	ShutdownTimeout time.Duration `koanf:"shutdown_timeout" default:"5s" doc:"how long running commands may go on when the daemon is told to stop"`
+	ExitWhenIdle    time.Duration `koanf:"exit_when_idle" default:"0s" doc:"how long without a session, a command and a WebSocket until the daemon ends by itself; 0: never"`
 }
 
 // Check says which key has a value that makes no sense.
@@ -77,6 +78,9 @@ func (c Config) Check() error {
 		if d.value <= 0 {
 			return fmt.Errorf("server.%s: %v: takes a duration above 0, such as 10s", d.key, d.value)
 		}
+	}
+	if c.ExitWhenIdle < 0 {
+		return fmt.Errorf("server.exit_when_idle: %v: takes 0 or a duration above it, such as 15m", c.ExitWhenIdle)
 	}
 	return nil
 }

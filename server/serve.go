@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sort"
 	"sync"
 	"time"
 
@@ -30,18 +29,14 @@ type doors struct {
 
 	mu       sync.Mutex
 	running  int
+	entered  uint64 // commands let in so far
 	draining bool
 	idle     chan struct{} // closed when draining and nothing runs
-	served   map[servedKey]uint64
-}
-
-type servedKey struct {
-	command string
-	code    protocol.Code
+	metrics  *metrics
 }
 
 func newDoors(house *actions.House) *doors {
-	d := &doors{house: house, log: house.Log, idle: make(chan struct{}), served: map[servedKey]uint64{}}
+	d := &doors{house: house, log: house.Log, idle: make(chan struct{}), metrics: newMetrics()}
 	d.life, d.end = context.WithCancelCause(context.Background())
 	return d
 }
@@ -68,7 +63,7 @@ func (d *doors) prepare(caller *actions.Caller, method string, params json.RawMe
 		if err != nil {
 			t = nil
 			d.leave()
-			d.count(method, "", err.Code, arrived)
+			d.count(method, "", "", err.Code, arrived)
 		}
 	}()
 	job, e := d.house.Prepare(caller, method, params)
@@ -88,6 +83,7 @@ func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *
 
 func (t *task) result(ctx context.Context) (result json.RawMessage, err *protocol.Error) {
 	d := t.doors
+	source := ""
 	defer func() {
 		if p := recover(); p != nil {
 			// The panic's text may hold what a page said; its type does not.
@@ -97,11 +93,14 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 		if err != nil {
 			code = err.Code
 		}
-		d.count(t.command, t.job.SessionName(), code, t.arrived)
+		d.count(t.command, t.job.SessionName(), source, code, t.arrived)
 	}()
 	value, e := t.job.Run(ctx)
 	if e != nil {
 		return nil, d.coded(t.command, e)
+	}
+	if served, ok := value.(interface{ ServedBy() string }); ok {
+		source = served.ServedBy()
 	}
 	result, e = encode(value)
 	if e != nil {
@@ -139,7 +138,24 @@ func (d *doors) enter() *protocol.Error {
 		return actions.ErrShuttingDown
 	}
 	d.running++
+	d.entered++
 	return nil
+}
+
+// begun counts the commands that were let in; busy says whether one runs.
+func (d *doors) begun() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.entered
+}
+
+func (d *doors) busy() bool { return d.now() > 0 }
+
+// now counts the commands that run or wait.
+func (d *doors) now() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.running
 }
 
 func (d *doors) leave() {
@@ -172,37 +188,13 @@ func (d *doors) isDraining() bool {
 
 // count keeps account of one command. A name that is no command's is counted
 // as "unknown", so that no client can fill the table.
-func (d *doors) count(command, session string, code protocol.Code, since time.Time) {
+func (d *doors) count(command, session, source string, code protocol.Code, since time.Time) {
 	if _, ok := actions.Lookup(command); !ok {
 		command = "unknown"
 	}
-	d.mu.Lock()
-	d.served[servedKey{command, code}]++
-	d.mu.Unlock()
-	d.log.Debug("command", "command", command, "session", session, "code", code, "ms", time.Since(since).Milliseconds())
-}
-
-// Served says how often a command has ended with a code; "ok" where it ended well.
-type Served struct {
-	Command string        `json:"command"`
-	Code    protocol.Code `json:"code"`
-	Count   uint64        `json:"count"`
-}
-
-func (d *doors) tally() []Served {
-	d.mu.Lock()
-	list := make([]Served, 0, len(d.served))
-	for k, n := range d.served {
-		list = append(list, Served{k.command, k.code, n})
-	}
-	d.mu.Unlock()
-	sort.Slice(list, func(i, j int) bool {
-		if list[i].Command != list[j].Command {
-			return list[i].Command < list[j].Command
-		}
-		return list[i].Code < list[j].Code
-	})
-	return list
+	took := time.Since(since)
+	d.metrics.ended(command, source, code, took)
+	d.log.Debug("command", "command", command, "session", session, "source", source, "code", code, "ms", took.Milliseconds())
 }
 
 // encode writes JSON as the wire has it: <, > and & as they are, since page

@@ -31,6 +31,7 @@ type Server struct {
 	sources func() []Source
 	log     *slog.Logger
 	doors   *doors
+	mcp     *mcpDoor
 	keys    *keyring
 	gate    gate
 	cert    *certificate // nil: no TLS
@@ -77,6 +78,8 @@ func New(cfg Config, tokens []Token, house *actions.House, sources func() []Sour
 		sockets:  map[*socket]bool{},
 		shutDone: make(chan struct{}),
 	}
+	s.doors.metrics.watch(s)
+	s.mcp = newMCPDoor(s.doors, cfg)
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.route),
 		ReadHeaderTimeout: headerTimeout,
@@ -139,9 +142,15 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		if allow(w, r, http.MethodPost) {
 			s.serveCommand(w, r, who, command)
 		}
+	case r.URL.Path == "/metrics":
+		if allow(w, r, http.MethodGet) {
+			s.doors.metrics.handler.ServeHTTP(w, r)
+		}
+	case r.URL.Path == "/mcp":
+		s.mcp.serve(w, r, who)
 	default:
 		writeError(w, http.StatusNotFound, protocol.Errorf(protocol.UnknownCommand, "there is nothing at %q", cut(r.URL.Path)).
-			Then("connect to GET /v1/ws, or POST /v1/{command}"))
+			Then("connect to GET /v1/ws, POST /v1/{command}, or speak MCP at /mcp"))
 	}
 }
 
@@ -157,9 +166,6 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 		Then("send the request with %s", methods[0]))
 	return false
 }
-
-// Served lists the commands that have ended since the start, by command and code.
-func (s *Server) Served() []Served { return s.doors.tally() }
 
 // Serve takes connections from l until ctx ends or Shutdown is called, then
 // returns when everything has ended: nil after an orderly end, else the error

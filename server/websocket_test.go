@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -410,8 +410,18 @@ func TestInternal(t *testing.T) {
 			t.Errorf("the log holds %q", never)
 		}
 	}
-	want := []Served{{"open", protocol.Internal, 2}, {"ping", "ok", 1}}
-	if got := d.Served(); !reflect.DeepEqual(got, want) {
-		t.Errorf("served %v, want %v", got, want)
+	want := `browserd_commands_total{code="internal",command="open",source=""} 2
+browserd_commands_total{code="ok",command="ping",source=""} 1
+`
+	shown := httptest.NewRecorder()
+	d.doors.metrics.handler.ServeHTTP(shown, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	got := ""
+	for line := range strings.Lines(shown.Body.String()) {
+		if strings.HasPrefix(line, "browserd_commands_total{") {
+			got += line
+		}
+	}
+	if got != want {
+		t.Errorf("counted\n%swant\n%s", got, want)
 	}
 }

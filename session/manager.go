@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -155,6 +157,18 @@ func (m *Manager) Count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.sessions)
+}
+
+// Queued says how many commands wait for their turn in all sessions.
+func (m *Manager) Queued() int {
+	m.mu.Lock()
+	list := slices.Collect(maps.Values(m.sessions))
+	m.mu.Unlock()
+	n := 0
+	for _, s := range list {
+		n += s.turns.waiting()
+	}
+	return n
 }
 
 func short(s string) string {

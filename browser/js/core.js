@@ -37,6 +37,7 @@ const textSlot = getter(Text, 'assignedSlot');
 const attr = method(Element, 'getAttribute');
 const has = method(Element, 'hasAttribute');
 const hasAny = method(Element, 'hasAttributes');
+const attributeNames = method(Element, 'getAttributeNames');
 const matches = method(Element, 'matches');
 const closest = method(Element, 'closest');
 const query = method(Element, 'querySelector');
@@ -60,6 +61,36 @@ const HTML = 'http://www.w3.org/1999/xhtml';
 const SVG = 'http://www.w3.org/2000/svg';
 const ELEMENT = 1;
 const TEXT = 3;
+
+// ---- which attributes an element has
+
+// Attributes are asked for often and mostly in vain, so bitsOf reads their names
+// once: a bit for each that is asked for, which is passed on to who asks.
+const SOME = 1, LABEL = 2, LABELLEDBY = 4, TITLE = 8, TABINDEX = 16, EDITABLE = 32, HUSHED = 64, INERT = 128, HANDLER = 256,
+  DRAGGABLE = 512, OWNS = 1024, ARIA = 2048, ID = 4096;
+const FIRST_LASTING = 1 << 13; // from there on one for each of LASTING
+const HANDLERS = ['onclick', 'ondblclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup', 'ontouchstart'];
+const LASTING = ['type', 'name', 'href', 'for', 'role', 'placeholder', 'alt', 'action', 'src', 'data-testid', 'data-test',
+  'data-id', 'data-key', 'data-value', 'data-action', 'value'];
+const ALL_LASTING = FIRST_LASTING * ((1 << LASTING.length) - 1);
+const BITS = new Map([
+  ['aria-label', LABEL], ['aria-labelledby', LABELLEDBY], ['title', TITLE], ['tabindex', TABINDEX], ['contenteditable', EDITABLE],
+  ['aria-hidden', HUSHED], ['inert', INERT], ['draggable', DRAGGABLE], ['aria-owns', OWNS], ['id', ID],
+  ...HANDLERS.map((h) => [h, HANDLER]), ...LASTING.map((a, i) => [a, FIRST_LASTING << i]),
+]);
+const ROLE = BITS.get('role');
+
+// bitsOf returns the bits of what el has. ARIA is any other aria- attribute.
+function bitsOf(el) {
+  if (!hasAny(el)) return 0;
+  let bits = SOME;
+  for (const name of attributeNames(el)) {
+    const bit = BITS.get(name);
+    if (bit !== undefined) bits |= bit;
+    else if (name.startsWith('aria-')) bits |= ARIA;
+  }
+  return bits;
+}
 
 // ---- numbers
 
@@ -207,6 +238,7 @@ const NO_INSET = /^inset\((100|50)%|^(circle|ellipse)\(0/;
 // take it out of the flow or hide its overflow.
 function cutAway(el, s) {
   const shown = s.overflowX === 'visible';
+  if (s.display === 'inline') return !shown && NO_INSET.test(s.clipPath); // never out of the flow
   const position = s.position;
   const out = position === 'absolute' || position === 'fixed';
   if (shown && !out) return false;
@@ -215,7 +247,7 @@ function cutAway(el, s) {
     if (n && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1)) return true;
   }
   if (NO_INSET.test(s.clipPath)) return true;
-  if (shown || s.display === 'inline' || s.display === 'contents') return false;
+  if (shown || s.display === 'contents') return false;
   const r = rectOf(el);
   return r.width <= 1 || r.height <= 1;
 }
@@ -263,9 +295,16 @@ function unseen(el) {
 
 // outOfSight is unseen without transparency.
 function outOfSight(el) {
+  const out = outOfPlace(el);
+  return out === null ? clipped(el) : out;
+}
+
+// outOfPlace is outOfSight as far as the box of el tells; null where it is to be
+// seen unless it is cut away.
+function outOfPlace(el) {
   const r = boxOf(el);
   if (r.width < 1 || r.height < 1) return styleOf(el).display !== 'contents';
-  return offPage(r, el) || clipped(el);
+  return offPage(r, el) || null;
 }
 
 // visible tells whether a person could see el, now or after scrolling.
@@ -289,7 +328,8 @@ function standIn(el) {
 }
 
 const FIELDS = 'input,select,textarea,button';
-const isField = (el) => matches(el, FIELDS);
+const FIELD_TAGS = new Set(FIELDS.split(','));
+const isField = (el) => FIELD_TAGS.has(localName(el));
 
 function seenSmall(el) {
   if (!visible(el)) return false;
@@ -339,9 +379,9 @@ function inked(s) {
   return parseFloat(s.fontSize) >= 2;
 }
 
-// textShows tells whether the text n right in el lies where a person could see it.
+// textShows tells whether the text n right in el, which is not cut away, lies
+// where a person could see it.
 function textShows(el, n, s) {
-  if (clipped(el)) return false;
   const r = rectOf(el);
   if (r.width >= 2 && r.height >= 2 && !offPage(r, el) && Math.abs(parseFloat(s.textIndent)) < 500) return true;
   const range = page.createRange(); // the box says nothing: ask for the text's own
@@ -390,8 +430,11 @@ function lifted(el) {
   return position === 'fixed' || (position === 'absolute' && +s.zIndex > 0);
 }
 
+const LOOSE = /[^\S ]| {2}|^ | $/; // white space that fold changes
+
 // fold folds white space as HTML shows it; a no-break space counts as one.
 function fold(s) {
+  if (!LOOSE.test(s)) return s;
   return s.replace(/\s+/g, ' ').trim();
 }
 
@@ -418,18 +461,18 @@ function unmark() {
 
 // ---- who a node is, for when it has gone and another stands in its place
 
-const LASTING = ['type', 'name', 'href', 'for', 'role', 'placeholder', 'alt', 'action', 'src', 'data-testid', 'data-test',
-  'data-id', 'data-key', 'data-value', 'data-action', 'value'];
-
 // identOf returns a digest of the element's tag and of those attributes that
 // outlive a new rendering of the same thing.
-function identOf(el) {
+function identOf(el, bits = bitsOf(el)) {
   let h = fnv(0x811c9dc5, tagOf(el));
-  if (hasAny(el)) {
+  if (bits & ID) {
     const id = attr(el, 'id');
     if (id && !/\d|^:|--|__/.test(id)) h = fnv(h, '#' + id); // others are numbered by a machine
-    for (const a of LASTING) {
-      if (!has(el, a)) continue;
+  }
+  if (bits & ALL_LASTING) {
+    for (let i = 0; i < LASTING.length; i++) {
+      if (!(bits & FIRST_LASTING << i)) continue;
+      const a = LASTING[i];
       if (a === 'value' && !/^(radio|checkbox|submit|button)$/.test(attr(el, 'type'))) continue;
       h = fnv(h, '\0' + a + '=' + attr(el, a).slice(0, 500));
     }
@@ -497,20 +540,30 @@ function rowText(row) {
 function someText(el, max) {
   const only = firstChild(el);
   if (only && nodeType(only) === TEXT && !nextSibling(only) && !shadowOf(el)) return textData(only).slice(0, 2 * max + 200);
-  let out = '', n = 0;
-  for (let at = flatFirst(el); at && out.length < max && n < 400; n++) {
-    if (nodeType(at) === TEXT) {
-      if (/\S/.test(textData(at))) out += textData(at).slice(0, max + 50).replace(/\s+/g, ' ');
-    } else if (nodeType(at) === ELEMENT && !WORDLESS.has(localName(at))) {
-      const first = flatFirst(at);
-      if (first) { out += ' '; at = first; continue; }
+  const so = { out: '', max, left: 400 };
+  moreText(el, so);
+  return so.out;
+}
+
+// moreText adds the text in el to so.out, with a space between nodes.
+function moreText(el, so) {
+  const list = flatList(el);
+  let first = true;
+  for (let i = 0, n = list ? list[0] : firstChild(el); n && so.out.length < so.max && so.left > 0; n = list ? list[++i] : nextSibling(n)) {
+    so.left--;
+    if (!first) so.out += ' ';
+    first = false;
+    const type = nodeType(n);
+    if (type === TEXT) {
+      const data = textData(n);
+      if (!/\S/.test(data)) continue;
+      const part = data.slice(0, so.max + 50);
+      so.out += LOOSE.test(part) ? part.replace(/\s+/g, ' ') : part;
+    } else if (type === ELEMENT && !WORDLESS.has(localName(n)) && flatFirst(n)) {
+      so.out += ' ';
+      moreText(n, so);
     }
-    while (at && at !== el && !flatNext(at)) at = flatParent(at);
-    if (!at || at === el) break;
-    at = flatNext(at);
-    out += ' ';
   }
-  return out;
 }
 
 const WORDLESS = new Set(['script', 'style', 'noscript', 'template', 'select', 'textarea', 'datalist', 'svg', 'iframe', 'video', 'audio', 'canvas']);
@@ -518,14 +571,6 @@ const WORDLESS = new Set(['script', 'style', 'noscript', 'template', 'select', '
 function flatFirst(el) {
   const list = flatList(el);
   return list ? list[0] || null : firstChild(el);
-}
-
-function flatNext(n) {
-  const p = parentNode(n);
-  const slot = p && nodeType(p) === ELEMENT && shadowOf(p) ? slotOf(n) : null;
-  if (!slot) return nextSibling(n);
-  const list = assignedNodes(slot);
-  return list[list.indexOf(n) + 1] || null;
 }
 
 // forget drops what was remembered about the page as it was. Whoever asks

@@ -11,9 +11,10 @@ const NAME_MAX = 2000; // characters of a name, for those that show it and compa
 const cutName = (s) => (s.length > NAME_MAX ? s.slice(0, NAME_MAX) : s);
 
 // nameFor returns the name of el, which has this role.
-function nameFor(el, role) {
-  if (useComputed && !hiddenFromAX(el)) {
-    const plain = plainName(el, role);
+function nameFor(el, role, bits = bitsOf(el), style = null, hidden = hiddenFromAX(el)) {
+  if (useComputed && !hidden) {
+    if (!bits && NAMELESS.has(role) && NAMELESS_TAGS.has(localName(el))) return '';
+    const plain = plainName(el, role, bits, style || styleOf(el));
     if (plain) return cutName(plain);
     const s = fold(computedName(el));
     if (localName(el) === 'input' && el.type === 'file') return cutName(s.replace(/: (No file chosen|\d+ files?)$/, '') || 'Choose File');
@@ -28,12 +29,11 @@ const UNSEEN = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
 // plainName returns the name of el where it is plain what Chromium would say: an
 // aria-label, or the only text in an element that is named by its content. ''
 // leaves it to Chromium, whose answer costs ten times as much.
-function plainName(el, role) {
-  if (hasAny(el)) {
-    if (has(el, 'aria-labelledby') || has(el, 'aria-owns')) return '';
-    const label = CONTROLS.has(role) && has(el, 'aria-label') ? fold(attr(el, 'aria-label')) : '';
-    if (label) return UNSEEN.test(label) ? '' : label;
-    if (has(el, 'aria-label')) return '';
+function plainName(el, role, bits, s) {
+  if (bits & (LABELLEDBY | OWNS)) return '';
+  if (bits & LABEL) {
+    const label = CONTROLS.has(role) ? fold(attr(el, 'aria-label')) : '';
+    return UNSEEN.test(label) ? '' : label;
   }
   const tag = localName(el);
   if (!PLAIN.has(tag) || !FROM_CONTENT.has(role) || !isHTML(el) || openRoot(el) || (tag === 'button' && el.labels.length)) return '';
@@ -41,13 +41,16 @@ function plainName(el, role) {
   if (!only || nodeType(only) !== TEXT || nextSibling(only)) return '';
   const text = fold(textData(only));
   if (!text || UNSEEN.test(text)) return '';
-  const s = styleOf(el);
   if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.visibility !== 'visible' || s.content !== 'normal') return '';
   return unadorned(styleOf(el, '::before').content) && unadorned(styleOf(el, '::after').content) ? text : '';
 }
 
 const PLAIN = new Set(['a', 'button', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6']);
 const unadorned = (content) => content === 'none' || content === 'normal';
+
+// Of such a role and tag nothing but an attribute makes a name.
+const NAMELESS = words('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code');
+const NAMELESS_TAGS = words('p ul ol menu article blockquote main nav header footer aside em strong code');
 
 // Roles of which Chromium keeps an empty name although text is there.
 const DEAF = words('textbox');
@@ -253,9 +256,9 @@ function shownText(el) {
 
 // shownName returns the name that the walk shows of el: by its role, else, where
 // it is clickable or has no role, by what it says.
-function shownName(el, role, clicks) {
+function shownName(el, role, clicks, bits, s, hidden) {
   if (!role) return clickName(el);
-  return nameFor(el, role) || (clicks && !CONTROLS.has(role) && role !== 'heading' ? clickName(el) : '');
+  return nameFor(el, role, bits, s, hidden) || (clicks && !CONTROLS.has(role) && role !== 'heading' ? clickName(el) : '');
 }
 
 // nameOf returns the name of el as the walk shows it.

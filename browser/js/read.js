@@ -380,12 +380,7 @@ const seek = (() => {
 
   __bd.find = (q) => {
     forget();
-    return seek(q).map((n) => {
-      if (n.frame) return n;
-      const line = nodeLine(n, q.attrs), context = line[9] || '';
-      line.length = Math.min(line.length, 9);
-      return { line, context };
-    });
+    return seek(q).map((n) => (n.frame ? n : { line: nodeLine(n, q.attrs), context: contextOf(n) }));
   };
 
   return seek;

@@ -56,10 +56,10 @@ const computedName = canCompute ? getter(Element, 'computedName') : () => '';
 let layouts = new WeakMap(); // table → whether it only lays out; of one walk
 
 // roleOf returns the role of el.
-function roleOf(el) {
-  const given = has(el, 'role') ? authorRole(el) : '';
+function roleOf(el, bits = bitsOf(el)) {
+  const given = bits & ROLE ? authorRole(el) : '';
   if (given) return given === 'generic' ? '' : given;
-  const role = nativeRole(el);
+  const role = nativeRole(el, bits);
   if (role && inherited[role] && takenAway(el, role)) return 'none';
   return role;
 }
@@ -106,14 +106,17 @@ function takenAway(el, role) {
   return !!owner && nodeType(owner) === ELEMENT && has(owner, 'role') && authorRole(owner) === 'none';
 }
 
+const NAMING = LABEL | LABELLEDBY | TITLE;
+
 // authorName tells whether the author named el, as region and form need.
-function authorName(el) {
+function authorName(el, bits = NAMING) {
+  if (!(bits & NAMING)) return false;
   return (has(el, 'aria-label') && attr(el, 'aria-label').trim() !== '') || has(el, 'aria-labelledby') ||
     (has(el, 'title') && attr(el, 'title').trim() !== '');
 }
 
 // nativeRole returns the role that HTML gives el.
-function nativeRole(el) {
+function nativeRole(el, bits = bitsOf(el)) {
   const tag = tagOf(el);
   const ns = namespaceURI(el);
   if (ns === SVG) {
@@ -123,7 +126,7 @@ function nativeRole(el) {
   }
   const role = TAG_ROLE[tag];
   if (role) {
-    if (role !== 'textbox' && isHost(el)) return role === 'paragraph' || role === 'list' ? 'textbox' : role;
+    if (bits & EDITABLE && role !== 'textbox' && isHost(el)) return role === 'paragraph' || role === 'list' ? 'textbox' : role;
     return role;
   }
   switch (tag) {
@@ -142,7 +145,7 @@ function nativeRole(el) {
     case 'header': return sectioned(el) ? '' : 'banner';
     case 'footer': return sectioned(el) ? '' : 'contentinfo';
     case 'aside': return asidePlain(el) ? '' : 'complementary';
-    case 'section': return authorName(el) ? 'region' : '';
+    case 'section': return authorName(el, bits) ? 'region' : '';
     case 'table': return layoutTable(el) ? '' : 'table';
     case 'caption': return 'caption';
     case 'thead': case 'tbody': case 'tfoot': return inTable(el) ? 'rowgroup' : '';
@@ -150,7 +153,7 @@ function nativeRole(el) {
     case 'td': return inTable(el) ? (gridAround(el) ? 'gridcell' : 'cell') : '';
     case 'th': return inTable(el) ? headerRole(el) : '';
   }
-  return isHost(el) ? 'textbox' : '';
+  return bits & EDITABLE && isHost(el) ? 'textbox' : '';
 }
 
 const DATES = words('date time month week datetime-local');
@@ -246,24 +249,22 @@ function headingLevel(el) {
 // ---- states and properties
 
 const CURSORS = words('pointer grab -webkit-grab move zoom-in');
-const HANDLERS = ['onclick', 'ondblclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup', 'ontouchstart'];
 const OPERABLE = 'a[href],button,input:not([type=hidden]),select,textarea,summary,[role=button],[role=link],[role=tab],' +
   '[role=menuitem],[role=option],[role=checkbox],[role=switch],[role=radio],[tabindex]:not([tabindex="-1"]),[onclick],[contenteditable]';
 
-const listens = (el) => marked.has(el) || (hasAny(el) && HANDLERS.some((h) => has(el, h)));
+const listens = (el, bits = bitsOf(el)) => (bits & HANDLER) !== 0 || marked.has(el);
 
 // clickable tells whether el, which is no control by its role, is one by its
 // listeners, by the cursor that begins at it, by tabindex or by draggable.
 // s is its style; around tells {pointer: the cursor of what is around it is such
 // a one, inControl: the control it stands in}.
-function clickable(el, tag, s, around) {
+function clickable(el, tag, s, around, bits = bitsOf(el)) {
   if (tag === 'body' || tag === 'html') return false;
-  const attributed = hasAny(el);
-  const own = marked.has(el) || (attributed && HANDLERS.some((h) => has(el, h)));
+  const own = listens(el, bits);
   if (around.inControl) return own && fold(someText(el, 200)) !== fold(someText(around.inControl, 200));
-  const begins = !around.pointer && CURSORS.has(s.cursor);
-  const tab = attributed && has(el, 'tabindex') && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
-  const drag = attributed && attr(el, 'draggable') === 'true' && tag !== 'a';
+  const begins = CURSORS.has(s.cursor) && !pointed(around);
+  const tab = (bits & TABINDEX) !== 0 && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
+  const drag = (bits & DRAGGABLE) !== 0 && attr(el, 'draggable') === 'true' && tag !== 'a';
   if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
   if (!own && !begins && !tab && !drag) return false;
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
@@ -272,6 +273,13 @@ function clickable(el, tag, s, around) {
   // has one, or what it has to say is its own.
   if (begins || drag) return !wide(el);
   return own && !wide(el) && (seriesListens(el) || ownText(el));
+}
+
+// pointed tells whether such a cursor has begun around what is in the frame f of
+// the walk. Few have to know.
+function pointed(f) {
+  if (f.pointer === undefined) f.pointer = CURSORS.has(f.s.cursor) && !(passesCursor(f.tag) && !listens(f.el));
+  return f.pointer;
 }
 
 const LISTS = words('ul ol dl menu table thead tbody tfoot');
@@ -345,14 +353,15 @@ const SAID_TYPE = words('text checkbox radio range number search submit button')
 
 // attrsOf returns the attributes to be shown, of those in list, as key, value,
 // key, value; a number stands for a bare value.
-function attrsOf(el, role, name, list) {
+function attrsOf(el, role, name, list, bits = bitsOf(el)) {
   const out = [];
   const tag = localName(el);
   const field = isHTML(el) && isField(el);
   if (role === 'heading') out.push('level', headingLevel(el));
-  if (hasAny(el)) {
+  if (bits) {
     for (const a of list) {
-      if (!has(el, a)) continue;
+      const bit = BITS.get(a);
+      if (bit === undefined || bit === HANDLER ? !has(el, a) : !(bits & bit)) continue;
       let v = attr(el, a);
       switch (a) {
         case 'value': continue; // valueOf says it
@@ -383,12 +392,12 @@ const is = (el, a) => { const v = attr(el, a); return v !== null && v !== 'false
 
 // statesOf returns the words of PROTOCOL.md section 5 that hold for el, in its
 // order. more holds those that only the walk knows: clickable, invisible, covered.
-function statesOf(el, role, more) {
+function statesOf(el, role, more, bits = bitsOf(el)) {
   const out = [];
   const tag = isHTML(el) ? localName(el) : '';
   const field = tag === 'input' || tag === 'textarea' || tag === 'select';
-  const aria = hasAny(el);
-  const typed = tag === 'textarea' || (tag === 'input' && /^(text|search|url|tel|email|password|date|month|week|time|datetime-local|number)$/.test(el.type));
+  const aria = (bits & ARIA) !== 0;
+  const typed = tag === 'textarea' || (tag === 'input' && TYPED.has(el.type));
   if (disabled(el, tag)) out.push('disabled');
   if ((typed && el.readOnly) || (aria && is(el, 'aria-readonly'))) out.push('readonly');
   if ((field && el.required) || (aria && is(el, 'aria-required'))) out.push('required');
@@ -404,30 +413,33 @@ function statesOf(el, role, more) {
     if (v === 'true') out.push('pressed'); else if (v === 'mixed') out.push('mixed');
   }
   if (tag === 'option' ? el.selected : aria && attr(el, 'aria-selected') === 'true') out.push('selected');
-  const open = expanded(el, tag, role);
+  const open = expanded(el, tag, role, aria);
   if (open !== null) out.push(open ? 'expanded' : 'collapsed');
   if (aria && is(el, 'aria-current')) out.push('current');
   if (more.focused) out.push('focused');
   if (aria && attr(el, 'aria-busy') === 'true') out.push('busy');
   if ((aria && attr(el, 'aria-modal') === 'true') || (tag === 'dialog' && matches(el, ':modal'))) out.push('modal');
   if (tag === 'textarea' || (aria && attr(el, 'aria-multiline') === 'true')) out.push('multiline');
-  if (isHost(el)) out.push('editable');
+  if (bits & EDITABLE && isHost(el)) out.push('editable');
   if (more.clickable) out.push('clickable');
   if (more.invisible) out.push('invisible');
   if (more.covered) out.push('covered');
   return out;
 }
 
+const DISABLING = words('button input select textarea option optgroup fieldset');
+const TYPED = words('text search url tel email password date month week time datetime-local number');
+
 // disabled tells whether el is disabled, by itself, its fieldset or aria-disabled
 // on it or around it.
 function disabled(el, tag = localName(el)) {
-  if (/^(button|input|select|textarea|option|optgroup|fieldset)$/.test(tag) && matches(el, ':disabled')) return true;
+  if (DISABLING.has(tag) && matches(el, ':disabled')) return true;
   return closest(el, '[aria-disabled=true]') !== null;
 }
 
 // expanded tells whether what el opens is open; null where it opens nothing.
-function expanded(el, tag, role) {
-  if (has(el, 'aria-expanded')) {
+function expanded(el, tag, role, aria) {
+  if (aria && has(el, 'aria-expanded')) {
     const v = attr(el, 'aria-expanded');
     if (v === 'true' || v === 'false') return v === 'true';
   }

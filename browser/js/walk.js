@@ -3,17 +3,18 @@
 // and not the page's.
 //
 // __bd.walk(options) → JSON text; options are those of browser/walk.go's walkOptions,
-// as an object or as JSON. Answer: {u url, t title, v elements looked at, n elements
-// in the document, r nodes left at least, rs reasons, m 1 where a modal dialog
-// makes the rest inert, e why the scope or the place to go on
-// cannot be used, x contexts, l lines, f frames}.
-// A line is [id, depth, role, name, tag, attrs, states, value, ident, context index + 1],
-// without its empty tail; text is [0, depth, text]; a fold is [-count, depth, how to go on].
-// attrs is key, value, key, value, where a number stands for a bare value; states
-// are joined by a space. A frame is [index in l, depth, id of its owner]: there belong
-// the lines of the document that stands in that element.
+// as an object or as JSON. Answer: a line of JSON, {u url, t title, v elements looked
+// at, n elements in the document, r nodes left at least, rs reasons, m 1 where a modal
+// dialog makes the rest inert, e why the scope or the place to go on cannot be used,
+// x contexts, f frames}, and a line for each node, its fields with tabs between them:
+// id, depth, role, name, tag, states, value, ident, context index + 1 or empty, and for
+// each attribute its key and its value after =, or after # where that is bare; of text
+// 0, depth, text; of a fold -count, depth, how to go on. States are joined by a space.
+// A frame is [index of a line, depth, id of its owner]: there belong the lines of the
+// document that stands in that element. Tabs and line feeds that are part of a value
+// are written as plain() says; no other field has white space but spaces.
 //
-// Also here: __bd.nodeLine(el) → one line, for the element by itself.
+// Also here: nodeLine(el) → such a line, for the element by itself.
 //
 // Decisions. A node that is out of the viewport is not marked offscreen: an action
 // scrolls to it, and the mark would change with every scroll. A modal dialog
@@ -30,6 +31,10 @@ const LINE = 12; // characters of a line beside its strings
 // Of a whole page, these are left out where nothing of what they contain is shown.
 const HOLLOW = words('paragraph listitem list blockquote definition group figure article emphasis strong code');
 
+// In a walk that shows what can be acted on, these have no line by their tag.
+const MUTE = words('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
+  'article caption label legend body html');
+
 class Walk {
   constructor(o) {
     this.full = !o.interactive;
@@ -38,6 +43,7 @@ class Walk {
     this.maxDepth = o.max_depth;
     this.maxText = o.max_text;
     this.attrs = o.attrs || [];
+    this.values = this.attrs.includes('value');
     this.dedupe = o.dedupe_text !== false;
     this.lines = [];
     this.frames = [];
@@ -59,6 +65,7 @@ class Walk {
     this.found = { covered: 0, free: 0 };
     this.active = activeElement();
     this.scope = null;
+    this.known = new Map(); // control → its name, of those whose label has been met
   }
 
   // ---- the pass
@@ -66,8 +73,15 @@ class Walk {
   // segment walks the subtree of el, after the node `after` where one is given.
   segment(el, after, depth) {
     const p = flatParent(el);
-    const base = this.frame(p, depth);
-    if (p) base.pointer = !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor);
+    const base = this.frame(p, depth, null, p ? styleOf(p) : null);
+    if (p) {
+      base.pointer = !passesCursor(base.tag) && CURSORS.has(base.s.cursor);
+      base.unheard = hiddenFromAX(p);
+      base.cut = clipped(p) ? 1 : 0;
+    } else {
+      base.pointer = false;
+      base.cut = 0;
+    }
     if (after) this.resume(el, after, base);
     else this.element(el, base);
     for (const stack = this.stack; stack.length && !this.ended;) {
@@ -83,11 +97,11 @@ class Walk {
     this.run = '';
   }
 
-  frame(el, depth) {
+  frame(el, depth, up, s) {
     return {
-      el, depth, next: null, list: null, i: 0, tag: el ? localName(el) : '',
-      pointer: false, inControl: null, dark: false, clear: false, hidden: false, mute: false,
-      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined,
+      el, depth, up, s, cut: -1, next: null, list: null, i: 0, tag: el ? localName(el) : '',
+      unheard: false, pointer: undefined, inControl: null, dark: false, clear: false, hidden: false, mute: false,
+      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined, locked: undefined,
     };
   }
 
@@ -149,13 +163,20 @@ class Walk {
   // sees tells whether a person could see the text n right in f's element. What
   // is inline in a block whose text is seen needs no box of its own looked at.
   sees(f, n) {
-    const s = styleOf(f.el);
+    const s = f.s;
     if (s.contentVisibility === 'hidden' || !inked(s)) return false;
-    if (f.inline && this.stack.length > 1 && this.stack[this.stack.length - 2].seen) {
+    if (f.inline && f.up !== null && f.up.seen) {
       f.seen = s.position === 'static' || s.position === 'relative';
       if (f.seen) return true;
     }
-    return textShows(f.el, n, s);
+    return !this.cut(f) && textShows(f.el, n, s);
+  }
+
+  // cut tells whether the element of f is cut away, by its own style or by what is
+  // around it.
+  cut(f) {
+    if (f.cut < 0) f.cut = this.cut(f.up) || f.tag !== 'html' && f.tag !== 'body' && cutAway(f.el, f.s) ? 1 : 0;
+    return f.cut === 1;
   }
 
   // flush writes the text of the block that ends here as a line.
@@ -206,40 +227,73 @@ class Walk {
     if (this.counting && --this.counting === 0) { this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(el, f); return; }
 
+    if (this.counting) { this.count(el, tag, html, f); return; }
+
     const s = styleOf(el);
     const display = s.display;
     let hidden = false, clear = f.clear;
-    if (!checkVisibility(el, VISIBLE)) {
+    if (!this.shows(f, html, s, display) && !checkVisibility(el, VISIBLE)) {
       if (display === 'none') return;
       hidden = s.visibility !== 'visible';
       if (!clear && parseFloat(s.opacity) === 0) clear = true;
       if (!hidden && !clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
       if (clear && s.pointerEvents === 'none') return;
     }
-    const attributed = hasAny(el);
-    let dark = f.dark;
-    if (attributed) {
-      if (has(el, 'inert') && !this.silent) return;
-      dark = dark || attr(el, 'aria-hidden') === 'true';
-    }
-    const child = this.frame(el, f.depth);
+    const bits = bitsOf(el);
+    if (bits & INERT && !this.silent) return;
+    const hushed = (bits & HUSHED) !== 0 && attr(el, 'aria-hidden') === 'true';
+    const dark = f.dark || hushed;
+    const child = this.frame(el, f.depth, f, s);
+    child.unheard = f.unheard || hushed;
     child.hidden = hidden; child.clear = clear; child.dark = dark;
     child.mute = f.mute; child.inControl = f.inControl; child.names = f.names;
-    child.pointer = CURSORS.has(s.cursor) && !(passesCursor(tag) && !listens(el));
     const inline = display === 'contents' || display.startsWith('inline') || display.startsWith('ruby');
     child.block = !inline;
     child.inline = display === 'inline';
     child.spaced = inline && display !== 'inline' && display !== 'contents';
     if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
 
-    const what = hidden ? null : this.decide(el, tag, html, s, f, dark, inline);
+    const what = hidden ? null : this.decide(el, tag, html, child, f, bits, inline);
     if (what || child.block) this.flush(f);
     else if (child.spaced) this.space();
     else if (child.cell && fold(this.run)) this.run += ' | ';
-    if (what) this.show(el, tag, what, f, child);
+    if (what) this.show(el, tag, what, f, child, bits);
     else if (!hidden && tag === 'label' && html) this.label(el, f, child);
-    else if (!hidden && !dark && attributed && tag !== 'img' && attr(el, 'role') === 'img' && this.picture(el, f)) return;
+    else if (!hidden && !dark && bits & ROLE && tag !== 'img' && attr(el, 'role') === 'img' && this.picture(el, f)) return;
     if (this.ended) return;
+    this.enter(el, tag, html, child, what);
+  }
+
+  // shows tells whether el, with this style in f, is plainly rendered and neither
+  // hidden nor transparent: what checkVisibility says, which costs twice as much,
+  // where all around it is, as far as the walk knows. False leaves it to that.
+  shows(f, html, s, display) {
+    if (!html || f.clear || display === 'none' || display === 'contents' || display.startsWith('table-column')) return false;
+    if (f.locked === undefined) {
+      const p = f.el;
+      f.locked = p === null || f.tag === 'object' || f.tag === 'details' || !isHTML(p) || /^(contents|table-column)/.test(f.s.display) ||
+        f.s.contentVisibility === 'hidden' || f.up === null && !checkVisibility(p);
+    }
+    return !f.locked && s.visibility === 'visible' && s.opacity !== '0';
+  }
+
+  // count looks at an element behind the end of the budget, without its style
+  // where it is none that a line is written for.
+  count(el, tag, html, f) {
+    const bits = bitsOf(el);
+    if (bits & INERT || f.dark || f.mute || bits & HUSHED && attr(el, 'aria-hidden') === 'true') return;
+    const child = this.frame(el, f.depth, f, null);
+    let what = null;
+    if (bits || this.full || !(html && MUTE.has(tag)) || marked.has(el)) {
+      const role = roleOf(el, bits);
+      const counts = this.full ? role && role !== 'none'
+        : CONTROLS.has(role) || role === 'heading' || LANDMARKS.has(role) && role !== 'form' || listens(el, bits) || (bits & EDITABLE) !== 0 && isHost(el);
+      if (counts && attr(el, 'type') !== 'hidden') {
+        if (!checkVisibility(el, VISIBLE)) return;
+        what = { role };
+        this.rest++;
+      }
+    }
     this.enter(el, tag, html, child, what);
   }
 
@@ -282,17 +336,19 @@ class Walk {
   }
 
   // decide returns whether and as what el gets a line: {role, clicks, prune}.
-  decide(el, tag, html, s, f, dark, inline) {
-    const role = roleOf(el);
+  decide(el, tag, html, child, f, bits, inline) {
+    const mute = !bits && !this.full && html && MUTE.has(tag);
+    let role = mute ? '' : roleOf(el, bits);
     if (html && tag === 'input' && el.type === 'hidden') return null;
     if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, f);
-    const control = CONTROLS.has(role) || (html && isHost(el));
-    const clicks = !control && clickable(el, tag, s, f);
-    if (dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
-    if (control || clicks) return f.mute && !control && !listens(el) ? null : { role, clicks, control };
+    const control = CONTROLS.has(role) || (bits & EDITABLE && html && isHost(el));
+    const clicks = !control && clickable(el, tag, child.s, f, bits);
+    if (mute && clicks) role = roleOf(el, bits);
+    if (child.dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
+    if (control || clicks) return f.mute && !control && !listens(el, bits) ? null : { role, clicks, control };
     if (!role || role === 'none' || f.mute) return null;
     if (role === 'heading') return { role };
-    if (LANDMARKS.has(role)) return role === 'form' && !this.full && !authorName(el) ? null : { role, prune: !this.full };
+    if (LANDMARKS.has(role)) return role === 'form' && !this.full && !authorName(el, bits) ? null : { role, prune: !this.full };
     switch (role) {
       case 'dialog': case 'alertdialog': return { role };
       case 'alert': case 'status': case 'log': return { role, prune: !this.full };
@@ -300,8 +356,8 @@ class Walk {
       case 'video': case 'audio': return has(el, 'controls') || this.full ? { role } : null;
       case 'canvas': return this.full || rectOf(el).width >= 100 ? { role } : null;
     }
-    if (tag === 'tbody' && !authorName(el)) return null; // the parser puts it there
-    if (!this.full) return GROUPS.has(role) && (authorName(el) || tag === 'fieldset' || tag === 'table' && el.caption) ? { role, prune: true } : null;
+    if (tag === 'tbody' && !authorName(el, bits)) return null; // the parser puts it there
+    if (!this.full) return GROUPS.has(role) && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && el.caption) ? { role, prune: true } : null;
     if (PHRASES.has(role) && inline && inProse(el, f)) return null;
     return { role, prune: HOLLOW.has(role) && firstChild(el) !== null };
   }
@@ -318,7 +374,9 @@ class Walk {
     const c = this.dedupe && el.control;
     if (!c || c === el || !(rendered(c) || standIn(c))) return;
     this.flush(f);
-    child.names = nameFor(c, roleOf(c)).toLowerCase();
+    const name = nameFor(c, roleOf(c));
+    this.known.set(c, name);
+    child.names = name.toLowerCase();
   }
 
   // picture puts the name of a picture that is drawn otherwise than by an image
@@ -331,7 +389,7 @@ class Walk {
   }
 
   // show writes the line of el and prepares child for what it contains.
-  show(el, tag, what, f, child) {
+  show(el, tag, what, f, child, bits) {
     const { role, clicks } = what;
     child.depth = f.depth + 1;
     child.shown = true;
@@ -339,7 +397,7 @@ class Walk {
     if (what.control && ATOMS.has(role) || clicks && !role) child.inControl = el;
     if (this.silent) {
       if (what.owner) this.frames.push([0, child.depth, idOf(el)]);
-      if (this.dedupe && (FROM_CONTENT.has(role) || clicks)) child.names = shownName(el, role, clicks).toLowerCase();
+      if (this.dedupe && (FROM_CONTENT.has(role) || clicks)) child.names = shownName(el, role, clicks, bits, child.s, child.unheard).toLowerCase();
       if (what.control && !ATOMS.has(role) && isHost(el)) child.mute = true;
       return;
     }
@@ -350,10 +408,10 @@ class Walk {
     }
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
-    const name = shownName(el, role, clicks);
-    const invisible = (what.control || clicks) && (child.clear || outOfSight(el)) && !standIn(el);
+    const name = what.control && this.known.get(el) || shownName(el, role, clicks, bits, child.s, child.unheard);
+    const invisible = (what.control || clicks) && (child.clear || (outOfPlace(el) ?? this.cut(child))) && !standIn(el);
     if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
-    const record = this.record(el, tag, role, name, clicks, invisible, f.depth);
+    const record = this.record(el, tag, role, name, clicks, invisible, f.depth, bits);
     if (this.chars + record.chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); this.rest++; return; }
     if (this.dedupe && what.control) this.unsay(name);
     this.lines.push(record.line);
@@ -380,16 +438,15 @@ class Walk {
   }
 
   // record makes the line of el.
-  record(el, tag, role, name, clicks, invisible, depth) {
-    const operable = clicks || CONTROLS.has(role) || isHost(el);
-    const attrs = attrsOf(el, role, name, this.attrs);
+  record(el, tag, role, name, clicks, invisible, depth, bits = bitsOf(el)) {
+    const operable = clicks || CONTROLS.has(role) || (bits & EDITABLE) !== 0 && isHost(el);
+    const attrs = attrsOf(el, role, name, this.attrs, bits);
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
-    const states = statesOf(el, role, more).join(' ');
-    const value = this.attrs.includes('value') ? valueOf(el, role) : '';
+    const states = statesOf(el, role, more, bits).join(' ');
+    const value = this.values ? valueOf(el, role) : '';
     const context = operable ? this.context(el) : 0;
     const says = role || 'generic';
-    const line = [idOf(el), depth, says, name, tag.toLowerCase(), attrs, states, value, identOf(el), context];
-    while (!line[line.length - 1] || line[line.length - 1].length === 0) line.pop();
+    const line = [idOf(el), depth, says, name, tag.toLowerCase(), states, value, identOf(el, bits), context, attrs];
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
     for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);
     return { line, chars };
@@ -491,7 +548,7 @@ function walk(given) {
   useComputed = canCompute && o.computed !== false;
   const w = new Walk(o);
   const answer = {
-    u: location.href, t: cutName(page.title || ''), v: 0, n: page.getElementsByTagName('*').length, r: 0, rs: [], x: w.contexts, l: w.lines, f: w.frames,
+    u: location.href, t: cutName(page.title || ''), v: 0, n: page.getElementsByTagName('*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
   };
   const root = scopeOf(o, answer);
   if (!root) return JSON.stringify(answer);
@@ -520,8 +577,26 @@ function walk(given) {
   answer.v = w.visited;
   answer.r = w.counting || w.ended ? Math.max(1, w.rest) : w.rest;
   answer.rs = [...w.reasons];
-  return JSON.stringify(answer);
+  let text = JSON.stringify(answer);
+  for (const line of w.lines) text += '\n' + written(line);
+  return text;
 }
+
+// written writes a line as text.
+function written(line) {
+  let text = line[0] + '\t' + line[1] + '\t' + line[2];
+  if (line[0] <= 0) return text;
+  text += '\t' + line[3] + '\t' + line[4] + '\t' + line[5] + '\t' + plain(line[6]) + '\t' + line[7] + '\t' + (line[8] || '');
+  const attrs = line[9];
+  for (let i = 0; i < attrs.length; i += 2) {
+    const v = attrs[i + 1];
+    text += '\t' + attrs[i] + (typeof v === 'number' ? '\t#' + v : '\t=' + plain(v));
+  }
+  return text;
+}
+
+// plain writes a tab as VT t, a line feed as VT n, and VT itself as VT v.
+const plain = (s) => (/[\t\n\v]/.test(s) ? s.replace(/[\t\n\v]/g, (c) => '\v' + (c === '\t' ? 't' : c === '\n' ? 'n' : 'v')) : s);
 
 // scopeOf returns the element to walk; null, with the reason in answer, for none.
 function scopeOf(o, answer) {
@@ -546,8 +621,8 @@ function nodeLine(el, attrs) {
   const role = roleOf(el);
   const clicks = !CONTROLS.has(role) && clickable(el, localName(el), styleOf(el), around(el));
   const line = w.record(el, localName(el), role, shownName(el, role, clicks), clicks, unseen(el) && !standIn(el), 0).line;
-  line[9] = contextOf(el); // itself, not its place
-  return line;
+  line[8] = 0;
+  return written(line);
 }
 
-Object.assign(api, { walk, nodeLine });
+Object.assign(api, { walk });

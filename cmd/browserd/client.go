@@ -2,27 +2,46 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/browserd/browserd/protocol"
 )
 
 // client sends commands to a daemon through its HTTP door and stays in one
-// session: the one that its first command opened. It is for one goroutine.
+// session: the last one that a command opened or named. Any goroutine may use it.
 type client struct {
-	base    string // http://host:port
-	token   string
+	base  string // http://host:port
+	token string
+	with  *http.Client // nil: direct
+
+	mu      sync.Mutex
 	session string
+}
+
+// own is the session that commands without one are for; "" for none yet.
+func (c *client) own() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// use makes a session the client's own.
+func (c *client) use(session string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = session
 }
 
 // call sends one command and returns its result object. An error that the
 // daemon answered is a *protocol.Error.
 func (c *client) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	body, err := c.body(params)
+	body, err := c.body(method, params)
 	if err != nil {
 		return nil, fmt.Errorf("params of %s: %w", method, err)
 	}
@@ -32,7 +51,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := direct.Do(req)
+	resp, err := cmp.Or(c.with, direct).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +61,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 		return nil, fmt.Errorf("the answer to %s: %w", method, err)
 	}
 	if s := resp.Header.Get("Browserd-Session"); s != "" {
-		c.session = s
+		c.use(s)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return answer, nil
@@ -58,20 +77,25 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 }
 
 // body is params as a JSON object, with the session in it once there is one.
-func (c *client) body(params any) ([]byte, error) {
+// session_open names a session only where its caller does.
+func (c *client) body(method string, params any) ([]byte, error) {
 	if params == nil {
 		params = struct{}{}
 	}
 	data, err := json.Marshal(params)
-	if err != nil || c.session == "" {
+	own := c.own()
+	if err != nil || own == "" || method == "session_open" {
 		return data, err
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
 		return nil, err
 	}
-	if _, named := members["session"]; !named {
-		members["session"], _ = json.Marshal(c.session)
+	if members == nil {
+		members = map[string]json.RawMessage{}
+	}
+	if named := string(members["session"]); named == "" || named == "null" || named == `""` {
+		members["session"], _ = json.Marshal(own)
 	}
 	return json.Marshal(members)
 }

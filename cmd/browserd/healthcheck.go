@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 
@@ -38,24 +36,13 @@ func healthcheckCommand() *cobra.Command {
 // healthy asks the daemon that cfg describes for /healthz, for at most three
 // seconds. An address that stands for all is asked on loopback.
 func healthy(ctx context.Context, cfg server.Config) error {
-	host, port, err := net.SplitHostPort(cfg.Listen)
+	base, asks, err := door(cfg)
 	if err != nil {
 		return err
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	asks, scheme := direct, "http://"
-	if cfg.TLS() {
-		pinned, err := server.ClientTLS(cfg.TLSCert)
-		if err != nil {
-			return err
-		}
-		asks, scheme = secured(pinned), "https://"
-	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+net.JoinHostPort(host, port)+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", nil)
 	if err != nil {
 		return err
 	}
@@ -72,16 +59,4 @@ func healthy(ctx context.Context, cfg server.Config) error {
 		return fmt.Errorf("something else answers there (HTTP %d)", resp.StatusCode)
 	}
 	return nil
-}
-
-// direct speaks to daemons: never through a proxy of the environment, which
-// would be handed the token, and without keeping connections.
-var direct = secured(nil)
-
-// secured is direct for a daemon that speaks TLS.
-func secured(c *tls.Config) *http.Client {
-	return &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: c},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }

@@ -4,7 +4,10 @@
 //
 // Exit codes: 0, it went well (a daemon that was told to stop stopped); 1, the
 // work failed or doctor found a fault; 2, it did not begin: the command line,
-// the configuration, or the address to listen on.
+// the configuration, or the address to listen on. A command of a session ends
+// by the kind of its error: 2 parameters, 3 the ref or its element, 4 time, 5
+// refused, 6 the page could not be had, 7 the browser, 8 the session or the
+// daemon.
 package main
 
 import (
@@ -52,6 +55,9 @@ func execute(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintln(stderr, "browserd:", line)
 		}
 	}
+	if c := (coded{}); errors.As(err, &c) {
+		return c.code
+	}
 	if r := (refusal{}); !begun || errors.As(err, &r) {
 		return exitRefused
 	}
@@ -66,9 +72,23 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(serveCommand(), demoCommand(), configCommand(), doctorCommand(), healthcheckCommand(), creditsCommand(), auditCommand(), versionCommand())
+	root.AddGroup(&cobra.Group{ID: groupCommands, Title: "Commands of a browsing session:"}, &cobra.Group{ID: groupTools, Title: "The daemon and its tools:"})
+	root.SetHelpCommandGroupID(groupTools)
+	root.SetCompletionCommandGroupID(groupTools)
+	root.AddCommand(repertoire()...)
+	root.AddCommand(watchCommand())
+	for _, cmd := range []*cobra.Command{serveCommand(), demoCommand(), configCommand(), doctorCommand(), healthcheckCommand(), creditsCommand(), auditCommand(), mcpCommand(), versionCommand()} {
+		cmd.GroupID = groupTools
+		root.AddCommand(cmd)
+	}
 	return root
 }
+
+// The groups in which help lists the subcommands.
+const (
+	groupCommands = "commands"
+	groupTools    = "tools"
+)
 
 // explainFlag names the key that a misspelt flag was most likely meant for.
 func explainFlag(cmd *cobra.Command, err error) error {

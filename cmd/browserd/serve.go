@@ -137,6 +137,18 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	s.Collect(figures(chromium)...)
+	if cfg.Server.ExitWhenIdle > 0 {
+		var idle context.CancelFunc
+		ctx, idle = context.WithCancel(ctx)
+		defer idle()
+		go func() {
+			if s.AwaitIdle(ctx, cfg.Server.ExitWhenIdle) == nil {
+				log.Info("nobody has used the daemon for server.exit_when_idle", "duration", cfg.Server.ExitWhenIdle)
+				idle()
+			}
+		}()
+	}
 	scheme := "http://"
 	if cfg.Server.TLS() {
 		scheme = "https://"

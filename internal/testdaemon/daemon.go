@@ -173,6 +173,13 @@ func (d *Daemon) URL() string { return "http://" + d.Addr }
 // WS is the WebSocket door.
 func (d *Daemon) WS() string { return "ws://" + d.Addr + "/v1/ws" }
 
+// Environ is the daemon's own environment: with it a command line finds the
+// daemon and its token.
+func (d *Daemon) Environ() []string { return d.cmd.Env }
+
+// Exited closes when the daemon has ended.
+func (d *Daemon) Exited() <-chan struct{} { return d.exited }
+
 // Command runs the daemon's program with args in the daemon's own home and
 // environment, as its operator would, and returns what it wrote to stdout.
 func (d *Daemon) Command(args ...string) (string, error) {
@@ -181,7 +188,7 @@ func (d *Daemon) Command(args ...string) (string, error) {
 		return "", err
 	}
 	cmd := exec.Command(bin, args...)
-	cmd.Env, cmd.Dir = d.cmd.Env, d.Home
+	cmd.Env, cmd.Dir = d.Environ(), d.Home
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

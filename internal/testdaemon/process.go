@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,6 +57,26 @@ func (d *Daemon) Chromium(kind string) []Process {
 		name := filepath.Base(args[0])
 		if strings.Contains(name, "chrom") && !strings.Contains(name, "crashpad") && p.kind() == kind {
 			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// Background lists the daemons that a command line started at the daemon's
+// address, which it leaves to them after Stop.
+func (d *Daemon) Background() []Process {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	var found []Process
+	for _, dir := range dirs {
+		id, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		p := Process{PID: id}
+		if args := p.args(); len(args) > 3 && args[1] == "serve" && slices.Contains(args, d.Addr) {
+			if s, ok := readStat(id); ok {
+				found = append(found, Process{PID: id, Start: s.start})
+			}
 		}
 	}
 	return found

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/browserd/browserd/config"
+)
+
+const (
+	// backgroundIdle is how long a daemon that a command started stays without
+	// sessions and clients.
+	backgroundIdle = 15 * time.Minute
+	// backgroundWithin is how long such a daemon may take until it answers.
+	backgroundWithin = 30 * time.Second
+)
+
+// reach returns a client of the daemon at server.listen, which it starts in the
+// background where none answers and the address is this machine's. The daemon
+// gets this process's environment and the configuration's file, not its flags,
+// and ends by itself when it is idle. Its log is browserd.log in the state
+// directory.
+func reach(ctx context.Context, c *config.Loaded) (*client, error) {
+	token, err := tokenOf(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	base, with, err := door(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	cl := &client{base: base, token: token, with: with}
+	if healthy(ctx, c.Server) == nil {
+		return cl, nil
+	}
+	if err := startDaemon(ctx, c); err != nil {
+		return nil, err
+	}
+	return cl, nil
+}
+
+// tokenOf is what a client on this machine shows the daemon: BROWSERD_TOKEN, an
+// agent's token of the configuration, or the one in the state directory. An
+// operator's is used only where it is BROWSERD_TOKEN: whoever runs a command
+// for an agent is not to confirm it as well by the way.
+func tokenOf(cfg config.Config) (string, error) {
+	if t := os.Getenv(config.TokenEnv); t != "" {
+		return t, nil
+	}
+	for _, t := range cfg.Auth.Tokens {
+		if t.Role != "operator" {
+			return t.Token, nil
+		}
+	}
+	dir, err := config.StateDir()
+	if err != nil {
+		return "", err
+	}
+	return config.Token(dir)
+}
+
+// startDaemon starts `browserd serve` so that it outlives this process, and
+// waits until it answers. Of two that start at once one gets the address; the
+// other ends, and both callers are served.
+func startDaemon(ctx context.Context, c *config.Loaded) error {
+	dir, err := config.StateDir()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("starting a daemon: %w", err)
+	}
+	path := filepath.Join(dir, "browserd.log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("starting a daemon: %w", err)
+	}
+	defer log.Close()
+	args := []string{"serve", "--server.listen", c.Server.Listen, "--server.exit_when_idle", backgroundIdle.String()}
+	if c.File != "" {
+		args = append(args, "--config", c.File)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = detached()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting a daemon: %w", err)
+	}
+	ended := make(chan error, 1) // one send, received at most once
+	go func() { ended <- cmd.Wait() }()
+	ctx, cancel := context.WithTimeout(ctx, backgroundWithin)
+	defer cancel()
+	for healthy(ctx, c.Server) != nil {
+		select {
+		case <-ended:
+			// Another may have been quicker to the address.
+			if healthy(ctx, c.Server) == nil {
+				return nil
+			}
+			return fmt.Errorf("the daemon that was started at %s ended at once; its log %s says: %s", c.Server.Listen, path, lastLine(path))
+		case <-time.After(10 * time.Millisecond): // there is no event for a port that opens
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("the daemon that was started at %s does not answer: its log is %s", c.Server.Listen, path), ctx.Err())
+		}
+	}
+	return nil
+}
+
+// dialable is the listening address as a client on this machine dials it.
+func dialable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return listen
+}
+
+// lastLine is the last line of a file, for an error's sentence.
+func lastLine(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	b = bytes.TrimRight(b, "\n")
+	return string(b[bytes.LastIndexByte(b, '\n')+1:])
+}

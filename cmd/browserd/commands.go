@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/protocol"
+)
+
+// notAtATerminal are commands that need a connection that stays, or that
+// another subcommand is for.
+var notAtATerminal = []string{"cancel", "subscribe", "help"}
+
+// repertoire makes one subcommand of each row of the registry.
+func repertoire() []*cobra.Command {
+	var list []*cobra.Command
+	for i := range actions.All {
+		if row := &actions.All[i]; !slices.Contains(notAtATerminal, row.Name) {
+			list = append(list, commandOf(row))
+		}
+	}
+	return list
+}
+
+// commandOf is one row as a subcommand: the first positional argument is its
+// main parameter, the following ones its other required parameters, and every
+// parameter is a flag too.
+func commandOf(row *actions.Command) *cobra.Command {
+	h := row.Help()
+	positional := positionals(h)
+	use := row.Name
+	for _, p := range positional {
+		if p.Required {
+			use += " " + strings.ToUpper(p.Name)
+		} else {
+			use += " [" + strings.ToUpper(p.Name) + "]"
+		}
+	}
+	cmd := &cobra.Command{Use: use, Short: row.Summary, GroupID: groupCommands, Args: cobra.ArbitraryArgs}
+	load := configured(cmd)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" }) // docs/configuration.md lists them
+	asJSON := cmd.Flags().Bool("json", false, "print the result object as JSON")
+	var output *string
+	if row.Name == "screenshot" || row.Name == "pdf" {
+		output = cmd.Flags().StringP("output", "o", "", "the file to write; left out: a new one in the working directory")
+	}
+	schema := row.Schema()["properties"].(map[string]any)
+	for _, p := range h.Parameters {
+		addFlag(cmd.Flags(), p, schema[p.Name].(map[string]any))
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		params, err := paramsOf(cmd.Flags(), row, positional, schema, args)
+		if err != nil {
+			return refusal{err}
+		}
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		result, err := runCommand(cmd.Context(), c, row, params)
+		if err != nil {
+			return explain(err)
+		}
+		if *asJSON {
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), string(result))
+			return err
+		}
+		file := ""
+		if output != nil {
+			file = *output
+		}
+		return show(cmd.OutOrStdout(), row.Name, result, file)
+	}
+	return cmd
+}
+
+// positionals are the parameters that may stand without their names: the main
+// one, then those that must be there.
+func positionals(h actions.CommandHelp) []actions.ParamHelp {
+	var list []actions.ParamHelp
+	for _, p := range h.Parameters {
+		if p.Name == h.Main {
+			list = append([]actions.ParamHelp{p}, list...)
+		} else if p.Required {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// addFlag declares a parameter. What is no plain value is taken as JSON.
+func addFlag(flags *pflag.FlagSet, p actions.ParamHelp, schema map[string]any) {
+	doc := p.Doc
+	if p.Takes != "a string" && p.Takes != "true or false" {
+		doc += " (" + p.Takes + ")"
+	}
+	switch schema["type"] {
+	case "boolean":
+		flags.Bool(p.Name, p.Default == "true", doc)
+	case "array":
+		flags.StringArray(p.Name, nil, doc+"; may be given several times")
+	default:
+		flags.String(p.Name, p.Default, doc)
+	}
+}
+
+// paramsOf gathers what was given, as the params object of the protocol.
+func paramsOf(flags *pflag.FlagSet, row *actions.Command, positional []actions.ParamHelp, schema map[string]any, args []string) (map[string]any, error) {
+	params := map[string]any{}
+	put := func(name string, words []string) error {
+		v, err := valueOf(row.Name, name, schema[name].(map[string]any), words)
+		params[name] = v
+		return err
+	}
+	for i, p := range positional {
+		if len(args) == 0 {
+			break
+		}
+		words := args[:1]
+		// The last one takes the rest where it is a list, or words of one text.
+		kind := schema[p.Name].(map[string]any)["type"]
+		if i == len(positional)-1 && (kind == "array" || kind == "string" && len(args) > 1 && slices.Contains([]string{"text", "query"}, p.Name)) {
+			words = args
+		}
+		args = args[len(words):]
+		if kind == "string" {
+			words = []string{strings.Join(words, " ")}
+		}
+		if err := put(p.Name, words); err != nil {
+			return nil, err
+		}
+	}
+	if len(args) > 0 {
+		return nil, fmt.Errorf("%s: %q is one argument too many: see browserd %s --help", row.Name, args[0], row.Name)
+	}
+	var wrong error
+	flags.Visit(func(f *pflag.Flag) {
+		if schema[f.Name] == nil || wrong != nil {
+			return
+		}
+		if _, twice := params[f.Name]; twice {
+			wrong = fmt.Errorf("--%s: %s is there as an argument already", f.Name, f.Name)
+			return
+		}
+		words := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			words = list.GetSlice()
+		}
+		wrong = put(f.Name, words)
+	})
+	return params, wrong
+}
+
+// valueOf reads words as the parameter's schema has it. What is wrong with a
+// plain value is said by the command itself, which knows its bounds.
+func valueOf(command, name string, schema map[string]any, words []string) (any, error) {
+	if command == "upload" && name == "files" {
+		return localFiles(words)
+	}
+	word := words[0]
+	switch schema["type"] {
+	case "string":
+		return word, nil
+	case "boolean":
+		b, err := strconv.ParseBool(word)
+		if err != nil {
+			return nil, fmt.Errorf("%s: takes true or false, not %q", name, word)
+		}
+		return b, nil
+	case "integer", "number":
+		if _, err := strconv.ParseFloat(word, 64); err != nil {
+			return nil, fmt.Errorf("%s: takes a number, not %q", name, word)
+		}
+		return json.Number(word), nil
+	case "array":
+		items, _ := schema["items"].(map[string]any)
+		if items["type"] == "string" {
+			return words, nil
+		}
+		if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(word), "[") {
+			return jsonOf(name, word)
+		}
+		return jsonOf(name, "["+strings.Join(words, ",")+"]")
+	}
+	if schema["type"] == nil && !json.Valid([]byte(word)) {
+		return word, nil // any value: a word stands for itself
+	}
+	return jsonOf(name, word)
+}
+
+func jsonOf(name, word string) (any, error) {
+	if !json.Valid([]byte(word)) {
+		return nil, fmt.Errorf("%s: takes JSON, not %q", name, word)
+	}
+	return json.RawMessage(word), nil
+}
+
+// localFiles are files of this machine as upload takes them: by name and
+// content, since the daemon reads none but its own.
+func localFiles(paths []string) (any, error) {
+	var files []map[string]string
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("files: %w", err)
+		}
+		files = append(files, map[string]string{"name": filepath.Base(path), "base64": base64.StdEncoding.EncodeToString(b)})
+	}
+	return files, nil
+}
+
+// runCommand sends the command to the daemon, which is started where none
+// runs, in the session that the last command line used, unless another is named.
+func runCommand(ctx context.Context, c *config.Loaded, row *actions.Command, params map[string]any) (json.RawMessage, error) {
+	cl, err := reach(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	kept := keptSession{address: c.Server.Listen}
+	_, named := params["session"]
+	if !named && row.Name != "session_open" {
+		cl.use(kept.read())
+	}
+	before := cl.own()
+	result, err := cl.call(ctx, row.Name, params)
+	var said *protocol.Error
+	if errors.As(err, &said) && said.Code == protocol.SessionNotFound && before != "" && !named {
+		// It expired, or its daemon ended: the command begins another.
+		cl.use("")
+		kept.write("")
+		result, err = cl.call(ctx, row.Name, params)
+	}
+	if now := cl.own(); now != before {
+		kept.write(now)
+	}
+	return result, err
+}
+
+// keptSession remembers the session of the last command line, in the state
+// directory, for the daemon at one address. What cannot be remembered is not:
+// the next command begins a session.
+type keptSession struct{ address string }
+
+func (k keptSession) path() string {
+	dir, err := config.StateDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "session")
+}
+
+func (k keptSession) read() string {
+	b, err := os.ReadFile(k.path())
+	address, name, ok := strings.Cut(strings.TrimSpace(string(b)), " ")
+	if err != nil || !ok || address != k.address {
+		return ""
+	}
+	return name
+}
+
+func (k keptSession) write(name string) {
+	if path := k.path(); path != "" {
+		os.WriteFile(path, []byte(k.address+" "+name+"\n"), 0o600)
+	}
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server/tools"
+)
+
+func mcpCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the commands as MCP tools on standard input and output",
+		Long: `Serve the commands as tools of the Model Context Protocol on standard input and
+output, for an MCP client that starts this program. They run in the daemon at
+server.listen; where none answers, one is started in the background, which ends
+by itself when it is idle.
+
+"browserd mcp config CLIENT" prints what to paste into a client's configuration.`,
+		Args: cobra.NoArgs,
+	}
+	load := configured(cmd)
+	choice := cmd.Flags().String("tools", tools.SetDefault, "default, all, or names of commands separated by commas")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		chosen, err := tools.Choose(*choice)
+		if err != nil {
+			return refusal{fmt.Errorf("--tools: %w", err)}
+		}
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		bridge := &bridge{config: c}
+		err = tools.New(buildVersion(), chosen, bridge.do).Run(cmd.Context(), &mcp.StdioTransport{})
+		if cmd.Context().Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) {
+			return nil
+		}
+		return err
+	}
+	cmd.AddCommand(mcpConfigCommand())
+	return cmd
+}
+
+// bridge runs the tools of `browserd mcp` in the daemon, which it looks for at
+// the first command, and again when it has gone.
+type bridge struct {
+	config *config.Loaded
+
+	mu     sync.Mutex
+	client *client
+	first  sync.Mutex // held while the first command opens the session
+}
+
+// do runs one command. A daemon that has gone since the last one is started
+// again; its sessions have gone with it, and the error says so.
+func (b *bridge) do(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
+	cl, err := b.connect(ctx)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and mend what it names")
+	}
+	if row, known := actions.Lookup(command); cl.own() == "" && known && !row.NoSession {
+		b.first.Lock()
+		defer b.first.Unlock()
+	}
+	var given any
+	if len(params) > 0 {
+		given = params
+	}
+	result, err := cl.call(ctx, command, given)
+	if err == nil {
+		return result, nil
+	}
+	var said *protocol.Error
+	switch {
+	case errors.As(err, &said):
+		if said.Code == protocol.SessionNotFound {
+			cl.use("") // the next command opens another
+		}
+		return nil, said
+	case ctx.Err() != nil:
+		return nil, actions.ErrCancelled
+	}
+	b.mu.Lock()
+	b.client = nil
+	b.mu.Unlock()
+	return nil, protocol.Errorf(protocol.BrowserLost, "the daemon went away: %w", err).
+		Then("send the command again: a daemon is started, with a new session")
+}
+
+func (b *bridge) connect(ctx context.Context) (*client, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.client != nil {
+		return b.client, nil
+	}
+	cl, err := reach(ctx, b.config)
+	if err == nil {
+		b.client = cl
+	}
+	return cl, err
+}
+
+// snippet is what a client's configuration needs, and where it goes.
+type snippet struct {
+	client string
+	where  string
+	text   func(program string) string
+}
+
+// server is the entry that most clients share.
+func stdioEntry(program string) map[string]any {
+	return map[string]any{"command": program, "args": []string{"mcp"}}
+}
+
+func jsonSnippet(keys ...string) func(string) string {
+	return func(program string) string {
+		var v any = stdioEntry(program)
+		for _, key := range slices.Backward(keys) {
+			v = map[string]any{key: v}
+		}
+		b, _ := json.MarshalIndent(v, "", "  ")
+		return string(b)
+	}
+}
+
+var snippets = []snippet{
+	{"claude-code", "run in a shell", func(p string) string { return "claude mcp add browserd -- " + p + " mcp" }},
+	{"claude-desktop", "claude_desktop_config.json", jsonSnippet("mcpServers", "browserd")},
+	{"codex", "~/.codex/config.toml", func(p string) string {
+		return fmt.Sprintf("[mcp_servers.browserd]\ncommand = %q\nargs = [\"mcp\"]", p)
+	}},
+	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json in the project", jsonSnippet("mcpServers", "browserd")},
+	{"gemini-cli", "~/.gemini/settings.json", jsonSnippet("mcpServers", "browserd")},
+	{"vscode", ".vscode/mcp.json", func(p string) string {
+		b, _ := json.MarshalIndent(map[string]any{"servers": map[string]any{"browserd": map[string]any{"type": "stdio", "command": p, "args": []string{"mcp"}}}}, "", "  ")
+		return string(b)
+	}},
+	{"windsurf", "~/.codeium/windsurf/mcp_config.json", jsonSnippet("mcpServers", "browserd")},
+	{"zed", "settings.json", func(p string) string {
+		b, _ := json.MarshalIndent(map[string]any{"context_servers": map[string]any{"browserd": stdioEntry(p)}}, "", "  ")
+		return string(b)
+	}},
+	{"http", "a client that connects to the running daemon", nil},
+}
+
+func mcpConfigCommand() *cobra.Command {
+	var names []string
+	for _, s := range snippets {
+		names = append(names, s.client)
+	}
+	return &cobra.Command{
+		Use:       "config CLIENT",
+		Short:     "Print what to paste into an MCP client's configuration: " + strings.Join(names, ", "),
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i := slices.IndexFunc(snippets, func(s snippet) bool { return s.client == args[0] })
+			if i < 0 {
+				return refusal{fmt.Errorf("there is no snippet for %q: takes one of %s", args[0], strings.Join(names, ", "))}
+			}
+			s := snippets[i]
+			fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)
+			if s.text != nil {
+				program, err := os.Executable()
+				if err != nil {
+					program = "browserd"
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), s.text(program))
+				return nil
+			}
+			return httpSnippet(cmd)
+		},
+	}
+}
+
+// httpSnippet prints the door /mcp with the token that opens it.
+func httpSnippet(cmd *cobra.Command) error {
+	c, err := config.Load(config.Sources{})
+	if err != nil {
+		return refusal{err}
+	}
+	token, err := tokenOf(c.Config)
+	if err != nil {
+		return err
+	}
+	base, _, err := door(c.Server)
+	if err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"browserd": map[string]any{
+		"type": "http", "url": base + "/mcp", "headers": map[string]any{"Authorization": "Bearer " + token},
+	}}}, "", "  ")
+	fmt.Fprintln(cmd.OutOrStdout(), string(b))
+	return err
+}

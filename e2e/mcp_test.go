@@ -1,0 +1,263 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/browserd/browserd/internal/testdaemon"
+)
+
+// bearer adds the token to every request, as an MCP client is configured to.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// transports are the two ways in: browserd mcp on stdin and stdout, and /mcp.
+func transports(t *testing.T, d *testdaemon.Daemon, tools string) map[string]mcp.Transport {
+	bin, err := testdaemon.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdio := exec.Command(bin, "mcp", "--tools", tools)
+	stdio.Env = d.Environ()
+	return map[string]mcp.Transport{
+		"stdio": &mcp.CommandTransport{Command: stdio},
+		"http":  &mcp.StreamableClientTransport{Endpoint: d.URL() + "/mcp?tools=" + tools, HTTPClient: &http.Client{Transport: bearer(d.Token)}},
+	}
+}
+
+func connect(t *testing.T, transport mcp.Transport, o *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// use calls a tool and returns its text parts; a tool error fails the test.
+func use(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) []string {
+	t.Helper()
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	var parts []string
+	for _, c := range r.Content {
+		if text, ok := c.(*mcp.TextContent); ok {
+			parts = append(parts, text.Text)
+		}
+	}
+	if r.IsError {
+		t.Fatalf("%s: %s", tool, parts)
+	}
+	return parts
+}
+
+// refIn is the ref of the first line of a snapshot that has both.
+func refIn(t *testing.T, snapshot, role, name string) string {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^\s*[+~]? ?(@e\d+) \[` + role + `[^\n]*\] "` + regexp.QuoteMeta(name) + `"`).FindStringSubmatch(snapshot)
+	if m == nil {
+		t.Fatalf("no %s %q in\n%s", role, name, snapshot)
+	}
+	return m[1]
+}
+
+// A real MCP client opens the demo app, follows a link, reads, takes a picture
+// and meets an error, in the same words at both doors.
+func TestMCPClient(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{})
+	app := demoServer(t)
+	for door, transport := range transports(t, d, "all") {
+		t.Run(door, func(t *testing.T) {
+			s := connect(t, transport, nil)
+			page := use(t, s, "open", map[string]any{"url": app})[0]
+			if !strings.Contains(page, "\n[snapshot] ") || !strings.HasPrefix(page, "session=s_") {
+				t.Errorf("open answered\n%s", page)
+			}
+			items := use(t, s, "click", map[string]any{"ref": refIn(t, page, "link", "Items")})[0]
+			if !strings.Contains(items, "effect: {") || !strings.Contains(items, `/items`) {
+				t.Errorf("click answered\n%s", items)
+			}
+			read := use(t, s, "read", map[string]any{"max_chars": 40})
+			if len(read) != 2 || len([]rune(read[1])) > 40 || !strings.Contains(read[0], "next_offset: ") {
+				t.Errorf("read answered %q", read)
+			}
+
+			r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "screenshot"})
+			if err != nil || r.IsError {
+				t.Fatal(err, r)
+			}
+			picture, ok := r.Content[len(r.Content)-1].(*mcp.ImageContent)
+			if !ok || picture.MIMEType != "image/png" || !strings.HasPrefix(string(picture.Data), "\x89PNG") {
+				t.Errorf("screenshot answered %#v", r.Content)
+			}
+
+			r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "click", Arguments: map[string]any{"ref": "@e9999"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := r.Content[0].(*mcp.TextContent).Text
+			if !r.IsError || !strings.HasPrefix(text, "unknown_ref: ") || !strings.Contains(text, "\nnext: ") {
+				t.Errorf("a ref that was never given out: %v\n%s", r.IsError, text)
+			}
+
+			// A second client of the same agent, in another session by name.
+			other := use(t, s, "session_open", map[string]any{})[0]
+			name := strings.Fields(strings.TrimPrefix(other, "session="))[0]
+			if list := use(t, s, "session_list", nil)[0]; !strings.Contains(list, name) {
+				t.Errorf("%s is not in %s", name, list)
+			}
+			use(t, s, "session_close", map[string]any{"session": name})
+		})
+	}
+}
+
+// A client that cancels a call frees the session for the next one, and one that
+// asks for progress is told while it waits.
+func TestMCPCancelAndProgress(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{})
+	app := demoServer(t)
+	for door, transport := range transports(t, d, "default") {
+		t.Run(door, func(t *testing.T) {
+			told := make(chan string, 100)
+			s := connect(t, transport, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+				told <- r.Params.Message
+			}})
+			use(t, s, "open", map[string]any{"url": app})
+			ctx, cancel := context.WithCancel(t.Context())
+			waited := make(chan error, 1)
+			go func() {
+				params := &mcp.CallToolParams{Name: "wait", Arguments: map[string]any{"text": "never said", "timeout_ms": 60000}}
+				params.SetProgressToken("p1")
+				_, err := s.CallTool(ctx, params)
+				waited <- err
+			}()
+			select {
+			case m := <-told:
+				if !strings.HasPrefix(m, "wait has been running for ") {
+					t.Errorf("told %q", m)
+				}
+			case err := <-waited:
+				t.Fatalf("the call ended: %v", err)
+			case <-time.After(30 * time.Second):
+				t.Fatal("no progress within 30 s")
+			}
+			cancel()
+			if err := <-waited; err == nil {
+				t.Error("a cancelled call answered")
+			}
+			began := time.Now()
+			use(t, s, "snapshot", nil) // queues behind the wait, which must be over
+			if waited := time.Since(began); waited > 30*time.Second {
+				t.Errorf("the session was free after %v", waited)
+			}
+		})
+	}
+}
+
+// The default tools cost a conversation fewer than 3,000 tokens, counted with
+// the public tokenizer o200k_base; `go test -v` prints the figures.
+func TestMCPToolListIsSmall(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range []string{"default", "all"} {
+		s := connect(t, transports(t, d, set)["http"], nil)
+		list, err := s.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := codec.Count(string(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d tools, %d tokens, %d bytes", set, len(list.Tools), n, len(b))
+		if set == "default" && n >= 3000 {
+			t.Errorf("the default tools cost %d tokens", n)
+		}
+		for _, tool := range list.Tools {
+			if tool.Description == "" || tool.Annotations == nil {
+				t.Errorf("%s has no description or no annotations", tool.Name)
+			}
+		}
+		readOnly := func(name string) bool {
+			i := slices.IndexFunc(list.Tools, func(t *mcp.Tool) bool { return t.Name == name })
+			return i >= 0 && list.Tools[i].Annotations.ReadOnlyHint
+		}
+		if !readOnly("snapshot") || readOnly("click") {
+			t.Error("snapshot only reads, click does not: the annotations say otherwise")
+		}
+	}
+}
+
+// With no daemon running, `browserd mcp` starts one, which outlives the client
+// and ends by itself when nobody uses it.
+func TestMCPStartsADaemon(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{})
+	d.Stop() // its address and home are free now
+	s := connect(t, transports(t, d, "default")["stdio"], nil)
+	page := use(t, s, "open", map[string]any{"url": demoServer(t)})[0]
+	if !strings.Contains(page, "[snapshot]") {
+		t.Errorf("open answered\n%s", page)
+	}
+	s.Close()
+	running := d.Background()
+	if len(running) != 1 {
+		t.Fatalf("%d daemons run at %s", len(running), d.Addr)
+	}
+	// It is there for the next client, which goes on in a session by its name.
+	if out, err := d.Command("healthcheck"); err != nil {
+		t.Error(out, err)
+	}
+	all := append(testdaemon.Descendants(running[0].PID), running...)
+	if err := syscall.Kill(running[0].PID, syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	for _, p := range testdaemon.AwaitGone(all, 10*time.Second) {
+		t.Errorf("%v outlived SIGTERM", p)
+		p.Kill()
+	}
+}
+
+// A daemon with server.exit_when_idle ends by itself, with 0, when its last
+// session has: not while there is one.
+func TestADaemonThatNobodyUsesEnds(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{Args: []string{"--server.exit_when_idle", "1s", "--session.idle_timeout", "3s"}})
+	c := d.Dial(t)
+	if err := c.Call(t.Context(), "open", map[string]any{"url": "about:blank"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	select {
+	case <-d.Exited():
+		if !strings.Contains(d.Log(), "nobody has used the daemon") || !strings.Contains(d.Log(), "msg=stopped") {
+			t.Error(d.Log())
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the daemon still runs")
+	}
+}

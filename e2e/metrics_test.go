@@ -1,0 +1,69 @@
+package e2e_test
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/browserd/browserd/internal/testdaemon"
+)
+
+// After a visit /metrics tells what was done, how it ended and what Chromium
+// takes, to who has a token, and nothing of what was visited.
+func TestMetrics(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{})
+	c := d.Dial(t)
+	if err := c.Call(t.Context(), "open", map[string]any{"url": demoServer(t) + "items?canary"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Call(t.Context(), "click", map[string]any{"ref": "@e999"}, nil); err == nil {
+		t.Fatal("clicked a ref that was never given out")
+	}
+	get := func(token string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL()+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(b)
+	}
+	status, text := get(d.Token)
+	if status != http.StatusOK {
+		t.Fatalf("HTTP %d\n%s", status, text)
+	}
+	for _, want := range []string{
+		`browserd_commands_total{code="ok",command="open",source="chromium"} 1`,
+		`browserd_commands_total{code="unknown_ref",command="click",source=""} 1`,
+		`browserd_command_seconds_count{command="open"} 1`,
+		`browserd_sessions 1`,
+		`browserd_websockets 1`,
+		`browserd_commands_queued 0`,
+		`browserd_chromium_launches_total 1`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+	for _, more := range []string{`browserd_chromium_processes [2-9]`, `browserd_chromium_resident_bytes [1-9]`, `process_resident_memory_bytes [1-9]`} {
+		if !regexp.MustCompile(more).MatchString(text) {
+			t.Errorf("no %s", more)
+		}
+	}
+	if strings.Contains(text, "canary") || strings.Contains(text, d.Token) {
+		t.Error("the metrics tell what was visited, or the token")
+	}
+	if status, _ := get("wrong-token-0123456789"); status != http.StatusUnauthorized {
+		t.Errorf("without a token: HTTP %d", status)
+	}
+}

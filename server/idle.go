@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+	"time"
+)
+
+// AwaitIdle returns nil when the daemon has had no session, no command and no
+// WebSocket for so long, or the error of ctx. While there is one it asks again
+// every now and then: idleness is the absence of events.
+func (s *Server) AwaitIdle(ctx context.Context, long time.Duration) error {
+	every := min(max(long/20, 10*time.Millisecond), 30*time.Second)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	since, seen := time.Now(), s.doors.begun()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		begun := s.doors.begun()
+		if begun != seen || s.inUse() {
+			since, seen = time.Now(), begun
+		}
+		if time.Since(since) >= long {
+			return nil
+		}
+	}
+}
+
+// inUse says whether somebody would miss the daemon now.
+func (s *Server) inUse() bool {
+	s.mu.Lock()
+	sockets := len(s.sockets)
+	s.mu.Unlock()
+	return sockets > 0 || s.doors.busy() || s.house.Sessions.Count() > 0
+}

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// metrics is what /metrics shows, in Prometheus's text format. No label holds
+// anything that a page or a client chose: commands are those of the registry,
+// sources and codes those of the protocol.
+type metrics struct {
+	registry *prometheus.Registry
+	handler  http.Handler
+	commands *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "browserd_commands_total", Help: "Commands that have ended, by command, by who served the page, and by the error's code (ok where it ended well).",
+		}, []string{"command", "source", "code"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "browserd_command_seconds", Help: "From a command's arrival to its answer, the wait in its session's queue included.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
+		}, []string{"command"}),
+	}
+	m.registry.MustRegister(m.commands, m.seconds, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+	return m
+}
+
+// ended keeps account of one command.
+func (m *metrics) ended(command, source string, code protocol.Code, took time.Duration) {
+	m.commands.WithLabelValues(command, source, string(code)).Inc()
+	m.seconds.WithLabelValues(command).Observe(took.Seconds())
+}
+
+// watch shows what the server itself knows.
+func (m *metrics) watch(s *Server) {
+	gauge := func(name, help string, value func() float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	gauge("browserd_sessions", "Sessions that are open.", func() float64 { return float64(s.house.Sessions.Count()) })
+	gauge("browserd_commands_queued", "Commands that wait for their session's turn.", func() float64 { return float64(s.house.Sessions.Queued()) })
+	gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.doors.now()) })
+	gauge("browserd_websockets", "WebSocket connections that are open.", func() float64 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return float64(len(s.sockets))
+	})
+}
+
+// Collect adds figures of another room to /metrics. It is called before Serve,
+// and panics on a name that is taken: that is a fault of the program.
+func (s *Server) Collect(more ...prometheus.Collector) {
+	s.doors.metrics.registry.MustRegister(more...)
+}

@@ -29,6 +29,7 @@ func init() {
 		row("forward", "Goes forward in the tab's history.", "", Acts|Static, forward),
 		row("help", "Lists the commands, or one with its parameters.", "command", AtOnce|NoSession, help),
 		row("hover", "Moves the mouse onto an element.", "ref", Acts, hover),
+		row("http_request", "Sends one HTTP request and shows the answer; follows no redirect.", "url", Static|NoSession, httpRequest).with(prepareHTTPRequest),
 		row("network", "Lists the requests of the session's pages, or shows one with its headers and body.", "filter", AtOnce, networkEntries),
 		row("open", "Opens a URL and shows the page.", "url", Acts|Static, open),
 		row("pdf", "Prints the page to PDF.", "options", 0, pdf),
@@ -54,6 +55,8 @@ func init() {
 		row("type", "Writes text into a control.", "ref", Acts|Static, typeText),
 		row("upload", "Gives files to a file input.", "ref", Acts|Static, upload),
 		row("wait", "Waits for an element, text, URL, state or expression.", "text", Static, wait),
+		row("web_fetch", "Fetches a page and shows what is to be read on it.", "url", Static|NoSession, webFetch).with(alone),
+		row("web_search", "Searches the web.", "query", Static|NoSession, webSearch).with(alone),
 	}
 }
 

@@ -53,6 +53,8 @@ type House struct {
 	// CheckURL decides on a URL that an agent named, and returns it as it is to
 	// be opened (policy.Policy.CheckURL).
 	CheckURL func(ctx context.Context, url string) (string, error)
+	// Web is what the web tools work with; nil: they are unsupported.
+	Web *Web
 	// Ledger charges the web tools and keeps the trail; nil: nobody does.
 	Ledger *ledger.Ledger
 }

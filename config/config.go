@@ -28,6 +28,8 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fallback/extract"
+	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
@@ -44,6 +46,9 @@ type Config struct {
 	Policy   policy.Config       `koanf:"policy"`
 	Fallback fallback.Config     `koanf:"fallback"`
 	Ledger   ledger.Config       `koanf:"ledger"`
+	Search   search.Config       `koanf:"search"`
+	Extract  extract.Config      `koanf:"extract"`
+	HTTP     actions.Config      `koanf:"http"`
 	Log      Log                 `koanf:"log"`
 }
 

@@ -113,10 +113,12 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	defer end()
 	supervisor := browser.Start(living, cfg.Browser, log)
 	known := newChromium(cfg.Browser, supervisor, log)
-	ladder, err := ladderOf(cfg.Fallback, rules)
+	out, err := newOutside(cfg, rules)
 	if err != nil {
 		return refusal{err}
 	}
+	defer out.close()
+	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
 	source := pages{
 		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
@@ -128,6 +130,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Log:      log,
 		Rules:    supervision,
 		CheckURL: rules.CheckURL,
+		Web:      out.web(cfg, source),
 		Ledger:   books,
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
-	"github.com/browserd/browserd/fallback/reader"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -79,17 +78,4 @@ func (p pages) static(gate *policy.Gate, o session.Options, tried []protocol.Att
 	return fallback.New(fallback.Options{
 		Gate: gate, Ladder: p.ladder, Locale: o.Locale, UserAgent: o.UserAgent, Headers: o.Headers, Restore: o.Restore, Tried: tried,
 	})
-}
-
-// ladderOf is the ladder of a configuration; its reader goes out as sessions do.
-func ladderOf(cfg fallback.Config, rules *policy.Policy) (*fallback.Ladder, error) {
-	gate, err := rules.Gate(policy.GateOptions{})
-	if err != nil {
-		return nil, err
-	}
-	r := reader.New(cfg.Jina, reader.Options{Transport: gate.Transport(), Check: gate.CheckURL, Public: gate.Public})
-	if r == nil {
-		return fallback.NewLadder(cfg, nil), nil
-	}
-	return fallback.NewLadder(cfg, r), nil
 }

@@ -1,9 +1,15 @@
 package fetch
 
 import (
+	"encoding/json"
+	"io"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding/unicode"
 )
@@ -102,4 +108,53 @@ func TestTextOfSmallAndOddBodies(t *testing.T) {
 			t.Errorf("Text(%.60q, %q) = %.60q in %s, want %.60q in %s", tt.body, tt.contentType, got, name, tt.text, tt.charset)
 		}
 	}
+}
+
+// titleRE finds a page's title well enough for those of the cases.
+var titleRE = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// The real pages of the cases read as Chromium reads them, with the
+// Content-Type that they came with.
+func TestRealPagesAreReadAsChromiumReadsThem(t *testing.T) {
+	dir := "../../../shared/cases/static"
+	raw, err := os.ReadFile(dir + "/index.json")
+	if err != nil {
+		t.Skip("the cases are not beside this module")
+	}
+	var index []struct{ ID, File, CType string }
+	if err := json.Unmarshal(raw, &index); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range index {
+		var truth struct{ Title string }
+		if err := json.Unmarshal(gunzip(t, dir+"/truth/"+p.ID+".json.gz"), &truth); err != nil {
+			t.Fatal(err)
+		}
+		text, name := Text(gunzip(t, dir+"/"+p.File), p.CType)
+		title := ""
+		if m := titleRE.FindStringSubmatch(text); m != nil {
+			title = strings.Join(strings.Fields(html.UnescapeString(m[1])), " ")
+		}
+		if want := strings.Join(strings.Fields(truth.Title), " "); title != want && want != "" {
+			t.Errorf("%s in %s: title %q, want %q", p.ID, name, title, want)
+		}
+	}
+}
+
+func gunzip(t *testing.T, file string) []byte {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

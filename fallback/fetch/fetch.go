@@ -78,6 +78,7 @@ type Response struct {
 	URL        string // of the last hop, with the fragment that holds there
 	Status     int
 	StatusText string // "404 Not Found"
+	Proto      string // "HTTP/1.1"
 	Header     http.Header
 	Body       []byte // content coding undone
 	Truncated  bool   // Body is not all of it
@@ -179,7 +180,7 @@ func (c *Client) send(ctx context.Context, r Request, h hop, u *url.URL) (*http.
 // take fills the response from the last hop's and closes it.
 func (out *Response) take(ctx context.Context, resp *http.Response, u *url.URL, limit int64) error {
 	defer resp.Body.Close()
-	out.URL, out.Status, out.StatusText, out.Header = u.String(), resp.StatusCode, resp.Status, resp.Header
+	out.URL, out.Status, out.StatusText, out.Proto, out.Header = u.String(), resp.StatusCode, resp.Status, resp.Proto, resp.Header
 	body, cut, err := readBody(ctx, resp, limit)
 	if err != nil {
 		return err

@@ -32,3 +32,9 @@ func hidden(n *html.Node) bool {
 	style := strings.ToLower(strings.ReplaceAll(attr(n, "style"), " ", ""))
 	return has(n, "hidden") || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 }
+
+// pruned is n without the elements of these names and without what is hidden.
+func pruned(n *html.Node, names ...string) *html.Node {
+	removeAll(n, func(d *html.Node) bool { return isElement(d, names...) || hidden(d) })
+	return n
+}

@@ -1,13 +1,18 @@
 package readable
 
-import "strings"
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
 
 // shellText is how little text, in characters, a page that needs script has.
 const shellText = 250
 
-// IsShell says whether a page is an empty shell: hardly any text, and a script
-// or a root element that would make it. Such a page needs a source that runs
-// its script. A short page without script is no shell.
+// IsShell says whether a page is an empty shell to a reader: hardly any text,
+// whatever its navigation and fields, and script that would make some. Such a
+// page needs a source that runs its script. A short page without script is no
+// shell.
 func IsShell(source string) bool {
 	if len(source) > wholeLimit {
 		return false
@@ -18,7 +23,7 @@ func IsShell(source string) bool {
 	}
 	scripted := false
 	for n := range doc.Descendants() {
-		scripted = scripted || isElement(n, "script") && (has(n, "src") || len(rawText(n)) > shellText) && !strings.Contains(attr(n, "type"), "json")
+		scripted = scripted || isElement(n, "script") && makes(n)
 	}
 	if !scripted {
 		return false
@@ -28,8 +33,16 @@ func IsShell(source string) bool {
 		return true
 	}
 	// What is said to those without script is not the page's text.
-	for n := first(body, "noscript"); n != nil; n = first(body, "noscript") {
-		n.Parent.RemoveChild(n)
-	}
+	removeAll(body, func(n *html.Node) bool { return isElement(n, "noscript") })
 	return weight(lean(doc)) < shellText
+}
+
+// makes is true for a script that could make a page: not data, and not too
+// short to do more than count the visit.
+func makes(n *html.Node) bool {
+	kind := strings.ToLower(attr(n, "type"))
+	if kind != "" && kind != "module" && !strings.Contains(kind, "javascript") {
+		return false
+	}
+	return has(n, "src") || len(rawText(n)) > shellText
 }

@@ -2,6 +2,7 @@ package reader
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -24,7 +25,21 @@ func (r *Reader) may(ctx context.Context, target string) error {
 	if name := secretIn(u.Fragment); name != "" {
 		return withheld("the URL's fragment holds "+name+", which looks like a credential, which the reader is not told", "credentials")
 	}
-	return r.o.Public(ctx, target)
+	if err := r.o.Public(ctx, target); protocol.CodeOf(err) == protocol.PolicyDenied {
+		e := protocol.Errorf(protocol.PolicyDenied, "the reader is given public addresses alone: %s", sentence(err))
+		return e.With("reason", "not_public").With("host", u.Host).Then("use source http or chromium")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func sentence(err error) string {
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
 }
 
 // secretNames are parameters, in small letters and without - and _, that carry

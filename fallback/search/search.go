@@ -143,7 +143,7 @@ func (s *Search) Search(ctx context.Context, query string, n int) ([]Result, str
 		attempts = append(attempts, protocol.Attempt{Source: p.Name(), Error: message(err), MS: int(time.Since(begun).Milliseconds())})
 	}
 	if len(attempts) == 0 {
-		return nil, "", protocol.Errorf(protocol.FetchFailed, "no search provider is set up").With("attempts", attempts).Then(setUp)
+		return nil, "", protocol.Errorf(protocol.FetchFailed, "no search provider is set up").Then(setUp)
 	}
 	return nil, "", protocol.Errorf(protocol.FetchFailed, "no search provider answered: %s", attempts[0].Source+": "+attempts[0].Error).
 		With("attempts", attempts).Then(setUp)

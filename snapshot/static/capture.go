@@ -124,8 +124,8 @@ func (k *look) focus() *html.Node {
 	if k.v != nil {
 		return k.v.Focused()
 	}
-	for _, n := range k.d.elements {
-		if has(n, "autofocus") && focusable(n) && k.rendered(n) {
+	for _, n := range k.d.autofocus {
+		if focusable(n) && k.rendered(n) {
 			return n
 		}
 	}

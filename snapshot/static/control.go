@@ -286,10 +286,7 @@ func (d *Document) label() {
 	}
 	d.labels = map[*html.Node][]*html.Node{}
 	d.controls = map[*html.Node]*html.Node{}
-	for _, l := range d.elements {
-		if !is(l, atom.Label) {
-			continue
-		}
+	for _, l := range d.labelTags {
 		c := d.labelled(l)
 		if c != nil {
 			d.controls[l] = c

@@ -21,7 +21,7 @@ func parseDeep(text string) *html.Node {
 	root.AppendChild(b.html)
 	b.html.AppendChild(b.head)
 	b.html.AppendChild(b.body)
-	b.open = []deepOpen{{b.body, b.body}}
+	b.open = []deepOpen{{node: b.body, into: b.body}}
 	z := html.NewTokenizer(strings.NewReader(text))
 	for {
 		switch z.Next() {
@@ -45,8 +45,9 @@ func element(tag string, attrs []html.Attribute) *html.Node {
 // deepOpen is an open element: the node that stands for it, which where it was
 // left out is that of what is around it, and the node its children go to.
 type deepOpen struct {
-	node *html.Node
-	into *html.Node
+	node  *html.Node
+	into  *html.Node
+	below int // levels below the limit
 }
 
 type deepBuilder struct {
@@ -71,6 +72,12 @@ func (b *deepBuilder) text(s string) {
 
 // plain are the elements that say nothing by themselves.
 var plain = words("div span font b i u big small center tt strong em a-x p section article blockquote dl ul ol ins del s nobr")
+
+// inner are what stays within what it belongs to, also below the limit, so that a
+// label has its control, a select its options and a link its picture.
+var inner = words("img input select textarea button option optgroup svg title summary caption legend figcaption tr td th tbody")
+
+const maxBelow = 4
 
 var deepHead = words("title meta link base style")
 
@@ -112,7 +119,7 @@ func (b *deepBuilder) start(t html.Token) {
 		n := element(t.Data, t.Attr)
 		b.head.AppendChild(n)
 		if !voids[t.Data] {
-			b.push(t.Data, deepOpen{n, n})
+			b.push(t.Data, deepOpen{node: n, into: n})
 		}
 		return
 	}
@@ -123,7 +130,16 @@ func (b *deepBuilder) start(t html.Token) {
 		return
 	}
 	n := element(t.Data, t.Attr)
-	top.into.AppendChild(n)
+	below := 0
+	if deep {
+		below = 1
+	}
+	if deep && inner[t.Data] && top.below > 0 && top.below < maxBelow {
+		top.node.AppendChild(n)
+		below = top.below + 1
+	} else {
+		top.into.AppendChild(n)
+	}
 	if voids[t.Data] || t.Type == html.SelfClosingTagToken && (t.Data == "path" || t.Data == "circle") {
 		return
 	}
@@ -131,7 +147,7 @@ func (b *deepBuilder) start(t html.Token) {
 	if deep {
 		into = top.into
 	}
-	b.push(t.Data, deepOpen{n, into})
+	b.push(t.Data, deepOpen{n, into, below})
 }
 
 func (b *deepBuilder) push(tag string, o deepOpen) {

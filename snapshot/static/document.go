@@ -24,7 +24,13 @@ type Document struct {
 	labels   map[*html.Node][]*html.Node // control to its labels, in document order
 	controls map[*html.Node]*html.Node   // label to its control
 	sheet    *sheet                      // of the document's style elements; nil until asked for
-	shadows  bool                        // declares shadow roots
+	composed *flatTree                   // nil where the document declares no shadow root
+
+	// Elements that are asked for by what they are, in document order.
+	title, base *html.Node
+	styles      []*html.Node
+	labelTags   []*html.Node
+	autofocus   []*html.Node
 }
 
 // markEvery is how many nodes lie between two that are in marks: a map of all of
@@ -48,16 +54,15 @@ func Parse(text string, location *url.URL, doc int) (*Document, error) {
 	return d, nil
 }
 
-// number counts the elements and marks the way to them.
+// number counts the elements, marks the way to them, and notes those that are
+// asked for by what they are.
 func (d *Document) number() {
 	d.marks = map[*html.Node]int{}
 	nodes := 0
 	for n := d.root; n != nil; n = after(n, d.root) {
 		if n.Type == html.ElementNode {
 			d.elements = append(d.elements, n)
-			if n.DataAtom == atom.Template && n.Namespace == "" && has(n, "shadowrootmode") {
-				d.shadows = true
-			}
+			d.note(n)
 		}
 		if nodes%markEvery == 0 {
 			d.marks[n] = len(d.elements)
@@ -65,6 +70,33 @@ func (d *Document) number() {
 		nodes++
 	}
 	d.count = len(d.elements)
+}
+
+func (d *Document) note(n *html.Node) {
+	if has(n, "autofocus") {
+		d.autofocus = append(d.autofocus, n)
+	}
+	if n.Namespace != "" {
+		return
+	}
+	switch n.DataAtom {
+	case atom.Title:
+		if d.title == nil {
+			d.title = n
+		}
+	case atom.Base:
+		if d.base == nil && has(n, "href") {
+			d.base = n
+		}
+	case atom.Style:
+		d.styles = append(d.styles, n)
+	case atom.Label:
+		d.labelTags = append(d.labelTags, n)
+	case atom.Template:
+		if d.composed == nil && has(n, "shadowrootmode") {
+			d.composed = compose(d.root)
+		}
+	}
 }
 
 // URL is where the document came from.
@@ -79,12 +111,9 @@ func (d *Document) Root() *html.Node { return d.root }
 // Base is what relative URLs in the document are relative to: its first <base
 // href>, else its own URL (HTML, 4.2.3).
 func (d *Document) Base() *url.URL {
-	for _, n := range d.elements {
-		if n.DataAtom == atom.Base && n.Namespace == "" && has(n, "href") {
-			if u, err := d.url.Parse(strings.TrimSpace(attr(n, "href"))); err == nil && u.Scheme != "data" && u.Scheme != "javascript" {
-				return u
-			}
-			break
+	if d.base != nil {
+		if u, err := d.url.Parse(strings.TrimSpace(attr(d.base, "href"))); err == nil && u.Scheme != "data" && u.Scheme != "javascript" {
+			return u
 		}
 	}
 	return d.url
@@ -92,12 +121,10 @@ func (d *Document) Base() *url.URL {
 
 // Title is the text of the first <title> (HTML, document.title).
 func (d *Document) Title() string {
-	for _, n := range d.elements {
-		if n.DataAtom == atom.Title && n.Namespace == "" {
-			return fold(textContent(n, nameMax*4))
-		}
+	if d.title == nil {
+		return ""
 	}
-	return ""
+	return fold(textContent(d.title, nameMax*4))
 }
 
 // Element returns the element with that number, nil where there is none.

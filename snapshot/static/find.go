@@ -79,14 +79,15 @@ func (f *finder) say(b *strings.Builder, s string) {
 }
 
 func (f *finder) fits(n *html.Node) bool {
-	if f.role != "" {
-		r := f.look.role(n)
-		if r == "" {
-			r = "generic"
-		}
-		if r != f.role {
-			return false
-		}
+	r := f.look.role(n)
+	if r == "" {
+		r = "generic"
+	}
+	if f.role != "" && r != f.role {
+		return false
+	}
+	if r == "generic" && f.name != "" && !f.clickable(n, f.aroundOf(n)) {
+		return false // what has no role and is not clicked has no name
 	}
 	return f.name == "" || strings.Contains(strings.ToLower(f.nameOf(n)), f.name)
 }

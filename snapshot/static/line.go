@@ -32,10 +32,7 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 	}
 	control := controls[role] || htm && isHost(n)
 	clicks := !control && w.clickable(n, f.surroundings)
-	if dark {
-		if (control || clicks) && !w.unseen(n) {
-			return &line{role: role, clicks: clicks, control: control}
-		}
+	if dark { // the live page shows such as would take a click, which only boxes can tell
 		return nil
 	}
 	if control || clicks {

@@ -16,9 +16,13 @@ type Values interface {
 	Focused() *html.Node
 }
 
-// maxSteps bounds what one look spends on matching style sheets and on reading
-// names: a few tenths of a second, whatever a page was written to cost.
-const maxSteps = 20_000_000
+// A look may spend so many steps, and so many more for each element, on matching
+// style sheets and reading names: some tenths of a second, whatever a page was
+// written to cost. Real pages, shown whole, took up to 150 an element.
+const (
+	stepsAtLeast   = 5_000_000
+	stepsAnElement = 200
+)
 
 // look is one look at a document with the values as they are: what it remembers
 // holds for as long as it takes.
@@ -31,12 +35,14 @@ type look struct {
 	rowTexts map[*html.Node]string
 	chosen   map[*html.Node][]*html.Node // select to its selected options
 	steps    int
+	limit    int // of steps
 }
 
 func (d *Document) look(v Values) *look {
 	return &look{
 		d: d, v: v, styles: map[*html.Node]style{}, layouts: map[*html.Node]bool{},
 		rows: map[*html.Node]*row{}, rowTexts: map[*html.Node]string{}, chosen: map[*html.Node][]*html.Node{},
+		limit: stepsAtLeast + stepsAnElement*d.count,
 	}
 }
 

@@ -31,43 +31,79 @@ func (k *look) naming() naming {
 
 // name returns the name of n, which has this role.
 func (k *look) name(n *html.Node, role string) string {
-	return cutName(fold(k.accname(n, role, k.naming())))
+	s, _ := k.accname(n, role, k.naming())
+	return cutName(fold(s))
 }
 
-// accname is the computation proper.
-func (k *look) accname(n *html.Node, role string, c naming) string {
+// accname is the computation proper. apart tells that the name was given, by an
+// attribute or another element, and is no content that runs on from what is
+// beside it.
+func (k *look) accname(n *html.Node, role string, c naming) (name string, apart bool) {
 	*c.steps++
 	k.steps++
-	if c.seen[n] || *c.steps > maxNameSteps || k.steps > maxSteps {
-		return ""
+	if c.seen[n] || *c.steps > maxNameSteps || k.steps > k.limit {
+		return "", false
 	}
 	c.seen[n] = true
 	if !c.referred && has(n, "aria-labelledby") { // 2B
 		if s := k.labelledBy(n, c.steps); s != "" {
-			return s
+			return s, true
 		}
 	}
 	label := trim(head(attr(n, "aria-label"), maxName))
 	if c.inside && label == "" { // 2C, of a control in a label
 		if s, ok := k.embedded(n, role, c); ok {
-			return s
+			return s, true
 		}
 	}
 	if label != "" {
-		return label // 2D
+		return label, true // 2D
 	}
 	if s := k.nativeName(n, c); s != "" { // 2E
-		return s
+		return s, true
 	}
+	if unnamed(n, c) || k.labelledEmpty(n) {
+		return "", false
+	}
+	space := ""
 	if fromContent[role] || c.inside || role == "img" && !isHTML(n) { // 2F
-		if s := k.contentName(n, c); !blank(s) || c.inside && s != "" {
-			return s
+		s := k.contentName(n, c)
+		if !blank(s) {
+			return s, false
+		}
+		if c.inside {
+			space = s
 		}
 	}
-	if role == "none" {
-		return ""
+	if role == "none" || role == "" && c.inside && space == "" {
+		return space, false
 	}
-	return titleOf(n)
+	if s := titleOf(n); s != "" {
+		return s, true
+	}
+	return space, false
+}
+
+// unnamed tells whether n, an image read as part of another name, says that it
+// has none (HTML-AAM 4.1.9), or shows nothing.
+func unnamed(n *html.Node, c naming) bool {
+	if !c.inside || !is(n, atom.Img) {
+		return false
+	}
+	alt, ok := lookup(n, "alt")
+	return ok && alt == ""
+}
+
+// labelledEmpty tells whether n has labels that say nothing: Chromium then looks
+// no further.
+func (k *look) labelledEmpty(n *html.Node) bool {
+	switch {
+	case !isHTML(n):
+		return false
+	case n.DataAtom == atom.Input, n.DataAtom == atom.Textarea, n.DataAtom == atom.Select:
+		return len(k.d.Labels(n)) > 0
+	}
+	return false
 }
 
 func titleOf(n *html.Node) string {
@@ -92,7 +128,7 @@ func (k *look) labelledBy(n *html.Node, steps *int) string {
 		if e != n {
 			c.seen[n] = true
 		}
-		s := k.accname(e, k.role(e), c)
+		s, _ := k.accname(e, k.role(e), c)
 		parts = append(parts, s)
 		if size += len(s); size > maxName {
 			break
@@ -125,7 +161,8 @@ func (k *look) embedded(n *html.Node, role string, c naming) (value string, ok b
 		for o := after(n, n); o != nil && *c.steps <= maxNameSteps; o = after(o, n) {
 			*c.steps++
 			if isElement(o) && attr(o, "role") == "option" && attr(o, "aria-selected") == "true" {
-				parts = append(parts, k.accname(o, "option", naming{seen: map[*html.Node]bool{}, inside: true, steps: c.steps}))
+				s, _ := k.accname(o, "option", naming{seen: map[*html.Node]bool{}, inside: true, steps: c.steps})
+				parts = append(parts, s)
 			}
 		}
 		return strings.Join(parts, " "), len(parts) > 0 || role == "listbox"
@@ -159,8 +196,6 @@ func (k *look) nativeName(n *html.Node, c naming) string {
 		return fold(head(attr(n, "alt"), maxName))
 	case "fieldset":
 		return k.childName(n, atom.Legend, c)
-	case "figure":
-		return k.childName(n, atom.Figcaption, c)
 	case "table":
 		if s := k.childName(n, atom.Caption, c); s != "" {
 			return s
@@ -221,9 +256,12 @@ func (k *look) labelName(n *html.Node, c naming) string {
 		if i > 100 {
 			break
 		}
+		if !k.rendered(l) || attr(l, "aria-hidden") == "true" {
+			continue
+		}
 		s := trim(attr(l, "aria-label"))
 		if s == "" {
-			s = k.contentName(l, naming{seen: map[*html.Node]bool{n: true}, inside: true, hidden: !k.rendered(l), steps: c.steps})
+			s = k.contentName(l, naming{seen: map[*html.Node]bool{n: true}, inside: true, steps: c.steps})
 		}
 		parts = append(parts, s)
 	}
@@ -233,6 +271,7 @@ func (k *look) labelName(n *html.Node, c naming) string {
 // contentName joins the names of what n contains, as it is laid out.
 func (k *look) contentName(n *html.Node, c naming) string {
 	var b strings.Builder
+	b.WriteString(k.generated(n, &k.d.parsed().before))
 	add := func(child *html.Node) {
 		switch child.Type {
 		case html.TextNode:
@@ -257,6 +296,7 @@ func (k *look) contentName(n *html.Node, c naming) string {
 			b.WriteString(" " + k.partName(o, c) + " ")
 		}
 	}
+	b.WriteString(k.generated(n, &k.d.parsed().after))
 	return b.String()
 }
 
@@ -265,7 +305,7 @@ func (k *look) contentName(n *html.Node, c naming) string {
 func (k *look) partName(e *html.Node, c naming) string {
 	*c.steps++
 	if isHTML(e) {
-		if e.DataAtom == atom.Br {
+		if e.DataAtom == atom.Br || e.DataAtom == atom.Wbr {
 			return " "
 		}
 		if silent[e.Data] && !(c.hidden && e.DataAtom != atom.Script && e.DataAtom != atom.Style) {
@@ -281,14 +321,14 @@ func (k *look) partName(e *html.Node, c naming) string {
 		return ""
 	}
 	inlined := s.display == inline && !is(e, atom.Img) || s.display == contents
-	name := ""
+	name, apart := "", false
 	if shows {
-		name = k.accname(e, k.role(e), naming{seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden, steps: c.steps})
+		name, apart = k.accname(e, k.role(e), naming{seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden, steps: c.steps})
 	} else if s.hidden {
 		name = k.hiddenName(e, c)
 	}
 	switch {
-	case inlined:
+	case inlined && !(apart && name != ""):
 		return name
 	case name == "":
 		return " "

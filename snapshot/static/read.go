@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text returns what n shows as text, broken into lines as it is laid out, in at
+// Text returns what n, an element or the document node, shows as text, broken into lines as it is laid out, in at
 // most limit characters; cut says that there is more. A limit below 1 is none.
 func (d *Document) Text(n *html.Node, v Values, limit int) (text string, cut bool) {
 	k := d.look(v)
@@ -49,9 +49,8 @@ func (d *Document) HTML(n *html.Node, limit int) (text string, cut bool) {
 	if limit < 1 {
 		w.left = -1
 	}
-	masked, undo := maskTree(n)
-	defer undo()
-	if err := html.Render(w, masked); err != nil && !errors.Is(err, errFull) {
+	defer maskTree(n)()
+	if err := html.Render(w, n); err != nil && !errors.Is(err, errFull) {
 		return "", false
 	}
 	return shorten(b.String(), limit)
@@ -94,7 +93,7 @@ func (w *limited) Write(p []byte) (int, error) {
 }
 
 // maskTree masks the secrets in n's tree until undo is called.
-func maskTree(n *html.Node) (_ *html.Node, undo func()) {
+func maskTree(n *html.Node) (undo func()) {
 	type was struct {
 		attr *html.Attribute
 		text *html.Node
@@ -116,7 +115,7 @@ func maskTree(n *html.Node) (_ *html.Node, undo func()) {
 			c.Data = Mask
 		}
 	}
-	return n, func() {
+	return func() {
 		for _, w := range all {
 			if w.attr != nil {
 				w.attr.Val = w.old
@@ -176,6 +175,12 @@ func (k *look) read(o *textOut, n *html.Node, pre bool) {
 			o.space = o.space || isSpace(first)
 			o.add(fold(s))
 			o.space = asciiSpace(s[len(s)-1])
+		}
+		return
+	}
+	if n.Type == html.DocumentNode {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			k.read(o, c, pre)
 		}
 		return
 	}

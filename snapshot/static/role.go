@@ -213,7 +213,7 @@ func (k *look) nativeRole(n *html.Node) string {
 		if r == "" {
 			r = "textbox"
 		}
-		if (r == "textbox" || r == "searchbox") && has(n, "list") && !dateTypes[t] {
+		if (r == "textbox" || r == "searchbox") && has(n, "list") && !dateTypes[t] && t != "password" {
 			if l := k.d.ByID(attr(n, "list")); l != nil && is(l, atom.Datalist) {
 				return "combobox"
 			}

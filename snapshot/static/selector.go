@@ -12,7 +12,8 @@ import (
 // were written to take long.
 type selector struct {
 	parts  []compound
-	weight int // specificity
+	weight int    // specificity
+	pseudo string // before or after, of a pseudo-element
 }
 
 // compound is one compound selector and how it hangs on the one before.
@@ -22,9 +23,11 @@ type compound struct {
 	classes    []string
 	attrs      []attrTest
 	not        []compound
-	first      bool // :first-child
-	last       bool // :last-child
-	root       bool // :root
+	is         [][]compound // one of each list: :is(), :where()
+	dir        string       // :dir()
+	first      bool         // :first-child
+	last       bool         // :last-child
+	root       bool         // :root
 	state      string
 }
 
@@ -35,9 +38,18 @@ type attrTest struct {
 const maxParts = 12
 
 // parseSelector reads a complex selector; ok is false where it never holds in a
-// static document (:hover, ::before) or is not understood.
+// static document (:hover, ::marker) or is not understood.
 func parseSelector(s string) (sel selector, ok bool) {
 	s = strings.TrimSpace(s)
+	for _, end := range []string{"before", "after"} {
+		if r, ok := strings.CutSuffix(s, ":"+end); ok {
+			s, sel.pseudo = strings.TrimSuffix(r, ":"), end
+			if s == "" || strings.IndexByte(" >+~", s[len(s)-1]) >= 0 {
+				s += "*"
+			}
+			sel.weight = 1
+		}
+	}
 	var combinator byte
 	for s != "" {
 		c, rest, ok := parseCompound(s)
@@ -69,7 +81,7 @@ func (c *compound) weight() int {
 		w += 10000
 	}
 	w += 100 * (len(c.classes) + len(c.attrs))
-	for _, b := range []bool{c.first, c.last, c.root, c.state != ""} {
+	for _, b := range []bool{c.first, c.last, c.root, c.state != "", c.dir != ""} {
 		if b {
 			w += 100
 		}
@@ -79,6 +91,13 @@ func (c *compound) weight() int {
 	}
 	for i := range c.not {
 		w += c.not[i].weight()
+	}
+	for _, list := range c.is {
+		most := 0
+		for i := range list {
+			most = max(most, list[i].weight())
+		}
+		w += most
 	}
 	return w
 }
@@ -185,33 +204,66 @@ func (c *compound) pseudo(s string) (rest string, ok bool) {
 		c.root = true
 	case "link", "any-link", "checked", "disabled", "enabled", "empty":
 		c.state = strings.ToLower(name)
-	case "not":
-		end := strings.IndexByte(rest, ')')
-		if !strings.HasPrefix(rest, "(") || end < 0 {
+	case "not", "is", "where", "dir", "matches", "-webkit-any":
+		end := closing(rest)
+		if end < 0 {
 			return s, false
 		}
-		for _, part := range splitTop(rest[1:end], ',') {
+		inside := rest[1:end]
+		rest = rest[end+1:]
+		if name == "dir" {
+			c.dir = strings.ToLower(strings.TrimSpace(inside))
+			return rest, true
+		}
+		var list []compound
+		for _, part := range splitTop(inside, ',') {
 			inner, left, ok := parseCompound(strings.TrimSpace(part))
 			if !ok || left != "" {
-				return s, false
+				if name == "not" {
+					return s, false
+				}
+				continue // a forgiving list
 			}
-			c.not = append(c.not, inner)
+			list = append(list, inner)
 		}
-		rest = rest[end+1:]
+		if name == "not" {
+			c.not = append(c.not, list...)
+		} else {
+			c.is = append(c.is, list)
+		}
 	default:
 		return s, false
 	}
 	return rest, true
 }
 
-// matches tells whether n is what s selects. steps counts what was looked at.
-func (s *selector) matches(n *html.Node, steps *int) bool {
-	return s.from(len(s.parts)-1, n, steps)
+// closing returns where the parenthesis that s begins with is closed, -1 nowhere.
+func closing(s string) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return -1
 }
 
-func (s *selector) from(i int, n *html.Node, steps *int) bool {
-	*steps++
-	if n == nil || *steps > maxSteps || !s.parts[i].matches(n) {
+// matches tells whether n is what s selects. What was looked at is counted in k.
+func (s *selector) matches(n *html.Node, k *look) bool {
+	return s.from(len(s.parts)-1, n, k)
+}
+
+func (s *selector) from(i int, n *html.Node, k *look) bool {
+	k.steps++
+	if n == nil || k.steps > k.limit || !s.parts[i].matches(n) {
 		return false
 	}
 	if i == 0 {
@@ -219,19 +271,19 @@ func (s *selector) from(i int, n *html.Node, steps *int) bool {
 	}
 	switch s.parts[i].combinator {
 	case '>':
-		return s.from(i-1, parent(n), steps)
+		return s.from(i-1, parent(n), k)
 	case '+':
-		return s.from(i-1, previousElement(n), steps)
+		return s.from(i-1, previousElement(n), k)
 	case '~':
-		for p := previousElement(n); p != nil && *steps <= maxSteps; p = previousElement(p) {
-			if s.from(i-1, p, steps) {
+		for p := previousElement(n); p != nil && k.steps <= k.limit; p = previousElement(p) {
+			if s.from(i-1, p, k) {
 				return true
 			}
 		}
 		return false
 	}
-	for p := parent(n); p != nil && *steps <= maxSteps; p = parent(p) {
-		if s.from(i-1, p, steps) {
+	for p := parent(n); p != nil && k.steps <= k.limit; p = parent(p) {
+		if s.from(i-1, p, k) {
 			return true
 		}
 	}
@@ -270,7 +322,23 @@ func (c *compound) matches(n *html.Node) bool {
 			return false
 		}
 	}
-	return true
+	for _, list := range c.is {
+		if !slices.ContainsFunc(list, func(one compound) bool { return one.matches(n) }) {
+			return false
+		}
+	}
+	return c.dir == "" || c.dir == direction(n)
+}
+
+// direction is the directionality that dir attributes give n (HTML, 3.2.6.4).
+func direction(n *html.Node) string {
+	for ; n != nil; n = parent(n) {
+		switch d := strings.ToLower(attr(n, "dir")); d {
+		case "ltr", "rtl":
+			return d
+		}
+	}
+	return "ltr"
 }
 
 func inState(n *html.Node, state string) bool {

@@ -38,25 +38,31 @@ type rule struct {
 }
 
 type sheet struct {
+	elements      ruleIndex
+	before, after ruleIndex // of the pseudo-elements
+	count         int
+}
+
+// ruleIndex finds rules by what their last compound selector names.
+type ruleIndex struct {
 	byID, byClass, byTag map[string][]*rule
 	rest                 []*rule
-	count                int
 }
 
 // rulesKept are the properties that are read.
 var rulesKept = words("display visibility opacity pointer-events position overflow overflow-x clip clip-path width height max-height max-width left top right " +
-	"font-size color text-indent cursor text-transform float content-visibility -webkit-text-fill-color background-clip -webkit-background-clip transform")
+	"font-size color text-indent cursor text-transform float content content-visibility -webkit-text-fill-color background-clip -webkit-background-clip transform")
 
 // parsed returns the sheet of d's style elements.
 func (d *Document) parsed() *sheet {
 	if d.sheet != nil {
 		return d.sheet
 	}
-	d.sheet = &sheet{byID: map[string][]*rule{}, byClass: map[string][]*rule{}, byTag: map[string][]*rule{}}
+	d.sheet = &sheet{}
 	left := maxSheets
-	for _, n := range d.elements {
-		if !is(n, atom.Style) || left <= 0 {
-			continue
+	for _, n := range d.styles {
+		if left <= 0 {
+			break
 		}
 		if t := strings.ToLower(strings.TrimSpace(attr(n, "type"))); t != "" && t != "text/css" {
 			continue
@@ -225,68 +231,123 @@ func parseDeclarations(body string) (list []declaration) {
 		if !rulesKept[name] {
 			continue
 		}
-		d := declaration{property: name, value: strings.ToLower(strings.TrimSpace(value))}
+		d := declaration{property: name, value: strings.TrimSpace(value)}
+		if name != "content" {
+			d.value = strings.ToLower(d.value)
+		}
 		if i := strings.LastIndexByte(d.value, '!'); i >= 0 && strings.TrimSpace(d.value[i+1:]) == "important" {
 			d.value, d.important = strings.TrimSpace(d.value[:i]), true
 		}
-		list = append(list, d)
+		if d.value, ok = withoutVariables(d.value); ok {
+			list = append(list, d)
+		}
 	}
 	return list
 }
 
+// withoutVariables puts the fallback of each var() in its place, as for custom
+// properties that nobody sets; ok is false where there is none.
+func withoutVariables(v string) (_ string, ok bool) {
+	for range 4 {
+		i := strings.Index(v, "var(")
+		if i < 0 {
+			return v, true
+		}
+		depth, end := 0, -1
+		for j := i + 3; j < len(v) && end < 0; j++ {
+			switch v[j] {
+			case '(':
+				depth++
+			case ')':
+				if depth--; depth == 0 {
+					end = j
+				}
+			}
+		}
+		if end < 0 {
+			return v, false
+		}
+		_, fallback, ok := strings.Cut(v[i+4:end], ",")
+		if !ok {
+			return v, false
+		}
+		v = v[:i] + strings.TrimSpace(fallback) + v[end+1:]
+	}
+	return v, false
+}
+
 func (s *sheet) add(r *rule) {
 	s.count++
+	x := &s.elements
+	switch r.selector.pseudo {
+	case "before":
+		x = &s.before
+	case "after":
+		x = &s.after
+	}
+	if x.byID == nil {
+		x.byID, x.byClass, x.byTag = map[string][]*rule{}, map[string][]*rule{}, map[string][]*rule{}
+	}
 	last := r.selector.parts[len(r.selector.parts)-1]
 	switch {
 	case last.id != "":
-		s.byID[last.id] = append(s.byID[last.id], r)
+		x.byID[last.id] = append(x.byID[last.id], r)
 	case len(last.classes) > 0:
 		c := last.classes[len(last.classes)-1]
-		s.byClass[c] = append(s.byClass[c], r)
+		x.byClass[c] = append(x.byClass[c], r)
 	case last.tag != "":
-		s.byTag[last.tag] = append(s.byTag[last.tag], r)
+		x.byTag[last.tag] = append(x.byTag[last.tag], r)
 	default:
-		s.rest = append(s.rest, r)
+		x.rest = append(x.rest, r)
 	}
 }
 
-// declared returns what the document declares of n, property to value, by the
-// cascade (CSS Cascading 4, 6): normal, then inline, then important ones.
-func (k *look) declared(n *html.Node) map[string]string {
-	s := k.d.parsed()
-	var hits []*rule
-	if s.count > 0 {
-		try := func(rules []*rule) {
-			for _, r := range rules {
-				if k.steps < maxSteps && r.selector.matches(n, &k.steps) {
-					hits = append(hits, r)
-				}
-			}
-		}
-		if id, ok := lookup(n, "id"); ok && len(s.byID) > 0 {
-			try(s.byID[id])
-		}
-		if c, ok := lookup(n, "class"); ok && len(s.byClass) > 0 {
-			for i, word := range strings.Fields(c) {
-				if i > 64 {
-					break
-				}
-				try(s.byClass[word])
-			}
-		}
-		try(s.byTag[n.Data])
-		try(s.rest)
-		slices.SortStableFunc(hits, func(a, b *rule) int {
-			if a.selector.weight != b.selector.weight {
-				return a.selector.weight - b.selector.weight
-			}
-			return a.order - b.order
-		})
+// hits returns the rules that select n, the strongest last.
+func (k *look) hits(x *ruleIndex, n *html.Node) (hits []*rule) {
+	if x.byID == nil {
+		return nil
 	}
+	try := func(rules []*rule) {
+		for _, r := range rules {
+			if k.steps < k.limit && r.selector.matches(n, k) {
+				hits = append(hits, r)
+			}
+		}
+	}
+	if id, ok := lookup(n, "id"); ok && len(x.byID) > 0 {
+		try(x.byID[id])
+	}
+	if c, ok := lookup(n, "class"); ok && len(x.byClass) > 0 {
+		for i, word := range strings.Fields(c) {
+			if i > 64 {
+				break
+			}
+			try(x.byClass[word])
+		}
+	}
+	try(x.byTag[n.Data])
+	try(x.rest)
+	slices.SortStableFunc(hits, func(a, b *rule) int {
+		if a.selector.weight != b.selector.weight {
+			return a.selector.weight - b.selector.weight
+		}
+		return a.order - b.order
+	})
+	return hits
+}
+
+// declared returns what the document declares of n, property to value.
+func (k *look) declared(n *html.Node) map[string]string {
 	var own []declaration
 	if v, ok := lookup(n, "style"); ok && v != "" {
 		own = parseDeclarations(v)
 	}
+	return cascade(k.hits(&k.d.parsed().elements, n), own)
+}
+
+// cascade puts declarations in their order (CSS Cascading 4, 6): normal, inline,
+// then the same that are important.
+func cascade(hits []*rule, own []declaration) map[string]string {
 	if len(hits) == 0 && len(own) == 0 {
 		return nil
 	}

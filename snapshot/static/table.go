@@ -52,8 +52,9 @@ func headerRole(th *html.Node) string {
 	return "columnheader"
 }
 
-// layoutTable tells whether a table only places things: it is one of data where
-// it is marked up as such, or has two rows and two columns and no table within.
+// layoutTable tells whether a table only places things, by the part of Blink's
+// measure (AXNodeObject::IsDataTable) that needs no boxes: one of data is marked
+// up as such, has ruled cells, or twenty rows.
 func (k *look) layoutTable(t *html.Node) bool {
 	if has(t, "role") {
 		if r := k.authorRole(t); r != "" && r != "none" {
@@ -94,44 +95,35 @@ func marksData(t *html.Node) bool {
 	return false
 }
 
+const dataRows = 20
+
 func (k *look) looksData(t *html.Node) bool {
-	rows := 0
-	for c := firstElement(t); c != nil && rows < 2; c = nextElement(c) {
+	rows, cells := 0, 0
+	ruled := has(t, "rules") || attr(t, "border") != "0" && has(t, "border")
+	for c := firstElement(t); c != nil; c = nextElement(c) {
 		r := c
 		if c.Data == "tbody" {
 			r = firstElement(c)
 		}
-		for ; r != nil && rows < 2; r = nextElement(r) {
+		for ; r != nil; r = nextElement(r) {
 			if r.Data == "tr" {
-				if cellCount(r, 2) < 2 {
-					return false
-				}
 				rows++
+				for d := firstElement(r); d != nil; d = nextElement(d) {
+					cells++
+					if has(d, "headers") || has(d, "abbr") || has(d, "axis") || has(d, "scope") {
+						return true
+					}
+				}
 			}
 			if r == c {
 				break
 			}
+			if rows >= dataRows {
+				return true
+			}
 		}
 	}
-	if rows < 2 {
-		return false
-	}
-	for c := after(t, t); c != nil && k.steps < maxSteps; c = after(c, t) {
-		k.steps++
-		if is(c, atom.Table) {
-			return false
-		}
-	}
-	return true
-}
-
-func cellCount(row *html.Node, enough int) (n int) {
-	for c := firstElement(row); c != nil && n < enough; c = nextElement(c) {
-		if c.Data == "td" || c.Data == "th" {
-			n++
-		}
-	}
-	return n
+	return rows >= dataRows || ruled && cells > 1
 }
 
 // captionOf returns the caption of a table, nil for none.

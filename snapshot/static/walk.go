@@ -1,6 +1,7 @@
 package static
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -104,15 +105,13 @@ func (w *walk) descend(f *frame, list []*html.Node, own bool) {
 		}
 	} else {
 		if w.silent {
+			for len(w.path) > 1 && !slices.Contains(list, w.path[len(w.path)-1]) {
+				w.path = w.path[:len(w.path)-1] // what stands around an option
+			}
 			next := w.path[len(w.path)-1]
 			w.element(next, f)
 			w.silent = false
-			for i, c := range list {
-				if c == next {
-					list = list[i+1:]
-					break
-				}
-			}
+			list = list[slices.Index(list, next)+1:]
 		}
 		for _, c := range list {
 			if w.ended {
@@ -318,7 +317,7 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 			}
 			return
 		case "details":
-			if !has(n, "open") && w.d.shadowOf(n) == nil {
+			if !has(n, "open") && !w.d.hosts(n) {
 				var list []*html.Node
 				for c := firstElement(n); c != nil && list == nil; c = nextElement(c) {
 					if is(c, atom.Summary) {
@@ -334,7 +333,7 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 	} else if n.Data == "title" || n.Data == "desc" || n.Data == "defs" || n.Data == "metadata" {
 		return
 	}
-	if child.only && w.d.shadowOf(n) == nil && !w.silent {
+	if child.only && !w.d.hosts(n) && !w.silent {
 		return // its one text is its name
 	}
 	list, ok := w.d.children(n)

@@ -78,6 +78,8 @@ var homes = map[string][]string{
 	"golang.org/x/image":              {"browser"},
 	"github.com/modelcontextproto":    {"server", "server/tools", "cmd/browserd"},
 	"github.com/prometheus/":          {"server", "cmd/browserd"},
+	"github.com/miekg/dns":            {"internal/fakedns"},
+	"code.dny.dev/ssrf":               {},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

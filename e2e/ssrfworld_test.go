@@ -3,15 +3,15 @@
 package e2e_test
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -32,10 +32,13 @@ type world struct {
 	t     *testing.T
 	dns   *fakedns.Server
 	cases []ssrfcases.Case
-	key   string // of the fake's certificate, for Chromium's flag
+	roots string // a file with the certificate of authority
+
+	authority *fakeweb.Authority
 
 	mu      sync.Mutex
 	arrived []netip.AddrPort
+	packets []string
 	at      ssrfcases.Case
 	body    string // of the case's page
 }
@@ -53,9 +56,12 @@ func newWorld(t *testing.T) *world {
 		}
 		listeners = append(listeners, &noting{l, w})
 	}
-	certificate := fakeweb.Serve(t, http.HandlerFunc(w.answer), listeners...)
-	sum := sha256.Sum256(certificate.RawSubjectPublicKeyInfo)
-	w.key = base64.StdEncoding.EncodeToString(sum[:])
+	w.listenUDP(t)
+	w.authority = fakeweb.Serve(t, http.HandlerFunc(w.answer), listeners...)
+	w.roots = filepath.Join(t.TempDir(), "roots.pem")
+	if err := os.WriteFile(w.roots, w.authority.PEM, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 
@@ -102,6 +108,15 @@ func (w *world) reached() []netip.AddrPort {
 	return out
 }
 
+// strayPackets are the UDP packets since the last call.
+func (w *world) strayPackets() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.packets
+	w.packets = nil
+	return out
+}
+
 // serve makes c the case that is answered for.
 func (w *world) serve(c ssrfcases.Case) {
 	w.mu.Lock()
@@ -109,18 +124,42 @@ func (w *world) serve(c ssrfcases.Case) {
 	w.at, w.body, w.arrived = c, "", nil
 }
 
-// embed makes c's line the content of its page.
+// embed makes what c's line does the content of its page.
 func (w *world) embed(c ssrfcases.Case) {
-	body := "<!doctype html><title>page</title><script>\n" + c.URL + "\n</script>"
-	if strings.HasPrefix(c.URL, "<") {
-		body = "<!doctype html><title>page</title>" + c.URL
-	}
 	if u, err := url.Parse(c.Page); err == nil {
 		w.dns.Set(u.Hostname(), fakedns.Answer{A: []string{"93.184.216.34"}})
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.body = body
+	w.body = writtenOut(c)
+}
+
+// listenUDP notes every packet on the ports that STUN, DNS, mDNS and QUIC use:
+// Chromium itself may send none.
+func (w *world) listenUDP(t *testing.T) {
+	for _, port := range []int{53, 443, 3478, 5353, 7777} {
+		conn, err := net.ListenPacket("udp", ":"+strconv.Itoa(port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for buf := make([]byte, 2048); ; {
+				n, from, err := conn.ReadFrom(buf)
+				if err != nil {
+					return
+				}
+				w.mu.Lock()
+				w.packets = append(w.packets, fmt.Sprintf("%d bytes from %s to UDP port %d", n, from, port))
+				w.mu.Unlock()
+			}
+		}()
+		t.Cleanup(func() {
+			conn.Close()
+			<-ended
+		})
+	}
 }
 
 // answer plays the case's chain; each connection is of one request, so that the
@@ -130,6 +169,7 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	c, body := w.at, w.body
 	w.mu.Unlock()
 	rw.Header().Set("Connection", "close")
+	rw.Header().Set("Cache-Control", "no-store")
 	if to := r.URL.Query().Get("to"); to != "" && r.URL.Path == "/redir" {
 		rw.Header().Set("Location", to)
 		rw.WriteHeader(http.StatusFound)
@@ -190,7 +230,8 @@ func (w *world) settings() []*setting {
 func (w *world) start(t *testing.T, s *setting) *testdaemon.Daemon {
 	env := map[string]string{
 		"BROWSERD_POLICY__RESOLVER": w.dns.Addr.String(),
-		"BROWSERD_BROWSER__ARGS":    "--ignore-certificate-errors-spki-list=" + w.key,
+		"BROWSERD_BROWSER__ARGS":    "--ignore-certificate-errors-spki-list=" + w.authority.KeyHash,
+		"SSL_CERT_FILE":             w.roots,
 	}
 	for k, v := range s.env {
 		env[k] = v

@@ -6,28 +6,21 @@ package fakeweb
 import (
 	"bufio"
 	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"log"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
 )
 
 // Serve answers on the listeners until the test ends, and closes them then. It
-// returns its certificate, which is httptest's own: nobody believes it who was
-// not told to.
-func Serve(tb testing.TB, h http.Handler, listeners ...net.Listener) *x509.Certificate {
+// returns the authority that signs the certificates it shows.
+func Serve(tb testing.TB, h http.Handler, listeners ...net.Listener) *Authority {
 	tb.Helper()
-	certificate := httptest.NewUnstartedServer(nil)
-	certificate.StartTLS()
-	conf := &tls.Config{Certificates: certificate.TLS.Certificates}
-	shown := certificate.Certificate()
-	certificate.Close()
-
+	authority := newAuthority(tb)
+	conf := &tls.Config{GetCertificate: authority.certificate}
 	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	accepted := &handed{conns: make(chan net.Conn), ended: make(chan struct{}), addr: listeners[0].Addr()}
 	var running sync.WaitGroup
@@ -50,7 +43,7 @@ func Serve(tb testing.TB, h http.Handler, listeners ...net.Listener) *x509.Certi
 		s.Close()
 		running.Wait()
 	})
-	return shown
+	return authority
 }
 
 // handed is a listener whose connections have said already what they speak.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -137,6 +138,10 @@ func stateCheck(cfg Config) Check {
 
 // liveChecks runs the browser: does it start, open a page, and sandbox it?
 func liveChecks(ctx context.Context, cfg Config) (list []Check) {
+	if cfg.Endpoint == "" && cfg.Jail != JailOff && CanJail(cfg) == nil {
+		// As the daemon launches it; nothing is let out of this one.
+		cfg.Adopt, cfg.JailPort, cfg.ProxyServer = func(l net.Listener) { l.Close() }, 3128, "http://127.0.0.1:3128"
+	}
 	c := Start(ctx, cfg, slog.New(slog.DiscardHandler))
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit)

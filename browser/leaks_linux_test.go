@@ -23,7 +23,7 @@ import (
 
 // watchIdle is how long Chromium is watched doing nothing: a minute says more
 // than continuous integration has time for.
-var watchIdle = flag.Duration("idle", 3*time.Second, "how long TestNothingLeaks watches an idle Chromium")
+var watchIdle = flag.Duration("idle", 2*time.Second, "how long TestNothingLeaks watches an idle Chromium")
 
 //go:embed testdata/leaks
 var leakPages embed.FS
@@ -293,7 +293,7 @@ func TestNothingLeaks(t *testing.T) {
 			g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{w.site}, AllowedDomains: []string{"127.0.0.1"}, Ports: []int{80}}, jailed, func(e *policy.Egress) {
 				w.allow(strings.TrimPrefix(e.Refusing(), "http://"))
 			})
-			time.Sleep(*watchIdle / 2) // there is no event for nothing
+			time.Sleep(*watchIdle) // there is no event for nothing
 			if got := w.take(); len(got) > 0 {
 				t.Errorf("at its start Chromium reached %s", strings.Join(got, ", "))
 			}
@@ -302,7 +302,7 @@ func TestNothingLeaks(t *testing.T) {
 			if got := w.take(); len(got) > 0 {
 				t.Errorf("the page reached %s", strings.Join(got, ", "))
 			}
-			time.Sleep(*watchIdle / 2)
+			time.Sleep(min(*watchIdle, time.Second))
 			if got := w.take(); len(got) > 0 {
 				t.Errorf("afterwards Chromium reached %s", strings.Join(got, ", "))
 			}

@@ -22,7 +22,7 @@ func inNamespace(t *testing.T) bool {
 		becomeEverywhere(t)
 		return true
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-idle="+watchIdle.String(), "-test.timeout=5m")
+	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-idle="+watchIdle.String(), "-test.timeout=15m")
 	cmd.Env = append(os.Environ(), insideVariable+"=1")
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {

@@ -292,3 +292,34 @@ func TestNoSecretNoWay(t *testing.T) {
 		}
 	})
 }
+
+// The whole context has learnt the secret: new tabs and what a page opens have
+// it, and a site that has its data cleared takes it from nobody.
+func TestTheContextKeepsItsSecret(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/clear" {
+			w.Header().Set("Clear-Site-Data", `"*"`)
+		}
+		io.WriteString(w, "<title>"+r.URL.Path+"</title>")
+	}))
+	defer site.Close()
+	builds(t, func(t *testing.T, cfg Config) {
+		g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{"127.0.0.1"}}, false)
+		c := g.open(t, policy.GateOptions{}, quiet)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		for _, path := range []string{"/", "/clear", "/after"} {
+			if _, err := c.Open(ctx, site.URL+path, protocol.WaitLoad); err != nil || c.State().Status != 200 {
+				t.Fatalf("%s: %v, %+v", path, err, c.State())
+			}
+		}
+		if _, err := c.TabNew(ctx, site.URL+"/tab"); err != nil || c.State().Status != 200 {
+			t.Errorf("a new tab: %v, %+v", err, c.State())
+		}
+		got, err := c.Eval(ctx, nil, "", `fetch("/clear").then(() => fetch("/again")).then(r => r.status)`)
+		if err != nil || string(got) != "200" {
+			t.Errorf("after clearing: %s, %v", got, err)
+		}
+	})
+}

@@ -39,11 +39,12 @@ func checkAdvertise(s string) error {
 type limits struct {
 	header time.Duration // until a request's header is there
 	keep   time.Duration // between two requests of a connection
+	wait   time.Duration // for a connection of the session's
 	dial   time.Duration // until the far side accepts
 	idle   time.Duration // without a byte in either direction of a tunnel
 }
 
-var defaultLimits = limits{header: 10 * time.Second, keep: 2 * time.Minute, dial: 30 * time.Second, idle: 10 * time.Minute}
+var defaultLimits = limits{header: 10 * time.Second, keep: 2 * time.Minute, wait: 10 * time.Second, dial: 30 * time.Second, idle: 10 * time.Minute}
 
 // Egress is the proxy that every byte of every page passes: HTTP/1.1 with
 // CONNECT and absolute-form requests (RFC 9110 sections 7.6 and 9.3.6). It

@@ -375,6 +375,7 @@ func TestBudgets(t *testing.T) {
 	}))
 	defer site.Close()
 	p := newProxied(t, EgressConfig{MaxMB: 1, MaxConnections: 2}, "127.0.0.1")
+	p.egress.limits.wait = 100 * time.Millisecond
 	before := time.Now()
 	c := client(t, p.lane)
 	for range 2 {

@@ -70,6 +70,8 @@ type Lane struct {
 	ctx       context.Context // ends with Close
 	stop      context.CancelFunc
 
+	slots chan struct{} // one in it for each connection that is open
+
 	requests, refused, bytes, open atomic.Int64
 
 	mu       sync.Mutex
@@ -86,6 +88,11 @@ func newLane(e *Egress, gate Dialer, name string, onRefused func(Refusal)) *Lane
 		egress: e, gate: gate, name: name, onRefused: onRefused,
 		user: "lane-" + rand.Text()[:8], secret: rand.Text(), failures: map[string]failure{},
 	}
+	size := e.cfg.MaxConnections
+	if size < 0 {
+		size = 1 << 20 // beyond what a process may open
+	}
+	l.slots = make(chan struct{}, size)
 	l.want = []byte("Basic " + base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.secret)))
 	l.ctx, l.stop = context.WithCancel(e.ctx)
 	l.transport = &http.Transport{
@@ -165,21 +172,39 @@ func proxyAuth(r *http.Request) (user, secret string, ok bool) {
 	return strings.Cut(string(both), ":")
 }
 
-// enter takes one of the lane's connections; leave gives it back.
-func (l *Lane) enter() error {
+// enter takes one of the lane's connections, waiting a while where all are
+// taken, as a browser does without a proxy; leave gives it back.
+func (l *Lane) enter(ctx context.Context) error {
 	if l.spent() {
 		return l.overBudget()
 	}
-	if n := l.open.Add(1); l.egress.cfg.MaxConnections >= 0 && n > int64(l.egress.cfg.MaxConnections) {
-		l.open.Add(-1)
+	select {
+	case l.slots <- struct{}{}:
+		l.open.Add(1)
+		return nil
+	default:
+	}
+	wait := time.NewTimer(l.egress.limits.wait)
+	defer wait.Stop()
+	select {
+	case l.slots <- struct{}{}:
+		l.open.Add(1)
+		return nil
+	case <-l.ctx.Done():
+		return protocol.Errorf(protocol.Cancelled, "the session's way out is closed")
+	case <-ctx.Done():
+		return protocol.Errorf(protocol.Cancelled, "waiting for a connection: %w", ctx.Err())
+	case <-wait.C:
 		return protocol.Errorf(protocol.PolicyDenied, "the session holds %d connections, as many as it may", l.egress.cfg.MaxConnections).
 			With("reason", string(ReasonConnectionLimit)).
 			Then("close tabs, or ask the operator to raise policy.egress.max_connections")
 	}
-	return nil
 }
 
-func (l *Lane) leave() { l.open.Add(-1) }
+func (l *Lane) leave() {
+	l.open.Add(-1)
+	<-l.slots
+}
 
 func (l *Lane) spent() bool {
 	return l.egress.cfg.MaxMB >= 0 && l.bytes.Load() >= int64(l.egress.cfg.MaxMB)<<20

@@ -66,7 +66,7 @@ func (l *Lane) forward(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "TRACE is not forwarded")
 		return
 	}
-	if err := l.enter(); err != nil {
+	if err := l.enter(r.Context()); err != nil {
 		l.fail(w, r, err)
 		return
 	}
@@ -146,7 +146,7 @@ func (l *Lane) tunnel(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "CONNECT takes host:port")
 		return
 	}
-	if err := l.enter(); err != nil {
+	if err := l.enter(r.Context()); err != nil {
 		l.failed(address, address, err)
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return

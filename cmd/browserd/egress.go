@@ -19,6 +19,9 @@ type wayOut struct {
 // guard puts an egress proxy in front of Chromium and tells cfg of it. Close
 // the proxy after Chromium has ended. An error keeps the daemon from starting.
 func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
+	if cfg.Endpoint != "" && cfg.Jail == browser.JailRequired {
+		return wayOut{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
+	}
 	if cfg.Endpoint != "" && pol.ProxyAdvertise == "" {
 		log.Warn("pages reach the network without browserd's checks", "endpoint_unprotected", true)
 		return wayOut{Mode: "unprotected", Why: "browser.endpoint_unprotected, and policy.proxy_advertise is not set"}, nil

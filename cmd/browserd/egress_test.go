@@ -28,6 +28,7 @@ func TestGuard(t *testing.T) {
 		{name: "off, and required elsewhere", cfg: browser.Config{Jail: "auto", RunAs: "no-such-user"}, mode: "flags", why: "no-such-user", root: true, proxied: true},
 		{name: "required", cfg: browser.Config{Jail: "required", RunAs: "no-such-user"}, wrong: "browser.jail: required", root: true},
 		{name: "no Chromium", cfg: browser.Config{Jail: "required", Disabled: true}, mode: "flags", why: "browser.disabled", proxied: true},
+		{name: "required, and elsewhere", cfg: browser.Config{Jail: "required", Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}, wrong: "browser.jail: required"},
 		{name: "elsewhere", cfg: browser.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}, mode: "unprotected", why: "endpoint_unprotected"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -111,8 +111,8 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	chromium := browser.Start(living, cfg.Browser, log)
-	known := lookForChromium(cfg.Browser, chromium, log)
+	supervisor := browser.Start(living, cfg.Browser, log)
+	known := lookForChromium(cfg.Browser, supervisor, log)
 	out, err := newOutside(cfg, rules)
 	if err != nil {
 		return refusal{err}
@@ -121,7 +121,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
 	source := pages{
-		browser: browser.New(chromium, log), chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
+		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
 	}
 	house := &actions.House{
 		Sessions: session.NewManager(cfg.Session, source, log),
@@ -133,14 +133,14 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Web:      out.web(cfg, source),
 		Ledger:   books,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}
 		},
 	}
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
 	if err != nil {
 		return refusal{err}
 	}
-	s.Collect(figures(chromium)...)
+	s.Collect(figures(supervisor)...)
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)
@@ -163,7 +163,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	log.Info("stopping")
 	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	err = errors.Join(err, chromium.Close(closing), books.Close(closing))
+	err = errors.Join(err, supervisor.Close(closing), books.Close(closing))
 	log.Info("stopped")
 	return err
 }

@@ -2,6 +2,15 @@ package e2e_test
 
 import "github.com/browserd/browserd/snapshot"
 
+// inUTF16 is s, which holds no character beyond 16 bits, in UTF-16LE.
+func inUTF16(s string) string {
+	var b []byte
+	for _, r := range s {
+		b = append(b, byte(r), byte(r>>8))
+	}
+	return string(b)
+}
+
 type snapshotNode = snapshot.NodeJSON
 
 var formCases = []formCase{
@@ -28,6 +37,10 @@ two</textarea>`), acts: []formStep{press("Send")}},
 second</textarea>`), acts: []formStep{press("Send")}},
 	{name: "textarea typed", page: form(post, `<textarea name=t aria-label=Text>old</textarea>`), acts: []formStep{fillIn("Text", "one\ntwo\r\nthree"), press("Send")}},
 	{name: "textarea added to", page: form(post, `<textarea name=t aria-label=Text>old</textarea>`), acts: []formStep{addTo("Text", " and new"), press("Send")}},
+	{name: "textarea that wraps hard", page: form(post, `<textarea name=t wrap=hard cols=12 rows=4>a few words that do not fit</textarea>`), acts: []formStep{press("Send")}},
+	{name: "textarea that wraps a long word", page: form(post, `<textarea name=t wrap=hard cols=8 rows=4>a verylongword  and   gaps
+new line that is long     </textarea>`), acts: []formStep{press("Send")}},
+	{name: "controls that cannot be seen", page: form(post, `<div hidden><input name=a value=1></div><input name=b value=2 style="display:none"><select name=c style="visibility:hidden"><option>3<hr><option>4</select><details><summary>More</summary><input name=d value=5></details>`), acts: []formStep{press("Send")}},
 	{name: "hidden with line breaks", page: form(post, "<input type=hidden name=h value=\"a&#10;b&#13;c&#13;&#10;d\">"), acts: []formStep{press("Send")}},
 	{name: "text with line breaks in the markup", page: form(post, "<input name=h value=\"a&#10;b&#13;c\">"), acts: []formStep{press("Send")}},
 	{name: "checkboxes", page: form(post, `<input type=checkbox name=a aria-label=A><input type=checkbox name=b value=yes aria-label=B checked><input type=checkbox name=c value=no aria-label=C><input type=checkbox name=b value=too aria-label=D>`),
@@ -87,6 +100,13 @@ second</textarea>`), acts: []formStep{press("Send")}},
 	{name: "a click on what is in a button", page: form(post, `<button name=go value=1><b>Bold</b> move</button>`), acts: []formStep{press("Bold move")}},
 	{name: "a label that is a button's", page: form(post, `<input type=submit id=go name=go value=Go><input type=checkbox id=c name=c><label for=c>Tick</label>`), acts: []formStep{tickOn("checkbox", "Tick"), press("Go")}},
 
+	{name: "Enter uses an image button", page: form(post, `<input name=a aria-label=A><input type=image name=i alt=I width=9 height=9 src=data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7>`), acts: []formStep{fillAndEnter("A", "x")}},
+	{name: "Enter with several fields and a button elsewhere", page: `<form id=f method=post action=/to><input name=a aria-label=A><input name=b value=2></form><button form=f name=go value=1>Go</button>`, acts: []formStep{fillAndEnter("A", "x")}},
+	{name: "target of a form", page: form(post+` target=_blank`, `<input name=a value=1>`), acts: []formStep{press("Send")}},
+	{name: "target of a button", page: form(post, `<input name=a value=1><button formtarget=elsewhere>There</button>`), acts: []formStep{press("There")}},
+	{name: "rel of a form to a new tab", page: form(post+` rel="noreferrer" target=_blank`, `<input name=a value=1>`), acts: []formStep{press("Send")}},
+	{name: "rel of a form", page: form(post+` rel="noreferrer"`, `<input name=a value=1>`), acts: []formStep{press("Send")}},
+
 	// Files.
 	{name: "multipart", page: form(multipart, `<input name=a value="b&#10;c"><textarea name=t>x
 y</textarea><input type=checkbox name=é checked>`), acts: []formStep{press("Send")}},
@@ -108,6 +128,21 @@ y</textarea><input type=checkbox name=é checked>`), acts: []formStep{press("Sen
 	{name: "accept-charset", page: form(post+` accept-charset="nonsense, windows-1251"`, `<input name=a aria-label=A><input type=hidden name=_charset_>`), acts: []formStep{fillIn("A", "да é"), press("Send")}},
 	{name: "accept-charset that exists", page: form(post+` accept-charset="nonsense koi8-r utf-8"`, `<input name=a aria-label=A><input type=hidden name=_charset_>`), acts: []formStep{fillIn("A", "да é"), press("Send")}},
 	{name: "link of a windows-1252 page", charset: "windows-1252", page: "<a href=\"/\xfc?q=\xfc&amp;w=&#x6587;#\xfc\">Link</a>", acts: []formStep{click1("link", "Link")}},
+
+	{name: "UTF-16", charset: "utf-16le", page: inUTF16(form(`action="/ü?ü"`, `<input name=é value=文><input type=hidden name=_charset_>`)), acts: []formStep{press("Send")}},
+	{name: "action of a windows-1252 page", charset: "windows-1252", page: form("method=post action=\"/\xfc b?\xfc c#\xfc\"", `<input name=a value="&#x20ac;&#xfc;">`), acts: []formStep{press("Send")}},
+	{name: "accept-charset of two bytes", page: form(post+` accept-charset=utf-16`, `<input name=é value=文><input type=hidden name=_charset_>`), acts: []formStep{press("Send")}},
+	{name: "EUC-KR and Big5", page: form(post+` accept-charset=euc-kr`, `<input name=a value="한글 ü"><button form=b>Other</button>`) + form(`id=b method=post action=/to accept-charset=big5`, `<input name=a value="中文 ü">`), acts: []formStep{press("Other")}},
+	{name: "Shift_JIS's own", page: form(post+` accept-charset=shift_jis`, `<input name=a value="¥ ‾ − ü 日 ~ \ ～ € 한 ｱ ∥ ￢ ① 髙">`), acts: []formStep{press("Send")}},
+	{name: "EUC-JP", page: form(post+` accept-charset=euc-jp`, `<input name=a value="¥ ‾ − ü 日 ~ \ ～ € 한 ｱ ∥ ￢ ① 髙">`), acts: []formStep{press("Send")}},
+	{name: "ISO-2022-JP's own", page: form(post+` accept-charset=iso-2022-jp`, `<input name=a value="− ü 日 ~ \ ～ € 한 ｱ ∥ ￢ ① 髙">`), acts: []formStep{press("Send")}},
+	{name: "Big5's own", page: form(post+` accept-charset=big5`, `<input name=a value="¥ ‾ − ü 日 ~ \ ～ € 한 ｱ ∥ ￢ ① 髙 ═ 十">`), acts: []formStep{press("Send")}},
+	{name: "GBK's own", page: form(post+` accept-charset=gbk`, `<input name=a value="¥ ‾ − ü 日 ~ \ ～ € 한 ｱ ∥ ￢ ① 髙 😀">`), acts: []formStep{press("Send")}},
+	{name: "gb18030", page: form(post+` accept-charset=gb18030`, `<input name=a value="¥ ‾ − ü 日 ~ \ ～ € 한 ｱ ∥ ￢ ① 髙 😀">`), acts: []formStep{press("Send")}},
+	{name: "EUC-KR's own", page: form(post+` accept-charset=euc-kr`, `<input name=a value="¥ ‾ − ü 日 ~ \ ～ € 한 ｱ ∥ ￢ ① 髙">`), acts: []formStep{press("Send")}},
+	{name: "macintosh, koi8-u, windows-874", page: form(post+` accept-charset="macintosh"`, `<input name=a value="Ω € √ ü">`), acts: []formStep{press("Send")}},
+	{name: "x-user-defined", page: form(post+` accept-charset=x-user-defined`, `<input name=a value="ü a &#xf780;">`), acts: []formStep{press("Send")}},
+	{name: "ISO-2022-JP", page: form(post+` accept-charset=iso-2022-jp`, `<input name=a value="日本 ü a">`), acts: []formStep{press("Send")}},
 
 	// Validation.
 	{name: "novalidate", page: form(post+` novalidate`, `<input name=a required><input type=email name=b value=x>`), acts: []formStep{press("Send")}},

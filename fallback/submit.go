@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"golang.org/x/net/html"
 
@@ -39,7 +40,8 @@ func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *ht
 	if r.method == http.MethodGet {
 		r.to.query = "?" + escape(clean(s.Query), querySet)
 	}
-	if slices.Contains(s.Rel, "noreferrer") {
+	// Chromium heeds a form's rel only where its answer is for another tab.
+	if t := strings.ToLower(s.Target); slices.Contains(s.Rel, "noreferrer") && t != "" && t != "_self" && t != "_parent" && t != "_top" {
 		r.policy = noReferrer
 	}
 	return p.follow(ctx, r, el.ref)

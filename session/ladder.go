@@ -40,7 +40,7 @@ func (s *Session) For(ctx context.Context, source string) (Page, string, error) 
 		page, err := s.ensure(ctx, source, true)
 		return page, source, err
 	}
-	_, live := old.(Live)
+	live := old.State().Source == SourceChromium
 	switch {
 	case source == SourceAuto && live, source != SourceAuto && live == (source == SourceChromium):
 		return old, source, nil

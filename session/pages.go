@@ -53,7 +53,7 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 		return page, nil
 	}
 	went := "in a new one"
-	if _, live := page.(Live); !live {
+	if page.State().Source != SourceChromium {
 		went = "without it: its pages are static documents now"
 	}
 	return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).

@@ -79,7 +79,7 @@ func (s *Session) State(page Page) protocol.Page {
 		p.Revision = s.revision
 	}
 	p.Capabilities = staticCapabilities
-	if _, live := page.(Live); live {
+	if p.Source == SourceChromium {
 		p.Capabilities = liveCapabilities
 	}
 	return p

@@ -13,9 +13,9 @@ import (
 	"github.com/browserd/browserd/server"
 )
 
-// chromium is what the daemon knows of its Chromium: whether there is one, and
+// installation is what the daemon knows of its Chromium: whether there is one, and
 // whether it starts. Any goroutine may use it.
-type chromium struct {
+type installation struct {
 	cfg        browser.Config
 	supervisor *browser.Chromium
 
@@ -23,10 +23,10 @@ type chromium struct {
 	last error // why it did not serve when it was tried last; nil: it did
 }
 
-// newChromium looks once whether there is a Chromium, and logs in one line what
+// lookForChromium looks once whether there is a Chromium, and logs in one line what
 // to do where there is none.
-func newChromium(cfg browser.Config, supervisor *browser.Chromium, log *slog.Logger) *chromium {
-	c := &chromium{cfg: cfg, supervisor: supervisor}
+func lookForChromium(cfg browser.Config, supervisor *browser.Chromium, log *slog.Logger) *installation {
+	c := &installation{cfg: cfg, supervisor: supervisor}
 	switch {
 	case cfg.Disabled:
 		log.Info("Chromium is switched off by browser.disabled")
@@ -58,7 +58,7 @@ func hostOf(endpoint string) string {
 
 // missing says why there is no Chromium to try, nil where there may be one. One
 // that runs needs no program any more.
-func (c *chromium) missing() error {
+func (c *installation) missing() error {
 	if c.cfg.Disabled {
 		return protocol.Errorf(protocol.ChromiumUnavailable, "Chromium is switched off by browser.disabled").
 			Then("set browser.disabled to false, or use source auto")
@@ -71,7 +71,7 @@ func (c *chromium) missing() error {
 }
 
 // told keeps how the last try went. A try that was given up says nothing.
-func (c *chromium) told(err error) {
+func (c *installation) told(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
@@ -81,7 +81,7 @@ func (c *chromium) told(err error) {
 }
 
 // source says whether Chromium works now.
-func (c *chromium) source() server.Source {
+func (c *installation) source() server.Source {
 	err := c.missing()
 	if err == nil {
 		c.mu.Lock()
@@ -100,13 +100,13 @@ func (c *chromium) source() server.Source {
 }
 
 // state is source for the command status.
-func (c *chromium) state() fallback.SourceState {
+func (c *installation) state() fallback.SourceState {
 	s := c.source()
 	return fallback.SourceState{Source: s.Name, OK: s.OK, Why: s.Why}
 }
 
 // sourcesOf says which sources work now, the preferred one first.
-func sourcesOf(c *chromium, l *fallback.Ladder) func() []server.Source {
+func sourcesOf(c *installation, l *fallback.Ladder) func() []server.Source {
 	return func() []server.Source {
 		list := []server.Source{c.source()}
 		for _, s := range l.States() {

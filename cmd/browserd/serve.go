@@ -112,7 +112,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	supervisor := browser.Start(living, cfg.Browser, log)
-	known := newChromium(cfg.Browser, supervisor, log)
+	known := lookForChromium(cfg.Browser, supervisor, log)
 	out, err := newOutside(cfg, rules)
 	if err != nil {
 		return refusal{err}

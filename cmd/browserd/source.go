@@ -16,7 +16,7 @@ import (
 // there is no Chromium, its own climb of the ladder.
 type pages struct {
 	browser  *browser.Browser
-	chromium *chromium
+	chromium *installation
 	ladder   *fallback.Ladder
 	rules    *policy.Policy
 	way      wayOut

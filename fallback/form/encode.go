@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/width"
 )
 
 // charset is an encoding that a form is sent in, and its name as the Encoding
@@ -63,6 +64,20 @@ func (cs charset) bytes(s string) []byte {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if cs.enc == nil {
 		return []byte(s)
+	}
+	if one := legacy[cs.name]; one != nil {
+		return cs.each(s, one)
+	}
+	if cs.name == "ISO-2022-JP" { // 12.2.2: half-width katakana are written as full-width ones
+		s = strings.Map(func(r rune) rune {
+			if r >= 0xff61 && r <= 0xff9d {
+				r = []rune(width.Widen.String(string(r)))[0]
+			}
+			if r == '−' {
+				r = '－'
+			}
+			return r
+		}, s)
 	}
 	b, err := encoding.HTMLEscapeUnsupported(cs.enc.NewEncoder()).Bytes([]byte(s))
 	if err != nil {

@@ -62,7 +62,7 @@ func (c *Controls) entries(form, submitter *html.Node, at Point, charset string)
 		case kind == "hidden" && strings.EqualFold(name, "_charset_"):
 			add(name, charset)
 		case IsText(n):
-			add(name, c.values[n])
+			add(name, wrapped(n, c.values[n]))
 		case Is(n, "input") && kind == "submit" && !has(n, "value"):
 			add(name, "Submit") // the button's own label: Chromium sends it
 		default:

@@ -15,18 +15,29 @@ import (
 // them even where they change no page.
 var outward = []string{"web_fetch", "web_search", "http_request", "eval", "upload", "downloads", "state_save", "state_load"}
 
+// permitted runs the command where it needs nobody's confirmation, or has it.
+func (c *Call) permitted(ctx context.Context) (any, error) {
+	if err := c.may(ctx); err != nil {
+		if c.Command.Name == "session_open" {
+			c.unopen(ctx) // or the next command would have what was refused
+		}
+		return nil, err
+	}
+	return c.Command.run(ctx, c)
+}
+
 // booked runs the command as the ledger has it: charged before, settled and
 // written down after. Without a ledger it just runs.
 func (c *Call) booked(ctx context.Context) (any, error) {
 	books := c.House.Ledger
 	if books == nil {
-		return c.Command.run(ctx, c)
+		return c.permitted(ctx)
 	}
 	began := time.Now()
 	charge, err := books.Begin(ctx, c.Caller.Agent, c.Command.Name)
 	var result any
 	if err == nil {
-		result, err = c.Command.run(ctx, c)
+		result, err = c.permitted(ctx)
 	}
 	e := c.entry(result, err)
 	e.MS = int(time.Since(began).Milliseconds())
@@ -37,12 +48,20 @@ func (c *Call) booked(ctx context.Context) (any, error) {
 	return result, err
 }
 
-// noteworthy: what acts, what reaches out, and what was refused.
+// bookRefusal writes down what was refused before it could take its turn.
+func (c *Call) bookRefusal(err error) {
+	if c.House.Ledger != nil {
+		c.House.Ledger.Record(c.entry(nil, err))
+	}
+}
+
+// noteworthy: what acts, what reaches out, what was refused, and what an
+// operator decided.
 func (c *Call) noteworthy(err error) bool {
 	refused := err != nil && slices.Contains([]protocol.Code{
 		protocol.PolicyDenied, protocol.ConfirmationDenied, protocol.CreditsExhausted, protocol.RateLimited,
 	}, protocol.CodeOf(err))
-	return c.Command.Acts || refused || slices.Contains(outward, c.Command.Name)
+	return c.Command.Acts || refused || c.Command.Name == "confirm" || slices.Contains(outward, c.Command.Name)
 }
 
 // outcome says what a call is charged for: for nothing where it was refused or

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
@@ -43,11 +44,17 @@ type House struct {
 	Sessions *session.Manager
 	Version  string
 	Log      *slog.Logger
+	// States are what state_save writes.
+	States *session.States
 	// Status reports on what lies outside the sessions; nil for nothing.
 	Status func() map[string]any
+	// Rules are what agents may do by themselves.
+	Rules Rules
 	// CheckURL decides on a URL that an agent named, and returns it as it is to
 	// be opened (policy.Policy.CheckURL).
 	CheckURL func(ctx context.Context, url string) (string, error)
+	// Web is what the web tools work with; nil: they are unsupported.
+	Web *Web
 	// Ledger charges the web tools and keeps the trail; nil: nobody does.
 	Ledger *ledger.Ledger
 }
@@ -56,7 +63,11 @@ type House struct {
 // called for it by one goroutine at a time; Session may be read by any.
 type Caller struct {
 	Agent string
-	Role  string // agent or operator
+	Role  string // RoleAgent or RoleOperator
+	// Autonomy is the caller's own; empty: the house's.
+	Autonomy policy.Autonomy
+	// Token tells the caller's token from all others.
+	Token int
 	// Cancel ends a running or queued request of the same connection; nil
 	// where the door has no such thing.
 	Cancel func(id json.RawMessage) bool
@@ -69,6 +80,12 @@ type Caller struct {
 	mu      sync.Mutex
 	session string
 }
+
+// Roles of a caller.
+const (
+	RoleAgent    = "agent"
+	RoleOperator = "operator"
+)
 
 // Session is the connection's own session: the last one it opened or named.
 func (c *Caller) Session() string {
@@ -123,7 +140,7 @@ type Job struct{ call *Call }
 
 // Prepare checks a command and takes its place in its session's queue. It
 // never blocks. The error is a *protocol.Error: unknown_command,
-// invalid_params, session_not_found, session_limit or rate_limited.
+// invalid_params, policy_denied, session_not_found, session_limit or rate_limited.
 func (h *House) Prepare(caller *Caller, method string, params json.RawMessage) (*Job, error) {
 	return h.prepare(caller, method, params, nil)
 }
@@ -136,6 +153,10 @@ func (h *House) prepare(caller *Caller, method string, params json.RawMessage, o
 	c := &Call{House: h, Caller: caller, Command: cmd, arrived: time.Now()}
 	var err error
 	if c.Params, err = decodeParams(cmd, params, &c.Common); err != nil {
+		return nil, err
+	}
+	if err = c.mayEver(); err != nil {
+		c.bookRefusal(err)
 		return nil, err
 	}
 	if cmd.prepare != nil {
@@ -220,7 +241,8 @@ func (j *Job) Drop() {
 	}
 }
 
-// Run waits for the command's turn, runs it and returns its result object, or
+// Run waits for the command's turn and, where that is needed, for an operator's
+// confirmation, runs it and returns its result object, or
 // a *protocol.Error. It answers within the command's timeout_ms, counted from
 // its arrival. Cancelling ctx with cause ErrCancelled answers cancelled.
 func (j *Job) Run(ctx context.Context) (any, error) {
@@ -236,11 +258,16 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		ctx, end = c.Session.Touch(ctx)
 		defer end()
 	}
+	written := c.note(ctx)
 	result, err := c.booked(ctx)
 	if err != nil {
-		return nil, c.failure(ctx, err)
+		err = c.offer(c.failure(ctx, err))
+		result = nil
 	}
-	return result, nil
+	if written != nil {
+		written(result, err)
+	}
+	return result, err
 }
 
 var errTimeout = fmt.Errorf("the command's time is over")

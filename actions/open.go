@@ -21,15 +21,16 @@ func open(ctx context.Context, c *Call, p *OpenParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if p.Source == "http" || p.Source == "jina" {
-		return Result{}, protocol.Errorf(protocol.Unsupported, "source %s is not served by this daemon", p.Source).
-			With("source", p.Source).Then("use source auto or chromium")
-	}
-	page, err := c.Session.Ensure(ctx, true)
+	page, source, err := c.Session.For(ctx, p.Source)
 	if err != nil {
 		return Result{}, c.Session.Lost(err)
 	}
-	effect, err := page.Open(ctx, url, p.WaitUntil)
+	var effect protocol.Effect
+	if ladder, ok := page.(session.Ladder); ok {
+		effect, err = ladder.OpenFrom(ctx, source, url)
+	} else {
+		effect, err = page.Open(ctx, url, p.WaitUntil)
+	}
 	return c.navigated(ctx, page, effect, err, p.Snapshot)
 }
 
@@ -42,12 +43,12 @@ func (c *Call) navigated(ctx context.Context, page session.Page, e protocol.Effe
 	if show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
 		var snap snapshot.Snapshot
 		if snap, err = c.Session.Snapshot(ctx, page, snapshot.DefaultOptions()); err == nil {
-			return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Snapshot: &snap}, nil
+			return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Snapshot: &snap, Attempts: attempts(page, e)}, nil
 		}
 	}
 	// The page is open; a dialog that holds it now is told by the next command.
 	if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
 		return Result{}, c.Session.Lost(err)
 	}
-	return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e}, nil
+	return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Attempts: attempts(page, e)}, nil
 }

@@ -16,6 +16,9 @@ type Result struct {
 	Effect   *protocol.Effect   `json:"effect,omitempty"`
 	Snapshot *snapshot.Snapshot `json:"snapshot,omitempty"`
 	Delta    *snapshot.Delta    `json:"delta,omitempty"`
+	// Attempts are the sources that were tried for a new document, where no
+	// browser serves the session.
+	Attempts []protocol.Attempt `json:"attempts,omitempty"`
 }
 
 // ServedBy is the source of the page that the answer is about.
@@ -52,9 +55,18 @@ func (c *Call) live(ctx context.Context) (session.Live, error) {
 	}
 	l, ok := p.(session.Live)
 	if !ok {
-		return nil, protocol.Errorf(protocol.Unsupported, "%s needs a page in Chromium", c.Command.Name).With("source", p.State().Source)
+		return nil, protocol.Errorf(protocol.Unsupported, "%s needs a page in Chromium", c.Command.Name).With("source", p.State().Source).
+			Then("open the page with source chromium where there is one; without it, links, forms and reading work")
 	}
 	return l, nil
+}
+
+// attempts are the sources that were tried for the document that e led to.
+func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
+	if l, ok := p.(session.Ladder); ok && e.Navigated != "" {
+		return l.Attempts()
+	}
+	return nil
 }
 
 // result is what a command that only reads answers with, beyond its own fields.
@@ -68,7 +80,7 @@ func (c *Call) acted(ctx context.Context, p session.Page, e protocol.Effect, err
 	if err != nil {
 		return Result{}, c.Session.Lost(err)
 	}
-	r := Result{Effect: &e}
+	r := Result{Effect: &e, Attempts: attempts(p, e)}
 	if e.Dialog == nil || e.Dialog.Answer != "open" {
 		switch s.Snapshot {
 		case "delta":

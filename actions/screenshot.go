@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // ScreenshotParams are the parameters of screenshot.
 type ScreenshotParams struct {
 	Ref      string  `json:"ref" doc:"one element; left out: what is in view"`
 	FullPage bool    `json:"full_page" default:"false" doc:"the whole page"`
+	Annotate bool    `json:"annotate" default:"false" doc:"draw the refs of your last snapshot on it; where you have none of this page, one is taken and comes with it"`
 	Format   string  `json:"format" default:"png" enum:"png,jpeg,webp" doc:"of the image"`
 	Quality  int     `json:"quality" default:"80" min:"1" max:"100" doc:"of jpeg and webp"`
 	Scale    float64 `json:"scale" default:"1" min:"0.05" max:"4" doc:"pixels for one CSS pixel"`
@@ -22,6 +24,8 @@ type ScreenshotResult struct {
 	Format string `json:"format"`
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
+	// Refs are those that were drawn, with their boxes in the image's pixels.
+	Refs []protocol.Marked `json:"refs,omitempty"`
 }
 
 func screenshot(ctx context.Context, c *Call, p *ScreenshotParams) (ScreenshotResult, error) {
@@ -29,11 +33,25 @@ func screenshot(ctx context.Context, c *Call, p *ScreenshotParams) (ScreenshotRe
 	if err != nil {
 		return ScreenshotResult{}, err
 	}
-	pic, err := page.Screenshot(ctx, c.Session.Refs(), protocol.Screenshot{
-		Ref: p.Ref, FullPage: p.FullPage, Format: p.Format, Quality: p.Quality, Scale: p.Scale,
-	})
+	shot := protocol.Screenshot{Ref: p.Ref, FullPage: p.FullPage, Format: p.Format, Quality: p.Quality, Scale: p.Scale}
+	var snap *snapshot.Snapshot
+	if p.Annotate {
+		var shown bool
+		if shot.Annotate, shown = c.Session.Shown(page); !shown {
+			taken, err := c.Session.Snapshot(ctx, page, snapshot.DefaultOptions())
+			if err != nil {
+				return ScreenshotResult{}, c.Session.Lost(err)
+			}
+			snap = &taken
+			shot.Annotate, _ = c.Session.Shown(page)
+		}
+		shot.Annotate = append([]string{}, shot.Annotate...) // not nil: a page without refs has none drawn
+	}
+	pic, err := page.Screenshot(ctx, c.Session.Refs(), shot)
 	if err != nil {
 		return ScreenshotResult{}, c.Session.Lost(err)
 	}
-	return ScreenshotResult{c.result(page), pic.Image, p.Format, pic.Width, pic.Height}, nil
+	r := c.result(page)
+	r.Snapshot = snap
+	return ScreenshotResult{r, pic.Image, p.Format, pic.Width, pic.Height, pic.Refs}, nil
 }

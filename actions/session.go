@@ -10,14 +10,18 @@ import (
 
 // SessionOpenParams are the parameters of session_open.
 type SessionOpenParams struct {
-	Name      string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
-	Source    string            `json:"source" default:"auto" enum:"auto,chromium" doc:"who serves its pages"`
-	Viewport  *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
-	Locale    string            `json:"locale" doc:"a language, such as de-DE"`
-	Timezone  string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
-	UserAgent string            `json:"user_agent" doc:"in place of Chromium's own"`
-	Headers   map[string]string `json:"headers" doc:"sent with every request of its pages"`
-	Dialogs   string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
+	Name           string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
+	Source         string            `json:"source" default:"auto" enum:"auto,chromium,http,jina" doc:"who serves its pages; auto: Chromium where there is one"`
+	Viewport       *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
+	Locale         string            `json:"locale" doc:"a language, such as de-DE"`
+	Timezone       string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	UserAgent      string            `json:"user_agent" doc:"in place of Chromium's own"`
+	Headers        map[string]string `json:"headers" doc:"sent with every request of its pages"`
+	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
+	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
+	Permissions    []string          `json:"permissions" doc:"what its pages may use without asking, such as geolocation or notifications; all else is denied"`
+	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
+	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, which the command downloads reads; otherwise they are denied"`
 }
 
 // SessionResult names a session.
@@ -36,9 +40,16 @@ func prepareSessionOpen(c *Call) error {
 	if _, err := time.LoadLocation(p.Timezone); err != nil {
 		return protocol.Errorf(protocol.InvalidParams, "timezone: takes an IANA time zone, such as Europe/Oslo, not %q", cut(p.Timezone, 60)).With("parameter", "timezone")
 	}
+	if p.State != "" {
+		if err := c.House.States.Check(p.State); err != nil {
+			return err
+		}
+	}
 	s, err := c.House.Sessions.Open(c.Caller.Agent, session.Options{
 		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
 		UserAgent: p.UserAgent, Headers: p.Headers, Dialogs: p.Dialogs,
+		AllowedDomains: p.AllowedDomains,
+		Permissions:    p.Permissions, Downloads: p.Downloads,
 	})
 	if err != nil {
 		return err
@@ -51,12 +62,21 @@ func prepareSessionOpen(c *Call) error {
 // sessionOpen makes the session's page, so that what is wrong with its
 // options, or with Chromium, is said now.
 func sessionOpen(ctx context.Context, c *Call, p *SessionOpenParams) (SessionResult, error) {
-	if _, err := c.Session.Ensure(ctx, true); err != nil {
-		c.House.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
-		c.Caller.back(c.Session.Name(), c.before)
+	page, err := c.Session.Ensure(ctx, true)
+	if err == nil && p.State != "" {
+		_, err = c.loadState(ctx, page, p.State)
+	}
+	if err != nil {
+		c.unopen(ctx)
 		return SessionResult{}, err
 	}
 	return SessionResult{c.Session.Name()}, nil
+}
+
+// unopen takes back the session that prepareSessionOpen made.
+func (c *Call) unopen(ctx context.Context) {
+	c.House.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
+	c.Caller.back(c.Session.Name(), c.before)
 }
 
 // SessionCloseParams are none of its own: session names the session.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -42,18 +43,30 @@ func (f *UploadFile) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// maxUpload is how large one file may be.
-const maxUpload = 100 << 20
+const (
+	// maxUpload is how large one file may be, and all of an upload together.
+	maxUpload = 100 << 20
+	// maxUploads is how many files one upload may have.
+	maxUploads = 50
+)
 
 func upload(ctx context.Context, c *Call, p *UploadParams) (Result, error) {
-	files := make([]protocol.File, 0, len(p.Files))
+	if len(p.Files) > maxUploads {
+		return Result{}, protocol.Errorf(protocol.TooLarge, "files: %d files are too many at once", len(p.Files)).
+			With("limit", maxUploads).With("size", len(p.Files))
+	}
+	files, total := make([]protocol.File, 0, len(p.Files)), 0
 	for _, f := range p.Files {
 		file := protocol.File{Name: filepath.Base(filepath.Clean("/" + f.Name)), Content: f.Base64}
-		if f.Path != "" {
+		if f.Name == "" {
 			var err error
 			if file, err = fromUploadDir(c.House.Sessions.UploadDir(), f.Path); err != nil {
 				return Result{}, err
 			}
+		}
+		if total += len(file.Content); total > maxUpload {
+			return Result{}, protocol.Errorf(protocol.TooLarge, "files: together they have more than %d bytes", maxUpload).
+				With("limit", maxUpload).With("size", total)
 		}
 		files = append(files, file)
 	}
@@ -87,7 +100,12 @@ func fromUploadDir(dir, path string) (protocol.File, error) {
 		}
 		path = rel
 	}
-	f, err := root.Open(path)
+	// Looked at before it is opened, and opened without waiting: a pipe would
+	// hold the command until somebody writes into it.
+	if info, err := root.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return bad("it is not a regular file")
+	}
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return bad("there is no such file in session.upload_dir")

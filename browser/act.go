@@ -17,6 +17,7 @@ type happenings struct {
 	downloads     []string
 	consoleErrors []string
 	failed        int
+	refusedBefore int      // by the egress proxy, when the action began
 	settled       *settled // what the input itself brought back, see tab.settledWith
 }
 
@@ -103,7 +104,7 @@ type start struct {
 func (t *tab) begin() *start {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	t.c.watching = &happenings{}
+	t.c.watching = &happenings{refusedBefore: t.c.refused()}
 	t.c.dialogs = 0
 	return &start{at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped}
 }
@@ -115,8 +116,10 @@ func (c *Context) effect(t *tab, refs *snapshot.Refs, s *start, hit snapshot.Key
 	h := c.watching
 	c.watching = nil
 	e := protocol.Effect{
-		Navigated: h.navigated, Downloads: h.downloads, ConsoleErrors: h.consoleErrors, RequestsFailed: h.failed,
-		Changed: s.seen.Changed || h.navigated != "", Announced: s.seen.Announced,
+		Navigated: h.navigated, Downloads: h.downloads, ConsoleErrors: h.consoleErrors,
+		// The proxy also sees what the page's workers and sockets asked for.
+		RequestsFailed: max(h.failed, c.refused()-h.refusedBefore),
+		Changed:        s.seen.Changed || h.navigated != "", Announced: s.seen.Announced,
 	}
 	if n, ok := refs.Seen(hit); ok {
 		e.Hit = snapshot.RefOf(n)

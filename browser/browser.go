@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"sync"
 
-	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
@@ -36,6 +35,8 @@ type host struct {
 	root *Session
 	gen  int
 	log  *slog.Logger
+	// profile is where Chromium may write; nil where it runs elsewhere.
+	profile *profile
 
 	mu       sync.Mutex
 	contexts map[cdp.BrowserContextID]*Context
@@ -59,7 +60,7 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 		return b.host, nil
 	}
 	h := &host{
-		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log,
+		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: b.chromium.profileOf(gen),
 		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
@@ -121,14 +122,15 @@ func (h *host) event(method string, params jsonv2.Value) {
 			}
 		}
 	case "Browser.downloadWillBegin":
-		var e struct {
-			FrameID           cdp.FrameID `json:"frameId"`
-			URL               string      `json:"url"`
-			SuggestedFilename string      `json:"suggestedFilename"`
+		var e downloadBegins
+		if json.Unmarshal(params, &e) == nil {
+			h.downloadBegins(e)
 		}
+	case "Browser.downloadProgress":
+		var e downloadProgress
 		if json.Unmarshal(params, &e) == nil {
 			for _, c := range h.all() {
-				if c.download(e.FrameID, e.URL, e.SuggestedFilename) {
+				if c.downloadProgress(e) {
 					return
 				}
 			}
@@ -177,27 +179,35 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	if err != nil {
 		return nil, err
 	}
+	emit = limited(emit)
+	way, err := o.openWay(emit)
+	if err != nil {
+		return nil, err
+	}
 	params := target.CreateBrowserContextParams{DisposeOnDetach: ptr(true)}
-	if o.ProxyServer != "" {
+	if way != nil {
 		// Chromium's implicit bypass of loopback is not inherited from the command line.
-		params.ProxyServer, params.ProxyBypassList = o.ProxyServer, "<-loopback>"
+		params.ProxyServer, params.ProxyBypassList = way.ProxyServer(), "<-loopback>"
 	}
 	made, err := cdp.Call(ctx, h.root, target.CreateBrowserContext, params)
 	if err != nil {
+		if way != nil {
+			way.Close()
+		}
 		return nil, asUnavailable(err)
 	}
-	c := newContext(h, made.BrowserContextID, o, emit)
+	c := newContext(h, made.BrowserContextID, o, way, emit)
 	h.mu.Lock()
 	h.contexts[c.id] = c
 	h.mu.Unlock()
-	downloads := h.root.Send(cdpbrowser.SetDownloadBehavior.Method, cdpbrowser.SetDownloadBehaviorParams{
-		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: c.id, EventsEnabled: ptr(true),
-	})
-	if _, err := c.newTab(ctx, true); err != nil {
-		c.Close(context.WithoutCancel(ctx))
-		return nil, asUnavailable(err)
+	rules, err := c.setRules()
+	if err == nil {
+		_, err = c.newTab(ctx, true)
 	}
-	if err := downloads.Wait(ctx, nil); err != nil {
+	if err == nil {
+		err = waitAll(ctx, rules)
+	}
+	if err != nil {
 		c.Close(context.WithoutCancel(ctx))
 		return nil, asUnavailable(err)
 	}

@@ -133,6 +133,17 @@ func (c *Chromium) Conn(ctx context.Context) (*Conn, Generation, error) {
 	return f.run.conn, f.run.gen, nil
 }
 
+// profileOf is the profile of a generation that runs; nil where it runs
+// elsewhere, or no more.
+func (c *Chromium) profileOf(gen Generation) *profile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.current; r != nil && r.gen == gen && r.proc != nil {
+		return r.proc.profile
+	}
+	return nil
+}
+
 // held is the error of a launch that is not tried yet.
 func held(err error, wait time.Duration) error {
 	var cause *protocol.Error

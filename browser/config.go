@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -21,6 +22,7 @@ type Config struct {
 	UnsafeNoSandbox     bool     `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
 	Args                []string `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
 	ComputedNames       bool     `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
+	Jail                string   `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
 	RunAs               string   `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
 
 	// StateDir is where the marks of running browsers are kept for Reap, in
@@ -30,10 +32,26 @@ type Config struct {
 	// ProxyServer is the address of the egress proxy that all traffic takes,
 	// as Chromium's --proxy-server; empty: none. Set by cmd.
 	ProxyServer string `koanf:"-"`
+	// Adopt takes the listener that the egress proxy serves inside Chromium's
+	// jail; it is closed when that Chromium has ended. Not nil: Chromium is
+	// launched in a jail, or not at all. JailPort is where it listens inside.
+	// Set by cmd, where CanJail returned nil.
+	Adopt    func(net.Listener) `koanf:"-" json:"-"`
+	JailPort int                `koanf:"-"`
+	// Advertised says that the Chromium at Endpoint reaches the egress proxy
+	// (policy.proxy_advertise). Set by cmd.
+	Advertised bool `koanf:"-"`
 }
 
 // Defaults returns the configuration of a daemon that was told nothing.
-func Defaults() Config { return Config{Headless: true, ComputedNames: true} }
+func Defaults() Config { return Config{Headless: true, ComputedNames: true, Jail: JailAuto} }
+
+// The values of Config.Jail; empty is JailAuto.
+const (
+	JailAuto     = "auto"
+	JailRequired = "required"
+	JailOff      = "off"
+)
 
 // refused are the flags that browser.args may not hold, with the reason.
 var refused = map[string]string{
@@ -83,9 +101,9 @@ func (c Config) Check() error {
 		if c.Path != "" {
 			return fmt.Errorf("browser.endpoint and browser.path are both set: choose one")
 		}
-		if !c.EndpointUnprotected {
-			return fmt.Errorf("browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set browser.endpoint_unprotected to true to accept that")
-		}
+	}
+	if c.Jail != "" && c.Jail != JailAuto && c.Jail != JailRequired && c.Jail != JailOff {
+		return fmt.Errorf("browser.jail: %q: takes auto, required or off", c.Jail)
 	}
 	if c.RunAs != "" {
 		if _, err := lookupUser(c.RunAs); err != nil {

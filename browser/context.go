@@ -26,7 +26,15 @@ type ContextOptions struct {
 	Dialogs       string            // wait (default), accept, dismiss
 	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
 	MaxTabs       int               // 0: 16
-	ProxyServer   string            // the context's own proxy; empty: Chromium's
+	// Way opens the context's way out through the egress proxy, which the
+	// context closes when it ends. refused is to be called with the fields of a
+	// policy_denied event for each connection that is not made. nil: the context
+	// has Chromium's own way, which where there is an egress proxy leads nowhere.
+	Way           func(refused func(fields map[string]any)) (Way, error)
+	Permissions   []string          // what its pages may use without asking (PermissionNames); all else is denied
+	Downloads     bool              // files may be downloaded; false: every download is denied
+	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
+	DownloadFiles int               // downloads that are kept; 0: 50
 	Restore       *protocol.Remains // cookies to start with
 }
 
@@ -42,7 +50,11 @@ type Context struct {
 	life context.Context
 	end  context.CancelCauseFunc
 	done chan struct{}
+	way  Way // nil: Chromium's own
 
+	creating sync.Mutex // held while a target is made, see create
+
+	holding string // the mouse button that is down; the driver's alone
 	uploads string // the directory of uploaded files; empty until the first
 
 	mu        sync.Mutex
@@ -57,10 +69,20 @@ type Context struct {
 	cookies   json.RawMessage // as last seen
 	cookieN   int
 	keeping   bool
-	closed    bool
+	recorder  recorder
+	emulated  protocol.Emulation // in force, for tabs to come
+	routes    []protocol.Route   // never written to: replaced as a whole
+	taken     []int              // requests that each has taken
+	origins   []string           // that its tabs showed
+	// apart: pages that attach without an opener are held until create knows its own.
+	apart bool
+	held  []attachedToTarget
+	// downloaded is what the pages offered for download.
+	downloaded downloads
+	closed     bool
 }
 
-func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(string, map[string]any)) *Context {
+func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emit func(string, map[string]any)) *Context {
 	if o.Width == 0 || o.Height == 0 {
 		o.Width, o.Height = 1280, 720
 	}
@@ -70,12 +92,24 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, emit func(st
 	if o.MaxTabs == 0 {
 		o.MaxTabs = 16
 	}
-	c := &Context{host: h, id: id, o: o, emit: limited(emit), done: make(chan struct{})}
+	emulated := emulationOf(o)
+	if o.DownloadBytes == 0 {
+		o.DownloadBytes = 256 << 20
+	}
+	if o.DownloadFiles == 0 {
+		o.DownloadFiles = 50
+	}
+	c := &Context{host: h, id: id, o: o, way: way, emit: emit, done: make(chan struct{}), emulated: emulated, downloaded: downloads{changed: make(chan struct{})}}
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents
 	}
 	c.life, c.end = context.WithCancelCause(context.Background())
-	context.AfterFunc(c.life, func() { close(c.done) })
+	context.AfterFunc(c.life, func() {
+		if way != nil {
+			way.Close()
+		}
+		close(c.done)
+	})
 	go func() {
 		select {
 		case <-h.conn.Done():
@@ -130,6 +164,7 @@ func (c *Context) Close(ctx context.Context) error {
 	if c.uploads != "" {
 		os.RemoveAll(c.uploads)
 	}
+	c.downloaded.remove()
 	return err
 }
 

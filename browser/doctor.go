@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -93,12 +94,30 @@ func Checks(ctx context.Context, cfg Config) []Check {
 		}
 		add(c)
 		add(machineChecks(cfg)...)
+		add(jailCheck(cfg))
 	}
 	add(liveChecks(ctx, cfg)...)
 	if local {
 		add(fontChecks(ctx)...)
 	}
 	return list
+}
+
+// jailCheck says whether Chromium gets a network namespace of its own.
+func jailCheck(cfg Config) Check {
+	const name = "jail"
+	const remedy = "allow unprivileged user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0; in a container a seccomp profile that allows clone and unshare)"
+	if cfg.Jail == JailOff {
+		return warned(name, "set browser.jail to auto", "off by browser.jail: Chromium's flags alone keep it to the egress proxy")
+	}
+	switch err := CanJail(cfg); {
+	case err == nil:
+		return passed(name, "Chromium gets a network namespace in which there is the egress proxy alone")
+	case cfg.Jail == JailRequired:
+		return failed(name, remedy+", or set browser.jail to auto", "required by browser.jail, and there is none: %v", err)
+	default:
+		return warned(name, remedy, "none: Chromium's flags alone keep it to the egress proxy: %v", err)
+	}
 }
 
 // stateCheck looks whether marks can be kept.
@@ -119,6 +138,10 @@ func stateCheck(cfg Config) Check {
 
 // liveChecks runs the browser: does it start, open a page, and sandbox it?
 func liveChecks(ctx context.Context, cfg Config) (list []Check) {
+	if cfg.Endpoint == "" && cfg.Jail != JailOff && CanJail(cfg) == nil {
+		// As the daemon launches it; nothing is let out of this one.
+		cfg.Adopt, cfg.JailPort, cfg.ProxyServer = func(l net.Listener) { l.Close() }, 3128, "http://127.0.0.1:3128"
+	}
 	c := Start(ctx, cfg, slog.New(slog.DiscardHandler))
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit)
@@ -144,6 +167,8 @@ func liveChecks(ctx context.Context, cfg Config) (list []Check) {
 	list = append(list, passed("page", "opened after %v", time.Since(begin).Round(time.Millisecond)))
 
 	switch s := c.Info().Sandbox; {
+	case cfg.Endpoint != "" && cfg.Advertised:
+		list = append(list, warned("egress", "run Chromium on this machine", "that Chromium's pages go through browserd's proxy, but its flags and namespaces are not browserd's: its UDP and its own traffic are not held"))
 	case cfg.Endpoint != "":
 		list = append(list, warned("egress", "run Chromium on this machine", "that Chromium reaches its network without browserd's checks (browser.endpoint_unprotected)"))
 	case cfg.UnsafeNoSandbox:

@@ -17,6 +17,11 @@ import (
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *Session, method string, params jsonv2.Value) {
+	if recorded[method] {
+		t.c.mu.Lock()
+		t.c.recorder.record(t, s, method, params)
+		t.c.mu.Unlock()
+	}
 	handle, ok := pageEvents[method]
 	if !ok {
 		return
@@ -49,6 +54,7 @@ func init() {
 		"Network.responseReceived":          on((*tab).responseReceived),
 		"Network.loadingFinished":           on((*tab).loadingFinished),
 		"Network.loadingFailed":             on((*tab).loadingFailed),
+		"Fetch.requestPaused":               on((*tab).paused),
 		"Inspector.targetCrashed":           on((*tab).crash),
 		"Target.attachedToTarget":           on((*tab).childAttached),
 		"Target.detachedFromTarget":         on((*tab).childDetached),
@@ -149,6 +155,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 			delete(t.statuses, id)
 		}
 	}
+	t.c.visited(t.url)
 	t.moved()
 	t.wake()
 	t.c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": t.url, "status": t.status, "document": t.document})
@@ -304,20 +311,33 @@ func (v remoteValue) text() string {
 func (t *tab) consoleCalled(s *Session, e struct {
 	Type string        `json:"type"`
 	Args []remoteValue `json:"args"`
+	// StackTrace says where it was said.
+	StackTrace struct {
+		CallFrames []struct {
+			URL        string `json:"url"`
+			LineNumber int    `json:"lineNumber"`
+		} `json:"callFrames"`
+	} `json:"stackTrace"`
 }) {
-	if e.Type != "error" && e.Type != "assert" {
-		return
-	}
 	words := make([]string, 0, len(e.Args))
 	for _, a := range e.Args {
 		words = append(words, a.text())
 	}
-	t.consoleError(strings.Join(words, " "))
+	text, url, line := strings.Join(words, " "), "", 0
+	if at := e.StackTrace.CallFrames; len(at) > 0 {
+		url, line = at[0].URL, at[0].LineNumber+1
+	}
+	t.c.recorder.say(t, e.Type, text, url, line)
+	if e.Type == "error" || e.Type == "assert" {
+		t.consoleError(text)
+	}
 }
 
 func (t *tab) exceptionThrown(s *Session, e struct {
 	ExceptionDetails exceptionDetails `json:"exceptionDetails"`
 }) {
+	d := &e.ExceptionDetails
+	t.c.recorder.say(t, "exception", d.text(), d.URL, d.LineNumber+1)
 	t.consoleError(e.ExceptionDetails.text())
 }
 
@@ -341,9 +361,15 @@ func (t *tab) requestSent(s *Session, e struct {
 	LoaderID  cdp.LoaderID      `json:"loaderId"`
 	FrameID   cdp.FrameID       `json:"frameId"`
 	Type      string            `json:"type"`
+	Request   struct {
+		URL string `json:"url"`
+	} `json:"request"`
 }) {
 	if !pageWaitsFor[e.Type] {
 		return
+	}
+	if e.Type == "Document" && e.FrameID == t.main.id {
+		t.going = e.Request.URL
 	}
 	t.inflight[e.RequestID] = request{kind: e.Type, since: time.Now()}
 	t.wake()
@@ -409,9 +435,15 @@ func (t *tab) childAttached(s *Session, e attachedToTarget) {
 		f.cdp = child
 		f.leave()
 	}
+	all, routes := t.c.emulated, t.c.routes
 	go func() {
-		pending := append(attachDomains(child), child.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{}))
-		if err := waitAll(t.life, pending); err != nil {
+		pending := attachDomains(child)
+		pending = append(pending, t.c.overrides(child, all, all, true)...)
+		if len(routes) > 0 {
+			pending = append(pending, holdUp(child, routes))
+		}
+		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{}))
+		if err := waitOverrides(t.life, pending); err != nil {
 			t.c.host.log.Debug("attaching to a frame", "error", err)
 		}
 	}()

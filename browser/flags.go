@@ -59,6 +59,8 @@ var disabledFeatures = []string{
 	"CertificateTransparencyComponentUpdater",
 	"NetworkTimeServiceQuerying",
 	"CalculateNativeWinOcclusion",
+	"HttpsUpgrades",                // the whole browser asks for https:// first where http:// was asked for: two connections, and another URL than the one that was checked
+	"HttpsFirstModeIncognito",      // the same for contexts, with a warning page in between
 	"BackForwardCache",             // going back loads again: a document that was left is gone
 	"DeferRendererTasksAfterInput", // after an input it holds back timers and messages until the next frame: a click took 17 ms in the place of 6
 }

@@ -90,7 +90,7 @@ func TestConfigCheck(t *testing.T) {
 		{Config{Args: []string{"http://a.test"}}, `browser.args: "http://a.test" is not a flag`},
 		{Config{Args: []string{"--"}}, `browser.args: "--" is not a flag`},
 		{Config{Args: []string{"-no-sandbox"}}, `browser.args: "-no-sandbox" is not a flag`},
-		{Config{Endpoint: "http://127.0.0.1:9222"}, "browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set browser.endpoint_unprotected"},
+		{Config{Jail: "maybe"}, `browser.jail: "maybe": takes auto, required or off`},
 		{Config{Endpoint: "http://127.0.0.1:9222", EndpointUnprotected: true}, ""},
 		{Config{Endpoint: "wss://h.test/devtools/browser/1?token=2", EndpointUnprotected: true}, ""},
 		{Config{Endpoint: "127.0.0.1:9222", EndpointUnprotected: true}, `browser.endpoint: "127.0.0.1:9222" is not a CDP address`},

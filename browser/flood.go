@@ -16,6 +16,7 @@ const eventsPerSecond = 50
 var byPage = map[string]bool{
 	protocol.EventConsoleError: true, protocol.EventNavigated: true, protocol.EventTabOpened: true,
 	protocol.EventTabClosed: true, protocol.EventDownload: true, protocol.EventDialog: true, protocol.EventPageCrashed: true,
+	protocol.EventPolicyDenied: true,
 }
 
 // limited returns emit without the events beyond eventsPerSecond.

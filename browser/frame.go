@@ -125,8 +125,10 @@ type evaluated struct {
 }
 
 type exceptionDetails struct {
-	Text      string `json:"text"`
-	Exception struct {
+	Text       string `json:"text"`
+	URL        string `json:"url"`
+	LineNumber int    `json:"lineNumber"`
+	Exception  struct {
 		Description string          `json:"description"`
 		Value       json.RawMessage `json:"value"`
 	} `json:"exception"`

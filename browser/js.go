@@ -16,7 +16,7 @@ var scripts embed.FS
 var scriptFiles = [][]string{
 	{"core", "role", "name", "walk"},
 	{"settle"},
-	{"refs", "reach", "guard", "act", "fill", "read", "wait"},
+	{"refs", "reach", "guard", "act", "fill", "read", "wait", "boxes"},
 }
 
 // script is the program, as it is injected. It does nothing where it has run

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -35,6 +36,7 @@ type process struct {
 	found   Found
 	profile *profile
 	stderr  *tail
+	proxy   net.Listener  // the egress proxy's, inside the jail; nil: no jail
 	exited  chan struct{} // closed when the browser process has been waited for
 	status  error         // of the browser process; read after exited
 	log     *slog.Logger
@@ -101,7 +103,7 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*process, chromedp.Transp
 	p.cmd.Env = environment(os.Environ(), prof, windows)
 	confine(p.cmd, owner)
 
-	transport, err := p.start()
+	transport, err := p.start(cfg, owner)
 	if err != nil {
 		prof.remove()
 		return nil, nil, p.explain(err)
@@ -113,7 +115,7 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*process, chromedp.Transp
 }
 
 // start starts the command with its pipes.
-func (p *process) start() (chromedp.Transport, error) {
+func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) {
 	var pipes []*os.File
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err == nil {
@@ -129,10 +131,20 @@ func (p *process) start() (chromedp.Transport, error) {
 		p.cmd.Stderr = wordsW // a file, so that Wait does not wait for whoever else holds it
 		err = passPipes(p.cmd, commandR, answerW)
 	}
+	var handing *net.UnixConn
+	if err == nil && cfg.Adopt != nil {
+		var theirs *os.File
+		if handing, theirs, err = jail(p.cmd, owner, cfg.JailPort); err == nil {
+			defer theirs.Close()
+		}
+	}
 	if err == nil {
 		err = p.run()
 	}
 	if err != nil {
+		if handing != nil {
+			handing.Close()
+		}
 		for _, f := range pipes {
 			f.Close()
 		}
@@ -144,6 +156,17 @@ func (p *process) start() (chromedp.Transport, error) {
 	p.stderr.src = wordsR
 	p.stderr.done = make(chan struct{})
 	go p.stderr.fill()
+	if handing != nil {
+		l, err := handedOut(handing)
+		if err != nil {
+			answerR.Close()
+			commandW.Close()
+			p.end()
+			return nil, err
+		}
+		p.proxy = l
+		cfg.Adopt(l)
+	}
 	return chromedp.NewPipeConn(answerR, commandW), nil
 }
 
@@ -172,6 +195,9 @@ func (p *process) end() error {
 	p.endOnce.Do(func() {
 		killErr := killTree(p.cmd.Process, p.profile.userData(), p.exited)
 		p.stderr.close()
+		if p.proxy != nil {
+			p.proxy.Close()
+		}
 		p.endErr = errors.Join(killErr, p.profile.remove())
 		if p.endErr != nil {
 			p.log.Warn("Chromium left something behind", "pid", p.cmd.Process.Pid, "error", p.endErr)
@@ -199,6 +225,9 @@ func (p *process) explain(err error) error {
 	said := p.stderr.String()
 	has := func(s string) bool { return strings.Contains(said, s) }
 	switch {
+	case has(jailWords):
+		return unavailable("allow unprivileged user namespaces, or set browser.jail to off: browserd doctor says more",
+			"Chromium's network namespace could not be made: %s", strings.TrimPrefix(lineWith(said, jailWords), jailWords))
 	case has("No usable sandbox") || has("Failed to move to new namespace") || has("SUID sandbox helper binary was found, but is not configured correctly"):
 		return unavailable(sandboxRemedy(), "%s cannot set up its sandbox on this machine", p.found.Path)
 	case has("Running as root without --no-sandbox"):

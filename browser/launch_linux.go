@@ -20,8 +20,7 @@ func processOwner(cfg Config) (*account, error) {
 
 // confine gives the command a process group of its own, the owner's identity
 // without any supplementary group, and the signal that ends it when the daemon
-// is killed. The jail will start here: it re-executes the daemon in front of
-// Chromium, in namespaces of its own.
+// is killed.
 func confine(cmd *exec.Cmd, owner *account) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if owner != nil {

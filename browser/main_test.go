@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 	"go.uber.org/goleak"
+
+	"github.com/browserd/browserd/policy"
 )
 
 // roleVariable makes the test binary another process: see TestMain.
@@ -42,6 +45,14 @@ func daemon(config string) {
 	var cfg Config
 	if err := json.Unmarshal([]byte(config), &cfg); err != nil {
 		panic(err)
+	}
+	if cfg.JailPort != 0 {
+		e, err := policy.NewEgress(policy.EgressOptions{Jailed: true}, func(netip.AddrPort) {})
+		if err != nil {
+			panic(err)
+		}
+		defer e.Close()
+		cfg.Adopt, cfg.ProxyServer = e.Serve, e.Refusing()
 	}
 	c := Start(context.Background(), cfg, discard())
 	var s said

@@ -29,6 +29,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
 	}
 	return c.navigate(ctx, wait, func(ctx context.Context, t *tab) error {
+		begun := time.Now()
 		var got struct {
 			LoaderID   cdp.LoaderID `json:"loaderId"`
 			ErrorText  string       `json:"errorText"`
@@ -43,9 +44,13 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			soon, cancel := context.WithTimeout(ctx, downloadWait)
 			defer cancel()
 			t.until(soon, func() bool { return t.failed == "download" })
-			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download")
+			if c.o.Downloads {
+				return nil // effect.downloads says it
+			}
+			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download").
+				Then("open the session with downloads: true to let it keep files")
 		case got.ErrorText != "":
-			return navigationFailed(got.ErrorText)
+			return t.notLoaded(got.ErrorText, begun)
 		case got.LoaderID == "":
 			return nil // within the document: nothing is committed
 		}
@@ -104,7 +109,7 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 func (t *tab) begun() start {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return start{commits: t.commits, within: t.within, stopped: t.stopped, requested: t.requested}
+	return start{at: time.Now(), commits: t.commits, within: t.within, stopped: t.stopped, requested: t.requested}
 }
 
 // arrived waits until a navigation that was asked for by CDP is committed, in
@@ -119,7 +124,7 @@ func (t *tab) arrived(ctx context.Context, s start) error {
 		return t.commits != s.commits || t.within != s.within
 	})
 	if err == nil && failed != "" {
-		return navigationFailed(failed)
+		return t.notLoaded(failed, s.at)
 	}
 	return err
 }

@@ -22,6 +22,8 @@ type profile struct {
 	dir  string
 	mark string // path of the mark file, "" without a state directory
 	data mark
+	// owner is who Chromium runs as; nil: the daemon's own user.
+	owner *account
 }
 
 // mark is what StateDir/browsers/ID.json says about a browser that runs.
@@ -43,7 +45,7 @@ func newProfile(stateDir string, owner *account) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &profile{dir: filepath.Join(base, profilePrefix+id)}
+	p := &profile{dir: filepath.Join(base, profilePrefix+id), owner: owner}
 	p.data = mark{Daemon: os.Getpid(), Boot: bootID(), Profile: p.dir}
 	p.data.DaemonStart, _ = startTime(p.data.Daemon)
 	if stateDir != "" {
@@ -70,6 +72,23 @@ func newProfile(stateDir string, owner *account) (*profile, error) {
 		}
 	}
 	return p, nil
+}
+
+// room makes a directory of its own in the profile's, which Chromium can write
+// to, and nobody else but the daemon. It goes with the profile.
+func (p *profile) room(kind string) (string, error) {
+	dir := filepath.Join(p.dir, kind+"-"+strings.ToLower(rand.Text()[:12]))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	if p.owner == nil {
+		return dir, nil
+	}
+	if err := os.Lchown(dir, int(p.owner.uid), int(p.owner.gid)); err != nil {
+		os.Remove(dir)
+		return "", err
+	}
+	return dir, nil
 }
 
 func (p *profile) userData() string { return filepath.Join(p.dir, "profile") }

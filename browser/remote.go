@@ -24,6 +24,9 @@ func dial(ctx context.Context, cfg Config) (*Conn, browser.GetVersionResult, err
 		_, err := Find(cfg)
 		return nil, none, err
 	}
+	if !cfg.EndpointUnprotected && !cfg.Advertised {
+		return nil, none, unavailable("set policy.proxy_advertise, or browser.endpoint_unprotected to true", "browser.endpoint: that Chromium would reach its network without browserd's checks")
+	}
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 	address, err := debuggerURL(ctx, cfg.Endpoint)

@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -147,7 +149,49 @@ func TestEndpointErrorsKeepTokens(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := Start(t.Context(), Config{Endpoint: s.URL}, discard()).Warm(t.Context()); err == nil || !strings.Contains(err.Error(), "browser.endpoint_unprotected") {
+	if err := Start(t.Context(), Config{Endpoint: s.URL}, discard()).Warm(t.Context()); err == nil || !strings.Contains(err.Error(), "without browserd's checks") {
 		t.Errorf("%v", err)
 	}
+}
+
+// A Chromium that runs elsewhere reaches its sessions' lanes at the one address
+// that is advertised, each with its own list.
+func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	advertised := free.Addr().String()
+	free.Close()
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer site.Close()
+	builds(t, func(t *testing.T, cfg Config) {
+		found, err := Find(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := policy.New(policy.Config{AllowHosts: []string{"127.0.0.1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := policy.NewEgress(policy.EgressOptions{Advertise: advertised}, p.AddSelf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		address, kill := startRemote(t, found.Path, "0")
+		defer kill()
+		c := started(t, Config{Endpoint: address, Advertised: true})
+		g := &guarded{New(c, discard()), c, e, p}
+		open := g.open(t, policy.GateOptions{}, quiet)
+		shut := g.open(t, policy.GateOptions{AllowedDomains: []string{"example.com"}}, quiet)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if _, err := open.Open(ctx, site.URL+"/", protocol.WaitLoad); err != nil {
+			t.Errorf("the open session: %v", err)
+		}
+		if _, err := shut.Open(ctx, site.URL+"/", protocol.WaitLoad); protocol.CodeOf(err) != protocol.PolicyDenied {
+			t.Errorf("the narrowed session: %v", err)
+		}
+	})
 }

@@ -18,7 +18,7 @@ func sandboxOf(browser int) string {
 		if err != nil || s.group != browser || s.state == "Z" || !slices.Contains(cmdline(pid), "--type=renderer") {
 			continue
 		}
-		missing, err := unconfined(pid)
+		missing, err := unconfined(pid, browser)
 		if err != nil {
 			continue // ended meanwhile
 		}
@@ -40,8 +40,8 @@ func starting(pid int) bool {
 	return err == nil && time.Since(fi.ModTime()) < 5*time.Second
 }
 
-// unconfined lists what the sandbox of a renderer lacks.
-func unconfined(pid int) (missing []string, err error) {
+// unconfined lists what the sandbox of a renderer of that browser lacks.
+func unconfined(pid, browser int) (missing []string, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return nil, err
@@ -56,10 +56,11 @@ func unconfined(pid int) (missing []string, err error) {
 		}
 	}
 	for _, ns := range []string{"pid", "net"} {
-		mine, err1 := os.Readlink("/proc/self/ns/" + ns)
-		its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, ns))
-		if err1 == nil && err2 == nil && mine == its {
-			missing = append(missing, "shares the "+ns+" namespace of browserd")
+		its, err1 := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, ns))
+		// In a jail the browser's is not browserd's.
+		whole, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", browser, ns))
+		if err1 == nil && err2 == nil && whole == its {
+			missing = append(missing, "shares the "+ns+" namespace of the browser")
 		}
 	}
 	return missing, nil

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"image"
 	_ "image/jpeg" // the sizes of what Chromium returns
-	_ "image/png"
+	"image/png"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/page"
@@ -38,16 +38,19 @@ func (c *Context) screenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
+	drawn := o.Annotate != nil
+	if drawn && o.Format == "webp" {
+		return protocol.Picture{}, protocol.Errorf(protocol.InvalidParams, "format webp: refs are drawn on png and jpeg").With("parameter", "format")
+	}
 	params := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormat(o.Format), OptimizeForSpeed: ptr(true)}
-	if o.Format == "" {
+	if o.Format == "" || drawn {
 		params.Format = "png"
 	}
+	if o.Quality == 0 {
+		o.Quality = 80
+	}
 	if params.Format != "png" {
-		q := int64(o.Quality)
-		if q == 0 {
-			q = 80
-		}
-		params.Quality = &q
+		params.Quality = ptr(int64(o.Quality))
 	}
 	var layout struct {
 		CSSVisualViewport struct {
@@ -63,7 +66,7 @@ func (c *Context) screenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o
 	}
 	// What is pictured has to be known for a part of the page, and the size for a
 	// format whose header is not read here.
-	if o.Ref != "" || o.FullPage || o.Scale != 1 || o.Format == "webp" {
+	if o.Ref != "" || o.FullPage || o.Scale != 1 || o.Format == "webp" || drawn {
 		if err := t.wait(ctx, t.cdp.Send("Page.getLayoutMetrics", struct{}{}), &layout); err != nil {
 			return protocol.Picture{}, err
 		}
@@ -97,6 +100,13 @@ func (c *Context) screenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o
 				With("limit", maxPixels).With("size", int(pixels)).Then("picture the viewport or an element, or use a smaller scale")
 		}
 	}
+	var at map[string]box
+	if drawn {
+		var err error
+		if at, err = t.seenAt(ctx, refs, o.Annotate, params.Clip == nil || o.Scale != 1 && !o.FullPage && o.Ref == ""); err != nil {
+			return protocol.Picture{}, err
+		}
+	}
 	var got struct {
 		Data string `json:"data"`
 	}
@@ -107,6 +117,9 @@ func (c *Context) screenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o
 	if err != nil {
 		return protocol.Picture{}, err
 	}
+	if drawn {
+		return annotated(data, o, at, v.PageX-clip.X, v.PageY-clip.Y, clip.Width)
+	}
 	pic := protocol.Picture{Image: data}
 	if i, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		pic.Width, pic.Height = i.Width, i.Height
@@ -114,6 +127,20 @@ func (c *Context) screenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o
 		pic.Width, pic.Height = int(clip.Width*clip.Scale), int(clip.Height*clip.Scale)
 	}
 	return pic, nil
+}
+
+// annotated draws boxes of the viewport on a picture of the page that begins
+// dx and dy before it and is width wide, in CSS pixels.
+func annotated(data []byte, o protocol.Screenshot, at map[string]box, dx, dy, width float64) (protocol.Picture, error) {
+	i, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil || width <= 0 {
+		return protocol.Picture{}, errors.Join(errors.New("a picture without a size"), err)
+	}
+	factor := float64(i.Width) / width
+	for ref, b := range at {
+		at[ref] = box{(b[0] + dx) * factor, (b[1] + dy) * factor, b[2] * factor, b[3] * factor}
+	}
+	return annotate(data, o.Format, o.Quality, at)
 }
 
 // boxOf brings a ref's element into view and returns its box in the tab's
@@ -175,6 +202,16 @@ func (t *tab) cornerOf(ctx context.Context, f *frame) (x, y float64, err error) 
 		f = parent
 	}
 	return x, y, nil
+}
+
+// refusal is what Chromium says where it refuses a parameter; empty for other
+// errors.
+func refusal(err error) string {
+	var e *cdproto.Error
+	if errors.As(err, &e) && (e.Code == -32602 || e.Code == -32000) {
+		return e.Message
+	}
+	return ""
 }
 
 // misfit gives Chromium's refusal of a parameter the code that fits it.

@@ -80,6 +80,7 @@ func (t *tab) navigating(s *start) bool {
 // committed, has failed, or turned out to be none (a download, an answer 204).
 func (t *tab) awaitCommit(ctx context.Context, s *start) (navigated bool, err error) {
 	if !t.navigating(s) {
+		t.awaitDownload(ctx, s)
 		return false, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, navigationWait)
@@ -90,6 +91,9 @@ func (t *tab) awaitCommit(ctx context.Context, s *start) (navigated bool, err er
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		err = nil
 	}
+	if err == nil {
+		t.awaitDownload(ctx, s)
+	}
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	navigated = t.commits != s.commits
@@ -97,6 +101,34 @@ func (t *tab) awaitCommit(ctx context.Context, s *start) (navigated bool, err er
 		s.requested = t.requested
 	}
 	return navigated, err
+}
+
+// lateDownload is how long after a navigation that came to nothing Chromium may
+// take to say that it was a download: it says so on another session.
+const lateDownload = 300 * time.Millisecond
+
+// aborted is why a navigation failed that became a download, or was given up
+// for another reason.
+const aborted = "net::ERR_ABORTED"
+
+// awaitDownload waits, where the navigation came to nothing and nobody said
+// why, a moment for the event of a download.
+func (t *tab) awaitDownload(ctx context.Context, s *start) {
+	t.c.mu.Lock()
+	asked := t.requested != s.requested && t.commits == s.commits && t.within == s.within &&
+		(t.failed == aborted || t.failed == "" && t.stopped != s.stopped)
+	if asked {
+		s.requested = t.requested
+	}
+	t.c.mu.Unlock()
+	if !asked {
+		return
+	}
+	soon, cancel := context.WithTimeout(ctx, lateDownload)
+	defer cancel()
+	t.until(soon, func() bool {
+		return t.failed == "download" || t.commits != s.commits || t.requested != s.requested
+	})
 }
 
 // quiet asks the script to wait until the DOM is quiet, and takes what it saw.

@@ -53,6 +53,7 @@ type tab struct {
 	commits   int    // main documents committed
 	within    int    // navigations within a document
 	requested int    // navigations of the main frame that were asked for
+	going     string // URL of the last request for a main document, redirects followed
 	failed    string // why the last of them came to nothing; empty otherwise
 	stopped   int    // times that the main frame stopped loading
 	inflight  map[network.RequestID]request
@@ -77,19 +78,23 @@ func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
 			c.host.log.Warn("restoring cookies", "error", err)
 		}
 	}
-	made, err := cdp.Call(ctx, c.host.root, target.CreateTarget, target.CreateTargetParams{
-		URL: "about:blank", BrowserContextID: c.id,
-	})
+	id, _, err := c.create(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	// Target.attachedToTarget was sent before the answer, so the tab is known by now.
-	t := c.byTarget(made.TargetID)
+	t := c.byTarget(id)
 	if t == nil {
-		return nil, fmt.Errorf("target %s was made and not attached to", made.TargetID)
+		return nil, fmt.Errorf("target %s was made and not attached to", id)
 	}
 	select {
 	case <-t.up:
+		if t.upErr == nil && first && c.way != nil {
+			if err := t.prime(ctx, c.way); err != nil {
+				return t, err
+			}
+			return t, waitAll(ctx, t.sendHeaders())
+		}
 		return t, t.upErr
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -112,6 +117,13 @@ func (c *Context) byTarget(id target.ID) *tab {
 // attached takes a page that appeared in the context: one that newTab asked
 // for, or a popup. Called on the reader goroutine.
 func (c *Context) attached(e attachedToTarget) {
+	c.mu.Lock()
+	if c.apart && e.TargetInfo.OpenerID == "" {
+		c.held = append(c.held, e)
+		c.mu.Unlock()
+		return
+	}
+	c.mu.Unlock()
 	t := &tab{
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},
@@ -158,32 +170,30 @@ func (c *Context) attached(e attachedToTarget) {
 // setUp prepares the page and lets it run. All commands are written at once
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
-	o := t.c.o
+	t.c.mu.Lock()
+	all, routes := t.c.emulated, t.c.routes
+	t.c.mu.Unlock()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
-	send(emulation.SetDeviceMetricsOverride.Method, emulation.SetDeviceMetricsOverrideParams{
-		Width: int64(o.Width), Height: int64(o.Height), DeviceScaleFactor: 1,
-	})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	if o.Timezone != "" {
-		send(emulation.SetTimezoneOverride.Method, emulation.SetTimezoneOverrideParams{TimezoneID: o.Timezone})
-	}
-	if o.Locale != "" {
-		send(emulation.SetLocaleOverride.Method, emulation.SetLocaleOverrideParams{Locale: o.Locale})
-	}
-	if o.UserAgent != "" || o.Locale != "" {
-		agent := o.UserAgent
-		if agent == "" {
-			agent = t.c.host.userAgent(ctx)
-		}
-		send(emulation.SetUserAgentOverride.Method, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Locale})
-	}
-	if len(o.Headers) > 0 {
-		send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": o.Headers})
+	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
+	if len(routes) > 0 {
+		wait = append(wait, holdUp(t.cdp, routes))
 	}
 	send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
-	return waitAll(ctx, wait)
+	return waitOverrides(ctx, wait)
+}
+
+// sendHeaders has the session's headers sent with every request of the page.
+func (t *tab) sendHeaders() []*Pending {
+	t.c.mu.Lock()
+	headers := t.c.emulated.Headers
+	t.c.mu.Unlock()
+	if len(headers) == 0 {
+		return nil
+	}
+	return []*Pending{t.cdp.Send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": headers})}
 }
 
 // attachDomains switches on, for a page or an out-of-process frame, what

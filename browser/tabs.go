@@ -91,21 +91,3 @@ func (c *Context) TabClose(ctx context.Context, name string) (protocol.Effect, e
 	}
 	return protocol.Effect{}, nil
 }
-
-// download notes a download that a frame of this context began; false where
-// the frame is not one of its own.
-func (c *Context) download(frame cdp.FrameID, url, name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range c.tabs {
-		if t.frames[frame] == nil {
-			continue
-		}
-		c.happened(func(h *happenings) { h.downloads = keep(h.downloads, name, 20) })
-		t.failed = "download"
-		t.wake()
-		c.emit(protocol.EventDownload, map[string]any{"tab": t.name, "name": name, "url": url, "state": "denied"})
-		return true
-	}
-	return false
-}

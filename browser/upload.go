@@ -119,6 +119,23 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 		With("parameter", "ref").Then("use the ref of the file input")
 }
 
+// uploadsDir makes the directory of the context's uploads: in Chromium's
+// profile, so that it goes with it although the daemon is killed.
+func (c *Context) uploadsDir() (string, error) {
+	if c.host.profile != nil {
+		return c.host.profile.room("uploads")
+	}
+	base, err := profileBase(&overflow)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(base, profilePrefix+"uploads-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o711)
+}
+
 // store writes the files where Chromium, which may run as another user, can
 // read them: each in a directory of its own with a name that nobody can guess,
 // in one that nobody else can list. They are removed with the context.
@@ -127,18 +144,11 @@ func (c *Context) store(files []protocol.File) ([]string, error) {
 		return []string{}, nil
 	}
 	if c.uploads == "" {
-		base, err := profileBase(&overflow)
-		if err != nil {
-			return nil, fmt.Errorf("storing uploads: %w", err)
-		}
-		dir, err := os.MkdirTemp(base, profilePrefix+"uploads-")
+		dir, err := c.uploadsDir()
 		if err != nil {
 			return nil, fmt.Errorf("storing uploads: %w", err)
 		}
 		c.uploads = dir
-		if err := os.Chmod(dir, 0o711); err != nil {
-			return nil, fmt.Errorf("storing uploads: %w", err)
-		}
 	}
 	paths := make([]string, 0, len(files))
 	for _, f := range files {

@@ -3,9 +3,9 @@
 // Config struct of the room that obeys it, with its default and its doc in
 // struct tags, and config composes those structs.
 //
-// A leaf field is a string, bool, int, float64, time.Duration, []string, or a
-// slice of structs of such fields. Its tags: `koanf` is its key, `default` its
-// default as one would write it, `doc` its line in the manual, `oneof` the
+// A leaf field is a string, bool, int, float64, time.Duration, []string, []int,
+// or a slice of structs of such fields. Its tags: `koanf` is its key, `default`
+// its default as one would write it, `doc` its line in the manual, `oneof` the
 // words it takes, `secret:"true"` keeps its value out of what is printed.
 //
 // Nothing here is safe for concurrent use, and nothing needs to be: the
@@ -25,7 +25,11 @@ import (
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fallback/extract"
+	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
@@ -34,13 +38,19 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server  server.Config     `koanf:"server"`
-	Auth    server.AuthConfig `koanf:"auth"`
-	Browser browser.Config    `koanf:"browser"`
-	Session session.Config    `koanf:"session"`
-	Policy  policy.Config     `koanf:"policy"`
-	Ledger  ledger.Config     `koanf:"ledger"`
-	Log     Log               `koanf:"log"`
+	Server   server.Config         `koanf:"server"`
+	Auth     server.AuthConfig     `koanf:"auth"`
+	Browser  browser.Config        `koanf:"browser"`
+	Session  session.Config        `koanf:"session"`
+	Journal  session.JournalConfig `koanf:"action_log"`
+	State    session.StateConfig   `koanf:"state"`
+	Policy   policy.Config         `koanf:"policy"`
+	Fallback fallback.Config       `koanf:"fallback"`
+	Ledger   ledger.Config         `koanf:"ledger"`
+	Search   search.Config         `koanf:"search"`
+	Extract  extract.Config        `koanf:"extract"`
+	HTTP     actions.Config        `koanf:"http"`
+	Log      Log                   `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.
@@ -51,6 +61,14 @@ type Log struct {
 
 // Check says which of the values that belong together do not.
 func (c Config) Check() error {
+	for _, name := range c.Policy.Confirm {
+		if !actions.IsCommand(name) {
+			return fmt.Errorf("policy.confirm: %q: there is no such command", name)
+		}
+	}
+	if c.Browser.Endpoint != "" && !c.Browser.EndpointUnprotected && c.Policy.ProxyAdvertise == "" {
+		return fmt.Errorf("browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set policy.proxy_advertise to the HOST:PORT at which it reaches browserd, or browser.endpoint_unprotected to true to accept that")
+	}
 	return c.Server.CheckExposure(len(c.Auth.Tokens) > 0)
 }
 

@@ -49,7 +49,7 @@ func (f field) show(v reflect.Value) any {
 	case f.isList():
 		out := []string{}
 		for i := range v.Len() {
-			out = append(out, v.Index(i).String())
+			out = append(out, fmt.Sprint(v.Index(i).Interface()))
 		}
 		return out
 	case f.secret && !v.IsZero():

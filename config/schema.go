@@ -34,6 +34,13 @@ func schemaOf(t reflect.Type, prefix string) []field {
 		if key == "" || key == "-" {
 			continue
 		}
+		if key == ",squash" { // its fields are keys of this section
+			for _, beside := range schemaOf(sf.Type, prefix) {
+				beside.index = append([]int{i}, beside.index...)
+				out = append(out, beside)
+			}
+			continue
+		}
 		f := field{
 			key: prefix + key, typ: sf.Type, deflt: sf.Tag.Get("default"), doc: sf.Tag.Get("doc"),
 			oneof: strings.Fields(sf.Tag.Get("oneof")), secret: sf.Tag.Get("secret") == "true" || soundsSecret(key), index: []int{i},

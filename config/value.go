@@ -33,8 +33,11 @@ func (f field) takes() string {
 	case reflect.Float64:
 		return "a number"
 	case reflect.Slice:
-		if f.typ.Elem().Kind() == reflect.String {
+		switch f.typ.Elem().Kind() {
+		case reflect.String:
 			return "a list of texts"
+		case reflect.Int:
+			return "a list of whole numbers"
 		}
 	}
 	return ""
@@ -87,7 +90,7 @@ func (f field) zero() any {
 		return []any{}
 	}
 	if f.isList() {
-		return []string{}
+		return reflect.MakeSlice(f.typ, 0, 0).Interface()
 	}
 	return reflect.Zero(f.typ).Interface()
 }
@@ -105,6 +108,9 @@ func (f field) parse(raw any) (any, error) {
 func (f field) parseKind(raw any) (any, error) {
 	if f.elem != nil {
 		return f.parseTable(raw)
+	}
+	if f.isList() && f.typ.Elem().Kind() == reflect.Int {
+		return f.parseNumbers(raw)
 	}
 	if f.isList() {
 		return f.parseList(raw)
@@ -178,6 +184,39 @@ func (f field) parseList(raw any) (any, error) {
 		return out, nil
 	}
 	return nil, f.wrong(raw, "")
+}
+
+// parseNumbers reads a YAML sequence of whole numbers, or one text split at its
+// commas.
+func (f field) parseNumbers(raw any) (any, error) {
+	out := []int{}
+	if text, ok := raw.(string); ok {
+		words := []any{}
+		for s := range strings.SplitSeq(text, ",") {
+			words = append(words, strings.TrimSpace(s))
+		}
+		if strings.TrimSpace(text) == "" {
+			words = nil
+		}
+		raw = words
+	}
+	list, ok := raw.([]any)
+	if !ok && raw != nil {
+		return nil, f.wrong(raw, "")
+	}
+	for _, e := range list {
+		n, ok := e.(int)
+		if s, isText := e.(string); isText {
+			var err error
+			n, err = strconv.Atoi(s)
+			ok = err == nil
+		}
+		if !ok {
+			return nil, f.wrong(e, "")
+		}
+		out = append(out, n)
+	}
+	return out, nil
 }
 
 // parseTable reads a YAML sequence of mappings, or the same as JSON in a text.

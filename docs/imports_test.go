@@ -17,6 +17,10 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
+	{"fallback/search", "fallback/extract"},
+	{"fallback/reader"},
+	{"fallback/fetch", "fallback/form", "fallback/readable"},
+	{"snapshot/static"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -57,15 +61,25 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // homes are the modules that one room alone may import, tests aside.
 var homes = map[string][]string{
-	"github.com/chromedp/":          {"browser"},
-	"github.com/gorilla/websocket":  {"server", "examples/go", "internal/client"},
-	"github.com/knadh/koanf":        {"config"},
-	"github.com/spf13/cobra":        {"cmd/browserd"},
-	"github.com/go-viper/mapstruct": {"config"},
-	"github.com/modelcontextproto":  {"server", "server/tools", "cmd/browserd"},
-	"github.com/prometheus/":        {"server", "cmd/browserd"},
-	"modernc.org/sqlite":            {"ledger"},
-	"github.com/jackc/pgx":          {"ledger", "internal/testpostgres"},
+	"github.com/chromedp/":            {"browser"},
+	"github.com/gorilla/websocket":    {"server", "examples/go", "internal/client"},
+	"github.com/knadh/koanf":          {"config"},
+	"github.com/spf13/cobra":          {"cmd/browserd"},
+	"github.com/go-viper/mapstruct":   {"config"},
+	"github.com/modelcontextproto":    {"server", "server/tools", "cmd/browserd"},
+	"github.com/prometheus/":          {"server", "cmd/browserd"},
+	"modernc.org/sqlite":              {"ledger"},
+	"github.com/jackc/pgx":            {"ledger", "internal/testpostgres"},
+	"github.com/andybalholm/brotli":   {"fallback/fetch"},
+	"github.com/andybalholm/cascadia": {"snapshot/static", "fallback"},
+	"github.com/klauspost/compress":   {"fallback/fetch"},
+	"github.com/gogs/chardet":         {"fallback/fetch"},
+	"golang.org/x/text":               {"fallback/fetch", "fallback/form"},
+	"codeberg.org/readeck":            {"fallback/readable"},
+	"github.com/JohannesKaufmann":     {"fallback/readable"},
+	"golang.org/x/image":              {"browser"},
+	"github.com/miekg/dns":            {"internal/fakedns"},
+	"code.dny.dev/ssrf":               {},
 }
 
 func TestModulesHaveOneRoom(t *testing.T) {

@@ -267,7 +267,7 @@ func TestImage(t *testing.T) {
 		begin := time.Now()
 		c := e.run(image, network, host, "--security-opt", "seccomp="+profile, "--shm-size", "1g", "--health-interval", "1s")
 		line := []string{loop, "ws://" + c.addr + "/v1/ws", app}
-		checkLoop(t, t.TempDir(), imageToken, line)
+		checkLoop(t, t.TempDir(), imageToken, loopPrints, line)
 		t.Logf("from docker run to the end of the agent's loop: %v", time.Since(begin).Round(time.Millisecond))
 
 		c.checkSandbox(app)
@@ -281,7 +281,7 @@ func TestImage(t *testing.T) {
 
 		c.killBrowser()
 		c.eventually("nothing of Chromium is left after it was killed, no zombie either", 10*time.Second, func() bool { return c.count(chromium) == 0 && c.count(zombie) == 0 })
-		checkLoop(t, t.TempDir(), imageToken, line)
+		checkLoop(t, t.TempDir(), imageToken, loopPrints, line)
 		c.eventually("no zombie after the loops", 10*time.Second, func() bool { return c.count(zombie) == 0 })
 
 		e.do("stop", "-t", "10", c.id)

@@ -25,15 +25,22 @@ func demoServer(t testing.TB) string {
 	return s.URL + "/"
 }
 
-// runLoop runs an example against a fresh daemon and the demo app.
+// runLoop runs an example against a fresh daemon and the demo app, and without
+// Chromium against an app that the server renders.
 func runLoop(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
-	d := testdaemon.Start(t, testdaemon.Options{})
-	checkLoop(t, dir, d.Token, append(append([]string{name}, args...), d.WS(), demoServer(t)))
+	playLoop(t, testdaemon.Start(t, testdaemon.Options{}), demoServer(t), loopPrints, dir, name, args...)
+	playLoop(t, withoutChromium(t), renderedServer(t), renderedPrints, dir, name, args...)
 }
 
-// checkLoop runs an example's command line with the daemon's token.
-func checkLoop(t *testing.T, dir, token string, line []string) {
+func playLoop(t *testing.T, d *testdaemon.Daemon, app string, prints []string, dir, name string, args ...string) {
+	t.Helper()
+	checkLoop(t, dir, d.Token, prints, append(append([]string{name}, args...), d.WS(), app))
+}
+
+// checkLoop runs an example's command line with a daemon's token, and holds it
+// to what it has to print.
+func checkLoop(t *testing.T, dir, token string, prints, line []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
@@ -45,7 +52,7 @@ func checkLoop(t *testing.T, dir, token string, line []string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	rest := string(out)
-	for _, want := range loopPrints {
+	for _, want := range prints {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
 			t.Fatalf("%q is not printed in its place:\n%s", want, out)

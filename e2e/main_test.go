@@ -78,6 +78,7 @@ type result struct {
 	Content  string             `json:"content"`
 	Value    any                `json:"value"`
 	Tabs     []protocol.Tab     `json:"tabs"`
+	Attempts []protocol.Attempt `json:"attempts"`
 }
 
 // errHang is an answer that did not come in the time that the protocol promises.

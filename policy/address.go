@@ -62,16 +62,9 @@ var metadata = map[netip.Addr]bool{
 	netip.MustParseAddr("fd20:ce::254"):    true, // Google
 }
 
-// classify says why u's host is not the public internet: the reason, the
-// words for it, and whether it stays shut even where an operator allows it.
-// The reason is empty for a public host.
-func classify(u target) (reason Reason, what string, never bool) {
-	if u.name != "" {
-		return classifyName(u.name)
-	}
-	return classifyAddr(u.addr)
-}
-
+// classifyAddr says why a is not the public internet: the reason, the words
+// for it, and whether it stays shut even where an operator allows it. The
+// reason is empty for a public address.
 func classifyAddr(a netip.Addr) (reason Reason, what string, never bool) {
 	mapped := a.Is4In6()
 	// A mapped address reaches the IPv4 address inside it (RFC 4291 2.5.5.2).

@@ -3,12 +3,18 @@ package policy
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 )
 
-// entry is one line of AllowHosts: exactly one of name, below and prefix.
+// entry is one line of a list of hosts: exactly one of all, name, below and
+// prefix.
 type entry struct {
+	all bool // every host
+
 	name   string       // this host
 	below  string       // every host below this domain
 	prefix netip.Prefix // every address in it
@@ -20,12 +26,82 @@ func (e entry) matches(u target) bool {
 		return false
 	}
 	switch {
+	case e.all:
+		return true
 	case e.prefix.IsValid():
 		return u.addr.IsValid() && e.prefix.Contains(u.addr.Unmap())
 	case e.below != "":
 		return strings.HasSuffix(u.name, "."+e.below)
 	}
 	return u.name != "" && u.name == e.name
+}
+
+// list is the lines of one key.
+type list []entry
+
+func (l list) matches(u target) bool {
+	return slices.ContainsFunc(l, func(e entry) bool { return e.matches(u) })
+}
+
+// parseList reads the lines of AllowHosts.
+func parseList(lines []string) (list, error) {
+	var l list
+	for _, s := range lines {
+		e, err := parseOpening(s)
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, e)
+	}
+	return l, nil
+}
+
+// parseOpening is parseEntry for a line that opens something: a domain under
+// which anybody may register would open what strangers choose.
+func parseOpening(s string) (entry, error) {
+	e, err := parseEntry(s)
+	if err != nil || e.below == "" {
+		return e, err
+	}
+	if suffix, icann := publicsuffix.PublicSuffix(e.below); icann && suffix == e.below {
+		return entry{}, fmt.Errorf("%q: anybody may register a name below %s; name the domain that is meant", s, e.below)
+	}
+	return e, nil
+}
+
+// parseAllowedDomains reads the lines of AllowedDomains: as AllowHosts, and *
+// for every host.
+func parseAllowedDomains(lines []string) (list, error) {
+	var l list
+	for _, s := range lines {
+		if strings.TrimSpace(s) == "*" {
+			l = append(l, entry{all: true})
+			continue
+		}
+		e, err := parseOpening(s)
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, e)
+	}
+	return l, nil
+}
+
+// parseDenied reads the lines of DeniedDomains, of which a host stands for all
+// that is below it too: who shuts out a site does not mean its front door only.
+func parseDenied(lines []string) (list, error) {
+	var l list
+	for _, s := range lines {
+		e, err := parseEntry(s)
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, e)
+		if e.name != "" {
+			l = append(l, entry{below: e.name, port: e.port})
+		}
+	}
+	return l, nil
 }
 
 // parseEntry reads host, *.domain, ADDRESS or CIDR, each with an optional

@@ -28,7 +28,12 @@ func Complete(raw string) string {
 	if err != nil {
 		return raw
 	}
-	reason, _, _ := classify(u)
+	var reason Reason
+	if u.name != "" {
+		reason, _, _ = classifyName(u.name)
+	} else {
+		reason, _, _ = classifyAddr(u.addr)
+	}
 	if reason != "" || u.port != 443 && u.port != 8443 {
 		return "http://" + s
 	}

@@ -1,163 +1,185 @@
-// Package policy answers one question: may this happen? Today it is asked
-// about URLs, before they reach a browser or a fetcher. It owns the rules on
-// schemes, hosts and addresses, and the parsing that makes one host of all
-// its spellings; it must never look a name up or send a packet in order to
-// decide.
+// Package policy answers one question: may this happen? It owns the rules on
+// schemes, hosts, addresses and ports, the parsing that makes one host of all
+// its spellings, and the only dialer with which anything in the daemon leaves
+// the machine. It must never dial what it has not checked, nor check another
+// answer than the one it dials.
 //
-// A Policy does not change after New, so any goroutine may use it.
+// A Policy and its Gates may be used from any goroutine.
 package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
-
-	"github.com/browserd/browserd/protocol"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// Config is what an operator may say about egress.
+// Config is what an operator may say about egress. The zero value lets public
+// hosts be reached on the ports that New documents.
 type Config struct {
 	// AllowHosts opens what is private: each entry is a host, *.domain, an
-	// address or a CIDR, with an optional port. Public hosts need no entry.
-	AllowHosts []string `koanf:"allow_hosts" doc:"hosts, *.domains, addresses and CIDRs that are opened although private, each with an optional port"`
+	// address or a CIDR, with an optional port. Public hosts need no entry,
+	// except on ports other than Ports.
+	AllowHosts []string `koanf:"allow_hosts" doc:"hosts, *.domains, addresses and CIDRs that are opened although private, each with an optional port; without one on every port but those that browsers never open"`
+	// AllowedDomains narrows: where it is not empty, nothing else is reachable.
+	// It lifts no rule on addresses.
+	AllowedDomains []string `koanf:"allowed_domains" doc:"where not empty, the only hosts, *.domains, addresses and CIDRs that are reachable; opens nothing that is private"`
+	// DeniedDomains wins over every other key. A host stands for all below it too.
+	DeniedDomains []string `koanf:"denied_domains" doc:"hosts with all below them, addresses and CIDRs that are never reachable, whatever the other keys say"`
+	// Ports are the ports that may be reached; empty is the default of the tag.
+	Ports []int `koanf:"ports" default:"80,443,8080,8443" doc:"ports that may be reached; an entry of allow_hosts opens others on its host"`
+	// Resolver is the address of the only DNS server that is asked, with or
+	// without a port; empty asks as the system does.
+	Resolver string `koanf:"resolver" doc:"address of the DNS server to ask, such as 1.1.1.1 or [::1]:5353; empty: as the system does"`
+	// UpstreamProxy is the URL of an HTTP proxy through which everything goes.
+	UpstreamProxy string `koanf:"upstream_proxy" doc:"http://[USER:PASSWORD@]HOST:PORT of a proxy through which everything leaves; what is refused is refused before it"`
+	// ProxyAdvertise is where a Chromium that runs elsewhere finds the egress proxy.
+	ProxyAdvertise string `koanf:"proxy_advertise" doc:"HOST:PORT at which the Chromium of browser.endpoint reaches browserd's egress proxy, which then listens on that port of every address"`
+	// Egress bounds what each session may use of the egress proxy.
+	Egress EgressConfig `koanf:"egress"`
+
+	// Autonomy, Confirm and ConfirmTimeout are what agents may do by themselves.
+	Autonomy       string        `koanf:"autonomy" default:"full" oneof:"full supervised read_only" doc:"what agents do by themselves: full: whatever is allowed; supervised: an operator is asked before the commands of policy.confirm; read_only: they go to pages and read them, and change nothing. A token's own autonomy goes before it"`
+	Confirm        []string      `koanf:"confirm" default:"eval,http_request,upload,cookies_get,cookies_set,state_save,state_load" doc:"commands that a supervised agent runs only after an operator's confirm; wait with an expression counts as eval, session_open with a state as state_load"`
+	ConfirmTimeout time.Duration `koanf:"confirm_timeout" default:"60s" doc:"how long a command waits for an operator's confirm, within its own timeout_ms; then the answer is no"`
+
+	// DialContext replaces the last step of Gate.Dial, after every check: the
+	// TCP connection to address, which is IP:PORT. Tests set it, so that no
+	// packet leaves; nil is a net.Dialer that checks the address once more.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error) `koanf:"-"`
+	// Interfaces replaces the list of the machine's own addresses; nil reads it.
+	Interfaces func() ([]netip.Addr, error) `koanf:"-"`
 }
 
-// Check says which entry is wrong, if one is.
+// defaultPorts are the ports of the web: TURN over TCP arrives as CONNECT to
+// any port, so an open list would be a way to every service of a host.
+var defaultPorts = []int{80, 443, 8080, 8443}
+
+// Check says which value is wrong, if one is.
 func (c Config) Check() error {
+	if err := c.checkAutonomy(); err != nil {
+		return err
+	}
 	_, err := New(c)
 	return err
 }
 
-// Reason is the stable word in details.reason of a refusal.
-type Reason string
-
-// The reasons a URL is refused for. Append only.
-const (
-	ReasonBadURL       Reason = "bad_url"        // no URL that a browser could open
-	ReasonScheme       Reason = "scheme"         // not http, https or about:blank
-	ReasonUserinfo     Reason = "userinfo"       // user:password@ in the URL
-	ReasonPort         Reason = "port"           // port 0
-	ReasonUnspecified  Reason = "ip_unspecified" // 0.0.0.0/8 and [::]
-	ReasonLoopback     Reason = "ip_loopback"    // 127.0.0.0/8 and [::1]
-	ReasonPrivate      Reason = "ip_private"     // RFC 1918 and RFC 4193
-	ReasonLinkLocal    Reason = "ip_link_local"  // 169.254.0.0/16 and fe80::/10
-	ReasonCGNAT        Reason = "ip_cgnat"       // 100.64.0.0/10, RFC 6598
-	ReasonMulticast    Reason = "ip_multicast"   // 224.0.0.0/4 and ff00::/8
-	ReasonMetadata     Reason = "ip_metadata"    // a cloud's metadata address outside the ranges above
-	ReasonSpecial      Reason = "ip_special"     // everything else that IANA lists as special-purpose
-	ReasonSelf         Reason = "ip_self"        // the daemon's own port
-	ReasonNameLocal    Reason = "name_local"     // localhost and what is below it
-	ReasonNameInternal Reason = "name_internal"  // a name that only a private network can resolve
-)
-
 // Policy decides. Make one with New.
 type Policy struct {
-	allow []entry
-	self  []netip.AddrPort
+	allowedDomains list
+	deniedDomains  list
+	ports          []uint16
+	resolver       resolver
+	upstream       *url.URL // nil: none
+	dial           func(ctx context.Context, network, address string) (net.Conn, error)
+	own            *ownAddresses
+
+	mu    sync.Mutex // held while state is replaced
+	state atomic.Pointer[state]
+}
+
+// state is what changes while the daemon runs. It is replaced, never written.
+type state struct {
+	allow   list // policy.allow_hosts and what Allow added
+	domains list // what Allow and AllowDomain added to policy.allowed_domains
+	self    []netip.AddrPort
 }
 
 // New returns the policy that cfg describes. self are the addresses on which
-// the daemon itself listens: they stay shut whatever cfg allows. An entry of
-// cfg that is no host, *.domain, address or CIDR is an error that begins with
-// the key's name and quotes the entry.
+// the daemon itself listens: they stay shut whatever cfg allows. An error
+// begins with the key's name and quotes the value.
 func New(cfg Config, self ...netip.AddrPort) (*Policy, error) {
-	p := &Policy{self: self}
-	for _, s := range cfg.AllowHosts {
-		e, err := parseEntry(s)
+	p := &Policy{dial: cfg.DialContext, own: newOwnAddresses(cfg.Interfaces)}
+	st := &state{self: self}
+	var faults []error
+	fault := func(key string, err error) {
 		if err != nil {
-			return nil, fmt.Errorf("policy.allow_hosts: %w", err)
+			faults = append(faults, fmt.Errorf("policy.%s: %w", key, err))
 		}
-		p.allow = append(p.allow, e)
 	}
+	var err error
+	st.allow, err = parseList(cfg.AllowHosts)
+	fault("allow_hosts", err)
+	p.allowedDomains, err = parseAllowedDomains(cfg.AllowedDomains)
+	fault("allowed_domains", err)
+	p.deniedDomains, err = parseDenied(cfg.DeniedDomains)
+	fault("denied_domains", err)
+	p.ports, err = parsePorts(cfg.Ports)
+	fault("ports", err)
+	p.resolver, err = newResolver(cfg.Resolver)
+	fault("resolver", err)
+	p.upstream, err = parseUpstream(cfg.UpstreamProxy)
+	fault("upstream_proxy", err)
+	fault("proxy_advertise", checkAdvertise(cfg.ProxyAdvertise))
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	p.state.Store(st)
 	return p, nil
 }
 
-// CheckURL says whether an agent may open raw, and returns it in the one
-// spelling that every source is given, so that nobody parses another host out
-// of it than the one that was checked. Only http, https and about:blank pass;
-// a private host or address needs an entry in AllowHosts, and the daemon's own
-// address and the clouds' metadata services are refused even then.
-//
-// raw is read as a browser reads it (WHATWG URL): 2130706433, 0x7f.1,
-// 0177.0.0.1 and fullwidth digits are all 127.0.0.1. Unlike a browser,
-// CheckURL refuses user info, control characters other than tabs, and URLs
-// without a scheme; the error's next step then names the URL that was
-// probably meant (see Complete).
-//
-// A name is judged by its letters alone: it is not looked up here, so a public
-// name whose address is private passes. What dials must check the addresses.
-//
-// The error is a *protocol.Error: InvalidParams where raw is no URL,
-// PolicyDenied otherwise; details.reason is a Reason, details.host the host as
-// it was understood, and details.config what an operator would have to add.
-// ctx bounds the check; today nothing in it waits.
+func parsePorts(ports []int) ([]uint16, error) {
+	if len(ports) == 0 {
+		ports = defaultPorts
+	}
+	out := make([]uint16, len(ports))
+	for i, n := range ports {
+		if n < 1 || n > 65535 {
+			return nil, fmt.Errorf("%d: is no port between 1 and 65535", n)
+		}
+		out[i] = uint16(n)
+	}
+	return out, nil
+}
+
+// Allow opens entry, a line of Config.AllowHosts, from now on and for every
+// Gate. It is an operator's answer to one refusal, so it counts as a line of
+// Config.AllowedDomains as well; it lifts neither Config.DeniedDomains nor what
+// a session narrowed for itself. An entry that is none is an error that quotes it.
+func (p *Policy) Allow(entry string) error {
+	e, err := parseOpening(entry)
+	if err != nil {
+		return err
+	}
+	p.change(func(s *state) {
+		s.allow = append(slices.Clip(s.allow), e)
+		s.domains = append(slices.Clip(s.domains), e)
+	})
+	return nil
+}
+
+// AllowDomain adds entry to Config.AllowedDomains, from now on and for every
+// Gate. Unlike Allow it opens nothing that is private.
+func (p *Policy) AllowDomain(entry string) error {
+	e, err := parseOpening(entry)
+	if err != nil {
+		return err
+	}
+	p.change(func(s *state) { s.domains = append(slices.Clip(s.domains), e) })
+	return nil
+}
+
+// AddSelf shuts one more address on which the daemon listens, from now on and
+// for every Gate, whatever the configuration allows.
+func (p *Policy) AddSelf(a netip.AddrPort) {
+	p.change(func(s *state) { s.self = append(slices.Clip(s.self), a) })
+}
+
+func (p *Policy) change(f func(*state)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := *p.state.Load()
+	f(&s)
+	p.state.Store(&s)
+}
+
+// CheckURL is Gate.CheckURL for a session that narrows nothing.
 func (p *Policy) CheckURL(ctx context.Context, raw string) (canonical string, err error) {
-	if err := ctx.Err(); err != nil {
-		return "", protocol.Errorf(protocol.Cancelled, "checking a URL: %w", err)
-	}
-	u, perr := parseURL(raw)
-	if perr != nil {
-		return "", perr
-	}
-	if u.blank {
-		return "about:blank", nil
-	}
-	if err := p.checkHost(u); err != nil {
-		return "", err
-	}
-	return u.String(), nil
-}
-
-func (p *Policy) checkHost(u target) error {
-	if u.port == 0 {
-		return denied(ReasonPort, u, "port 0 cannot be opened")
-	}
-	if p.isSelf(u) {
-		return denied(ReasonSelf, u, "%s is browserd itself, which is never opened", u.hostPort())
-	}
-	reason, what, never := classify(u)
-	switch {
-	case reason == "":
-		return nil
-	case never:
-		return denied(reason, u, "%s is %s, which is never opened", u.host(), what)
-	case p.allowed(u):
-		return nil
-	}
-	add := u.allowEntry()
-	return denied(reason, u, "%s is %s, and policy.allow_hosts does not name it", u.host(), what).
-		With("config", map[string]any{"key": "policy.allow_hosts", "add": []string{add}}).
-		Then("ask the operator to add %q to policy.allow_hosts, or open a public address", add)
-}
-
-func denied(reason Reason, u target, format string, args ...any) *protocol.Error {
-	return protocol.Errorf(protocol.PolicyDenied, format, args...).
-		With("reason", string(reason)).With("host", u.host()).
-		Then("open another address: no setting allows this one")
-}
-
-func (p *Policy) allowed(u target) bool {
-	for _, e := range p.allow {
-		if e.matches(u) {
-			return true
-		}
-	}
-	return false
-}
-
-// isSelf is true for the daemon's own port at the address it listens on, and
-// at any loopback or unspecified address or local name: those lead to the same
-// socket on most machines.
-func (p *Policy) isSelf(u target) bool {
-	local := u.addr.IsLoopback() || u.addr.IsUnspecified()
-	if u.name != "" {
-		r, _, _ := classifyName(u.name)
-		local = r == ReasonNameLocal
-	}
-	for _, s := range p.self {
-		if u.port == s.Port() && (local || u.addr.Unmap() == s.Addr().Unmap()) {
-			return true
-		}
-	}
-	return false
+	return (&Gate{policy: p}).CheckURL(ctx, raw)
 }

@@ -51,9 +51,10 @@ func (u target) host() string {
 
 func (u target) hostPort() string { return u.host() + ":" + strconv.Itoa(int(u.port)) }
 
-// allowEntry is the narrowest entry of AllowHosts that opens u.
+// allowEntry is the narrowest entry of AllowHosts that opens u, as a person
+// would write it: without the port where that goes without saying.
 func (u target) allowEntry() string {
-	if u.port == u.defaultPort() {
+	if u.port == u.defaultPort() || u.scheme == "" && u.port == 443 {
 		return strings.Trim(u.host(), "[]")
 	}
 	return u.hostPort()
@@ -207,8 +208,9 @@ func parseIPv6(s string) (netip.Addr, error) {
 var toASCII = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.CheckJoiners(true),
 	idna.CheckHyphens(false), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
-// forbidden are the forbidden domain code points of URL 3.2 beyond controls.
-const forbidden = " #/:<>?@[\\]^|%\x7f"
+// forbidden are the forbidden domain code points of URL 3.2 beyond controls,
+// and what net/url takes in no host although browsers do.
+const forbidden = " #/:<>?@[\\]^|%\x7f" + "`{}"
 
 // parseHost reads a host that is not in brackets (URL 3.5, host parser): the
 // ASCII name without a trailing dot, or the IPv4 address that it spells.
@@ -309,8 +311,8 @@ func parseIPv4Number(s string) (uint64, error) {
 }
 
 // escapeRest writes path, query and fragment as the serializer does: forward
-// slashes in the path, and what may not stand there percent-encoded (URL 1.3).
-// Dot segments are left to whoever opens the URL: they cannot reach the host.
+// slashes and no dot segments in the path, and what may not stand there
+// percent-encoded (URL 1.3).
 func escapeRest(rest string) string {
 	var b strings.Builder
 	if !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) {
@@ -333,5 +335,6 @@ func escapeRest(rest string) string {
 		}
 		b.WriteByte(c)
 	}
-	return b.String()
+	p, q, f := cutRest(b.String())
+	return removeDots(p) + q + f
 }

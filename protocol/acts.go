@@ -65,9 +65,9 @@ type Position struct {
 type Screenshot struct {
 	Ref      string // an element; empty: the viewport
 	FullPage bool
-	Annotate bool   // draw the refs of the last snapshot on it
-	Format   string // png (default), jpeg, webp
-	Quality  int    // of jpeg and webp, 1 to 100; 0: 80
+	Annotate []string // the refs to draw on it; nil: none
+	Format   string   // png (default), jpeg, webp
+	Quality  int      // of jpeg and webp, 1 to 100; 0: 80
 	Scale    float64
 }
 
@@ -76,7 +76,13 @@ type Picture struct {
 	Image  []byte
 	Width  int
 	Height int
-	Refs   []string // those drawn
+	Refs   []Marked // those drawn
+}
+
+// Marked is a ref that was drawn on a picture.
+type Marked struct {
+	Ref string `json:"ref"`
+	Box [4]int `json:"box"` // x, y, width, height in the picture's pixels
 }
 
 // PDF is how to print a page (Page.printToPDF); lengths in inches, 0: Chromium's default.
@@ -114,3 +120,34 @@ func Unshown(ctx context.Context) context.Context { return context.WithValue(ctx
 
 // IsUnshown says whether ctx was marked by Unshown.
 func IsUnshown(ctx context.Context) bool { return ctx.Value(unshownKey{}) != nil }
+
+// Attempt is one source that was tried for a document: why it did not serve it
+// (empty: it did), and how long that took in milliseconds.
+type Attempt struct {
+	Source string `json:"source"`
+	Error  string `json:"error,omitempty"`
+	MS     int    `json:"ms"`
+}
+
+// Download is one file that a page offered for download.
+type Download struct {
+	// Name is cleaned and unique in the session; it was never a path.
+	Name string `json:"name"`
+	URL  string `json:"url"`
+	Tab  string `json:"tab"`
+	// State is running, done, denied (the session was opened without
+	// downloads), cancelled (a limit) or failed.
+	State string `json:"state"`
+	Bytes int64  `json:"bytes"`           // received so far
+	Total int64  `json:"total,omitempty"` // as announced; 0: unknown
+	Why   string `json:"why,omitempty"`   // of what was cancelled or failed
+}
+
+// States of a Download.
+const (
+	DownloadRunning   = "running"
+	DownloadDone      = "done"
+	DownloadDenied    = "denied"
+	DownloadCancelled = "cancelled"
+	DownloadFailed    = "failed"
+)

@@ -99,6 +99,9 @@ type Page struct {
 	Document int `json:"document"`
 	// Revision counts the snapshots of this document.
 	Revision int `json:"revision"`
+	// Capabilities are what the source can do: links, forms, script, keyboard,
+	// pointer, pictures, tabs.
+	Capabilities []string `json:"capabilities,omitempty"`
 }
 
 // Effect is what an action did, measured and not assumed. Empty fields are

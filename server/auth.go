@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -18,20 +20,32 @@ import (
 // time says nothing about the token's own.
 type digest = [sha256.Size]byte
 
+// holder is who has one of the tokens, without its secret.
+type holder struct {
+	agent, role string
+	autonomy    policy.Autonomy
+	number      int // tells the token from all others, from 1
+}
+
+// caller is the holder as a client that sends commands.
+func (h holder) caller() *actions.Caller {
+	return &actions.Caller{Agent: h.agent, Role: h.role, Autonomy: h.autonomy, Token: h.number}
+}
+
 // keyring knows the tokens by their digests.
 type keyring struct {
-	tokens   []Token
+	holders  []holder
 	digests  []digest
 	failures *failures
 }
 
 func newKeyring(tokens []Token) *keyring {
 	k := &keyring{failures: &failures{seen: map[netip.Prefix]*record{}}}
-	for _, t := range tokens {
+	for i, t := range tokens {
 		if t.Role == "" {
 			t.Role = RoleAgent
 		}
-		k.tokens = append(k.tokens, Token{Agent: t.Agent, Role: t.Role})
+		k.holders = append(k.holders, holder{t.Agent, t.Role, policy.Autonomy(t.Autonomy), i + 1})
 		k.digests = append(k.digests, sha256.Sum256([]byte(t.Token)))
 	}
 	return k
@@ -40,25 +54,25 @@ func newKeyring(tokens []Token) *keyring {
 // authenticate says whose token the request's Authorization header carries
 // (RFC 6750 section 2.1; the query string of section 2.3 is never looked at).
 // Errors: unauthorized, and rate_limited for an address that tries too often.
-func (k *keyring) authenticate(r *http.Request) (Token, *protocol.Error) {
+func (k *keyring) authenticate(r *http.Request) (holder, *protocol.Error) {
 	from := remoteNet(r.RemoteAddr)
 	secret, sent := bearer(r)
 	sum := sha256.Sum256([]byte(secret))
 	if sent {
 		if wait := k.failures.locked(from, time.Now()); wait > 0 {
-			return Token{}, tooManyFailures(wait)
+			return holder{}, tooManyFailures(wait)
 		}
-		if t, ok := k.match(sum); ok {
-			return t, nil
+		if h, ok := k.match(sum); ok {
+			return h, nil
 		}
 	}
 	if wait := k.failures.add(from, sum, sent, time.Now()); wait > 0 {
-		return Token{}, tooManyFailures(wait)
+		return holder{}, tooManyFailures(wait)
 	}
 	if !sent {
-		return Token{}, protocol.Errorf(protocol.Unauthorized, "the request carries no token")
+		return holder{}, protocol.Errorf(protocol.Unauthorized, "the request carries no token")
 	}
-	return Token{}, protocol.Errorf(protocol.Unauthorized, "the token is not one of this daemon's").
+	return holder{}, protocol.Errorf(protocol.Unauthorized, "the token is not one of this daemon's").
 		Then("send the token of auth.tokens, of BROWSERD_TOKEN, or of the daemon's state directory as Authorization: Bearer TOKEN")
 }
 
@@ -80,15 +94,15 @@ func bearer(r *http.Request) (token string, ok bool) {
 
 // match compares with every token, whichever fits, so that the time it takes
 // says neither which one did nor how near a guess came.
-func (k *keyring) match(sum digest) (Token, bool) {
+func (k *keyring) match(sum digest) (holder, bool) {
 	found := -1
 	for i := range k.digests {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(k.digests[i][:], sum[:]), i, found)
 	}
 	if found < 0 {
-		return Token{}, false
+		return holder{}, false
 	}
-	return k.tokens[found], true
+	return k.holders[found], true
 }
 
 // What an address may get wrong.

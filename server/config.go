@@ -1,13 +1,18 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/policy"
 )
 
 // Config is where the daemon listens, whom it lets in, and how much one client
@@ -16,6 +21,8 @@ type Config struct {
 	Listen          string        `koanf:"listen" default:"127.0.0.1:9333" doc:"address and port to listen on; an address that is not loopback needs auth.tokens"`
 	AllowedOrigins  []string      `koanf:"allowed_origins" default:"" doc:"origins (scheme://host:port) whose pages may connect; a request with any other Origin is refused"`
 	AllowedHosts    []string      `koanf:"allowed_hosts" default:"" doc:"names (host, or host:port) under which the daemon may be addressed, beside 127.0.0.1, localhost and [::1] with its own port"`
+	TLSCert         string        `koanf:"tls_cert" default:"" doc:"file with the certificate, and those between it and its authority (PEM); with server.tls_key: the daemon speaks TLS and nothing else. Both files are read again when they change"`
+	TLSKey          string        `koanf:"tls_key" default:"" doc:"file with the certificate's private key (PEM)"`
 	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once; further ones are answered 503"`
 	MaxPending      int           `koanf:"max_pending" default:"256" doc:"requests of one WebSocket connection that may run or wait at once; as many again that do not queue, such as cancel"`
 	ReadLimit       int64         `koanf:"read_limit" default:"4194304" doc:"bytes of one WebSocket message or HTTP body"`
@@ -40,6 +47,12 @@ func (c Config) Check() error {
 		if !isHost(h) {
 			return fmt.Errorf("server.allowed_hosts: %q: takes a host name or address, with a port or without, such as browserd.example:9333", h)
 		}
+	}
+	if c.TLSCert != "" && c.TLSKey == "" {
+		return errors.New("server.tls_cert: is set without server.tls_key: takes both, or neither")
+	}
+	if c.TLSKey != "" && c.TLSCert == "" {
+		return errors.New("server.tls_key: is set without server.tls_cert: takes both, or neither")
 	}
 	for _, n := range []struct {
 		key   string
@@ -90,6 +103,9 @@ func (c Config) CheckExposure(configured bool) error {
 	return fmt.Errorf("server.listen: %q can be reached from other machines: set auth.tokens or BROWSERD_TOKEN, or listen on 127.0.0.1", c.Listen)
 }
 
+// TLS tells whether the daemon speaks TLS.
+func (c Config) TLS() bool { return c.TLSCert != "" }
+
 func isPort(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return err == nil && strconv.FormatUint(n, 10) == s
@@ -109,17 +125,24 @@ func isHost(s string) bool {
 
 // Roles of a token.
 const (
-	RoleAgent    = "agent"
-	RoleOperator = "operator"
+	RoleAgent    = actions.RoleAgent
+	RoleOperator = actions.RoleOperator
 )
 
 // Token lets one agent in. Several tokens may name the same agent; they share
 // its sessions.
 type Token struct {
-	Agent   string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
-	Token   string `koanf:"token" doc:"the secret, at least 16 characters"`
-	Role    string `koanf:"role" default:"agent" doc:"agent or operator"`
-	Credits int    `koanf:"credits" default:"0" doc:"credits that the agent starts with, where ledger.credits counts them"`
+	Agent    string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
+	Token    string `koanf:"token" doc:"the secret, at least 16 characters"`
+	Role     string `koanf:"role" default:"agent" doc:"agent or operator"`
+	Autonomy string `koanf:"autonomy" default:"" doc:"full, supervised or read_only, in place of policy.autonomy; empty: policy.autonomy"`
+	Credits  int    `koanf:"credits" default:"0" doc:"credits that the agent starts with, where ledger.credits counts them"`
+}
+
+// HasOperator tells whether a token has the role operator, so that somebody
+// could confirm what supervised agents ask for.
+func (a AuthConfig) HasOperator() bool {
+	return slices.ContainsFunc(a.Tokens, func(t Token) bool { return t.Role == RoleOperator })
 }
 
 // AuthConfig is who may come in.
@@ -141,6 +164,12 @@ func (a AuthConfig) Check() error {
 		}
 		if t.Role != "" && t.Role != RoleAgent && t.Role != RoleOperator {
 			return fmt.Errorf("%s.role: %q: takes agent or operator", key, t.Role)
+		}
+		if _, err := policy.ParseAutonomy(t.Autonomy); err != nil {
+			return fmt.Errorf("%s.autonomy (agent %s): %w", key, t.Agent, err)
+		}
+		if t.Credits < 0 {
+			return fmt.Errorf("%s.credits (agent %s): %d: takes 0 or more", key, t.Agent, t.Credits)
 		}
 		if len(t.Token) < minToken {
 			return fmt.Errorf("%s.token (agent %s): %d characters: takes at least %d", key, t.Agent, len(t.Token), minToken)

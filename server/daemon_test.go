@@ -197,13 +197,20 @@ func start(t testing.TB, change func(*Config)) *daemon {
 }
 
 func startLogging(t testing.TB, change func(*Config), log io.Writer) *daemon {
+	return startHouse(t, change, log, testTokens, func(*actions.House) {})
+}
+
+// startHouse serves with other tokens, and with a house that furnish changed.
+func startHouse(t testing.TB, change func(*Config), log io.Writer, tokens []Token, furnish func(*actions.House)) *daemon {
 	t.Helper()
 	cfg := testConfig()
 	if change != nil {
 		change(&cfg)
 	}
 	site := newSite()
-	s, err := New(cfg, testTokens, testHouse(site, log), testSources)
+	house := testHouse(site, log)
+	furnish(house)
+	s, err := New(cfg, tokens, house, testSources)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ const bodyTimeout = 30 * time.Second
 // The body is a JSON object whatever Content-Type says, since curl and fetch
 // declare another by themselves. A page cannot use that: it cannot send the
 // token, and what it sends carries its Origin.
-func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who Token, command string) {
+func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder, command string) {
 	params, err := s.readParams(w, r)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
@@ -41,7 +41,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who Token,
 	// A client that goes away cancels its command (net/http ends the request's context).
 	defer context.AfterFunc(r.Context(), func() { cancel(actions.ErrCancelled) })()
 
-	t, err := s.doors.prepare(&actions.Caller{Agent: who.Agent, Role: who.Role}, command, params)
+	t, err := s.doors.prepare(who.caller(), command, params)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
 		return

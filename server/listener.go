@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"sync"
 )
@@ -69,6 +70,9 @@ type refusedKey struct{}
 
 // markRefused is http.Server.ConnContext.
 func markRefused(ctx context.Context, c net.Conn) context.Context {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
 	if n, ok := c.(*counted); ok && n.refused {
 		return context.WithValue(ctx, refusedKey{}, true)
 	}

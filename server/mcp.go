@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/browserd/browserd/actions"
@@ -27,12 +29,12 @@ type mcpDoor struct {
 	handler http.Handler
 
 	mu      sync.Mutex
-	agents  map[Token]*mcpAgent
+	agents  map[holder]*mcpAgent
 	servers map[mcpKey]*mcp.Server
 }
 
 type mcpKey struct {
-	who   Token
+	who   holder
 	tools string
 }
 
@@ -46,19 +48,31 @@ type mcpAgent struct {
 type whoKey struct{}
 
 func newMCPDoor(d *doors, cfg Config) *mcpDoor {
-	m := &mcpDoor{doors: d, version: d.house.Version, agents: map[Token]*mcpAgent{}, servers: map[mcpKey]*mcp.Server{}}
-	m.handler = mcp.NewStreamableHTTPHandler(m.server, &mcp.StreamableHTTPOptions{
+	m := &mcpDoor{doors: d, version: d.house.Version, agents: map[holder]*mcpAgent{}, servers: map[mcpKey]*mcp.Server{}}
+	// An MCP session is its token's: its id is no way in for another one.
+	owned := auth.RequireBearerToken(holds, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
+	m.handler = owned(mcp.NewStreamableHTTPHandler(m.server, &mcp.StreamableHTTPOptions{
 		SessionTimeout:      mcpSessionTimeout,
 		MaxRequestBodyBytes: cfg.ReadLimit,
 		// The gate has compared Host and Origin with more than the SDK knows.
 		DisableLocalhostProtection:   true,
 		PropagateRequestCancellation: true,
-	})
+	}))
 	return m
 }
 
+// holds names the holder of the request's token, who has been let in already,
+// to the SDK.
+func holds(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+	who, in := ctx.Value(whoKey{}).(holder)
+	if !in {
+		return nil, auth.ErrInvalidToken
+	}
+	return &auth.TokenInfo{UserID: strconv.Itoa(who.number)}, nil
+}
+
 // serve answers one request of an agent that has been let in.
-func (m *mcpDoor) serve(w http.ResponseWriter, r *http.Request, who Token) {
+func (m *mcpDoor) serve(w http.ResponseWriter, r *http.Request, who holder) {
 	if _, err := tools.Choose(r.URL.Query().Get("tools")); err != nil {
 		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidParams, "tools: %w", err).With("parameter", "tools"))
 		return
@@ -68,7 +82,7 @@ func (m *mcpDoor) serve(w http.ResponseWriter, r *http.Request, who Token) {
 
 // server is the MCP server for a request, nil where nobody was let in.
 func (m *mcpDoor) server(r *http.Request) *mcp.Server {
-	who, in := r.Context().Value(whoKey{}).(Token)
+	who, in := r.Context().Value(whoKey{}).(holder)
 	if !in {
 		return nil
 	}
@@ -84,7 +98,7 @@ func (m *mcpDoor) server(r *http.Request) *mcp.Server {
 	}
 	agent := m.agents[who]
 	if agent == nil {
-		agent = &mcpAgent{caller: &actions.Caller{Agent: who.Agent, Role: who.Role}}
+		agent = &mcpAgent{caller: who.caller()}
 		m.agents[who] = agent
 	}
 	s := tools.New(m.version, chosen, func(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {

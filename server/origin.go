@@ -15,10 +15,14 @@ import (
 type gate struct {
 	hosts   map[string]bool // as configured, lower case; without a port: on any
 	origins map[string]bool // lower case
+	port    string          // that a Host without one means
 }
 
-func newGate(hosts, origins []string) gate {
-	g := gate{hosts: map[string]bool{}, origins: map[string]bool{}}
+func newGate(hosts, origins []string, secured bool) gate {
+	g := gate{hosts: map[string]bool{}, origins: map[string]bool{}, port: "80"}
+	if secured {
+		g.port = "443"
+	}
 	for _, h := range hosts {
 		g.hosts[strings.ToLower(h)] = true
 	}
@@ -53,11 +57,12 @@ func (g gate) check(r *http.Request) *protocol.Error {
 
 // hostAllowed compares whole strings, so that nothing needs to be parsed that
 // an attacker wrote. Names are the same in capitals (RFC 9110 section 4.2.3);
-// a name with a trailing dot is another name. Without a port, port 80 is meant.
+// a name with a trailing dot is another name. Without a port, the
+// scheme's own is meant.
 func (g gate) hostAllowed(host, port string) bool {
 	host = strings.ToLower(host)
 	for _, own := range []string{"127.0.0.1", "localhost", "[::1]"} {
-		if host == own+":"+port || host == own && port == "80" {
+		if host == own+":"+port || host == own && port == g.port {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,7 @@ type Server struct {
 	mcp     *mcpDoor
 	keys    *keyring
 	gate    gate
+	cert    *certificate // nil: no TLS
 	http    *http.Server
 
 	mu      sync.Mutex
@@ -48,13 +50,21 @@ type Server struct {
 // New makes a Server that lets the tokens' agents use the house. sources says
 // what works now, in the order in which it is preferred; it is asked for every
 // hello and /readyz, by any goroutine, and must not block. Nothing runs before
-// Serve. Errors: those of Config.Check and AuthConfig.Check, and no token.
+// Serve. Errors: those of Config.Check and AuthConfig.Check, a
+// certificate that cannot be read, and no token.
 func New(cfg Config, tokens []Token, house *actions.House, sources func() []Source) (*Server, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
 	if err := (AuthConfig{tokens}).Check(); err != nil {
 		return nil, err
+	}
+	var cert *certificate
+	if cfg.TLS() {
+		var err error
+		if cert, err = readCertificate(cfg.TLSCert, cfg.TLSKey, house.Log); err != nil {
+			return nil, err
+		}
 	}
 	if len(tokens) == 0 {
 		return nil, errors.New("auth.tokens: there is no token, so that nobody could come in")
@@ -63,7 +73,8 @@ func New(cfg Config, tokens []Token, house *actions.House, sources func() []Sour
 		cfg: cfg, house: house, sources: sources, log: house.Log,
 		doors:    newDoors(house),
 		keys:     newKeyring(tokens),
-		gate:     newGate(cfg.AllowedHosts, cfg.AllowedOrigins),
+		gate:     newGate(cfg.AllowedHosts, cfg.AllowedOrigins, cfg.TLS()),
+		cert:     cert,
 		sockets:  map[*socket]bool{},
 		shutDone: make(chan struct{}),
 	}
@@ -166,7 +177,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.Shutdown(end)
 	})
 	defer stop()
-	err := s.http.Serve(&listener{Listener: l, limit: s.cfg.MaxConnections})
+	var in net.Listener = &listener{Listener: l, limit: s.cfg.MaxConnections}
+	if s.cert != nil {
+		in = tls.NewListener(in, s.cert.config())
+	}
+	err := s.http.Serve(in)
 	if !errors.Is(err, http.ErrServerClosed) {
 		// The listener broke: what is open ends as if it had been asked to.
 		end, cancel := context.WithTimeout(context.Background(), 2*s.cfg.ShutdownTimeout)

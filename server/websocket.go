@@ -54,7 +54,7 @@ type socket struct {
 	chosen   bool
 }
 
-func (s *Server) newSocket(who Token, ws *websocket.Conn) *socket {
+func (s *Server) newSocket(who holder, ws *websocket.Conn) *socket {
 	c := &socket{
 		server:   s,
 		ws:       ws,
@@ -64,13 +64,14 @@ func (s *Server) newSocket(who Token, ws *websocket.Conn) *socket {
 		sessions: map[string]bool{},
 	}
 	c.work, c.stop = context.WithCancelCause(s.doors.life)
-	c.caller = &actions.Caller{Agent: who.Agent, Role: who.Role, Cancel: c.cancel, Subscribe: c.subscribe, Use: c.use}
+	c.caller = who.caller()
+	c.caller.Cancel, c.caller.Subscribe, c.caller.Use = c.cancel, c.subscribe, c.use
 	return c
 }
 
 // serveWebSocket is the door GET /v1/ws (RFC 6455). It returns when the
 // connection has ended and nothing of it runs any more.
-func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who Token) {
+func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who holder) {
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: s.cfg.WriteTimeout,
 		Subprotocols:     []string{Subprotocol},
@@ -103,6 +104,7 @@ func (c *socket) serve() {
 	}}
 	c.out.put(eventFrame(hello))
 	silence := c.server.house.Sessions.Listen(c.caller.Agent, c.tell)
+	unasked := c.hearQuestions()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -112,6 +114,7 @@ func (c *socket) serve() {
 	err := c.read()
 
 	silence()
+	unasked()
 	c.stop(actions.ErrCancelled)
 	if errors.Is(err, websocket.ErrReadLimit) {
 		c.linger()
@@ -284,6 +287,30 @@ func (c *socket) subscribe(types []string) error {
 	defer c.mu.Unlock()
 	c.events, c.chosen = slices.Clone(types), true
 	return nil
+}
+
+// hearQuestions tells an operator's connection what waits for a confirmation,
+// and what comes to wait for one, of every agent; others hear nothing of it.
+func (c *socket) hearQuestions() (stop func()) {
+	confirmations := c.server.house.Rules.Confirmations
+	if c.caller.Role != RoleOperator || confirmations == nil {
+		return func() {}
+	}
+	return confirmations.Listen(func(e protocol.Event) {
+		if !c.wants(e.Type) {
+			return
+		}
+		if frame := eventFrame(e); frame != nil {
+			c.send(frame)
+		}
+	})
+}
+
+// wants tells whether the client has chosen events of that type, or none at all.
+func (c *socket) wants(typ string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.chosen || slices.Contains(c.events, typ)
 }
 
 // tell gets every event of the agent's sessions, from session.Manager.Listen.

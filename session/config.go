@@ -13,6 +13,8 @@ type Config struct {
 	Queue         int           `koanf:"queue" default:"64" doc:"commands that may wait for their turn in one session"`
 	DialogTimeout time.Duration `koanf:"dialog_timeout" default:"10s" doc:"how long confirm() and prompt() wait for the command dialog before they are dismissed"`
 	MaxTabs       int           `koanf:"max_tabs" default:"16" doc:"tabs open at once in one session; a page that opens more finds them closed"`
+	DownloadBytes int           `koanf:"download_bytes" default:"268435456" doc:"bytes that a session which was opened with downloads may download, all files together"`
+	DownloadFiles int           `koanf:"download_files" default:"50" doc:"files that such a session may download"`
 	UploadDir     string        `koanf:"upload_dir" default:"" doc:"directory whose files upload may name by path; empty: only base64 contents are taken"`
 }
 
@@ -31,6 +33,10 @@ func (c Config) Check() error {
 		return fmt.Errorf("session.dialog_timeout: %v: takes a duration above 0, such as 10s", c.DialogTimeout)
 	case c.MaxTabs <= 0:
 		return fmt.Errorf("session.max_tabs: %d: takes a number above 0", c.MaxTabs)
+	case c.DownloadBytes <= 0:
+		return fmt.Errorf("session.download_bytes: %d: takes a number above 0", c.DownloadBytes)
+	case c.DownloadFiles <= 0:
+		return fmt.Errorf("session.download_files: %d: takes a number above 0", c.DownloadFiles)
 	}
 	return nil
 }

@@ -29,8 +29,15 @@ type Options struct {
 	Timezone  string    // IANA; empty: the machine's
 	UserAgent string    // empty: Chromium's own
 	Headers   map[string]string
-	Dialogs   string            // wait (default), accept, dismiss
-	Restore   *protocol.Remains // what to start with; nil: nothing
+	Dialogs   string // wait (default), accept, dismiss
+	// AllowedDomains are the only hosts that the session may reach, of those that
+	// the policy lets it; empty: all of those.
+	AllowedDomains []string
+	// Permissions are what its pages may use without asking, by the names of the
+	// web's Permissions API; all else is denied.
+	Permissions []string
+	Downloads   bool              // its pages may download files; false: denied
+	Restore     *protocol.Remains // what to start with; nil: nothing
 }
 
 // Viewport is the size of a page in CSS pixels.
@@ -45,6 +52,8 @@ type Manager struct {
 	cfg    Config
 	source Source
 	log    *slog.Logger
+	// journals is set before the first session is opened.
+	journals JournalConfig
 
 	mu       sync.Mutex
 	sessions map[string]*Session // by name; names are unique in the daemon
@@ -104,6 +113,7 @@ func (m *Manager) Get(agent, name string) (*Session, error) {
 // Info is what session_list says of a session.
 type Info struct {
 	Session   string         `json:"session"`
+	Agent     string         `json:"agent,omitempty"` // only where All lists it
 	Created   time.Time      `json:"created"`
 	IdleFor   float64        `json:"idle_s"`
 	ExpiresIn float64        `json:"expires_in_s"`
@@ -113,20 +123,35 @@ type Info struct {
 
 // List returns the agent's sessions, oldest first.
 func (m *Manager) List(agent string) []Info {
-	m.mu.Lock()
-	list := []*Session{}
-	for _, s := range m.sessions {
+	infos := []Info{}
+	for _, s := range m.inOrder() {
 		if s.agent == agent {
-			list = append(list, s)
+			infos = append(infos, s.info())
 		}
+	}
+	return infos
+}
+
+// All returns every agent's sessions, oldest first, for an operator to look at.
+func (m *Manager) All() []Info {
+	infos := []Info{}
+	for _, s := range m.inOrder() {
+		i := s.info()
+		i.Agent = s.agent
+		infos = append(infos, i)
+	}
+	return infos
+}
+
+func (m *Manager) inOrder() []*Session {
+	m.mu.Lock()
+	list := make([]*Session, 0, len(m.sessions))
+	for _, s := range m.sessions {
+		list = append(list, s)
 	}
 	m.mu.Unlock()
 	sort.Slice(list, func(i, j int) bool { return list[i].created.Before(list[j].created) })
-	infos := make([]Info, 0, len(list))
-	for _, s := range list {
-		infos = append(infos, s.info())
-	}
-	return infos
+	return list
 }
 
 // Count says how many sessions are open in the daemon.

@@ -41,8 +41,8 @@ type Page interface {
 	Close(ctx context.Context) error
 }
 
-// Live is what a page in a browser can do beyond Page. Dialog and Tabs may be
-// called at any time by any goroutine.
+// Live is what a page in a browser can do beyond Page. Dialog, Tabs
+// and what says so may be called at any time by any goroutine.
 type Live interface {
 	Page
 	Press(ctx context.Context, refs *snapshot.Refs, ref, key string) (protocol.Effect, error)
@@ -50,6 +50,13 @@ type Live interface {
 	Focus(ctx context.Context, refs *snapshot.Refs, ref string) (protocol.Effect, error)
 	Scroll(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Scroll) (protocol.Position, protocol.Effect, error)
 	Drag(ctx context.Context, refs *snapshot.Refs, from, to string) (protocol.Effect, error)
+	// Emulate changes what is said of the device, for pages to come as well.
+	Emulate(ctx context.Context, e protocol.Emulation) error
+	// SetRoutes says what becomes of requests; Routes what has become of them.
+	SetRoutes(ctx context.Context, routes []protocol.Route) error
+	Routes() []protocol.Route
+	// Mouse says what was hit; nil: nothing.
+	Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse) (*protocol.Hit, protocol.Effect, error)
 	Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error)
 	Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error)
 	PDF(ctx context.Context, o protocol.PDF) ([]byte, error)
@@ -58,4 +65,13 @@ type Live interface {
 	TabNew(ctx context.Context, url string) (protocol.Effect, error)
 	TabSelect(ctx context.Context, tab string) (protocol.Effect, error)
 	TabClose(ctx context.Context, tab string) (protocol.Effect, error)
+	// Downloads lists the downloads; with wait when none (or not the one of that
+	// name) is running any more. DownloadContent reads n bytes of a finished one
+	// from offset. Both may be called at any time.
+	// Console and Network return what the pages said and asked for, and the number
+	// to ask from next time. Both may be called at any time.
+	Console(q protocol.Watching) ([]protocol.Console, int)
+	Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error)
+	Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error)
+	DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error)
 }

@@ -15,40 +15,36 @@ import (
 // is about to open another (fresh). The first command that comes after a loss
 // which no command was told of answers browser_lost, so that no restart is
 // silent; opening a URL needs no telling.
+//
+// Where Chromium does not come back, a session that may do without it goes on
+// at the other sources, and restored.source says so.
 func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
+	if page := s.Page(); page != nil && !gone(page) {
+		return page, nil
+	}
+	return s.ensure(ctx, s.options.Source, fresh)
+}
+
+// ensure makes a page at a source, where there is none or the old one is lost.
+func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, error) {
 	old := s.Page()
-	if old != nil {
-		select {
-		case <-old.Done():
-		default:
-			return old, nil
-		}
+	if old == nil {
+		return s.newPage(ctx, source, nil)
 	}
-	o := s.options
-	var remains protocol.Remains
-	if old != nil {
-		remains = old.Remains()
-		o.Restore = &remains
-	}
-	page, err := s.manager.source.NewPage(ctx, o, func(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) })
+	remains := old.Remains()
+	page, err := s.newPage(ctx, source, &remains)
 	if err != nil {
 		return nil, err
 	}
-	if !s.adopt(page) {
-		page.Close(context.WithoutCancel(ctx))
-		return nil, errClosed()
-	}
-	if old == nil {
-		return page, nil
-	}
 	s.shown = shown{}
-	restored := map[string]any{"url": "", "cookies": remains.CookieCount, "not": notRestored}
+	restored := map[string]any{"url": "", "cookies": remains.CookieCount, "not": notRestored, "source": page.State().Source}
 	if !fresh && remains.URL != "" && remains.URL != "about:blank" {
 		if _, err := page.Open(ctx, remains.URL, protocol.WaitAuto); err == nil {
 			restored["url"] = remains.URL
 		} else {
 			s.manager.log.Warn("restoring a page", "session", s.name, "code", protocol.CodeOf(err))
 		}
+		restored["source"] = page.State().Source
 	}
 	s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": restored})
 	told := s.told
@@ -56,13 +52,16 @@ func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 	if fresh || told {
 		return page, nil
 	}
-	s.told = false
-	return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on in a new one").
+	went := "in a new one"
+	if page.State().Source != SourceChromium {
+		went = "without it: its pages are static documents now"
+	}
+	return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).
 		With("restored", restored)
 }
 
 // notRestored is what a new page does not have of a lost one.
-var notRestored = []string{"refs", "form contents", "history", "other tabs", "session storage"}
+var notRestored = []string{"refs", "form contents", "history", "other tabs", "local and session storage", "downloads"}
 
 // adopt makes page the session's and watches for its loss; false where the
 // session is closed.
@@ -81,8 +80,8 @@ func (s *Session) adopt(page Page) bool {
 			return
 		case <-page.Done():
 		}
-		if s.life.Err() != nil {
-			return
+		if s.life.Err() != nil || s.Page() != page {
+			return // closed, or given up for another source
 		}
 		r := page.Remains()
 		s.manager.emit(s, protocol.EventBrowserLost, map[string]any{

@@ -27,6 +27,7 @@ type Session struct {
 	// Only the holder of the turn touches these.
 	refs  *snapshot.Refs
 	shown shown
+	kept  kept
 	told  bool // the loss of the page was the answer to a command
 
 	mu       sync.Mutex
@@ -37,6 +38,8 @@ type Session struct {
 	used     time.Time
 	expiry   *time.Timer
 	closed   bool
+	answers  map[any]bool // what operators have answered for the session's life
+	journal  *Journal
 }
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -208,16 +211,19 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
 	go func() {
 		defer m.work.Done()
 		defer close(done)
-		if page == nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := page.Close(ctx); err != nil {
-			m.log.Warn("closing a page", "session", s.name, "error", err)
+		if page != nil {
+			m.closePage(s, page)
 		}
 	}()
 	return done
+}
+
+func (m *Manager) closePage(s *Session, page Page) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := page.Close(ctx); err != nil {
+		m.log.Warn("closing a page", "session", s.name, "error", err)
+	}
 }
 
 // Shutdown closes every session and opens no more; it returns when all pages

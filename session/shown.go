@@ -60,6 +60,15 @@ func (s *Session) Changes(ctx context.Context, page Page) (*snapshot.Snapshot, *
 	return &snap, nil, err
 }
 
+// Shown lists the refs that the client was shown last; false where it was
+// shown nothing of the document that is open. Only for the holder of the turn.
+func (s *Session) Shown(page Page) ([]string, bool) {
+	if !s.shown.any || s.shown.document != page.State().Document {
+		return nil, false
+	}
+	return s.shown.lines.Refs(), true
+}
+
 // State is where the page is, with the count of its snapshots. Any goroutine
 // may call it.
 func (s *Session) State(page Page) protocol.Page {
@@ -68,6 +77,10 @@ func (s *Session) State(page Page) protocol.Page {
 	defer s.mu.Unlock()
 	if p.Document == s.document {
 		p.Revision = s.revision
+	}
+	p.Capabilities = staticCapabilities
+	if p.Source == SourceChromium {
+		p.Capabilities = liveCapabilities
 	}
 	return p
 }

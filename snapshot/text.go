@@ -25,6 +25,17 @@ type shownLine struct {
 	name int    // where in text the name begins, 0 where there is none
 }
 
+// Refs lists the refs of the lines, in their order.
+func (s Shown) Refs() []string {
+	var list []string
+	for _, l := range s.lines {
+		if l.ref != 0 {
+			list = append(list, formatRef(l.ref))
+		}
+	}
+	return list
+}
+
 // Render writes c as PROTOCOL.md section 5 says and numbers the refs of the
 // lines that it writes, and only of those, in refs. A key that comes a second
 // time is left out.

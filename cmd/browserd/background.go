@@ -32,8 +32,12 @@ func reach(ctx context.Context, c *config.Loaded) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &client{base: "http://" + dialable(c.Server.Listen), token: token}
-	if healthy(ctx, c.Server.Listen) == nil {
+	base, with, err := door(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	cl := &client{base: base, token: token, with: with}
+	if healthy(ctx, c.Server) == nil {
 		return cl, nil
 	}
 	if err := startDaemon(ctx, c); err != nil {
@@ -42,9 +46,14 @@ func reach(ctx context.Context, c *config.Loaded) (*client, error) {
 	return cl, nil
 }
 
-// tokenOf is what a client on this machine shows the daemon: an agent's token
-// of the configuration, or the one in the state directory.
+// tokenOf is what a client on this machine shows the daemon: BROWSERD_TOKEN, an
+// agent's token of the configuration, or the one in the state directory. An
+// operator's is used only where it is BROWSERD_TOKEN: whoever runs a command
+// for an agent is not to confirm it as well by the way.
 func tokenOf(cfg config.Config) (string, error) {
+	if t := os.Getenv(config.TokenEnv); t != "" {
+		return t, nil
+	}
 	for _, t := range cfg.Auth.Tokens {
 		if t.Role != "operator" {
 			return t.Token, nil
@@ -89,11 +98,11 @@ func startDaemon(ctx context.Context, c *config.Loaded) error {
 	go func() { ended <- cmd.Wait() }()
 	ctx, cancel := context.WithTimeout(ctx, backgroundWithin)
 	defer cancel()
-	for healthy(ctx, c.Server.Listen) != nil {
+	for healthy(ctx, c.Server) != nil {
 		select {
 		case <-ended:
 			// Another may have been quicker to the address.
-			if healthy(ctx, c.Server.Listen) == nil {
+			if healthy(ctx, c.Server) == nil {
 				return nil
 			}
 			return fmt.Errorf("the daemon that was started at %s ended at once; its log %s says: %s", c.Server.Listen, path, lastLine(path))

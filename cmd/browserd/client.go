@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 type client struct {
 	base  string // http://host:port
 	token string
+	with  *http.Client // nil: direct
 
 	mu      sync.Mutex
 	session string
@@ -49,7 +51,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := direct.Do(req)
+	resp, err := cmp.Or(c.with, direct).Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/internal/demoapp"
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 )
 
@@ -80,7 +82,9 @@ func demo(ctx context.Context, cfg config.Config, app http.Handler, p play, w io
 	}
 	cfg.Server.Listen = l.Addr().String()
 	cfg.Server.AllowedHosts, cfg.Server.AllowedOrigins = nil, nil
-	cfg.Policy.AllowHosts = []string{at.Addr().String()}
+	cfg.Server.TLSCert, cfg.Server.TLSKey = "", ""
+	cfg.Policy = policy.Config{AllowHosts: []string{at.Addr().String()}}
+	cfg.Ledger = ledger.Config{}
 	token := rand.Text()
 	cfg.Auth.Tokens = []server.Token{{Agent: config.DefaultAgent, Token: token, Role: server.RoleAgent}}
 

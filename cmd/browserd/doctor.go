@@ -70,6 +70,7 @@ func examine(ctx context.Context, load func() (*config.Loaded, error)) []check {
 	if dir, err := config.StateDir(); err == nil {
 		c.Browser.StateDir = dir
 	}
+	c.Browser.Advertised = c.Policy.ProxyAdvertise != ""
 	checks := []check{
 		checkConfiguration(c),
 		checkToken(c.Config),
@@ -137,7 +138,7 @@ func checkListen(ctx context.Context, c config.Config) check {
 		l.Close()
 		return check{"server.listen", statusOK, c.Server.Listen + " is free", ""}
 	}
-	if healthy(ctx, c.Server.Listen) == nil {
+	if healthy(ctx, c.Server) == nil {
 		return check{"server.listen", statusOK, "a browserd answers at " + c.Server.Listen, ""}
 	}
 	return check{"server.listen", statusFail, fmt.Sprintf("%s: %v", c.Server.Listen, cause(err)), "stop what listens there, or choose another address"}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/browserd/browserd/server"
 )
 
 func healthcheckCommand() *cobra.Command {
@@ -23,7 +25,7 @@ func healthcheckCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := healthy(cmd.Context(), c.Server.Listen); err != nil {
+		if err := healthy(cmd.Context(), c.Server); err != nil {
 			return fmt.Errorf("no browserd answers at %s: %w", c.Server.Listen, err)
 		}
 		return nil
@@ -31,16 +33,20 @@ func healthcheckCommand() *cobra.Command {
 	return cmd
 }
 
-// healthy asks the daemon that listens on addr for /healthz, for at most three
+// healthy asks the daemon that cfg describes for /healthz, for at most three
 // seconds. An address that stands for all is asked on loopback.
-func healthy(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+dialable(addr)+"/healthz", nil)
+func healthy(ctx context.Context, cfg server.Config) error {
+	base, asks, err := door(cfg)
 	if err != nil {
 		return err
 	}
-	resp, err := direct.Do(req)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := asks.Do(req)
 	if err != nil {
 		return err
 	}
@@ -53,11 +59,4 @@ func healthy(ctx context.Context, addr string) error {
 		return fmt.Errorf("something else answers there (HTTP %d)", resp.StatusCode)
 	}
 	return nil
-}
-
-// direct speaks to daemons: never through a proxy of the environment, which
-// would be handed the token, and without keeping connections.
-var direct = &http.Client{
-	Transport:     &http.Transport{DisableKeepAlives: true},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }

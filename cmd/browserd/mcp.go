@@ -195,8 +195,12 @@ func httpSnippet(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	base, _, err := door(c.Server)
+	if err != nil {
+		return err
+	}
 	b, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"browserd": map[string]any{
-		"type": "http", "url": "http://" + dialable(c.Server.Listen) + "/mcp", "headers": map[string]any{"Authorization": "Bearer " + token},
+		"type": "http", "url": base + "/mcp", "headers": map[string]any{"Authorization": "Bearer " + token},
 	}}}, "", "  ")
 	fmt.Fprintln(cmd.OutOrStdout(), string(b))
 	return err

@@ -7,15 +7,16 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
-	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
 )
@@ -85,6 +86,15 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	supervision, err := supervise(cfg, rules, log)
+	if err != nil {
+		return refusal{err}
+	}
+	way, err := guard(&cfg.Browser, cfg.Policy, rules, log)
+	if err != nil {
+		return refusal{err}
+	}
+	defer way.close() // when Chromium has ended
 	if cfg.Browser.StateDir != "" {
 		reaped, err := browser.Reap(cfg.Browser.StateDir)
 		if err != nil {
@@ -101,23 +111,37 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	chromium := browser.Start(living, cfg.Browser, log)
-	sources := sourcesOf(cfg.Browser, log)
+	supervisor := browser.Start(living, cfg.Browser, log)
+	known := lookForChromium(cfg.Browser, supervisor, log)
+	out, err := newOutside(cfg, rules)
+	if err != nil {
+		return refusal{err}
+	}
+	defer out.close()
+	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
+	sources := sourcesOf(known, ladder)
+	source := pages{
+		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
+	}
 	house := &actions.House{
-		Sessions: session.NewManager(cfg.Session, pages{browser.New(chromium, log), cfg.Session, cfg.Browser.Disabled}, log),
+		Sessions: session.NewManager(cfg.Session, source, log),
+		States:   session.NewStates(stateFiles(cfg.Browser.StateDir), cfg.State),
 		Version:  buildVersion(),
 		Log:      log,
+		Rules:    supervision,
 		CheckURL: rules.CheckURL,
+		Web:      out.web(cfg, source),
 		Ledger:   books,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(chromium.Info()), "sources": names(sources())}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}
 		},
 	}
+	house.Sessions.Keep(cfg.Journal)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
 	if err != nil {
 		return refusal{err}
 	}
-	s.Collect(figures(chromium)...)
+	s.Collect(figures(supervisor)...)
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)
@@ -129,14 +153,28 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			}
 		}()
 	}
-	log.Info("listening on http://" + l.Addr().String())
+	scheme := "http://"
+	if cfg.Server.TLS() {
+		scheme = "https://"
+	} else if cfg.Server.CheckExposure(false) != nil {
+		log.Warn("tokens and pages cross the network as they are: set server.tls_cert and server.tls_key, or put a proxy that speaks TLS before the daemon")
+	}
+	log.Info("listening on " + scheme + l.Addr().String())
 	err = s.Serve(ctx, l)
 	log.Info("stopping")
 	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
 	defer cancel()
-	err = errors.Join(err, chromium.Close(closing), books.Close(closing))
+	err = errors.Join(err, supervisor.Close(closing), books.Close(closing))
 	log.Info("stopped")
 	return err
+}
+
+// stateFiles is where the states of sessions are kept; empty: nowhere.
+func stateFiles(stateDir string) string {
+	if stateDir == "" {
+		return ""
+	}
+	return filepath.Join(stateDir, "states")
 }
 
 // own are the addresses on which the daemon listens: no page may reach them.
@@ -146,52 +184,6 @@ func own(l net.Listener) []netip.AddrPort {
 		return nil
 	}
 	return []netip.AddrPort{addr}
-}
-
-// sourcesOf looks once whether there is a Chromium, and says in one line what
-// to do where there is none.
-func sourcesOf(cfg browser.Config, log *slog.Logger) func() []server.Source {
-	chromium := server.Source{Name: "chromium", OK: true}
-	switch {
-	case cfg.Disabled:
-		chromium.OK, chromium.Why = false, "switched off by browser.disabled"
-	case cfg.Endpoint != "":
-		log.Info("Chromium is reached at browser.endpoint", "endpoint", cfg.Endpoint)
-	default:
-		found, err := browser.Find(cfg)
-		if err == nil {
-			log.Info("Chromium found", "path", found.Path, "product", found.Product)
-			err = browser.CanSandbox(cfg)
-		}
-		if err == nil {
-			break
-		}
-		chromium.OK, chromium.Why = false, err.Error()
-		var e *protocol.Error
-		if errors.As(err, &e) {
-			chromium.Why = e.Message
-			log.Warn("no Chromium: "+e.Message, "next", e.Data().Next)
-		} else {
-			log.Warn("no Chromium", "error", err)
-		}
-	}
-	return func() []server.Source { return []server.Source{chromium} }
-}
-
-func names(sources []server.Source) []string {
-	list := []string{}
-	for _, s := range sources {
-		if s.OK {
-			list = append(list, s.Name)
-		}
-	}
-	return list
-}
-
-func statusOf(i browser.Info) map[string]any {
-	return map[string]any{
-		"running": i.Running, "launches": int(i.Generation), "product": i.Product, "path": i.Path, "sandbox": i.Sandbox,
-	}
 }
 
 // cause strips what the sentence around it says already.

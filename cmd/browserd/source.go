@@ -2,35 +2,80 @@ package main
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
 
-// pages makes the pages of sessions: each its own browser context.
+// pages makes the pages of sessions: each its own browser context, or, where
+// there is no Chromium, its own climb of the ladder.
 type pages struct {
-	browser *browser.Browser
-	cfg     session.Config
-	off     bool // browser.disabled
+	browser  *browser.Browser
+	chromium *installation
+	ladder   *fallback.Ladder
+	rules    *policy.Policy
+	way      wayOut
+	cfg      session.Config
+	log      *slog.Logger
 }
 
-// NewPage opens a browser context with what the session was opened with.
+// NewPage opens a page with what the session was opened with, from the source
+// that it asks for: chromium, or http and jina, or for auto Chromium where there
+// is one and the others where there is none.
 func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ string, fields map[string]any)) (session.Page, error) {
-	if p.off {
-		return nil, protocol.Errorf(protocol.ChromiumUnavailable, "Chromium is switched off by browser.disabled").
-			Then("set browser.disabled to false")
+	gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: o.AllowedDomains})
+	if err != nil {
+		return nil, err
+	}
+	if o.Source == fallback.HTTP || o.Source == fallback.Jina {
+		return p.static(gate, o, nil), nil
+	}
+	begin := time.Now()
+	page, tried, err := p.live(ctx, o, emit)
+	if err == nil {
+		return page, nil
+	}
+	if o.Source == session.SourceChromium || ctx.Err() != nil || protocol.CodeOf(err) == protocol.ShuttingDown {
+		return nil, err
+	}
+	var attempts []protocol.Attempt
+	if tried {
+		p.log.Warn("a session goes on without Chromium", "error", err)
+		attempts = []protocol.Attempt{{Source: session.SourceChromium, Error: err.Error(), MS: int(time.Since(begin).Milliseconds())}}
+	}
+	return p.static(gate, o, attempts), nil
+}
+
+// live opens a browser context; tried is false where there was no Chromium to try.
+func (p pages) live(ctx context.Context, o session.Options, emit func(typ string, fields map[string]any)) (page session.Page, tried bool, err error) {
+	if err := p.chromium.missing(); err != nil {
+		return nil, false, err
 	}
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
+		Way:         p.way.lane(p.rules, o.Name, o.AllowedDomains, p.log),
+		Permissions: o.Permissions, Downloads: o.Downloads,
+		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles,
 	}
 	if o.Viewport != nil {
 		c.Width, c.Height = o.Viewport.Width, o.Viewport.Height
 	}
-	page, err := p.browser.NewContext(ctx, c, emit)
+	opened, err := p.browser.NewContext(ctx, c, emit)
+	p.chromium.told(err)
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	return page, nil
+	return opened, true, nil
+}
+
+func (p pages) static(gate *policy.Gate, o session.Options, tried []protocol.Attempt) session.Page {
+	return fallback.New(fallback.Options{
+		Gate: gate, Ladder: p.ladder, Locale: o.Locale, UserAgent: o.UserAgent, Headers: o.Headers, Restore: o.Restore, Tried: tried,
+	})
 }

@@ -4,7 +4,8 @@
 //
 //	BROWSERD_TOKEN=… go run ./examples/go ws://127.0.0.1:9333/v1/ws http://127.0.0.1:8080/
 //
-// The page is the app of `browserd demo`: the loop puts a thing on its list.
+// The page is the app of `browserd demo`: the loop puts a thing on its list. An
+// app that a server renders will do as well, and then also without Chromium.
 package main
 
 import (
@@ -25,6 +26,10 @@ type answer struct {
 	Delta    struct{ Text string }
 	Content  string
 }
+
+// shown is what the answer shows of the page: what changed, or after a
+// navigation the new page.
+func (a answer) shown() string { return a.Delta.Text + a.Snapshot.Text }
 
 // agent is one connection; its session is the daemon's for this connection.
 type agent struct {
@@ -91,9 +96,9 @@ func main() {
 	a := &agent{conn: conn}
 
 	fmt.Println(a.call("open", map[string]any{"url": os.Args[2]}).Snapshot.Text)
-	fmt.Println(a.call("click", map[string]any{"ref": a.ref("link", "Items")}).Delta.Text)
+	fmt.Println(a.call("click", map[string]any{"ref": a.ref("link", "Items")}).shown())
 	a.call("type", map[string]any{"ref": a.ref("textbox", "New item"), "text": "Oat milk"})
-	fmt.Println(a.call("click", map[string]any{"ref": a.ref("button", "Add")}).Delta.Text)
+	fmt.Println(a.call("click", map[string]any{"ref": a.ref("button", "Add")}).shown())
 
 	page := a.call("read", map[string]any{"kind": "text"}).Content
 	if !strings.Contains(page, "Oat milk") {

@@ -43,10 +43,14 @@ async function ref(role, name) {
   throw new Error(`no ${role} "${name}" in:\n${text}`);
 }
 
-console.log((await call('open', { url: app })).snapshot.text);
-console.log((await call('click', { ref: await ref('link', 'Items') })).delta.text);
+// shown is what an answer shows of the page: what changed, or after a
+// navigation the new page.
+const shown = ({ delta, snapshot }) => (delta ?? snapshot).text;
+
+console.log(shown(await call('open', { url: app })));
+console.log(shown(await call('click', { ref: await ref('link', 'Items') })));
 await call('type', { ref: await ref('textbox', 'New item'), text: 'Oat milk' });
-console.log((await call('click', { ref: await ref('button', 'Add') })).delta.text);
+console.log(shown(await call('click', { ref: await ref('button', 'Add') })));
 
 const page = (await call('read', { kind: 'text' })).content;
 if (!page.includes('Oat milk')) throw new Error(`the page does not show what was added:\n${page}`);

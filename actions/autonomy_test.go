@@ -1,0 +1,149 @@
+package actions
+
+import (
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// Every command stands in one of the two lists, so that somebody has thought
+// about each; where none did, it counts as one that changes something.
+func TestEveryCommandReadsOrChanges(t *testing.T) {
+	for i := range All {
+		name := All[i].Name
+		if slices.Contains(reads, name) == slices.Contains(changes, name) {
+			t.Errorf("%s: stands in reads: %v, and in changes: %v", name, slices.Contains(reads, name), slices.Contains(changes, name))
+		}
+	}
+	for _, i := range implied {
+		if slices.Contains(reads, i.as) {
+			t.Errorf("%s with %s counts as %s, which only reads", i.command, i.parameter, i.as)
+		}
+		if cmd, ok := Lookup(i.command); !ok {
+			t.Errorf("%s is no command", i.command)
+		} else if _, exists := Lookup(i.as); exists && !slices.ContainsFunc(cmd.Help().Parameters, func(p ParamHelp) bool { return p.Name == i.parameter }) {
+			t.Errorf("%s has no parameter %s", i.command, i.parameter)
+		}
+	}
+}
+
+func prepared(t *testing.T, autonomy policy.Autonomy, method, params string) (*Call, error) {
+	t.Helper()
+	sessions := session.NewManager(session.Config{IdleTimeout: 1 << 40, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { sessions.Shutdown(t.Context()) })
+	h := &House{Sessions: sessions, Log: slog.New(slog.DiscardHandler)}
+	job, err := h.Prepare(&Caller{Agent: "a", Autonomy: autonomy}, method, json.RawMessage(params))
+	if err == nil {
+		return job.call, nil
+	}
+	if n := sessions.Count(); n != 0 {
+		t.Errorf("%s was refused, and opened %d sessions", method, n)
+	}
+	return nil, err
+}
+
+// An agent that only reads goes to pages and looks; it sends no input, runs no
+// script, and no request of its own making. What is refused opens nothing.
+func TestReadOnly(t *testing.T) {
+	for _, test := range []struct {
+		method, params string
+		refused        string // as which command; "": allowed
+	}{
+		{"open", `{"url":"https://a.test/"}`, ""},
+		{"reload", `{}`, ""},
+		{"scroll", `{"direction":"down"}`, ""},
+		{"snapshot", `{}`, ""},
+		{"wait", `{"text":"a"}`, ""},
+		{"wait", `{"expression":""}`, ""},
+		{"session_open", `{}`, ""},
+		{"batch", `{"commands":[{"method":"click"}]}`, ""}, // each of its commands is asked by itself
+		{"wait", `{"expression":"fetch('/delete')"}`, "eval"},
+		{"eval", `{"expression":"1"}`, "eval"},
+		{"click", `{"ref":"@e1"}`, "click"},
+		{"type", `{"ref":"@e1","text":"a"}`, "type"},
+		{"press", `{"key":"Enter"}`, "press"},
+		{"select", `{"ref":"@e1","values":"a"}`, "select"},
+		{"check", `{"ref":"@e1"}`, "check"},
+		{"hover", `{"ref":"@e1"}`, "hover"},
+		{"focus", `{"ref":"@e1"}`, "focus"},
+		{"drag", `{"ref":"@e1","to":"@e2"}`, "drag"},
+		{"upload", `{"ref":"@e1","files":[{"name":"a","base64":""}]}`, "upload"},
+	} {
+		_, err := prepared(t, policy.ReadOnly, test.method, test.params)
+		if test.refused == "" {
+			if err != nil {
+				t.Errorf("%s %s: %v", test.method, test.params, err)
+			}
+			continue
+		}
+		e, ok := err.(*protocol.Error)
+		if !ok || e.Code != protocol.PolicyDenied || e.Details["reason"] != "read_only" || e.Details["command"] != test.refused {
+			t.Errorf("%s %s: got %v, want policy_denied as %s", test.method, test.params, err, test.refused)
+		}
+	}
+	for i := range All {
+		if !slices.Contains(reads, All[i].Name) {
+			continue
+		}
+		if All[i].Acts && !slices.Contains([]string{"open", "back", "forward", "reload", "scroll", "tab_new", "tab_select", "tab_close"}, All[i].Name) {
+			t.Errorf("%s acts on the page, and a reader may send it", All[i].Name)
+		}
+	}
+}
+
+// What an operator is shown of a call: all that is needed to decide, and
+// nothing that could be a secret.
+func TestQuestionShowsNoSecret(t *testing.T) {
+	const secret = "hunter2"
+	for _, test := range []struct{ name, value, want string }{
+		{"url", `"https://a.test/x?q=gold&access_token=hunter2&api-key=hunter2#id=3&password=hunter2"`,
+			`"https://a.test/x?q=gold&access_token=(7 characters)&api-key=(7 characters)#id=3&password=(7 characters)"`},
+		{"text", `"hunter2"`, `"(7 characters)"`},
+		{"key", `"Enter"`, `"Enter"`},
+		{"key", `"h"`, `"(1 characters)"`},
+		{"expression", `"document.title"`, `"document.title"`},
+		{"headers", `{"Authorization":"Bearer hunter2","Cookie":"a=hunter2","X-Api-Key":"hunter2","Accept":"text/html"}`,
+			`{"Accept":"text/html","Authorization":"(14 characters)","Cookie":"(9 characters)","X-Api-Key":"(7 characters)"}`},
+		{"body", `"{\"user\":\"ann\",\"password\":\"hunter2\"}"`, `{"password":"(7 characters)","user":"ann"}`},
+		{"body", `"user=ann&pwd=hunter2"`, `"user=ann&pwd=(7 characters)"`},
+		{"body", `{"user":"ann","client_secret":"hunter2"}`, `{"client_secret":"(7 characters)","user":"ann"}`},
+		{"cookies", `[{"name":"sid","value":"hunter2","domain":"a.test"}]`, `[{"domain":"a.test","name":"sid","value":"(7 characters)"}]`},
+		{"fields", `[{"ref":"@e1","value":"hunter2"}]`, `[{"ref":"@e1","value":"(7 characters)"}]`},
+		{"files", `[{"name":"cv.pdf","base64":"aHVudGVyMg=="}]`, `[{"base64":"(12 characters)","name":"cv.pdf"}]`},
+	} {
+		var value any
+		if err := json.Unmarshal([]byte(test.value), &value); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := json.Marshal(shownValue(test.name, value))
+		if d := cmp.Diff(test.want, unescape(got)); d != "" {
+			t.Errorf("%s -want +got\n%s", test.name, d)
+		}
+	}
+	c, err := prepared(t, policy.Full, "type", `{"ref":"@e1","text":"`+secret+`","clear":true}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]any{"text": "(7 characters)", "clear": true, "mode": "insert"}, c.summary()); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+// unescape takes JSON's escapes of <, > and & back.
+func unescape(text []byte) string {
+	var v any
+	if json.Unmarshal(text, &v) != nil {
+		return string(text)
+	}
+	if s, ok := v.(string); ok {
+		return `"` + s + `"`
+	}
+	return string(text)
+}

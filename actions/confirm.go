@@ -1,0 +1,49 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+)
+
+// ConfirmParams are the parameters of confirm.
+type ConfirmParams struct {
+	ID       string `json:"id" required:"true" doc:"the id of a confirmation_requested event, or of details.confirmation"`
+	Allow    bool   `json:"allow" required:"true" doc:"true: it may happen; false: it may not"`
+	Remember string `json:"remember" default:"no" enum:"no,session,always" doc:"how long the answer holds for the same agent, command and host: for this once, for the session's life, or for good"`
+}
+
+// ConfirmResult is the answer of confirm: the question that is answered.
+type ConfirmResult struct {
+	ID       string          `json:"id"`
+	Allow    bool            `json:"allow"`
+	Remember string          `json:"remember"`
+	Question policy.Question `json:"question"`
+}
+
+// book is a decision as the trail has it, by the operator who made it.
+func (r ConfirmResult) book(e *ledger.Entry) {
+	e.Session, e.URL, e.Verdict = r.Question.Session, r.Question.URL, "denied:"+r.Question.Command
+	if r.Allow {
+		e.Verdict = "allowed:" + r.Question.Command
+	}
+}
+
+func confirm(ctx context.Context, c *Call, p *ConfirmParams) (ConfirmResult, error) {
+	if c.Caller.Role != RoleOperator {
+		return ConfirmResult{}, protocol.Errorf(protocol.PolicyDenied, "only an operator may confirm").
+			With("reason", string(policy.ReasonRole)).Then("ask the operator; their token has the role operator in auth.tokens")
+	}
+	if c.House.Rules.Confirmations == nil {
+		return ConfirmResult{}, protocol.Errorf(protocol.InvalidParams, "id: nothing waits for a confirmation under %q", cut(p.ID, 40)).With("parameter", "id")
+	}
+	q, err := c.House.Rules.Confirmations.Answer(p.ID, c.Caller.Token, policy.Answer{Allow: p.Allow, Remember: p.Remember})
+	if err != nil {
+		return ConfirmResult{}, err
+	}
+	c.House.Log.Info("confirmation answered", "id", q.ID, "agent", q.Agent, "command", q.Command, "session", q.Session,
+		"allow", p.Allow, "remember", p.Remember, "operator", c.Caller.Agent)
+	return ConfirmResult{q.ID, p.Allow, p.Remember, q}, nil
+}

@@ -1,0 +1,94 @@
+package actions
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// DownloadsParams are the parameters of downloads.
+type DownloadsParams struct {
+	Name     string `json:"name" doc:"the one to read, by its name in entries; left out: only the list"`
+	MaxChars int    `json:"max_chars" default:"4000" min:"1" max:"8000000" doc:"characters of content at most"`
+	Offset   int    `json:"offset" default:"0" min:"0" doc:"byte to begin at: next_offset of the answer before"`
+	Wait     bool   `json:"wait" default:"false" doc:"wait until the download, or every one, has ended"`
+}
+
+// DownloadsResult is the answer of downloads.
+type DownloadsResult struct {
+	Result
+	Entries []protocol.Download `json:"entries"`
+	// Content is what the file holds from offset: text as it is, anything else in base64.
+	Content    *string `json:"content,omitempty"`
+	Encoding   string  `json:"encoding,omitempty"` // text or base64
+	Size       int64   `json:"size,omitempty"`     // of the whole file, in bytes
+	Truncated  bool    `json:"truncated,omitempty"`
+	NextOffset int     `json:"next_offset,omitempty"`
+}
+
+func downloads(ctx context.Context, c *Call, p *DownloadsParams) (DownloadsResult, error) {
+	r := DownloadsResult{Result: Result{Session: c.Session.Name()}, Entries: []protocol.Download{}}
+	page := c.Session.Page()
+	if page == nil {
+		return r, nil
+	}
+	r.Page = c.Session.State(page)
+	live, ok := page.(session.Live)
+	if !ok {
+		return r, nil
+	}
+	var err error
+	if r.Entries, err = live.Downloads(ctx, p.Name, p.Wait); err != nil || p.Name == "" {
+		return r, err
+	}
+	// What the file is, its beginning says, wherever reading goes on.
+	head, _, err := live.DownloadContent(p.Name, 0, headBytes)
+	if err != nil {
+		return r, err
+	}
+	// A character takes up to four bytes.
+	content, size, err := live.DownloadContent(p.Name, int64(p.Offset), min(4*p.MaxChars, maxUpload))
+	if err != nil {
+		return r, err
+	}
+	text, encoding, taken := "", "base64", 0
+	if isText(head) {
+		text, taken = textOf(content, p.MaxChars)
+		encoding = "text"
+	}
+	if taken == 0 && len(content) > 0 {
+		taken = min(len(content), max(p.MaxChars/4*3, 1))
+		text, encoding = base64.StdEncoding.EncodeToString(content[:taken]), "base64"
+	}
+	r.Content, r.Encoding, r.Size = &text, encoding, size
+	if next := p.Offset + taken; int64(next) < size {
+		r.Truncated, r.NextOffset = true, next
+	}
+	return r, nil
+}
+
+// headBytes is how much of a file says whether it is text.
+const headBytes = 4096
+
+// isText says whether a file that begins with head is text: UTF-8 without NUL.
+func isText(head []byte) bool {
+	text, taken := textOf(head, len(head))
+	return !strings.Contains(text, "\x00") && len(head)-taken < utf8.UTFMax
+}
+
+// textOf is the UTF-8 at the beginning of content, at most max characters, and
+// how many bytes it is.
+func textOf(content []byte, max int) (text string, taken int) {
+	for n := 0; taken < len(content) && n < max; n++ {
+		r, size := utf8.DecodeRune(content[taken:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		taken += size
+	}
+	return string(content[:taken]), taken
+}

@@ -1,0 +1,142 @@
+package actions
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// EmulateParams are the parameters of emulate.
+type EmulateParams struct {
+	Device      string                `json:"device" enum:",desktop,iphone,ipad,pixel,galaxy" doc:"viewport, scale, touch and user agent of a device; what else is given stands over it"`
+	Viewport    *session.Viewport     `json:"viewport" doc:"{width, height} in CSS pixels"`
+	Scale       *float64              `json:"scale" min:"0.1" max:"8" doc:"device pixels for one CSS pixel"`
+	Mobile      *bool                 `json:"mobile" doc:"behave as a browser on a phone"`
+	Touch       *bool                 `json:"touch" doc:"have a touch screen"`
+	UserAgent   *string               `json:"user_agent" doc:"in place of Chromium's own; empty: Chromium's own again"`
+	Locale      *string               `json:"locale" doc:"a language, such as de-DE"`
+	Timezone    *string               `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	Geolocation *protocol.Geolocation `json:"geolocation" doc:"{latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation"`
+	ColorScheme *string               `json:"color_scheme" enum:"light,dark,no-preference" doc:"what the person is said to prefer"`
+	Offline     *bool                 `json:"offline" doc:"without a network"`
+	Headers     map[string]string     `json:"headers" doc:"sent with every request, in place of those before; {}: none"`
+}
+
+// device is what a page sees of a device.
+type device struct {
+	width, height int
+	scale         float64
+	mobile        bool // and touch
+	agent         string
+}
+
+var devices = map[string]device{
+	"desktop": {1280, 720, 1, false, ""},
+	"iphone":  {393, 852, 3, true, "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1"},
+	"ipad":    {820, 1180, 2, true, "Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1"},
+	"pixel":   {412, 915, 2.625, true, "Mozilla/5.0 (Linux; Android 15; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36"},
+	"galaxy":  {360, 780, 3, true, "Mozilla/5.0 (Linux; Android 15; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36"},
+}
+
+// emulation checks p and puts the device below what else it says.
+func (p *EmulateParams) emulation() (protocol.Emulation, error) {
+	e := protocol.Emulation{
+		Scale: p.Scale, Mobile: p.Mobile, Touch: p.Touch, UserAgent: p.UserAgent, Locale: p.Locale, Timezone: p.Timezone,
+		Geolocation: p.Geolocation, ColorScheme: p.ColorScheme, Offline: p.Offline, Headers: p.Headers,
+	}
+	bad := func(name, takes string, got any) error {
+		return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %v", name, takes, got).With("parameter", name)
+	}
+	if v := p.Viewport; v != nil {
+		if v.Width < 1 || v.Width > 10000 || v.Height < 1 || v.Height > 10000 {
+			return e, bad("viewport", "a width and a height from 1 to 10000", *v)
+		}
+		e.Width, e.Height = &v.Width, &v.Height
+	}
+	if g := p.Geolocation; g != nil && (g.Latitude < -90 || g.Latitude > 90 || g.Longitude < -180 || g.Longitude > 180 || g.Accuracy < 0) {
+		return e, bad("geolocation", "a latitude from -90 to 90, a longitude from -180 to 180 and an accuracy in metres", *g)
+	}
+	if p.Timezone != nil {
+		if _, err := time.LoadLocation(*p.Timezone); err != nil {
+			return e, bad("timezone", "an IANA time zone, such as Europe/Oslo", cut(*p.Timezone, 60))
+		}
+	}
+	for name, value := range p.Headers {
+		if name == "" || strings.ContainsAny(name, " \r\n\t:") || strings.ContainsAny(value, "\r\n") {
+			return e, bad("headers", "names and values of one line", cut(name, 60))
+		}
+	}
+	if d, ok := devices[p.Device]; ok {
+		e = e.Over(protocol.Emulation{Width: &d.width, Height: &d.height, Scale: &d.scale, Mobile: &d.mobile, Touch: &d.mobile, UserAgent: &d.agent})
+	}
+	return e, nil
+}
+
+func emulate(ctx context.Context, c *Call, p *EmulateParams) (Result, error) {
+	e, err := p.emulation()
+	if err != nil {
+		return Result{}, err
+	}
+	page, err := c.live(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := page.Emulate(ctx, e); err != nil {
+		return Result{}, c.Session.Lost(err)
+	}
+	c.Session.Emulated(e)
+	return c.result(page), nil
+}
+
+// RouteParams are the parameters of route.
+type RouteParams struct {
+	Pattern string            `json:"pattern" required:"true" doc:"the address, whole, with * for any characters and ? for one; what answers it newest counts"`
+	Kind    string            `json:"kind" doc:"only requests of this kind: document, stylesheet, image, media, font, script, fetch (XMLHttpRequest too), eventsource, manifest, ping, other"`
+	Action  string            `json:"action" default:"block" enum:"block,answer,remove" doc:"remove: the routes of that pattern, or with * all"`
+	Status  int               `json:"status" default:"200" min:"200" max:"599" doc:"of the answer"`
+	Headers map[string]string `json:"headers" doc:"of the answer, such as Content-Type"`
+	Body    string            `json:"body" doc:"of the answer"`
+}
+
+// RouteResult is the answer of route: the routes that are left, with the
+// requests that each has taken.
+type RouteResult struct {
+	Result
+	Routes []protocol.Route `json:"routes"`
+}
+
+// maxRoutes is how many routes a session may have.
+const maxRoutes = 100
+
+func route(ctx context.Context, c *Call, p *RouteParams) (RouteResult, error) {
+	page, err := c.live(ctx)
+	if err != nil {
+		return RouteResult{}, err
+	}
+	routes := slices.DeleteFunc(page.Routes(), func(r protocol.Route) bool {
+		// One of the same pattern and kind is put anew; without a kind, remove takes all kinds.
+		same := r.Pattern == p.Pattern && (r.Kind == p.Kind || p.Action == "remove" && p.Kind == "")
+		return same || p.Action == "remove" && p.Pattern == "*"
+	})
+	if p.Action != "remove" {
+		if len(routes) >= maxRoutes {
+			return RouteResult{}, protocol.Errorf(protocol.TooLarge, "the session has %d routes", len(routes)).With("limit", maxRoutes).With("size", len(routes)+1).
+				Then("remove one")
+		}
+		r := protocol.Route{Pattern: p.Pattern, Kind: p.Kind, Action: p.Action}
+		if p.Action == "answer" {
+			r.Status, r.Headers, r.Body = p.Status, maps.Clone(p.Headers), p.Body
+		}
+		routes = append(routes, r)
+	}
+	if err := page.SetRoutes(ctx, routes); err != nil {
+		return RouteResult{}, c.Session.Lost(err)
+	}
+	c.Session.Routed(routes)
+	return RouteResult{c.result(page), page.Routes()}, nil
+}

@@ -1,0 +1,173 @@
+package actions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// FillParams are the parameters of fill.
+type FillParams struct {
+	Fields []FillField `json:"fields" required:"true" doc:"{ref, value} each: a text, a date, a number; true or false for a checkbox, radio button or switch; a label or value, or a list of them, for a select"`
+	Shows
+}
+
+// FillField is one field and what it is to hold.
+type FillField struct {
+	Ref   string          `json:"ref"`
+	Value json.RawMessage `json:"value"`
+}
+
+// FillResult is the answer of fill.
+type FillResult struct {
+	Result
+	Fields []Filled `json:"fields"`
+}
+
+// Filled is one field as it was filled.
+type Filled struct {
+	Ref string `json:"ref"`
+	By  string `json:"by"` // type, select or check
+	// Value is what the field holds where that is not what was asked for.
+	Value    *string  `json:"value,omitempty"`
+	Selected []string `json:"selected,omitempty"` // of a select, the labels
+}
+
+// maxFields is how many fields one command may fill.
+const maxFields = 200
+
+// fill fills the fields in their order, each in the way of the command that
+// fits it. The first that cannot be filled ends it: the error says which, and
+// which were filled before.
+func fill(ctx context.Context, c *Call, p *FillParams) (FillResult, error) {
+	if len(p.Fields) == 0 || len(p.Fields) > maxFields {
+		return FillResult{}, protocol.Errorf(protocol.InvalidParams, "fields: takes 1 to %d fields, not %d", maxFields, len(p.Fields)).With("parameter", "fields")
+	}
+	values := make([]fieldValue, len(p.Fields))
+	for i, f := range p.Fields {
+		var err error
+		if values[i], err = valueOf(f); err != nil {
+			return FillResult{}, err // before anything is filled
+		}
+	}
+	page, err := c.page(ctx)
+	if err != nil {
+		return FillResult{}, err
+	}
+	var all protocol.Effect
+	done := []Filled{}
+	for i, f := range p.Fields {
+		filled, effect, err := c.fillOne(p.acting(ctx), page, f.Ref, values[i])
+		if err != nil {
+			var e *protocol.Error
+			if errors.As(err, &e) {
+				e.With("field", i).With("filled", done)
+			}
+			return FillResult{}, c.Session.Lost(err)
+		}
+		done = append(done, filled)
+		all = together(all, effect)
+		if effect.Dialog != nil && effect.Dialog.Answer == "open" {
+			break // it holds the page; fields says how far it came
+		}
+	}
+	r, err := c.acted(ctx, page, all, nil, p.Shows)
+	return FillResult{r, done}, err
+}
+
+// fieldValue is a value in each form that a field may take it in.
+type fieldValue struct {
+	text string
+	list []string
+	on   *bool
+}
+
+func valueOf(f FillField) (fieldValue, error) {
+	bad := protocol.Errorf(protocol.InvalidParams, "fields: the value of %s is %s: takes a string, a number, true, false or a list of strings", cut(f.Ref, 40), cut(string(f.Value), 60)).
+		With("parameter", "fields")
+	var v fieldValue
+	raw := bytes.TrimSpace(f.Value)
+	var number json.Number
+	var on bool
+	switch {
+	case f.Ref == "":
+		return v, protocol.Errorf(protocol.InvalidParams, "fields: a field needs a ref").With("parameter", "fields")
+	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
+		return v, bad
+	case json.Unmarshal(raw, &v.text) == nil:
+		v.list = []string{v.text}
+		switch strings.ToLower(v.text) {
+		case "true", "on", "yes":
+			on = true
+			v.on = &on
+		case "false", "off", "no":
+			v.on = &on
+		}
+	case json.Unmarshal(raw, &on) == nil:
+		v.on, v.text, v.list = &on, strconv.FormatBool(on), []string{strconv.FormatBool(on)}
+	case json.Unmarshal(raw, &number) == nil:
+		v.text, v.list = number.String(), []string{number.String()}
+	case json.Unmarshal(raw, &v.list) == nil:
+		v.text = strings.Join(v.list, ", ")
+	default:
+		return v, bad
+	}
+	return v, nil
+}
+
+// checkable are the roles of what is checked and not written into.
+var checkable = map[string]bool{"checkbox": true, "radio": true, "switch": true, "menuitemcheckbox": true, "menuitemradio": true}
+
+func (c *Call) fillOne(ctx context.Context, page session.Page, ref string, v fieldValue) (Filled, protocol.Effect, error) {
+	refs := c.Session.Refs()
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return Filled{}, protocol.Effect{}, err
+	}
+	filled := Filled{Ref: e.Ref()}
+	var effect protocol.Effect
+	switch {
+	case checkable[e.Role]:
+		filled.By = "check"
+		if v.on == nil {
+			return filled, effect, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, cut(v.text, 60)).With("parameter", "fields")
+		}
+		effect, err = page.Check(ctx, refs, ref, *v.on)
+	case e.Tag == "select":
+		filled.By = "select"
+		filled.Selected, effect, err = page.Select(ctx, refs, ref, v.list)
+	default:
+		filled.By = "type"
+		effect, err = page.Type(ctx, refs, ref, protocol.Type{Text: v.text, Clear: true})
+		filled.Value = effect.Value
+	}
+	return filled, effect, err
+}
+
+// together is what two actions, one after the other, have done.
+func together(a, b protocol.Effect) protocol.Effect {
+	e := b
+	e.Hit, e.Value = "", nil // of one field each
+	if e.Navigated == "" {
+		e.Navigated = a.Navigated
+	}
+	if e.Dialog == nil {
+		e.Dialog = a.Dialog
+	}
+	if e.Focused == "" {
+		e.Focused = a.Focused
+	}
+	e.Changed = a.Changed || b.Changed
+	e.TabsOpened = append(a.TabsOpened, b.TabsOpened...)
+	e.Downloads = append(a.Downloads, b.Downloads...)
+	e.Announced = append(a.Announced, b.Announced...)
+	e.ConsoleErrors = append(a.ConsoleErrors, b.ConsoleErrors...)
+	e.RequestsFailed = a.RequestsFailed + b.RequestsFailed
+	return e
+}

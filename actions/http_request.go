@@ -1,0 +1,183 @@
+package actions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fallback/fetch"
+	"github.com/browserd/browserd/fallback/readable"
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/protocol"
+)
+
+// HTTPRequestParams are the parameters of http_request.
+type HTTPRequestParams struct {
+	URL         string            `json:"url" required:"true" doc:"an http or https URL"`
+	Method      string            `json:"method" default:"GET" enum:"GET,POST,PUT,PATCH,DELETE,HEAD" doc:"the method"`
+	Headers     map[string]string `json:"headers" doc:"sent as they are; those of the connection, Host and Proxy-* are refused"`
+	Body        json.RawMessage   `json:"body" doc:"a string is sent as it is, anything else as JSON"`
+	TimeoutSecs int               `json:"timeout_secs" default:"30" min:"1" max:"120" doc:"seconds for the whole exchange; timeout_ms grows with it"`
+	Extract     string            `json:"extract" doc:"what you want to know of a long answer, in words: a small model reads it for you"`
+	MaxChars    int               `json:"max_chars" default:"1000000" min:"1" max:"1048576" doc:"characters of content"`
+}
+
+// HTTPRequestResult is the answer of http_request. 3xx, 4xx and 5xx are
+// answers too.
+type HTTPRequestResult struct {
+	OK         bool   `json:"ok"` // 2xx
+	Status     int    `json:"status"`
+	StatusLine string `json:"status_line"`
+	// Headers are the first 20, those that say most before the others.
+	Headers        map[string]string `json:"headers"`
+	HeadersOmitted int               `json:"headers_omitted,omitempty"`
+	Content        string            `json:"content"`
+	ContentType    string            `json:"content_type,omitempty"`
+	Bytes          int               `json:"bytes"` // of the body, as far as it was read
+	Truncated      bool              `json:"truncated"`
+	Extracted      bool              `json:"extracted,omitempty"` // content is a model's answer
+	Note           string            `json:"note,omitempty"`
+}
+
+func (r HTTPRequestResult) book(e *ledger.Entry) {
+	e.Status, e.Source, e.Bytes = r.Status, fallback.HTTP, int64(len(r.Content))
+}
+
+// maxBody is how much of an answer is read.
+const maxBody = 1 << 20
+
+// prepareHTTPRequest lets timeout_secs reach as far as it says.
+func prepareHTTPRequest(c *Call) error {
+	p := c.Params.(*HTTPRequestParams)
+	c.Common.TimeoutMS = min(max(c.Common.TimeoutMS, p.TimeoutSecs*1000+1000), int(MaxTimeout.Milliseconds()))
+	return nil
+}
+
+func httpRequest(ctx context.Context, c *Call, p *HTTPRequestParams) (HTTPRequestResult, error) {
+	w, err := c.web()
+	if err != nil {
+		return HTTPRequestResult{}, err
+	}
+	h, err := requestHeader(p.Headers)
+	if err != nil {
+		return HTTPRequestResult{}, err
+	}
+	resp, err := w.client().Do(ctx, fetch.Request{
+		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(p.Body, h), Check: w.CheckURL,
+		MaxBytes: maxBody, MaxRedirects: -1, Timeout: time.Duration(p.TimeoutSecs) * time.Second,
+	})
+	if err != nil {
+		return HTTPRequestResult{}, err
+	}
+	r := HTTPRequestResult{
+		OK: resp.Status >= 200 && resp.Status < 300, Status: resp.Status, StatusLine: resp.Proto + " " + resp.StatusText,
+		ContentType: resp.Header.Get("Content-Type"), Bytes: len(resp.Body), Truncated: resp.Truncated, Note: cutNote(resp),
+	}
+	r.Headers, r.HeadersOmitted = firstHeaders(resp.Header)
+	if len(resp.Body) == 0 {
+		return r, nil
+	}
+	kind := kindOf(resp.Body, r.ContentType)
+	if kind == kindBinary {
+		r.Content, _ = part(binary(resp), 0, p.MaxChars)
+		return r, nil
+	}
+	text, _ := fetch.Text(resp.Body, r.ContentType)
+	if kind == kindHTML && w.Config.StripThresholdKB > 0 {
+		text = readable.Strip(text)
+	}
+	f, err := w.fit(ctx, text, kind != kindHTML, p.Extract)
+	if err != nil {
+		return HTTPRequestResult{}, err
+	}
+	var next int
+	r.Content, next = part(f.text, 0, p.MaxChars)
+	r.Truncated = r.Truncated || f.cut || next != 0
+	r.Extracted = f.model
+	r.Note = joined(r.Note, f.note)
+	return r, nil
+}
+
+// refusedHeaders are the connection's business (RFC 9110 7.6.1) or decide where
+// a request goes.
+var refusedHeaders = []string{"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+
+// requestHeader checks names and values before anything is sent. Errors name
+// the header and never its value, which may be a secret.
+func requestHeader(given map[string]string) (http.Header, error) {
+	h := http.Header{}
+	for name, value := range given {
+		key := http.CanonicalHeaderKey(name)
+		switch {
+		case !httpguts.ValidHeaderFieldName(name):
+			return nil, badHeader(name, "takes header names of letters, digits and !#$%&'*+-.^_`|~, not %q", cut(name, 60))
+		case !httpguts.ValidHeaderFieldValue(value):
+			return nil, badHeader(name, "the value of %q holds a control character, such as a line end", cut(name, 60))
+		case slices.Contains(refusedHeaders, key) || strings.HasPrefix(key, "Proxy-"):
+			return nil, badHeader(name, "%q is set by browserd alone", cut(name, 60))
+		case h[key] != nil:
+			return nil, badHeader(name, "%q stands there twice", cut(name, 60))
+		}
+		h.Set(key, value)
+	}
+	return h, nil
+}
+
+func badHeader(name, format string, args ...any) error {
+	return protocol.Errorf(protocol.InvalidParams, "headers: "+format, args...).With("parameter", "headers").With("header", cut(name, 60))
+}
+
+// requestBody is the body as it is sent; its type is said where h says none.
+func requestBody(raw json.RawMessage, h http.Header) []byte {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		return nil
+	}
+	var text string
+	body, kind := []byte(raw), "application/json"
+	if json.Unmarshal(raw, &text) == nil {
+		body, kind = []byte(text), "text/plain; charset=utf-8"
+	}
+	if h.Get("Content-Type") == "" {
+		h.Set("Content-Type", kind)
+	}
+	return body
+}
+
+// maxHeaders are how many headers of an answer are shown, and telling those
+// that are shown whatever there is beside them.
+const maxHeaders = 20
+
+var telling = []string{"Location", "Content-Type", "Content-Length", "Content-Encoding", "Retry-After", "Www-Authenticate", "Allow", "Etag", "Last-Modified", "Link", "Date", "Server"}
+
+// maxHeaderValue is the longest value that is shown, in characters.
+const maxHeaderValue = 2000
+
+func firstHeaders(h http.Header) (map[string]string, int) {
+	names := []string{}
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		ia, ib := slices.Index(telling, a), slices.Index(telling, b)
+		if ia >= 0 && ib >= 0 {
+			return ia - ib
+		}
+		if ia != ib {
+			return ib - ia // one of them is telling, the other -1
+		}
+		return strings.Compare(a, b)
+	})
+	shown := map[string]string{}
+	for _, name := range names[:min(len(names), maxHeaders)] {
+		shown[name] = cut(strings.ToValidUTF8(strings.Join(h[name], ", "), "�"), maxHeaderValue)
+	}
+	return shown, max(0, len(names)-maxHeaders)
+}

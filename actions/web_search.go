@@ -1,0 +1,43 @@
+package actions
+
+import (
+	"context"
+	"strings"
+
+	"github.com/browserd/browserd/fallback/search"
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/protocol"
+)
+
+// WebSearchParams are the parameters of web_search.
+type WebSearchParams struct {
+	Query      string `json:"query" required:"true" doc:"what to search for"`
+	MaxResults int    `json:"max_results" default:"5" min:"1" max:"20" doc:"results at most"`
+}
+
+// WebSearchResult is the answer of web_search.
+type WebSearchResult struct {
+	Results  []search.Result `json:"results"`
+	Provider string          `json:"provider"`
+}
+
+func (r WebSearchResult) book(e *ledger.Entry) { e.Source = r.Provider }
+
+// maxQuery is the longest query, in characters.
+const maxQuery = 2000
+
+func webSearch(ctx context.Context, c *Call, p *WebSearchParams) (WebSearchResult, error) {
+	w, err := c.web()
+	if err != nil {
+		return WebSearchResult{}, err
+	}
+	query := strings.TrimSpace(p.Query)
+	if n := len([]rune(query)); n == 0 || n > maxQuery {
+		return WebSearchResult{}, protocol.Errorf(protocol.InvalidParams, "query: takes 1 to %d characters, not %d", maxQuery, n).With("parameter", "query")
+	}
+	results, provider, err := w.Search.Search(ctx, query, p.MaxResults)
+	if err != nil {
+		return WebSearchResult{}, err
+	}
+	return WebSearchResult{results, provider}, nil
+}

@@ -1,0 +1,78 @@
+package browser
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/snapshot"
+)
+
+// box is a rectangle in CSS pixels: x, y, width, height.
+type box = [4]float64
+
+// seenAt says where the elements of refs are seen in the tab's viewport, or
+// beyond it where view is false. Those that are not seen, or gone, are left
+// out.
+func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, view bool) (map[string]box, error) {
+	at := map[string]box{}
+	byFrame := map[*frame][]snapshot.Entry{}
+	for _, ref := range list {
+		if e, f, err := t.c.resolve(refs, ref); err == nil && f.tab == t {
+			byFrame[f] = append(byFrame[f], e)
+		}
+	}
+	for f, entries := range byFrame {
+		nodes := make([]int, len(entries))
+		for i, e := range entries {
+			nodes[i] = e.Key.Node
+		}
+		var got []*box
+		err := f.call(ctx, "boxes", map[string]any{"nodes": nodes, "view": view && f == t.main}, &got)
+		if err == nil && len(got) == len(entries) {
+			err = t.outwards(ctx, f, got)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			continue // a frame that is gone has nothing to be seen
+		}
+		for i, b := range got {
+			if b != nil {
+				at[entries[i].Ref()] = *b
+			}
+		}
+	}
+	return at, nil
+}
+
+// outwards takes boxes of a frame's viewport to the tab's, and makes nil those
+// that a frame on the way does not show.
+func (t *tab) outwards(ctx context.Context, f *frame, boxes []*box) error {
+	for f != t.main {
+		owner, parent := t.ownerAt(ctx, f)
+		if parent == nil {
+			return errDocumentGone()
+		}
+		var in *struct {
+			X, Y, SX, SY float64
+			Inner        [4]float64 // left, top, right, bottom
+		}
+		if err := parent.call(ctx, "frameBox", owner.Node, &in); err != nil {
+			return err
+		}
+		for i, b := range boxes {
+			if b == nil || in == nil {
+				boxes[i] = nil
+				continue
+			}
+			left, top := max(in.X+b[0]*in.SX, in.Inner[0]), max(in.Y+b[1]*in.SY, in.Inner[1])
+			right, bottom := min(in.X+(b[0]+b[2])*in.SX, in.Inner[2]), min(in.Y+(b[1]+b[3])*in.SY, in.Inner[3])
+			boxes[i] = &box{left, top, right - left, bottom - top}
+			if right-left < 1 || bottom-top < 1 {
+				boxes[i] = nil
+			}
+		}
+		f = parent
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package browser
+
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Mouse does one thing with the mouse at a point of the viewport, in CSS
+// pixels, and says what was hit there before: for canvases, maps and whatever
+// has no ref. A button that went down stays down until it goes up. Errors:
+// invalid_params where the point is outside of the viewport.
+func (c *Context) Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse) (*protocol.Hit, protocol.Effect, error) {
+	p, err := pressOf(protocol.Click{Button: o.Button, Count: o.Count})
+	if err != nil {
+		return nil, protocol.Effect{}, err
+	}
+	var hit *protocol.Hit
+	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+		t, err := c.tab(ctx)
+		if err != nil {
+			return snapshot.Key{}, err
+		}
+		at, doc, err := t.hitAt(ctx, o.X, o.Y)
+		if err != nil {
+			return snapshot.Key{}, err
+		}
+		if at != nil {
+			hit = &protocol.Hit{Ref: snapshot.RefOf(refs.Number(at.in(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
+		}
+		for _, pending := range t.mouseDo(o, p) {
+			if err := t.wait(ctx, pending, nil); err != nil {
+				return snapshot.Key{}, err
+			}
+		}
+		if at == nil {
+			return snapshot.Key{}, nil
+		}
+		return snapshot.Key{Doc: doc, Node: at.Node}, nil
+	})
+	return hit, effect, err
+}
+
+// mouseDo writes the events of o, without waiting for them.
+func (t *tab) mouseDo(o protocol.Mouse, p press) []*Pending {
+	c := t.c
+	moved := func() *Pending {
+		if c.holding != "" {
+			return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{button: c.holding}, 0, true)
+		}
+		return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{}, 0, false)
+	}
+	pending := []*Pending{moved()}
+	switch o.Action {
+	case "click":
+		for n := 1; n <= p.count; n++ {
+			pending = append(pending,
+				t.mouse(input.DispatchMouseEventTypeMousePressed, o.X, o.Y, p, n, true),
+				t.mouse(input.DispatchMouseEventTypeMouseReleased, o.X, o.Y, p, n, false))
+		}
+		c.holding = ""
+	case "down":
+		pending = append(pending, t.mouse(input.DispatchMouseEventTypeMousePressed, o.X, o.Y, p, 1, true))
+		c.holding = p.button
+	case "up":
+		pending = append(pending, t.mouse(input.DispatchMouseEventTypeMouseReleased, o.X, o.Y, p, 1, false))
+		c.holding = ""
+	case "wheel":
+		pending = append(pending, t.cdp.Send(input.DispatchMouseEvent.Method, map[string]any{
+			"type": "mouseWheel", "x": o.X, "y": o.Y, "deltaX": o.DX, "deltaY": o.DY,
+		}))
+	}
+	return pending
+}
+
+// hitAt is what is hit at a point of the tab's viewport, through frames, and
+// the document that it is in; nil where nothing is.
+func (t *tab) hitAt(ctx context.Context, x, y float64) (*nodeRecord, int, error) {
+	for f := t.main; ; {
+		var at struct {
+			Outside bool        `json:"outside"`
+			Width   int         `json:"width"`
+			Height  int         `json:"height"`
+			Hit     *nodeRecord `json:"hit"`
+			Frame   *struct {
+				X, Y, SX, SY float64
+			} `json:"frame"`
+		}
+		t.c.mu.Lock()
+		doc := f.doc
+		t.c.mu.Unlock()
+		if err := f.call(ctx, "at", map[string]any{"x": x, "y": y}, &at); err != nil {
+			return nil, 0, err
+		}
+		if at.Outside && f == t.main {
+			return nil, 0, protocol.Errorf(protocol.InvalidParams, "x, y: %g, %g lies outside of the viewport, which has %d by %d pixels", x, y, at.Width, at.Height).
+				With("parameter", "x").With("width", at.Width).With("height", at.Height).Then("scroll there first")
+		}
+		if at.Frame == nil || at.Hit == nil {
+			return at.Hit, doc, nil
+		}
+		t.owners(ctx, t.live())
+		child := t.frameIn(snapshot.Key{Doc: doc, Node: at.Hit.Node})
+		if child == nil {
+			return at.Hit, doc, nil
+		}
+		x, y, f = (x-at.Frame.X)/at.Frame.SX, (y-at.Frame.Y)/at.Frame.SY, child
+	}
+}

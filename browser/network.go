@@ -1,0 +1,260 @@
+package browser
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/chromedp/cdproto/network"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// exchange is an entry of the network as it is put together from events.
+type exchange struct {
+	protocol.Exchange
+	request network.RequestID
+	cdp     *Session
+	begun   float64 // monotonic seconds
+	last    int     // the number of its newest event
+	extra   bool    // the headers are those that were sent, not those that were planned
+	answer  bool    // likewise of the answer
+	moved   bool    // the answer was a redirect, and has no body that is kept
+}
+
+// Of the events of the network, what browserd needs.
+type (
+	netRequest struct {
+		URL         string            `json:"url"`
+		Method      string            `json:"method"`
+		Headers     map[string]string `json:"headers"`
+		PostData    string            `json:"postData"`
+		HasPostData bool              `json:"hasPostData"`
+	}
+	netResponse struct {
+		Status            int               `json:"status"`
+		StatusText        string            `json:"statusText"`
+		Headers           map[string]string `json:"headers"`
+		MimeType          string            `json:"mimeType"`
+		Protocol          string            `json:"protocol"`
+		RemoteIPAddress   string            `json:"remoteIPAddress"`
+		FromDiskCache     bool              `json:"fromDiskCache"`
+		FromPrefetchCache bool              `json:"fromPrefetchCache"`
+		EncodedDataLength float64           `json:"encodedDataLength"`
+	}
+	netParams struct {
+		RequestID         network.RequestID `json:"requestId"`
+		Timestamp         float64           `json:"timestamp"`
+		WallTime          float64           `json:"wallTime"`
+		Type              string            `json:"type"`
+		Request           netRequest        `json:"request"`
+		RedirectResponse  *netResponse      `json:"redirectResponse"`
+		Response          *netResponse      `json:"response"`
+		EncodedDataLength float64           `json:"encodedDataLength"`
+		ErrorText         string            `json:"errorText"`
+		BlockedReason     string            `json:"blockedReason"`
+		Headers           map[string]string `json:"headers"` // of the extra information
+	}
+)
+
+// exchanges puts the kept events together, oldest request first. An answer
+// whose request has been dropped is left out.
+func (c *Context) exchanges() (list []*exchange, next int) {
+	c.mu.Lock()
+	events := slices.Clone(c.recorder.events)
+	next = c.recorder.number
+	c.mu.Unlock()
+	type key struct {
+		tab *tab
+		id  network.RequestID
+	}
+	open := map[key]*exchange{}
+	early := map[key][]map[string]string{} // headers that came before their request
+	for _, e := range events {
+		var p netParams
+		if json.Unmarshal(e.params, &p) != nil {
+			continue
+		}
+		k := key{e.tab, p.RequestID}
+		x := open[k]
+		if e.method == "Network.requestWillBeSent" {
+			if x != nil && p.RedirectResponse != nil {
+				x.answered(p.RedirectResponse, p.Timestamp)
+				x.Done, x.last, x.moved = true, e.number, true
+			}
+			x = &exchange{request: p.RequestID, cdp: e.cdp, begun: p.Timestamp, last: e.number}
+			x.ID, x.Tab, x.Method, x.URL, x.Kind = e.number, e.tab.name, p.Request.Method, p.Request.URL, strings.ToLower(p.Type)
+			x.Time = time.UnixMicro(int64(p.WallTime * 1e6)).UTC()
+			x.RequestHeaders, x.RequestBody = pairs(p.Request.Headers), p.Request.PostData
+			if h := early[k]; len(h) > 0 {
+				x.RequestHeaders, x.extra = pairs(h[0]), true
+				early[k] = h[1:]
+			}
+			open[k] = x
+			list = append(list, x)
+			continue
+		}
+		if x == nil {
+			if e.method == "Network.requestWillBeSentExtraInfo" {
+				early[k] = append(early[k], p.Headers)
+			}
+			continue
+		}
+		x.last = e.number
+		switch e.method {
+		case "Network.requestWillBeSentExtraInfo":
+			if x.extra { // it is of the next hop, whose request comes behind it
+				early[k] = append(early[k], p.Headers)
+				break
+			}
+			x.RequestHeaders, x.extra = pairs(p.Headers), true
+		case "Network.responseReceivedExtraInfo":
+			x.ResponseHeaders, x.answer = pairs(p.Headers), true
+		case "Network.requestServedFromCache":
+			x.Cached = true
+		case "Network.responseReceived":
+			x.Kind = strings.ToLower(p.Type)
+			if p.Response != nil {
+				x.answered(p.Response, p.Timestamp)
+			}
+		case "Network.loadingFinished":
+			x.Bytes, x.Done = int64(p.EncodedDataLength), true
+			x.MS = milliseconds(p.Timestamp - x.begun)
+		case "Network.loadingFailed":
+			x.Done, x.Error = true, p.ErrorText
+			if p.BlockedReason != "" {
+				x.Error += " (" + p.BlockedReason + ")"
+			}
+			x.MS = milliseconds(p.Timestamp - x.begun)
+		}
+	}
+	return list, next
+}
+
+// answered takes what a response says.
+func (x *exchange) answered(r *netResponse, at float64) {
+	x.Status, x.StatusText, x.Type, x.Protocol, x.Address = r.Status, r.StatusText, r.MimeType, r.Protocol, r.RemoteIPAddress
+	x.Cached = x.Cached || r.FromDiskCache || r.FromPrefetchCache
+	if !x.answer {
+		x.ResponseHeaders = pairs(r.Headers)
+	}
+	x.Bytes = int64(r.EncodedDataLength)
+	x.WaitMS = milliseconds(at - x.begun)
+	x.MS = x.WaitMS
+}
+
+// mask takes the secrets out, before anything leaves this room.
+func (x *exchange) mask() {
+	x.URL = protocol.MaskURL(x.URL)
+	for _, headers := range [][][2]string{x.RequestHeaders, x.ResponseHeaders} {
+		for i, h := range headers {
+			headers[i][1] = protocol.MaskHeader(h[0], h[1])
+			switch strings.ToLower(h[0]) {
+			case "referer", "location", "content-location", "origin":
+				headers[i][1] = protocol.MaskURL(h[1])
+			}
+		}
+	}
+	x.RequestBody = protocol.MaskText(x.RequestBody)
+}
+
+func milliseconds(seconds float64) float64 {
+	return float64(time.Duration(max(seconds, 0)*1e9).Round(100*time.Microsecond)) / 1e6
+}
+
+// pairs are headers in the order of their names; lines of one are of one name.
+func pairs(headers map[string]string) [][2]string {
+	list := make([][2]string, 0, len(headers))
+	for name, value := range headers {
+		for line := range strings.SplitSeq(value, "\n") {
+			list = append(list, [2]string{name, line})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b [2]string) int { return strings.Compare(strings.ToLower(a[0]), strings.ToLower(b[0])) })
+	return list
+}
+
+// Network returns the requests of the session's pages, oldest first, and the
+// number to ask from next time. Any goroutine may call it. Errors:
+// invalid_params where there is no entry of that id.
+func (c *Context) Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error) {
+	all, next := c.exchanges()
+	var found []*exchange
+	for _, x := range all {
+		switch {
+		case q.ID != 0 && x.ID != q.ID, x.last <= q.Since, q.Kind != "" && q.Kind != x.Kind, !contains(x.URL, q.Filter):
+			continue
+		}
+		found = append(found, x)
+	}
+	if q.ID != 0 && len(found) == 0 {
+		return nil, next, protocol.Errorf(protocol.InvalidParams, "id %d: there is no such entry, or no more", q.ID).
+			With("parameter", "id").Then("use the id of an entry of network")
+	}
+	found = newest(found, q.Limit)
+	list := make([]protocol.Exchange, 0, len(found))
+	for _, x := range found {
+		x.mask()
+		if q.Bodies {
+			if err := c.body(ctx, x, q.Max); err != nil {
+				return nil, next, err
+			}
+		} else {
+			x.RequestBody = ""
+		}
+		if q.ID == 0 && !q.Full {
+			x.StatusText, x.Protocol, x.Address, x.RequestHeaders, x.ResponseHeaders, x.RequestBody = "", "", "", nil, nil, ""
+		}
+		list = append(list, x.Exchange)
+	}
+	return list, next, nil
+}
+
+// body asks for the body of an answer (Network.getResponseBody): Chromium keeps
+// it for as long as the document is there, within its own limits.
+func (c *Context) body(ctx context.Context, x *exchange, most int) error {
+	x.RequestBody = cutText(x.RequestBody, most)
+	switch {
+	case x.moved:
+		x.BodyError = "it led to another address"
+		return nil
+	case !x.Done || x.Status == 0 || x.Error != "":
+		x.BodyError = "there is no answer"
+		return nil
+	}
+	var got struct {
+		Body          string `json:"body"`
+		Base64Encoded bool   `json:"base64Encoded"`
+	}
+	err := x.cdp.Call(ctx, network.GetResponseBody.Method, network.GetResponseBodyParams{RequestID: x.request}, &got)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		x.BodyError = "Chromium does not have it any more"
+		return nil
+	}
+	text, encoding := got.Body, "text"
+	if got.Base64Encoded {
+		encoding = "base64"
+		if plain, err := base64.StdEncoding.DecodeString(text); err == nil && utf8.Valid(plain) && !slices.Contains(plain, 0) {
+			text, encoding = string(plain), "text"
+		}
+	}
+	switch {
+	case encoding == "base64" && len(text) > most:
+		text, x.Truncated = text[:most/4*4], true // whole groups decode by themselves
+	case encoding == "text":
+		// Cut before it is masked: looking for secrets is not free.
+		if cut := cutText(text, most); len(cut) < len(text) {
+			text, x.Truncated = cut, true
+		}
+		text = protocol.MaskText(text)
+	}
+	x.Body, x.Encoding = &text, encoding
+	return nil
+}

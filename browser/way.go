@@ -1,0 +1,132 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Way is a context's way out: a lane of the egress proxy (policy.Lane). Its
+// methods may be called by any goroutine and do not wait.
+type Way interface {
+	// ProxyServer is the address that Chromium is given for the context.
+	ProxyServer() string
+	// Credentials answer the proxy's challenge.
+	Credentials() (user, secret string)
+	// Failure says why the last connection to host:port since then came to
+	// nothing; nil where none failed.
+	Failure(hostPort string, since time.Time) error
+	// Refused counts the connections that were not made.
+	Refused() int
+	Close()
+}
+
+// openWay opens the way that o asks for. emit is told of refusals.
+func (o ContextOptions) openWay(emit func(typ string, fields map[string]any)) (Way, error) {
+	if o.Way == nil {
+		return nil, nil
+	}
+	return o.Way(func(fields map[string]any) { emit(protocol.EventPolicyDenied, fields) })
+}
+
+// refused counts what the egress proxy has refused the context so far.
+func (c *Context) refused() int {
+	if c.way == nil {
+		return 0
+	}
+	return c.way.Refused()
+}
+
+// primeWithin is how long the proxy's challenge may take; it takes milliseconds.
+const primeWithin = 10 * time.Second
+
+// prime lets the context learn its proxy's secret: the page asks for one
+// address that the proxy itself answers, and the one challenge is answered by
+// CDP (Fetch.authRequired). From then on Chromium sends the secret by itself
+// with every new connection of the whole context: of its other pages, workers
+// and service workers too. It is done before the page is anybody's.
+func (t *tab) prime(ctx context.Context, w Way) error {
+	ctx, cancel := context.WithTimeout(ctx, primeWithin)
+	defer cancel()
+	paused, stop := t.cdp.Subscribe("Fetch.requestPaused")
+	defer stop()
+	asked, stop := t.cdp.Subscribe("Fetch.authRequired")
+	defer stop()
+	// With a header of the session's, such as Authorization, it would be preceded
+	// by an OPTIONS request (CORS preflight), which the proxy does not answer.
+	t.cdp.Send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": cdp.Empty{}})
+	t.cdp.Send(fetch.Enable.Method, fetch.EnableParams{
+		Patterns: []*fetch.RequestPattern{{URLPattern: policy.PrimeURL + "*"}}, HandleAuthRequests: ptr(true),
+	})
+	defer t.cdp.Send("Fetch.disable", cdp.Empty{})
+	loaded := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+		Expression: fmt.Sprintf("fetch(%q,{cache:'no-store'}).then(r=>r.status)", policy.PrimeURL), AwaitPromise: ptr(true), ReturnByValue: ptr(true),
+	})
+	done := make(chan error, 1) // one send
+	var got evaluated
+	go func() { done <- loaded.Wait(ctx, &got) }()
+	user, secret := w.Credentials()
+	for challenges := 0; ; {
+		var e struct {
+			RequestID fetch.RequestID `json:"requestId"`
+		}
+		select {
+		case v := <-paused:
+			if json.Unmarshal(v, &e) == nil {
+				t.cdp.Send(fetch.ContinueRequest.Method, fetch.ContinueRequestParams{RequestID: e.RequestID})
+			}
+		case v := <-asked:
+			if json.Unmarshal(v, &e) != nil {
+				continue
+			}
+			answer := fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: user, Password: secret}
+			if challenges++; challenges > 1 {
+				answer = fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
+			}
+			t.cdp.Send(fetch.ContinueWithAuth.Method, fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: &answer})
+		case err := <-done:
+			switch {
+			case err != nil:
+				return fmt.Errorf("the egress proxy's challenge: %w", err)
+			case got.ExceptionDetails != nil || string(got.Result.Value) != "204":
+				return errors.New("the egress proxy did not take the session's secret")
+			}
+			return nil
+		}
+	}
+}
+
+// notLoaded is the error of a navigation that Chromium says has failed for that
+// reason: where the egress proxy did not make the connection, the proxy's own
+// error, which knows more.
+func (t *tab) notLoaded(reason string, since time.Time) error {
+	t.c.mu.Lock()
+	going := t.going
+	t.c.mu.Unlock()
+	u, err := url.Parse(going)
+	if t.c.way == nil || err != nil {
+		return navigationFailed(reason)
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	var refused *protocol.Error
+	if errors.As(t.c.way.Failure(net.JoinHostPort(u.Hostname(), port), since), &refused) {
+		e := *refused
+		return &e
+	}
+	return navigationFailed(reason)
+}

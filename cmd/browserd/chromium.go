@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"sync"
+
+	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server"
+)
+
+// installation is what the daemon knows of its Chromium: whether there is one, and
+// whether it starts. Any goroutine may use it.
+type installation struct {
+	cfg        browser.Config
+	supervisor *browser.Chromium
+
+	mu   sync.Mutex
+	last error // why it did not serve when it was tried last; nil: it did
+}
+
+// lookForChromium looks once whether there is a Chromium, and logs in one line what
+// to do where there is none.
+func lookForChromium(cfg browser.Config, supervisor *browser.Chromium, log *slog.Logger) *installation {
+	c := &installation{cfg: cfg, supervisor: supervisor}
+	switch {
+	case cfg.Disabled:
+		log.Info("Chromium is switched off by browser.disabled")
+	case cfg.Endpoint != "":
+		log.Info("Chromium is reached at browser.endpoint", "host", hostOf(cfg.Endpoint))
+	default:
+		found, err := browser.Find(cfg)
+		if err == nil {
+			err = browser.CanSandbox(cfg)
+		}
+		var e *protocol.Error
+		switch {
+		case err == nil:
+			log.Info("Chromium found", "path", found.Path, "product", found.Product)
+		case errors.As(err, &e):
+			log.Warn("no Chromium: "+e.Message, "next", e.Data().Next)
+		default:
+			log.Warn("no Chromium", "error", err)
+		}
+	}
+	return c
+}
+
+// hostOf is what may be said of an endpoint: its path and query may hold a token.
+func hostOf(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// missing says why there is no Chromium to try, nil where there may be one. One
+// that runs needs no program any more.
+func (c *installation) missing() error {
+	if c.cfg.Disabled {
+		return protocol.Errorf(protocol.ChromiumUnavailable, "Chromium is switched off by browser.disabled").
+			Then("set browser.disabled to false, or use source auto")
+	}
+	if c.cfg.Endpoint != "" || c.supervisor.Info().Running {
+		return nil
+	}
+	if _, err := browser.Find(c.cfg); err != nil {
+		return err
+	}
+	return browser.CanSandbox(c.cfg)
+}
+
+// told keeps how the last try went. A try that was given up says nothing.
+func (c *installation) told(err error) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = err
+}
+
+// source says whether Chromium works now.
+func (c *installation) source() server.Source {
+	err := c.missing()
+	if err == nil {
+		c.mu.Lock()
+		err = c.last
+		c.mu.Unlock()
+	}
+	s := server.Source{Name: "chromium", OK: err == nil}
+	var e *protocol.Error
+	switch {
+	case errors.As(err, &e):
+		s.Why = e.Message
+	case err != nil:
+		s.Why = err.Error()
+	}
+	return s
+}
+
+// state is source for the command status.
+func (c *installation) state() fallback.SourceState {
+	s := c.source()
+	return fallback.SourceState{Source: s.Name, OK: s.OK, Why: s.Why}
+}
+
+// sourcesOf says which sources work now, the preferred one first.
+func sourcesOf(c *installation, l *fallback.Ladder) func() []server.Source {
+	return func() []server.Source {
+		list := []server.Source{c.source()}
+		for _, s := range l.States() {
+			list = append(list, server.Source{Name: s.Source, OK: s.OK, Why: s.Why})
+		}
+		return list
+	}
+}
+
+func names(sources []server.Source) []string {
+	list := []string{}
+	for _, s := range sources {
+		if s.OK {
+			list = append(list, s.Name)
+		}
+	}
+	return list
+}
+
+// statusOf is what status says about the running Chromium.
+func statusOf(i browser.Info) map[string]any {
+	return map[string]any{
+		"running": i.Running, "launches": int(i.Generation), "product": i.Product, "path": i.Path, "sandbox": i.Sandbox,
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+
+	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/policy"
+)
+
+// wayOut is how the pages of Chromium reach the network.
+type wayOut struct {
+	egress *policy.Egress // nil: not through browserd
+	// Mode is jail, flags, remote or unprotected; Why says why it is not jail.
+	Mode, Why string
+}
+
+// guard puts an egress proxy in front of Chromium and tells cfg of it. Close
+// the proxy after Chromium has ended. An error keeps the daemon from starting.
+func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
+	if cfg.Endpoint != "" && cfg.Jail == browser.JailRequired {
+		return wayOut{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
+	}
+	if cfg.Endpoint != "" && pol.ProxyAdvertise == "" {
+		log.Warn("pages reach the network without browserd's checks", "endpoint_unprotected", true)
+		return wayOut{Mode: "unprotected", Why: "browser.endpoint_unprotected, and policy.proxy_advertise is not set"}, nil
+	}
+	way := wayOut{Mode: "jail"}
+	switch {
+	case cfg.Endpoint != "":
+		way = wayOut{Mode: "remote", Why: "Chromium runs elsewhere: its flags and its namespaces are not browserd's"}
+	case cfg.Disabled:
+		way = wayOut{Mode: "flags", Why: "browser.disabled"}
+	case cfg.Jail == browser.JailOff:
+		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
+	default:
+		if err := browser.CanJail(*cfg); err != nil {
+			way = wayOut{Mode: "flags", Why: err.Error()}
+		}
+	}
+	if way.Mode == "flags" && !cfg.Disabled {
+		if cfg.Jail == browser.JailRequired {
+			return wayOut{}, fmt.Errorf("browser.jail: required, and Chromium cannot be given a network namespace of its own: %s: allow user namespaces (browserd doctor says more), or set it to auto", way.Why)
+		}
+		log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", way.Why)
+	}
+	e, err := policy.NewEgress(policy.EgressOptions{
+		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: way.Mode == "jail",
+	}, func(a netip.AddrPort) { rules.AddSelf(a) })
+	if err != nil {
+		return wayOut{}, err
+	}
+	way.egress = e
+	cfg.ProxyServer = e.Refusing()
+	if way.Mode == "jail" {
+		cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
+	}
+	cfg.Advertised = way.Mode == "remote"
+	return way, nil
+}
+
+func (w wayOut) close() {
+	if w.egress != nil {
+		w.egress.Close()
+	}
+}
+
+// status is what the command status says of it.
+func (w wayOut) status() map[string]any {
+	s := map[string]any{"mode": w.Mode}
+	if w.Why != "" {
+		s["why"] = w.Why
+	}
+	return s
+}
+
+// lane returns what opens a session's lane: its own list narrows the policy.
+// What the session is refused goes into the log by host alone.
+func (w wayOut) lane(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(func(map[string]any)) (browser.Way, error) {
+	if w.egress == nil {
+		return nil
+	}
+	return func(refused func(map[string]any)) (browser.Way, error) {
+		gate, err := rules.Gate(policy.GateOptions{AllowedDomains: domains})
+		if err != nil {
+			return nil, err
+		}
+		return w.egress.Lane(gate, name, func(r policy.Refusal) {
+			log.Info("refused", "session", name, "host", r.Host, "reason", r.Reason)
+			fields := map[string]any{"url": r.URL, "message": r.Err.Message}
+			for k, v := range r.Err.Details {
+				fields[k] = v
+			}
+			refused(fields)
+		})
+	}
+}

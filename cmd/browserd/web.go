@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fallback/extract"
+	"github.com/browserd/browserd/fallback/reader"
+	"github.com/browserd/browserd/fallback/search"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// outside is the daemon's own way out, which no session narrows: for the web
+// tools, and for the services that are asked in the agents' place.
+type outside struct {
+	gate      *policy.Gate
+	transport *http.Transport
+	reader    *reader.Reader // nil: there is none
+	rendering slots
+}
+
+// maxRenders is how many pages web_fetch renders at once: each is a browser
+// context, which no session's limit counts.
+const maxRenders = 4
+
+func newOutside(cfg config.Config, rules *policy.Policy) (*outside, error) {
+	gate, err := rules.Gate(policy.GateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	w := &outside{gate: gate, transport: gate.Transport(), rendering: make(slots, maxRenders)}
+	w.reader = reader.New(cfg.Fallback.Jina, reader.Options{Transport: w.transport, Check: gate.CheckURL, Public: gate.Public})
+	return w, nil
+}
+
+func (w *outside) close() { w.transport.CloseIdleConnections() }
+
+// forLadder is the reader, or no interface where there is none.
+func (w *outside) forLadder() fallback.Reader {
+	if w.reader == nil {
+		return nil
+	}
+	return w.reader
+}
+
+// web is what the web tools work with; what needs script is rendered by p.
+func (w *outside) web(cfg config.Config, p pages) *actions.Web {
+	return &actions.Web{
+		Config: cfg.HTTP, Transport: w.transport, CheckURL: w.gate.CheckURL,
+		Render: w.render(p), HasChromium: func() bool { return p.chromium.missing() == nil },
+		Order: cfg.Fallback.Order, Reader: w.reader, Rest: &fallback.Breaker{},
+		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
+		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
+	}
+}
+
+// render opens a URL in a browser context of its own, which ends with it, and
+// returns what its script made of it.
+func (w *outside) render(p pages) func(ctx context.Context, url string) (actions.Rendered, error) {
+	return func(ctx context.Context, url string) (actions.Rendered, error) {
+		free, err := w.rendering.take(ctx)
+		if err != nil {
+			return actions.Rendered{}, err
+		}
+		defer free()
+		page, _, err := p.live(ctx, session.Options{Dialogs: "dismiss"}, func(string, map[string]any) {})
+		if err != nil {
+			return actions.Rendered{}, err
+		}
+		defer page.Close(context.WithoutCancel(ctx))
+		if _, err := page.Open(ctx, url, protocol.WaitAuto); err != nil {
+			return actions.Rendered{}, err
+		}
+		html, err := page.Read(ctx, snapshot.NewRefs(), "", "html", "")
+		if err != nil {
+			return actions.Rendered{}, err
+		}
+		state := page.State()
+		return actions.Rendered{HTML: html, URL: state.URL, Status: state.Status}, nil
+	}
+}
+
+// slots are what may be done at once: its capacity says how often.
+type slots chan struct{}
+
+// take waits for a slot until ctx ends; free gives it back.
+func (s slots) take(ctx context.Context) (free func(), err error) {
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

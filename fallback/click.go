@@ -1,0 +1,211 @@
+package fallback
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/browserd/browserd/fallback/form"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Click does what HTML says of a click, by the element or the nearest around it
+// that has an activation behaviour (HTML 6.4.3): a link is followed, a form sent
+// or reset, a checkbox or radio button changed, a details element opened or
+// closed, an option selected, a label passes the click to its control, and a
+// field gets the focus. Errors: those of a ref, not_actionable (with
+// details.fields where a form may not be sent as it is), unsupported for what
+// needs script, and those of Open.
+func (p *Page) Click(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Click) (protocol.Effect, error) {
+	if o.Button == "right" {
+		return protocol.Effect{}, p.needsScript("a click with the right button")
+	}
+	el, err := p.usable(refs, ref)
+	if err != nil {
+		return protocol.Effect{}, err
+	}
+	var e protocol.Effect
+	for range max(o.Count, 1) {
+		if e, err = p.activate(ctx, refs, el, el.Node); err != nil || e.Navigated != "" {
+			break
+		}
+	}
+	e.Hit = el.ref
+	return e, err
+}
+
+// activate runs the activation behaviour of n or of what is around it.
+func (p *Page) activate(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
+	d := p.history.now
+	for at := n; at != nil; at = at.Parent {
+		switch {
+		case at.Type != html.ElementNode:
+		case form.Is(at, "a", "area") && hasHref(at):
+			return p.followLink(ctx, at, el)
+		case form.Is(at, "button"), form.Is(at, "input") && !form.IsText(at):
+			return p.press(ctx, refs, el, at)
+		case form.IsText(at), form.Is(at, "select"):
+			if err := el.enabled(at); err != nil {
+				return protocol.Effect{}, err
+			}
+			return protocol.Effect{Focused: d.focus(refs, at)}, nil
+		case form.Is(at, "option") && form.Closest(at, "select") != nil:
+			return p.clickOption(refs, el, at)
+		case form.Is(at, "summary") && form.Is(at.Parent, "details") && summaryOf(at.Parent) == at:
+			toggle(at.Parent)
+			return protocol.Effect{Changed: true, Focused: d.focus(refs, at)}, nil
+		case form.Is(at, "label"):
+			control := d.controls.Labelled(at)
+			if control == nil {
+				return protocol.Effect{}, nil
+			}
+			return p.activate(ctx, refs, el, control)
+		case form.Is(at, "iframe", "object", "embed"):
+			return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s is a document of its own, which this source does not load", el.who).
+				With("source", p.State().Source).Then("open the address in its src")
+		case scripted(at):
+			return protocol.Effect{}, p.needsScript(el.who)
+		}
+	}
+	return protocol.Effect{}, nil
+}
+
+// scripted says whether a click on n is meant for a script, as far as the
+// markup tells.
+func scripted(n *html.Node) bool {
+	if _, on := form.Attr(n, "onclick"); on && !form.Is(n, "body", "html", "form", "main") {
+		return true
+	}
+	switch role, _ := form.Attr(n, "role"); strings.ToLower(strings.TrimSpace(role)) {
+	case "button", "link", "checkbox", "radio", "switch", "tab", "option", "menuitem", "menuitemcheckbox", "menuitemradio", "combobox", "treeitem", "slider", "spinbutton", "textbox", "searchbox":
+		return true
+	}
+	if v, ok := form.Attr(n, "contenteditable"); ok && !strings.EqualFold(v, "false") {
+		return true
+	}
+	return false
+}
+
+// press clicks a button or an input that holds no text.
+func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
+	if err := el.enabled(n); err != nil {
+		return protocol.Effect{}, err
+	}
+	c := p.history.now.controls
+	switch kind := form.Type(n); {
+	case kind == "checkbox" || kind == "radio":
+		on, _ := c.Checked(n)
+		if kind == "radio" && on {
+			return protocol.Effect{Focused: p.history.now.focus(refs, n)}, nil
+		}
+		c.SetChecked(n, !on)
+		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
+	case kind == "file":
+		return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s opens a file chooser, which nobody could answer", el.who).
+			With("source", p.State().Source).Then("give it files with upload")
+	case form.IsSubmitter(n) && c.Owner(n) != nil:
+		p.history.now.focus(refs, n)
+		return p.submit(ctx, refs, c.Owner(n), n, imagePoint(n), el)
+	case kind == "reset" && c.Owner(n) != nil:
+		c.Reset(c.Owner(n))
+		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
+	}
+	return protocol.Effect{}, p.needsScript(el.who)
+}
+
+// imagePoint is the middle of an image button, as far as its markup says how
+// large it is.
+func imagePoint(n *html.Node) form.Point {
+	side := func(name string) int {
+		v, _ := form.Attr(n, name)
+		size, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(v), "px"))
+		if err != nil || size < 0 {
+			return 0
+		}
+		return size / 2
+	}
+	return form.Point{X: side("width"), Y: side("height")}
+}
+
+func (p *Page) clickOption(refs *snapshot.Refs, el element, option *html.Node) (protocol.Effect, error) {
+	sel := form.Closest(option, "select")
+	for _, n := range []*html.Node{sel, option} {
+		if err := el.enabled(n); err != nil {
+			return protocol.Effect{}, err
+		}
+	}
+	d := p.history.now
+	on, _ := d.controls.Selected(option)
+	d.controls.Choose(sel, []*html.Node{option})
+	return protocol.Effect{Changed: !on, Focused: d.focus(refs, sel)}, nil
+}
+
+// toggle opens or closes a details element; one that shares its name with
+// others closes them (HTML 4.11.1).
+func toggle(details *html.Node) {
+	if _, open := form.Attr(details, "open"); open {
+		details.Attr = slices.DeleteFunc(details.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == "open" })
+		return
+	}
+	details.Attr = append(details.Attr, html.Attribute{Key: "open"})
+	name, _ := form.Attr(details, "name")
+	if name == "" {
+		return
+	}
+	root := details
+	for root.Parent != nil {
+		root = root.Parent
+	}
+	form.Elements(root, func(n *html.Node) bool {
+		_, open := form.Attr(n, "open")
+		if own, _ := form.Attr(n, "name"); n != details && form.Is(n, "details") && open && own == name {
+			toggle(n)
+		}
+		return true
+	})
+}
+
+// followLink follows a hyperlink (HTML 4.6.4). Whatever its target, it opens
+// here: there is one tab.
+func (p *Page) followLink(ctx context.Context, a *html.Node, el element) (protocol.Effect, error) {
+	d := p.history.now
+	href, _ := form.Attr(a, "href")
+	_, onclick := form.Attr(a, "onclick")
+	if trimmed := strings.TrimSpace(href); onclick && (trimmed == "#" || trimmed == "") {
+		return protocol.Effect{}, p.needsScript(el.who)
+	}
+	to, err := p.refer(d, href, el)
+	if err != nil {
+		return protocol.Effect{}, err
+	}
+	r := request{method: http.MethodGet, to: to, from: d.at, policy: policyWord(a, "referrerpolicy", d.policy)}
+	if slices.Contains(words(a, "rel"), "noreferrer") {
+		r.policy = noReferrer
+	}
+	return p.follow(ctx, r, el.ref)
+}
+
+// refer is the address that a reference of the document means.
+func (p *Page) refer(d *document, ref string, el element) (address, error) {
+	if d.at.scheme == "" {
+		// about:blank is no base; a whole address needs none.
+		if to, ok := parseAddress(ref, d.charset); ok {
+			return to, nil
+		}
+		return address{}, protocol.Errorf(protocol.NavigationFailed, "%s leads nowhere", el.who).With("reason", "no_base")
+	}
+	to, other := d.base.resolve(ref, d.charset)
+	switch other {
+	case "":
+		return to, nil
+	case "javascript":
+		return address{}, p.needsScript(el.who)
+	}
+	return address{}, protocol.Errorf(protocol.Unsupported, "%s leads to a %s: address, which this source does not open", el.who, cut(other)).
+		With("source", p.State().Source).With("scheme", cut(other)).Then("read its href, and do with it what is meant outside of the browser")
+}

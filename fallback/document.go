@@ -1,0 +1,143 @@
+package fallback
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/browserd/browserd/fallback/form"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot/static"
+)
+
+// source is a document as it was got: what it can be made anew from.
+type source struct {
+	at      address // zero: about:blank
+	text    string
+	charset string
+	status  int
+	name    string // http or jina
+	header  http.Header
+}
+
+// document is a loaded document: its tree and what its controls hold.
+type document struct {
+	source
+	static   *static.Document
+	controls *form.Controls
+	base     address
+	policy   string // of the referrers of its requests
+}
+
+// load makes a document of a source, under a number of its own.
+func (p *Page) load(s source) (*document, error) {
+	var at *url.URL
+	if s.at.scheme != "" {
+		at, _ = url.Parse(s.at.String()) // nil: a URL that only a browser can read
+	}
+	p.mu.Lock()
+	p.state.Document++
+	number := p.state.Document
+	p.mu.Unlock()
+	tree, err := static.Parse(s.text, at, number)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{source: s, static: tree, controls: form.NewControls(tree.Root()), base: s.at, policy: policyOf(tree.Root(), s.header)}
+	if href, ok := baseHref(tree.Root()); ok && s.at.scheme != "" {
+		if base, other := s.at.resolve(href, s.charset); other == "" {
+			d.base = base
+		}
+	}
+	form.Elements(tree.Root(), func(n *html.Node) bool {
+		if _, auto := form.Attr(n, "autofocus"); auto && !form.Disabled(n) && tree.Rendered(n) {
+			d.controls.Focus(n)
+			return false
+		}
+		return true
+	})
+	return d, nil
+}
+
+// empty is the document of a page that has opened nothing.
+func (p *Page) empty() *document {
+	d, err := p.load(source{charset: "utf-8", name: p.State().Source})
+	if err != nil { // nothing to parse
+		panic(err)
+	}
+	return d
+}
+
+// show makes d what the page is, at an address of its own or within it.
+func (p *Page) show(d *document, at address) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = protocol.Page{
+		Tab: "t1", URL: blank, Title: d.static.Title(), Status: d.status, Source: d.name, Ready: "complete", Document: d.static.Number(),
+	}
+	if at.scheme != "" {
+		p.state.URL = at.String()
+	}
+}
+
+// baseHref is the first href of a base element (HTML 4.2.3).
+func baseHref(root *html.Node) (href string, ok bool) {
+	form.Elements(root, func(n *html.Node) bool {
+		if form.Is(n, "base") {
+			href, ok = form.Attr(n, "href")
+		}
+		return !ok
+	})
+	return href, ok
+}
+
+// soon is how long a refresh may be put off and still be a redirect: Chromium
+// replaces the entry of the history up to there.
+const soon = time.Second
+
+// refresh is where a document sends its reader at once, by its meta element or
+// its header (HTML 4.2.5.3).
+func (d *document) refresh() (to address, ok bool) {
+	content := d.header.Get("Refresh")
+	form.Elements(d.static.Root(), func(n *html.Node) bool {
+		if equiv, _ := form.Attr(n, "http-equiv"); content == "" && form.Is(n, "meta") && strings.EqualFold(equiv, "refresh") {
+			content, _ = form.Attr(n, "content")
+		}
+		return content == ""
+	})
+	after, ref, ok := parseRefresh(content)
+	if !ok || after > soon || d.at.scheme == "" {
+		return address{}, false
+	}
+	to, other := d.base.resolve(ref, d.charset)
+	return to, other == ""
+}
+
+// parseRefresh reads the content of a refresh: "0; url=next". ok is false where
+// it names no other address.
+func parseRefresh(s string) (after time.Duration, ref string, ok bool) {
+	s = strings.TrimSpace(s)
+	end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		return 0, "", false
+	}
+	seconds, err := strconv.Atoi(s[:end])
+	if err != nil && !strings.HasPrefix(s, ".") {
+		return 0, "", false
+	}
+	rest := strings.TrimLeft(s[end:], "0123456789.")
+	rest = strings.TrimLeft(rest, " \t\n\f\r;,")
+	if len(rest) >= 3 && strings.EqualFold(rest[:3], "url") {
+		if after := strings.TrimLeft(rest[3:], " \t\n\f\r"); strings.HasPrefix(after, "=") {
+			rest = strings.TrimLeft(after[1:], " \t\n\f\r")
+		}
+	}
+	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+		rest, _, _ = strings.Cut(rest[1:], rest[:1])
+	}
+	return time.Duration(min(seconds, 1<<20)) * time.Second, rest, rest != ""
+}

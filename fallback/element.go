@@ -1,0 +1,137 @@
+package fallback
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/browserd/browserd/fallback/form"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/snapshot/static"
+)
+
+// element is a ref's element.
+type element struct {
+	*html.Node
+	ref string // "@e5"
+	who string // as messages speak of it: @e5 button "Buy"
+}
+
+// locate finds the element of a ref in the open document. Its node is the one
+// that the client was shown: nothing but the client's own acts changes a static
+// document. Errors: unknown_ref, stale_ref, invalid_params.
+func (p *Page) locate(refs *snapshot.Refs, ref string) (element, error) {
+	d := p.document(refs)
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return element{}, err
+	}
+	who := e.Ref() + " " + spoken(e.Role, e.Name)
+	n := d.static.Element(e.Key.Node)
+	if e.Key.Doc != d.static.Number() || n == nil {
+		return element{}, protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), spoken(e.Role, e.Name)).
+			With("candidates", []any{}).Then("take a snapshot and use a ref from it")
+	}
+	return element{n, e.Ref(), who}, nil
+}
+
+// usable locates an element that is to be acted on: it can be seen, and it, or
+// the control that it is, is not disabled.
+func (p *Page) usable(refs *snapshot.Refs, ref string) (element, error) {
+	el, err := p.locate(refs, ref)
+	if err != nil {
+		return element{}, err
+	}
+	if folded(el.Node) {
+		return element{}, el.not("hidden", "%s cannot be seen: it is in something that is closed").Then("click the summary that opens it, then take a snapshot")
+	}
+	return el, el.enabled(el.Node)
+}
+
+// enabled says whether n, which is acted on for el, is enabled.
+func (el element) enabled(n *html.Node) error {
+	if form.Disabled(n) {
+		return el.not("disabled", "%s is disabled").Then("do first what enables it, then take a snapshot")
+	}
+	return nil
+}
+
+func (el element) not(reason, format string) *protocol.Error {
+	return protocol.Errorf(protocol.NotActionable, format, el.who).With("reason", reason)
+}
+
+// folded says whether n is inside of a details element that is closed.
+func folded(n *html.Node) bool {
+	for child, p := n, n.Parent; p != nil; child, p = p, p.Parent {
+		if _, open := form.Attr(p, "open"); form.Is(p, "details") && !open && child != summaryOf(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// summaryOf is the summary that opens a details element.
+func summaryOf(details *html.Node) *html.Node {
+	for c := details.FirstChild; c != nil; c = c.NextSibling {
+		if form.Is(c, "summary") {
+			return c
+		}
+	}
+	return nil
+}
+
+// needsScript is the error of what only script could do.
+func (p *Page) needsScript(what string) *protocol.Error {
+	return protocol.Errorf(protocol.Unsupported, "%s needs script, which this source does not run", what).
+		With("source", p.State().Source).Then("open the page with source chromium where there is one, or reach the same by a link or a form of the page")
+}
+
+// nameOf describes a node of the document to the client, giving it a ref.
+func (d *document) nameOf(refs *snapshot.Refs, n *html.Node) (ref, name string) {
+	if number, ok := refs.Seen(d.static.Key(n)); ok {
+		ref = snapshot.RefOf(number)
+		if e, err := refs.Lookup(ref); err == nil {
+			name = e.Name
+		}
+	}
+	if name == "" {
+		name, _ = form.Attr(n, "name")
+	}
+	return ref, name
+}
+
+// focus gives n the focus and returns its ref where it is another than before
+// and the client knows it.
+func (d *document) focus(refs *snapshot.Refs, n *html.Node) string {
+	if d.controls.Focused() == n {
+		return ""
+	}
+	d.controls.Focus(n)
+	ref, _ := d.nameOf(refs, n)
+	return ref
+}
+
+// spoken is how a message speaks of an element.
+func spoken(role, name string) string {
+	if name == "" {
+		return role
+	}
+	return role + " " + quote(name)
+}
+
+func quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }
+
+func parse(text string) (*html.Node, error) {
+	d, err := static.Parse(text, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	return d.Root(), nil
+}
+
+// words are the tokens of an attribute, in lower case.
+func words(n *html.Node, name string) []string {
+	v, _ := form.Attr(n, name)
+	return strings.Fields(strings.ToLower(v))
+}

@@ -1,0 +1,131 @@
+package fallback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Reader renders a page elsewhere and returns its HTML and the address that it
+// is of. A failure that asks for patience is a *protocol.Error with
+// details.retry_after_s.
+type Reader interface {
+	Rendered(ctx context.Context, url string) (html, finalURL string, err error)
+}
+
+// Ladder is what the sessions of a daemon share: the sources beside Chromium,
+// and how the reader has done lately. Any goroutine may use it.
+type Ladder struct {
+	cfg    Config
+	reader Reader
+	rest   Breaker // of the reader
+}
+
+// NewLadder returns the ladder of cfg. reader may be nil: there is none.
+func NewLadder(cfg Config, reader Reader) *Ladder {
+	return &Ladder{cfg: cfg, reader: reader}
+}
+
+// SourceState is how a source does, for status and /readyz.
+type SourceState struct {
+	Source   string `json:"source"`
+	OK       bool   `json:"ok"`
+	Why      string `json:"why,omitempty"`
+	Breaker  string `json:"breaker,omitempty"` // closed, open, half-open
+	Failures int    `json:"failures,omitempty"`
+	RetryIn  int    `json:"retry_in_s,omitempty"`
+}
+
+// States says how the sources do, http before jina as open takes them.
+func (l *Ladder) States() []SourceState {
+	http := SourceState{Source: HTTP, OK: true, Breaker: "closed"}
+	if !l.has(HTTP) {
+		http = SourceState{Source: HTTP, Why: "fallback.order does not name it"}
+	}
+	jina := SourceState{Source: Jina}
+	switch {
+	case !l.has(Jina):
+		jina.Why = "fallback.order does not name it"
+	case l.reader == nil:
+		jina.Why = "no reader is configured"
+	default:
+		state, failures, wait := l.rest.State()
+		jina.OK, jina.Breaker, jina.Failures = state != "open", state, failures
+		if state == "open" {
+			jina.RetryIn = int(wait.Seconds()) + 1
+			jina.Why = fmt.Sprintf("left alone after %d failures in a row", failures)
+		}
+	}
+	return []SourceState{http, jina}
+}
+
+func (l *Ladder) has(source string) bool { return slices.Contains(l.cfg.Order, source) }
+
+// steps are the sources to try for what the client asked for, in their order.
+func (l *Ladder) steps(source string) ([]string, error) {
+	if source == HTTP || source == Jina {
+		if !l.has(source) {
+			return nil, protocol.Errorf(protocol.Unsupported, "source %s is switched off by fallback.order", source).
+				With("source", source).Then("use source auto, or add %s to fallback.order", source)
+		}
+		if source == Jina && l.reader == nil {
+			return nil, protocol.Errorf(protocol.Unsupported, "source jina: no reader is configured").With("source", source).Then("use source auto")
+		}
+		return []string{source}, nil
+	}
+	var steps []string
+	for _, s := range []string{HTTP, Jina} {
+		if l.has(s) && (s != Jina || l.reader != nil) {
+			steps = append(steps, s)
+		}
+	}
+	if len(steps) == 0 {
+		return nil, protocol.Errorf(protocol.ChromiumUnavailable, "there is no Chromium, and fallback.order names no other source that works").
+			Then("install Chromium, or add http to fallback.order")
+	}
+	return steps, nil
+}
+
+// read asks the reader for a page, where gate knows it to be public.
+func (l *Ladder) read(ctx context.Context, gate Gate, url string) (html, finalURL string, err error) {
+	if err := gate.Public(ctx, url); err != nil {
+		e := protocol.Errorf(protocol.PolicyDenied, "the reader is given public addresses alone: %w", err).With("reason", "not_public")
+		return "", "", e.Then("use source http")
+	}
+	ok, wait := l.rest.Allow()
+	if !ok {
+		return "", "", protocol.Errorf(protocol.RateLimited, "the reader failed too often and is left alone for %v", wait.Round(time.Second)).
+			With("retry_after_s", int(wait.Seconds())+1)
+	}
+	html, finalURL, err = l.reader.Rendered(ctx, url)
+	failed, rest := readerFailed(ctx, err)
+	l.rest.Done(failed, rest)
+	return html, finalURL, err
+}
+
+// readerFailed says whether an error speaks against the reader itself, and how
+// long it asks to be left alone.
+func readerFailed(ctx context.Context, err error) (failed bool, rest time.Duration) {
+	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
+		return false, 0
+	}
+	var e *protocol.Error
+	if !errors.As(err, &e) {
+		return true, 0
+	}
+	switch s := e.Details["retry_after_s"].(type) {
+	case int:
+		rest = time.Duration(s) * time.Second
+	case float64:
+		rest = time.Duration(s * float64(time.Second))
+	}
+	switch e.Code {
+	case protocol.PolicyDenied, protocol.InvalidParams, protocol.Cancelled, protocol.TooLarge:
+		return false, 0
+	}
+	return true, rest
+}

@@ -1,0 +1,154 @@
+package readable
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/fallback/fetch"
+)
+
+const document = `<!DOCTYPE html><title>
+ A  page</title><nav><a href=/>Home</a></nav><main><h1>Head</h1>
+<p>One <b>bold</b>, <del>gone</del> and <a href="/x?a=1">a link</a>.<br>Next line.
+<ul><li><input type=checkbox checked> done<li><input type=checkbox> open<ul><li>inner</ul></ul>
+<table><tr><th>Name<th>Parts<tr><td>Saw<td><ul><li>blade<li>grip</ul><tr><td>Pipe<td><code>a|b</code></table>
+<pre class="brush: js">let a = "|";
+  b()</pre><pre><code class="hljs language-go">x := 1</code></pre>
+<img alt="a chart" src="data:image/png;base64,AAAA"><img alt=logo src=logo.png>
+<p hidden>not seen<p style="display: none">nor this<script>no()</script></main><footer>Imprint</footer>`
+
+func TestTextAndMarkdown(t *testing.T) {
+	base, _ := url.Parse("https://example.com/dir/page")
+	p := Parse(document, base)
+	if p.Title != "A page" {
+		t.Errorf("title %q", p.Title)
+	}
+	text := `Head
+
+One bold, gone and a link.
+Next line.
+
+- [x] done
+- [ ] open
+  - inner
+
+Name | Parts
+Saw | blade; grip
+Pipe | a|b
+
+let a = "|";
+  b()
+
+x := 1`
+	if d := cmp.Diff(text, p.Text()); d != "" {
+		t.Errorf("text (-want +got):\n%s", d)
+	}
+	md := "## Head\n\nOne **bold**, ~~gone~~ and [a link](https://example.com/x?a=1).  \nNext line.\n\n" +
+		"- [x] done\n- [ ] open\n  \n  - inner\n\n" +
+		"| Name | Parts |\n|---|---|\n| Saw | blade; grip |\n| Pipe | `a\\|b` |\n\n" +
+		"```js\nlet a = \"|\";\n  b()\n```\n\n```go\nx := 1\n```\n\na chart![logo](https://example.com/dir/logo.png)"
+	if d := cmp.Diff(md, p.Markdown()); d != "" {
+		t.Errorf("markdown (-want +got):\n%s", d)
+	}
+}
+
+// An article is read without the comments below it, however long they are.
+func TestWhatSaysArticleIsReadAsOne(t *testing.T) {
+	story := strings.Repeat("<p>The council met on Tuesday, and after a long debate it decided, with a narrow majority, to build the bridge after all.</p>", 6)
+	comments := strings.Repeat("<div class=item><span>I do not agree with any of it</span> <a href=/u>somebody</a></div>", 120)
+	page := func(head string) string {
+		return "<html><head><title>Bridge</title>" + head + "</head><body><div id=story>" + story + "</div><div id=comments>" + comments + "</div></body></html>"
+	}
+	for head, whole := range map[string]bool{
+		"": true,
+		`<meta property="og:type" content="article">`:                                                false,
+		`<script type="application/ld+json">{"@context":"x","@type":["NewsArticle"],"a":1}</script>`: false,
+		`<script type="application/ld+json">{"@type":"Product"}</script>`:                            true,
+	} {
+		text := Parse(page(head), nil).Text()
+		if !strings.Contains(text, "narrow majority") || strings.Contains(text, "I do not agree") != whole {
+			t.Errorf("head %q: comments shown %v, want %v", head, !whole, whole)
+		}
+	}
+}
+
+func TestShells(t *testing.T) {
+	for page, want := range map[string]bool{
+		`<title>App</title><div id=root></div><script src=/app.js></script>`:                                  true,
+		`<body><noscript>` + strings.Repeat("Enable JavaScript. ", 40) + `</noscript><script src=a></script>`: true,
+		`<nav><a href=1>Home</a><input name=q></nav><main></main><script src=a></script>`:                     true,
+		`<p>Short, and all there is.</p>`:                                                                     false,
+		`<script type="application/ld+json" src=x></script><p>Hi`:                                             false,
+		`<p>` + strings.Repeat("Text that is there. ", 40) + `</p><script src=a></script>`:                    false,
+		``: false,
+	} {
+		if got := IsShell(page); got != want {
+			t.Errorf("IsShell(%.60q) = %v", page, got)
+		}
+	}
+}
+
+// Above 2 MB something simpler reads the page, and deep nesting, which
+// html.Parse gives up on, is read by its tokens.
+func TestLargeAndDeepPagesAreRead(t *testing.T) {
+	para := "<p>Some text of a large page &amp; more.</p><script>var no</script>"
+	for name, page := range map[string]string{
+		"above 2 MB": "<title>Large</title><nav>menu</nav>" + strings.Repeat(para, (2<<20+1<<10)/len(para)),
+		"deep":       "<title>Large</title>" + strings.Repeat("<div>", 5000) + para,
+	} {
+		p := Parse(page, nil)
+		text := p.Text()
+		if p.Title != "Large" || !strings.HasPrefix(strings.TrimPrefix(text, "Large\n"), "Some text of a large page & more.") || strings.Contains(text, "var no") {
+			t.Errorf("%s: %q: %.80q", name, p.Title, text)
+		}
+		if md := p.Markdown(); md != text {
+			t.Errorf("%s: markdown %.80q", name, md)
+		}
+	}
+}
+
+func TestRealPagesAreRead(t *testing.T) {
+	pages, _ := filepath.Glob("../../../shared/cases/static/pages/*.html.gz")
+	if len(pages) == 0 {
+		t.Skip("the cases are not beside this module")
+	}
+	for _, file := range pages {
+		source, _ := fetch.Text(unzip(t, file), "text/html")
+		if len(source) > 60<<10 {
+			continue // the larger ones take the race detector half a minute
+		}
+		p := Parse(source, nil)
+		text := p.Text()
+		md := p.Markdown()
+		// Of the pages whose scripts were to make them, Chromium has no heading either.
+		truth := unzip(t, strings.NewReplacer("/pages/", "/truth/", ".html.gz", ".json.gz").Replace(file))
+		empty := strings.Contains(string(truth), `"headings":[]`)
+		if len(text) < 20 && !empty || len(md) < len(text)/2 {
+			t.Errorf("%s: %d bytes of text, %d of Markdown", filepath.Base(file), len(text), len(md))
+		}
+	}
+}
+
+func FuzzReadable(f *testing.F) {
+	f.Add(document)
+	f.Add("<table><td><ul><li><table><td><pre><code>|")
+	f.Add(strings.Repeat("<b><table>", 300))
+	if raw, err := os.ReadFile("markdown.go"); err == nil {
+		f.Add(string(raw))
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		p := Parse(source, &url.URL{Scheme: "http", Host: "a"})
+		text := p.Text()
+		md := p.Markdown()
+		IsShell(source)
+		if utf8.ValidString(source) && !(utf8.ValidString(text) && utf8.ValidString(md)) {
+			t.Errorf("%q becomes %q and %q", source, text, md)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package readable
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+)
+
+// gaps says how many line ends stand around an element; one that is not named
+// is inline.
+var gaps = map[string]int{
+	"p": 2, "h1": 2, "h2": 2, "h3": 2, "h4": 2, "h5": 2, "h6": 2, "pre": 2, "blockquote": 2, "table": 2, "ul": 2, "ol": 2, "dl": 2, "figure": 2, "hr": 2,
+	"address": 1, "article": 1, "aside": 1, "body": 1, "caption": 1, "center": 1, "dd": 1, "details": 1, "dialog": 1, "div": 1, "dt": 1, "fieldset": 1,
+	"figcaption": 1, "footer": 1, "form": 1, "header": 1, "hgroup": 1, "legend": 1, "li": 1, "main": 1, "menu": 1, "nav": 1, "noscript": 1, "search": 1,
+	"section": 1, "summary": 1, "tbody": 1, "tfoot": 1, "thead": 1, "tr": 1,
+}
+
+// textOf writes the text below n as it would be read, with or without captions.
+func textOf(n *html.Node, uncaptioned bool) string {
+	w := &writer{uncaptioned: uncaptioned}
+	w.node(n)
+	return strings.TrimSpace(marks.Replace(w.b.String()))
+}
+
+// writer folds blanks, except in pre, and keeps count of the line ends owed.
+type writer struct {
+	b     strings.Builder
+	lines int  // line ends owed before the next text
+	blank bool // a blank is owed
+	depth int  // of lists
+	pre   int
+
+	item bool // an item's mark is the last that was written
+
+	uncaptioned bool
+}
+
+func (w *writer) node(n *html.Node) {
+	switch n.Type {
+	case html.TextNode:
+		w.text(n.Data)
+		return
+	case html.ElementNode, html.DocumentNode:
+	default:
+		return
+	}
+	if w.uncaptioned && n.Data == "figcaption" {
+		return
+	}
+	gap := gaps[n.Data]
+	if gap == 2 && w.depth > 0 {
+		gap = 1
+	}
+	w.lines = max(w.lines, gap)
+	switch n.Data {
+	case "br":
+		w.lines = max(w.lines, 1)
+	case "td", "th":
+		if n.PrevSibling != nil && w.lines == 0 && w.b.Len() > 0 {
+			w.text(" | ")
+		}
+	case "ul", "ol", "menu":
+		w.depth++
+		defer func() { w.depth-- }()
+	case "li":
+		w.owed()
+		w.b.WriteString(strings.Repeat("  ", max(w.depth-1, 0)) + "- ")
+		w.item = true // no line ends between it and its text
+	case "pre":
+		w.pre++
+		defer func() { w.pre-- }()
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.node(c)
+	}
+	w.lines = max(w.lines, gap)
+}
+
+func (w *writer) text(s string) {
+	if w.pre > 0 {
+		w.owed()
+		w.b.WriteString(s)
+		return
+	}
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			w.blank = true
+			continue
+		}
+		w.owed()
+		w.b.WriteRune(r)
+	}
+}
+
+// owed writes what stands between the last text and the next.
+func (w *writer) owed() {
+	switch {
+	case w.b.Len() == 0 || w.item:
+	case w.lines > 0:
+		w.b.WriteString("\n\n"[:min(w.lines, 2)])
+	case w.blank:
+		w.b.WriteByte(' ')
+	}
+	w.lines, w.blank, w.item = 0, false, false
+}
+
+// tokens is the text of HTML that is not parsed: its tokens in their order,
+// without script and style, a line for each block.
+func tokens(source string) (title, text string) {
+	z := html.NewTokenizer(strings.NewReader(source))
+	w := &writer{}
+	skip := ""
+	for {
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
+			return title, strings.TrimSpace(w.b.String())
+		case html.TextToken:
+			switch skip {
+			case "":
+				w.text(string(z.Text()))
+			case "title":
+				title = fold(title + " " + html.UnescapeString(string(z.Raw())))
+			}
+		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
+			raw, _ := z.TagName()
+			name := string(raw)
+			w.lines = max(w.lines, gaps[name])
+			if name == "br" {
+				w.lines = max(w.lines, 1)
+			}
+			switch {
+			case kind == html.StartTagToken && skip == "" && (name == "script" || name == "style" || name == "title" && title == "" || name == "svg" || name == "textarea" || name == "select"):
+				skip = name
+			case kind == html.EndTagToken && name == skip:
+				skip = ""
+			}
+		}
+	}
+}

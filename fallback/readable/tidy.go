@@ -1,0 +1,147 @@
+package readable
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// Private-use characters stand for what the converter would escape, until it is
+// done; a page's own are taken away first.
+const (
+	boxDone = "\uf8f0"
+	boxOpen = "\uf8f1"
+	bar     = "\uf8f2"
+)
+
+var (
+	marks    = strings.NewReplacer(boxDone, "[x]", boxOpen, "[ ]", bar, `\|`)
+	unmarked = strings.NewReplacer(boxDone, "", boxOpen, "", bar, "")
+)
+
+// flatten writes as text what is lost on the way to it: the boxes of task
+// lists, which are form controls, and lists in cells, which have one line.
+func flatten(root *html.Node) {
+	var boxes, lists []*html.Node
+	for n := range root.Descendants() {
+		switch {
+		case n.Type == html.TextNode:
+			n.Data = unmarked.Replace(n.Data)
+		case isElement(n, "input") && strings.EqualFold(attr(n, "type"), "checkbox") && within(n, "li"):
+			boxes = append(boxes, n)
+		case isElement(n, "ul", "ol") && within(n, "td", "th") && !within(n, "ul", "ol"):
+			lists = append(lists, n)
+		}
+	}
+	for _, n := range boxes {
+		mark := boxOpen
+		if has(n, "checked") {
+			mark = boxDone
+		}
+		replaceWithText(n, mark+" ")
+	}
+	for _, n := range lists {
+		replaceWithText(n, itemsOf(n))
+	}
+}
+
+// tidy changes what the converter would break: bars in code in cells, pictures
+// in the URL, and the languages of code.
+func tidy(root *html.Node) {
+	var pictures, pres []*html.Node
+	for n := range root.Descendants() {
+		switch {
+		case n.Type == html.TextNode:
+			if strings.Contains(n.Data, "|") && within(n, "code", "pre", "kbd", "samp") && within(n, "td", "th") {
+				n.Data = strings.ReplaceAll(n.Data, "|", bar)
+			}
+		case isElement(n, "img") && strings.HasPrefix(strings.TrimSpace(attr(n, "src")), "data:"):
+			pictures = append(pictures, n)
+		case isElement(n, "pre"):
+			pres = append(pres, n)
+		}
+	}
+	for _, n := range pictures {
+		replaceWithText(n, attr(n, "alt"))
+	}
+	for _, n := range pres {
+		name(n)
+	}
+}
+
+// itemsOf is a list in one line, which is all that a cell has.
+func itemsOf(list *html.Node) string {
+	var items []string
+	for n := range list.Descendants() {
+		if !isElement(n, "li") {
+			continue
+		}
+		own := ""
+		for c := range n.ChildNodes() {
+			if !isElement(c, "ul", "ol") {
+				own += " " + strings.ReplaceAll(textOf(c, false), "\n", " ")
+			}
+		}
+		if own = fold(own); own != "" {
+			items = append(items, own)
+		}
+	}
+	return " " + strings.Join(items, "; ") + " "
+}
+
+// name puts the language of a pre's code where the converter looks for it.
+func name(pre *html.Node) {
+	code := first(pre, "code")
+	candidates := []*html.Node{code, pre, pre.Parent}
+	if pre.Parent != nil {
+		candidates = append(candidates, pre.Parent.Parent)
+	}
+	for _, n := range candidates {
+		if n == nil || n.Type != html.ElementNode {
+			continue
+		}
+		if lang := language(n); lang != "" {
+			set(pre, "class", "language-"+lang)
+			if code != nil {
+				set(code, "class", "language-"+lang)
+			}
+			return
+		}
+	}
+	if code != nil {
+		set(code, "class", "")
+	}
+	set(pre, "class", "")
+}
+
+// language reads the ways in which highlighters say it.
+func language(n *html.Node) string {
+	for _, key := range []string{"data-lang", "data-language", "lang-name"} {
+		if v := attr(n, key); v != "" {
+			return plainWord(v)
+		}
+	}
+	words := strings.Fields(attr(n, "class"))
+	for i, word := range words {
+		for _, prefix := range []string{"language-", "lang-", "highlight-source-", "brush:"} {
+			if rest, ok := strings.CutPrefix(word, prefix); ok {
+				if rest == "" && i+1 < len(words) {
+					rest = words[i+1]
+				}
+				return plainWord(rest)
+			}
+		}
+	}
+	return ""
+}
+
+// plainWord is a language's name and nothing that Markdown could take for more.
+func plainWord(s string) string {
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+#-._", r))
+	})
+	if end >= 0 {
+		s = s[:end]
+	}
+	return strings.ToLower(s[:min(len(s), 30)])
+}

@@ -1,0 +1,201 @@
+// Package search asks web search services for results: one small Provider per
+// service, tried in the operator's order until one answers. It owns their
+// protocols, and leaves a provider that asked for it alone for a while.
+//
+// A Search may be used by any goroutine.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/fallback/fetch"
+	"github.com/browserd/browserd/fallback/reader"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Config says who is asked, in which order, and with which keys. A provider
+// that needs a key or URL which is not set is passed over.
+type Config struct {
+	Providers     []string `koanf:"providers" default:"jina,brave,serper,tavily,searxng,duckduckgo" doc:"search providers in the order in which they are tried; those without their key or URL are passed over"`
+	BraveAPIKey   string   `koanf:"brave_api_key" secret:"true" doc:"key of Brave Search"`
+	SerperAPIKey  string   `koanf:"serper_api_key" secret:"true" doc:"key of Serper (Google's results)"`
+	TavilyAPIKey  string   `koanf:"tavily_api_key" secret:"true" doc:"key of Tavily"`
+	SearxngURL    string   `koanf:"searxng_url" doc:"a SearXNG instance whose settings allow format json"`
+	BraveURL      string   `koanf:"brave_url" default:"https://api.search.brave.com/res/v1/web/search" doc:"where Brave Search is"`
+	SerperURL     string   `koanf:"serper_url" default:"https://google.serper.dev/search" doc:"where Serper is"`
+	TavilyURL     string   `koanf:"tavily_url" default:"https://api.tavily.com/search" doc:"where Tavily is"`
+	DuckDuckGoURL string   `koanf:"duckduckgo_url" default:"https://html.duckduckgo.com/html/" doc:"DuckDuckGo's page without script, which needs no key and blocks those who ask often"`
+}
+
+// names are the providers there are.
+var names = []string{"jina", "brave", "serper", "tavily", "searxng", "duckduckgo"}
+
+// Check says which provider is unknown or which URL is none.
+func (c Config) Check() error {
+	for i, p := range c.Providers {
+		if !slices.Contains(names, p) {
+			return fmt.Errorf("search.providers: %q: takes %s", p, strings.Join(names, ", "))
+		}
+		if slices.Contains(c.Providers[:i], p) {
+			return fmt.Errorf("search.providers: %q: stands there twice", p)
+		}
+	}
+	for key, v := range map[string]string{"searxng_url": c.SearxngURL, "brave_url": c.BraveURL, "serper_url": c.SerperURL, "tavily_url": c.TavilyURL, "duckduckgo_url": c.DuckDuckGoURL} {
+		if u, err := url.Parse(v); v != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+			return fmt.Errorf("search.%s: %q: takes an http or https URL", key, v)
+		}
+	}
+	return nil
+}
+
+// Result is one result.
+type Result struct {
+	Title   string `json:"title"`
+	URL     string `json:"url"`
+	Snippet string `json:"snippet"`
+}
+
+// Provider is one search service.
+type Provider interface {
+	Name() string
+	// Search returns at most n results; none is no error. The error is a
+	// *protocol.Error or ctx's cause.
+	Search(ctx context.Context, query string, n int) ([]Result, error)
+}
+
+// Options are the way out; both are needed.
+type Options struct {
+	Transport http.RoundTripper // policy.Gate.Transport
+	Check     func(ctx context.Context, url string) (string, error)
+}
+
+// Search is the providers that are set up, in their order.
+type Search struct {
+	providers []Provider
+
+	mu   sync.Mutex
+	rest map[string]time.Time // provider → until when it is left alone
+}
+
+// New returns the search that cfg and, for Jina's search and its key, jina describe.
+func New(cfg Config, jina reader.Config, o Options) *Search {
+	w := web{&fetch.Client{Transport: o.Transport}, o.Check}
+	s := &Search{rest: map[string]time.Time{}}
+	for _, name := range cfg.Providers {
+		switch {
+		case name == "jina" && jina.APIKey != "" && jina.SearchURL != "":
+			s.providers = append(s.providers, jinaSearch{w, jina.SearchURL, jina.APIKey})
+		case name == "brave" && cfg.BraveAPIKey != "":
+			s.providers = append(s.providers, brave{w, cfg.BraveURL, cfg.BraveAPIKey})
+		case name == "serper" && cfg.SerperAPIKey != "":
+			s.providers = append(s.providers, serper{w, cfg.SerperURL, cfg.SerperAPIKey})
+		case name == "tavily" && cfg.TavilyAPIKey != "":
+			s.providers = append(s.providers, tavily{w, cfg.TavilyURL, cfg.TavilyAPIKey})
+		case name == "searxng" && cfg.SearxngURL != "":
+			s.providers = append(s.providers, searxng{w, cfg.SearxngURL})
+		case name == "duckduckgo" && cfg.DuckDuckGoURL != "":
+			s.providers = append(s.providers, duckduckgo{w, cfg.DuckDuckGoURL})
+		}
+	}
+	return s
+}
+
+// setUp is the next step where no provider works.
+const setUp = "ask the operator to set search.brave_api_key, search.serper_api_key, search.tavily_api_key, fallback.jina_api_key or search.searxng_url"
+
+// Providers names those that are set up, in their order.
+func (s *Search) Providers() []string {
+	list := []string{}
+	for _, p := range s.providers {
+		list = append(list, p.Name())
+	}
+	return list
+}
+
+// Search asks one provider after the other until one answers, and returns at
+// most n results and its name. The error is fetch_failed with
+// details.attempts, and a next step that says how to set a provider up; or
+// ctx's cause.
+func (s *Search) Search(ctx context.Context, query string, n int) ([]Result, string, error) {
+	attempts := []protocol.Attempt{}
+	for _, p := range s.providers {
+		begun := time.Now()
+		err := s.resting(p.Name())
+		var results []Result
+		if err == nil {
+			results, err = p.Search(ctx, query, n)
+		}
+		if err == nil {
+			return tidy(results, n), p.Name(), nil
+		}
+		if ctx.Err() != nil {
+			return nil, "", context.Cause(ctx)
+		}
+		s.leave(p.Name(), err)
+		attempts = append(attempts, protocol.Attempt{Source: p.Name(), Error: message(err), MS: int(time.Since(begun).Milliseconds())})
+	}
+	if len(attempts) == 0 {
+		return nil, "", protocol.Errorf(protocol.FetchFailed, "no search provider is set up").Then(setUp)
+	}
+	return nil, "", protocol.Errorf(protocol.FetchFailed, "no search provider answered: %s", attempts[0].Source+": "+attempts[0].Error).
+		With("attempts", attempts).Then(setUp)
+}
+
+// resting is the error of a provider that is left alone for now.
+func (s *Search) resting(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if wait := time.Until(s.rest[name]); wait > 0 {
+		return protocol.Errorf(protocol.RateLimited, "it is left alone for another %d s", int(wait.Seconds())+1)
+	}
+	return nil
+}
+
+// leave notes how long a provider asked to be left alone.
+func (s *Search) leave(name string, err error) {
+	var e *protocol.Error
+	if !errors.As(err, &e) {
+		return
+	}
+	if after, ok := e.Details["retry_after_s"].(int); ok {
+		s.mu.Lock()
+		s.rest[name] = time.Now().Add(time.Duration(after) * time.Second)
+		s.mu.Unlock()
+	}
+}
+
+func message(err error) string {
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}
+
+// Longest title and snippet that are passed on, in characters.
+const (
+	maxTitle   = 200
+	maxSnippet = 500
+)
+
+// tidy drops what is no result and what came before, and shortens the rest.
+func tidy(results []Result, n int) []Result {
+	list, seen := []Result{}, map[string]bool{}
+	for _, r := range results {
+		u, err := url.Parse(r.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || seen[r.URL] || len(list) == n {
+			continue
+		}
+		seen[r.URL] = true
+		list = append(list, Result{plain(r.Title, maxTitle), r.URL, plain(r.Snippet, maxSnippet)})
+	}
+	return list
+}

@@ -1,0 +1,94 @@
+package fallback
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/browserd/browserd/fallback/form"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// maxInvalid is how many fields an error names.
+const maxInvalid = 20
+
+// submit sends a form (HTML 4.10.22.3), unless its controls do not hold what
+// their constraints ask for.
+func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *html.Node, at form.Point, el element) (protocol.Effect, error) {
+	d := p.history.now
+	if form.Checked(f, submitter) {
+		if err := p.invalid(refs, f, el); err != nil {
+			return protocol.Effect{}, err
+		}
+	}
+	s := d.controls.Submit(f, submitter, at, d.charset)
+	if s.Method == "DIALOG" {
+		return protocol.Effect{}, p.needsScript("the dialog that " + el.who + " closes")
+	}
+	action := d.at // an empty action is the document's own address, not its base
+	if s.Action != "" {
+		var err error
+		if action, err = p.refer(d, s.Action, el); err != nil {
+			return protocol.Effect{}, err
+		}
+	}
+	r := request{method: s.Method, to: action, contentType: s.ContentType, body: s.Body, from: d.at, policy: d.policy}
+	if r.method == http.MethodGet {
+		r.to.query = "?" + escape(clean(s.Query), querySet)
+	}
+	// Chromium heeds a form's rel only where its answer is for another tab.
+	if t := strings.ToLower(s.Target); slices.Contains(s.Rel, "noreferrer") && t != "" && t != "_self" && t != "_parent" && t != "_top" {
+		r.policy = noReferrer
+	}
+	return p.follow(ctx, r, el.ref)
+}
+
+// invalid is the error of a form that may not be sent as it is: it names the
+// fields, and the first gets the focus as it would in a browser.
+func (p *Page) invalid(refs *snapshot.Refs, f *html.Node, el element) error {
+	d := p.history.now
+	list := d.controls.Invalids(f)
+	if len(list) == 0 {
+		return nil
+	}
+	d.focus(refs, list[0].Node)
+	fields := []map[string]any{}
+	for _, i := range list[:min(len(list), maxInvalid)] {
+		ref, name := d.nameOf(refs, i.Node)
+		field := map[string]any{"name": name, "problem": i.Problem, "why": i.Why}
+		if ref != "" {
+			field["ref"] = ref
+		}
+		fields = append(fields, field)
+	}
+	ref, name := d.nameOf(refs, list[0].Node)
+	who := quote(name)
+	if ref != "" {
+		who = ref + " " + who
+	}
+	return protocol.Errorf(protocol.NotActionable, "the form was not sent: %s does not hold what it must: %s", who, list[0].Why).
+		With("reason", "invalid").With("fields", fields).Then("put right what details.fields names, then click again")
+}
+
+// enter is what the Enter key does in a field: it sends the field's form by its
+// first submit button, or without one where only one field takes text (HTML
+// 4.10.22.2).
+func (p *Page) enter(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
+	c := p.history.now.controls
+	f := c.Owner(n)
+	if f == nil {
+		return protocol.Effect{}, p.needsScript("Enter in " + el.who + ", which belongs to no form,")
+	}
+	button := c.Default(f)
+	switch {
+	case button != nil && form.Disabled(button):
+		return protocol.Effect{}, el.not("disabled", "%s belongs to a form whose submit button is disabled")
+	case button == nil && !c.Implicit(f):
+		return protocol.Effect{}, p.needsScript("Enter in " + el.who + ", whose form has no submit button,")
+	}
+	return p.submit(ctx, refs, f, button, form.Point{}, el)
+}

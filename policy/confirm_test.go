@@ -1,0 +1,391 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+func confirmations(t *testing.T, path string) *Confirmations {
+	t.Helper()
+	c, err := NewConfirmations(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ask puts a question in the background.
+func ask(c *Confirmations, ctx context.Context, q Question) <-chan string {
+	done := make(chan string, 1)
+	go func() {
+		a, err := c.Ask(ctx, q, time.Minute)
+		switch {
+		case err != nil:
+			done <- err.Error()
+		case a.Allow:
+			done <- "yes"
+		default:
+			done <- "no"
+		}
+	}()
+	return done
+}
+
+func TestAnAnswerReachesWhoAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := confirmations(t, "")
+		var told []protocol.Event
+		defer c.Listen(func(e protocol.Event) { told = append(told, e) })()
+		first := ask(c, t.Context(), Question{Agent: "alice", Token: 1, Session: "s", Command: "eval", Why: "because"})
+		synctest.Wait()
+		second := ask(c, t.Context(), Question{Agent: "bob", Token: 2, Command: "upload"})
+		synctest.Wait()
+
+		if len(told) != 2 || told[0].Type != protocol.EventConfirmationRequested || told[0].Session != "s" || told[0].Fields["agent"] != "alice" || told[0].Fields["why"] != "because" {
+			t.Fatalf("operators are told %v", told)
+		}
+		var late []protocol.Event
+		c.Listen(func(e protocol.Event) { late = append(late, e) })()
+		if d := cmp.Diff(told, late); d != "" {
+			t.Errorf("who comes later is told something else (-first +late):\n%s", d)
+		}
+		waiting := c.Pending()
+		if len(waiting) != 2 || waiting[0].Command != "eval" || waiting[1].Command != "upload" {
+			t.Fatalf("waiting: %+v", waiting)
+		}
+		if _, err := c.Answer(waiting[0].ID, 1, Answer{Allow: true}); protocol.CodeOf(err) != protocol.PolicyDenied {
+			t.Errorf("the token that asks answers itself: %v", err)
+		}
+		if _, err := c.Answer(waiting[1].ID, 9, Answer{}); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Answer(waiting[0].ID, 9, Answer{Allow: true}); err != nil {
+			t.Error(err)
+		}
+		if a, b := <-first, <-second; a != "yes" || b != "no" {
+			t.Errorf("got %s and %s, want yes and no", a, b)
+		}
+		if _, err := c.Answer(waiting[0].ID, 9, Answer{}); protocol.CodeOf(err) != protocol.InvalidParams {
+			t.Errorf("a second answer: %v", err)
+		}
+		if left := c.Pending(); len(left) != 0 {
+			t.Errorf("left: %+v", left)
+		}
+	})
+}
+
+// Nobody answering, the command's own time, a client that goes: each is a no,
+// and the question goes with it.
+func TestNoAnswerIsNo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := confirmations(t, "")
+		start := time.Now()
+		if got := <-ask(c, t.Context(), Question{Agent: "a"}); got != ErrNoAnswer.Error() || time.Since(start) != time.Minute {
+			t.Errorf("nobody answers: %s after %v", got, time.Since(start))
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		waits := ask(c, short, Question{Agent: "a"})
+		synctest.Wait()
+		if q := c.Pending(); len(q) != 1 || q[0].Expires.Sub(q[0].Asked) != time.Second {
+			t.Errorf("a question within a command's time: %+v", q)
+		}
+		if got := <-waits; got != ErrNoAnswer.Error() {
+			t.Errorf("the command's time is over: %s", got)
+		}
+		gone, leave := context.WithCancelCause(t.Context())
+		waits = ask(c, gone, Question{Agent: "a"})
+		synctest.Wait()
+		leave(errors.New("gone"))
+		if got := <-waits; got != "gone" {
+			t.Errorf("who asked is gone: %s", got)
+		}
+		if left := c.Pending(); len(left) != 0 {
+			t.Errorf("left: %+v", left)
+		}
+	})
+}
+
+func TestQuestionsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := confirmations(t, "")
+		ctx, cancel := context.WithCancel(t.Context())
+		for range maxQuestionsPerAgent {
+			ask(c, ctx, Question{Agent: "alice"})
+		}
+		synctest.Wait()
+		if got := <-ask(c, ctx, Question{Agent: "alice"}); got != ErrTooMany.Error() {
+			t.Errorf("one more of the same agent: %s", got)
+		}
+		ask(c, ctx, Question{Agent: "bob"})
+		synctest.Wait()
+		if n := len(c.Pending()); n != maxQuestionsPerAgent+1 {
+			t.Errorf("%d wait, want %d", n, maxQuestionsPerAgent+1)
+		}
+		cancel()
+		synctest.Wait()
+		if n := len(c.Pending()); n != 0 {
+			t.Errorf("%d are left", n)
+		}
+	})
+}
+
+func TestWithoutAnOperatorNobodyWaits(t *testing.T) {
+	c, err := NewConfirmations("", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Ask(t.Context(), Question{Agent: "a"}, time.Minute); err != ErrNoOperator {
+		t.Error(err)
+	}
+	if _, err := c.Offer(Question{Agent: "a"}, nil); err != ErrNoOperator {
+		t.Error(err)
+	}
+}
+
+// An offer is made once however often the refusal comes, lives for a while, and
+// a yes that cannot be done leaves it open.
+func TestOffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := confirmations(t, "")
+		q := Question{Agent: "alice", Token: 1, Session: "s", Config: &Setting{KeyAllowHosts, []string{"10.0.0.7"}}}
+		var done []Answer
+		fault := errors.New("a broken store")
+		apply := func(a Answer) error { done = append(done, a); return fault }
+		id, err := c.Offer(q, apply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := c.Offer(q, apply); again != id {
+			t.Errorf("the same refusal asks again: %s, %s", id, again)
+		}
+		other := q
+		other.Config = &Setting{KeyAllowHosts, []string{"10.0.0.8"}}
+		if again, _ := c.Offer(other, apply); again == id {
+			t.Error("another address has the same question")
+		}
+		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberNo}); !errors.Is(err, fault) {
+			t.Errorf("a yes that cannot be done: %v", err)
+		}
+		fault = nil
+		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberSession}); err != nil {
+			t.Error(err)
+		}
+		if d := cmp.Diff([]Answer{{true, RememberNo}, {true, RememberSession}}, done); d != "" {
+			t.Errorf("-want +got\n%s", d)
+		}
+		time.Sleep(offerLife) // of the test's own clock
+		synctest.Wait()
+		if left := c.Pending(); len(left) != 0 {
+			t.Errorf("left after %v: %+v", offerLife, left)
+		}
+	})
+}
+
+// What is answered for good is there after a restart, in a file that only this
+// user can read; a later answer takes an earlier one's place.
+func TestMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "confirmed.json")
+	c := confirmations(t, path)
+	answer := func(allow bool) {
+		t.Helper()
+		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval", Host: "a.test"})
+		for len(c.Pending()) == 0 {
+			time.Sleep(time.Millisecond) // the question comes from another goroutine
+		}
+		if _, err := c.Answer(c.Pending()[0].ID, 2, Answer{Allow: allow, Remember: RememberAlways}); err != nil {
+			t.Fatal(err)
+		}
+		<-waits
+	}
+	answer(false)
+	answer(true)
+	for _, s := range []Setting{{KeyAllowHosts, []string{"10.0.0.7:8080"}}, {KeyAllowedDomains, []string{"shop.test"}}} {
+		id, err := c.Offer(Question{Agent: "alice", Config: &s}, func(Answer) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberAlways}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v %v", info.Mode(), err)
+	}
+	want := `{
+  "allow_hosts": [
+    "10.0.0.7:8080"
+  ],
+  "allowed_domains": [
+    "shop.test"
+  ],
+  "commands": [
+    {
+      "agent": "alice",
+      "command": "eval",
+      "host": "a.test",
+      "allow": true
+    }
+  ]
+}
+`
+	got, _ := os.ReadFile(path)
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+
+	c = confirmations(t, path)
+	if d := cmp.Diff([]Setting{{KeyAllowHosts, []string{"10.0.0.7:8080"}}, {KeyAllowedDomains, []string{"shop.test"}}}, c.Settings()); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	for _, test := range []struct {
+		agent, command, host string
+		allow, known         bool
+	}{
+		{"alice", "eval", "a.test", true, true},
+		{"bob", "eval", "a.test", false, false},
+		{"alice", "upload", "a.test", false, false},
+		{"alice", "eval", "b.test", false, false},
+		{"alice", "eval", "", false, false},
+	} {
+		if allow, known := c.Remembered(test.agent, test.command, test.host); allow != test.allow || known != test.known {
+			t.Errorf("%+v: got %v %v", test, allow, known)
+		}
+	}
+}
+
+// An answer that cannot be kept is not given: the command goes on waiting.
+func TestMemoryThatCannotBeWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	for path, want := range map[string]string{
+		"":                                   "there is no state directory",
+		filepath.Join(dir, "confirmed.json"): "keeping an operator's answer",
+	} {
+		c := confirmations(t, path)
+		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval"})
+		for len(c.Pending()) == 0 {
+			time.Sleep(time.Millisecond) // the question comes from another goroutine
+		}
+		id := c.Pending()[0].ID
+		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberAlways}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", path, err, want)
+		}
+		if _, known := c.Remembered("alice", "eval", ""); known {
+			t.Errorf("%q: remembered although it is not kept", path)
+		}
+		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberSession}); err != nil {
+			t.Errorf("%q: %v", path, err)
+		}
+		if got := <-waits; got != "yes" {
+			t.Errorf("%q: %s", path, got)
+		}
+	}
+}
+
+// A file that cannot be understood stops the start: it might say no.
+func TestMemoryThatCannotBeRead(t *testing.T) {
+	for content, want := range map[string]string{
+		"":                                      "EOF",
+		"{":                                     "unexpected EOF",
+		"[]":                                    "cannot unmarshal array",
+		`{"allow_hosts":["10.0.0.7"],"x":1}`:    `unknown field "x"`,
+		`{"allow_hosts":["http://10.0.0.7"]}`:   "without a scheme",
+		`{"allow_hosts":["*.com"]}`:             "anybody may register",
+		`{"commands":[{"agent":"a"}]}`:          "commands[0]: takes agent, command, host and allow",
+		`{"commands":[]} {"allow_hosts":["x"]}`: "something follows",
+	} {
+		path := filepath.Join(t.TempDir(), "confirmed.json")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewConfirmations(path, true); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: got %v, want %s with the path", content, err, want)
+		}
+	}
+	dir := t.TempDir()
+	open := filepath.Join(dir, "open.json")
+	link := filepath.Join(dir, "link.json")
+	if err := errors.Join(os.WriteFile(open, []byte("{}"), 0o600), os.Chmod(open, 0o660), os.Symlink(open, link)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{open: "open to others (mode 660)", link: "no plain file", dir: "no plain file"} {
+		if _, err := NewConfirmations(path, true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", path, err, want)
+		}
+	}
+}
+
+// An entry that is opened for a while is shut again, and what the
+// configuration opened stays open.
+func TestAddUntil(t *testing.T) {
+	p, err := New(Config{AllowHosts: []string{"10.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens := func(host string) bool {
+		_, err := p.CheckURL(t.Context(), "http://"+host+"/")
+		return err == nil
+	}
+	var shut []func()
+	for _, entry := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.2"} {
+		f, err := p.AddUntil(Setting{KeyAllowHosts, []string{entry}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shut = append(shut, f)
+	}
+	shut[0]()
+	shut[0]()
+	shut[1]()
+	if !opens("10.0.0.1") || !opens("10.0.0.2") || opens("10.0.0.3") {
+		t.Error("what is still allowed is shut, or another is open")
+	}
+	shut[2]()
+	if !opens("10.0.0.1") || opens("10.0.0.2") {
+		t.Error("after the last is shut: the configured one is shut too, or the other still open")
+	}
+	for _, s := range []Setting{{KeyAllowHosts, []string{"10.0.0.4", "*.com"}}, {"policy.ports", []string{"25"}}} {
+		if _, err := p.AddUntil(s); err == nil || opens("10.0.0.4") {
+			t.Errorf("%v is opened: %v", s, err)
+		}
+	}
+	// A domain that is let through opens nothing private.
+	if p, err = New(Config{AllowedDomains: []string{"a.example.com"}}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.AddUntil(Setting{KeyAllowedDomains, []string{"b.example.com", "10.0.0.5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !opens("b.example.com") || opens("10.0.0.5") || opens("c.example.com") {
+		t.Error("an allowed domain opens too little or too much")
+	}
+	f()
+	if opens("b.example.com") || !opens("a.example.com") {
+		t.Error("after it is shut: still open, or the configured one is shut too")
+	}
+}
+
+func TestAutonomyKeys(t *testing.T) {
+	for want, c := range map[string]Config{
+		"":                               {Autonomy: "read_only", Confirm: []string{"click"}, ConfirmTimeout: time.Second},
+		`policy.autonomy: "careless"`:    {Autonomy: "careless"},
+		`policy.confirm: an empty name`:  {Confirm: []string{"click", ""}},
+		`policy.confirm_timeout: -1s: t`: {ConfirmTimeout: -time.Second},
+	} {
+		if err := c.Check(); want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%+v: got %v, want %s", c, err, want)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package policy
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// EgressConfig bounds what one session may send and receive through the egress
+// proxy. The zero value is the defaults of the tags; a negative number is no
+// bound.
+type EgressConfig struct {
+	MaxMB          int `koanf:"max_mb" default:"512" doc:"megabytes that one session's pages may send and receive together, after which its connections are cut; -1: no limit"`
+	MaxConnections int `koanf:"max_connections" default:"64" doc:"connections that one session's pages may hold open at once; -1: no limit"`
+}
+
+// checkAdvertise says what is wrong with a value of Config.ProxyAdvertise.
+func checkAdvertise(s string) error {
+	if s == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s)
+	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || host == "" || perr != nil || n == 0 {
+		return fmt.Errorf("%q: takes HOST:PORT, such as 10.0.0.5:3128", s)
+	}
+	return nil
+}
+
+// limits are the time-outs of the proxy; tests shorten them.
+type limits struct {
+	header time.Duration // until a request's header is there
+	keep   time.Duration // between two requests of a connection
+	wait   time.Duration // for a connection of the session's
+	dial   time.Duration // until the far side accepts
+	idle   time.Duration // without a byte in either direction of a tunnel
+}
+
+var defaultLimits = limits{header: 10 * time.Second, keep: 2 * time.Minute, wait: 10 * time.Second, dial: 30 * time.Second, idle: 10 * time.Minute}
+
+// Egress is the proxy that every byte of every page passes: HTTP/1.1 with
+// CONNECT and absolute-form requests (RFC 9110 sections 7.6 and 9.3.6). It
+// serves lanes, one for each session: a lane has an address of its own, a
+// secret, a [Gate] that says where it may go, and bounds. Whoever comes by no
+// lane's address, or without its secret, reaches nothing.
+//
+// All methods may be called from any goroutine. Close it when done.
+type Egress struct {
+	cfg       EgressConfig
+	advertise string
+	limits    limits
+	server    *http.Server
+	port      uint16
+	jailed    bool
+	ctx       context.Context // ends with Close
+	stop      context.CancelFunc
+	work      sync.WaitGroup // accept loops and tunnels
+
+	mu     sync.Mutex
+	closed bool
+	lanes  map[netip.AddrPort]*Lane // by the address that they are reached at
+	names  map[string]*Lane         // by their user name
+	shared net.Listener             // for the Chromium that runs elsewhere; nil: none
+}
+
+// EgressOptions say where the proxy is reached.
+type EgressOptions struct {
+	EgressConfig
+	// Advertise is HOST:PORT at which a Chromium that runs elsewhere reaches the
+	// proxy, which then listens on that port; empty: loopback only.
+	Advertise string
+	// Jailed leaves it to Serve to bring the listener of each jail: nothing
+	// listens on the machine's own loopback.
+	Jailed bool
+}
+
+// NewEgress returns a proxy that refuses everything at [Egress.Refusing] until
+// lanes are made. self is told every address on which it listens, for
+// [Policy.AddSelf]: no page may reach the proxy through the proxy.
+func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
+	if err := checkAdvertise(o.Advertise); err != nil {
+		return nil, fmt.Errorf("policy.proxy_advertise: %w", err)
+	}
+	e := &Egress{advertise: o.Advertise, cfg: o.EgressConfig, limits: defaultLimits, jailed: o.Jailed, lanes: map[netip.AddrPort]*Lane{}, names: map[string]*Lane{}}
+	if e.cfg.MaxMB == 0 {
+		e.cfg.MaxMB = 512
+	}
+	if e.cfg.MaxConnections == 0 {
+		e.cfg.MaxConnections = 64
+	}
+	e.ctx, e.stop = context.WithCancel(context.Background())
+	e.server = &http.Server{
+		Handler:           e,
+		ReadHeaderTimeout: e.limits.header,
+		IdleTimeout:       e.limits.keep,
+		MaxHeaderBytes:    1 << 20,
+		ConnContext:       e.attribute,
+		ErrorLog:          log.New(io.Discard, "", 0), // what a page's connections do wrong is no news
+	}
+	if o.Jailed {
+		e.port = jailPort
+		self(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), e.port))
+		return e, nil
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("a port for the egress proxy: %w", err)
+	}
+	at := addrPort(l.Addr())
+	e.port = at.Port()
+	self(at)
+	e.Serve(l)
+	if _, port, err := net.SplitHostPort(o.Advertise); err == nil {
+		if e.shared, err = net.Listen("tcp", ":"+port); err != nil {
+			e.Close()
+			return nil, fmt.Errorf("policy.proxy_advertise: listening on port %s: %w", port, err)
+		}
+		self(addrPort(e.shared.Addr()))
+		e.Serve(e.shared)
+	}
+	return e, nil
+}
+
+// jailPort is where the proxy listens inside a jail, whose loopback has nothing
+// else on it.
+const jailPort = 3128
+
+// Port is the one port of all lanes.
+func (e *Egress) Port() int { return int(e.port) }
+
+// Refusing is the address of the browser-wide proxy, which lets nothing pass:
+// what a browser does of its own accord, in no session, ends there.
+func (e *Egress) Refusing() string { return fmt.Sprintf("http://127.0.0.1:%d", e.port) }
+
+// Serve takes connections from l as well, until l fails or Close; it returns
+// at once. A jail hands out the listener that it made inside.
+func (e *Egress) Serve(l net.Listener) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		l.Close()
+		return
+	}
+	e.work.Go(func() { e.server.Serve(l) })
+}
+
+// Close ends the proxy with all its connections, and waits for them.
+func (e *Egress) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	lanes := make([]*Lane, 0, len(e.names))
+	for _, l := range e.names {
+		lanes = append(lanes, l)
+	}
+	e.mu.Unlock()
+	e.stop()
+	for _, l := range lanes {
+		l.Close()
+	}
+	err := e.server.Close()
+	e.work.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Lane makes a session's lane through the proxy. gate is its way out; name says
+// whose it is, for the operator; onRefused, which may be nil, is told of each
+// refusal from a goroutine of the connection, and must not wait. Close it when
+// the session's browser context is gone.
+func (e *Egress) Lane(gate Dialer, name string, onRefused func(Refusal)) (*Lane, error) {
+	l := newLane(e, gate, name, onRefused)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errors.New("the egress proxy is closed")
+	}
+	if err := e.address(l); err != nil {
+		return nil, err
+	}
+	e.names[l.user] = l
+	if e.shared == nil {
+		e.lanes[l.at] = l
+	}
+	return l, nil
+}
+
+// address finds the lane an address of its own; the caller holds mu.
+func (e *Egress) address(l *Lane) error {
+	switch {
+	case e.shared != nil:
+		l.server = "http://" + e.advertise
+		return nil
+	case e.jailed:
+		for {
+			l.at = netip.AddrPortFrom(someLoopback(), e.port)
+			if _, taken := e.lanes[l.at]; !taken {
+				break
+			}
+		}
+	default:
+		for range 32 {
+			at := netip.AddrPortFrom(someLoopback(), e.port)
+			if _, taken := e.lanes[at]; taken {
+				continue
+			}
+			if ln, err := net.Listen("tcp4", at.String()); err == nil {
+				l.at, l.listener = at, ln
+				break
+			}
+		}
+		if l.listener == nil {
+			// Systems that have 127.0.0.1 alone: the port names the lane.
+			ln, err := net.Listen("tcp4", "127.0.0.1:0")
+			if err != nil {
+				return fmt.Errorf("an address for the session's proxy: %w", err)
+			}
+			l.at, l.listener = addrPort(ln.Addr()), ln
+		}
+		ln := l.listener
+		e.work.Go(func() { e.server.Serve(ln) })
+	}
+	l.server = "http://" + l.at.String()
+	return nil
+}
+
+// someLoopback is an address of 127.0.0.0/8 that nothing else is likely to use.
+func someLoopback() netip.Addr {
+	var b [3]byte
+	rand.Read(b[:])
+	return netip.AddrFrom4([4]byte{127, 16 + b[0]%224, b[1], 1 + b[2]%254})
+}
+
+func addrPort(a net.Addr) netip.AddrPort {
+	at, _ := netip.ParseAddrPort(a.String())
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+}
+
+type laneKey struct{}
+
+// attribute gives a connection the lane at whose address it was accepted.
+func (e *Egress) attribute(ctx context.Context, c net.Conn) context.Context {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l := e.lanes[addrPort(c.LocalAddr())]; l != nil {
+		return context.WithValue(ctx, laneKey{}, l)
+	}
+	return ctx
+}
+
+// lane returns whose request r is, and whether it knows the lane's secret.
+func (e *Egress) lane(r *http.Request) (l *Lane, known bool) {
+	l, _ = r.Context().Value(laneKey{}).(*Lane)
+	if l == nil && e.shared != nil {
+		// At the shared address the user name says whose it is.
+		user, _, ok := proxyAuth(r)
+		if !ok {
+			return nil, false
+		}
+		e.mu.Lock()
+		l = e.names[user]
+		e.mu.Unlock()
+	}
+	return l, l != nil && l.knows(r)
+}

@@ -1,0 +1,521 @@
+package policy
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// proxied is a proxy with a lane whose gate opens the loopback sites of the test.
+type proxied struct {
+	t      *testing.T
+	policy *Policy
+	egress *Egress
+	lane   *Lane
+
+	mu      sync.Mutex
+	refused []Refusal
+}
+
+func newProxied(t *testing.T, cfg EgressConfig, allow ...string) *proxied {
+	t.Helper()
+	p := &proxied{t: t}
+	var err error
+	if p.policy, err = New(Config{AllowHosts: allow}); err != nil {
+		t.Fatal(err)
+	}
+	if p.egress, err = NewEgress(EgressOptions{EgressConfig: cfg}, p.policy.AddSelf); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.egress.Close(); err != nil {
+			t.Errorf("closing the proxy: %v", err)
+		}
+	})
+	p.lane = p.newLane(GateOptions{})
+	return p
+}
+
+func (p *proxied) newLane(o GateOptions) *Lane {
+	p.t.Helper()
+	gate, err := p.policy.Gate(o)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	l, err := p.egress.Lane(gate, "a test", func(r Refusal) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.refused = append(p.refused, r)
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return l
+}
+
+// client is a browser's HTTP stack on a lane, with the lane's secret.
+func client(t *testing.T, l *Lane) *http.Client {
+	u, _ := url.Parse(l.ProxyServer())
+	u.User = url.UserPassword(l.Credentials())
+	tr := &http.Transport{Proxy: http.ProxyURL(u), DisableCompression: true}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// raw sends bytes to the lane's address, the credentials in place of $AUTH, and
+// returns the connection with its reader.
+func raw(t *testing.T, l *Lane, text string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(l.ProxyServer(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	user, secret := l.Credentials()
+	auth := "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+secret))
+	if _, err := io.WriteString(c, strings.ReplaceAll(strings.ReplaceAll(text, "\n", "\r\n"), "$AUTH", auth)); err != nil {
+		t.Fatal(err)
+	}
+	return c, bufio.NewReader(c)
+}
+
+func status(t *testing.T, r *bufio.Reader) int {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	return resp.StatusCode
+}
+
+// What the site gets is what the browser sent, without what is for the proxy;
+// what the browser gets is what the site sent, and nothing of Go's own.
+func TestProxyForwardsAsItCame(t *testing.T) {
+	type got struct {
+		Target, Host string
+		Header       http.Header
+	}
+	var seen got
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = got{r.RequestURI, r.Host, r.Header}
+		w.Header()["Content-Type"], w.Header()["Date"] = nil, nil
+		w.Header().Set("X-Site", "yes")
+		io.WriteString(w, "<b>hello")
+	}))
+	defer site.Close()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	host := site.Listener.Addr().String()
+	_, r := raw(t, p.lane, "GET http://"+host+"/a|b/%7Ec?q=a;b|c&%zz HTTP/1.1\nHost: elsewhere.example\n$AUTH\nProxy-Connection: keep-alive\nX-Mine: 1\nX-Forwarded-For: 1.2.3.4\nUpgrade: h2c\nConnection: Upgrade, HTTP2-Settings\nHTTP2-Settings: x\nUser-Agent: me\n\n")
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	want := got{"/a|b/%7Ec?q=a;b|c&%zz", host, http.Header{"X-Mine": {"1"}, "X-Forwarded-For": {"1.2.3.4"}, "User-Agent": {"me"}}}
+	if d := cmp.Diff(want, seen); d != "" {
+		t.Errorf("the site got (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(http.Header{"X-Site": {"yes"}, "Content-Length": {"8"}}, resp.Header); d != "" || string(body) != "<b>hello" {
+		t.Errorf("the browser got %q (-want +got):\n%s", body, d)
+	}
+}
+
+// The secret is asked of everybody, a lane's own address included; the
+// browser-wide proxy lets nobody through.
+func TestProxyTakesItsOwnBrowserOnly(t *testing.T) {
+	reached := false
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer site.Close()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	other := p.newLane(GateOptions{})
+	host := site.Listener.Addr().String()
+	user, secret := other.Credentials()
+	basic := func(user, secret string) string {
+		return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+secret))
+	}
+	mine, _ := p.lane.Credentials()
+	for name, auth := range map[string]string{
+		"none":            "X: 1",
+		"another lane's":  basic(user, secret),
+		"another secret":  basic(mine, secret),
+		"an empty secret": basic(mine, ""),
+		"no Basic":        "Proxy-Authorization: Bearer " + secret,
+		"not base64":      "Proxy-Authorization: Basic ***",
+	} {
+		for _, line := range []string{"GET http://" + host + "/ HTTP/1.1\nHost: " + host, "CONNECT " + host + " HTTP/1.1\nHost: " + host} {
+			_, r := raw(t, p.lane, line+"\n"+auth+"\n\n")
+			if got := status(t, r); got != http.StatusProxyAuthRequired {
+				t.Errorf("%s: %.10s: %d, want 407", name, line, got)
+			}
+		}
+	}
+	wide := &Lane{server: p.egress.Refusing(), user: mine, secret: p.lane.secret}
+	for _, line := range []string{"GET http://" + host + "/ HTTP/1.1\nHost: " + host, "CONNECT " + host + " HTTP/1.1\nHost: " + host} {
+		_, r := raw(t, wide, line+"\n$AUTH\n\n")
+		if got := status(t, r); got != http.StatusForbidden {
+			t.Errorf("the browser-wide proxy: %.10s: %d, want 403", line, got)
+		}
+	}
+	if reached {
+		t.Error("the site was reached")
+	}
+	other.Close()
+	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(other.ProxyServer(), "http://"), time.Second); err == nil {
+		t.Error("a closed lane's address still listens")
+	}
+}
+
+// What no browser sends, and what would make another parser read another
+// request, is refused before anything is dialled.
+func TestProxyAbuse(t *testing.T) {
+	reached := false
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer site.Close()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	h := site.Listener.Addr().String()
+	for name, c := range map[string]struct {
+		text string
+		want int
+	}{
+		"TRACE":                {"TRACE http://" + h + "/ HTTP/1.1\nHost: " + h + "\n$AUTH\n\n", 405},
+		"CONNECT, no port":     {"CONNECT 127.0.0.1 HTTP/1.1\nHost: x\n$AUTH\n\n", 400},
+		"CONNECT with a path":  {"CONNECT " + h + "/x HTTP/1.1\nHost: x\n$AUTH\n\n", 400},
+		"https in plain":       {"GET https://" + h + "/ HTTP/1.1\nHost: " + h + "\n$AUTH\n\n", 400},
+		"ftp":                  {"GET ftp://" + h + "/ HTTP/1.1\nHost: " + h + "\n$AUTH\n\n", 400},
+		"origin form":          {"GET / HTTP/1.1\nHost: " + h + "\n$AUTH\n\n", 400},
+		"user info":            {"GET http://a:b@" + h + "/ HTTP/1.1\nHost: " + h + "\n$AUTH\n\n", 400},
+		"two lengths":          {"POST http://" + h + "/ HTTP/1.1\nHost: " + h + "\n$AUTH\nContent-Length: 1\nContent-Length: 2\n\nx", 400},
+		"chunked twice":        {"POST http://" + h + "/ HTTP/1.1\nHost: " + h + "\n$AUTH\nTransfer-Encoding: chunked, chunked\n\n0\n\n", 501},
+		"a line in the target": {"GET http://" + h + "/\tx HTTP/1.1\nHost: " + h + "\n$AUTH\n\n", 400},
+	} {
+		_, r := raw(t, p.lane, c.text)
+		if got := status(t, r); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+	if reached {
+		t.Error("the site was reached")
+	}
+}
+
+// Length and chunks together are one request, told to the site in one way
+// (RFC 9112 section 6.3: chunks win).
+func TestProxySmugglesNothing(t *testing.T) {
+	var got []string
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got = append(got, fmt.Sprintf("%s %s %q %v", r.Method, r.URL.Path, b, r.Header["Content-Length"]))
+	}))
+	defer site.Close()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	h := site.Listener.Addr().String()
+	c, r := raw(t, p.lane, "POST http://"+h+"/one HTTP/1.1\nHost: "+h+"\n$AUTH\nContent-Length: 4\nTransfer-Encoding: chunked\n\n3\nabc\n0\n\nGET http://"+h+"/two HTTP/1.1\nHost: "+h+"\n\n")
+	status(t, r)
+	c.Close()
+	if d := cmp.Diff([]string{`POST /one "abc" []`}, got); d != "" {
+		t.Errorf("the site got (-want +got):\n%s", d)
+	}
+}
+
+// A refusal is recorded with its facts before the browser hears of it, on both
+// kinds of request; the browser's own proxy port is refused too.
+func TestProxyRecordsRefusals(t *testing.T) {
+	p := newProxied(t, EgressConfig{}, "127.0.0.1:1")
+	before := time.Now()
+	c := client(t, p.lane)
+	if resp, err := c.Get("http://127.0.0.1:2/path?secret=1"); err == nil {
+		t.Errorf("a plain refusal was answered: %s", resp.Status)
+	}
+	if _, err := c.Get("https://10.1.2.3/path?secret=1"); err == nil || !strings.Contains(err.Error(), "Forbidden") {
+		t.Errorf("a refused tunnel: %v", err)
+	}
+	self := strings.TrimPrefix(p.newLane(GateOptions{}).ProxyServer(), "http://")
+	if _, err := c.Get("https://" + self + "/"); err == nil {
+		t.Error("a lane's address was reached through another")
+	}
+	var got []Refusal
+	for _, r := range p.refused {
+		if protocol.CodeOf(r.Err) != protocol.PolicyDenied {
+			t.Errorf("%+v", r.Err)
+		}
+		r.Err = nil
+		got = append(got, r)
+	}
+	want := []Refusal{
+		{Reason: "ip_loopback", Host: "127.0.0.1", Address: "127.0.0.1", URL: "http://127.0.0.1:2/path"},
+		{Reason: "ip_private", Host: "10.1.2.3", Address: "10.1.2.3", URL: "10.1.2.3:443"},
+		{Reason: "ip_self", Host: hostOf(self), Address: hostOf(self), URL: self},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if err := p.lane.Failure("10.1.2.3:443", before); protocol.CodeOf(err) != protocol.PolicyDenied {
+		t.Errorf("the failure of a tunnel: %v", err)
+	}
+	if err := p.lane.Failure("127.0.0.1:2", before); protocol.CodeOf(err) != protocol.PolicyDenied {
+		t.Errorf("the failure of a request: %v", err)
+	}
+	if err := p.lane.Failure("127.0.0.1:2", time.Now()); err != nil {
+		t.Errorf("an old failure is told as a new one: %v", err)
+	}
+	// Allowed, and nothing listens there: not the policy's doing.
+	c.Get("http://127.0.0.1:1/")
+	if err := p.lane.Failure("127.0.0.1:1", before); protocol.CodeOf(err) != protocol.NavigationFailed {
+		t.Errorf("a failure that is no refusal: %v", err)
+	}
+	if s := p.lane.Stats(); s.Refused != 3 || s.Open != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Two lanes with lists of their own do not get each other's.
+func TestLanesAreApart(t *testing.T) {
+	p := newProxied(t, EgressConfig{}, "127.0.0.0/8")
+	serve := func(addr string) string {
+		l, err := net.Listen("tcp4", addr+":0")
+		if err != nil {
+			t.Skipf("%s: %v", addr, err)
+		}
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, addr) })}
+		go s.Serve(l)
+		t.Cleanup(func() { s.Close() })
+		return l.Addr().String()
+	}
+	a, b := serve("127.0.0.2"), serve("127.0.0.3")
+	first := client(t, p.newLane(GateOptions{AllowedDomains: []string{"127.0.0.2"}}))
+	second := client(t, p.newLane(GateOptions{AllowedDomains: []string{"127.0.0.3"}}))
+	for _, c := range []struct {
+		client *http.Client
+		site   string
+		ok     bool
+	}{{first, a, true}, {first, b, false}, {second, a, false}, {second, b, true}} {
+		resp, err := c.client.Get("http://" + c.site + "/")
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v, want reached=%v", c.site, err, c.ok)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+	}
+}
+
+// A tunnel carries both directions, lets one end before the other, and is cut
+// when nothing has moved for the idle time.
+func TestTunnel(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // says what it heard, after it has heard all
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				b, _ := io.ReadAll(c)
+				c.Write(append([]byte("heard "), b...))
+				c.Close()
+			}()
+		}
+	}()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	p.egress.limits.idle = 200 * time.Millisecond
+	// The first bytes come with the request, as TLS does with an eager client.
+	c, r := raw(t, p.lane, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\nhello")
+	if got := status(t, r); got != 200 {
+		t.Fatal(got)
+	}
+	c.(*net.TCPConn).CloseWrite()
+	if b, _ := io.ReadAll(r); string(b) != "heard hello" {
+		t.Errorf("got %q", b)
+	}
+	c, r = raw(t, p.lane, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	status(t, r)
+	begin := time.Now()
+	io.Copy(io.Discard, r)
+	if took := time.Since(begin); took < 100*time.Millisecond || took > 5*time.Second {
+		t.Errorf("an idle tunnel was cut after %v", took)
+	}
+	_ = c
+}
+
+// A budget that is used up cuts what is open and refuses what comes; a lane
+// that holds its connections gets no more.
+func TestBudgets(t *testing.T) {
+	more := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/wait" {
+			w.(http.Flusher).Flush()
+			<-more
+			return
+		}
+		for range 64 {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				return
+			}
+		}
+	}))
+	defer site.Close()
+	p := newProxied(t, EgressConfig{MaxMB: 1, MaxConnections: 2}, "127.0.0.1")
+	p.egress.limits.wait = 100 * time.Millisecond
+	before := time.Now()
+	c := client(t, p.lane)
+	for range 2 {
+		resp, err := c.Get(site.URL + "/wait")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+	}
+	if _, err := c.Get(site.URL + "/third"); err == nil {
+		t.Error("a third connection was made")
+	}
+	close(more)
+	reason := func() any {
+		e, _ := p.lane.Failure(site.Listener.Addr().String(), before).(*protocol.Error)
+		if e == nil {
+			return nil
+		}
+		return e.Details["reason"]
+	}
+	if got := reason(); got != "connection_limit" {
+		t.Errorf("reason %v", got)
+	}
+	for deadline := time.Now().Add(5 * time.Second); p.lane.Stats().Open > 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	}
+	resp, err := c.Get(site.URL + "/bulk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	if err == nil || n > 2<<20 {
+		t.Errorf("%d bytes came, and then %v", n, err)
+	}
+	if _, err := c.Get(site.URL + "/after"); err == nil {
+		t.Error("a request was made after the budget")
+	}
+	if got := reason(); got != "byte_budget" {
+		t.Errorf("reason %v", got)
+	}
+}
+
+// A WebSocket in plain form passes (RFC 6455 section 4.1 asks for CONNECT, and
+// clients that do not are served as well).
+func TestProxyUpgrade(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, rw, _ := w.(http.Hijacker).Hijack()
+		defer c.Close()
+		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
+		io.CopyN(c, rw, 4)
+	}))
+	defer site.Close()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	h := site.Listener.Addr().String()
+	c, r := raw(t, p.lane, "GET http://"+h+"/ HTTP/1.1\nHost: "+h+"\n$AUTH\nConnection: Upgrade\nUpgrade: websocket\n\n")
+	if got := status(t, r); got != 101 {
+		t.Fatal(got)
+	}
+	io.WriteString(c, "ping")
+	b := make([]byte, 4)
+	if _, err := io.ReadFull(r, b); err != nil || string(b) != "ping" {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+// The environment's proxy is nobody's: neither the proxy's own way out nor a
+// gate's goes through it (env-proxy).
+func TestNoProxyOfTheEnvironment(t *testing.T) {
+	asked := false
+	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer foreign.Close()
+	for _, k := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		t.Setenv(k, foreign.URL)
+	}
+	t.Setenv("NO_PROXY", "")
+	var mu sync.Mutex
+	var dialled []string
+	pol, err := New(Config{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		dialled = append(dialled, address)
+		return nil, io.ErrUnexpectedEOF
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewEgress(EgressOptions{}, pol.AddSelf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	gate, _ := pol.Gate(GateOptions{})
+	l, err := e.Lane(gate, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client(t, l).Get("http://93.184.216.34/")
+	mu.Lock()
+	defer mu.Unlock()
+	if d := cmp.Diff([]string{"93.184.216.34:80"}, dialled); d != "" || asked {
+		t.Errorf("asked=%v (-want +got):\n%s", asked, d)
+	}
+}
+
+// A Chromium that runs elsewhere comes by one address, and its user name says
+// whose lane it is on.
+func TestAdvertisedProxy(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := free.Addr().String()
+	free.Close()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "in") }))
+	defer site.Close()
+	pol, _ := New(Config{AllowHosts: []string{"127.0.0.1"}})
+	var self []netip.AddrPort
+	e, err := NewEgress(EgressOptions{Advertise: at}, func(a netip.AddrPort) { self = append(self, a) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	open, _ := pol.Gate(GateOptions{})
+	shut, _ := pol.Gate(GateOptions{AllowedDomains: []string{"example.com"}})
+	a, err1 := e.Lane(open, "", nil)
+	b, err2 := e.Lane(shut, "", nil)
+	if err1 != nil || err2 != nil || a.ProxyServer() != "http://"+at || b.ProxyServer() != a.ProxyServer() {
+		t.Fatal(err1, err2, a.ProxyServer())
+	}
+	if resp, err := client(t, a).Get(site.URL); err != nil || resp.StatusCode != 200 {
+		t.Errorf("the open lane: %v", err)
+	}
+	if _, err := client(t, b).Get(site.URL); err == nil {
+		t.Error("the shut lane let a request through")
+	}
+	_, r := raw(t, a, "GET "+site.URL+"/ HTTP/1.1\nHost: x\n\n")
+	if got := status(t, r); got != 407 {
+		t.Errorf("without a secret: %d", got)
+	}
+	if len(self) != 2 {
+		t.Errorf("shut to pages: %v", self)
+	}
+}

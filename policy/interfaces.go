@@ -1,0 +1,67 @@
+package policy
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// ownFresh is how long the list of the machine's own addresses is believed.
+// It changes when a link comes up or a lease is renewed.
+const ownFresh = 5 * time.Second
+
+// ownAddresses knows which addresses are the machine's own. A service that
+// listens on all of them is reached by its public address too, past every
+// firewall that stands before the machine.
+type ownAddresses struct {
+	read func() ([]netip.Addr, error)
+	now  func() time.Time
+
+	mu    sync.Mutex
+	at    time.Time
+	known map[netip.Addr]bool
+}
+
+func newOwnAddresses(read func() ([]netip.Addr, error)) *ownAddresses {
+	if read == nil {
+		read = interfaceAddrs
+	}
+	return &ownAddresses{read: read, now: time.Now}
+}
+
+// has says whether a is one of them. Where the list cannot be read anew the
+// last one counts; an error says that there never was one.
+func (o *ownAddresses) has(a netip.Addr) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.known == nil || o.now().Sub(o.at) > ownFresh {
+		addrs, err := o.read()
+		if err != nil && o.known == nil {
+			return false, fmt.Errorf("reading the interfaces' addresses: %w", err)
+		}
+		if err == nil {
+			o.known = make(map[netip.Addr]bool, len(addrs))
+			for _, a := range addrs {
+				o.known[a.Unmap().WithZone("")] = true
+			}
+		}
+		o.at = o.now()
+	}
+	return o.known[a.Unmap().WithZone("")], nil
+}
+
+func interfaceAddrs() ([]netip.Addr, error) {
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var out []netip.Addr
+	for _, a := range list {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			out = append(out, p.Addr())
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// memory is what operators have answered for good, and the file that keeps it.
+type memory struct {
+	path string // empty: there is nowhere to keep it
+
+	mu   sync.Mutex
+	kept kept
+}
+
+// kept is the file's content.
+type kept struct {
+	AllowHosts     []string      `json:"allow_hosts"`
+	AllowedDomains []string      `json:"allowed_domains"`
+	Commands       []keptCommand `json:"commands"`
+}
+
+// keptCommand is an answer for an agent's command at a host, the empty one
+// where there was none.
+type keptCommand struct {
+	Agent   string `json:"agent"`
+	Command string `json:"command"`
+	Host    string `json:"host"`
+	Allow   bool   `json:"allow"`
+}
+
+// maxMemory bounds the file: what is larger, nobody has answered.
+const maxMemory = 4 << 20
+
+// readMemory reads the file; one that is not there is empty.
+func readMemory(path string) (*memory, error) {
+	m := &memory{path: path}
+	if path == "" {
+		return m, nil
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what operators have confirmed: %w", err)
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file: remove it, and what was confirmed for good is asked again", path)
+	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
+		return nil, fmt.Errorf("%s is open to others (mode %o): look at what it allows, then chmod 600 it or remove it", path, info.Mode().Perm())
+	case info.Size() > maxMemory:
+		return nil, fmt.Errorf("%s has %d bytes: look at what it allows, then shorten or remove it", path, info.Size())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading what operators have confirmed: %w", err)
+	}
+	if err := m.decode(data); err != nil {
+		return nil, fmt.Errorf("%s: %w: mend it, or remove it, and what was confirmed for good is asked again", path, err)
+	}
+	return m, nil
+}
+
+func (m *memory) decode(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m.kept); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON object")
+	}
+	for key, lines := range map[string][]string{"allow_hosts": m.kept.AllowHosts, "allowed_domains": m.kept.AllowedDomains} {
+		for _, s := range lines {
+			if _, err := parseOpening(s); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	}
+	for i, k := range m.kept.Commands {
+		if k.Agent == "" || k.Command == "" {
+			return fmt.Errorf("commands[%d]: takes agent, command, host and allow", i)
+		}
+	}
+	return nil
+}
+
+func (m *memory) settings() []Setting {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []Setting
+	for _, s := range []Setting{{KeyAllowHosts, m.kept.AllowHosts}, {KeyAllowedDomains, m.kept.AllowedDomains}} {
+		if len(s.Add) > 0 {
+			list = append(list, Setting{s.Key, slices.Clone(s.Add)})
+		}
+	}
+	return list
+}
+
+func (m *memory) command(agent, command, host string) (allow, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.kept.Commands {
+		if k.Agent == agent && k.Command == command && k.Host == host {
+			return k.Allow, true
+		}
+	}
+	return false, false
+}
+
+func (m *memory) addSetting(s Setting) error {
+	return m.change(func(k *kept) {
+		list := &k.AllowHosts
+		if s.Key == KeyAllowedDomains {
+			list = &k.AllowedDomains
+		}
+		for _, e := range s.Add {
+			if !slices.Contains(*list, e) {
+				*list = append(*list, e)
+			}
+		}
+	})
+}
+
+func (m *memory) addCommand(agent, command, host string, allow bool) error {
+	return m.change(func(k *kept) {
+		k.Commands = slices.DeleteFunc(k.Commands, func(o keptCommand) bool {
+			return o.Agent == agent && o.Command == command && o.Host == host
+		})
+		k.Commands = append(k.Commands, keptCommand{agent, command, host, allow})
+	})
+}
+
+// change alters what is kept once the altered file is on disk: neither is ever
+// ahead of the other.
+func (m *memory) change(alter func(*kept)) error {
+	if m.path == "" {
+		return protocol.Errorf(protocol.Unsupported, "there is no state directory in which an answer could be kept").
+			Then(`set HOME or XDG_STATE_HOME for the daemon, or answer with remember "session"`)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := kept{slices.Clone(m.kept.AllowHosts), slices.Clone(m.kept.AllowedDomains), slices.Clone(m.kept.Commands)}
+	alter(&next)
+	if err := writeMemory(m.path, next); err != nil {
+		return fmt.Errorf("keeping an operator's answer: %w", err)
+	}
+	m.kept = next
+	return nil
+}
+
+// writeMemory puts a whole new file, mode 0600, in the old one's place.
+func writeMemory(path string, k kept) error {
+	data, err := json.MarshalIndent(k, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(append(data, '\n'))
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

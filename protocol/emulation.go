@@ -1,0 +1,81 @@
+package protocol
+
+// Emulation is what pages are shown of the device and the place that they run
+// in. What is nil is left as it is.
+type Emulation struct {
+	Width, Height *int     // CSS pixels
+	Scale         *float64 // device pixels for one CSS pixel
+	Mobile        *bool    // the viewport meta element holds, scroll bars lie over the page
+	Touch         *bool
+	UserAgent     *string // "": Chromium's own
+	Locale        *string // BCP 47; "": en-US
+	Timezone      *string // IANA; "": the machine's
+	Geolocation   *Geolocation
+	ColorScheme   *string // light, dark, no-preference
+	Offline       *bool
+	Headers       map[string]string // sent with every request, in the place of those before
+}
+
+// Geolocation is a place on the earth, in degrees and metres.
+type Geolocation struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+	Accuracy  float64 `json:"accuracy"`
+}
+
+// Over is e, and below it what e leaves as it is.
+func (e Emulation) Over(below Emulation) Emulation {
+	return Emulation{
+		Width: over(e.Width, below.Width), Height: over(e.Height, below.Height), Scale: over(e.Scale, below.Scale),
+		Mobile: over(e.Mobile, below.Mobile), Touch: over(e.Touch, below.Touch), UserAgent: over(e.UserAgent, below.UserAgent),
+		Locale: over(e.Locale, below.Locale), Timezone: over(e.Timezone, below.Timezone), Geolocation: over(e.Geolocation, below.Geolocation),
+		ColorScheme: over(e.ColorScheme, below.ColorScheme), Offline: over(e.Offline, below.Offline),
+		Headers: headersOver(e.Headers, below.Headers),
+	}
+}
+
+func over[T any](above, below *T) *T {
+	if above != nil {
+		return above
+	}
+	return below
+}
+
+func headersOver(above, below map[string]string) map[string]string {
+	if above != nil {
+		return above
+	}
+	return below
+}
+
+// Route is what becomes of the requests of pages whose address fits a pattern.
+// It is a help for trying things out and never a boundary: what a page does not
+// ask through the network layer of its tab passes by it.
+type Route struct {
+	// Pattern is the address with * for any characters and ? for one.
+	Pattern string `json:"pattern"`
+	Kind    string `json:"kind,omitempty"` // document, script, image, xhr, fetch …; empty: all
+	Action  string `json:"action"`         // block or answer
+	// Of an answer:
+	Status  int               `json:"status,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    string            `json:"body,omitempty"`
+	Hits    int               `json:"hits"` // requests that it has taken
+}
+
+// Mouse is one thing done with the mouse at a point of the viewport.
+type Mouse struct {
+	Action string // move, click, down, up, wheel
+	X, Y   float64
+	Button string  // left (default), middle, right
+	Count  int     // of a click; 0: 1
+	DX, DY float64 // of the wheel, in CSS pixels
+}
+
+// Hit is an element that was hit at a point.
+type Hit struct {
+	Ref  string `json:"ref"`
+	Role string `json:"role"`
+	Name string `json:"name"`
+	Tag  string `json:"tag"`
+}

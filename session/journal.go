@@ -1,0 +1,127 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+)
+
+// JournalConfig says whether and where sessions' actions are written down.
+type JournalConfig struct {
+	Dir      string `koanf:"dir" default:"" doc:"directory in which each session's commands are written down as JSON lines, in a directory of its own; empty: they are not"`
+	Pictures bool   `koanf:"pictures" default:"false" doc:"with a screenshot after each acting command"`
+	Bytes    int    `koanf:"bytes" default:"52428800" doc:"bytes of one session's, pictures included; what comes behind is left out"`
+	Sessions int    `koanf:"sessions" default:"200" doc:"sessions whose logs are kept; the oldest go first"`
+}
+
+// Check says which value makes no sense.
+func (c JournalConfig) Check() error {
+	switch {
+	case c.Bytes <= 0:
+		return fmt.Errorf("action_log.bytes: %d: takes a number above 0", c.Bytes)
+	case c.Sessions <= 0:
+		return fmt.Errorf("action_log.sessions: %d: takes a number above 0", c.Sessions)
+	}
+	return nil
+}
+
+// Journal is one session's action log: a directory with log.jsonl and the
+// pictures that its lines name, mode 0700 and 0600. Its methods may be called
+// by any goroutine.
+type Journal struct {
+	Pictures bool // pictures are wanted
+	dir      string
+	limit    int
+
+	mu      sync.Mutex
+	entries int
+	bytes   int
+	full    bool
+}
+
+// Keep has sessions write their actions down from now on. Called once, before
+// the first session is opened.
+func (m *Manager) Keep(cfg JournalConfig) { m.journals = cfg }
+
+// Journal is the session's action log; nil where there is none. Its directory
+// is made with the first line.
+func (s *Session) Journal() *Journal {
+	cfg := s.manager.journals
+	if cfg.Dir == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.journal == nil {
+		dir := s.created.UTC().Format("20060102T150405.000Z") + "-" + s.name
+		s.journal = &Journal{Pictures: cfg.Pictures, dir: filepath.Join(cfg.Dir, dir), limit: cfg.Bytes}
+		thin(cfg)
+	}
+	return s.journal
+}
+
+// ours are the directories that Journal makes.
+var ours = regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// thin removes the oldest logs, so that there is room for one more.
+func thin(cfg JournalConfig) {
+	entries, err := os.ReadDir(cfg.Dir)
+	if err != nil {
+		return // it is made with the first line
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && ours.MatchString(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names) // by their time
+	for len(names) >= cfg.Sessions {
+		os.RemoveAll(filepath.Join(cfg.Dir, names[0]))
+		names = names[1:]
+	}
+}
+
+// Write adds one line, and the picture that it belongs to where there is one:
+// line is told its number and the picture's name. Beyond the log's bytes a last
+// line says that it is full, and nothing more is written.
+func (j *Journal) Write(picture []byte, line func(number int, picture string) any) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.full {
+		return nil
+	}
+	j.entries++
+	name := ""
+	if picture != nil {
+		name = fmt.Sprintf("%05d.jpg", j.entries)
+	}
+	text, err := json.Marshal(line(j.entries, name))
+	if err != nil {
+		return err
+	}
+	if j.bytes+len(text)+len(picture) > j.limit {
+		j.full = true
+		picture, text = nil, []byte(`{"full":true}`)
+	}
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		return err
+	}
+	if picture != nil {
+		if err := os.WriteFile(filepath.Join(j.dir, name), picture, 0o600); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(j.dir, "log.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	j.bytes += len(text) + 1 + len(picture)
+	return errors.Join(err, f.Close())
+}

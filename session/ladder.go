@@ -1,0 +1,108 @@
+package session
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Ladder is what a page that no browser serves can do beyond Page: it gets its
+// documents from one of several sources, and says which were tried.
+type Ladder interface {
+	Page
+	// OpenFrom loads url from a source: http, jina, or auto.
+	OpenFrom(ctx context.Context, source, url string) (protocol.Effect, error)
+	// Attempts are the sources that were tried for the document that is open.
+	// Any goroutine may call it.
+	Attempts() []protocol.Attempt
+}
+
+// What the sources can do, as page.capabilities says it.
+var (
+	liveCapabilities   = []string{"links", "forms", "script", "keyboard", "pointer", "pictures", "tabs"}
+	staticCapabilities = []string{"links", "forms"}
+)
+
+// For returns the page that an open goes to, and the source that it is to load
+// from: what the client asks for by name, else what the session was opened
+// with, else Chromium where there is one. A session that goes on at another
+// source takes its cookies along. Errors: chromium_unavailable, where Chromium
+// was asked for by name. Only for the holder of the turn.
+func (s *Session) For(ctx context.Context, source string) (Page, string, error) {
+	if source == "" || source == SourceAuto {
+		source = s.options.Source
+	}
+	if source == "" {
+		source = SourceAuto
+	}
+	old := s.Page()
+	if old == nil || gone(old) {
+		page, err := s.ensure(ctx, source, true)
+		return page, source, err
+	}
+	live := old.State().Source == SourceChromium
+	switch {
+	case source == SourceAuto && live, source != SourceAuto && live == (source == SourceChromium):
+		return old, source, nil
+	case source == SourceAuto:
+		// Begun without Chromium: it may be there by now.
+		if page, err := s.move(ctx, old, SourceChromium); err == nil {
+			return page, source, nil
+		} else if ctx.Err() != nil || protocol.CodeOf(err) == protocol.SessionNotFound {
+			return nil, source, err
+		}
+		return old, source, nil
+	}
+	page, err := s.move(ctx, old, source)
+	return page, source, err
+}
+
+// The sources that a client may ask for.
+const (
+	SourceAuto     = "auto"
+	SourceChromium = "chromium"
+)
+
+// move goes on at another source, with the cookies.
+func (s *Session) move(ctx context.Context, old Page, source string) (Page, error) {
+	remains := old.Remains()
+	page, err := s.newPage(ctx, source, &remains)
+	if err != nil {
+		return nil, err
+	}
+	s.shown = shown{}
+	s.manager.work.Add(1)
+	go func() {
+		defer s.manager.work.Done()
+		s.manager.closePage(s, old)
+	}()
+	return page, nil
+}
+
+// newPage makes a page at a source and makes it the session's.
+func (s *Session) newPage(ctx context.Context, source string, remains *protocol.Remains) (Page, error) {
+	o := s.options
+	o.Name, o.Source, o.Restore = s.name, source, remains
+	page, err := s.manager.source.NewPage(ctx, o, func(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) })
+	if err != nil {
+		return nil, err
+	}
+	if err := s.again(ctx, page); err != nil {
+		page.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	if !s.adopt(page) {
+		page.Close(context.WithoutCancel(ctx))
+		return nil, errClosed()
+	}
+	return page, nil
+}
+
+func gone(p Page) bool {
+	select {
+	case <-p.Done():
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,216 @@
+package session
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// StateConfig says how states that are saved are kept.
+type StateConfig struct {
+	Key string `koanf:"key" default:"" secret:"true" doc:"passphrase with which state_save encrypts what it writes (AES-256-GCM); empty: files that only browserd's user can read"`
+}
+
+// Check says what is wrong with the key.
+func (c StateConfig) Check() error {
+	if c.Key != "" && len(c.Key) < 16 {
+		return fmt.Errorf("state.key: takes at least 16 characters")
+	}
+	return nil
+}
+
+// States are the states that agents have saved by name: one directory for each
+// agent, none of which another agent can name, one file for each state, mode
+// 0600. Its methods may be called by any goroutine.
+type States struct {
+	dir string
+	key string
+}
+
+// NewStates keeps states below dir, which is made when the first is saved.
+// Empty: there is no place, and saving is unsupported.
+func NewStates(dir string, cfg StateConfig) *States { return &States{dir, cfg.Key} }
+
+// maxState is how large a state may be, written or read.
+const maxState = 16 << 20
+
+var stateName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// sealedMagic begins an encrypted state. Behind it: 16 bytes of salt, the
+// nonce, the state.
+const sealedMagic = "browserd state 1\n"
+
+// rounds of PBKDF2-HMAC-SHA256, by OWASP's advice of 2023.
+const rounds = 600_000
+
+// Check holds a state's name against the rule: nothing that could be a path.
+func (*States) Check(name string) error {
+	if !stateName.MatchString(name) {
+		return protocol.Errorf(protocol.InvalidParams, "name %q: takes a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", short(name)).
+			With("parameter", "name")
+	}
+	return nil
+}
+
+// Save writes a state under an agent's name for it, over an earlier one.
+func (st *States) Save(agent, name string, s protocol.State) error {
+	if err := st.Check(name); err != nil {
+		return err
+	}
+	content, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if len(content) > maxState {
+		return protocol.Errorf(protocol.TooLarge, "the state has %d bytes", len(content)).With("limit", maxState).With("size", len(content))
+	}
+	if st.key != "" {
+		if content, err = st.seal(agent, name, content); err != nil {
+			return err
+		}
+	}
+	root, err := st.open(agent, true)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	// It appears whole or not at all.
+	part := "." + rand.Text()
+	f, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("saving a state: %w", err)
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = root.Rename(part, name+".json")
+	}
+	if err != nil {
+		root.Remove(part)
+		return fmt.Errorf("saving a state: %w", err)
+	}
+	return nil
+}
+
+// Load reads a state that the agent saved. Errors: invalid_params where there
+// is none of that name or it is not what Save wrote, too_large.
+func (st *States) Load(agent, name string) (protocol.State, error) {
+	var s protocol.State
+	if err := st.Check(name); err != nil {
+		return s, err
+	}
+	bad := func(why string) error {
+		return protocol.Errorf(protocol.InvalidParams, "name %s: %s", name, why).With("parameter", "name").Then("save it again with state_save")
+	}
+	root, err := st.open(agent, false)
+	var f *os.File
+	if err == nil {
+		defer root.Close()
+		f, err = root.Open(name + ".json")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, protocol.Errorf(protocol.InvalidParams, "name %s: you have saved no state of that name", name).With("parameter", "name")
+	}
+	if err != nil {
+		return s, fmt.Errorf("loading a state: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return s, bad("it is not a file")
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxState+1024))
+	if err != nil {
+		return s, fmt.Errorf("loading a state: %w", err)
+	}
+	sealed := bytes.HasPrefix(content, []byte(sealedMagic))
+	switch {
+	case len(content) > maxState+512:
+		return s, protocol.Errorf(protocol.TooLarge, "the state %s is larger than a state may be", name).With("limit", maxState)
+	case sealed && st.key == "":
+		return s, bad("it is encrypted, and state.key is not set")
+	case !sealed && st.key != "":
+		return s, bad("it is not encrypted, although state.key is set")
+	case sealed:
+		if content, err = st.unseal(agent, name, content); err != nil {
+			return s, bad("it was encrypted with another state.key, or changed since")
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil || s.Version != protocol.StateVersion {
+		return protocol.State{}, bad("it is not a state of this version of browserd")
+	}
+	return s, nil
+}
+
+// open opens the directory of an agent's states. Its name is a digest, so that
+// no agent's name is a path.
+func (st *States) open(agent string, create bool) (*os.Root, error) {
+	if st == nil || st.dir == "" {
+		return nil, protocol.Errorf(protocol.Unsupported, "the daemon has no state directory to keep states in").
+			Then("ask the operator to give browserd a state directory (XDG_STATE_HOME)")
+	}
+	sum := sha256.Sum256([]byte(agent))
+	dir := filepath.Join(st.dir, hex.EncodeToString(sum[:16]))
+	if create {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("saving a state: %w", err)
+		}
+	}
+	return os.OpenRoot(dir)
+}
+
+func (st *States) aead(salt []byte) (cipher.AEAD, error) {
+	key, err := pbkdf2.Key(sha256.New, st.key, salt, rounds, 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// owner binds a sealed state to whose it is: another agent's, or another
+// name's, in its place does not open.
+func owner(agent, name string) []byte { return []byte(agent + "\x00" + name) }
+
+const saltSize = 16
+
+func (st *States) seal(agent, name string, content []byte) ([]byte, error) {
+	out := append([]byte(sealedMagic), make([]byte, saltSize)...)
+	salt := out[len(sealedMagic):]
+	rand.Read(salt)
+	a, err := st.aead(salt)
+	if err != nil {
+		return nil, err
+	}
+	return a.Seal(out, nil, content, owner(agent, name)), nil
+}
+
+func (st *States) unseal(agent, name string, content []byte) ([]byte, error) {
+	content = content[len(sealedMagic):]
+	if len(content) < saltSize {
+		return nil, errors.New("too short")
+	}
+	a, err := st.aead(content[:saltSize])
+	if err != nil {
+		return nil, err
+	}
+	return a.Open(nil, nil, content[saltSize:], owner(agent, name))
+}

@@ -1,0 +1,93 @@
+package static
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// finder looks for what shows a text, or has a role and a name.
+type finder struct {
+	*look
+	text, name, role string
+	limit            int
+	found            []*html.Node
+}
+
+var unread = words("script style template head meta link title datalist canvas object embed param source track")
+
+// visit returns what n says, and whether something in it was found by its text.
+func (f *finder) visit(n *html.Node) (says string, hit bool) {
+	if n.Type == html.TextNode {
+		return n.Data, false
+	}
+	if !isElement(n) || len(f.found) >= f.limit || isHTML(n) && unread[n.Data] || !f.rendered(n) && !is(n, atom.Option) && !is(n, atom.Optgroup) {
+		return "", false
+	}
+	place := len(f.found)
+	mine := (f.role != "" || f.name != "") && f.fits(n)
+	if mine && f.text == "" {
+		f.found = append(f.found, n)
+	}
+	if is(n, atom.Iframe) || is(n, atom.Textarea) {
+		return "", false
+	}
+	var b strings.Builder
+	list, ok := f.d.children(n)
+	if !ok {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			s, h := f.visit(c)
+			f.say(&b, s)
+			hit = hit || h
+		}
+	}
+	for _, c := range list {
+		s, h := f.visit(c)
+		f.say(&b, s)
+		hit = hit || h
+	}
+	says = b.String()
+	if f.text != "" {
+		if is(n, atom.Input) {
+			switch InputType(n) {
+			case "button", "submit", "reset":
+				says = attr(n, "value")
+			}
+		}
+		// By text alone the innermost element is meant; with a role or a name the
+		// innermost that has them.
+		if !hit && (mine || f.role == "" && f.name == "") && strings.Contains(strings.ToLower(fold(says)), f.text) {
+			if len(f.found) < f.limit {
+				f.found = slices.Insert(f.found, place, n)
+			}
+			hit = true
+		}
+	}
+	if !f.style(n).inlined() {
+		says = " " + says + " "
+	}
+	return says, hit
+}
+
+// say gathers text only where it is asked for.
+func (f *finder) say(b *strings.Builder, s string) {
+	if f.text != "" {
+		b.WriteString(s)
+	}
+}
+
+func (f *finder) fits(n *html.Node) bool {
+	r := f.look.role(n)
+	if r == "" {
+		r = "generic"
+	}
+	if f.role != "" && r != f.role {
+		return false
+	}
+	if r == "generic" && f.name != "" && !f.clickable(n, f.aroundOf(n)) {
+		return false // what has no role and is not clicked has no name
+	}
+	return f.name == "" || strings.Contains(strings.ToLower(f.nameOf(n)), f.name)
+}

@@ -1,0 +1,252 @@
+package static
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// entered is what a person has entered, by id.
+type entered struct {
+	values  map[string]string
+	on      map[string]bool
+	focused *html.Node
+}
+
+func (e entered) Value(n *html.Node) (string, bool) {
+	v, ok := e.values[attr(n, "id")]
+	return v, ok
+}
+
+func (e entered) Checked(n *html.Node) (bool, bool) {
+	on, ok := e.on[attr(n, "id")]
+	return on, ok
+}
+
+func (e entered) Selected(n *html.Node) (bool, bool) { return e.Checked(n) }
+func (e entered) Focused() *html.Node                { return e.focused }
+
+// What has been entered is shown in the place of what the markup says, masked
+// like it, also within names.
+func TestValues(t *testing.T) {
+	d, err := Parse(`<input id=a aria-label=A value=old autofocus><input id=p type=password aria-label=P>
+<input id=c type=checkbox aria-label=C checked><select aria-label=S><option id=x selected>X<option id=y>Y</select>
+<input type=checkbox id=k><label for=k>Wait <input id=n type=number value=5> seconds</label>`, nil, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := snapshot.DefaultOptions()
+	lines := func(v Values) []string {
+		c, err := d.Capture(o, snapshot.NewRefs(), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(dump(c)), "\n")
+	}
+	want := []string{
+		`[textbox focused value="old"] "A"`, `[textbox type="password"] "P"`, `[checkbox checked] "C"`,
+		`[combobox options=2 collapsed value="X"] "S"`, `  [option selected] "X"`, `  [option] "Y"`,
+		`[checkbox] "Wait 5 seconds"`, `[spinbutton value="5"]`,
+	}
+	if d := cmp.Diff(lines(nil), want); d != "" {
+		t.Errorf("got - want +\n%s", d)
+	}
+	v := entered{
+		values: map[string]string{"a": "new", "p": "hunter2", "n": "9"}, on: map[string]bool{"c": false, "x": false, "y": true},
+		focused: d.ByID("p"),
+	}
+	want = []string{
+		`[textbox value="new"] "A"`, `[textbox type="password" focused value="•••"] "P"`, `[checkbox] "C"`,
+		`[combobox options=2 collapsed value="Y"] "S"`, `  [option] "X"`, `  [option selected] "Y"`,
+		`[checkbox] "Wait 9 seconds"`, `[spinbutton value="9"]`,
+	}
+	if d := cmp.Diff(lines(v), want); d != "" {
+		t.Errorf("got - want +\n%s", d)
+	}
+}
+
+// The same HTML has the same keys; what comes from another document is stale.
+func TestKeys(t *testing.T) {
+	page := shopPage(100 << 10)
+	a, _ := Parse(page, nil, 3)
+	b, _ := Parse(page, nil, 3)
+	refs := snapshot.NewRefs()
+	ca, err := a.Capture(snapshot.DefaultOptions(), refs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cb, err := b.Capture(snapshot.DefaultOptions(), refs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(ca, cb); d != "" {
+		t.Fatalf("the same document twice\n%s", d)
+	}
+	snapshot.Render(ca, snapshot.DefaultOptions(), refs)
+	n, err := a.Resolve("@e5", refs)
+	if err != nil || a.Element(a.Key(n).Node) != n {
+		t.Fatal(n, err)
+	}
+	other, _ := Parse(page, nil, 4)
+	if _, err := other.Resolve("@e5", refs); protocol.CodeOf(err) != protocol.StaleRef {
+		t.Errorf("a ref of another document: %v", err)
+	}
+	if _, err := a.Resolve("@e5000", refs); protocol.CodeOf(err) != protocol.UnknownRef {
+		t.Errorf("a ref that nobody was given: %v", err)
+	}
+}
+
+// What is not shown at once is shown by going on, each node once.
+func TestGoesOn(t *testing.T) {
+	for _, digest := range []bool{true, false} {
+		view, err := Open(shopPage(60<<10), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := snapshot.DefaultOptions()
+		o.InteractiveOnly, o.JSON, o.MaxChars, o.MaxNodes = digest, true, 1<<20, 1<<20
+		whole, err := view.Snapshot(o)
+		if err != nil || whole.Stats.Truncated {
+			t.Fatal(whole.Stats, err)
+		}
+		var want, got []string
+		for _, n := range whole.Nodes {
+			if n.Ref != "" {
+				want = append(want, n.Ref+" "+n.Role+" "+n.Name)
+			}
+		}
+		o.MaxChars, o.MaxNodes = 3000, 30
+		for {
+			s, err := view.Snapshot(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, s, o)
+			for _, n := range s.Nodes {
+				if n.Ref != "" {
+					got = append(got, n.Ref+" "+n.Role+" "+n.Name)
+				}
+			}
+			if o.After = s.Stats.After; o.After == "" {
+				break
+			}
+		}
+		if d := cmp.Diff(got, want); d != "" {
+			t.Errorf("digest %t: got - want +\n%s", digest, d)
+		}
+	}
+}
+
+// A scope is a ref or a CSS selector, and says what is wrong with it otherwise.
+func TestScope(t *testing.T) {
+	_, view, err := Snapshot(`<main><h1>A</h1><form id=f><button>B</button></form></main><select aria-label=S>`+strings.Repeat("<option>o", 20)+`</select>`, snapshot.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scope, want := range map[string]string{
+		"form#f":                 `[button] "B"`,
+		"@e1":                    `[heading level=1] "A"`,
+		"@e4":                    `[option] "o"`,
+		"main > h1, form":        `[heading level=1] "A"`,
+		".none":                  `invalid_params: scope ".none": nothing on the page matches`,
+		"a[":                     `invalid_params: scope "a[": takes a ref or a CSS selector`,
+		"@e99":                   `unknown_ref: @e99 was never given out in this session`,
+		strings.Repeat("a", 400): `takes a ref or a CSS selector`,
+	} {
+		o := snapshot.DefaultOptions()
+		o.Scope = scope
+		s, err := view.Snapshot(o)
+		got := s.Text
+		if err != nil {
+			got = string(protocol.CodeOf(err)) + ": " + err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("scope %.20q: got\n%s\nwant %s", scope, got, want)
+		}
+	}
+}
+
+func TestQuery(t *testing.T) {
+	_, view, err := Snapshot(`<main><h2>Title</h2><p>One <b>two</b>.</p><p hidden>no</p><ul><li>a<li>b</ul><input name=n type=password value=secret></main>`, snapshot.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []struct {
+		ref, kind string
+		limit     int
+		want      string
+		cut       bool
+	}{
+		{"@e1", KindText, 0, "Title\n\nOne two.\n\na\nb", false},
+		{"@e1", KindText, 8, "Title\n\nO", true},
+		{"@e3", KindAttrs, 0, `{"name":"n","type":"password","value":"•••"}`, false},
+		{"@e3", KindHTML, 0, `<input name="n" type="password" value="•••"/>`, false},
+		{"@e3", KindText, 0, "•••", false},
+		{"@e1", KindHTML, 10, "<main><h2>", true},
+	} {
+		got, cut, err := view.Query(q.ref, q.kind, q.limit)
+		if got != q.want || cut != q.cut || err != nil {
+			t.Errorf("%s of %s: %q, %t, %v; want %q, %t", q.kind, q.ref, got, cut, err, q.want, q.cut)
+		}
+	}
+	if got, cut := view.Document.Text(view.Document.Root(), nil, 0); got != "Title\n\nOne two.\n\na\nb" || cut {
+		t.Errorf("the document says %q, %t", got, cut)
+	}
+	if _, _, err := view.Query("@e1", "pdf", 0); protocol.CodeOf(err) != protocol.InvalidParams {
+		t.Error(err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	d, err := Parse(`<h1>Red lamp</h1><ul><li>Red <button>Buy</button><li>Blue <button>Buy</button></ul><p>A <b>red</b> one</p><p hidden>Red</p>`, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		q    protocol.Query
+		want []string
+	}{
+		{protocol.Query{Role: "button"}, []string{`button "Buy"`, `button "Buy"`}},
+		{protocol.Query{Text: "red"}, []string{`heading "Red lamp"`, `listitem ""`, `generic "red"`}},
+		{protocol.Query{Text: "red", Role: "listitem"}, []string{`listitem ""`}},
+		{protocol.Query{Name: "LAMP"}, []string{`heading "Red lamp"`}},
+		{protocol.Query{Role: "button", Limit: 1}, []string{`button "Buy"`}},
+		{protocol.Query{Text: "nowhere"}, nil},
+	} {
+		nodes, err := d.Find(c.q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, n := range nodes {
+			got = append(got, n.Role+" \""+n.Name+"\"")
+		}
+		if d := cmp.Diff(got, c.want); d != "" {
+			t.Errorf("%+v: got - want +\n%s", c.q, d)
+		}
+	}
+	if _, err := d.Find(protocol.Query{}, nil); protocol.CodeOf(err) != protocol.InvalidParams {
+		t.Error(err)
+	}
+}
+
+func TestBase(t *testing.T) {
+	at, _ := url.Parse("https://shop.test/a/b?c")
+	for page, want := range map[string]string{
+		"<p>x":            "https://shop.test/a/b?c",
+		"<base href=/d/>": "https://shop.test/d/",
+		"<base target=_top><base href=e><base href=f>": "https://shop.test/a/e",
+		"<base href='data:,x'>":                        "https://shop.test/a/b?c",
+	} {
+		d, err := Parse(page, at, 1)
+		if err != nil || d.Base().String() != want {
+			t.Errorf("%s: %v, %v", page, d.Base(), err)
+		}
+	}
+}

@@ -294,7 +294,7 @@ func TestImage(t *testing.T) {
 		e := &engine{t, e.cli, e.host}
 		c := e.run(image, network, host)
 		const add = "add --security-opt seccomp=seccomp.json"
-		if log := c.log(); !strings.Contains(log, "a seccomp filter forbids them here") || !strings.Contains(log, add) {
+		if log := c.log(); !strings.Contains(log, "a seccomp filter forbids them here") || strings.Count(log, add) != 1 {
 			t.Errorf("the container's log does not say what to add:\n%s", log)
 		}
 		var refused struct{ Error protocol.ErrorData }
@@ -352,13 +352,19 @@ func (c *container) checkSandbox(app string) {
 	if err := conn.Call(ctx, "open", params{"url": app}, nil); err != nil {
 		c.t.Fatal(err)
 	}
+	var status struct {
+		Chromium struct{ Sandbox string }
+		Egress   struct{ Mode, Why string }
+	}
 	c.eventually("the sandbox is on", 10*time.Second, func() bool {
-		var status struct{ Chromium struct{ Sandbox string } }
 		if err := conn.Call(ctx, "status", nil, &status); err != nil {
 			c.t.Fatal(err)
 		}
 		return status.Chromium.Sandbox == "on"
 	})
+	if status.Egress.Mode != "jail" {
+		c.t.Errorf("Chromium has no network of its own: %+v", status.Egress)
+	}
 	if n := c.count(func(line string) bool { return strings.Contains(line, "--no-sandbox") }); n > 0 {
 		c.t.Errorf("%d processes run with --no-sandbox", n)
 	}
@@ -384,7 +390,7 @@ func (c *container) checkDoctor() {
 			c.t.Errorf("doctor: %s: %s", check.Name, check.Text)
 		}
 	}
-	for _, name := range []string{"sandbox", "user namespaces", "shared memory", "temporary directory", "fonts"} {
+	for _, name := range []string{"sandbox", "user namespaces", "jail", "shared memory", "temporary directory", "fonts"} {
 		if !fine[name] {
 			c.t.Errorf("doctor: %s is not ok:\n%s", name, out)
 		}

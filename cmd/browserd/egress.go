@@ -43,7 +43,9 @@ func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *sl
 		if cfg.Jail == browser.JailRequired {
 			return wayOut{}, fmt.Errorf("browser.jail: required, and Chromium cannot be given a network namespace of its own: %s: allow user namespaces (browserd doctor says more), or set it to auto", way.Why)
 		}
-		log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", way.Why)
+		if browser.CanSandbox(*cfg) == nil { // else it does not run at all
+			log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", way.Why)
+		}
 	}
 	e, err := policy.NewEgress(policy.EgressOptions{
 		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: way.Mode == "jail",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,34 +87,80 @@ func TestNodeLoop(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		missing(t, "the Node example cannot run: node is not installed")
 	}
+	runLoop(t, npmInstalled(t, "node"), "node", "loop.mjs")
+}
+
+// npmInstalled is a copy of an example's folder with what it depends on, as
+// `npm install` would leave it.
+func npmInstalled(t *testing.T, example string) string {
+	t.Helper()
 	root, err := testdaemon.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	example := filepath.Join(root, "examples", "node")
+	example = filepath.Join(root, "examples", example)
 	b, err := os.ReadFile(filepath.Join(example, "package.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var pkg struct{ Dependencies map[string]string }
+	var pkg struct{ Dependencies, DevDependencies map[string]string }
 	if err := json.Unmarshal(b, &pkg); err != nil {
 		t.Fatal(err)
 	}
-	// What `npm install` would do in the example's folder, outside the repository.
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(example)); err != nil {
 		t.Fatal(err)
 	}
 	os.RemoveAll(filepath.Join(dir, "node_modules"))
-	if err := os.Mkdir(filepath.Join(dir, "node_modules"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, version := range pkg.Dependencies {
-		if err := os.Symlink(npmPackage(t, name+"@"+version), filepath.Join(dir, "node_modules", name)); err != nil {
-			t.Fatal(err)
+	for _, list := range []map[string]string{pkg.Dependencies, pkg.DevDependencies} {
+		for name, version := range list {
+			to := filepath.Join(dir, "node_modules", filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(npmPackage(t, name+"@"+version), to); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	runLoop(t, dir, "node", "loop.mjs")
+	return dir
+}
+
+// httpLoop runs an example that speaks to the HTTP door, as runLoop does.
+func httpLoop(t *testing.T, dir string, line ...string) {
+	t.Helper()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	checkLoop(t, dir, d.Token, loopPrints, append(slices.Clone(line), d.URL(), demoServer(t)))
+	d = withoutChromium(t)
+	checkLoop(t, dir, d.Token, renderedPrints, append(slices.Clone(line), d.URL(), renderedServer(t)))
+}
+
+func TestPythonLoop(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		missing(t, "the Python example cannot run: python3 is not installed")
+	}
+	root, err := testdaemon.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	httpLoop(t, filepath.Join(root, "examples", "python"), python, "loop.py")
+}
+
+// The TypeScript example passes the compiler's strictest look, and what the
+// compiler makes of it runs, also in a Node that does not run TypeScript itself.
+func TestTypeScriptLoop(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		missing(t, "the TypeScript example cannot run: node is not installed")
+	}
+	dir := npmInstalled(t, "typescript")
+	tsc := exec.Command("node", filepath.Join("node_modules", "typescript", "lib", "tsc.js"),
+		"--preserveSymlinks", "--strict", "--noUncheckedIndexedAccess", "--erasableSyntaxOnly", "--target", "es2022", "--module", "nodenext", "loop.ts")
+	tsc.Dir = dir
+	if out, err := tsc.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	httpLoop(t, dir, "node", "loop.js")
 }
 
 // The transcript comes out the same each time, on a fresh daemon each time.

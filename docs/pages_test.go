@@ -1,0 +1,105 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// fenced is a block of code of one language.
+var fenced = regexp.MustCompile("(?s)```(go|python|ts)\n(.*?)```")
+
+// The code in recipes.md stands so in the examples, which the tests run.
+func TestRecipesAreTheExamples(t *testing.T) {
+	example := map[string]string{
+		"go":     read(t, "../examples/go/main.go"),
+		"python": read(t, "../examples/python/loop.py"),
+		"ts":     read(t, "../examples/typescript/loop.ts"),
+	}
+	seen := map[string]bool{}
+	for _, m := range fenced.FindAllStringSubmatch(read(t, "recipes.md"), -1) {
+		seen[m[1]] = true
+		if !strings.Contains(example[m[1]], m[2]) {
+			t.Errorf("this is not in the %s example:\n%s", m[1], m[2])
+		}
+	}
+	if len(seen) != len(example) {
+		t.Errorf("recipes.md shows code of %v", seen)
+	}
+}
+
+var (
+	heading = regexp.MustCompile(`(?m)^(?:## |\| )([a-z_]+)(?:$| \|)`)
+	named   = regexp.MustCompile("`([a-z_]+)[^`]*`")
+)
+
+// SKILL.md names commands and errors that there are: in the tables' right
+// columns commands, in the left column of the errors' table codes.
+func TestSkillNamesWhatThereIs(t *testing.T) {
+	known := func(file string) map[string]bool {
+		names := map[string]bool{}
+		for _, m := range heading.FindAllStringSubmatch(read(t, file), -1) {
+			names[m[1]] = true
+		}
+		return names
+	}
+	commands, codes := known("commands.md"), known("errors.md")
+	if len(commands) < 40 || len(codes) < 25 {
+		t.Fatalf("%d commands and %d errors: do the patterns still match?", len(commands), len(codes))
+	}
+	_, choose, _ := strings.Cut(read(t, "SKILL.md"), "## Choose the command")
+	choose, rest, _ := strings.Cut(choose, "## Act well")
+	// Parameters are named in these rows as well.
+	parameters := "|with|kind|text|offset|clear|submit|checked|annotate|"
+	found := 0
+	for _, m := range named.FindAllStringSubmatch(choose, -1) {
+		switch {
+		case commands[m[1]]:
+			found++
+		case !strings.Contains(parameters, "|"+m[1]+"|"):
+			t.Errorf("SKILL.md names %q, which is no command", m[1])
+		}
+	}
+	_, fails, _ := strings.Cut(rest, "## When it fails")
+	for row := range strings.Lines(fails) {
+		left, _, ok := strings.Cut(strings.TrimPrefix(row, "| "), " |")
+		if !ok || left == "code" || strings.HasPrefix(row, "|-") {
+			continue
+		}
+		for code := range strings.SplitSeq(left, ", ") {
+			found++
+			if !codes[code] {
+				t.Errorf("SKILL.md names %q, which is no error", code)
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("%d commands and errors were found in SKILL.md", found)
+	}
+}
+
+var testName = regexp.MustCompile("`([a-z][a-z/]*)\\.((?:Test|Fuzz)[A-Za-z]+)`")
+
+// The tests that security.md calls on are there.
+func TestSecurityNamesTests(t *testing.T) {
+	found := testName.FindAllStringSubmatch(read(t, "security.md"), -1)
+	if len(found) < 20 {
+		t.Errorf("%d tests are named", len(found))
+	}
+	for _, m := range found {
+		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(m[1]), "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := false
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			there = there || err == nil && strings.Contains(string(text), "\nfunc "+m[2]+"(")
+		}
+		if !there {
+			t.Errorf("security.md: there is no test %s in %s", m[2], m[1])
+		}
+	}
+}

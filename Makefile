@@ -7,11 +7,14 @@ TIMEOUT ?= 15m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo test test-full bench build lint clean
+.PHONY: demo setup test test-full test-image bench build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
 	@$(GO) run ./cmd/browserd demo
+
+setup: # a Chromium, where there is none
+	@scripts/setup.sh demo
 
 # One package at a time: each has a Chromium of its own to wait for.
 test: # everything, with the race detector, in both builds of Chromium
@@ -27,12 +30,19 @@ ifneq ($(wildcard e2e/*_test.go),)
 	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -timeout $(TIMEOUT) ./e2e/...
 endif
 
+# As root on Debian, with a Docker engine of its own; about a minute and a half.
+test-image: # builds the image and runs an agent's loop in it
+	scripts/with-docker.sh $(GO) test -count=1 -v -timeout $(TIMEOUT) ./e2e -run 'TestImage$$'
+
 bench:
 	@scripts/setup.sh demo
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 build: # bin/browserd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/browserd ./cmd/browserd
+
+image: # the image browserd
+	docker build -f docker/Dockerfile -t browserd --build-arg VERSION=$(VERSION) .
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt -w these"; exit 1; }

@@ -163,3 +163,25 @@ func readJSON(t *testing.T, file string, v any) {
 		t.Fatalf("%s: %v", file, err)
 	}
 }
+
+// The Dockerfile builds with every engine: no frontend is fetched for it, and it
+// has no here-documents. It ends as a user that is not root.
+func TestDockerfileIsPlain(t *testing.T) {
+	b, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := ""
+	for line := range strings.Lines(string(b)) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case strings.HasPrefix(strings.TrimLeft(line, "# "), "syntax=") || strings.Contains(line, "<<"):
+			t.Errorf("not every engine takes %q", line)
+		case word == "USER":
+			user = rest
+		}
+	}
+	if user != "10001:10001" {
+		t.Errorf("the image runs as %q", user)
+	}
+}

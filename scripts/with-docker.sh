@@ -30,6 +30,7 @@ clean_up() {
 	if [ -n "$engine" ]; then
 		kill "$engine" 2>/dev/null || true
 		wait "$engine" 2>/dev/null || true
+		umount "$dir/exec/netns/default" 2>/dev/null || true
 	fi
 	rm -rf "$dir"
 }
@@ -51,7 +52,7 @@ until /usr/bin/docker -H "$host" version >/dev/null 2>&1; do
 	sleep 0.3
 done
 
-# debian:bookworm-slim, as far as the image of browserd needs it.
+# debian:bookworm-slim, as far as the image of browserd needs it, and as slim.
 base=$dir/base
 /usr/sbin/debootstrap --variant=minbase --include=ca-certificates bookworm "$base" http://deb.debian.org/debian >&2
 cat >"$base/etc/apt/sources.list" <<SOURCES
@@ -59,7 +60,15 @@ deb http://deb.debian.org/debian bookworm main
 deb http://deb.debian.org/debian bookworm-updates main
 deb http://deb.debian.org/debian-security bookworm-security main
 SOURCES
-rm -rf "$base"/var/cache/apt/archives/*.deb "$base"/var/lib/apt/lists/*
+cat >"$base/etc/dpkg/dpkg.cfg.d/docker" <<SLIM
+path-exclude /usr/share/doc/*
+path-include /usr/share/doc/*/copyright
+path-exclude /usr/share/locale/*
+path-exclude /usr/share/man/*
+SLIM
+rm -rf "$base"/var/cache/apt/archives/*.deb "$base"/var/lib/apt/lists/* \
+	"$base"/usr/share/locale/* "$base"/usr/share/man/*
+find "$base/usr/share/doc" -type f ! -name copyright -delete
 tar -C "$base" --numeric-owner -c . | /usr/bin/docker -H "$host" import - debian:bookworm-slim >&2
 rm -rf "$base"
 

@@ -62,7 +62,10 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		frames := t.live()
 		t.owners(ctx, frames)
 		walks = t.walkAll(ctx, frames, root, w, after, afterNode)
-		if try >= maxLooks || !t.unsettled(walks) {
+		// A page that was asked for whole is looked for until there is one: no ref of
+		// the client's has gone with the document that was left.
+		left := protocol.CodeOf(walks[root].err) == protocol.StaleRef && o.Scope == "" && o.After == ""
+		if try >= maxLooks && !(left && ctx.Err() == nil) || !t.unsettled(walks) {
 			break
 		}
 		// A frame is between two documents: its next one is there in a moment.

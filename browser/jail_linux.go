@@ -16,7 +16,8 @@ import (
 )
 
 // The jail: Chromium runs in a user and a network namespace of its own, in
-// which there is a loopback interface and nothing else. The only thing that
+// which there is a loopback interface and a bridge without ports, from which
+// nothing leads anywhere. The only thing that
 // listens there is the egress proxy, by a socket that was made inside and handed
 // out to the daemon. What Chromium, or a page that broke out of its renderer,
 // sends elsewhere has nowhere to go, whatever Chromium's flags say.
@@ -55,6 +56,8 @@ func prepareJail(port string, program []string) error {
 	if err := raiseLoopback(); err != nil {
 		return fmt.Errorf("raising its loopback interface: %w", err)
 	}
+	// Where the kernel has no bridges, pages are told that they are offline.
+	looksOnline()
 	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
 		err = unix.Bind(l, &unix.SockaddrInet4{Port: int(n)}) // every loopback address: each names a lane
@@ -95,6 +98,37 @@ func raiseLoopback() error {
 	}
 	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
+}
+
+// looksOnline makes an interface that is up, has an address (of RFC 5737) and
+// leads nowhere: from the interfaces Chromium concludes what navigator.onLine
+// says, and with loopback alone, that the machine is offline.
+func looksOnline() error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	bridge, err := unix.NewIfreq("nowhere0")
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(s, unix.SIOCBRADDBR, bridge); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		request uint
+		value   []byte
+	}{{unix.SIOCSIFADDR, []byte{192, 0, 2, 1}}, {unix.SIOCSIFNETMASK, []byte{255, 255, 255, 255}}} {
+		if err := bridge.SetInet4Addr(part.value); err != nil {
+			return err
+		}
+		if err := unix.IoctlIfreq(s, part.request, bridge); err != nil {
+			return err
+		}
+	}
+	bridge.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, bridge)
 }
 
 // dropCapabilities gives up what the namespace gave, for this program and for

@@ -49,6 +49,23 @@ var threats = map[string][]string{
 	"proxy-budget": {"policy.TestBudgets"},
 	"env-proxy":    {"policy.TestNoProxyOfTheEnvironment"},
 
+	// What a server answers to the daemon's own requests.
+	"gzip-bomb":       {"fallback/fetch.TestBombsStopAtTheCap", "fallback/fetch.TestNestedAndUnknownCodingsAreRefused", "fallback/fetch.TestZstdWindowIsBounded"},
+	"endless-body":    {"fallback/fetch.TestEndlessBodiesEnd", "fallback/fetch.TestABodyThatBreaksOffIsGivenAsFarAsItCame"},
+	"endless-headers": {"fallback/fetch.TestEndlessHeadersAreRefused"},
+	"redirect-loop":   {"fallback/fetch.TestRedirectsEnd", "fallback/fetch.TestCheckIsAskedAtEveryHop"},
+	"cred-xsite":      {"fallback/fetch.TestCredentialsDoNotCrossOrigins"},
+	"tls":             {"fallback/fetch.TestFailuresAreNamed"},
+	"jina":            {"fallback/reader.TestSecretsAreNotTold"},
+
+	// Files, states and permissions.
+	"download-big":  {"e2e.TestDownloadLimits", "e2e.TestDownloadsAreDenied"},
+	"download-name": {"e2e.TestDownloadNames", "browser.TestDownloadName"},
+	"upload-path":   {"e2e.TestUploadPaths"},
+	"permissions":   {"e2e.TestPermissions"},
+	"state-name":    {"e2e.TestHostileStates"},
+	"state-poison":  {"e2e.TestHostileStates"},
+
 	// What a page says.
 	"inj-newline":   {"e2e.TestNothingInTheSnapshotIsForged", "snapshot.TestQuote", "e2e.TestTheParserRefusesForgeries"},
 	"inj-ref":       {"e2e.TestNothingInTheSnapshotIsForged", "e2e.TestARefNeverActsOnAnotherRow", "e2e.TestRefsAcrossDocuments"},
@@ -57,25 +74,6 @@ var threats = map[string][]string{
 	"inj-hidden":    {"browser.TestWalkPages"},
 	"inj-title":     {"e2e.TestWordsOutsideTheSnapshot", "e2e.TestHugeDocuments", "e2e.TestNothingInTheSnapshotIsForged"},
 	"inj-boundary":  {"e2e.TestNothingInTheSnapshotIsForged", "e2e.TestWordsOutsideTheSnapshot"},
-}
-
-// owed are the threats whose tests are still to come with the part that they
-// concern: the tests it is known to bring, none where that is not known. A
-// threat whose tests are there belongs above; in CI nothing may be owed.
-var owed = map[string][]string{
-	"gzip-bomb":       {"fallback/fetch.TestBombsStopAtTheCap", "fallback/fetch.TestNestedAndUnknownCodingsAreRefused", "fallback/fetch.TestZstdWindowIsBounded"},
-	"endless-body":    {"fallback/fetch.TestEndlessBodiesEnd", "fallback/fetch.TestABodyThatBreaksOffIsGivenAsFarAsItCame"},
-	"endless-headers": {"fallback/fetch.TestEndlessHeadersAreRefused"},
-	"redirect-loop":   {"fallback/fetch.TestRedirectsEnd", "fallback/fetch.TestCheckIsAskedAtEveryHop"},
-	"cred-xsite":      {"fallback/fetch.TestCredentialsDoNotCrossOrigins"},
-	"tls":             {"fallback/fetch.TestFailuresAreNamed"},
-	"jina":            {"fallback/reader.TestSecretsAreNotTold"},
-	"download-big":    {"e2e.TestDownloadLimits", "e2e.TestDownloadsAreDenied"},
-	"download-name":   {"e2e.TestDownloadNames", "browser.TestDownloadName"},
-	"upload-path":     {"e2e.TestUploadPaths"},
-	"permissions":     {"e2e.TestPermissions"},
-	"state-name":      {"e2e.TestHostileStates"},
-	"state-poison":    {"e2e.TestHostileStates"},
 }
 
 // Every threat has its tests, and every test that is named exists.
@@ -93,14 +91,8 @@ func TestEveryThreatIsTested(t *testing.T) {
 	known := map[string]bool{}
 	for _, c := range cases.Threats {
 		known[c.ID] = true
-		_, still := owed[c.ID]
-		switch tests := threats[c.ID]; {
-		case len(tests) == 0 && !still:
+		if len(threats[c.ID]) == 0 {
 			t.Errorf("%s (%s) has no test", c.ID, c.Threat)
-		case len(tests) > 0 && still:
-			t.Errorf("%s is owed, and has tests", c.ID)
-		case still && inCI():
-			t.Errorf("the tests for %s (%s) are still owed", c.ID, c.Threat)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(threats)) {
@@ -111,11 +103,6 @@ func TestEveryThreatIsTested(t *testing.T) {
 			if !testExists(t, name) {
 				t.Errorf("%s: there is no test %s", id, name)
 			}
-		}
-	}
-	for id, tests := range owed {
-		if len(tests) > 0 && !slices.ContainsFunc(tests, func(name string) bool { return !testExists(t, name) }) {
-			t.Errorf("%s is owed no longer: its tests are there", id)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/browserd/browserd/browser"
@@ -40,7 +41,9 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	if err == nil {
 		return page, nil
 	}
-	if o.Source == session.SourceChromium || ctx.Err() != nil || protocol.CodeOf(err) == protocol.ShuttingDown {
+	// What is wrong with the session's own options is wrong with every source.
+	lacking := []protocol.Code{protocol.ChromiumUnavailable, protocol.BrowserLost, protocol.PageCrashed, protocol.Timeout, protocol.Internal}
+	if o.Source == session.SourceChromium || ctx.Err() != nil || !slices.Contains(lacking, protocol.CodeOf(err)) {
 		return nil, err
 	}
 	var attempts []protocol.Attempt

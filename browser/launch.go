@@ -100,7 +100,7 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*process, chromedp.Transp
 	args := flags(cfg, found, prof.userData(), windows, smallSharedMemory())
 	p.cmd = exec.Command(found.Path, args...)
 	p.cmd.Dir = prof.dir
-	p.cmd.Env = environment(os.Environ(), prof, windows)
+	p.cmd.Env = withoutPrograms(environment(os.Environ(), prof, windows), found.Path)
 	confine(p.cmd, owner)
 
 	transport, err := p.start(cfg, owner)
@@ -329,6 +329,31 @@ func clip(s string) string {
 		return s[:300] + "…"
 	}
 	return s
+}
+
+// withoutPrograms leaves Chromium no PATH to find programs by: a link such as
+// mailto: would make it start xdg-settings and xdg-open. It finds its own
+// helpers beside itself. A script that stands before Chromium, and whatever
+// runs on Windows, keeps its PATH.
+func withoutPrograms(env []string, program string) []string {
+	if runtime.GOOS == "windows" || isScript(program) {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+	// With no PATH at all the C library looks in /bin and /usr/bin.
+	return append(env, "PATH=/nonexistent")
+}
+
+// isScript says whether the program is one that another interprets.
+func isScript(program string) bool {
+	f, err := os.Open(program)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [2]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[:]) == "#!"
 }
 
 // passedOn are the variables that Chromium gets from the daemon's environment:

@@ -55,6 +55,7 @@ func IsCommand(name string) bool {
 var implied = []struct{ command, parameter, as string }{
 	{"wait", "expression", "eval"},
 	{"session_open", "state", "state_load"},
+	{"route", "body", "eval"}, // the page runs what it is answered with
 }
 
 // asks are the commands that the call amounts to, its own first.

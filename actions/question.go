@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 )
 
 // question describes the call to an operator: what, where, and why. The caller
@@ -119,19 +120,17 @@ func shownValue(name string, value any) any {
 }
 
 // hides tells whether values of that name are not for an operator's eyes: what
-// is typed into a page, contents, and whatever is named like a secret.
+// is typed into a page, contents, and whatever is named like a secret
+// (protocol.IsSecret). press's key is none; one that is a single character is
+// hidden all the same.
 func hides(name string) bool {
-	name = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name))
-	switch name {
-	case "text", "value", "base64", "cookie", "pin", "otp", "code", "jwt", "sid", "session", "signature", "sig":
+	switch strings.ToLower(name) {
+	case "text", "value", "base64", "session", "private":
 		return true
+	case "key", "cookies": // of cookies, their values
+		return false
 	}
-	for _, word := range []string{"authorization", "token", "secret", "password", "passwd", "pwd", "apikey", "api_key", "access_key", "private", "credential", "set_cookie"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	return protocol.IsSecret(strings.ReplaceAll(name, " ", ""))
 }
 
 // counted says how much there is, and nothing of it.
@@ -169,7 +168,7 @@ func maskPairs(text string) string {
 	parts := strings.Split(text, "&")
 	for i, p := range parts {
 		key, value, ok := strings.Cut(p, "=")
-		if name, err := url.QueryUnescape(key); ok && (err != nil || hides(name)) {
+		if name, err := url.QueryUnescape(key); ok && (err != nil || hides(name) || protocol.IsSecret(name)) {
 			parts[i] = key + "=" + counted(value)
 		}
 	}

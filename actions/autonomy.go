@@ -142,6 +142,11 @@ func (c *Call) confirmed(ctx context.Context, name string) error {
 	if err != nil {
 		return c.unconfirmed(name, err)
 	}
+	if now := c.question("").Host; a.Allow && now != q.Host {
+		// The page went on by itself: what was allowed there is not allowed here.
+		return protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed at %s, and the page has gone to another host since", name, q.Host).
+			With("reason", "moved").With("command", name).Then("look where the page is, and send the command again")
+	}
 	if a.Remember == policy.RememberSession && c.Session != nil {
 		c.Session.Answer(grant{c.Caller.Agent, name, q.Host}, a.Allow)
 	}

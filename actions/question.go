@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,11 +26,16 @@ func (c *Call) question(why string) policy.Question {
 			q.Host = hostOf(p.State().URL)
 		}
 	}
+	if slices.Contains(sessionWide, c.Command.Name) {
+		q.Host = ""
+	}
 	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
 		switch {
 		case f.v.Kind() != reflect.String || f.v.String() == "":
 		case f.name == "url" && c.Command.Name != "wait":
 			q.Host = hostOf(f.v.String())
+		case f.name == "pattern": // the addresses that a route is for
+			q.Host = f.v.String()
 		case f.name == "ref" && c.turn != nil:
 			q.Ref = f.v.String()
 			if e, err := c.Session.Refs().Lookup(q.Ref); err == nil {
@@ -39,6 +45,10 @@ func (c *Call) question(why string) policy.Question {
 	}
 	return q
 }
+
+// sessionWide are commands that concern every host of the session, whatever
+// page is open: an answer that is remembered for one host must not be theirs.
+var sessionWide = []string{"cookies_get", "cookies_set", "cookies_clear", "state_save", "state_load", "emulate"}
 
 // given tells whether the parameter has a value that says something.
 func (c *Call) given(parameter string) bool {

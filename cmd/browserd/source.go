@@ -40,7 +40,8 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	if err == nil {
 		return page, nil
 	}
-	if o.Source == session.SourceChromium || ctx.Err() != nil || protocol.CodeOf(err) == protocol.ShuttingDown {
+	code := protocol.CodeOf(err)
+	if o.Source == session.SourceChromium || ctx.Err() != nil || code == protocol.ShuttingDown || code == protocol.InvalidParams {
 		return nil, err
 	}
 	var attempts []protocol.Attempt

@@ -55,6 +55,7 @@ func IsCommand(name string) bool {
 var implied = []struct{ command, parameter, as string }{
 	{"wait", "expression", "eval"},
 	{"session_open", "state", "state_load"},
+	{"route", "body", "eval"}, // the page runs what it is answered with
 }
 
 // asks are the commands that the call amounts to, its own first.
@@ -140,6 +141,11 @@ func (c *Call) confirmed(ctx context.Context, name string) error {
 	a, err := rules.Confirmations.Ask(ctx, q, rules.Timeout)
 	if err != nil {
 		return c.unconfirmed(name, err)
+	}
+	if now := c.question("").Host; a.Allow && now != q.Host {
+		// The page went on by itself: what was allowed there is not allowed here.
+		return protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed at %s, and the page has gone to another host since", name, q.Host).
+			With("reason", "moved").With("command", name).Then("look where the page is, and send the command again")
 	}
 	if a.Remember == policy.RememberSession && c.Session != nil {
 		c.Session.Answer(grant{c.Caller.Agent, name, q.Host}, a.Allow)

@@ -34,6 +34,22 @@ func TestEveryCommandReadsOrChanges(t *testing.T) {
 	}
 }
 
+// What a route answers a page with runs in it, as what eval is given does.
+func TestARouteWithABodyIsAsked(t *testing.T) {
+	for params, want := range map[string][]string{
+		`{"pattern":"*","action":"block"}`:                              {"route"},
+		`{"pattern":"*","action":"answer","body":"<script>1</script>"}`: {"route", "eval"},
+	} {
+		c, err := prepared(t, policy.Supervised, "route", params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.asks(); !slices.Equal(got, want) {
+			t.Errorf("%s asks for %v, want %v", params, got, want)
+		}
+	}
+}
+
 func prepared(t *testing.T, autonomy policy.Autonomy, method, params string) (*Call, error) {
 	t.Helper()
 	sessions := session.NewManager(session.Config{IdleTimeout: 1 << 40, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, slog.New(slog.DiscardHandler))

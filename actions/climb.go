@@ -32,7 +32,7 @@ type document struct {
 // or the site refuses; without a Chromium the sources of fallback.order. Every
 // try is recorded. Where no source does better, a shell or a refusal is the
 // document all the same.
-func (w *Web) climb(ctx context.Context, url, source, format string) (document, []protocol.Attempt, error) {
+func (w *webCall) climb(ctx context.Context, url, source, format string) (document, []protocol.Attempt, error) {
 	steps := w.steps(source, format)
 	var attempts []protocol.Attempt
 	var best *document
@@ -117,7 +117,7 @@ func (d document) lacks(format string) string {
 
 // timed is from with its share of the time that is left: half of it where
 // others follow, so that they have some too.
-func (w *Web) timed(ctx context.Context, source, url, format string, others int) (document, error) {
+func (w *webCall) timed(ctx context.Context, source, url, format string, others int) (document, error) {
 	if end, ok := ctx.Deadline(); ok && others > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
@@ -131,7 +131,7 @@ func (w *Web) timed(ctx context.Context, source, url, format string, others int)
 }
 
 // from fetches url from one source.
-func (w *Web) from(ctx context.Context, source, url, format string) (document, error) {
+func (w *webCall) from(ctx context.Context, source, url, format string) (document, error) {
 	switch source {
 	case session.SourceChromium:
 		return w.rendered(ctx, url)
@@ -142,8 +142,8 @@ func (w *Web) from(ctx context.Context, source, url, format string) (document, e
 }
 
 // direct is plain HTTP, with its redirects.
-func (w *Web) direct(ctx context.Context, url string) (document, error) {
-	r, err := w.client().Do(ctx, fetch.Request{URL: url, Check: w.CheckURL, Timeout: MaxTimeout, Header: http.Header{
+func (w *webCall) direct(ctx context.Context, url string) (document, error) {
+	r, err := w.client().Do(ctx, fetch.Request{URL: url, Check: w.checkURL, Timeout: MaxTimeout, Header: http.Header{
 		"Accept":          {"text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8"},
 		"Accept-Language": {"en-US,en;q=0.9"},
 	}})
@@ -164,11 +164,11 @@ func (w *Web) direct(ctx context.Context, url string) (document, error) {
 }
 
 // rendered is the page as Chromium has it when its script has run.
-func (w *Web) rendered(ctx context.Context, url string) (document, error) {
+func (w *webCall) rendered(ctx context.Context, url string) (document, error) {
 	if w.Render == nil {
 		return document{}, protocol.Errorf(protocol.ChromiumUnavailable, "there is no Chromium to render the page")
 	}
-	p, err := w.Render(ctx, url)
+	p, err := w.Render(ctx, w.domains, url)
 	if err != nil {
 		return document{}, err
 	}
@@ -177,7 +177,7 @@ func (w *Web) rendered(ctx context.Context, url string) (document, error) {
 
 // read is the page as the reader has it: as HTML, or, where that is what is
 // wanted, in the reader's own words, which are fewer.
-func (w *Web) read(ctx context.Context, url, format string) (document, error) {
+func (w *webCall) read(ctx context.Context, url, format string) (document, error) {
 	if w.Reader == nil {
 		return document{}, protocol.Errorf(protocol.Unsupported, "source jina: no reader is configured").With("source", fallback.Jina).Then("use source auto")
 	}
@@ -200,6 +200,9 @@ func (w *Web) read(ctx context.Context, url, format string) (document, error) {
 	}
 	if err != nil {
 		return document{}, err
+	}
+	if _, err := w.checkURL(ctx, p.URL); err != nil {
+		return document{}, err // where the reader was led to
 	}
 	return document{url: p.URL, source: fallback.Jina, status: p.Status, contentType: media, kind: kind, text: strings.ToValidUTF8(p.Content, "�"), title: p.Title}, nil
 }

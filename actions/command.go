@@ -50,9 +50,10 @@ type House struct {
 	Status func() map[string]any
 	// Rules are what agents may do by themselves.
 	Rules Rules
-	// CheckURL decides on a URL that an agent named, and returns it as it is to
-	// be opened (policy.Policy.CheckURL).
-	CheckURL func(ctx context.Context, url string) (string, error)
+	// CheckURL decides on a URL that an agent named for a session that reaches
+	// only those domains (empty: it narrows nothing), and returns it as it is to
+	// be opened (policy.Gate.CheckURL).
+	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
 	// Web is what the web tools work with; nil: they are unsupported.
 	Web *Web
 	// Ledger charges the web tools and keeps the trail; nil: nobody does.
@@ -123,6 +124,8 @@ type Call struct {
 	// Session is the session that the command is for; nil where it needs none.
 	Session *session.Session
 	before  string // the connection's own session before session_open
+	// domains are the only hosts that the call may reach; empty: it narrows nothing.
+	domains []string
 	turn    *session.Turn
 	inherit bool // the turn is an outer batch's
 	arrived time.Time
@@ -166,7 +169,11 @@ func (h *House) prepare(caller *Caller, method string, params json.RawMessage, o
 	} else if err := c.findSession(); err != nil {
 		return nil, err
 	}
-	if c.Session == nil || cmd.AtOnce {
+	if c.Session == nil {
+		return &Job{c}, nil
+	}
+	c.domains = c.Session.AllowedDomains()
+	if cmd.AtOnce {
 		return &Job{c}, nil
 	}
 	if outer != nil && outer.Session == c.Session {
@@ -214,6 +221,12 @@ func (c *Call) findSession() error {
 	c.Session = s
 	c.Caller.use(s.Name())
 	return nil
+}
+
+// checkURL decides on a URL that the agent named, within what its session
+// narrows.
+func (c *Call) checkURL(ctx context.Context, url string) (string, error) {
+	return c.House.CheckURL(ctx, c.domains, url)
 }
 
 // Command is the row that the job runs.

@@ -57,7 +57,7 @@ const maxBody = 1 << 20
 func prepareHTTPRequest(c *Call) error {
 	p := c.Params.(*HTTPRequestParams)
 	c.Common.TimeoutMS = min(max(c.Common.TimeoutMS, p.TimeoutSecs*1000+1000), int(MaxTimeout.Milliseconds()))
-	return nil
+	return alone(c)
 }
 
 func httpRequest(ctx context.Context, c *Call, p *HTTPRequestParams) (HTTPRequestResult, error) {
@@ -70,7 +70,7 @@ func httpRequest(ctx context.Context, c *Call, p *HTTPRequestParams) (HTTPReques
 		return HTTPRequestResult{}, err
 	}
 	resp, err := w.client().Do(ctx, fetch.Request{
-		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(p.Body, h), Check: w.CheckURL,
+		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(p.Body, h), Check: w.checkURL,
 		MaxBytes: maxBody, MaxRedirects: -1, Timeout: time.Duration(p.TimeoutSecs) * time.Second,
 	})
 	if err != nil {

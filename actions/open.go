@@ -17,7 +17,7 @@ type OpenParams struct {
 }
 
 func open(ctx context.Context, c *Call, p *OpenParams) (Result, error) {
-	url, err := c.House.CheckURL(ctx, p.URL)
+	url, err := c.checkURL(ctx, p.URL)
 	if err != nil {
 		return Result{}, err
 	}

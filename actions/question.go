@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 )
 
 // question describes the call to an operator: what, where, and why. The caller
@@ -24,11 +26,16 @@ func (c *Call) question(why string) policy.Question {
 			q.Host = hostOf(p.State().URL)
 		}
 	}
+	if slices.Contains(sessionWide, c.Command.Name) {
+		q.Host = ""
+	}
 	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
 		switch {
 		case f.v.Kind() != reflect.String || f.v.String() == "":
 		case f.name == "url" && c.Command.Name != "wait":
 			q.Host = hostOf(f.v.String())
+		case f.name == "pattern": // the addresses that a route is for
+			q.Host = f.v.String()
 		case f.name == "ref" && c.turn != nil:
 			q.Ref = f.v.String()
 			if e, err := c.Session.Refs().Lookup(q.Ref); err == nil {
@@ -38,6 +45,10 @@ func (c *Call) question(why string) policy.Question {
 	}
 	return q
 }
+
+// sessionWide are commands that concern every host of the session, whatever
+// page is open: an answer that is remembered for one host must not be theirs.
+var sessionWide = []string{"cookies_get", "cookies_set", "cookies_clear", "state_save", "state_load", "emulate"}
 
 // given tells whether the parameter has a value that says something.
 func (c *Call) given(parameter string) bool {
@@ -119,19 +130,17 @@ func shownValue(name string, value any) any {
 }
 
 // hides tells whether values of that name are not for an operator's eyes: what
-// is typed into a page, contents, and whatever is named like a secret.
+// is typed into a page, contents, and whatever is named like a secret
+// (protocol.IsSecret). press's key is none; one that is a single character is
+// hidden all the same.
 func hides(name string) bool {
-	name = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name))
-	switch name {
-	case "text", "value", "base64", "cookie", "pin", "otp", "code", "jwt", "sid", "session", "signature", "sig":
+	switch strings.ToLower(name) {
+	case "text", "value", "base64", "session", "private":
 		return true
+	case "key", "cookies": // of cookies, their values
+		return false
 	}
-	for _, word := range []string{"authorization", "token", "secret", "password", "passwd", "pwd", "apikey", "api_key", "access_key", "private", "credential", "set_cookie"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	return protocol.IsSecret(strings.ReplaceAll(name, " ", ""))
 }
 
 // counted says how much there is, and nothing of it.
@@ -169,7 +178,7 @@ func maskPairs(text string) string {
 	parts := strings.Split(text, "&")
 	for i, p := range parts {
 		key, value, ok := strings.Cut(p, "=")
-		if name, err := url.QueryUnescape(key); ok && (err != nil || hides(name)) {
+		if name, err := url.QueryUnescape(key); ok && (err != nil || hides(name) || protocol.IsSecret(name)) {
 			parts[i] = key + "=" + counted(value)
 		}
 	}

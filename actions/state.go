@@ -81,7 +81,7 @@ func (c *Call) loadState(ctx context.Context, page session.Page, name string) (S
 	var origins []protocol.Origin
 	for _, o := range s.Origins {
 		// An origin and nothing else: it is visited, if only in name.
-		checked, err := c.House.CheckURL(ctx, o.Origin)
+		checked, err := c.checkURL(ctx, o.Origin)
 		if err != nil || checked != o.Origin+"/" {
 			r.Refused = append(r.Refused, o.Origin)
 			continue

@@ -40,7 +40,7 @@ func tabNew(ctx context.Context, c *Call, p *TabNewParams) (TabsResult, error) {
 	url := ""
 	if p.URL != "" {
 		var err error
-		if url, err = c.House.CheckURL(ctx, p.URL); err != nil {
+		if url, err = c.checkURL(ctx, p.URL); err != nil {
 			return TabsResult{}, err
 		}
 	}

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -30,12 +31,12 @@ func (c Config) Check() error {
 // may use it; it does not change.
 type Web struct {
 	Config Config
-	// Transport is the way out, and CheckURL what is asked before each hop.
+	// Transport is the way out. Before each hop the house's CheckURL is asked.
 	Transport http.RoundTripper
-	CheckURL  func(ctx context.Context, url string) (string, error)
 	// Render opens a page in Chromium, apart from every session, and returns
-	// what its script made of it. nil: there is never a Chromium.
-	Render func(ctx context.Context, url string) (Rendered, error)
+	// what its script made of it; it reaches those domains alone, where there are
+	// any. nil: there is never a Chromium.
+	Render func(ctx context.Context, domains []string, url string) (Rendered, error)
 	// HasChromium says whether Render may work now.
 	HasChromium func() bool
 	// Order are the sources that reading tries where there is no Chromium.
@@ -54,15 +55,39 @@ type Rendered struct {
 	Status    int
 }
 
-// web returns the web tools, or unsupported where the daemon was built without.
-func (c *Call) web() (*Web, error) {
+// web returns the web tools as the call may use them, or unsupported where the
+// daemon was built without.
+func (c *Call) web() (*webCall, error) {
 	if c.House.Web == nil {
 		return nil, protocol.Errorf(protocol.Unsupported, "%s has no way to the web in this daemon", c.Command.Name)
 	}
-	return c.House.Web, nil
+	return &webCall{c.House.Web, c.domains, c.checkURL}, nil
+}
+
+// webCall is the web tools in one call: what the session that it names may not
+// reach, they may not either.
+type webCall struct {
+	*Web
+	domains  []string
+	checkURL func(ctx context.Context, url string) (string, error)
 }
 
 // alone keeps a web tool out of the session's queue: it is nothing of a page's.
-func alone(*Call) error { return nil }
+// But the session that the call names, or the connection's own, narrows where
+// it goes: what a page makes a model ask for must not get around that.
+func alone(c *Call) error {
+	name := cmp.Or(c.Common.Session, c.Caller.Session())
+	if name == "" {
+		return nil
+	}
+	s, err := c.House.Sessions.Get(c.Caller.Agent, name)
+	switch {
+	case err == nil:
+		c.domains = s.AllowedDomains()
+	case c.Common.Session != "":
+		return err
+	}
+	return nil
+}
 
 func (w *Web) client() *fetch.Client { return &fetch.Client{Transport: w.Transport} }

@@ -67,7 +67,7 @@ func TestSharedCasesThroughWebFetch(t *testing.T) {
 			tr := gate.Transport()
 			tr.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 			tr.DisableKeepAlives = true // each request is a connection, as the cases count them
-			house := &House{Web: &Web{Config: Config{200}, Transport: tr, CheckURL: gate.CheckURL, Order: []string{"http"}}}
+			house := &House{CheckURL: rules.CheckURLWithin, Web: &Web{Config: Config{200}, Transport: tr, Order: []string{"http"}}}
 			word := ""
 			for range max(c.Requests, 1) {
 				_, err := do[WebFetchResult](t, house, "web_fetch", map[string]any{"url": c.URL, "source": "http"})

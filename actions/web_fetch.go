@@ -46,7 +46,7 @@ func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, 
 	if err != nil {
 		return WebFetchResult{}, err
 	}
-	target, err := w.CheckURL(ctx, p.URL)
+	target, err := w.checkURL(ctx, p.URL)
 	if err != nil {
 		return WebFetchResult{}, err
 	}

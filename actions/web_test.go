@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,6 +27,7 @@ import (
 	"github.com/browserd/browserd/internal/fakedns"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // tester is what both a test and a property check with.
@@ -68,9 +70,10 @@ func newWorld(t *testing.T) *world {
 	transport := w.gate.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
 	w.house = &House{
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
+		CheckURL: rules.CheckURLWithin,
 		Web: &Web{
-			Config: Config{StripThresholdKB: 200}, Transport: transport, CheckURL: w.gate.CheckURL,
+			Config: Config{StripThresholdKB: 200}, Transport: transport,
 			HasChromium: func() bool { return true }, Order: []string{"jina", "http"},
 			Search: search.New(search.Config{}, reader.Config{}, search.Options{Transport: transport, Check: w.gate.CheckURL}),
 		},
@@ -228,16 +231,16 @@ func TestWebFetchClimbs(t *testing.T) {
 		}
 		json.NewEncoder(rw).Encode(map[string]any{"code": 200, "data": map[string]any{"title": "Read", "url": "http://site.example.com/app", "text": "Read elsewhere", "content": "# Read elsewhere", "html": "<title>Read</title><p>Read elsewhere"}})
 	})
-	web.Render = func(_ context.Context, url string) (Rendered, error) {
+	web.Render = func(_ context.Context, _ []string, url string) (Rendered, error) {
 		return Rendered{"<title>Rendered</title><p>Made by script", url, 200}, nil
 	}
-	fails := func(context.Context, string) (Rendered, error) {
+	fails := func(context.Context, []string, string) (Rendered, error) {
 		return Rendered{}, protocol.Errorf(protocol.ChromiumUnavailable, "Chromium does not start")
 	}
 	empty := protocol.Attempt{Source: "http", Error: "the page is empty without its script"}
 	for _, tt := range []struct {
 		name, path, format, source string
-		render                     func(context.Context, string) (Rendered, error)
+		render                     func(context.Context, []string, string) (Rendered, error)
 		content                    string
 		attempts                   []protocol.Attempt
 	}{
@@ -375,5 +378,80 @@ func TestWebSearch(t *testing.T) {
 		if _, err := do[WebSearchResult](t, w.house, "web_search", map[string]any{"query": query}); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("a query of %d characters: %v", len(query), err)
 		}
+	}
+}
+
+// What a session narrowed itself to holds for the web tools that name it, and
+// for those of the connection whose own it is: in the address, in a redirect,
+// in the browser that renders, and in what the reader was led to.
+func TestASessionsDomainsHoldForTheWebTools(t *testing.T) {
+	w := newWorld(t)
+	w.serve("inside.example.com", func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away" {
+			http.Redirect(rw, r, "http://outside.example.org/", http.StatusFound)
+			return
+		}
+		io.WriteString(rw, "inside")
+	})
+	w.serve("outside.example.org", func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, "outside") })
+	w.reader(func(rw http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(rw).Encode(map[string]any{"code": 200, "data": map[string]any{"url": "http://outside.example.org/", "text": "outside", "content": "outside"}})
+	})
+	var rendered []string
+	w.house.Web.Render = func(_ context.Context, domains []string, _ string) (Rendered, error) {
+		rendered = domains
+		return Rendered{"<p>Made by script", "http://inside.example.com/", 200}, nil
+	}
+	w.house.Sessions = session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, w.house.Log)
+	t.Cleanup(func() { w.house.Sessions.Shutdown(context.Background()) })
+	for name, domains := range map[string][]string{"narrow": {"inside.example.com"}, "wide": nil} {
+		if _, err := w.house.Sessions.Open("test", session.Options{Name: name, AllowedDomains: domains}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := &Caller{Agent: "test"}
+	own.use("narrow")
+	for _, tt := range []struct {
+		caller                        *Caller
+		command, session, url, source string
+		want                          string
+	}{
+		{nil, "web_fetch", "wide", "outside.example.org/", "http", "ok"},
+		{nil, "web_fetch", "", "outside.example.org/", "http", "ok"},
+		{nil, "web_fetch", "narrow", "inside.example.com/", "http", "ok"},
+		{nil, "web_fetch", "narrow", "outside.example.org/", "http", "not_allowlisted"},
+		{nil, "web_fetch", "narrow", "inside.example.com/away", "http", "not_allowlisted"},
+		{nil, "web_fetch", "narrow", "inside.example.com/", "chromium", "ok"},
+		{nil, "web_fetch", "narrow", "inside.example.com/", "jina", "not_allowlisted"},
+		{nil, "web_fetch", "gone", "inside.example.com/", "http", "session_not_found"},
+		{own, "web_fetch", "", "outside.example.org/", "http", "not_allowlisted"},
+		{own, "web_fetch", "wide", "outside.example.org/", "http", "ok"},
+		{nil, "http_request", "narrow", "inside.example.com/", "", "ok"},
+		{nil, "http_request", "narrow", "outside.example.org/", "", "not_allowlisted"},
+		{nil, "http_request", "gone", "outside.example.org/", "", "session_not_found"},
+		{own, "http_request", "", "outside.example.org/", "", "not_allowlisted"},
+	} {
+		params := map[string]any{"url": "http://" + tt.url}
+		if tt.session != "" {
+			params["session"] = tt.session
+		}
+		if tt.source != "" {
+			params["source"] = tt.source
+		}
+		caller := tt.caller
+		if caller == nil {
+			caller = &Caller{Agent: "test"}
+		}
+		raw, _ := json.Marshal(params)
+		job, err := w.house.Prepare(caller, tt.command, raw)
+		if err == nil {
+			_, err = job.Run(t.Context())
+		}
+		if got := reasonOf(err); got != tt.want {
+			t.Errorf("%s %v of a connection with %q: %s, want %s", tt.command, params, caller.Session(), got, tt.want)
+		}
+	}
+	if d := cmp.Diff([]string{"inside.example.com"}, rendered); d != "" {
+		t.Errorf("rendered within: -want +got\n%s", d)
 	}
 }

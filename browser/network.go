@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -95,7 +96,9 @@ func (c *Context) exchanges() (list []*exchange, next int) {
 				early[k] = h[1:]
 			}
 			open[k] = x
-			list = append(list, x)
+			if p.Request.URL != policy.PrimeURL { // that one is browserd's own
+				list = append(list, x)
+			}
 			continue
 		}
 		if x == nil {

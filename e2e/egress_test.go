@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -57,6 +58,16 @@ func TestRefusalsAreTold(t *testing.T) {
 				t.Errorf("event %+v, %v", ev, err)
 			}
 		}
+		// How the context learnt its proxy's secret is no request of the page's.
+		for _, format := range []string{"entries", "har"} {
+			var all json.RawMessage
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			err := a.c.Call(ctx, "network", params{"format": format}, &all)
+			cancel()
+			if err != nil || !strings.Contains(string(all), site) || strings.Contains(string(all), "browserd.invalid") {
+				t.Errorf("network as %s: %v %s", format, err, all)
+			}
+		}
 		var status struct {
 			Egress struct{ Mode, Why string }
 		}
@@ -108,6 +119,13 @@ func TestAllowedDomainsOfASession(t *testing.T) {
 				e := k.agent.refused("open", params{"session": k.session, "url": "http://" + k.host + "/"}, protocol.PolicyDenied)
 				if e.Details["reason"] != "not_allowlisted" {
 					t.Errorf("%s at %s: %+v", k.session, k.host, e.Details)
+				}
+				// Nor by another command, and so by no other way out.
+				for _, command := range []string{"tab_new", "web_fetch", "http_request"} {
+					e := k.agent.refused(command, params{"session": k.session, "url": "http://" + k.host + "/"}, protocol.PolicyDenied)
+					if e.Details["reason"] != "not_allowlisted" {
+						t.Errorf("%s in %s at %s: %+v", command, k.session, k.host, e.Details)
+					}
 				}
 			}
 		}

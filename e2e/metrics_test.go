@@ -18,6 +18,13 @@ func TestMetrics(t *testing.T) {
 	if err := c.Call(t.Context(), "open", map[string]any{"url": demoServer(t) + "items?canary"}, nil); err != nil {
 		t.Fatal(err)
 	}
+	// A page's own request for what is forbidden.
+	if err := c.Call(t.Context(), "open", map[string]any{"url": "about:blank"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Call(t.Context(), "eval", map[string]any{"expression": `fetch("http://10.11.12.13/canary", {mode: "no-cors"}).catch(() => 0)`}, nil); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Call(t.Context(), "click", map[string]any{"ref": "@e999"}, nil); err == nil {
 		t.Fatal("clicked a ref that was never given out")
 	}
@@ -43,24 +50,26 @@ func TestMetrics(t *testing.T) {
 		t.Fatalf("HTTP %d\n%s", status, text)
 	}
 	for _, want := range []string{
-		`browserd_commands_total{code="ok",command="open",source="chromium"} 1`,
+		`browserd_commands_total{code="ok",command="open",source="chromium"} 2`,
 		`browserd_commands_total{code="unknown_ref",command="click",source=""} 1`,
-		`browserd_command_seconds_count{command="open"} 1`,
+		`browserd_command_seconds_count{command="open"} 2`,
 		`browserd_sessions 1`,
 		`browserd_websockets 1`,
 		`browserd_commands_queued 0`,
 		`browserd_chromium_launches_total 1`,
+		`browserd_egress_refused_total{reason="ip_private"} 1`,
+		`browserd_ledger_dropped_total 0`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no %s", want)
 		}
 	}
-	for _, more := range []string{`browserd_chromium_processes ([2-9]|[1-9][0-9])`, `browserd_chromium_resident_bytes [1-9]`, `process_resident_memory_bytes [1-9]`} {
+	for _, more := range []string{`browserd_chromium_processes ([2-9]|[1-9][0-9])`, `browserd_chromium_resident_bytes [1-9]`, `process_resident_memory_bytes [1-9]`, `browserd_egress_bytes_total [1-9]`, `browserd_egress_requests_total [1-9]`} {
 		if !regexp.MustCompile(more).MatchString(text) {
 			t.Errorf("no %s", more)
 		}
 	}
-	if strings.Contains(text, "canary") || strings.Contains(text, d.Token) {
+	if strings.Contains(text, "canary") || strings.Contains(text, "10.11.12.13") || strings.Contains(text, d.Token) {
 		t.Error("the metrics tell what was visited, or the token")
 	}
 	if status, _ := get("wrong-token-0123456789"); status != http.StatusUnauthorized {

@@ -419,3 +419,52 @@ func TestTheTokenStaysWithTheDaemon(t *testing.T) {
 	}
 	shows(filepath.Join(d.Home, "log"))
 }
+
+// What an operator allows on one site does not happen on another, to which the
+// page went by itself while the operator was asked.
+func TestConfirmedWhereItWasAsked(t *testing.T) {
+	elsewhere := serveAt(t, "127.0.0.2", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<title>elsewhere</title>")
+	})
+	arrived := make(chan bool, 1)
+	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "eval,cookies_get", "BROWSERD_POLICY__ALLOW_HOSTS": "127.0.0.0/8"})
+	w := newWitness(t)
+	w.serve("/good", page("good", `<title>good</title><script>
+		fetch("/wait").then(() => location = "http://`+elsewhere+`/")</script>`), "")
+	w.mux.HandleFunc("/wait", func(http.ResponseWriter, *http.Request) { <-arrived })
+	a, o := as(t, d, ann), as(t, d, olga)
+	a.open(w.URL + "/good")
+	running := a.send("eval", params{"expression": "document.title"})
+	q := o.asked()
+	if "http://"+fmt.Sprint(q["host"]) != w.URL {
+		t.Errorf("asked about %v", q["host"])
+	}
+	arrived <- true
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		e, err := a.c.Event(ctx, client.OfType(protocol.EventNavigated))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(fmt.Sprint(e.Fields["url"]), elsewhere) {
+			break
+		}
+	}
+	o.do("confirm", params{"id": q["id"], "allow": true})
+	_, err := a.wait(running)
+	var e *protocol.Error
+	if !errors.As(err, &e) || e.Code != protocol.ConfirmationDenied || e.Details["reason"] != "moved" {
+		t.Errorf("the command on the other site: %v", err)
+	}
+	// What is about all sites is asked about none.
+	listing := a.send("cookies_get", params{})
+	if q = o.asked(); q["host"] != nil {
+		t.Errorf("the cookies are asked about for %v alone", q["host"])
+	}
+	o.do("confirm", params{"id": q["id"], "allow": true})
+	if _, err := a.wait(listing); err != nil {
+		t.Error(err)
+	}
+}

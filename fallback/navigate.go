@@ -166,11 +166,13 @@ func (p *Page) step(ctx context.Context, step string, r request, more bool) (sou
 		return source{}, err
 	}
 	at := r.to
-	if checked, err := p.o.Gate.CheckURL(ctx, url); err == nil {
-		if to, ok := parseAddress(checked, ""); ok {
-			at = to
-			at.fragment = r.to.fragment
-		}
+	checked, err := p.o.Gate.CheckURL(ctx, url)
+	if err != nil {
+		return source{}, err // where the reader was led to
+	}
+	if to, ok := parseAddress(checked, ""); ok {
+		at = to
+		at.fragment = r.to.fragment
 	}
 	return source{at: at, text: text, charset: "utf-8", status: http.StatusOK, name: Jina, header: http.Header{}}, nil
 }

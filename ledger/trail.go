@@ -59,6 +59,14 @@ func (l *Ledger) Record(e Entry) {
 	}
 }
 
+// Waiting returns how many settlements wait for the database, and how many
+// entries of the trail were dropped so far.
+func (l *Ledger) Waiting() (unsettled, dropped int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.unsettled), l.dropped
+}
+
 // Flush returns when everything recorded before is written, or ctx ends.
 func (l *Ledger) Flush(ctx context.Context) {
 	if l.flush == nil {

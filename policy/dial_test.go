@@ -186,26 +186,23 @@ func TestAllowAtRunTime(t *testing.T) {
 		if d := cmp.Diff(c.want, e.Details); d != "" {
 			t.Errorf("%s: -want +got\n%s", c.address, d)
 		}
-		add := e.Details["config"].(map[string]any)["add"].([]string)[0]
+		setting := e.Details["config"].(map[string]any)
+		add := setting["add"].([]string)[0]
 		if !strings.Contains(e.Next, add) {
 			t.Errorf("%s: the next step does not name it: %s", c.address, e.Next)
 		}
-		allow := p.Allow
-		if e.Details["reason"] == "not_allowlisted" {
-			allow = p.AllowDomain
-		}
-		if err := allow(add); err != nil {
+		if err := open(p, setting["key"].(string), add); err != nil {
 			t.Fatal(err)
 		}
 		if got := dialWord(t, g, c.address); got != "ok" {
-			t.Errorf("%s: after Allow(%q): %s", c.address, add, got)
+			t.Errorf("%s: after adding %q: %s", c.address, add, got)
 		}
 		if got := dialWord(t, narrow, c.address); got != "not_allowlisted" {
 			t.Errorf("%s: a session that narrowed itself: %s", c.address, got)
 		}
 	}
 	for _, entry := range []string{"denied.com", "169.254.169.254"} {
-		if err := p.Allow(entry); err != nil {
+		if err := open(p, KeyAllowHosts, entry); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -213,18 +210,24 @@ func TestAllowAtRunTime(t *testing.T) {
 		t.Errorf("what nothing opens: %s", got)
 	}
 	for _, entry := range []string{"", "*.com", "*", "http://a"} {
-		if p.Allow(entry) == nil || p.AllowDomain(entry) == nil {
+		if open(p, KeyAllowHosts, entry) == nil || open(p, KeyAllowedDomains, entry) == nil {
 			t.Errorf("%q is accepted", entry)
 		}
 	}
 	// What is let through by name only is not opened where it is private.
 	o.DNS.Set("rebind.example.org", fakedns.Answer{A: []string{"10.0.0.1"}})
-	if err := p.AllowDomain("*.example.org"); err != nil {
+	if err := open(p, KeyAllowedDomains, "*.example.org"); err != nil {
 		t.Fatal(err)
 	}
 	if got := dialWord(t, g, "rebind.example.org:80"); got != "ip_private" {
-		t.Errorf("AllowDomain opens a private address: %s", got)
+		t.Errorf("an allowed domain opens a private address: %s", got)
 	}
+}
+
+// open adds one entry to one of the policy's lists.
+func open(p *Policy, key, entry string) error {
+	_, err := p.AddUntil(Setting{key, []string{entry}})
+	return err
 }
 
 // An address of our own is shut whatever is allowed, from the moment on that it

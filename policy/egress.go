@@ -67,6 +67,7 @@ type Egress struct {
 	mu     sync.Mutex
 	closed bool
 	lanes  map[netip.AddrPort]*Lane // by the address that they are reached at
+	total  EgressStats              // without those of the lanes that are open
 	names  map[string]*Lane         // by their user name
 	shared net.Listener             // for the Chromium that runs elsewhere; nil: none
 }

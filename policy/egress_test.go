@@ -104,6 +104,49 @@ func status(t *testing.T, r *bufio.Reader) int {
 	return resp.StatusCode
 }
 
+// The address by which the browser learns the secret answers once: a page that
+// asks for it is told what every other name below invalid tells.
+func TestPrimedOnce(t *testing.T) {
+	p := newProxied(t, EgressConfig{})
+	for i, want := range []string{"204", "closed"} {
+		got := "closed"
+		if resp, err := client(t, p.lane).Get(PrimeURL); err == nil {
+			got = fmt.Sprint(resp.StatusCode)
+			resp.Body.Close()
+		}
+		if got != want {
+			t.Errorf("time %d: %s, want %s", i, got, want)
+		}
+	}
+	if s := p.egress.Stats(); s.Refused[ReasonNameInternal] != 1 || s.Lanes != 1 {
+		t.Errorf("counted as %+v", s)
+	}
+}
+
+// What lanes count stays counted when they close.
+func TestEgressStats(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	t.Cleanup(site.Close)
+	p := newProxied(t, EgressConfig{}, strings.TrimPrefix(site.URL, "http://"))
+	for _, url := range []string{site.URL, "http://10.0.0.1/"} {
+		if resp, err := client(t, p.lane).Get(url); err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}
+	check := func(lanes int) {
+		t.Helper()
+		s := p.egress.Stats()
+		if s.Lanes != lanes || s.Requests != 1 || s.Bytes < 100 || s.Refused[ReasonPrivate] != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+	check(1)
+	p.lane.Close()
+	p.lane.Close()
+	check(0)
+}
+
 // What the site gets is what the browser sent, without what is for the proxy;
 // what the browser gets is what the site sent, and nothing of Go's own.
 func TestProxyForwardsAsItCame(t *testing.T) {

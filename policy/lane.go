@@ -72,6 +72,8 @@ type Lane struct {
 
 	slots chan struct{} // one in it for each connection that is open
 
+	primed atomic.Bool // PrimeURL has been answered
+
 	requests, refused, bytes, open atomic.Int64
 
 	mu       sync.Mutex
@@ -142,7 +144,10 @@ func (l *Lane) Failure(hostPort string, since time.Time) error {
 // any more. Closing twice is harmless.
 func (l *Lane) Close() {
 	l.egress.mu.Lock()
-	delete(l.egress.names, l.user)
+	if l.egress.names[l.user] == l {
+		delete(l.egress.names, l.user)
+		l.egress.total.gone(l.Stats())
+	}
 	if l.egress.lanes[l.at] == l {
 		delete(l.egress.lanes, l.at)
 	}
@@ -282,6 +287,7 @@ func (l *Lane) failed(hostPort, url string, err error) {
 		return
 	}
 	l.refused.Add(1)
+	l.egress.refusedFor(e)
 	if l.onRefused != nil {
 		word := func(k string) string { s, _ := e.Details[k].(string); return s }
 		l.onRefused(Refusal{Reason: word("reason"), Host: word("host"), Address: word("address"), URL: url, Err: e})

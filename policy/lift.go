@@ -20,15 +20,15 @@ const (
 )
 
 // AddUntil adds the setting's entries, from now on and for every Gate, until
-// shut is called; what the lists have beside them stays. shut may be called by
-// any goroutine, and does nothing a second time. An error adds nothing.
+// shut is called; what the lists have beside them stays. It is an operator's
+// answer to one refusal, so an entry of KeyAllowHosts counts as one of
+// KeyAllowedDomains as well; one of KeyAllowedDomains opens nothing that is
+// private. Neither lifts Config.DeniedDomains, nor what a session narrowed for
+// itself. shut may be called by any goroutine, and does nothing a second time.
+// An error, which quotes the entry, adds nothing.
 func (p *Policy) AddUntil(s Setting) (shut func(), err error) {
-	add := p.Allow
-	switch s.Key {
-	case KeyAllowHosts:
-	case KeyAllowedDomains:
-		add = p.AllowDomain
-	default:
+	opens := s.Key == KeyAllowHosts
+	if !opens && s.Key != KeyAllowedDomains {
 		return nil, fmt.Errorf("%s cannot be added to while the daemon runs", s.Key)
 	}
 	entries := make([]entry, len(s.Add))
@@ -37,15 +37,16 @@ func (p *Policy) AddUntil(s Setting) (shut func(), err error) {
 			return nil, fmt.Errorf("%s: %w", s.Key, err)
 		}
 	}
-	for _, line := range s.Add {
-		if err := add(line); err != nil {
-			return nil, err
+	p.change(func(state *state) {
+		if opens {
+			state.allow = slices.Concat(state.allow, entries)
 		}
-	}
+		state.domains = slices.Concat(state.domains, entries)
+	})
 	return sync.OnceFunc(func() {
 		p.change(func(state *state) {
 			for _, e := range entries {
-				if s.Key == KeyAllowHosts {
+				if opens {
 					state.allow = withoutLast(state.allow, e)
 				}
 				state.domains = withoutLast(state.domains, e)

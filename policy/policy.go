@@ -86,8 +86,8 @@ type Policy struct {
 
 // state is what changes while the daemon runs. It is replaced, never written.
 type state struct {
-	allow   list // policy.allow_hosts and what Allow added
-	domains list // what Allow and AllowDomain added to policy.allowed_domains
+	allow   list // policy.allow_hosts and what AddUntil added
+	domains list // what AddUntil added to policy.allowed_domains
 	self    []netip.AddrPort
 }
 
@@ -138,33 +138,6 @@ func parsePorts(ports []int) ([]uint16, error) {
 	return out, nil
 }
 
-// Allow opens entry, a line of Config.AllowHosts, from now on and for every
-// Gate. It is an operator's answer to one refusal, so it counts as a line of
-// Config.AllowedDomains as well; it lifts neither Config.DeniedDomains nor what
-// a session narrowed for itself. An entry that is none is an error that quotes it.
-func (p *Policy) Allow(entry string) error {
-	e, err := parseOpening(entry)
-	if err != nil {
-		return err
-	}
-	p.change(func(s *state) {
-		s.allow = append(slices.Clip(s.allow), e)
-		s.domains = append(slices.Clip(s.domains), e)
-	})
-	return nil
-}
-
-// AllowDomain adds entry to Config.AllowedDomains, from now on and for every
-// Gate. Unlike Allow it opens nothing that is private.
-func (p *Policy) AllowDomain(entry string) error {
-	e, err := parseOpening(entry)
-	if err != nil {
-		return err
-	}
-	p.change(func(s *state) { s.domains = append(slices.Clip(s.domains), e) })
-	return nil
-}
-
 // AddSelf shuts one more address on which the daemon listens, from now on and
 // for every Gate, whatever the configuration allows.
 func (p *Policy) AddSelf(a netip.AddrPort) {
@@ -182,4 +155,14 @@ func (p *Policy) change(f func(*state)) {
 // CheckURL is Gate.CheckURL for a session that narrows nothing.
 func (p *Policy) CheckURL(ctx context.Context, raw string) (canonical string, err error) {
 	return (&Gate{policy: p}).CheckURL(ctx, raw)
+}
+
+// CheckURLWithin is Gate.CheckURL for a session that narrows itself to domains,
+// as in GateOptions.AllowedDomains.
+func (p *Policy) CheckURLWithin(ctx context.Context, domains []string, raw string) (canonical string, err error) {
+	g, err := p.Gate(GateOptions{AllowedDomains: domains})
+	if err != nil {
+		return "", err
+	}
+	return g.CheckURL(ctx, raw)
 }

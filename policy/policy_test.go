@@ -161,7 +161,7 @@ func TestChangesWhileDialling(t *testing.T) {
 			if got := dialWord(t, g, host+":80"); got != "ip_private" {
 				t.Errorf("%s before: %s", host, got)
 			}
-			if err := p.Allow(host); err != nil {
+			if err := open(p, KeyAllowHosts, host); err != nil {
 				t.Error(err)
 			}
 			p.AddSelf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(20000+i)))

@@ -19,9 +19,10 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// primeHost is a name that the proxy itself answers, to whoever knows the
-// lane's secret: it is asked once so that the browser learns the secret. Names
-// below invalid exist nowhere else (RFC 6761 section 6.4).
+// primeHost is a name that the proxy itself answers, once, to whoever knows the
+// lane's secret: it is asked so that the browser learns the secret. Names below
+// invalid exist nowhere else (RFC 6761 section 6.4). A page that asks for it
+// later is refused as for any of them: it learns nothing of who browses.
 const primeHost = "egress.browserd.invalid"
 
 // PrimeURL is the address to ask for through a lane so that it challenges, and
@@ -57,7 +58,7 @@ func (l *Lane) forward(w http.ResponseWriter, r *http.Request) {
 	case u.Scheme != "http" || u.Host == "" || u.User != nil:
 		refuse(w, http.StatusBadRequest, "a proxy takes http://host/path, or CONNECT")
 		return
-	case u.Host == primeHost:
+	case u.Host == primeHost && l.primed.CompareAndSwap(false, true):
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(http.StatusNoContent)

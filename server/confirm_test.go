@@ -54,7 +54,7 @@ func supervise(t *testing.T, memory string, timeout time.Duration) func(*actions
 		}
 	}
 	return func(h *actions.House) {
-		h.CheckURL = rules.CheckURL
+		h.CheckURL = rules.CheckURLWithin
 		h.Rules = actions.Rules{
 			Autonomy: policy.Supervised, Confirm: []string{"open"}, Timeout: timeout,
 			Confirmations: confirmations, Add: rules.AddUntil,
@@ -366,9 +366,9 @@ func TestConfirmOpensAnAddress(t *testing.T) {
 
 // A policy that fails to answer, for whatever reason, has said no.
 func TestAPolicyThatFailsSaysNo(t *testing.T) {
-	for name, check := range map[string]func(context.Context, string) (string, error){
-		"an error": func(context.Context, string) (string, error) { return "", fmt.Errorf("the resolver is down") },
-		"a panic":  func(context.Context, string) (string, error) { panic("a nil somewhere") },
+	for name, check := range map[string]func(context.Context, []string, string) (string, error){
+		"an error": func(context.Context, []string, string) (string, error) { return "", fmt.Errorf("the resolver is down") },
+		"a panic":  func(context.Context, []string, string) (string, error) { panic("a nil somewhere") },
 	} {
 		d := startHouse(t, nil, io.Discard, testTokens, func(h *actions.House) { h.CheckURL = check })
 		if m := d.connect(t).call(1, "open", `{"url":"https://site.test/a"}`); m.code() != protocol.Internal {

@@ -183,7 +183,7 @@ func testHouse(site *site, log io.Writer) *actions.House {
 	}, site, logger)
 	return &actions.House{
 		Sessions: sessions, Version: "test", Log: logger,
-		CheckURL: func(_ context.Context, u string) (string, error) { return u, nil },
+		CheckURL: func(_ context.Context, _ []string, u string) (string, error) { return u, nil },
 	}
 }
 

@@ -304,6 +304,16 @@ func TestLostConnection(t *testing.T) {
 	if m := stranger.call(1, "open", `{"session":"kept","url":"https://site.test/"}`); m.code() != protocol.SessionNotFound {
 		t.Errorf("another agent: %+v", m)
 	}
+	// Which names it has taken, another agent does not learn by trying.
+	if m := stranger.call(2, "session_open", `{"name":"kept"}`); m.Error != nil {
+		t.Errorf("a name that another agent uses: %+v", m.Error)
+	}
+	if m := stranger.call(3, "session_open", `{"name":"kept"}`); m.code() != protocol.InvalidParams {
+		t.Errorf("a name that it uses itself: %+v", m)
+	}
+	if m := again.call(2, "snapshot", `{"session":"kept"}`); m.Error != nil {
+		t.Errorf("the first agent's own: %+v", m.Error)
+	}
 }
 
 func TestEvents(t *testing.T) {

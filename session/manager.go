@@ -56,13 +56,17 @@ type Manager struct {
 	journals JournalConfig
 
 	mu       sync.Mutex
-	sessions map[string]*Session // by name; names are unique in the daemon
+	sessions map[owned]*Session
 	closing  bool
 	work     sync.WaitGroup // sessions that are closing
 
 	listeners map[int]listener
 	next      int
 }
+
+// owned names a session. Each agent has names of its own: none can take
+// another's, nor learn by trying which it has.
+type owned struct{ agent, name string }
 
 type listener struct {
 	agent string
@@ -71,7 +75,7 @@ type listener struct {
 
 // NewManager returns a Manager without sessions; Close ends it.
 func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
-	return &Manager{cfg: cfg, source: source, log: log, sessions: map[string]*Session{}, listeners: map[int]listener{}}
+	return &Manager{cfg: cfg, source: source, log: log, sessions: map[owned]*Session{}, listeners: map[int]listener{}}
 }
 
 // Listen calls tell with every event of the agent's sessions, until stop is
@@ -104,7 +108,7 @@ func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
 func (m *Manager) Get(agent, name string) (*Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.sessions[name]; s != nil && s.agent == agent {
+	if s := m.sessions[owned{agent, name}]; s != nil {
 		return s, nil
 	}
 	return nil, protocol.Errorf(protocol.SessionNotFound, "there is no session %q", short(name))

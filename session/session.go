@@ -74,20 +74,24 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if name == "" {
 		name = "s_" + strings.ToLower(rand.Text()[:12])
 	}
-	if m.sessions[name] != nil {
-		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: a session of that name is open", name).
+	if m.sessions[owned{agent, name}] != nil {
+		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: you have a session of that name", name).
 			With("parameter", "name").Then("choose another name, or close that session")
 	}
 	s := &Session{name: name, agent: agent, created: time.Now(), options: o, manager: m, refs: snapshot.NewRefs(), used: time.Now()}
 	s.turns.limit = m.cfg.Queue
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.expiry = time.AfterFunc(m.cfg.IdleTimeout, s.expire)
-	m.sessions[name] = s
+	m.sessions[owned{agent, name}] = s
 	return s, nil
 }
 
-// Name is the session's name, unique in the daemon.
+// Name is the session's name, unique among its agent's.
 func (s *Session) Name() string { return s.name }
+
+// AllowedDomains are the only hosts that the session may reach; empty: it
+// narrows nothing.
+func (s *Session) AllowedDomains() []string { return s.options.AllowedDomains }
 
 // Take takes a place in the session's queue.
 func (s *Session) Take() (*Turn, error) { return s.turns.take() }
@@ -203,8 +207,8 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
 	s.turns.close()
 	s.end(errClosed())
 	m.mu.Lock()
-	if m.sessions[s.name] == s {
-		delete(m.sessions, s.name)
+	if key := (owned{s.agent, s.name}); m.sessions[key] == s {
+		delete(m.sessions, key)
 	}
 	m.work.Add(1)
 	m.mu.Unlock()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"sync"
+	"time"
 
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/policy"
@@ -78,7 +80,8 @@ func (w wayOut) status() map[string]any {
 }
 
 // lane returns what opens a session's lane: its own list narrows the policy.
-// What the session is refused goes into the log by host alone.
+// What the session is refused goes into the log by host alone, and no more
+// often than a page may fill a disk.
 func (w wayOut) lane(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(func(map[string]any)) (browser.Way, error) {
 	if w.egress == nil {
 		return nil
@@ -88,8 +91,11 @@ func (w wayOut) lane(rules *policy.Policy, name string, domains []string, log *s
 		if err != nil {
 			return nil, err
 		}
+		var lines seldom
 		return w.egress.Lane(gate, name, func(r policy.Refusal) {
-			log.Info("refused", "session", name, "host", r.Host, "reason", r.Reason)
+			if more, ok := lines.next(time.Now()); ok {
+				log.Info("refused", "session", name, "host", r.Host, "reason", r.Reason, "not_logged", more)
+			}
 			fields := map[string]any{"url": r.URL, "message": r.Err.Message}
 			for k, v := range r.Err.Details {
 				fields[k] = v
@@ -97,4 +103,30 @@ func (w wayOut) lane(rules *policy.Policy, name string, domains []string, log *s
 			refused(fields)
 		})
 	}
+}
+
+// linesPerSecond is how many refusals of a session are logged in a second.
+const linesPerSecond = 10
+
+// seldom lets linesPerSecond lines pass, and counts those between.
+type seldom struct {
+	mu     sync.Mutex
+	second time.Time
+	said   int
+	unsaid int
+}
+
+// next says whether a line may be written, and how many were not since the last.
+func (s *seldom) next(now time.Time) (unsaid int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.second) > time.Second {
+		s.second, s.said = now, 0
+	}
+	if s.said++; s.said > linesPerSecond {
+		s.unsaid++
+		return 0, false
+	}
+	unsaid, s.unsaid = s.unsaid, 0
+	return unsaid, true
 }

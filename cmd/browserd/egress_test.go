@@ -2,12 +2,18 @@ package main
 
 import (
 	"log/slog"
+	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // What holds Chromium to the proxy is said, and where it is less than was
@@ -52,5 +58,64 @@ func TestGuard(t *testing.T) {
 				t.Errorf("the log: %s", log.String())
 			}
 		})
+	}
+}
+
+// Where nothing holds Chromium's pages to a session's domains, such a session
+// has none of it: it goes on with documents that browserd fetches itself.
+func TestDomainsWithoutAProxy(t *testing.T) {
+	rules, err := policy.New(policy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := browser.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}
+	p := pages{chromium: &installation{cfg: cfg}, rules: rules, way: wayOut{Mode: "unprotected"}, ladder: fallback.NewLadder(fallback.Config{}, nil)}
+	o := session.Options{Source: session.SourceChromium, AllowedDomains: []string{"example.com"}}
+	if _, err := p.NewPage(t.Context(), o, nil); protocol.CodeOf(err) != protocol.Unsupported {
+		t.Errorf("Chromium by name: %v", err)
+	}
+	o.Source = session.SourceAuto
+	page, err := p.NewPage(t.Context(), o, nil)
+	if err != nil || page.State().Source == session.SourceChromium {
+		t.Errorf("auto: %v", err)
+	}
+}
+
+// A page that is refused without end does not fill the log; each refusal is
+// still told to its session.
+func TestRefusalsDoNotFloodTheLog(t *testing.T) {
+	rules, err := policy.New(policy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	egress, err := policy.NewEgress(policy.EgressOptions{}, rules.AddSelf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { egress.Close() })
+	var log strings.Builder // written by one request after the other
+	told := 0
+	way, err := wayOut{egress: egress}.lane(rules, "s", nil, slog.New(slog.NewTextHandler(&log, nil)))(func(map[string]any) { told++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, _ := url.Parse(way.ProxyServer())
+	proxy.User = url.UserPassword(way.Credentials())
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy), DisableKeepAlives: true}}
+	begun := time.Now()
+	const requests = 200
+	for range requests {
+		if resp, err := client.Get("http://10.0.0.1/"); err == nil {
+			resp.Body.Close()
+			t.Fatal("it was let through")
+		}
+	}
+	way.Close()
+	if err := egress.Close(); err != nil { // and with it whoever still writes
+		t.Fatal(err)
+	}
+	most := linesPerSecond * (int(time.Since(begun).Seconds()) + 2)
+	if lines := strings.Count(log.String(), "host=10.0.0.1"); lines < linesPerSecond || lines > most || told != requests {
+		t.Errorf("%d lines of at most %d, and %d of %d told", lines, most, told, requests)
 	}
 }

@@ -4,14 +4,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/policy"
 )
 
-// figures are what /metrics shows of the browser.
-func figures(chromium *browser.Chromium) []prometheus.Collector {
+// figures are what /metrics shows of the browser, of the way out of its pages
+// (egress; nil: they have their own) and of the ledger. Sums alone: no label
+// names an agent, a session or a host.
+func figures(chromium *browser.Chromium, egress *policy.Egress, books *ledger.Ledger) []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-	return []prometheus.Collector{
+	counter := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value)
+	}
+	list := []prometheus.Collector{
 		gauge("browserd_chromium_processes", "Chromium's processes.", func() float64 {
 			n, _ := chromium.Usage()
 			return float64(n)
@@ -20,8 +27,38 @@ func figures(chromium *browser.Chromium) []prometheus.Collector {
 			_, bytes := chromium.Usage()
 			return float64(bytes)
 		}),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "browserd_chromium_launches_total", Help: "How often Chromium has been started."}, func() float64 {
+		counter("browserd_chromium_launches_total", "How often Chromium has been started.", func() float64 {
 			return float64(chromium.Info().Generation)
 		}),
+		gauge("browserd_ledger_unsettled", "Charges whose end waits for the ledger's database.", func() float64 {
+			unsettled, _ := books.Waiting()
+			return float64(unsettled)
+		}),
+		counter("browserd_ledger_dropped_total", "Entries of the audit trail that were lost, since the database did not take them in time.", func() float64 {
+			_, dropped := books.Waiting()
+			return float64(dropped)
+		}),
+	}
+	if egress == nil {
+		return list
+	}
+	return append(list, refusals{egress},
+		gauge("browserd_egress_connections", "Connections that pages hold open through the egress proxy.", func() float64 { return float64(egress.Stats().Open) }),
+		counter("browserd_egress_requests_total", "Requests and tunnels of pages that the egress proxy let through.", func() float64 { return float64(egress.Stats().Requests) }),
+		counter("browserd_egress_bytes_total", "Bytes that pages sent and received through the egress proxy.", func() float64 { return float64(egress.Stats().Bytes) }),
+	)
+}
+
+// refusals are the requests of pages that the egress proxy refused, by reason.
+type refusals struct{ egress *policy.Egress }
+
+var refused = prometheus.NewDesc("browserd_egress_refused_total", "Requests and tunnels of pages that the egress proxy refused, by details.reason.", []string{"reason"}, nil)
+
+// Describe and Collect are those of prometheus.Collector.
+func (refusals) Describe(c chan<- *prometheus.Desc) { c <- refused }
+
+func (r refusals) Collect(c chan<- prometheus.Metric) {
+	for reason, n := range r.egress.Stats().Refused {
+		c <- prometheus.MustNewConstMetric(refused, prometheus.CounterValue, float64(n), string(reason))
 	}
 }

@@ -129,7 +129,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Version:  buildVersion(),
 		Log:      log,
 		Rules:    supervision,
-		CheckURL: rules.CheckURL,
+		CheckURL: rules.CheckURLWithin,
 		Web:      out.web(cfg, source),
 		Ledger:   books,
 		Status: func() map[string]any {
@@ -141,7 +141,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
-	s.Collect(figures(supervisor)...)
+	s.Collect(figures(supervisor, way.egress, books)...)
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)

@@ -59,6 +59,11 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	if err := p.chromium.missing(); err != nil {
 		return nil, false, err
 	}
+	if p.way.egress == nil && len(o.AllowedDomains) > 0 {
+		// Its pages would reach whatever they like.
+		return nil, false, protocol.Errorf(protocol.Unsupported, "allowed_domains: the Chromium of browser.endpoint reaches its network without browserd's checks, and nothing could hold it to them").
+			With("source", session.SourceChromium).Then("use source http, or ask the operator to set policy.proxy_advertise")
+	}
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,

@@ -52,7 +52,7 @@ func (w *outside) forLadder() fallback.Reader {
 // web is what the web tools work with; what needs script is rendered by p.
 func (w *outside) web(cfg config.Config, p pages) *actions.Web {
 	return &actions.Web{
-		Config: cfg.HTTP, Transport: w.transport, CheckURL: w.gate.CheckURL,
+		Config: cfg.HTTP, Transport: w.transport,
 		Render: w.render(p), HasChromium: func() bool { return p.chromium.missing() == nil },
 		Order: cfg.Fallback.Order, Reader: w.reader, Rest: &fallback.Breaker{},
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
@@ -62,14 +62,14 @@ func (w *outside) web(cfg config.Config, p pages) *actions.Web {
 
 // render opens a URL in a browser context of its own, which ends with it, and
 // returns what its script made of it.
-func (w *outside) render(p pages) func(ctx context.Context, url string) (actions.Rendered, error) {
-	return func(ctx context.Context, url string) (actions.Rendered, error) {
+func (w *outside) render(p pages) func(ctx context.Context, domains []string, url string) (actions.Rendered, error) {
+	return func(ctx context.Context, domains []string, url string) (actions.Rendered, error) {
 		free, err := w.rendering.take(ctx)
 		if err != nil {
 			return actions.Rendered{}, err
 		}
 		defer free()
-		page, _, err := p.live(ctx, session.Options{Dialogs: "dismiss"}, func(string, map[string]any) {})
+		page, _, err := p.live(ctx, session.Options{Dialogs: "dismiss", AllowedDomains: domains}, func(string, map[string]any) {})
 		if err != nil {
 			return actions.Rendered{}, err
 		}

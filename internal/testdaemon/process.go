@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -91,8 +90,11 @@ func (p Process) Alive() bool {
 
 // Kill is kill -9, if it still is the same process.
 func (p Process) Kill() {
-	if p.Alive() {
-		syscall.Kill(p.PID, syscall.SIGKILL)
+	if !p.Alive() {
+		return
+	}
+	if process, err := os.FindProcess(p.PID); err == nil {
+		process.Kill()
 	}
 }
 

@@ -27,8 +27,11 @@ type Server struct {
 	dir  string
 	port int
 	cmd  *exec.Cmd
-	cred *syscall.Credential
+	as   *account // nil: who runs the test
 }
+
+// account is a user of the machine.
+type account struct{ uid, gid uint32 }
 
 // Start starts a cluster, and skips the test where PostgreSQL is not
 // installed; in CI (the variable CI is set) that fails it.
@@ -41,14 +44,14 @@ func Start(t testing.TB) *Server {
 		}
 		t.Skip("PostgreSQL is not installed: scripts/setup.sh test installs it")
 	}
-	s.cred = unprivileged(t)
+	s.as = unprivileged(t)
 	dir, err := os.MkdirTemp("", "browserd-pg-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if s.cred != nil {
-		if err := os.Chown(dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+	if s.as != nil {
+		if err := os.Chown(dir, int(s.as.uid), int(s.as.gid)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,7 +113,7 @@ func (s *Server) Stop() {
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = filepath.Dir(s.dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Pdeathsig: syscall.SIGQUIT}
+	s.as.run(cmd)
 	return cmd
 }
 
@@ -130,7 +133,7 @@ func binaries() string {
 
 // unprivileged is who the server runs as where the test is root, which
 // PostgreSQL refuses to be.
-func unprivileged(t testing.TB) *syscall.Credential {
+func unprivileged(t testing.TB) *account {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -138,7 +141,7 @@ func unprivileged(t testing.TB) *syscall.Credential {
 		if u, err := user.Lookup(name); err == nil {
 			uid, _ := strconv.ParseUint(u.Uid, 10, 32)
 			gid, _ := strconv.ParseUint(u.Gid, 10, 32)
-			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+			return &account{uint32(uid), uint32(gid)}
 		}
 	}
 	t.Fatal("the test is root and there is no user postgres or nobody to run PostgreSQL as")

@@ -54,12 +54,13 @@ done
 
 # debian:bookworm-slim, as far as the image of browserd needs it, and as slim.
 base=$dir/base
-/usr/sbin/debootstrap --variant=minbase --include=ca-certificates bookworm "$base" http://deb.debian.org/debian >&2
-cat >"$base/etc/apt/sources.list" <<SOURCES
-deb http://deb.debian.org/debian bookworm main
-deb http://deb.debian.org/debian bookworm-updates main
-deb http://deb.debian.org/debian-security bookworm-security main
-SOURCES
+# Its packages come from where this machine's own come from: debootstrap's usual
+# mirror, and then the same sources.
+/usr/sbin/debootstrap --variant=minbase --include=ca-certificates bookworm "$base" >&2
+rm -f "$base/etc/apt/sources.list"
+for sources in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do
+	if [ -f "$sources" ]; then cp "$sources" "$base$sources"; fi
+done
 cat >"$base/etc/dpkg/dpkg.cfg.d/docker" <<SLIM
 path-exclude /usr/share/doc/*
 path-include /usr/share/doc/*/copyright

@@ -181,12 +181,6 @@ func (w *Web) read(ctx context.Context, url, format string) (document, error) {
 	if w.Reader == nil {
 		return document{}, protocol.Errorf(protocol.Unsupported, "source jina: no reader is configured").With("source", fallback.Jina).Then("use source auto")
 	}
-	if w.Rest != nil {
-		if ok, wait := w.Rest.Allow(); !ok {
-			after := int(wait.Seconds()) + 1
-			return document{}, protocol.Errorf(protocol.RateLimited, "the reader failed too often and is left alone for %d s", after).With("retry_after_s", after)
-		}
-	}
 	as, media, kind := reader.HTML, "text/html", kindHTML
 	switch format {
 	case "text":
@@ -194,26 +188,13 @@ func (w *Web) read(ctx context.Context, url, format string) (document, error) {
 	case "markdown":
 		as, media, kind = reader.Markdown, "text/markdown", kindText
 	}
-	p, err := w.Reader.Read(ctx, url, as)
-	if w.Rest != nil {
-		w.Rest.Done(againstReader(ctx, err))
-	}
+	var p reader.Page
+	err := w.Rest.Guard(ctx, func() (err error) {
+		p, err = w.Reader.Read(ctx, url, as)
+		return err
+	})
 	if err != nil {
 		return document{}, err
 	}
 	return document{url: p.URL, source: fallback.Jina, status: p.Status, contentType: media, kind: kind, text: strings.ToValidUTF8(p.Content, "�"), title: p.Title}, nil
-}
-
-// againstReader says whether an error speaks against the reader itself, and
-// how long it asks to be left alone.
-func againstReader(ctx context.Context, err error) (failed bool, rest time.Duration) {
-	var e *protocol.Error
-	if err == nil || ctx.Err() != nil || !errors.As(err, &e) {
-		return false, 0
-	}
-	if after, ok := e.Details["retry_after_s"].(int); ok {
-		return true, time.Duration(after) * time.Second
-	}
-	refused := e.Code == protocol.PolicyDenied || e.Code == protocol.TooLarge || e.Details["reason"] == "reader_refused"
-	return !refused, 0
 }

@@ -181,6 +181,10 @@ func (w *Web) read(ctx context.Context, url, format string) (document, error) {
 	if w.Reader == nil {
 		return document{}, protocol.Errorf(protocol.Unsupported, "source jina: no reader is configured").With("source", fallback.Jina).Then("use source auto")
 	}
+	if !slices.Contains(w.Order, fallback.Jina) {
+		return document{}, protocol.Errorf(protocol.Unsupported, "source jina is switched off by fallback.order").
+			With("source", fallback.Jina).Then("use source auto, or add jina to fallback.order")
+	}
 	as, media, kind := reader.HTML, "text/html", kindHTML
 	switch format {
 	case "text":

@@ -67,7 +67,7 @@ func TestOnlyWorkIsCharged(t *testing.T) {
 		{"an address of nobody's", "http_request", map[string]any{"url": "http://10.0.0.1/"}, protocol.PolicyDenied, 0, nil},
 		{"a header that is none", "http_request", map[string]any{"url": "http://site.example.com/", "headers": map[string]string{"a b": "c"}}, protocol.InvalidParams, 0, nil},
 		{"a reader that there is not", "web_fetch", map[string]any{"url": "http://site.example.com/", "source": "jina"}, protocol.Unsupported, 0, nil},
-		{"a confirmation that does not come in time", "web_fetch", map[string]any{"url": "http://site.example.com/", "timeout_ms": 50}, protocol.Timeout, 0, unanswered},
+		{"a confirmation that does not come in time", "web_fetch", map[string]any{"url": "http://site.example.com/", "timeout_ms": 50}, protocol.ConfirmationDenied, 0, unanswered},
 	} {
 		if step.before != nil {
 			step.before()

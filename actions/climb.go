@@ -25,6 +25,7 @@ type document struct {
 	text                     string // decoded; of a binary body what is said of it
 	title                    string // where the source says it
 	note                     string // why it is not all there, "" where it is
+	warning                  string // what the reader found odd
 }
 
 // climb fetches url from the source that is asked for, or, for auto, from one
@@ -200,5 +201,9 @@ func (w *Web) read(ctx context.Context, url, format string) (document, error) {
 	if err != nil {
 		return document{}, err
 	}
-	return document{url: p.URL, source: fallback.Jina, status: p.Status, contentType: media, kind: kind, text: strings.ToValidUTF8(p.Content, "�"), title: p.Title}, nil
+	warning := ""
+	if p.Warning != "" {
+		warning = "the reader says: " + cut(strings.ToValidUTF8(p.Warning, "�"), 200)
+	}
+	return document{url: p.URL, warning: warning, source: fallback.Jina, status: p.Status, contentType: media, kind: kind, text: strings.ToValidUTF8(p.Content, "�"), title: p.Title}, nil
 }

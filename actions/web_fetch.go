@@ -75,7 +75,7 @@ func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, 
 	}
 	r.Truncated = shown != 0 || d.note != ""
 	r.Extracted = f.model
-	r.Note = joined(d.note, f.note)
+	r.Note = joined(d.note, d.warning, f.note)
 	return r, nil
 }
 

@@ -94,7 +94,12 @@ func networkID(t *testing.T, a *agent, part string) int {
 	if err := a.c.Call(t.Context(), "network", params{"filter": part}, &got); err != nil || len(got.Entries) != 1 {
 		t.Fatalf("requests with %s: %v, %v", part, got, err)
 	}
-	return got.Entries[0].ID
+	id := got.Entries[0].ID
+	got.Entries = nil
+	if err := a.c.Call(t.Context(), "network", params{"filter": "browserd.invalid"}, &got); err != nil || len(got.Entries) != 0 {
+		t.Errorf("the daemon's own request is among the page's: %v, %v", got, err)
+	}
+	return id
 }
 
 // Nothing that a command returns is longer than its max_chars, whatever the page

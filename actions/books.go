@@ -15,15 +15,13 @@ import (
 // them even where they change no page.
 var outward = []string{"web_fetch", "web_search", "http_request", "eval", "upload", "downloads", "state_save", "state_load"}
 
-// permitted runs the command where it needs nobody's confirmation, or has it.
-func (c *Call) permitted(ctx context.Context) (any, error) {
-	if err := c.may(ctx); err != nil {
-		if c.Command.Name == "session_open" {
-			c.unopen(ctx) // or the next command would have what was refused
-		}
-		return nil, err
+// permit waits for an operator's confirmation where the command needs one.
+func (c *Call) permit(ctx context.Context) error {
+	err := c.may(ctx)
+	if err != nil && c.Command.Name == "session_open" {
+		c.unopen(ctx) // or the next command would have what was refused
 	}
-	return c.Command.run(ctx, c)
+	return err
 }
 
 // booked runs the command as the ledger has it: charged before, settled and
@@ -31,17 +29,24 @@ func (c *Call) permitted(ctx context.Context) (any, error) {
 func (c *Call) booked(ctx context.Context) (any, error) {
 	books := c.House.Ledger
 	if books == nil {
-		return c.permitted(ctx)
+		if err := c.permit(ctx); err != nil {
+			return nil, err
+		}
+		return c.Command.run(ctx, c)
 	}
 	began := time.Now()
 	charge, err := books.Begin(ctx, c.Caller.Agent, c.Command.Name)
 	var result any
+	how := ledger.Refused
 	if err == nil {
-		result, err = c.permitted(ctx)
+		if err = c.permit(ctx); err == nil {
+			result, err = c.Command.run(ctx, c)
+			how = outcome(c.entry(result, err), err)
+		}
 	}
 	e := c.entry(result, err)
 	e.MS = int(time.Since(began).Milliseconds())
-	e.Cost = charge.Settle(ctx, outcome(e, err))
+	e.Cost = charge.Settle(ctx, how)
 	if c.noteworthy(err) {
 		books.Record(e)
 	}
@@ -77,9 +82,10 @@ func outcome(e ledger.Entry, err error) ledger.Outcome {
 	case protocol.Timeout, protocol.Cancelled, protocol.TooLarge, protocol.NavigationFailed, protocol.PageCrashed, protocol.BrowserLost, protocol.Internal:
 		return ledger.Worked
 	case protocol.FetchFailed:
-		// With no attempt there was nothing to try, such as no provider set up.
+		// Where nobody was asked, such as no provider set up or all of them left
+		// alone, there was no work.
 		var said *protocol.Error
-		if errors.As(err, &said) && said.Details["attempts"] != nil {
+		if errors.As(err, &said) && said.Details["attempts"] != nil && said.Details["asked"] != false {
 			return ledger.Worked
 		}
 	}

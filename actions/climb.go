@@ -25,6 +25,7 @@ type document struct {
 	text                     string // decoded; of a binary body what is said of it
 	title                    string // where the source says it
 	note                     string // why it is not all there, "" where it is
+	warning                  string // what the reader found odd
 }
 
 // climb fetches url from the source that is asked for, or, for auto, from one
@@ -181,11 +182,9 @@ func (w *webCall) read(ctx context.Context, url, format string) (document, error
 	if w.Reader == nil {
 		return document{}, protocol.Errorf(protocol.Unsupported, "source jina: no reader is configured").With("source", fallback.Jina).Then("use source auto")
 	}
-	if w.Rest != nil {
-		if ok, wait := w.Rest.Allow(); !ok {
-			after := int(wait.Seconds()) + 1
-			return document{}, protocol.Errorf(protocol.RateLimited, "the reader failed too often and is left alone for %d s", after).With("retry_after_s", after)
-		}
+	if !slices.Contains(w.Order, fallback.Jina) {
+		return document{}, protocol.Errorf(protocol.Unsupported, "source jina is switched off by fallback.order").
+			With("source", fallback.Jina).Then("use source auto, or add jina to fallback.order")
 	}
 	as, media, kind := reader.HTML, "text/html", kindHTML
 	switch format {
@@ -194,29 +193,20 @@ func (w *webCall) read(ctx context.Context, url, format string) (document, error
 	case "markdown":
 		as, media, kind = reader.Markdown, "text/markdown", kindText
 	}
-	p, err := w.Reader.Read(ctx, url, as)
-	if w.Rest != nil {
-		w.Rest.Done(againstReader(ctx, err))
-	}
+	var p reader.Page
+	err := w.Rest.Guard(ctx, func() (err error) {
+		p, err = w.Reader.Read(ctx, url, as)
+		return err
+	})
 	if err != nil {
 		return document{}, err
 	}
 	if _, err := w.checkURL(ctx, p.URL); err != nil {
 		return document{}, err // where the reader was led to
 	}
-	return document{url: p.URL, source: fallback.Jina, status: p.Status, contentType: media, kind: kind, text: strings.ToValidUTF8(p.Content, "�"), title: p.Title}, nil
-}
-
-// againstReader says whether an error speaks against the reader itself, and
-// how long it asks to be left alone.
-func againstReader(ctx context.Context, err error) (failed bool, rest time.Duration) {
-	var e *protocol.Error
-	if err == nil || ctx.Err() != nil || !errors.As(err, &e) {
-		return false, 0
+	warning := ""
+	if p.Warning != "" {
+		warning = "the reader says: " + cut(strings.ToValidUTF8(p.Warning, "�"), 200)
 	}
-	if after, ok := e.Details["retry_after_s"].(int); ok {
-		return true, time.Duration(after) * time.Second
-	}
-	refused := e.Code == protocol.PolicyDenied || e.Code == protocol.TooLarge || e.Details["reason"] == "reader_refused"
-	return !refused, 0
+	return document{url: p.URL, warning: warning, source: fallback.Jina, status: p.Status, contentType: media, kind: kind, text: strings.ToValidUTF8(p.Content, "�"), title: p.Title}, nil
 }

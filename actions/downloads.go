@@ -13,7 +13,7 @@ import (
 // DownloadsParams are the parameters of downloads.
 type DownloadsParams struct {
 	Name     string `json:"name" doc:"the one to read, by its name in entries; left out: only the list"`
-	MaxChars int    `json:"max_chars" default:"4000" min:"1" max:"8000000" doc:"characters of content at most"`
+	MaxChars int    `json:"max_chars" default:"4000" min:"4" max:"8000000" doc:"characters of content at most"`
 	Offset   int    `json:"offset" default:"0" min:"0" doc:"byte to begin at: next_offset of the answer before"`
 	Wait     bool   `json:"wait" default:"false" doc:"wait until the download, or every one, has ended"`
 }

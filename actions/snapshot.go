@@ -26,15 +26,16 @@ func takeSnapshot(ctx context.Context, c *Call, p *SnapshotParams) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
+	o := snapshot.Options{
+		Scope: p.Scope, InteractiveOnly: p.InteractiveOnly, MaxChars: p.MaxChars, MaxNodes: p.MaxNodes, MaxDepth: p.MaxDepth,
+		MaxText: p.MaxText, Attrs: p.Attrs, DedupeText: p.DedupeText, After: p.After, JSON: p.Format == "json",
+	}
 	var r Result
 	if p.Delta {
-		r.Snapshot, r.Delta, err = c.Session.Changes(ctx, page)
+		r.Snapshot, r.Delta, err = c.Session.Changes(ctx, page, o)
 	} else {
 		var snap snapshot.Snapshot
-		snap, err = c.Session.Snapshot(ctx, page, snapshot.Options{
-			Scope: p.Scope, InteractiveOnly: p.InteractiveOnly, MaxChars: p.MaxChars, MaxNodes: p.MaxNodes, MaxDepth: p.MaxDepth,
-			MaxText: p.MaxText, Attrs: p.Attrs, DedupeText: p.DedupeText, After: p.After, JSON: p.Format == "json",
-		})
+		snap, err = c.Session.Snapshot(ctx, page, o)
 		r.Snapshot = &snap
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ type Web struct {
 	Order []string
 	// Reader reads pages elsewhere; nil: there is none.
 	Reader *reader.Reader
-	// Rest leaves the reader alone while it fails; nil: never.
+	// Rest leaves the reader alone while it fails; needed where there is one.
 	Rest    *fallback.Breaker
 	Search  *search.Search
 	Extract *extract.Extractor // nil: no endpoint

@@ -10,6 +10,7 @@ import (
 	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // WebFetchParams are the parameters of web_fetch.
@@ -57,6 +58,7 @@ func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, 
 	r := WebFetchResult{URL: d.url, Status: d.status, ContentType: d.contentType, Source: d.source, Attempts: attempts}
 	var text string
 	text, r.Title = d.as(p.Format)
+	r.Title = snapshot.Cut(r.Title, maxTitle)
 	rest := after(text, p.Offset)
 	f := fitted{text: rest}
 	if d.kind != kindBinary && p.Format != "raw" {
@@ -73,7 +75,7 @@ func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, 
 	}
 	r.Truncated = shown != 0 || d.note != ""
 	r.Extracted = f.model
-	r.Note = joined(d.note, f.note)
+	r.Note = joined(d.note, d.warning, f.note)
 	return r, nil
 }
 
@@ -99,6 +101,9 @@ func joined(notes ...string) string {
 	return strings.Join(said, "; ")
 }
 
+// maxTitle is the longest title that is told beside the content, in characters.
+const maxTitle = 500
+
 // maxLinks are how many links of a page format json lists.
 const maxLinks = 100
 
@@ -107,11 +112,12 @@ func (d document) as(format string) (text, title string) {
 	if d.kind != kindHTML || format == "raw" {
 		return d.text, d.title
 	}
+	if format == "html" {
+		return d.text, readable.Title(d.text)
+	}
 	base, _ := url.Parse(d.url)
 	page := readable.Parse(d.text, base)
 	switch format {
-	case "html":
-		return d.text, page.Title
 	case "markdown":
 		return page.Markdown(), page.Title
 	case "json":

@@ -21,7 +21,12 @@ type WebSearchResult struct {
 	Provider string          `json:"provider"`
 }
 
-func (r WebSearchResult) book(e *ledger.Entry) { e.Source = r.Provider }
+func (r WebSearchResult) book(e *ledger.Entry) {
+	e.Source = r.Provider
+	for _, f := range r.Results {
+		e.Bytes += int64(len(f.Title) + len(f.URL) + len(f.Snippet))
+	}
+}
 
 // maxQuery is the longest query, in characters.
 const maxQuery = 2000

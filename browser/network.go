@@ -13,6 +13,7 @@ import (
 
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // exchange is an entry of the network as it is put together from events.
@@ -135,6 +136,8 @@ func (c *Context) exchanges() (list []*exchange, next int) {
 			x.MS = milliseconds(p.Timestamp - x.begun)
 		}
 	}
+	// The one request that is the daemon's own: no page made it.
+	list = slices.DeleteFunc(list, func(x *exchange) bool { return strings.HasPrefix(x.URL, policy.PrimeURL) })
 	return list, next
 }
 
@@ -220,7 +223,7 @@ func (c *Context) Network(ctx context.Context, q protocol.Watching) ([]protocol.
 // body asks for the body of an answer (Network.getResponseBody): Chromium keeps
 // it for as long as the document is there, within its own limits.
 func (c *Context) body(ctx context.Context, x *exchange, most int) error {
-	x.RequestBody = cutText(x.RequestBody, most)
+	x.RequestBody = snapshot.Cut(x.RequestBody, most)
 	switch {
 	case x.moved:
 		x.BodyError = "it led to another address"
@@ -253,10 +256,11 @@ func (c *Context) body(ctx context.Context, x *exchange, most int) error {
 		text, x.Truncated = text[:most/4*4], true // whole groups decode by themselves
 	case encoding == "text":
 		// Cut before it is masked: looking for secrets is not free.
-		if cut := cutText(text, most); len(cut) < len(text) {
-			text, x.Truncated = cut, true
-		}
-		text = protocol.MaskText(text)
+		whole := len(text)
+		text = snapshot.Cut(text, most)
+		x.Truncated = len(text) < whole
+		// And again after: a mask may be longer than the secret.
+		text = snapshot.Cut(protocol.MaskText(text), most)
 	}
 	x.Body, x.Encoding = &text, encoding
 	return nil

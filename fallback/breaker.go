@@ -1,8 +1,12 @@
 package fallback
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 const (
@@ -70,6 +74,20 @@ func (b *Breaker) Done(failed bool, rest time.Duration) {
 	}
 }
 
+// Guard asks the reader by ask, unless it is left alone now: then the error is
+// rate_limited, with details.retry_after_s. What became of it is told to b.
+func (b *Breaker) Guard(ctx context.Context, ask func() error) error {
+	ok, wait := b.Allow()
+	if !ok {
+		after := int(wait.Seconds()) + 1
+		return protocol.Errorf(protocol.RateLimited, "the reader failed too often and is left alone for %d s", after).With("retry_after_s", after)
+	}
+	err := errors.New("it did not come back") // where it panics
+	defer func() { b.Done(readerFailed(ctx, err)) }()
+	err = ask()
+	return err
+}
+
 // State is closed, open (left alone for wait) or half-open (the next who asks decides).
 func (b *Breaker) State() (state string, failures int, wait time.Duration) {
 	b.mu.Lock()
@@ -81,4 +99,30 @@ func (b *Breaker) State() (state string, failures int, wait time.Duration) {
 		return "open", b.failures, wait
 	}
 	return "half-open", b.failures, 0
+}
+
+// readerFailed says whether an error speaks against the reader itself, and how
+// long it asks to be left alone.
+func readerFailed(ctx context.Context, err error) (failed bool, rest time.Duration) {
+	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
+		return false, 0
+	}
+	var e *protocol.Error
+	if !errors.As(err, &e) {
+		return true, 0
+	}
+	switch s := e.Details["retry_after_s"].(type) {
+	case int:
+		rest = time.Duration(s) * time.Second
+	case float64:
+		rest = time.Duration(s * float64(time.Second))
+	}
+	switch e.Code {
+	case protocol.PolicyDenied, protocol.InvalidParams, protocol.Cancelled, protocol.TooLarge:
+		return false, 0
+	}
+	if e.Details["reason"] == "reader_refused" {
+		return false, 0 // this page, not every one
+	}
+	return true, rest
 }

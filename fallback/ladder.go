@@ -2,10 +2,8 @@ package fallback
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -29,6 +27,9 @@ type Ladder struct {
 func NewLadder(cfg Config, reader Reader) *Ladder {
 	return &Ladder{cfg: cfg, reader: reader}
 }
+
+// Rest is what leaves the reader alone while it fails, for all who ask it.
+func (l *Ladder) Rest() *Breaker { return &l.rest }
 
 // SourceState is how a source does, for status and /readyz.
 type SourceState struct {
@@ -96,36 +97,9 @@ func (l *Ladder) read(ctx context.Context, gate Gate, url string) (html, finalUR
 		e := protocol.Errorf(protocol.PolicyDenied, "the reader is given public addresses alone: %w", err).With("reason", "not_public")
 		return "", "", e.Then("use source http")
 	}
-	ok, wait := l.rest.Allow()
-	if !ok {
-		return "", "", protocol.Errorf(protocol.RateLimited, "the reader failed too often and is left alone for %v", wait.Round(time.Second)).
-			With("retry_after_s", int(wait.Seconds())+1)
-	}
-	html, finalURL, err = l.reader.Rendered(ctx, url)
-	failed, rest := readerFailed(ctx, err)
-	l.rest.Done(failed, rest)
+	err = l.rest.Guard(ctx, func() error {
+		html, finalURL, err = l.reader.Rendered(ctx, url)
+		return err
+	})
 	return html, finalURL, err
-}
-
-// readerFailed says whether an error speaks against the reader itself, and how
-// long it asks to be left alone.
-func readerFailed(ctx context.Context, err error) (failed bool, rest time.Duration) {
-	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
-		return false, 0
-	}
-	var e *protocol.Error
-	if !errors.As(err, &e) {
-		return true, 0
-	}
-	switch s := e.Details["retry_after_s"].(type) {
-	case int:
-		rest = time.Duration(s) * time.Second
-	case float64:
-		rest = time.Duration(s * float64(time.Second))
-	}
-	switch e.Code {
-	case protocol.PolicyDenied, protocol.InvalidParams, protocol.Cancelled, protocol.TooLarge:
-		return false, 0
-	}
-	return true, rest
 }

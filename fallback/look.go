@@ -82,6 +82,9 @@ func (d *document) content(n *html.Node, kind string) string {
 		return text
 	case "markdown", "article":
 		text, _ := d.static.HTML(n, 0)
+		if n.Type == html.ElementNode && kind == "markdown" {
+			return readable.Fragment(text, d.static.Base()).Markdown()
+		}
 		return readable.Parse(text, d.static.Base()).Markdown()
 	}
 	for c := n.FirstChild; n.Type == html.DocumentNode && c != nil; c = c.NextSibling {

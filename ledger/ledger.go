@@ -112,11 +112,16 @@ type Ledger struct {
 // be reached is an error that names ledger.dsn; where only the trail is kept,
 // it is opened when the first entry comes, and tried again when it fails.
 //
-// With nothing to keep (no credits, no rate, no trail) Open returns a Ledger
-// that lets everything pass and opens no database.
+// With nothing to keep (no credits, no rate, no trail), or with nowhere to keep
+// a trail alone, Open returns a Ledger that lets everything pass and opens no
+// database.
 func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]int, log *slog.Logger) (*Ledger, error) {
 	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}}
-	if !cfg.limits() && !cfg.Audit {
+	nowhere := cfg.DSN == "" && stateDir == ""
+	if nowhere && cfg.Audit && !cfg.limits() {
+		log.Warn("there is no state directory to keep ledger.db in: no trail is kept", "next", "set HOME, XDG_STATE_HOME or ledger.dsn, or ledger.audit to false")
+	}
+	if !cfg.limits() && (!cfg.Audit || nowhere) {
 		close(l.done)
 		return l, nil
 	}
@@ -141,7 +146,7 @@ func (l *Ledger) connect(stateDir string) error {
 	dsn := l.cfg.DSN
 	if dsn == "" {
 		if stateDir == "" {
-			return fmt.Errorf("ledger.dsn: there is no state directory to keep ledger.db in: name a file or a postgres:// address, or set ledger.audit to false")
+			return fmt.Errorf("ledger.dsn: there is no state directory to keep ledger.db in: name a file or a postgres:// address")
 		}
 		dsn = filepath.Join(stateDir, "ledger.db")
 	}

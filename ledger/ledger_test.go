@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -241,8 +242,28 @@ func TestADatabaseThatCannotBeUsedStopsTheStart(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	off := Config{Keep: time.Hour}
-	l, err := Open(t.Context(), off, "", nil, log)
+	if _, err := Open(t.Context(), priced(), "", nil, log); err == nil {
+		t.Error("credits were to be counted nowhere, and that started")
+	}
+}
+
+// Books that keep nothing, or only a trail and have nowhere for it, let
+// everything pass: the second says so.
+func TestBooksThatKeepNothing(t *testing.T) {
+	var said strings.Builder
+	keepNothing(t, Config{Keep: time.Hour}, slog.New(slog.NewTextHandler(&said, nil)))
+	if said.Len() > 0 {
+		t.Errorf("nothing was to be kept: %s", said.String())
+	}
+	keepNothing(t, Config{Keep: time.Hour, Audit: true}, slog.New(slog.NewTextHandler(&said, nil)))
+	if !contains(said.String(), "no trail is kept") {
+		t.Errorf("a trail that has nowhere to be: %q", said.String())
+	}
+}
+
+func keepNothing(t *testing.T, cfg Config, log *slog.Logger) {
+	t.Helper()
+	l, err := Open(t.Context(), cfg, "", nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}

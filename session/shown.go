@@ -41,14 +41,18 @@ func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Shown) {
 
 // Changes says what has changed since the client's last snapshot: a delta
 // against it, or a whole snapshot where there was none, the document is
-// another, or what it was limited to is gone. Only for the holder of the turn.
-func (s *Session) Changes(ctx context.Context, page Page) (*snapshot.Snapshot, *snapshot.Delta, error) {
+// another, or what it was limited to is gone. The delta has the limits of the
+// snapshot that it is against, but o.MaxChars; o is also how a whole snapshot is
+// written. Only for the holder of the turn.
+func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options) (*snapshot.Snapshot, *snapshot.Delta, error) {
 	was := s.shown
 	if was.any && was.document == page.State().Document {
 		got, err := page.Capture(ctx, was.options, s.refs)
 		if err == nil {
 			_, lines := snapshot.Render(got, was.options, s.refs)
-			delta, seen := snapshot.Diff(was.lines, lines, was.options, s.refs)
+			told := was.options
+			told.MaxChars = o.MaxChars
+			delta, seen := snapshot.Diff(was.lines, lines, told, s.refs)
 			s.show(page, was.options, seen)
 			return nil, &delta, nil
 		}
@@ -56,7 +60,7 @@ func (s *Session) Changes(ctx context.Context, page Page) (*snapshot.Snapshot, *
 			return nil, nil, err
 		}
 	}
-	snap, err := s.Snapshot(ctx, page, snapshot.DefaultOptions())
+	snap, err := s.Snapshot(ctx, page, o)
 	return &snap, nil, err
 }
 
@@ -69,10 +73,17 @@ func (s *Session) Shown(page Page) ([]string, bool) {
 	return s.shown.lines.Refs(), true
 }
 
+// How much of a page's title and address every answer holds, in characters.
+const (
+	maxTitle = 500
+	maxURL   = 8000
+)
+
 // State is where the page is, with the count of its snapshots. Any goroutine
 // may call it.
 func (s *Session) State(page Page) protocol.Page {
 	p := page.State()
+	p.Title, p.URL = snapshot.Cut(p.Title, maxTitle), snapshot.Cut(p.URL, maxURL)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Document == s.document {

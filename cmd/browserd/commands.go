@@ -224,7 +224,12 @@ func localFiles(paths []string) (any, error) {
 
 // runCommand sends the command to the daemon, which is started where none
 // runs, in the session that the last command line used, unless another is named.
+//
+// The web tools start none: where no daemon answers they are run in this process.
 func runCommand(ctx context.Context, c *config.Loaded, row *actions.Command, params map[string]any) (json.RawMessage, error) {
+	if needsNoDaemon(c.Config, row.Name, params) && healthy(ctx, c.Server) != nil {
+		return runAlone(ctx, c.Config, row.Name, params)
+	}
 	cl, err := reach(ctx, c)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -16,7 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 // The sessions at the terminal in testdata/script. Each has a home of its own
-// and no BROWSERD_ variable but those that it sets; PORT is free, TAKEN is not.
+// and no BROWSERD_ variable but those that it sets; PORT is free, TAKEN is not; SITE is a web site.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -32,6 +36,9 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			defer free.Close()
+			site := httptest.NewServer(http.HandlerFunc(siteOfScripts))
+			env.Defer(site.Close)
+			env.Setenv("SITE", site.URL)
 			env.Setenv("TAKEN", taken.Addr().String())
 			env.Setenv("PORT", free.Addr().String())
 			env.Setenv("HOME", env.WorkDir+"/home")
@@ -41,6 +48,19 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await},
 	})
+}
+
+// siteOfScripts is a page at /, a SearXNG at /search, and what was sent at /echo.
+func siteOfScripts(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/search":
+		json.NewEncoder(w).Encode(map[string]any{"results": []any{map[string]string{"title": "Found", "url": "https://found.example/", "content": r.URL.Query().Get("q")}}})
+	case "/echo":
+		io.Copy(w, r.Body)
+	default:
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<title>Gold</title><h1>Gold</h1><p>An ounce costs 2400 dollars.")
+	}
 }
 
 // await FILE TEXT waits until FILE, which a background command writes, holds

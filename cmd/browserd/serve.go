@@ -130,7 +130,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Log:      log,
 		Rules:    supervision,
 		CheckURL: rules.CheckURLWithin,
-		Web:      out.web(cfg, source),
+		Web:      out.webWith(cfg, source),
 		Ledger:   books,
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}

@@ -49,15 +49,22 @@ func (w *outside) forLadder() fallback.Reader {
 	return w.reader
 }
 
-// web is what the web tools work with; what needs script is rendered by p.
-func (w *outside) web(cfg config.Config, p pages) *actions.Web {
+// web is what the web tools work with; nothing renders yet what needs script.
+func (w *outside) web(cfg config.Config, ladder *fallback.Ladder) *actions.Web {
 	return &actions.Web{
 		Config: cfg.HTTP, Transport: w.transport,
-		Render: w.render(p), HasChromium: func() bool { return p.chromium.missing() == nil },
-		Order: cfg.Fallback.Order, Reader: w.reader, Rest: &fallback.Breaker{},
+		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Rest(),
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 	}
+}
+
+// webWith is web with Chromium, in which p opens what needs script.
+func (w *outside) webWith(cfg config.Config, p pages) *actions.Web {
+	web := w.web(cfg, p.ladder)
+	web.Render = w.render(p)
+	web.HasChromium = func() bool { return p.chromium.missing() == nil }
+	return web
 }
 
 // render opens a URL in a browser context of its own, which ends with it, and

@@ -84,7 +84,8 @@ func portOf(u *url.URL) string {
 // Resolve reads a reference as a browser does where net/url would refuse it:
 // blanks around it and line ends and tabs within are dropped, a backslash
 // before the query is a slash, and a percent sign that begins no escape is
-// one itself (WHATWG URL, basic URL parser).
+// one itself (WHATWG URL, basic URL parser): in the query it is sent as it is,
+// elsewhere, where net/url has no way to say that, as %25.
 func Resolve(base *url.URL, ref string) (*url.URL, error) {
 	r, err := url.Parse(repair(ref))
 	if err != nil {
@@ -101,18 +102,18 @@ func repair(s string) string {
 	s = strings.Trim(s, "\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f ")
 	var b strings.Builder
 	host := strings.HasPrefix(s, "//") || strings.Contains(s, "://")
-	slashes, query := 0, false
+	slashes, query, fragment := 0, false, false
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '?' || c == '#' {
-			query = true
+			query, fragment = true, fragment || c == '#'
 		}
 		switch {
 		case c == '\t' || c == '\n' || c == '\r':
 			continue
 		case c == '\\' && !query:
 			c = '/'
-		case c == '%' && !(i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])):
+		case c == '%' && !(i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])) && (fragment || !query):
 			b.WriteString("%25")
 			continue
 		}

@@ -157,6 +157,7 @@ func TestResolveReadsAsABrowserDoes(t *testing.T) {
 		"/c\n\td":              "https://example.com/cd",
 		`\x\y?\z`:              `https://example.com/x/y?\z`,
 		"//other.example/%zz":  "https://other.example/%25zz",
+		"?q=50%&r=%zz#%":       "https://example.com/a/b?q=50%&r=%zz#%25",
 		"?q=ä":                 "https://example.com/a/b?q=%C3%A4",
 		"#g":                   "https://example.com/a/b?q=1#g",
 		"http://other.example": "http://other.example",

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot/static"
 )
 
 // Controls is what the controls of one document hold now. The markup says what
@@ -39,21 +40,12 @@ func NewControls(root *html.Node) *Controls {
 	return c
 }
 
-// types are the types of input (HTML 4.10.5); every other word is text.
-var types = []string{
-	"hidden", "text", "search", "tel", "url", "email", "password", "date", "month", "week", "time",
-	"datetime-local", "number", "range", "color", "checkbox", "radio", "file", "submit", "image", "reset", "button",
-}
-
 // Type is how a control works: an input's type, button, submit or reset of a
 // button element ("submit" also for an input), or the element's own tag.
 func Type(n *html.Node) string {
 	switch {
 	case Is(n, "input"):
-		if t := strings.ToLower(attr(n, "type")); slices.Contains(types, t) {
-			return t
-		}
-		return "text"
+		return static.InputType(n)
 	case Is(n, "button"):
 		switch strings.ToLower(attr(n, "type")) {
 		case "reset":
@@ -249,16 +241,7 @@ func displaySize(sel *html.Node) int {
 }
 
 // Options lists the options of a select in tree order.
-func Options(sel *html.Node) []*html.Node {
-	var list []*html.Node
-	Elements(sel, func(n *html.Node) bool {
-		if Is(n, "option") {
-			list = append(list, n)
-		}
-		return true
-	})
-	return list
-}
+func Options(sel *html.Node) []*html.Node { return static.Options(sel) }
 
 // OptionValue is what an option stands for: its value, or else its text.
 func OptionValue(o *html.Node) string {

@@ -2,6 +2,8 @@ package form
 
 import (
 	"golang.org/x/net/html"
+
+	"github.com/browserd/browserd/snapshot/static"
 )
 
 // listed are the elements that a form lists (HTML 4.10.2).
@@ -81,36 +83,7 @@ func (c *Controls) of(form *html.Node) []*html.Node {
 // Disabled says whether a control is disabled: by its own attribute or by a
 // fieldset around it, unless it stands in that fieldset's first legend (HTML
 // 4.10.19.5); an option also by its group.
-func Disabled(n *html.Node) bool {
-	if Is(n, "option") {
-		return has(n, "disabled") || Is(n.Parent, "optgroup") && has(n.Parent, "disabled")
-	}
-	if Is(n, "optgroup") {
-		return has(n, "disabled")
-	}
-	if !Is(n, "button", "input", "select", "textarea", "fieldset") {
-		return false
-	}
-	if has(n, "disabled") {
-		return true
-	}
-	child := n
-	for p := n.Parent; p != nil; child, p = p, p.Parent {
-		if Is(p, "fieldset") && has(p, "disabled") && child != firstLegend(p) {
-			return true
-		}
-	}
-	return false
-}
-
-func firstLegend(fieldset *html.Node) *html.Node {
-	for c := fieldset.FirstChild; c != nil; c = c.NextSibling {
-		if Is(c, "legend") {
-			return c
-		}
-	}
-	return nil
-}
+func Disabled(n *html.Node) bool { return static.Disabled(n) }
 
 // Labelled is the control that a label is for: the one that its for names, or
 // the first labelable element in it (HTML 4.10.4); nil where there is none.

@@ -74,6 +74,25 @@ func Parse(source string, base *url.URL) *Page {
 	return p
 }
 
+// Title is the title of a page that is not to be read otherwise, folded.
+func Title(source string) string {
+	z := html.NewTokenizer(strings.NewReader(source))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return ""
+		case html.StartTagToken:
+			if name, _ := z.TagName(); string(name) != "title" {
+				continue
+			}
+			if z.Next() == html.TextToken {
+				return fold(string(z.Text()))
+			}
+			return ""
+		}
+	}
+}
+
 // Text is what is to be read, as text: paragraphs apart, list items and table
 // rows on lines of their own; of an article without the captions of pictures
 // that text does not show.

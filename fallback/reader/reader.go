@@ -27,6 +27,8 @@ type Config struct {
 	ReaderURL string `koanf:"jina_reader_url" default:"https://r.jina.ai/" doc:"the reader that renders pages where there is no Chromium; empty: none"`
 	SearchURL string `koanf:"jina_search_url" default:"https://s.jina.ai/" doc:"Jina's search, which needs a key"`
 	APIKey    string `koanf:"jina_api_key" secret:"true" doc:"key of both; without one the reader allows fewer requests a minute"`
+	// TokenBudget is X-Token-Budget.
+	TokenBudget int `koanf:"jina_token_budget" default:"0" doc:"tokens that the reader may count against the key for one page, above which it refuses the page; 0: no limit"`
 }
 
 // Check says which URL is none.
@@ -35,6 +37,9 @@ func (c Config) Check() error {
 		if u, err := url.Parse(v); v != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 			return fmt.Errorf("fallback.%s: %q: takes an http or https URL", key, v)
 		}
+	}
+	if c.TokenBudget < 0 {
+		return fmt.Errorf("fallback.jina_token_budget: %d: takes 0 or more", c.TokenBudget)
 	}
 	return nil
 }
@@ -159,6 +164,9 @@ func (r *Reader) request(ctx context.Context, target string, format Format) fetc
 	}
 	if r.cfg.APIKey != "" {
 		h.Set("Authorization", "Bearer "+r.cfg.APIKey)
+	}
+	if r.cfg.TokenBudget > 0 {
+		h.Set("X-Token-Budget", strconv.Itoa(r.cfg.TokenBudget))
 	}
 	base := strings.TrimSuffix(r.cfg.ReaderURL, "/") + "/"
 	q := fetch.Request{URL: base + target, Header: h, MaxBytes: maxBytes, Timeout: wait, MaxRedirects: -1, Check: r.o.Check}

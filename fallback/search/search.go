@@ -122,15 +122,17 @@ func (s *Search) Providers() []string {
 
 // Search asks one provider after the other until one answers, and returns at
 // most n results and its name. The error is fetch_failed with
-// details.attempts, and a next step that says how to set a provider up; or
+// details.attempts and asked, which is false where all of them are left alone
+// for now, and a next step that says how to set a provider up; or
 // ctx's cause.
 func (s *Search) Search(ctx context.Context, query string, n int) ([]Result, string, error) {
-	attempts := []protocol.Attempt{}
+	attempts, asked := []protocol.Attempt{}, false
 	for _, p := range s.providers {
 		begun := time.Now()
 		err := s.resting(p.Name())
 		var results []Result
 		if err == nil {
+			asked = true
 			results, err = p.Search(ctx, query, n)
 		}
 		if err == nil {
@@ -146,7 +148,7 @@ func (s *Search) Search(ctx context.Context, query string, n int) ([]Result, str
 		return nil, "", protocol.Errorf(protocol.FetchFailed, "no search provider is set up").Then(setUp)
 	}
 	return nil, "", protocol.Errorf(protocol.FetchFailed, "no search provider answered: %s", attempts[0].Source+": "+attempts[0].Error).
-		With("attempts", attempts).Then(setUp)
+		With("attempts", attempts).With("asked", asked).Then(setUp)
 }
 
 // resting is the error of a provider that is left alone for now.

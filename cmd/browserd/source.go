@@ -41,8 +41,9 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	if err == nil {
 		return page, nil
 	}
-	// What is wrong with the session's own options is wrong with every source.
-	lacking := []protocol.Code{protocol.ChromiumUnavailable, protocol.BrowserLost, protocol.PageCrashed, protocol.Timeout, protocol.Internal}
+	// What Chromium cannot do for the session, another source may; what is wrong
+	// with the session's own options is wrong with every source.
+	lacking := []protocol.Code{protocol.ChromiumUnavailable, protocol.BrowserLost, protocol.PageCrashed, protocol.Timeout, protocol.Internal, protocol.Unsupported}
 	if o.Source == session.SourceChromium || ctx.Err() != nil || !slices.Contains(lacking, protocol.CodeOf(err)) {
 		return nil, err
 	}

@@ -75,6 +75,8 @@ func examine(ctx context.Context, load func() (*config.Loaded, error)) []check {
 		checkConfiguration(c),
 		checkToken(c.Config),
 		checkListen(ctx, c.Config),
+		checkMetadata(ctx, c.Config),
+		checkDNS(ctx, c.Config),
 	}
 	for _, b := range browser.Checks(ctx, c.Browser) {
 		checks = append(checks, check{b.Name, string(b.Level), b.Found, b.Remedy})

@@ -23,11 +23,15 @@ test: # everything, with the race detector, in both builds of Chromium
 	$(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
 	@$(MAKE) --no-print-directory test-full
 
+# Tests whose subject is not the browser's build: they are not played again in
+# the whole browser. What leaves Chromium is tried in both builds by ./browser.
+ONCE = SSRFCases|EveryDoor|MCP|StaticForms|Credits|NothingExceeds|NobodyUses|Trail|WithoutChromium|WhatStatic|NoSource|WebTools|Bomb|Image|Supervised|ReadOnly|Autonomy|Threat|TheToken|Transcript
+
 # The daemon from outside again, in the whole browser.
 test-full:
 ifneq ($(wildcard e2e/*_test.go),)
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -timeout $(TIMEOUT) ./e2e/...
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -timeout $(TIMEOUT) -skip '$(ONCE)' ./e2e/...
 endif
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

@@ -202,14 +202,23 @@ func (t *tab) frameRequested(s *Session, e frameRequested) {
 type frameStarted struct {
 	FrameID        cdp.FrameID  `json:"frameId"`
 	LoaderID       cdp.LoaderID `json:"loaderId"`
+	URL            string       `json:"url"`
 	NavigationType string       `json:"navigationType"`
 }
 
 func (t *tab) frameStarted(s *Session, e frameStarted) {
 	if e.FrameID == t.main.id && e.NavigationType != "sameDocument" && e.NavigationType != "historySameDocument" {
+		if strings.HasPrefix(e.NavigationType, "reload") && withoutFragment(e.URL) != withoutFragment(t.url) {
+			t.pulled = true
+		}
 		t.requested++
 		t.wake()
 	}
+}
+
+func withoutFragment(url string) string {
+	url, _, _ = strings.Cut(url, "#")
+	return url
 }
 
 func (t *tab) frameStopped(s *Session, e frameEvent) {

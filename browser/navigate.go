@@ -28,8 +28,12 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		// file: and chrome: are readable, and chrome://settings ends the browser.
 		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
 	}
-	return c.navigate(ctx, wait, func(ctx context.Context, t *tab) error {
+	var at *tab
+	load := func(ctx context.Context, t *tab) error {
 		begun := time.Now()
+		c.mu.Lock()
+		at, t.pulled = t, false
+		c.mu.Unlock()
 		var got struct {
 			LoaderID   cdp.LoaderID `json:"loaderId"`
 			ErrorText  string       `json:"errorText"`
@@ -52,11 +56,30 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		case got.ErrorText != "":
 			return t.notLoaded(got.ErrorText, begun)
 		case got.LoaderID == "":
-			return nil // within the document: nothing is committed
+			// Within the document nothing is committed; otherwise the page came first.
+			c.mu.Lock()
+			t.pulled = t.pulled || withoutFragment(t.url) != withoutFragment(url)
+			c.mu.Unlock()
+			return nil
 		}
 		return t.until(ctx, func() bool { return t.loader == got.LoaderID || t.statuses[got.LoaderID] == 204 })
-	})
+	}
+	// A page that reloads itself without end may have asked for it once more just
+	// before it was left, and Chromium then loads it in place of the new one.
+	for try := 0; ; try++ {
+		e, err := c.navigate(ctx, wait, load)
+		c.mu.Lock()
+		back := at != nil && at.pulled
+		c.mu.Unlock()
+		if err != nil || !back || try == maxPulls {
+			return e, err
+		}
+	}
 }
+
+// maxPulls is how often a URL is opened again where the page before pulled the
+// tab back.
+const maxPulls = 10
 
 func navigationFailed(reason string) error {
 	e := protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", reason).With("reason", reason)

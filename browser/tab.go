@@ -56,6 +56,7 @@ type tab struct {
 	going     string // URL of the last request for a main document, redirects followed
 	failed    string // why the last of them came to nothing; empty otherwise
 	stopped   int    // times that the main frame stopped loading
+	pulled    bool   // a document that was left has begun to load again, in place of the next
 	inflight  map[network.RequestID]request
 	changed   chan struct{} // closed and replaced when any of these changes
 

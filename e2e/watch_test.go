@@ -105,7 +105,8 @@ onload = () => fetch('/api/v1?access_token=' + secret + '&q=a%20b', {method: 'PO
 	rows := []row{}
 	ids := map[string]int{}
 	for _, e := range got.Entries {
-		if strings.Contains(e.URL, "/-/") { // the page's own reports
+		// The page's own reports, and what the whole browser alone asks for by itself.
+		if strings.Contains(e.URL, "/-/") || strings.HasSuffix(e.URL, "/favicon.ico") {
 			continue
 		}
 		path := strings.TrimPrefix(e.URL, w.URL)

@@ -102,7 +102,9 @@ func raiseLoopback() error {
 
 // looksOnline makes an interface that is up, has an address (of RFC 5737) and
 // leads nowhere: from the interfaces Chromium concludes what navigator.onLine
-// says, and with loopback alone, that the machine is offline.
+// says, and with loopback alone, that the machine is offline. It has all that
+// it will ever have before Chromium starts, which drops the requests under way
+// when an address comes or goes (ERR_NETWORK_CHANGED).
 func looksOnline() error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -126,6 +128,11 @@ func looksOnline() error {
 		if err := unix.IoctlIfreq(s, part.request, bridge); err != nil {
 			return err
 		}
+	}
+	// Too small for IPv6, which would give itself an address in a second or two.
+	bridge.SetUint32(576)
+	if err := unix.IoctlIfreq(s, unix.SIOCSIFMTU, bridge); err != nil {
+		return err
 	}
 	bridge.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, bridge)

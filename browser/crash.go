@@ -36,20 +36,23 @@ func (t *tab) die(err *protocol.Error) {
 	if t.life.Err() != nil {
 		return
 	}
-	url := t.url
+	url, again := t.url, t.url
+	if url == t.restored {
+		again = "" // it dies of what it shows: not a third time
+	}
 	t.end(err.With("url", url))
 	c.tabs = slices.DeleteFunc(c.tabs, func(o *tab) bool { return o == t })
 	if c.selected == t {
 		c.selected = nil
 		c.replacing = make(chan struct{})
-		go c.replace(url)
+		go c.replace(again)
 	}
 	c.emit(protocol.EventPageCrashed, map[string]any{"tab": t.name, "url": url})
 	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 }
 
 // replace opens a tab in the place of a selected one that died, and loads its
-// URL again. Whoever needs the selected tab waits for it.
+// URL again, where there is one. Whoever needs the selected tab waits for it.
 func (c *Context) replace(url string) {
 	ctx, cancel := context.WithTimeout(c.life, 20*time.Second)
 	defer cancel()
@@ -58,10 +61,17 @@ func (c *Context) replace(url string) {
 		c.host.log.Warn("replacing a tab", "error", err)
 	}
 	if err == nil && url != "" && url != "about:blank" {
+		c.mu.Lock()
+		t.restored = url
+		c.mu.Unlock()
 		t.cdp.Call(ctx, page.Navigate.Method, page.NavigateParams{URL: url}, nil)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if t != nil && t.life.Err() != nil && c.life.Err() == nil && ctx.Err() == nil {
+		go c.replace("") // the page killed this one too
+		return
+	}
 	if t != nil {
 		c.selected = t
 	}

@@ -146,6 +146,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 	t.url, t.title, t.loader, t.ready = f.url, "", e.Frame.LoaderID, "loading"
 	t.status = t.statuses[t.loader]
 	t.commits++
+	t.opening = opening{}
 	t.failed = ""
 	for id := range t.inflight {
 		delete(t.inflight, id)
@@ -208,7 +209,13 @@ type frameStarted struct {
 
 func (t *tab) frameStarted(s *Session, e frameStarted) {
 	if e.FrameID == t.main.id && e.NavigationType != "sameDocument" && e.NavigationType != "historySameDocument" {
-		if strings.HasPrefix(e.NavigationType, "reload") && withoutFragment(e.URL) != withoutFragment(t.url) {
+		url := withoutFragment(e.URL)
+		switch {
+		case t.opening.url == url:
+			t.opening.begun = true
+		case t.opening.begun, strings.HasPrefix(e.NavigationType, "reload") && url != withoutFragment(t.url):
+			// The document that is being left asked for it: one that is there
+			// cannot load another again.
 			t.pulled = true
 		}
 		t.requested++

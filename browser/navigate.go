@@ -2,10 +2,12 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/protocol"
@@ -29,10 +31,11 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
 	}
 	var at *tab
+	commits, loader := 0, cdp.LoaderID("")
 	load := func(ctx context.Context, t *tab) error {
 		begun := time.Now()
 		c.mu.Lock()
-		at, t.pulled = t, false
+		at, commits, t.pulled, t.opening = t, t.commits, false, opening{url: withoutFragment(url)}
 		c.mu.Unlock()
 		var got struct {
 			LoaderID   cdp.LoaderID `json:"loaderId"`
@@ -42,6 +45,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		if err := t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: url}), &got); err != nil {
 			return err
 		}
+		loader = got.LoaderID
 		switch {
 		case got.IsDownload:
 			// Its event belongs to this command's effect.
@@ -62,24 +66,57 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			c.mu.Unlock()
 			return nil
 		}
-		return t.until(ctx, func() bool { return t.loader == got.LoaderID || t.statuses[got.LoaderID] == 204 })
+		return t.until(ctx, func() bool {
+			return t.loader == got.LoaderID || t.statuses[got.LoaderID] == 204 || t.pulled && t.commits != commits
+		})
 	}
-	// A page that reloads itself without end may have asked for it once more just
-	// before it was left, and Chromium then loads it in place of the new one.
+	// The document that is left may still do harm. It may have asked to load
+	// itself again just before, and Chromium then loads it in place of the new
+	// one: it is silenced and left first. Or its process dies, and the tab's
+	// replacement takes the URL.
 	for try := 0; ; try++ {
+		at, loader = nil, ""
 		e, err := c.navigate(ctx, wait, load)
 		c.mu.Lock()
-		back := at != nil && at.pulled
+		pulled := err == nil && at != nil && at.pulled
+		died := protocol.CodeOf(err) == protocol.PageCrashed && (loader == "" || at.loader != loader)
 		c.mu.Unlock()
-		if err != nil || !back || try == maxPulls {
+		switch {
+		case !pulled && !died, died && try == maxOpens:
 			return e, err
+		case try == maxOpens:
+			return e, protocol.Errorf(protocol.NavigationFailed, "the page before loads itself again and again, in place of this one").
+				With("reason", "pulled_back").Then("close the tab with tab_close, and open the URL in another")
+		case pulled:
+			if err := at.silence(ctx); err != nil {
+				return e, err
+			}
 		}
 	}
 }
 
-// maxPulls is how often a URL is opened again where the page before pulled the
-// tab back.
-const maxPulls = 10
+// maxOpens is how often a URL is opened once more where the document before
+// prevented it.
+const maxOpens = 3
+
+// silence leaves a document that does not let go of its tab: its scripts are
+// switched off (Emulation.setScriptExecutionDisabled), which the page answers
+// when the last of them is over, and then it has nothing left to load itself
+// with.
+func (t *tab) silence(ctx context.Context) error {
+	script := func(off bool) *Pending {
+		return t.cdp.Send(emulation.SetScriptExecutionDisabled.Method, emulation.SetScriptExecutionDisabledParams{Value: off})
+	}
+	t.cdp.Send("Page.stopLoading", struct{}{}) // a navigation under way holds back the answers to everything else
+	err := t.wait(ctx, script(true), nil)
+	if err == nil {
+		err = t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: "about:blank"}), nil)
+	}
+	if err == nil {
+		err = t.until(ctx, func() bool { return t.url == "about:blank" })
+	}
+	return errors.Join(err, t.wait(ctx, script(false), nil))
+}
 
 func navigationFailed(reason string) error {
 	e := protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", reason).With("reason", reason)

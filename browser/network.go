@@ -23,8 +23,7 @@ type exchange struct {
 	cdp     *Session
 	begun   float64 // monotonic seconds
 	last    int     // the number of its newest event
-	extra   bool    // the headers are those that were sent, not those that were planned
-	answer  bool    // likewise of the answer
+	plain   bool    // answered without the network's own account of its headers
 	moved   bool    // the answer was a redirect, and has no body that is kept
 }
 
@@ -55,6 +54,8 @@ type (
 		Type              string            `json:"type"`
 		Request           netRequest        `json:"request"`
 		RedirectResponse  *netResponse      `json:"redirectResponse"`
+		RedirectExtraInfo *bool             `json:"redirectHasExtraInfo"`
+		HasExtraInfo      *bool             `json:"hasExtraInfo"`
 		Response          *netResponse      `json:"response"`
 		EncodedDataLength float64           `json:"encodedDataLength"`
 		ErrorText         string            `json:"errorText"`
@@ -65,6 +66,11 @@ type (
 
 // exchanges puts the kept events together, oldest request first. An answer
 // whose request has been dropped is left out.
+//
+// What was really sent and received (requestWillBeSentExtraInfo,
+// responseReceivedExtraInfo) comes from the network's process, before or after
+// what the page's own says of the same request: its n-th account belongs to
+// the n-th hop that has one.
 func (c *Context) exchanges() (list []*exchange, next int) {
 	c.mu.Lock()
 	events := slices.Clone(c.recorder.events)
@@ -74,56 +80,56 @@ func (c *Context) exchanges() (list []*exchange, next int) {
 		tab *tab
 		id  network.RequestID
 	}
-	open := map[key]*exchange{}
-	early := map[key][]map[string]string{} // headers that came before their request
+	type accounts struct {
+		hops           []*exchange
+		sent, received []netExtra
+	}
+	all := map[key]*accounts{}
 	for _, e := range events {
 		var p netParams
 		if json.Unmarshal(e.params, &p) != nil {
 			continue
 		}
 		k := key{e.tab, p.RequestID}
-		x := open[k]
-		if e.method == "Network.requestWillBeSent" {
+		a := all[k]
+		if a == nil {
+			a = &accounts{}
+			all[k] = a
+		}
+		var x *exchange
+		if n := len(a.hops); n > 0 {
+			x = a.hops[n-1]
+		}
+		switch e.method {
+		case "Network.requestWillBeSent":
 			if x != nil && p.RedirectResponse != nil {
-				x.answered(p.RedirectResponse, p.Timestamp)
+				x.answered(p.RedirectResponse, p.RedirectExtraInfo, p.Timestamp)
 				x.Done, x.last, x.moved = true, e.number, true
 			}
-			x = &exchange{request: p.RequestID, cdp: e.cdp, begun: p.Timestamp, last: e.number}
+			x = &exchange{request: p.RequestID, cdp: e.cdp, begun: p.Timestamp}
 			x.ID, x.Tab, x.Method, x.URL, x.Kind = e.number, e.tab.name, p.Request.Method, p.Request.URL, strings.ToLower(p.Type)
 			x.Time = time.UnixMicro(int64(p.WallTime * 1e6)).UTC()
 			x.RequestHeaders, x.RequestBody = pairs(p.Request.Headers), p.Request.PostData
-			if h := early[k]; len(h) > 0 {
-				x.RequestHeaders, x.extra = pairs(h[0]), true
-				early[k] = h[1:]
-			}
-			open[k] = x
-			if p.Request.URL != policy.PrimeURL { // that one is browserd's own
-				list = append(list, x)
-			}
+			a.hops = append(a.hops, x)
+			list = append(list, x)
+		case "Network.requestWillBeSentExtraInfo":
+			a.sent = append(a.sent, netExtra{e.number, p.Headers})
+			continue
+		case "Network.responseReceivedExtraInfo":
+			a.received = append(a.received, netExtra{e.number, p.Headers})
 			continue
 		}
 		if x == nil {
-			if e.method == "Network.requestWillBeSentExtraInfo" {
-				early[k] = append(early[k], p.Headers)
-			}
 			continue
 		}
 		x.last = e.number
 		switch e.method {
-		case "Network.requestWillBeSentExtraInfo":
-			if x.extra { // it is of the next hop, whose request comes behind it
-				early[k] = append(early[k], p.Headers)
-				break
-			}
-			x.RequestHeaders, x.extra = pairs(p.Headers), true
-		case "Network.responseReceivedExtraInfo":
-			x.ResponseHeaders, x.answer = pairs(p.Headers), true
 		case "Network.requestServedFromCache":
 			x.Cached = true
 		case "Network.responseReceived":
 			x.Kind = strings.ToLower(p.Type)
 			if p.Response != nil {
-				x.answered(p.Response, p.Timestamp)
+				x.answered(p.Response, p.HasExtraInfo, p.Timestamp)
 			}
 		case "Network.loadingFinished":
 			x.Bytes, x.Done = int64(p.EncodedDataLength), true
@@ -136,18 +142,39 @@ func (c *Context) exchanges() (list []*exchange, next int) {
 			x.MS = milliseconds(p.Timestamp - x.begun)
 		}
 	}
+	for _, a := range all {
+		n := 0
+		for _, x := range a.hops {
+			if x.plain {
+				continue
+			}
+			if n < len(a.sent) {
+				x.RequestHeaders, x.last = pairs(a.sent[n].headers), max(x.last, a.sent[n].number)
+			}
+			if n < len(a.received) {
+				x.ResponseHeaders, x.last = pairs(a.received[n].headers), max(x.last, a.received[n].number)
+			}
+			n++
+		}
+	}
 	// The one request that is the daemon's own: no page made it.
 	list = slices.DeleteFunc(list, func(x *exchange) bool { return strings.HasPrefix(x.URL, policy.PrimeURL) })
 	return list, next
 }
 
-// answered takes what a response says.
-func (x *exchange) answered(r *netResponse, at float64) {
+// netExtra is what the network's process says of one hop.
+type netExtra struct {
+	number  int
+	headers map[string]string
+}
+
+// answered takes what a response says; extra says whether there is a
+// netExtra of it.
+func (x *exchange) answered(r *netResponse, extra *bool, at float64) {
+	x.plain = extra != nil && !*extra
 	x.Status, x.StatusText, x.Type, x.Protocol, x.Address = r.Status, r.StatusText, r.MimeType, r.Protocol, r.RemoteIPAddress
 	x.Cached = x.Cached || r.FromDiskCache || r.FromPrefetchCache
-	if !x.answer {
-		x.ResponseHeaders = pairs(r.Headers)
-	}
+	x.ResponseHeaders = pairs(r.Headers)
 	x.Bytes = int64(r.EncodedDataLength)
 	x.WaitMS = milliseconds(at - x.begun)
 	x.MS = x.WaitMS

@@ -57,12 +57,20 @@ type tab struct {
 	failed    string // why the last of them came to nothing; empty otherwise
 	stopped   int    // times that the main frame stopped loading
 	pulled    bool   // a document that was left has begun to load again, in place of the next
+	opening   opening
+	restored  string // URL of the tab that died, whose place this one took
 	inflight  map[network.RequestID]request
 	changed   chan struct{} // closed and replaced when any of these changes
 
 	dialog  *protocol.Dialog // open, unanswered
 	timer   *time.Timer      // dismisses it
 	suspect bool             // a call to it did not answer in time; guarded by mu, set by the driver
+}
+
+// opening is a URL that is being opened, until its document is committed.
+type opening struct {
+	url   string
+	begun bool // Chromium has begun with it
 }
 
 // request is a request under way that a page may be waiting for.

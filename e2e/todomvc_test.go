@@ -177,7 +177,8 @@ func (g todoGame) eventually(what string, holds func(view) bool) {
 			return
 		}
 	}
-	g.t.Fatalf("not so: %s; in:\n%s", what, v.Text)
+	g.t.Fatalf("not so: %s; in:\n%s\nconsole: %+v\nrequests: %+v", what, v.Text,
+		ask[consoleAnswer](g.agent, "console", nil).Entries, ask[networkAnswer](g.agent, "network", nil).Entries)
 }
 
 // prose is all that the snapshot says, names and texts, in one line.

@@ -38,6 +38,7 @@ var namesKnown = map[string]string{
 // The role and name cases of ../shared/cases/accname.json, each fragment as the
 // body of a page of its own.
 func TestNameCases(t *testing.T) {
+	t.Parallel()
 	var cases []nameCase
 	for _, c := range readCases[nameCase](t, "accname.json") {
 		if c.scored() {

@@ -38,6 +38,7 @@ const annotatedPage = `<style>body{margin:20px;font:16px sans-serif} nav a{margi
 // Each ref of the last snapshot that can be seen is framed where its element
 // is, through frames and scrollers, and nothing is written into the page.
 func TestAnnotatedScreenshot(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/page", page("annotate", fmt.Sprintf(annotatedPage, w.alt())), "")

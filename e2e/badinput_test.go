@@ -63,6 +63,7 @@ func (w wire) ask(frame string) (reply, error) {
 // Whatever a client sends, it gets the right code and a next step, and the
 // connection and its session go on.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	pages := newWitness(t)
 	pages.serve("/page", page("page", "<h1>Still here</h1><button>Go</button>"), "")
@@ -199,6 +200,7 @@ func closedSession(t *testing.T, w wire, url string) closedRef {
 // A frame over the limit is refused by its size, at the cost of its own
 // connection at most.
 func TestAnOversizedFrame(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	first, _, err := dialWire(t, d, nil)
 	if err != nil {
@@ -227,6 +229,7 @@ func TestAnOversizedFrame(t *testing.T) {
 }
 
 func TestWhoMayConnect(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	_, port, _ := strings.Cut(d.Addr, ":")
 	tests := []struct {

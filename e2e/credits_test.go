@@ -263,6 +263,7 @@ func charges(t *testing.T, driver, dsn string) map[string]int {
 // one of the daemons is killed while it works: what was answered is charged
 // once, what was refused is not, and nobody spends more than it had.
 func TestCreditsOfTwoDaemonsOnPostgres(t *testing.T) {
+	t.Parallel()
 	books := testpostgres.Start(t)
 	e := newEconomy(t)
 	stays, dies := e.daemon(books.DSN, ""), e.daemon(books.DSN, "")
@@ -279,6 +280,7 @@ func TestCreditsOfTwoDaemonsOnPostgres(t *testing.T) {
 
 // The same with one daemon and its own file: it is killed, and started again.
 func TestCreditsOfOneDaemonOnSQLite(t *testing.T) {
+	t.Parallel()
 	e := newEconomy(t)
 	d := e.daemon("", "")
 	held := e.hold(d, 20)

@@ -27,6 +27,7 @@ const forbiddenPage = `<title>asking</title><button onclick="
 // effect of the action that asked, and as events; the log has the host alone.
 // What an operator allows then works.
 func TestRefusalsAreTold(t *testing.T) {
+	t.Parallel()
 	inBothJails(t, func(t *testing.T, jail string) {
 		reached := make(chan string, 100)
 		forbidden := serveAt(t, "127.0.0.2", func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path })
@@ -94,6 +95,7 @@ func TestRefusalsAreTold(t *testing.T) {
 // A session's own list narrows what the daemon allows, and holds after
 // Chromium has died and the session has gone on in another.
 func TestAllowedDomainsOfASession(t *testing.T) {
+	t.Parallel()
 	inBothJails(t, func(t *testing.T, jail string) {
 		page := func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")

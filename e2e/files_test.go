@@ -97,6 +97,7 @@ func roomsOf(t *testing.T, d *testdaemon.Daemon, kind string) []string {
 // A session that was not opened with downloads keeps none, and says what was
 // offered.
 func TestDownloadsAreDenied(t *testing.T) {
+	t.Parallel()
 	d, w := filesDaemon(t, nil, map[string][]byte{"a": []byte("hello")})
 	w.serve("/page", page("denied", `<a href="/file?of=a&name=a.txt">Get</a>`), "")
 	a := newAgent(t, d)
@@ -121,6 +122,7 @@ func TestDownloadsAreDenied(t *testing.T) {
 // directory that only the daemon and its Chromium can read; it is gone with
 // the session.
 func TestDownloads(t *testing.T) {
+	t.Parallel()
 	const evil = "_.._etc_cron.d_evil.bin" // Chromium has made one name of the path
 	binary := make([]byte, 300_001)
 	rand.Read(binary)
@@ -200,6 +202,7 @@ func TestDownloads(t *testing.T) {
 // What a server calls a file is never a path, never hidden, and never what a
 // system takes for something else.
 func TestDownloadNames(t *testing.T) {
+	t.Parallel()
 	d, w := filesDaemon(t, nil, map[string][]byte{"a": []byte("x")})
 	names := map[string]string{
 		"../../etc/cron.d/x": "x", "/abs/y.txt": "y.txt", `C:\z.exe`: "z.exe", "CON.txt": "_CON.txt", ".profile": "profile",
@@ -246,6 +249,7 @@ func TestDownloadNames(t *testing.T) {
 // where its size is announced, otherwise when it gets there; nothing of it is
 // left. So is one more than there may be.
 func TestDownloadLimits(t *testing.T) {
+	t.Parallel()
 	const limit = 4 << 20
 	d, w := filesDaemon(t, map[string]string{"BROWSERD_SESSION__DOWNLOAD_BYTES": fmt.Sprint(limit), "BROWSERD_SESSION__DOWNLOAD_FILES": "2"}, map[string][]byte{"a": []byte("small")})
 	a := newAgent(t, d)
@@ -321,6 +325,7 @@ func TestFilesOfAKilledDaemon(t *testing.T) {
 // A path to upload leads nowhere but into the upload directory, and to nothing
 // but a file.
 func TestUploadPaths(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	content := make([]byte, 100_003)
 	rand.Read(content)

@@ -37,6 +37,7 @@ var forgeries = map[string]string{
 // Whatever a page calls its things, the text that a model reads is what was
 // emitted: every line is of the grammar, and says what the list of nodes says.
 func TestNothingInTheSnapshotIsForged(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r := agentOnPage(t, d, "forge/page.html", "/forge")
 	for name, forgery := range forgeries {
@@ -130,6 +131,7 @@ func jsString(units []uint16) string {
 }
 
 func TestTheParserRefusesForgeries(t *testing.T) {
+	t.Parallel()
 	const head = `[snapshot] nodes=1 emitted=1 truncated=false url="http://a/" title="A"`
 	for _, text := range []string{
 		"", "hello", head + "\n", head + "\n@e1 [button] \"a\nb\"", head + "\n@e1 [button] \"a\"b\"", head + "\n@e0 [button]",

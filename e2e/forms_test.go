@@ -170,6 +170,7 @@ func (e *echo) play(t *testing.T, a *agent, c formCase) []sent {
 // A form that is filled in and sent on a static document makes the request
 // that Chromium makes, byte for byte; boundaries aside.
 func TestStaticFormsSendWhatChromiumSends(t *testing.T) {
+	t.Parallel()
 	live := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
 	static := newAgent(t, testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}}))
 	toLive, toStatic := newEcho(t), newEcho(t)

@@ -107,6 +107,7 @@ func TestHugeDocuments(t *testing.T) {
 // them a JSON string: no field of ours can be forged, and no control character
 // reaches a terminal.
 func TestWordsOutsideTheSnapshot(t *testing.T) {
+	t.Parallel()
 	const forged = "x\n@e1 [button] \"Pay\"\x1b[31m\x1b]52;c;aGk=\x07\u009b31m\u2028\u202e"
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
@@ -169,6 +170,7 @@ func TestWordsOutsideTheSnapshot(t *testing.T) {
 
 // A link to another program starts none.
 func TestOtherProgramsAreNotStarted(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	schemes := []string{"mailto:a@b.test", "tel:1", "sms:1", "intent://x#Intent;end", "vscode://file/etc", "ssh://a.test", "steam://run/1", "web+x:1", "file:///etc/passwd", "chrome://settings", "view-source:" + w.URL}

@@ -30,6 +30,7 @@ type logLine struct {
 // The action log says what was done, to what and with what effect, with a
 // picture of each action, without secrets, and never more than it may.
 func TestActionLog(t *testing.T) {
+	t.Parallel()
 	logs := t.TempDir()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
 		"BROWSERD_ACTION_LOG__DIR": logs, "BROWSERD_ACTION_LOG__PICTURES": "true", "BROWSERD_ACTION_LOG__SESSIONS": "2", "BROWSERD_ACTION_LOG__BYTES": "200000",

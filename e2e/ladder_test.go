@@ -26,6 +26,7 @@ func at(r result) string { return r.Page.Source + " " + r.Page.Title }
 
 // The loop of an agent, by refs alone: search form, list, detail, back.
 func TestTheLoopWithoutChromium(t *testing.T) {
+	t.Parallel()
 	app := renderedServer(t)
 	for name, env := range map[string]map[string]string{
 		"disabled":      {"BROWSERD_BROWSER__DISABLED": "true"},
@@ -74,6 +75,7 @@ func TestTheLoopWithoutChromium(t *testing.T) {
 // What a static document cannot do is said, with a next step; what a form may
 // not hold is said by field.
 func TestWhatStaticDocumentsRefuse(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, `<title>Refuses</title><form action=/sent><label>Name <input name=n required minlength=2></label><label>Age <input type=number name=a min=18></label><button>Send</button><button disabled>Off</button><input aria-label=Fixed readonly value=x></form>
@@ -178,6 +180,7 @@ func installed(t *testing.T) (path string, install func()) {
 // A session that begins without Chromium moves to it at its next open once it
 // is there, with its cookies; asked for by name, a source is the one that serves.
 func TestASessionMovesToChromiumWhenItIsThere(t *testing.T) {
+	t.Parallel()
 	app := renderedServer(t)
 	path, install := installed(t)
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__PATH": path}})
@@ -216,6 +219,7 @@ func TestASessionMovesToChromiumWhenItIsThere(t *testing.T) {
 // Chromium killed for good in the middle of a session: said once, then the
 // session goes on without it.
 func TestASessionGoesOnWithoutChromium(t *testing.T) {
+	t.Parallel()
 	app := renderedServer(t)
 	path, install := installed(t)
 	install()
@@ -253,6 +257,7 @@ func TestASessionGoesOnWithoutChromium(t *testing.T) {
 // What no source gives is fetch_failed, with each attempt; what the policy
 // refuses is its own error.
 func TestNoSourceServes(t *testing.T) {
+	t.Parallel()
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	a := newAgent(t, withoutChromium(t))

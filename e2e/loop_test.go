@@ -63,6 +63,7 @@ func checkLoop(t *testing.T, dir, token string, prints, line []string) {
 }
 
 func TestGoLoop(t *testing.T) {
+	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "loop")
 	goBuild(t, bin, "./examples/go")
 	runLoop(t, filepath.Dir(bin), bin)
@@ -84,6 +85,7 @@ func goBuild(t *testing.T, bin, pkg string) {
 }
 
 func TestNodeLoop(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {
 		missing(t, "the Node example cannot run: node is not installed")
 	}
@@ -136,6 +138,7 @@ func httpLoop(t *testing.T, dir string, line ...string) {
 }
 
 func TestPythonLoop(t *testing.T) {
+	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		missing(t, "the Python example cannot run: python3 is not installed")
@@ -150,6 +153,7 @@ func TestPythonLoop(t *testing.T) {
 // The TypeScript example passes the compiler's strictest look, and what the
 // compiler makes of it runs, also in a Node that does not run TypeScript itself.
 func TestTypeScriptLoop(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {
 		missing(t, "the TypeScript example cannot run: node is not installed")
 	}
@@ -165,6 +169,7 @@ func TestTypeScriptLoop(t *testing.T) {
 
 // The transcript comes out the same each time, on a fresh daemon each time.
 func TestTheTranscriptIsAlwaysTheSame(t *testing.T) {
+	t.Parallel()
 	first, second := transcript(t), transcript(t)
 	if first != second {
 		t.Errorf("two transcripts differ:\n%s\n---\n%s", first, second)

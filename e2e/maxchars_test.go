@@ -105,6 +105,7 @@ func networkID(t *testing.T, a *agent, part string) int {
 // Nothing that a command returns is longer than its max_chars, whatever the page
 // holds and whoever serves it, Chromium or a static document.
 func TestNothingExceedsMaxChars(t *testing.T) {
+	t.Parallel()
 	page, file := hostile(), strings.Repeat("𝒜 line of a file\r\n", 20000)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -83,6 +83,7 @@ func refIn(t *testing.T, snapshot, role, name string) string {
 // A real MCP client opens the demo app, follows a link, reads, takes a picture
 // and meets an error, in the same words at both doors.
 func TestMCPClient(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	app := demoServer(t)
 	for door, transport := range transports(t, d, "all") {
@@ -133,6 +134,7 @@ func TestMCPClient(t *testing.T) {
 // A client that cancels a call frees the session for the next one, and one that
 // asks for progress is told while it waits.
 func TestMCPCancelAndProgress(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	app := demoServer(t)
 	for door, transport := range transports(t, d, "default") {
@@ -176,6 +178,7 @@ func TestMCPCancelAndProgress(t *testing.T) {
 // The default tools cost a conversation fewer than 3,000 tokens, counted with
 // the public tokenizer o200k_base; `go test -v` prints the figures.
 func TestMCPToolListIsSmall(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
 	if err != nil {
@@ -217,6 +220,7 @@ func TestMCPToolListIsSmall(t *testing.T) {
 // With no daemon running, `browserd mcp` starts one, which outlives the client
 // and ends by itself when nobody uses it.
 func TestMCPStartsADaemon(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	d.Stop() // its address and home are free now
 	s := connect(t, transports(t, d, "default")["stdio"], nil)

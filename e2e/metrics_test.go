@@ -13,6 +13,7 @@ import (
 // After a visit /metrics tells what was done, how it ended and what Chromium
 // takes, to who has a token, and nothing of what was visited.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	c := d.Dial(t)
 	if err := c.Call(t.Context(), "open", map[string]any{"url": demoServer(t) + "items?canary"}, nil); err != nil {

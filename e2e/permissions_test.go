@@ -24,6 +24,7 @@ const asking = `(async () => {
 // Whatever a page asks for is denied, at once and without a prompt; a session
 // that was opened with a permission has that one and no other.
 func TestPermissions(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/page", page("permissions", `<h1>Permissions</h1>`), "")

@@ -32,6 +32,7 @@ const formPage = `<form onsubmit="event.preventDefault(); report(Object.fromEntr
 	<button>Send</button></form>`
 
 func TestFill(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/page", page("fill", formPage), "")
@@ -101,6 +102,7 @@ type mouseAnswer struct {
 }
 
 func TestMouse(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/page", page("mouse", `<style>body{margin:0} canvas{display:block;background:#eee} #s{height:100px;overflow:auto;width:200px} iframe{position:absolute;left:400px;top:20px;border:5px solid;width:200px;height:100px}</style>
@@ -156,6 +158,7 @@ const looks = `(async () => ({
 // and new tabs, for frames of other processes, and for the page that takes the
 // place of one that Chromium took with it.
 func TestEmulate(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.mux.HandleFunc("/page", func(rw http.ResponseWriter, r *http.Request) {
@@ -238,6 +241,7 @@ type routeAnswer struct {
 }
 
 func TestRoute(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/page", page("route", `<h1>Page</h1><img src=/a.png>`), "")

@@ -60,6 +60,7 @@ func (r rowTest) saw(want ...any) {
 // Every row's button is called Delete. Whatever the list does between the
 // snapshot and the click, the click reaches the row that was meant, or none.
 func TestARefNeverActsOnAnotherRow(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	const heals, gone, either = "heals", "gone", "heals or is refused"
 	tests := []struct {
@@ -133,6 +134,7 @@ func (r rowTest) hitIsRow(answer result, row string) {
 
 // Candidates of a stale ref are refs that can be used.
 func TestAStaleRefNamesItsCandidates(t *testing.T) {
+	t.Parallel()
 	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "list")
 	first := r.snapshot().all("button", "Delete")[0]
 	r.script("dropA()")
@@ -155,6 +157,7 @@ func TestAStaleRefNamesItsCandidates(t *testing.T) {
 }
 
 func TestARenamedButtonIsRefusedOnceThenActs(t *testing.T) {
+	t.Parallel()
 	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "renamed")
 	ref := r.snapshot().ref(t, "button", "Save")
 	r.script(`b.textContent = "Delete everything"`)
@@ -168,6 +171,7 @@ func TestARenamedButtonIsRefusedOnceThenActs(t *testing.T) {
 }
 
 func TestACoveredTargetNamesWhatCoversIt(t *testing.T) {
+	t.Parallel()
 	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "covered")
 	ref := r.snapshot().ref(t, "button", "Buy")
 	e := r.refused("click", click(ref, params{"timeout_ms": 2000}), protocol.NotActionable)
@@ -182,6 +186,7 @@ func TestACoveredTargetNamesWhatCoversIt(t *testing.T) {
 }
 
 func TestADisabledTargetSaysSo(t *testing.T) {
+	t.Parallel()
 	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "disabled")
 	v := r.snapshot()
 	for _, name := range []string{"Pay", "Send", "Post"} {
@@ -197,6 +202,7 @@ func TestADisabledTargetSaysSo(t *testing.T) {
 // Targets that are not where they were: an answer says success only where the
 // target itself received the input.
 func TestSuccessMeansTheTargetReceivedIt(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	tests := []struct {
 		page, name string
@@ -233,6 +239,7 @@ func TestSuccessMeansTheTargetReceivedIt(t *testing.T) {
 // A field that gives its focus away never gets the text; the answer must not
 // say that it did.
 func TestTypeSaysWhereTheTextIsNot(t *testing.T) {
+	t.Parallel()
 	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "stealing")
 	ref := r.snapshot().ref(t, "textbox", "First")
 	answer, err := r.try("type", params{"ref": ref, "text": "secret", "timeout_ms": 3000})
@@ -246,6 +253,7 @@ func TestTypeSaysWhereTheTextIsNot(t *testing.T) {
 }
 
 func TestRefsAcrossDocuments(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r := openRow(t, d, "list")
 	old := r.snapshot().all("button", "Delete")
@@ -271,6 +279,7 @@ func TestRefsAcrossDocuments(t *testing.T) {
 
 // A ref keeps its number for as long as its node lives, whatever else changes.
 func TestALivingNodeKeepsItsRef(t *testing.T) {
+	t.Parallel()
 	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "renamed")
 	ref := r.snapshot().ref(t, "button", "Save")
 	r.script(`for (let i = 0; i < 20; i++) document.body.prepend(document.createElement('hr'), Object.assign(document.createElement('button'), {textContent: 'New ' + i}))`)

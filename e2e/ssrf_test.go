@@ -54,6 +54,7 @@ var ways = []way{
 // Chromium and a DNS server on loopback, in a network where all addresses lead
 // to one fake web server that notes by which it was reached.
 func TestSSRFCases(t *testing.T) {
+	t.Parallel()
 	if !netns.Inside(t, inCI()) {
 		return
 	}

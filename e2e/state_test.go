@@ -29,6 +29,7 @@ type stateAnswer struct {
 }
 
 func TestCookies(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.mux.HandleFunc("/page", func(rw http.ResponseWriter, r *http.Request) {
@@ -124,6 +125,7 @@ const loggedIn = `the cookie's, Zoë "quoted" 😀`
 // been started again, with and without a key; no page is asked for it, and no
 // other agent can have it.
 func TestStateLogsIn(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"", "a passphrase of some length"} {
 		t.Run(fmt.Sprintf("key %t", key != ""), func(t *testing.T) {
 			w, hits := loginSite(t)
@@ -224,6 +226,7 @@ func filesWith(t *testing.T, dir string, words ...string) []string {
 // A state's name is never a path, and a state that somebody else has written
 // is taken for no more than it may be.
 func TestHostileStates(t *testing.T) {
+	t.Parallel()
 	w, hits := loginSite(t)
 	d := testdaemon.Start(t, testdaemon.Options{})
 	a := newAgent(t, d)

@@ -92,6 +92,7 @@ const signIn = `<h1>Sign in</h1><form action="/done"><input aria-label="PIN" typ
 // policy.confirm names, an operator is asked about, with the element as the
 // agent saw it; a no leaves the page as it was.
 func TestSupervised(t *testing.T) {
+	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "click,type,eval"})
 	w := newWitness(t)
 	w.serve("/pay", page("pay", signIn), "")
@@ -184,6 +185,7 @@ func TestSupervised(t *testing.T) {
 // An agent that only reads opens and reads pages of a real browser, and no
 // input of it reaches one.
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	d := driven(t, "", nil)
 	w := newWitness(t)
 	w.serve("/pay", page("pay", signIn), "")
@@ -215,6 +217,7 @@ func TestReadOnly(t *testing.T) {
 // What holds for a token holds at every door: over HTTP and over MCP, whose own
 // session is no way into another agent's.
 func TestAutonomyHoldsAtEveryDoor(t *testing.T) {
+	t.Parallel()
 	d := driven(t, "", nil)
 	w := newWitness(t)
 	w.serve("/pay", page("pay", signIn), "")
@@ -277,6 +280,7 @@ func TestAutonomyHoldsAtEveryDoor(t *testing.T) {
 // answers it for good, the same command works, and it still does after a
 // restart; the file that keeps it is the user's alone.
 func TestARefusedAddressIsOpenedByAnOperator(t *testing.T) {
+	t.Parallel()
 	shut := map[string]string{"BROWSERD_POLICY__ALLOW_HOSTS": "other.test"}
 	d := driven(t, "", shut)
 	w := newWitness(t)
@@ -311,6 +315,7 @@ func TestARefusedAddressIsOpenedByAnOperator(t *testing.T) {
 // Nothing that a client holds secret is written where others read: not into the
 // log at its most talkative, not into an error, not into what the page shows.
 func TestSecretsStayOutOfLogsErrorsAndSnapshots(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-7f3a9c"
 	d := driven(t, "", map[string]string{
 		"BROWSERD_AUTH__TOKENS":           fmt.Sprintf(`[{"agent":"ann","token":"%s-0123456789"},{"agent":"olga","token":%q,"role":"operator"}]`, canary, olga),
@@ -397,6 +402,7 @@ func TestSecretsStayOutOfLogsErrorsAndSnapshots(t *testing.T) {
 // A token is where it belongs and nowhere else: not in a command line, not in
 // the environment of Chromium's processes, not in the log.
 func TestTheTokenStaysWithTheDaemon(t *testing.T) {
+	t.Parallel()
 	d := driven(t, "", nil)
 	w := newWitness(t)
 	w.serve("/in", page("in", "<h1>Inside</h1>"), "")
@@ -423,6 +429,7 @@ func TestTheTokenStaysWithTheDaemon(t *testing.T) {
 // What an operator allows on one site does not happen on another, to which the
 // page went by itself while the operator was asked.
 func TestConfirmedWhereItWasAsked(t *testing.T) {
+	t.Parallel()
 	elsewhere := serveAt(t, "127.0.0.2", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<title>elsewhere</title>")

@@ -40,6 +40,7 @@ func todoDir(t *testing.T) (dir string, isPackage bool) {
 // An agent plays TodoMVC by refs alone: add, toggle, edit by double click,
 // filter, mark all, clear.
 func TestTodoMVC(t *testing.T) {
+	t.Parallel()
 	dir, isPackage := todoDir(t)
 	w := newWitness(t)
 	w.mux.Handle("GET /examples/", http.FileServer(http.Dir(dir)))

@@ -17,6 +17,7 @@ import (
 // `browserd audit` tells who did it, where, and how it ended, and has no word
 // of what was typed or asked.
 func TestTheTrailOfASession(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	pages := newWitness(t)
 	pages.serve("/page", page("page", `<button>Go</button><input type=password aria-label=PIN>`), "")

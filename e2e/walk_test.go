@@ -38,6 +38,7 @@ func TestASnapshotLooksAtNoMoreThanItShows(t *testing.T) {
 
 // Continued by after, the pieces say once what the whole says.
 func TestContinuationByAfterShowsEverythingOnce(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	w.serve("/page", bench.Page(1_500), "")
 	a.open(w.URL + "/page")
@@ -63,6 +64,7 @@ func TestContinuationByAfterShowsEverythingOnce(t *testing.T) {
 
 // Nothing is written into the page: no attribute, no node, nothing to observe.
 func TestTheWalkDoesNotTouchThePage(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	w.serve("/page", page("page", bench.Page(300)+`<script>
 new MutationObserver(l => report(l.map(m => m.type + ' ' + m.target.nodeName))).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
@@ -105,6 +107,7 @@ for (const name of ['getComputedStyle', 'JSON', 'Map', 'WeakMap', 'WeakRef', 'Ob
 // The same page says the same, whether or not it has redefined the built-ins,
 // and can be acted on.
 func TestTheWalkDoesNotLoseToRedefinedBuiltins(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	const hit = "/-/hit"
 	hits := make(chan struct{}, 1) // one click

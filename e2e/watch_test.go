@@ -31,6 +31,7 @@ type networkAnswer struct {
 }
 
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/page", page("console", `<script>
@@ -75,6 +76,7 @@ console.log('plain', 1, {a: 1}); console.warn('careful'); console.error('token=a
 const canary = "cANaRy5ecret"
 
 func TestNetwork(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Args: []string{"--log.level", "debug"}})
 	w := newWitness(t)
 	w.serve("/page", page("network", `<link rel=stylesheet href=/style.css><img src="/none.png?size=1"><script>

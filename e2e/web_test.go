@@ -63,6 +63,7 @@ type fetched struct {
 // The web tools of a daemon with Chromium: what needs script is rendered, and
 // no session is opened for it.
 func TestWebTools(t *testing.T) {
+	t.Parallel()
 	site := web(t)
 	var proxied atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { proxied.Add(1) }))

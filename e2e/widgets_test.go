@@ -27,6 +27,7 @@ var widgetsKnown = map[string]string{}
 // The 27 cases of ../shared/cases/widgets.json on widget libraries as they are
 // on npm, unmodified.
 func TestWidgetCases(t *testing.T) {
+	t.Parallel()
 	cases := readCases[playCase](t, "widgets.json")
 	w := newWitness(t)
 	for name, parts := range libraries {

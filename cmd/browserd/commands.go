@@ -70,7 +70,12 @@ func commandOf(row *actions.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		stop := func() {}
+		if !*asJSON {
+			stop = progress(cmd.ErrOrStderr(), row.Name, params)
+		}
 		result, err := runCommand(cmd.Context(), c, row, params)
+		stop()
 		if err != nil {
 			return explain(err)
 		}

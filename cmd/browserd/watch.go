@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/config"
 	socket "github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/protocol"
@@ -124,7 +125,9 @@ func writeEvent(w io.Writer, e protocol.Event) error {
 // commandWords are the words of a command's line, and the lines below it.
 func commandWords(f map[string]any) (words, below []string) {
 	words = append(words, fmt.Sprint(f["command"]))
-	if params, _ := f["params"].(map[string]any); len(params) > 0 {
+	params, _ := f["params"].(map[string]any)
+	dropDefaults(fmt.Sprint(f["command"]), params)
+	if len(params) > 0 {
 		words = append(words, compact(params))
 	}
 	if ref, ok := f["ref"].(map[string]any); ok {
@@ -144,6 +147,28 @@ func commandWords(f map[string]any) (words, below []string) {
 		}
 	}
 	return words, below
+}
+
+// dropDefaults leaves of a command's parameters those that are not what they
+// would be anyway.
+func dropDefaults(command string, params map[string]any) {
+	row, known := actions.Lookup(command)
+	if !known {
+		return
+	}
+	for _, p := range row.Help().Parameters {
+		value := strings.Trim(compact(params[p.Name]), `"`)
+		if list, ok := params[p.Name].([]any); ok {
+			words := make([]string, len(list))
+			for i := range list {
+				words[i] = fmt.Sprint(list[i])
+			}
+			value = strings.Join(words, " ")
+		}
+		if p.Default != "" && value == p.Default {
+			delete(params, p.Name)
+		}
+	}
 }
 
 // compact is a value in one line of JSON.

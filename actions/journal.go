@@ -86,7 +86,7 @@ func (c *Call) note(ctx context.Context) func(result any, err error) {
 			return l
 		})
 		if werr != nil {
-			c.House.Log.Warn("writing an action down", "session", c.Session.Name(), "error", werr)
+			c.House.Log.WarnContext(ctx, "writing an action down", "session", c.Session.Name(), "error", werr)
 		}
 	}
 }

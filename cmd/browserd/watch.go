@@ -30,6 +30,12 @@ until it is closed.`,
 		Args:    cobra.MaximumNArgs(1),
 	}
 	load := configured(cmd)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return sessionsOf(cmd.Context(), load), cobra.ShellCompDirectiveNoFileComp
+	}
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object per event")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := load()

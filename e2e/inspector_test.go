@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -101,5 +103,26 @@ func TestMCPInspectorOfEveryTool(t *testing.T) {
 	var list inspected
 	if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != 0 || strings.TrimSpace(stderr) != "" || len(list.Result.Tools) < 40 {
 		t.Errorf("%d tools, exit code %d, %v\n%s", len(list.Result.Tools), code, err, stderr)
+	}
+}
+
+// What `browserd mcp config` prints is a configuration that a client takes: the
+// Inspector, which reads the form that most have.
+func TestMCPInspectorTakesTheSnippets(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
+	for _, client := range []string{"cursor", "http"} {
+		snippet, err := d.Command("mcp", "config", client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "mcp.json")
+		if err := os.WriteFile(file, []byte(snippet), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, code := output(t, mcpTool(t, inspector, "--cli", "--format", "json", "--config", file, "--server", "browserd", "--method", "tools/list"))
+		var list inspected
+		if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != 0 || len(list.Result.Tools) != 16 {
+			t.Errorf("%s: %d tools, exit code %d, %v\n%s\n%s", client, len(list.Result.Tools), code, err, stderr, snippet)
+		}
 	}
 }

@@ -72,9 +72,9 @@ type Caller struct {
 	// Cancel ends a running or queued request of the same connection; nil
 	// where the door has no such thing.
 	Cancel func(id json.RawMessage) bool
-	// Subscribe chooses the events that the connection gets; nil where the
-	// door has none.
-	Subscribe func(types []string) error
+	// Subscribe chooses the events that the connection gets, of the sessions that
+	// it opened or named or of all the agent's; nil where the door has none.
+	Subscribe func(types []string, all bool) error
 	// Use is told of every session that the caller opens or names; nil: nobody asks.
 	Use func(session string)
 

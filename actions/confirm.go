@@ -43,7 +43,7 @@ func confirm(ctx context.Context, c *Call, p *ConfirmParams) (ConfirmResult, err
 	if err != nil {
 		return ConfirmResult{}, err
 	}
-	c.House.Log.Info("confirmation answered", "id", q.ID, "agent", q.Agent, "command", q.Command, "session", q.Session,
+	c.House.Log.InfoContext(ctx, "confirmation answered", "id", q.ID, "agent", q.Agent, "command", q.Command, "session", q.Session,
 		"allow", p.Allow, "remember", p.Remember, "operator", c.Caller.Agent)
 	return ConfirmResult{q.ID, p.Allow, p.Remember, q}, nil
 }

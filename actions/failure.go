@@ -11,7 +11,7 @@ import (
 
 // failure gives an error that a command ended with the code that fits it: its
 // own, that of what ended the context, or internal, with the cause in the log
-// under an incident.
+// under the request's id.
 func (c *Call) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTimeout)) {
 		err = context.Cause(ctx)
@@ -31,8 +31,11 @@ func (c *Call) failure(ctx context.Context, err error) error {
 	case errors.Is(err, context.Canceled):
 		return ErrCancelled
 	}
-	incident := rand.Text()[:10]
-	c.House.Log.Error("command failed", "command", c.Command.Name, "incident", incident, "error", err)
+	incident, session := protocol.RequestOf(ctx)
+	if incident == "" {
+		incident = rand.Text()[:10]
+	}
+	c.House.Log.Error("command failed", "request", incident, "session", session, "command", c.Command.Name, "error", err)
 	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", c.Command.Name).With("incident", incident)
 }
 

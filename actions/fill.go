@@ -21,7 +21,7 @@ type FillParams struct {
 // FillField is one field and what it is to hold.
 type FillField struct {
 	Ref   string          `json:"ref"`
-	Value json.RawMessage `json:"value"`
+	Value json.RawMessage `json:"value" takes:"string,number,boolean,array" items:"string"`
 }
 
 // FillResult is the answer of fill.

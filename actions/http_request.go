@@ -23,7 +23,7 @@ type HTTPRequestParams struct {
 	URL         string            `json:"url" required:"true" doc:"an http or https URL"`
 	Method      string            `json:"method" default:"GET" enum:"GET,POST,PUT,PATCH,DELETE,HEAD" doc:"the method"`
 	Headers     map[string]string `json:"headers" doc:"sent as they are; those of the connection, Host and Proxy-* are refused"`
-	Body        json.RawMessage   `json:"body" doc:"a string is sent as it is, anything else as JSON"`
+	Body        json.RawMessage   `json:"body" takes:"string,object,array,number,boolean" doc:"a string is sent as it is, anything else as JSON"`
 	TimeoutSecs int               `json:"timeout_secs" default:"30" min:"1" max:"120" doc:"seconds for the whole exchange; timeout_ms grows with it"`
 	Extract     string            `json:"extract" doc:"what you want to know of a long answer, in words: a small model reads it for you"`
 	MaxChars    int               `json:"max_chars" default:"1000000" min:"1" max:"1048576" doc:"characters of content"`

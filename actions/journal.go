@@ -9,6 +9,7 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // logged is one line of a session's action log.
@@ -39,19 +40,21 @@ type named struct {
 func (r Result) told() Result { return r }
 
 // note prepares the line of a command that is about to run, and returns the
-// func that writes it when it has ended; nil where nothing is written down. A
-// batch is not a line: its commands are.
+// func that writes it when it has ended, and tells those who watch the session;
+// nil where nothing is written down and nobody watches. A batch is not a line:
+// its commands are.
 func (c *Call) note(ctx context.Context) func(result any, err error) {
 	if c.Session == nil || c.Command.NoSession || c.Command.Name == "batch" || c.Command.AtOnce && !c.Command.Acts {
 		return nil
 	}
-	j := c.Session.Journal()
-	if j == nil {
+	j, heard := c.Session.Journal(), c.Session.Heard(protocol.EventCommand)
+	if j == nil && !heard {
 		return nil
 	}
 	l := logged{Time: time.Now().UTC(), Agent: c.Caller.Agent, Session: c.Session.Name(), Command: c.Command.Name}
 	l.Params, l.Ref = c.maskedParams(ctx)
 	return func(result any, err error) {
+		var shown Result
 		l.MS, l.Code = time.Since(l.Time).Milliseconds(), "ok"
 		if err != nil {
 			l.Code = string(protocol.CodeOf(err))
@@ -61,24 +64,56 @@ func (c *Call) note(ctx context.Context) func(result any, err error) {
 			}
 		}
 		if r, ok := result.(interface{ told() Result }); ok && err == nil {
-			page := r.told().Page
+			shown = r.told()
+			page := shown.Page
 			page.URL = protocol.MaskURL(page.URL)
 			l.Page = &page
-			if e := r.told().Effect; e != nil {
+			if e := shown.Effect; e != nil {
 				masked := *e
 				masked.Navigated = protocol.MaskURL(masked.Navigated)
 				masked.Value = nil // what a field holds may be a secret
 				l.Effect = &masked
 			}
 		}
+		if heard {
+			c.Session.Emit(protocol.EventCommand, l.event(shown))
+		}
+		if j == nil {
+			return
+		}
 		werr := j.Write(c.pictured(ctx, j), func(n int, picture string) any {
 			l.Number, l.Picture = n, picture
 			return l
 		})
 		if werr != nil {
-			c.House.Log.Warn("writing an action down", "session", c.Session.Name(), "error", werr)
+			c.House.Log.WarnContext(ctx, "writing an action down", "session", c.Session.Name(), "error", werr)
 		}
 	}
+}
+
+// event is the line as those are told it who watch the session: with what the
+// command showed of the page.
+func (l logged) event(shown Result) map[string]any {
+	e := map[string]any{"command": l.Command, "params": l.Params, "ms": l.MS, "code": l.Code}
+	if l.Ref != nil {
+		e["ref"] = l.Ref
+	}
+	if l.Message != "" {
+		e["message"] = l.Message
+	}
+	if l.Page != nil {
+		e["page"] = l.Page
+	}
+	if l.Effect != nil {
+		e["effect"] = l.Effect
+	}
+	if s := shown.Snapshot; s != nil {
+		e["snapshot"] = snapshot.Snapshot{Text: s.Text, Stats: s.Stats}
+	}
+	if shown.Delta != nil {
+		e["delta"] = shown.Delta
+	}
+	return e
 }
 
 // pictured is a picture of the page after an acting command; nil where none is

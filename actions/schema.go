@@ -2,6 +2,7 @@ package actions
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ func (cmd *Command) Schema() map[string]any {
 
 func (f field) schema() map[string]any {
 	s := schemaOf(f.v.Type())
+	narrow(s, f.tag)
 	if doc := f.tag.Get("doc"); doc != "" {
 		s["description"] = doc
 	}
@@ -47,6 +49,27 @@ func (f field) schema() map[string]any {
 		s["default"] = f.literal(d)
 	}
 	return s
+}
+
+// narrow says of a value that Go takes as it comes what it may be: the tag takes
+// names JSON types, items that of a list's members. More than one are branches
+// of anyOf, since not every client reads a list of types.
+func narrow(s map[string]any, tag reflect.StructTag) {
+	var branches []any
+	for word := range strings.SplitSeq(tag.Get("takes"), ",") {
+		branch := map[string]any{"type": word}
+		if items := tag.Get("items"); word == "array" && items != "" {
+			branch["items"] = map[string]any{"type": items}
+		}
+		branches = append(branches, branch)
+	}
+	switch {
+	case tag.Get("takes") == "":
+	case len(branches) == 1:
+		maps.Copy(s, branches[0].(map[string]any))
+	default:
+		s["anyOf"] = branches
+	}
 }
 
 var rawType = reflect.TypeFor[json.RawMessage]()
@@ -88,7 +111,9 @@ func addProperties(properties map[string]any, t reflect.Type) {
 			continue
 		}
 		if name, _, _ := strings.Cut(sf.Tag.Get("json"), ","); name != "" && name != "-" {
-			properties[name] = schemaOf(sf.Type)
+			s := schemaOf(sf.Type)
+			narrow(s, sf.Tag)
+			properties[name] = s
 		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 
 // SubscribeParams are the parameters of subscribe.
 type SubscribeParams struct {
-	Events []string `json:"events" required:"true" doc:"the types wanted from now on; an empty list: none"`
+	Events   []string `json:"events" required:"true" doc:"the types wanted from now on; an empty list: none. The type command, a command's end with what it changed, is told to those alone who name it"`
+	Sessions string   `json:"sessions" default:"own" enum:"own,all" doc:"own: of the sessions that this connection opened or named; all: of all of yours"`
 }
 
 // SubscribeResult is the answer of subscribe.
@@ -27,7 +28,7 @@ func subscribe(ctx context.Context, c *Call, p *SubscribeParams) (SubscribeResul
 		return SubscribeResult{}, protocol.Errorf(protocol.Unsupported, "events are sent over the WebSocket").With("source", "http").
 			Then("connect to /v1/ws")
 	}
-	if err := c.Caller.Subscribe(p.Events); err != nil {
+	if err := c.Caller.Subscribe(p.Events, p.Sessions == "all"); err != nil {
 		return SubscribeResult{}, err
 	}
 	return SubscribeResult{append([]string{}, p.Events...)}, nil

@@ -58,7 +58,7 @@ type NetworkParams struct {
 // NetworkResult is the answer of network.
 type NetworkResult struct {
 	Result
-	Entries []protocol.Exchange `json:"entries,omitempty"`
+	Entries []protocol.Exchange `json:"entries,omitzero"` // nil with a HAR
 	HAR     *HAR                `json:"har,omitempty"`
 	Next    int                 `json:"next"`
 }

@@ -84,7 +84,7 @@ type request struct {
 func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
 	if first && c.o.Restore != nil && c.o.Restore.CookieCount > 0 {
 		if err := c.restoreCookies(ctx, c.o.Restore); err != nil {
-			c.host.log.Warn("restoring cookies", "error", err)
+			c.host.log.WarnContext(ctx, "restoring cookies", "error", err)
 		}
 	}
 	id, _, err := c.create(ctx, false)

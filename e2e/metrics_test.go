@@ -14,7 +14,7 @@ import (
 // takes, to who has a token, and nothing of what was visited.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "1"}})
 	c := d.Dial(t)
 	if err := c.Call(t.Context(), "open", map[string]any{"url": demoServer(t) + "items?canary"}, nil); err != nil {
 		t.Fatal(err)
@@ -28,6 +28,10 @@ func TestMetrics(t *testing.T) {
 	}
 	if err := c.Call(t.Context(), "click", map[string]any{"ref": "@e999"}, nil); err == nil {
 		t.Fatal("clicked a ref that was never given out")
+	}
+	// One fetch is paid for, one is refused before it is sent, one has no credits left.
+	for _, url := range []string{"http://10.11.12.13/canary", demoServer(t), demoServer(t)} {
+		c.Call(t.Context(), "web_fetch", map[string]any{"url": url, "source": "http"}, nil)
 	}
 	get := func(token string) (int, string) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL()+"/metrics", nil)
@@ -60,6 +64,10 @@ func TestMetrics(t *testing.T) {
 		`browserd_chromium_launches_total 1`,
 		`browserd_egress_refused_total{reason="ip_private"} 1`,
 		`browserd_ledger_dropped_total 0`,
+		`browserd_ledger_calls_total{command="web_fetch",end="charged"} 1`,
+		`browserd_ledger_calls_total{command="web_fetch",end="refunded"} 1`,
+		`browserd_ledger_credits_total{command="web_fetch"} 1`,
+		`browserd_ledger_refused_total{code="credits_exhausted"} 1`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no %s", want)

@@ -162,6 +162,9 @@ onload = () => fetch('/api/v1?access_token=' + secret + '&q=a%20b', {method: 'PO
 	if list := ask[networkAnswer](a, "network", params{"since": got.Next}).Entries; len(list) != 0 {
 		t.Errorf("nothing has happened, and there are %+v", list)
 	}
+	if raw := ask[map[string]json.RawMessage](a, "network", params{"since": got.Next})["entries"]; string(raw) != "[]" {
+		t.Errorf("an empty list is written as %q", raw)
+	}
 	if list := ask[networkAnswer](a, "network", params{"kind": "stylesheet"}).Entries; len(list) != 1 {
 		t.Errorf("%+v", list)
 	}

@@ -51,7 +51,7 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string) (*Charge, err
 		cost = 0
 	}
 	if err := l.layOut(ctx); err != nil {
-		return nil, l.unavailable(err)
+		return nil, l.countRefusal(l.unavailable(ctx, err))
 	}
 	c := &Charge{ledger: l, id: rand.Text(), agent: agent, command: command, cost: cost}
 	err := l.transact(ctx, func(tx *sql.Tx) error { return l.take(ctx, tx, c) })
@@ -63,12 +63,12 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string) (*Charge, err
 		l.settleLater(settlement{c.id, c.agent, 0, "refunded"})
 	}
 	if said := (*protocol.Error)(nil); errors.As(err, &said) {
-		return nil, said
+		return nil, l.countRefusal(said)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return nil, l.unavailable(err)
+	return nil, l.countRefusal(l.unavailable(ctx, err))
 }
 
 // take is Begin's transaction. The update comes first: it locks the agent's
@@ -136,11 +136,12 @@ func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 	case how == Worked && c.command == "web_fetch" && l.cfg.Credits:
 		s.cost = c.cost - l.cfg.Costs.Render
 	}
+	l.countSettled(c.command, s.cost, how)
 	// The call may have been cancelled; its settlement is not.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := l.settle(ctx, s); err != nil {
-		l.log.Warn("a charge could not be settled yet", "agent", c.agent, "command", c.command, "error", l.clean(err))
+		l.log.WarnContext(ctx, "a charge could not be settled yet", "agent", c.agent, "command", c.command, "error", l.clean(err))
 		l.settleLater(s)
 	}
 	return s.cost

@@ -101,6 +101,7 @@ type Ledger struct {
 	mu        sync.Mutex
 	unsettled []settlement
 	dropped   int
+	figures   Figures
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -116,7 +117,7 @@ type Ledger struct {
 // a trail alone, Open returns a Ledger that lets everything pass and opens no
 // database.
 func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]int, log *slog.Logger) (*Ledger, error) {
-	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}}
+	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}, figures: newFigures()}
 	nowhere := cfg.DSN == "" && stateDir == ""
 	if nowhere && cfg.Audit && !cfg.limits() {
 		log.Warn("there is no state directory to keep ledger.db in: no trail is kept", "next", "set HOME, XDG_STATE_HOME or ledger.dsn, or ledger.audit to false")
@@ -183,7 +184,7 @@ func (l *Ledger) Close(ctx context.Context) error {
 
 // unavailable is the answer where the books cannot be asked: a call that may
 // cost something does not go on without them.
-func (l *Ledger) unavailable(err error) error {
-	l.log.Error("the ledger's database does not answer", "error", l.clean(err))
+func (l *Ledger) unavailable(ctx context.Context, err error) error {
+	l.log.ErrorContext(ctx, "the ledger's database does not answer", "error", l.clean(err))
 	return protocol.Errorf(protocol.LedgerUnavailable, "the ledger's database does not answer, and without it no call can be charged")
 }

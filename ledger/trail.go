@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"time"
 )
@@ -208,7 +209,11 @@ func (l *Ledger) prune(ctx context.Context) {
 	defer cancel()
 	before := l.now().Add(-l.cfg.Keep).UnixMicro()
 	for _, table := range []string{"trail", "charges"} {
-		if _, err := l.db.ExecContext(ctx, l.dialect.q("DELETE FROM "+table+" WHERE at < ?"), before); err != nil {
+		_, err := l.db.ExecContext(ctx, l.dialect.q("DELETE FROM "+table+" WHERE at < ?"), before)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return // the ledger is being closed; the next one does it
+		}
+		if err != nil {
 			l.log.Warn("old entries could not be removed", "table", table, "error", l.clean(err))
 			return
 		}

@@ -104,6 +104,7 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 		IdleTimeout:       e.limits.keep,
 		MaxHeaderBytes:    1 << 20,
 		ConnContext:       e.attribute,
+		ConnState:         idle,
 		ErrorLog:          log.New(io.Discard, "", 0), // what a page's connections do wrong is no news
 	}
 	if o.Jailed {
@@ -150,7 +151,7 @@ func (e *Egress) Serve(l net.Listener) {
 		l.Close()
 		return
 	}
-	e.work.Go(func() { e.server.Serve(l) })
+	e.work.Go(func() { e.server.Serve(lenient{l}) })
 }
 
 // Close ends the proxy with all its connections, and waits for them.
@@ -228,7 +229,7 @@ func (e *Egress) address(l *Lane) error {
 			l.at, l.listener = addrPort(ln.Addr()), ln
 		}
 		ln := l.listener
-		e.work.Go(func() { e.server.Serve(ln) })
+		e.work.Go(func() { e.server.Serve(lenient{ln}) })
 	}
 	l.server = "http://" + l.at.String()
 	return nil
@@ -250,6 +251,7 @@ type laneKey struct{}
 
 // attribute gives a connection the lane at whose address it was accepted.
 func (e *Egress) attribute(ctx context.Context, c net.Conn) context.Context {
+	ctx = context.WithValue(ctx, connKey{}, c)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if l := e.lanes[addrPort(c.LocalAddr())]; l != nil {

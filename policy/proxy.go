@@ -96,7 +96,7 @@ func newForwarder(l *Lane) *httputil.ReverseProxy {
 			p.Out.Host = p.In.URL.Host
 			p.Out.URL.RawQuery = p.In.URL.RawQuery
 			// Go writes a path in its own spelling; Chromium's is what the site knows.
-			path, _, _ := strings.Cut(p.In.RequestURI[len("http://"):], "?")
+			path, _, _ := strings.Cut(asItCame(p.In.Context(), p.In.RequestURI)[len("http://"):], "?")
 			if i := strings.IndexByte(path, '/'); i >= 0 && !strings.HasPrefix(path[i:], "//") {
 				p.Out.URL.Opaque = path[i:]
 			}

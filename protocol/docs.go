@@ -19,12 +19,12 @@ An error has a stable code, one sentence for people, the next step that helps, a
 | WebSocket | ` + "`error.data`: {code, retryable, next, details}; the sentence is `error.message`, the number below `error.code`" + ` |
 | HTTP | the status below, and ` + "`{\"error\": {code, message, retryable, next, details}}`" + ` |
 | MCP | a tool error whose text is the code and the sentence, ` + "`next: …` and `details: …`" + ` |
-| command line | the sentence and its next step on standard error, and an exit code by the kind of error |
+| command line | the sentence and its next step on standard error, and the exit code below: 0 is a command that went well, 2 also a command line or a configuration that cannot be, 8 also a daemon that cannot be reached |
 
 "Retryable" says that the same command may work if it is sent again, as it is; the next step says what to do first.
 
-| code | number | HTTP | retryable | when | next step, where the error names no better one |
-|---|---|---|---|---|---|
+| code | number | HTTP | exit code | retryable | when | next step, where the error names no better one |
+|---|---|---|---|---|---|---|
 `)
 	for _, r := range Codes {
 		again := "no"
@@ -32,7 +32,7 @@ An error has a stable code, one sentence for people, the next step that helps, a
 			again = "yes"
 		}
 		cell := strings.NewReplacer("|", `\|`, "<", "&lt;").Replace
-		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s | %s |\n", r.Code, r.RPC, r.HTTP, again, cell(r.When), cell(r.Next))
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s | %s | %s |\n", r.Code, r.RPC, r.HTTP, r.Exit, again, cell(r.When), cell(r.Next))
 	}
 	return b.String()
 }

@@ -46,6 +46,7 @@ type Row struct {
 	Code      Code
 	RPC       int  // JSON-RPC error.code
 	HTTP      int  // status at the HTTP door
+	Exit      int  // exit code at the command line: by what a script would do next
 	Retryable bool // the same command may work if sent again
 	// Next is the next step where the error itself names none.
 	Next string
@@ -53,36 +54,48 @@ type Row struct {
 	When string
 }
 
+// Exit codes of the command line. What a script would do next differs between them.
+const (
+	exitFailed  = 1 // a fault of browserd's
+	exitRefused = 2 // what was asked for cannot be
+	exitRef     = 3 // the ref or its element, or a dialog in the way
+	exitTime    = 4 // it took too long, or was cancelled
+	exitDenied  = 5 // policy, confirmation, credits, rates, token
+	exitPage    = 6 // the page did not load, or nobody could fetch it
+	exitBrowser = 7 // Chromium is gone, the tab crashed, or this source cannot do it
+	exitDaemon  = 8 // session or daemon: not there, full, or stopping
+)
+
 // Codes lists every code once, in the order of PROTOCOL.md.
 var Codes = []Row{
-	{ParseError, -32700, http.StatusBadRequest, false, "send one JSON object per message", "the message is not JSON"},
-	{InvalidRequest, -32600, http.StatusBadRequest, false, `send {"jsonrpc":"2.0","id":…,"method":…,"params":{…}}; for several commands use batch`, "it is JSON, and no JSON-RPC 2.0 request; or the request has no Host"},
-	{UnknownCommand, -32601, http.StatusNotFound, false, "help lists the commands", "there is no such command; details: the nearest names"},
-	{InvalidParams, -32602, http.StatusBadRequest, false, `help {"command":…} lists the parameters`, "a parameter is unknown, missing or has a value that it does not take; the message names it, the value and what it takes"},
-	{Internal, -32603, http.StatusInternalServerError, false, "report details.incident; the cause is in the daemon's log under it", "a fault of browserd; its cause is in the daemon's log under details.incident"},
-	{Unauthorized, -32001, http.StatusUnauthorized, false, "send Authorization: Bearer TOKEN", "there is no token, or none that the daemon knows"},
-	{SessionNotFound, -32002, http.StatusNotFound, false, "session_open opens a session, session_list shows yours", "there is no such session, or it is another agent's; an idle session ends after session.idle_timeout"},
-	{SessionLimit, -32003, http.StatusTooManyRequests, true, "close a session with session_close, or wait for one to expire", "no more sessions may be open; details: limit, open"},
-	{UnknownRef, -32009, http.StatusNotFound, false, "take a snapshot and use a ref from it", "the ref was never given out in this session"},
-	{StaleRef, -32010, http.StatusConflict, false, "use one of details.candidates, or take a snapshot", "the ref's element or its document is gone; details.candidates: [{ref, role, name, why}]"},
-	{RefChanged, -32011, http.StatusConflict, true, "send the same command again if the element as it is now is meant", "the same element has another role or name now; details: was, now"},
-	{NotActionable, -32012, http.StatusConflict, true, "take a snapshot to see what stands in the way", "the element cannot take the action; details.reason: hidden, disabled, covered (details.by is by what), moving, readonly or detached"},
-	{DialogOpen, -32013, http.StatusConflict, false, "answer it with dialog {accept}", "a dialog of the page waits for its answer, and everything else waits for it; details: kind, message"},
-	{NavigationFailed, -32014, http.StatusBadGateway, true, "check the URL, or try again", "the address could not be opened; details.reason: Chromium's or the transport's"},
-	{Timeout, -32015, http.StatusGatewayTimeout, true, "try again with a larger timeout_ms, or take a snapshot to see where the page is", "it took longer than timeout_ms; details: what was waited for, and what was seen instead"},
-	{Cancelled, -32016, 499, false, "send the command again if it is still wanted", "the command was cancelled, or its connection was closed"},
-	{Unsupported, -32017, http.StatusNotImplemented, false, "open the page with source chromium", "this source of the page cannot do it, such as a screenshot of a static document; details.source"},
-	{TooLarge, -32018, http.StatusRequestEntityTooLarge, false, "ask for less", "what was sent or asked for is above a limit; details: limit, size"},
-	{PageCrashed, -32019, http.StatusBadGateway, true, "take a snapshot: page says where the tab is now", "the tab died; it has been loaded again or replaced, and page says which"},
-	{BrowserLost, -32020, http.StatusBadGateway, true, "send the command again: details.restored says what came back", "Chromium died; details.restored: what came back, and what did not"},
-	{ChromiumUnavailable, -32021, http.StatusServiceUnavailable, true, "browserd doctor says why; source auto goes on without it", "Chromium was asked for, and there is none or it does not start"},
-	{FetchFailed, -32022, http.StatusBadGateway, true, "details.attempts says what each source answered", "every source failed; details.attempts: [{source, error, ms}]"},
-	{PolicyDenied, -32030, http.StatusForbidden, false, "ask the operator; details.config names the setting that would allow it", "the policy forbids it; details: reason (one stable word), host, and config {key, add} where a setting would allow it"},
-	{ConfirmationDenied, -32031, http.StatusForbidden, false, "ask the operator", "an operator said no, or nobody answered in time"},
-	{RateLimited, -32032, http.StatusTooManyRequests, true, "wait details.retry_after_s seconds", "too many calls in an hour; details.retry_after_s"},
-	{CreditsExhausted, -32033, http.StatusPaymentRequired, false, "ask the operator for credits", "the agent's credits do not cover it; details: balance, cost"},
-	{ShuttingDown, -32034, http.StatusServiceUnavailable, true, "connect again when the daemon is back", "the daemon is being stopped"},
-	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, true, "try again in a moment; the operator finds the cause in the daemon's log", "the ledger's database does not answer, and what costs credits is not done unpaid"},
+	{ParseError, -32700, http.StatusBadRequest, exitRefused, false, "send one JSON object per message", "the message is not JSON"},
+	{InvalidRequest, -32600, http.StatusBadRequest, exitRefused, false, `send {"jsonrpc":"2.0","id":…,"method":…,"params":{…}}; for several commands use batch`, "it is JSON, and no JSON-RPC 2.0 request; or the request has no Host"},
+	{UnknownCommand, -32601, http.StatusNotFound, exitRefused, false, "help lists the commands", "there is no such command; details: the nearest names"},
+	{InvalidParams, -32602, http.StatusBadRequest, exitRefused, false, `help {"command":…} lists the parameters`, "a parameter is unknown, missing or has a value that it does not take; the message names it, the value and what it takes"},
+	{Internal, -32603, http.StatusInternalServerError, exitFailed, false, "report details.incident; the cause is in the daemon's log under it", "a fault of browserd; its cause is in the daemon's log under details.incident"},
+	{Unauthorized, -32001, http.StatusUnauthorized, exitDenied, false, "send Authorization: Bearer TOKEN", "there is no token, or none that the daemon knows"},
+	{SessionNotFound, -32002, http.StatusNotFound, exitDaemon, false, "session_open opens a session, session_list shows yours", "there is no such session, or it is another agent's; an idle session ends after session.idle_timeout"},
+	{SessionLimit, -32003, http.StatusTooManyRequests, exitDaemon, true, "close a session with session_close, or wait for one to expire", "no more sessions may be open; details: limit, open"},
+	{UnknownRef, -32009, http.StatusNotFound, exitRef, false, "take a snapshot and use a ref from it", "the ref was never given out in this session"},
+	{StaleRef, -32010, http.StatusConflict, exitRef, false, "use one of details.candidates, or take a snapshot", "the ref's element or its document is gone; details.candidates: [{ref, role, name, why}]"},
+	{RefChanged, -32011, http.StatusConflict, exitRef, true, "send the same command again if the element as it is now is meant", "the same element has another role or name now; details: was, now"},
+	{NotActionable, -32012, http.StatusConflict, exitRef, true, "take a snapshot to see what stands in the way", "the element cannot take the action; details.reason: hidden, disabled, covered (details.by is by what), moving, readonly or detached"},
+	{DialogOpen, -32013, http.StatusConflict, exitRef, false, "answer it with dialog {accept}", "a dialog of the page waits for its answer, and everything else waits for it; details: kind, message"},
+	{NavigationFailed, -32014, http.StatusBadGateway, exitPage, true, "check the URL, or try again", "the address could not be opened; details.reason: Chromium's or the transport's"},
+	{Timeout, -32015, http.StatusGatewayTimeout, exitTime, true, "try again with a larger timeout_ms, or take a snapshot to see where the page is", "it took longer than timeout_ms; details: what was waited for, and what was seen instead"},
+	{Cancelled, -32016, 499, exitTime, false, "send the command again if it is still wanted", "the command was cancelled, or its connection was closed"},
+	{Unsupported, -32017, http.StatusNotImplemented, exitBrowser, false, "open the page with source chromium", "this source of the page cannot do it, such as a screenshot of a static document; details.source"},
+	{TooLarge, -32018, http.StatusRequestEntityTooLarge, exitPage, false, "ask for less", "what was sent or asked for is above a limit; details: limit, size"},
+	{PageCrashed, -32019, http.StatusBadGateway, exitBrowser, true, "take a snapshot: page says where the tab is now", "the tab died; it has been loaded again or replaced, and page says which"},
+	{BrowserLost, -32020, http.StatusBadGateway, exitBrowser, true, "send the command again: details.restored says what came back", "Chromium died; details.restored: what came back, and what did not"},
+	{ChromiumUnavailable, -32021, http.StatusServiceUnavailable, exitBrowser, true, "browserd doctor says why; source auto goes on without it", "Chromium was asked for, and there is none or it does not start"},
+	{FetchFailed, -32022, http.StatusBadGateway, exitPage, true, "details.attempts says what each source answered", "every source failed; details.attempts: [{source, error, ms}]"},
+	{PolicyDenied, -32030, http.StatusForbidden, exitDenied, false, "ask the operator; details.config names the setting that would allow it", "the policy forbids it; details: reason (one stable word), host, and config {key, add} where a setting would allow it"},
+	{ConfirmationDenied, -32031, http.StatusForbidden, exitDenied, false, "ask the operator", "an operator said no, or nobody answered in time"},
+	{RateLimited, -32032, http.StatusTooManyRequests, exitDenied, true, "wait details.retry_after_s seconds", "too many calls in an hour; details.retry_after_s"},
+	{CreditsExhausted, -32033, http.StatusPaymentRequired, exitDenied, false, "ask the operator for credits", "the agent's credits do not cover it; details: balance, cost"},
+	{ShuttingDown, -32034, http.StatusServiceUnavailable, exitDaemon, true, "connect again when the daemon is back", "the daemon is being stopped"},
+	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, exitDaemon, true, "try again in a moment; the operator finds the cause in the daemon's log", "the ledger's database does not answer, and what costs credits is not done unpaid"},
 }
 
 var rows = func() map[Code]Row {

@@ -51,13 +51,18 @@ const (
 	EventConfirmationRequested = "confirmation_requested"
 	EventPolicyDenied          = "policy_denied"
 	EventSessionClosing        = "session_closing"
+	// EventCommand is told to those alone who subscribe to it by name: a command
+	// of the session has ended. Its fields are command, params (secrets masked),
+	// ref {ref, role, name}, ms, code ("ok" or the error's), message, and where it
+	// went well page, effect, and snapshot or delta as the command's client got it.
+	EventCommand = "command"
 )
 
 // EventTypes lists every type that a client may subscribe to.
 var EventTypes = []string{
 	EventHello, EventNavigated, EventDialog, EventDownload, EventTabOpened, EventTabClosed,
 	EventConsoleError, EventPageCrashed, EventBrowserLost, EventBrowserRestored,
-	EventConfirmationRequested, EventPolicyDenied, EventSessionClosing,
+	EventConfirmationRequested, EventPolicyDenied, EventSessionClosing, EventCommand,
 }
 
 // Event is something that happened, told to the clients of a session. Fields

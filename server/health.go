@@ -31,7 +31,7 @@ func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
 }
 
 // serveReady answers 200 where commands are taken and some source works, else
-// 503, and says of each source whether it works.
+// 503 with the reason, and says of each source whether it works and why not.
 func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	type state struct {
 		OK  bool   `json:"ok"`
@@ -39,13 +39,19 @@ func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	}
 	answer := struct {
 		Ready   bool             `json:"ready"`
+		Why     string           `json:"why,omitempty"`
 		Sources map[string]state `json:"sources"`
 	}{Sources: map[string]state{}}
 	for _, source := range s.sources() {
 		answer.Sources[source.Name] = state{source.OK, source.Why}
 		answer.Ready = answer.Ready || source.OK
 	}
-	answer.Ready = answer.Ready && !s.doors.isDraining()
+	switch {
+	case s.doors.isDraining():
+		answer.Ready, answer.Why = false, "the daemon is shutting down"
+	case !answer.Ready:
+		answer.Why = "no source of pages works"
+	}
 	status := http.StatusOK
 	if !answer.Ready {
 		status = http.StatusServiceUnavailable

@@ -24,7 +24,8 @@ const bodyTimeout = 30 * time.Second
 // Every request is a connection of its own: it has no session of its own yet,
 // so a command that needs one and names none opens one, and the answer's
 // header Browserd-Session says its name, as does the result where it says
-// sessions at all. What only makes sense on a connection that stays, cancel and
+// sessions at all. Browserd-Request is what the daemon's log calls the request.
+// What only makes sense on a connection that stays, cancel and
 // subscribe, is not to be had here; a client cancels by closing the connection.
 //
 // The body is a JSON object whatever Content-Type says, since curl and fetch
@@ -46,6 +47,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 		s.answerHTTP(w, nil, err)
 		return
 	}
+	w.Header().Set("Browserd-Request", t.id)
 	if name := t.job.SessionName(); name != "" {
 		w.Header().Set("Browserd-Session", name)
 	}

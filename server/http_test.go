@@ -207,11 +207,17 @@ func TestNotReady(t *testing.T) {
 	d := start(t, nil)
 	d.sources = func() []Source { return []Source{{Name: "chromium", Why: "there is no Chromium on PATH"}} }
 	status, _, body := d.do(t, "GET", "/readyz", "")
-	if want := `{"ready":false,"sources":{"chromium":{"ok":false,"why":"there is no Chromium on PATH"}}}`; status != 503 || body != want {
+	if want := `{"ready":false,"why":"no source of pages works","sources":{"chromium":{"ok":false,"why":"there is no Chromium on PATH"}}}`; status != 503 || body != want {
 		t.Errorf("got %d %s, want 503 %s", status, body, want)
 	}
 	if status, _, body := d.do(t, "GET", "/healthz", ""); status != 200 || body != "ok" {
 		t.Errorf("healthz: %d %s", status, body)
+	}
+	d.sources = func() []Source { return []Source{{Name: "http", OK: true}} }
+	d.doors.drain()
+	status, _, body = d.do(t, "GET", "/readyz", "")
+	if want := `{"ready":false,"why":"the daemon is shutting down","sources":{"http":{"ok":true}}}`; status != 503 || body != want {
+		t.Errorf("got %d %s, want 503 %s", status, body, want)
 	}
 }
 

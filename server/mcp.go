@@ -26,7 +26,9 @@ const mcpSessionTimeout = 15 * time.Minute
 type mcpDoor struct {
 	doors   *doors
 	version string
-	handler http.Handler
+	// handler speaks with clients that begin with initialize; stateless with those
+	// of statelessSince and later, whose every request stands for itself.
+	handler, stateless http.Handler
 
 	mu      sync.Mutex
 	agents  map[holder]*mcpAgent
@@ -51,15 +53,23 @@ func newMCPDoor(d *doors, cfg Config) *mcpDoor {
 	m := &mcpDoor{doors: d, version: d.house.Version, agents: map[holder]*mcpAgent{}, servers: map[mcpKey]*mcp.Server{}}
 	// An MCP session is its token's: its id is no way in for another one.
 	owned := auth.RequireBearerToken(holds, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
-	m.handler = owned(mcp.NewStreamableHTTPHandler(m.server, &mcp.StreamableHTTPOptions{
+	o := mcp.StreamableHTTPOptions{
 		SessionTimeout:      mcpSessionTimeout,
 		MaxRequestBodyBytes: cfg.ReadLimit,
 		// The gate has compared Host and Origin with more than the SDK knows.
 		DisableLocalhostProtection:   true,
 		PropagateRequestCancellation: true,
-	}))
+	}
+	m.handler = owned(mcp.NewStreamableHTTPHandler(m.server, &o))
+	o.Stateless = true
+	m.stateless = owned(mcp.NewStreamableHTTPHandler(m.server, &o))
 	return m
 }
+
+// statelessSince is the version of the protocol that knows no sessions. Clients
+// of it name it in every request; others need a session, without which nothing
+// that they send can cancel a call or hear of its progress.
+const statelessSince = "2026-07-28"
 
 // holds names the holder of the request's token, who has been let in already,
 // to the SDK.
@@ -77,7 +87,11 @@ func (m *mcpDoor) serve(w http.ResponseWriter, r *http.Request, who holder) {
 		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidParams, "tools: %w", err).With("parameter", "tools"))
 		return
 	}
-	m.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), whoKey{}, who)))
+	handler := m.handler
+	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
+		handler = m.stateless
+	}
+	handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), whoKey{}, who)))
 }
 
 // server is the MCP server for a request, nil where nobody was let in.

@@ -46,31 +46,32 @@ type task struct {
 	doors   *doors
 	job     *actions.Job
 	command string
+	id      string // tells it from all others, in the log
 	arrived time.Time
 }
 
 // prepare checks a command and takes its place in its session's queue. It
 // never blocks. run must be called on the task, once.
 func (d *doors) prepare(caller *actions.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
-	arrived := time.Now()
+	arrived, id := time.Now(), rand.Text()[:10]
 	if err := d.enter(); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = d.broken(method, fmt.Sprintf("%T", p), debug.Stack())
+			err = d.broken(id, "", method, fmt.Sprintf("%T", p), debug.Stack())
 		}
 		if err != nil {
 			t = nil
 			d.leave()
-			d.count(method, "", "", err.Code, arrived)
+			d.count(id, "", method, "", err.Code, arrived)
 		}
 	}()
 	job, e := d.house.Prepare(caller, method, params)
 	if e != nil {
-		return nil, d.coded(method, e)
+		return nil, d.coded(id, "", method, e)
 	}
-	return &task{doors: d, job: job, command: method, arrived: arrived}, nil
+	return &task{doors: d, job: job, command: method, id: id, arrived: arrived}, nil
 }
 
 // run waits for the command's turn, runs it, and hands its encoded result, or
@@ -82,52 +83,52 @@ func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *
 }
 
 func (t *task) result(ctx context.Context) (result json.RawMessage, err *protocol.Error) {
-	d := t.doors
+	d, session := t.doors, t.job.SessionName()
+	ctx = protocol.WithRequest(ctx, t.id, session)
 	source := ""
 	defer func() {
 		if p := recover(); p != nil {
 			// The panic's text may hold what a page said; its type does not.
-			result, err = nil, d.broken(t.command, fmt.Sprintf("%T", p), debug.Stack())
+			result, err = nil, d.broken(t.id, session, t.command, fmt.Sprintf("%T", p), debug.Stack())
 		}
 		code := protocol.Code("ok")
 		if err != nil {
 			code = err.Code
 		}
-		d.count(t.command, t.job.SessionName(), source, code, t.arrived)
+		d.count(t.id, session, t.command, source, code, t.arrived)
 	}()
 	value, e := t.job.Run(ctx)
 	if e != nil {
-		return nil, d.coded(t.command, e)
+		return nil, d.coded(t.id, session, t.command, e)
 	}
 	if served, ok := value.(interface{ ServedBy() string }); ok {
 		source = served.ServedBy()
 	}
 	result, e = encode(value)
 	if e != nil {
-		return nil, d.coded(t.command, fmt.Errorf("encoding the result: %w", e))
+		return nil, d.coded(t.id, session, t.command, fmt.Errorf("encoding the result: %w", e))
 	}
 	return result, nil
 }
 
-// coded returns err's *protocol.Error, or internal with the cause in the log.
-func (d *doors) coded(command string, err error) *protocol.Error {
+// coded returns err's *protocol.Error, or internal with the cause in the log
+// under the request's id.
+func (d *doors) coded(id, session, command string, err error) *protocol.Error {
 	var e *protocol.Error
 	if errors.As(err, &e) {
 		return e
 	}
-	incident := rand.Text()[:10]
-	d.log.Error("command failed", "command", command, "incident", incident, "error", err)
-	return internal(command, incident)
+	d.log.Error("command failed", "request", id, "session", session, "command", command, "error", err)
+	return internal(command, id)
 }
 
-func (d *doors) broken(command, kind string, stack []byte) *protocol.Error {
-	incident := rand.Text()[:10]
-	d.log.Error("command panicked", "command", command, "incident", incident, "panic", kind, "stack", string(stack))
-	return internal(command, incident)
+func (d *doors) broken(id, session, command, kind string, stack []byte) *protocol.Error {
+	d.log.Error("command panicked", "request", id, "session", session, "command", command, "panic", kind, "stack", string(stack))
+	return internal(command, id)
 }
 
-func internal(command, incident string) *protocol.Error {
-	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", command).With("incident", incident)
+func internal(command, id string) *protocol.Error {
+	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", command).With("incident", id)
 }
 
 // enter lets one more command in, until the daemon is shutting down.
@@ -188,13 +189,13 @@ func (d *doors) isDraining() bool {
 
 // count keeps account of one command. A name that is no command's is counted
 // as "unknown", so that no client can fill the table.
-func (d *doors) count(command, session, source string, code protocol.Code, since time.Time) {
+func (d *doors) count(id, session, command, source string, code protocol.Code, since time.Time) {
 	if _, ok := actions.Lookup(command); !ok {
 		command = "unknown"
 	}
 	took := time.Since(since)
 	d.metrics.ended(command, source, code, took)
-	d.log.Debug("command", "command", command, "session", session, "source", source, "code", code, "ms", took.Milliseconds())
+	d.log.Debug("command", "request", id, "session", session, "command", command, "source", source, "code", code, "ms", took.Milliseconds())
 }
 
 // encode writes JSON as the wire has it: <, > and & as they are, since page

@@ -50,7 +50,8 @@ type socket struct {
 	queued   int
 	atOnce   int
 	sessions map[string]bool // opened or named here: whose events are told
-	events   []string        // types that are told; all where none were chosen
+	all      bool            // all of the agent's are told
+	events   []string        // types that are told; where none were chosen, all but command
 	chosen   bool
 }
 
@@ -103,7 +104,7 @@ func (c *socket) serve() {
 		"version": c.server.house.Version, "protocol": protocol.Version, "agent": c.caller.Agent, "sources": c.server.working(),
 	}}
 	c.out.put(eventFrame(hello))
-	silence := c.server.house.Sessions.Listen(c.caller.Agent, c.tell)
+	silence := c.server.house.Sessions.Listen(c.caller.Agent, c.hears, c.tell)
 	unasked := c.hearQuestions()
 	written := make(chan struct{})
 	go func() {
@@ -281,11 +282,12 @@ func (c *socket) use(session string) {
 }
 
 // subscribe is actions.Caller.Subscribe: types, which actions has checked,
-// replaces what was chosen before; none of them: no events.
-func (c *socket) subscribe(types []string) error {
+// replaces what was chosen before; none of them: no events. all: of every
+// session of the agent's.
+func (c *socket) subscribe(types []string, all bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.events, c.chosen = slices.Clone(types), true
+	c.events, c.chosen, c.all = slices.Clone(types), true, all
 	return nil
 }
 
@@ -310,17 +312,32 @@ func (c *socket) hearQuestions() (stop func()) {
 func (c *socket) wants(typ string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.chosen || slices.Contains(c.events, typ)
+	return c.chose(typ)
+}
+
+// chose is wants, for who holds c.mu.
+func (c *socket) chose(typ string) bool {
+	if !c.chosen {
+		return typ != protocol.EventCommand
+	}
+	return slices.Contains(c.events, typ)
+}
+
+// hears tells whether the client is told events of that type in that session.
+func (c *socket) hears(session, typ string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return (c.all || c.sessions[session]) && c.chose(typ)
 }
 
 // tell gets every event of the agent's sessions, from session.Manager.Listen.
 func (c *socket) tell(e protocol.Event) {
-	c.mu.Lock()
-	wanted := c.sessions[e.Session] && (!c.chosen || slices.Contains(c.events, e.Type))
+	wanted := c.hears(e.Session, e.Type)
 	if e.Type == protocol.EventSessionClosing {
+		c.mu.Lock()
 		delete(c.sessions, e.Session)
+		c.mu.Unlock()
 	}
-	c.mu.Unlock()
 	if !wanted {
 		return
 	}

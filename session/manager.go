@@ -70,6 +70,7 @@ type owned struct{ agent, name string }
 
 type listener struct {
 	agent string
+	wants func(session, typ string) bool
 	tell  func(protocol.Event)
 }
 
@@ -79,13 +80,14 @@ func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
 }
 
 // Listen calls tell with every event of the agent's sessions, until stop is
-// called. tell must not block and must not call the Manager.
-func (m *Manager) Listen(agent string, tell func(protocol.Event)) (stop func()) {
+// called. wants says whether it would do anything with one of that type, for
+// those that cost something to make. Neither may block or call the Manager.
+func (m *Manager) Listen(agent string, wants func(session, typ string) bool, tell func(protocol.Event)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.next++
 	id := m.next
-	m.listeners[id] = listener{agent, tell}
+	m.listeners[id] = listener{agent, wants, tell}
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -102,6 +104,23 @@ func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
 			l.tell(e)
 		}
 	}
+}
+
+// Emit tells the agent's listeners of something that happened in the session.
+// It never blocks; any goroutine may call it.
+func (s *Session) Emit(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) }
+
+// Heard says whether anyone listens to such events of the session.
+func (s *Session) Heard(typ string) bool {
+	m := s.manager
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.listeners {
+		if l.agent == s.agent && l.wants(s.name, typ) {
+			return true
+		}
+	}
+	return false
 }
 
 // Get finds an agent's session by its name, or answers session_not_found.

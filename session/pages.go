@@ -42,7 +42,7 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 		if _, err := page.Open(ctx, remains.URL, protocol.WaitAuto); err == nil {
 			restored["url"] = remains.URL
 		} else {
-			s.manager.log.Warn("restoring a page", "session", s.name, "code", protocol.CodeOf(err))
+			s.manager.log.WarnContext(ctx, "restoring a page", "session", s.name, "code", protocol.CodeOf(err))
 		}
 		restored["source"] = page.State().Source
 	}

@@ -32,11 +32,11 @@ func reach(ctx context.Context, c *config.Loaded) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, with, err := door(c.Server)
+	base, secured, err := door(c.Server)
 	if err != nil {
 		return nil, err
 	}
-	cl := &client{base: base, token: token, with: with}
+	cl := &client{base: base, token: token, secured: secured}
 	if healthy(ctx, c.Server) == nil {
 		return cl, nil
 	}

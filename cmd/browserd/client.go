@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,9 +16,9 @@ import (
 // client sends commands to a daemon through its HTTP door and stays in one
 // session: the last one that a command opened or named. Any goroutine may use it.
 type client struct {
-	base  string // http://host:port
-	token string
-	with  *http.Client // nil: direct
+	base    string // http://host:port
+	token   string
+	secured *tls.Config // of a daemon that speaks TLS
 
 	mu      sync.Mutex
 	session string
@@ -51,7 +51,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := cmp.Or(c.with, direct).Do(req)
+	resp, err := directly(c.secured).Do(req)
 	if err != nil {
 		return nil, err
 	}

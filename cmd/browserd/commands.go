@@ -61,6 +61,7 @@ func commandOf(row *actions.Command) *cobra.Command {
 	for _, p := range h.Parameters {
 		addFlag(cmd.Flags(), p, schema[p.Name].(map[string]any))
 	}
+	completes(cmd, row, positional, schema, load)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		params, err := paramsOf(cmd.Flags(), row, positional, schema, args)
 		if err != nil {
@@ -70,7 +71,12 @@ func commandOf(row *actions.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		stop := func() {}
+		if !*asJSON {
+			stop = progress(cmd.ErrOrStderr(), row.Name, params)
+		}
 		result, err := runCommand(cmd.Context(), c, row, params)
+		stop()
 		if err != nil {
 			return explain(err)
 		}

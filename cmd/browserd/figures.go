@@ -39,6 +39,7 @@ func figures(chromium *browser.Chromium, egress *policy.Egress, books *ledger.Le
 			return float64(dropped)
 		}),
 	}
+	list = append(list, charges{books})
 	if egress == nil {
 		return list
 	}
@@ -60,5 +61,39 @@ func (refusals) Describe(c chan<- *prometheus.Desc) { c <- refused }
 func (r refusals) Collect(c chan<- prometheus.Metric) {
 	for reason, n := range r.egress.Stats().Refused {
 		c <- prometheus.MustNewConstMetric(refused, prometheus.CounterValue, float64(n), string(reason))
+	}
+}
+
+// charges are what the ledger did with calls: by command, and by the code of
+// what it refused.
+type charges struct{ books *ledger.Ledger }
+
+var (
+	ledgerCalls   = prometheus.NewDesc("browserd_ledger_calls_total", "Calls of the web tools that the ledger has settled, by command, and whether they were charged or got everything back.", []string{"command", "end"}, nil)
+	ledgerCredits = prometheus.NewDesc("browserd_ledger_credits_total", "Credits that calls have cost, by command.", []string{"command"}, nil)
+	ledgerRefused = prometheus.NewDesc("browserd_ledger_refused_total", "Calls that the ledger did not let begin, by the error's code.", []string{"code"}, nil)
+)
+
+// Describe and Collect are those of prometheus.Collector.
+func (charges) Describe(c chan<- *prometheus.Desc) {
+	c <- ledgerCalls
+	c <- ledgerCredits
+	c <- ledgerRefused
+}
+
+func (b charges) Collect(c chan<- prometheus.Metric) {
+	sum := func(what *prometheus.Desc, n int, labels ...string) {
+		c <- prometheus.MustNewConstMetric(what, prometheus.CounterValue, float64(n), labels...)
+	}
+	f := b.books.Figures()
+	for command, n := range f.Charged {
+		sum(ledgerCalls, n, command, "charged")
+		sum(ledgerCredits, f.Credits[command], command)
+	}
+	for command, n := range f.Refunded {
+		sum(ledgerCalls, n, command, "refunded")
+	}
+	for code, n := range f.Refused {
+		sum(ledgerRefused, n, string(code))
 	}
 }

@@ -36,7 +36,7 @@ func healthcheckCommand() *cobra.Command {
 // healthy asks the daemon that cfg describes for /healthz, for at most three
 // seconds. An address that stands for all is asked on loopback.
 func healthy(ctx context.Context, cfg server.Config) error {
-	base, asks, err := door(cfg)
+	base, secured, err := door(cfg)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func healthy(ctx context.Context, cfg server.Config) error {
 	if err != nil {
 		return err
 	}
-	resp, err := asks.Do(req)
+	resp, err := directly(secured).Do(req)
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func jsonSnippet(keys ...string) func(string) string {
 }
 
 var snippets = []snippet{
-	{"claude-code", "run in a shell", func(p string) string { return "claude mcp add browserd -- " + p + " mcp" }},
+	{"claude-code", "run in a shell", func(p string) string { return "claude mcp add browserd -- " + shellWord(p) + " mcp" }},
 	{"claude-desktop", "claude_desktop_config.json", jsonSnippet("mcpServers", "browserd")},
 	{"codex", "~/.codex/config.toml", func(p string) string {
 		return fmt.Sprintf("[mcp_servers.browserd]\ncommand = %q\nargs = [\"mcp\"]", p)
@@ -153,6 +153,14 @@ var snippets = []snippet{
 		return string(b)
 	}},
 	{"http", "a client that connects to the running daemon", nil},
+}
+
+// shellWord is s as one word of a shell's (POSIX, 2.2.2).
+func shellWord(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func mcpConfigCommand() *cobra.Command {

@@ -76,27 +76,8 @@ func harmless(s string) string {
 	}, s)
 }
 
-// Exit codes of the commands, by kind of error: what a script would do next
-// differs between them.
-const (
-	exitRef      = 3 // the ref or the element: unknown, stale, changed, not actionable, a dialog in the way
-	exitTimeout  = 4 // timeout, cancelled
-	exitDenied   = 5 // policy, confirmation, credits, rates, token
-	exitPage     = 6 // the page did not load or nobody could fetch it
-	exitBrowser  = 7 // Chromium is gone, the tab crashed, or this source cannot do it
-	exitNoDaemon = 8 // session or daemon: not there, full, or stopping
-)
-
-// kinds are the exit codes of the protocol's codes; what is not here is 1.
-var kinds = map[protocol.Code]int{
-	protocol.InvalidParams: exitRefused, protocol.UnknownCommand: exitRefused, protocol.InvalidRequest: exitRefused, protocol.ParseError: exitRefused,
-	protocol.UnknownRef: exitRef, protocol.StaleRef: exitRef, protocol.RefChanged: exitRef, protocol.NotActionable: exitRef, protocol.DialogOpen: exitRef,
-	protocol.Timeout: exitTimeout, protocol.Cancelled: exitTimeout,
-	protocol.PolicyDenied: exitDenied, protocol.ConfirmationDenied: exitDenied, protocol.CreditsExhausted: exitDenied, protocol.RateLimited: exitDenied, protocol.Unauthorized: exitDenied,
-	protocol.NavigationFailed: exitPage, protocol.FetchFailed: exitPage, protocol.TooLarge: exitPage,
-	protocol.PageCrashed: exitBrowser, protocol.BrowserLost: exitBrowser, protocol.ChromiumUnavailable: exitBrowser, protocol.Unsupported: exitBrowser,
-	protocol.SessionNotFound: exitNoDaemon, protocol.SessionLimit: exitNoDaemon, protocol.ShuttingDown: exitNoDaemon, protocol.LedgerUnavailable: exitNoDaemon,
-}
+// exitNoDaemon is the exit code where the daemon cannot be reached.
+const exitNoDaemon = 8
 
 // coded is an error with an exit code of its own.
 type coded struct {
@@ -121,9 +102,5 @@ func explain(err error) error {
 			text += "\ndetails: " + harmless(string(facts))
 		}
 	}
-	code, known := kinds[said.Code]
-	if !known {
-		code = exitFailed
-	}
-	return coded{errors.New(text), code}
+	return coded{errors.New(text), said.Code.Row().Exit}
 }

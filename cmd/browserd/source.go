@@ -49,7 +49,7 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	}
 	var attempts []protocol.Attempt
 	if tried {
-		p.log.Warn("a session goes on without Chromium", "error", err)
+		p.log.WarnContext(ctx, "a session goes on without Chromium", "error", err)
 		attempts = []protocol.Attempt{{Source: session.SourceChromium, Error: err.Error(), MS: int(time.Since(begin).Milliseconds())}}
 	}
 	return p.static(gate, o, attempts), nil

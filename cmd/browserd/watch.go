@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -10,63 +12,178 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/config"
 	socket "github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/protocol"
 )
 
 func watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "watch [SESSION]",
-		Short:   "Show what happens in your sessions, or in one, until interrupted",
+		Use:   "watch [SESSION]",
+		Short: "Show what happens in your sessions, or in one, until interrupted",
+		Long: `Show what happens in your sessions as it happens: each command with its effect
+and what it changed of the page, and the events (navigations, dialogs,
+downloads, tabs, crashes, refusals). With a session's name, of that one alone,
+until it is closed.`,
 		GroupID: groupCommands,
 		Args:    cobra.MaximumNArgs(1),
 	}
 	load := configured(cmd)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return sessionsOf(cmd.Context(), load), cobra.ShellCompDirectiveNoFileComp
+	}
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object per event")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := load()
 		if err != nil {
 			return err
 		}
-		ctx := cmd.Context()
-		cl, err := reach(ctx, c)
-		if err != nil {
-			return explain(err)
+		name := ""
+		if len(args) > 0 {
+			name = args[0]
 		}
-		events, err := socket.Dial(ctx, strings.Replace(cl.base, "http", "ws", 1)+"/v1/ws", cl.token)
+		ctx := cmd.Context()
+		events, err := subscribed(ctx, c, name)
 		if err != nil {
 			return explain(err)
 		}
 		defer events.Close()
+		fmt.Fprintf(cmd.ErrOrStderr(), "browserd: watching at %s until interrupted\n", c.Server.Listen)
+		write := writeEvent
+		if *asJSON {
+			write = func(w io.Writer, e protocol.Event) error { return json.NewEncoder(w).Encode(e) }
+		}
 		for {
-			e, err := events.Event(ctx, func(e protocol.Event) bool { return len(args) == 0 || e.Session == args[0] })
+			e, err := events.Event(ctx, func(e protocol.Event) bool { return e.Type != protocol.EventHello })
 			if ctx.Err() != nil {
 				return nil // interrupted
 			}
 			if err != nil {
 				return explain(err)
 			}
-			if *asJSON {
-				b, err := json.Marshal(e)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(cmd.OutOrStdout(), string(b))
-				continue
+			if err := write(cmd.OutOrStdout(), e); err != nil {
+				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), eventLine(e))
+			if name != "" && e.Type == protocol.EventSessionClosing {
+				return nil
+			}
 		}
 	}
 	return cmd
 }
 
-// eventLine is an event for a person: when, where, what, and its facts.
-func eventLine(e protocol.Event) string {
-	words := []string{time.Now().Format(time.TimeOnly), e.Session, e.Type}
-	for _, key := range slices.Sorted(maps.Keys(e.Fields)) {
-		if b, err := json.Marshal(e.Fields[key]); err == nil {
-			words = append(words, key+"="+string(b))
+// subscribed is a connection that is told every event of one session, or, where
+// none is named, of all the agent's.
+func subscribed(ctx context.Context, c *config.Loaded, session string) (*socket.Client, error) {
+	cl, err := reach(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := socket.DialTLS(ctx, strings.Replace(cl.base, "http", "ws", 1)+"/v1/ws", cl.token, cl.secured)
+	if err != nil {
+		return nil, err
+	}
+	whose := "all"
+	if session != "" {
+		whose = "own"
+		// Naming it makes it the connection's own, or says that there is none.
+		err = conn.Call(ctx, "tab_list", map[string]any{"session": session}, nil)
+	}
+	if err == nil {
+		err = conn.Call(ctx, "subscribe", map[string]any{"events": protocol.EventTypes, "sessions": whose}, nil)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// writeEvent writes an event for a person: when, where and what, its facts, and
+// of a command the lines that it changed.
+func writeEvent(w io.Writer, e protocol.Event) error {
+	words := []string{time.Now().Format(time.TimeOnly), e.Session}
+	var below []string
+	if e.Type == protocol.EventCommand {
+		var of []string
+		of, below = commandWords(e.Fields)
+		words = append(words, of...)
+	} else {
+		words = append(words, e.Type)
+		for _, key := range slices.Sorted(maps.Keys(e.Fields)) {
+			if key != "type" && key != "session" {
+				words = append(words, key+"="+compact(e.Fields[key]))
+			}
 		}
 	}
-	return harmless(strings.Join(words, " "))
+	lines := harmless(strings.Join(words, " ")) + "\n"
+	for _, line := range below {
+		lines += "  " + harmless(line) + "\n"
+	}
+	_, err := io.WriteString(w, lines)
+	return err
+}
+
+// commandWords are the words of a command's line, and the lines below it.
+func commandWords(f map[string]any) (words, below []string) {
+	words = append(words, fmt.Sprint(f["command"]))
+	params, _ := f["params"].(map[string]any)
+	dropDefaults(fmt.Sprint(f["command"]), params)
+	if len(params) > 0 {
+		words = append(words, compact(params))
+	}
+	if ref, ok := f["ref"].(map[string]any); ok {
+		words = append(words, fmt.Sprintf("[%v] %s", ref["role"], compact(ref["name"])))
+	}
+	words = append(words, fmt.Sprintf("%v ms", f["ms"]))
+	if f["code"] != "ok" {
+		words = append(words, fmt.Sprintf("%v: %v", f["code"], f["message"]))
+	}
+	if effect, _ := f["effect"].(map[string]any); len(effect) > 0 {
+		below = append(below, "effect: "+compact(effect))
+	}
+	for _, key := range []string{"snapshot", "delta"} {
+		shown, _ := f[key].(map[string]any)
+		if text, _ := shown["text"].(string); text != "" {
+			below = append(below, strings.Split(text, "\n")...)
+		}
+	}
+	return words, below
+}
+
+// dropDefaults leaves of a command's parameters those that are not what they
+// would be anyway.
+func dropDefaults(command string, params map[string]any) {
+	row, known := actions.Lookup(command)
+	if !known {
+		return
+	}
+	for _, p := range row.Help().Parameters {
+		value := strings.Trim(compact(params[p.Name]), `"`)
+		if list, ok := params[p.Name].([]any); ok {
+			words := make([]string, len(list))
+			for i := range list {
+				words[i] = fmt.Sprint(list[i])
+			}
+			value = strings.Join(words, " ")
+		}
+		if p.Default != "" && value == p.Default {
+			delete(params, p.Name)
+		}
+	}
+}
+
+// compact is a value in one line of JSON.
+func compact(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
 }

@@ -10,6 +10,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,13 @@ type Pending struct {
 // Dial connects to the daemon's WebSocket door, "ws://host:port/v1/ws", with
 // the bearer token. Where the door refuses, the error names the HTTP status.
 func Dial(ctx context.Context, url, token string) (*Client, error) {
-	dialer := websocket.Dialer{Subprotocols: []string{"browserd.v1"}}
+	return DialTLS(ctx, url, token, nil)
+}
+
+// DialTLS is Dial for "wss://host:port/v1/ws"; secured says whom to trust, nil:
+// those whom the system does.
+func DialTLS(ctx context.Context, url, token string, secured *tls.Config) (*Client, error) {
+	dialer := websocket.Dialer{Subprotocols: []string{"browserd.v1"}, TLSClientConfig: secured}
 	conn, resp, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {"Bearer " + token}})
 	if err != nil {
 		if resp != nil {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/browserd/browserd/actions"
+)
+
+// patience is after how long a command that still runs says so.
+const patience = time.Second
+
+// clearLine goes to the line's beginning and erases it (ECMA-48, EL).
+const clearLine = "\r\x1b[K"
+
+// progress says on w, where that is a terminal, that the command still runs: a
+// line that counts the seconds, and that is gone when stop returns.
+func progress(w io.Writer, command string, params map[string]any) (stop func()) {
+	if !isTerminal(w) {
+		return func() {}
+	}
+	limit := actions.DefaultTimeout
+	if ms, err := json.Number(fmt.Sprint(params["timeout_ms"])).Int64(); err == nil {
+		limit = time.Duration(ms) * time.Millisecond
+	}
+	began := time.Now()
+	end, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(patience)
+		defer tick.Stop()
+		said := false
+		for {
+			select {
+			case <-tick.C:
+				fmt.Fprintf(w, "%s%s: %.0f s, at most %.0f s (Ctrl-C ends it)", clearLine, command, time.Since(began).Seconds(), limit.Seconds())
+				said = true
+			case <-end:
+				if said {
+					io.WriteString(w, clearLine)
+				}
+				return
+			}
+		}
+	}()
+	return func() { close(end); <-done }
+}
+
+// isTerminal says whether w is one that shows what is written to it at once.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	about, err := f.Stat()
+	return err == nil && about.Mode()&os.ModeCharDevice != 0
+}

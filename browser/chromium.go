@@ -173,6 +173,10 @@ func (c *Chromium) fly(f *flight) {
 			c.current = r
 		}
 		c.work.Go(func() { c.supervise(r) })
+		if c.cfg.AnswerTimeout > 0 {
+			c.work.Go(func() { r.conn.watch(c.cfg.AnswerTimeout) })
+			c.work.Go(func() { r.conn.watchNetwork(c.cfg.AnswerTimeout) })
+		}
 	} else if c.ctx.Err() == nil {
 		c.failed(err)
 	}
@@ -281,7 +285,7 @@ func (r *running) fell() string {
 	case <-time.After(100 * time.Millisecond):
 	}
 	cause := r.proc.cause()
-	if cause == "" {
+	if given := (silence{}); cause == "" || errors.As(r.conn.Err(), &given) {
 		cause = causeOf(r.conn.Err())
 	}
 	r.conn.closeFor(errors.New(cause))

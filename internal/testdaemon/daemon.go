@@ -177,6 +177,12 @@ func (d *Daemon) WS() string { return "ws://" + d.Addr + "/v1/ws" }
 // daemon and its token.
 func (d *Daemon) Environ() []string { return d.cmd.Env }
 
+// Started is when the daemon's process began, as Process.Start has it.
+func (d *Daemon) Started() string {
+	s, _ := readStat(d.PID)
+	return s.start
+}
+
 // Exited closes when the daemon has ended.
 func (d *Daemon) Exited() <-chan struct{} { return d.exited }
 

@@ -38,6 +38,9 @@ type Options struct {
 	Env map[string]string
 	// Args follow "serve".
 	Args []string
+	// Wrap is a program with its arguments that runs the daemon's, which follows
+	// them, in its own process (exec): unshare -m …
+	Wrap []string
 	// Home is the directory of an earlier Daemon, to start again in its state;
 	// empty: a new one.
 	Home string
@@ -84,7 +87,8 @@ func start(tb testing.TB, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	defer log.Close()
-	d.cmd = exec.Command(bin, append([]string{"serve"}, o.Args...)...)
+	args := slices.Concat(o.Wrap, []string{bin, "serve"}, o.Args)
+	d.cmd = exec.Command(args[0], args[1:]...)
 	d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = d.environ(o.Env), log, log
 	if err := d.cmd.Start(); err != nil {
 		return nil, err

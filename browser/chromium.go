@@ -133,15 +133,15 @@ func (c *Chromium) Conn(ctx context.Context) (*Conn, Generation, error) {
 	return f.run.conn, f.run.gen, nil
 }
 
-// profileOf is the profile of a generation that runs; nil where it runs
-// elsewhere, or no more.
-func (c *Chromium) profileOf(gen Generation) *profile {
+// belongings are the profile of a generation that runs and what it says on its
+// standard error; nil where it runs elsewhere, or no more.
+func (c *Chromium) belongings(gen Generation) (*profile, *tail) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.current; r != nil && r.gen == gen && r.proc != nil {
-		return r.proc.profile
+		return r.proc.profile, r.proc.stderr
 	}
-	return nil
+	return nil, nil
 }
 
 // held is the error of a launch that is not tried yet.

@@ -204,7 +204,7 @@ func TestAnAnswerThatNobodyReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	big := `{"jsonrpc":"2.0","id":%d,"method":"eval","params":{"session":"big","expression":"'gold'.repeat(400000)"}}`
+	big := `{"jsonrpc":"2.0","id":%d,"method":"eval","params":{"session":"big","expression":"'gold'.repeat(400000)","max_chars":4000000}}`
 	if _, err := w.ask(`{"jsonrpc":"2.0","id":0,"method":"session_open","params":{"name":"big"}}`); err != nil {
 		t.Fatal(err)
 	}

@@ -194,6 +194,11 @@ func TestBadServers(t *testing.T) {
 			r.do("session_close", nil)
 		})
 	}
+	t.Cleanup(func() {
+		if strings.Contains(d.Log(), "Half") {
+			t.Error("the log quotes what a server sent")
+		}
+	})
 }
 
 // The network goes away and comes back: the page that is open stays, a page

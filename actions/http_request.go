@@ -24,7 +24,7 @@ type HTTPRequestParams struct {
 	Method      string            `json:"method" default:"GET" enum:"GET,POST,PUT,PATCH,DELETE,HEAD" doc:"the method"`
 	Headers     map[string]string `json:"headers" doc:"sent as they are; those of the connection, Host and Proxy-* are refused"`
 	Body        json.RawMessage   `json:"body" takes:"string,object,array,number,boolean" doc:"a string is sent as it is, anything else as JSON"`
-	TimeoutSecs int               `json:"timeout_secs" default:"30" min:"1" max:"120" doc:"seconds for the whole exchange; timeout_ms grows with it"`
+	TimeoutSecs int               `json:"timeout_secs" default:"30" min:"1" max:"120" doc:"seconds for the whole exchange; timeout_ms grows with it, and a smaller timeout_ms alone holds"`
 	Extract     string            `json:"extract" doc:"what you want to know of a long answer, in words: a small model reads it for you"`
 	MaxChars    int               `json:"max_chars" default:"1000000" min:"1" max:"1048576" doc:"characters of content"`
 }
@@ -56,6 +56,9 @@ const maxBody = 1 << 20
 // prepareHTTPRequest lets timeout_secs reach as far as it says.
 func prepareHTTPRequest(c *Call) error {
 	p := c.Params.(*HTTPRequestParams)
+	if standard := int(DefaultTimeout.Seconds()); p.TimeoutSecs == standard && c.Common.TimeoutMS < standard*1000 {
+		return alone(c) // only timeout_ms was given: it holds
+	}
 	c.Common.TimeoutMS = min(max(c.Common.TimeoutMS, p.TimeoutSecs*1000+1000), int(MaxTimeout.Milliseconds()))
 	return alone(c)
 }

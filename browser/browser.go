@@ -37,6 +37,8 @@ type host struct {
 	log  *slog.Logger
 	// profile is where Chromium may write; nil where it runs elsewhere.
 	profile *profile
+	// words is what Chromium says on its standard error; nil where it runs elsewhere.
+	words *tail
 
 	mu       sync.Mutex
 	contexts map[cdp.BrowserContextID]*Context
@@ -59,8 +61,9 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	if b.host != nil && b.host.conn == conn {
 		return b.host, nil
 	}
+	profile, words := b.chromium.belongings(gen)
 	h := &host{
-		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: b.chromium.profileOf(gen),
+		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: profile, words: words,
 		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
@@ -111,6 +114,13 @@ func (h *host) event(method string, params jsonv2.Value) {
 		h.mu.Unlock()
 		if c != nil {
 			c.detached(e.SessionID)
+		}
+	case "Target.targetCrashed":
+		var e targetCrashed
+		if json.Unmarshal(params, &e) == nil {
+			for _, c := range h.all() {
+				c.targetCrashed(e)
+			}
 		}
 	case "Target.targetInfoChanged":
 		var e struct {

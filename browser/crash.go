@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/page"
@@ -26,7 +27,42 @@ func (t *tab) crash(s *Session, _ struct{}) {
 		t.wake()
 		return
 	}
-	t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, and %s was replaced", t.name))
+	// Why it died is said on another session, a moment later.
+	time.AfterFunc(crashWait, func() {
+		t.c.mu.Lock()
+		defer t.c.mu.Unlock()
+		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, and %s was replaced", t.name))
+	})
+}
+
+// crashWait is how long Target.targetCrashed may take to come; it comes within
+// milliseconds.
+const crashWait = 300 * time.Millisecond
+
+// targetCrashed is Target.targetCrashed, in a tab of any context.
+type targetCrashed struct {
+	TargetID  target.ID `json:"targetId"`
+	Status    string    `json:"status"`    // crashed, killed, …
+	ErrorCode int       `json:"errorCode"` // a signal, on Unix
+}
+
+// targetCrashed ends the tab that it names, if it is this context's, with why
+// its renderer died: details.reason is oom, crashed or killed, or what a newer
+// Chromium says.
+func (c *Context) targetCrashed(e targetCrashed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tabs {
+		if t.target != e.TargetID {
+			continue
+		}
+		if c.host.words.oom() {
+			t.die(protocol.Errorf(protocol.PageCrashed, "the page's process ran out of memory, and %s was replaced", t.name).With("reason", "oom"))
+			return
+		}
+		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died (%s, %d), and %s was replaced", e.Status, e.ErrorCode, t.name).With("reason", e.Status))
+		return
+	}
 }
 
 // die ends a tab that can no longer be used, and puts a new one in its place
@@ -47,7 +83,11 @@ func (t *tab) die(err *protocol.Error) {
 		c.replacing = make(chan struct{})
 		go c.replace(again)
 	}
-	c.emit(protocol.EventPageCrashed, map[string]any{"tab": t.name, "url": url})
+	fields := map[string]any{"tab": t.name, "url": url}
+	if reason, ok := err.Details["reason"]; ok {
+		fields["reason"] = reason
+	}
+	c.emit(protocol.EventPageCrashed, fields)
 	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 }
 
@@ -90,6 +130,33 @@ func (t *tab) notice(ctx context.Context, err error) {
 	t.c.mu.Unlock()
 }
 
+// leaveWait is how long a page may hold up a navigation away from it before its
+// scripts are ended.
+const leaveWait = 2 * time.Second
+
+// unhold ends, every leaveWait until stop is called, the script that runs in the
+// page (Runtime.terminateExecution): a loop in beforeunload or pagehide would
+// keep the tab where it is for ever, since Chromium waits for a page that is
+// inspected.
+func (t *tab) unhold() (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		every := time.NewTicker(leaveWait)
+		defer every.Stop()
+		for {
+			select {
+			case <-every.C:
+				t.cdp.Send("Runtime.terminateExecution", struct{}{})
+			case <-ended:
+				return
+			case <-t.life.Done():
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(ended) })
+}
+
 // How long a page that is held by a script is waited for.
 const (
 	pulseWait = 300 * time.Millisecond
@@ -124,6 +191,6 @@ func (t *tab) free(ctx context.Context) error {
 	if ok {
 		return nil
 	}
-	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name))
+	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"))
 	return context.Cause(t.life)
 }

@@ -62,9 +62,10 @@ type tab struct {
 	inflight  map[network.RequestID]request
 	changed   chan struct{} // closed and replaced when any of these changes
 
-	dialog  *protocol.Dialog // open, unanswered
-	timer   *time.Timer      // dismisses it
-	suspect bool             // a call to it did not answer in time; guarded by mu, set by the driver
+	dialog      *protocol.Dialog // open, unanswered
+	timer       *time.Timer      // dismisses it
+	refusedTabs int              // tabs that it opened beyond the limit, since its script was ended for it
+	suspect     bool             // a call to it did not answer in time; guarded by mu, set by the driver
 }
 
 // opening is a URL that is being opened, until its document is committed.
@@ -157,13 +158,22 @@ func (c *Context) attached(e attachedToTarget) {
 			c.selected = t
 		}
 	}
+	var floods *tab
+	if over {
+		floods = c.refusedTab(t.opener)
+	}
 	popup := t.opener != "" && !over
 	if popup && c.watching != nil {
 		c.watching.opened = append(c.watching.opened, t)
 	}
 	c.mu.Unlock()
 	if over {
-		go c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
+		// One that waits for its debugger holds up the page that opened it.
+		t.cdp.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+		c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
+		if floods != nil {
+			floods.cdp.Send("Runtime.terminateExecution", cdp.Empty{})
+		}
 		return
 	}
 	c.host.conn.Handle(e.SessionID, func(method string, params jsonv2.Value) { t.event(t.cdp, method, params) })
@@ -174,6 +184,25 @@ func (c *Context) attached(e attachedToTarget) {
 	if popup {
 		c.emit(protocol.EventTabOpened, map[string]any{"tab": t.name, "url": t.url})
 	}
+}
+
+// maxRefused is how many tabs beyond the limit a page may ask for in a row
+// before its script is ended: each of them takes Chromium milliseconds, in which
+// the page does nothing else.
+const maxRefused = 20
+
+// refusedTab counts a tab that is not kept, and returns the tab that opened it
+// where it does not stop. The caller holds mu.
+func (c *Context) refusedTab(opener target.ID) *tab {
+	for _, t := range c.tabs {
+		if t.target == opener {
+			if t.refusedTabs++; t.refusedTabs > maxRefused {
+				t.refusedTabs = 0
+				return t
+			}
+		}
+	}
+	return nil
 }
 
 // setUp prepares the page and lets it run. All commands are written at once

@@ -106,6 +106,9 @@ func (s *Session) Lost(err error) error {
 	s.told = true
 	r := page.Remains()
 	lost := protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran")
+	if cause, ok := e.Details["cause"].(string); ok {
+		lost = protocol.Errorf(protocol.BrowserLost, "%s, and was ended while the command ran", cause).With("cause", cause)
+	}
 	lost.Cause = e
 	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": notRestored}).
 		Then("send the next command: it starts Chromium again, with the URL and the cookies that details.restored names")

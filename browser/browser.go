@@ -37,6 +37,8 @@ type host struct {
 	log  *slog.Logger
 	// profile is where Chromium may write; nil where it runs elsewhere.
 	profile *profile
+	// memoryLimit is what the process of one page may take, in MiB; 0: it is not watched.
+	memoryLimit int
 
 	mu       sync.Mutex
 	contexts map[cdp.BrowserContextID]*Context
@@ -60,7 +62,7 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 		return b.host, nil
 	}
 	h := &host{
-		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: b.chromium.profileOf(gen),
+		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: b.chromium.profileOf(gen), memoryLimit: b.chromium.cfg.PageMemoryMB,
 		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
@@ -111,6 +113,15 @@ func (h *host) event(method string, params jsonv2.Value) {
 		h.mu.Unlock()
 		if c != nil {
 			c.detached(e.SessionID)
+		}
+	case "Target.targetCrashed":
+		var e targetCrashed
+		if json.Unmarshal(params, &e) != nil {
+			return
+		}
+		reason, sentence := h.deathOf(e)
+		for _, c := range h.all() {
+			c.crashed(e.TargetID, reason, sentence)
 		}
 	case "Target.targetInfoChanged":
 		var e struct {

@@ -173,6 +173,7 @@ func (c *Chromium) fly(f *flight) {
 			c.current = r
 		}
 		c.work.Go(func() { c.supervise(r) })
+		c.work.Go(func() { c.guard(r) })
 	} else if c.ctx.Err() == nil {
 		c.failed(err)
 	}

@@ -23,6 +23,7 @@ type Config struct {
 	Args                []string `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
 	ComputedNames       bool     `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
 	Jail                string   `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
+	PageMemoryMB        int      `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
 	RunAs               string   `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
 
 	// StateDir is where the marks of running browsers are kept for Reap, in
@@ -44,7 +45,9 @@ type Config struct {
 }
 
 // Defaults returns the configuration of a daemon that was told nothing.
-func Defaults() Config { return Config{Headless: true, ComputedNames: true, Jail: JailAuto} }
+func Defaults() Config {
+	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, PageMemoryMB: 2048}
+}
 
 // The values of Config.Jail; empty is JailAuto.
 const (
@@ -52,6 +55,10 @@ const (
 	JailRequired = "required"
 	JailOff      = "off"
 )
+
+// minPageMemoryMB is above what an empty page takes, with the libraries that
+// all of them share.
+const minPageMemoryMB = 200
 
 // refused are the flags that browser.args may not hold, with the reason.
 var refused = map[string]string{
@@ -104,6 +111,9 @@ func (c Config) Check() error {
 	}
 	if c.Jail != "" && c.Jail != JailAuto && c.Jail != JailRequired && c.Jail != JailOff {
 		return fmt.Errorf("browser.jail: %q: takes auto, required or off", c.Jail)
+	}
+	if c.PageMemoryMB < 0 || c.PageMemoryMB > 0 && c.PageMemoryMB < minPageMemoryMB {
+		return fmt.Errorf("browser.page_memory_mb: %d: takes 0 or at least %d", c.PageMemoryMB, minPageMemoryMB)
 	}
 	if c.RunAs != "" {
 		if _, err := lookupUser(c.RunAs); err != nil {

@@ -12,9 +12,38 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// crash takes it that the page's renderer has died (Inspector.targetCrashed).
-// A crashed page answers nothing: the tab is closed, and where it was the
-// selected one another takes its place, at the same URL.
+// targetCrashed is the event Target.targetCrashed: a page's process has died.
+type targetCrashed struct {
+	TargetID  target.ID `json:"targetId"`
+	Status    string    `json:"status"`
+	ErrorCode int       `json:"errorCode"`
+}
+
+// crashed takes it that the process of one of the context's pages has died. A
+// crashed page answers nothing: the tab is closed, and where it was the selected
+// one another takes its place, at the same URL, unless the page would only take
+// all the memory again.
+func (c *Context) crashed(id target.ID, reason, sentence string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tabs {
+		if t.target != id {
+			continue
+		}
+		url, what := t.url, "was replaced"
+		if reason == reasonMemory {
+			url, what = "", "is empty now"
+		}
+		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, since %s, and %s %s", sentence, t.name, what).With("reason", reason), url)
+		return
+	}
+}
+
+// crashWait is how much later than Inspector.targetCrashed, which does not say
+// why, Target.targetCrashed may come, which does. It comes a millisecond later.
+const crashWait = 100 * time.Millisecond
+
+// crash takes it that a renderer of the page has died (Inspector.targetCrashed).
 func (t *tab) crash(s *Session, _ struct{}) {
 	if s.ID() != t.cdp.ID() {
 		// An out-of-process frame: the page itself lives on without it.
@@ -26,25 +55,24 @@ func (t *tab) crash(s *Session, _ struct{}) {
 		t.wake()
 		return
 	}
-	t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, and %s was replaced", t.name))
+	time.AfterFunc(crashWait, func() { t.c.crashed(t.target, "crashed", "it crashed") })
 }
 
 // die ends a tab that can no longer be used, and puts a new one in its place
-// where it was the selected one. The caller holds mu.
-func (t *tab) die(err *protocol.Error) {
+// where it was the selected one, which loads url. The caller holds mu.
+func (t *tab) die(err *protocol.Error, url string) {
 	c := t.c
 	if t.life.Err() != nil {
 		return
 	}
-	url := t.url
-	t.end(err.With("url", url))
+	t.end(err.With("url", t.url))
 	c.tabs = slices.DeleteFunc(c.tabs, func(o *tab) bool { return o == t })
 	if c.selected == t {
 		c.selected = nil
 		c.replacing = make(chan struct{})
 		go c.replace(url)
 	}
-	c.emit(protocol.EventPageCrashed, map[string]any{"tab": t.name, "url": url})
+	c.emit(protocol.EventPageCrashed, map[string]any{"tab": t.name, "url": t.url, "reason": err.Details["reason"]})
 	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 }
 
@@ -62,8 +90,8 @@ func (c *Context) replace(url string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t != nil {
-		c.selected = t
+	if err == nil && t.life.Err() == nil {
+		c.selected = t // one that has died as well is no better: the next command opens another
 	}
 	close(c.replacing)
 	c.replacing = nil
@@ -114,6 +142,6 @@ func (t *tab) free(ctx context.Context) error {
 	if ok {
 		return nil
 	}
-	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name))
+	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "hung"), t.url)
 	return context.Cause(t.life)
 }

@@ -25,15 +25,20 @@ type Trend struct {
 // and Theil-Sen do not follow single samples, so that a session that happened
 // to be large at the end is no leak; a figure that grows all the time shows in
 // both, however slowly, once its growth is more than the slack. What falls is
-// flat. The first quarter is warming up. Less than 4 samples are flat.
+// flat. The first quarter is warming up. Of fewer than 8 samples the last is held
+// against the first; one alone is flat.
 func Flat(samples []float64, allowed Slack) Trend {
 	n := len(samples)
-	if n < 4 {
+	if n == 0 {
 		return Trend{Flat: true}
 	}
-	t := Trend{Second: median(samples[n/4 : n/2]), Last: median(samples[n-n/4:])}
-	half := samples[n/2:]
-	t.Climb = slope(half) * float64(len(half)-1)
+	t := Trend{Second: samples[0], Last: samples[n-1]}
+	t.Climb = t.Last - t.Second
+	if n >= 8 {
+		t.Second, t.Last = median(samples[n/4:n/2]), median(samples[n-n/4:])
+		half := samples[n/2:]
+		t.Climb = slope(half) * float64(len(half)-1)
+	}
 	t.Slack = max(allowed.Units, allowed.Part*math.Abs(t.Second))
 	t.Flat = t.Last-t.Second <= t.Slack || t.Climb <= t.Slack
 	return t

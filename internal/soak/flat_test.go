@@ -30,7 +30,9 @@ func TestFlat(t *testing.T) {
 		"grows by half, under much noise":     {samples(400, 20, func(i int) float64 { return 50 + float64(i)/16 }), false},
 		"doubles, with a fall now and then":   {samples(100, 1, func(i int) float64 { return 50 + float64(i)/2 - 20*float64(i%20/19) }), false},
 		"one goroutine more in each of 12":    {samples(12, 0, func(i int) float64 { return 30 + float64(i) }), false},
-		"three samples":                       {[]float64{1, 100, 1000}, true},
+		"three samples, and they grow":        {[]float64{10, 15, 20}, false},
+		"three samples":                       {[]float64{10, 100, 11}, true},
+		"one sample":                          {[]float64{10}, true},
 		"grows less than the slack":           {samples(100, 0, func(i int) float64 { return 50 + float64(i)/100 }), true},
 		"nothing, then less than slack units": {samples(8, 0, func(i int) float64 { return float64(i / 4) }), true},
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
+	"syscall"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -30,6 +31,9 @@ func (c *Call) failure(ctx context.Context, err error) error {
 		return e
 	case errors.Is(err, context.Canceled):
 		return ErrCancelled
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		c.House.Log.Error("the disk is full", "command", c.Command.Name, "error", err)
+		return protocol.Errorf(protocol.NoSpace, "%s could not be done: the daemon's disk is full", c.Command.Name)
 	}
 	incident := rand.Text()[:10]
 	c.House.Log.Error("command failed", "command", c.Command.Name, "incident", incident, "error", err)

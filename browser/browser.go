@@ -39,6 +39,8 @@ type host struct {
 	profile *profile
 	// memoryLimit is what the process of one page may take, in MiB; 0: it is not watched.
 	memoryLimit int
+	// words is what Chromium says on its standard error; nil where it runs elsewhere.
+	words *tail
 
 	mu       sync.Mutex
 	contexts map[cdp.BrowserContextID]*Context
@@ -61,8 +63,9 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	if b.host != nil && b.host.conn == conn {
 		return b.host, nil
 	}
+	profile, words := b.chromium.belongings(gen)
 	h := &host{
-		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: b.chromium.profileOf(gen), memoryLimit: b.chromium.cfg.PageMemoryMB,
+		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: profile, words: words, memoryLimit: b.chromium.cfg.PageMemoryMB,
 		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)

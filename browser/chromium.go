@@ -133,15 +133,15 @@ func (c *Chromium) Conn(ctx context.Context) (*Conn, Generation, error) {
 	return f.run.conn, f.run.gen, nil
 }
 
-// profileOf is the profile of a generation that runs; nil where it runs
-// elsewhere, or no more.
-func (c *Chromium) profileOf(gen Generation) *profile {
+// belongings are the profile of a generation that runs and what it says on its
+// standard error; nil where it runs elsewhere, or no more.
+func (c *Chromium) belongings(gen Generation) (*profile, *tail) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.current; r != nil && r.gen == gen && r.proc != nil {
-		return r.proc.profile
+		return r.proc.profile, r.proc.stderr
 	}
-	return nil
+	return nil, nil
 }
 
 // held is the error of a launch that is not tried yet.
@@ -174,6 +174,10 @@ func (c *Chromium) fly(f *flight) {
 		}
 		c.work.Go(func() { c.supervise(r) })
 		c.work.Go(func() { c.guard(r) })
+		if c.cfg.AnswerTimeout > 0 {
+			c.work.Go(func() { r.conn.watch(c.cfg.AnswerTimeout) })
+			c.work.Go(func() { r.conn.watchNetwork(c.cfg.AnswerTimeout) })
+		}
 	} else if c.ctx.Err() == nil {
 		c.failed(err)
 	}
@@ -282,7 +286,7 @@ func (r *running) fell() string {
 	case <-time.After(100 * time.Millisecond):
 	}
 	cause := r.proc.cause()
-	if cause == "" {
+	if given := (silence{}); cause == "" || errors.As(r.conn.Err(), &given) {
 		cause = causeOf(r.conn.Err())
 	}
 	r.conn.closeFor(errors.New(cause))

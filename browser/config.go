@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -14,17 +15,18 @@ import (
 // Chromium that is installed is found and run without windows. [Defaults] has
 // the values that the default tags name.
 type Config struct {
-	Path                string   `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
-	Endpoint            string   `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
-	EndpointUnprotected bool     `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
-	Headless            bool     `koanf:"headless" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
-	Disabled            bool     `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
-	UnsafeNoSandbox     bool     `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
-	Args                []string `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
-	ComputedNames       bool     `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
-	Jail                string   `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
-	PageMemoryMB        int      `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
-	RunAs               string   `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
+	Path                string        `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
+	Endpoint            string        `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
+	EndpointUnprotected bool          `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
+	Headless            bool          `koanf:"headless" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
+	Disabled            bool          `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
+	UnsafeNoSandbox     bool          `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
+	Args                []string      `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
+	ComputedNames       bool          `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
+	Jail                string        `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
+	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
+	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may say nothing at all although it was asked, before it is taken for lost and replaced; 0: for ever" default:"10s"`
+	PageMemoryMB        int           `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
 
 	// StateDir is where the marks of running browsers are kept for Reap, in
 	// StateDir/browsers. Set by cmd. Empty: no marks, and a daemon that is
@@ -46,7 +48,7 @@ type Config struct {
 
 // Defaults returns the configuration of a daemon that was told nothing.
 func Defaults() Config {
-	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, PageMemoryMB: 2048}
+	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048}
 }
 
 // The values of Config.Jail; empty is JailAuto.
@@ -114,6 +116,9 @@ func (c Config) Check() error {
 	}
 	if c.PageMemoryMB < 0 || c.PageMemoryMB > 0 && c.PageMemoryMB < minPageMemoryMB {
 		return fmt.Errorf("browser.page_memory_mb: %d: takes 0 or at least %d", c.PageMemoryMB, minPageMemoryMB)
+	}
+	if c.AnswerTimeout < 0 || c.AnswerTimeout > 0 && c.AnswerTimeout < time.Second {
+		return fmt.Errorf("browser.answer_timeout: %v: takes 0, or a second and more, such as 10s", c.AnswerTimeout)
 	}
 	if c.RunAs != "" {
 		if _, err := lookupUser(c.RunAs); err != nil {

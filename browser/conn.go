@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto"
@@ -38,12 +39,17 @@ const writeLimit = 10 * time.Second
 // All methods may be called from any goroutine. One reader goroutine, which
 // ends with the transport, hands out answers and runs the event callbacks, so
 // the callbacks of all sessions run one after the other, in the order in which
-// Chromium sent the events and in order with the answers.
+// Chromium sent the events and in order with the answers. One writer goroutine
+// writes, so that nobody waits for a browser that does not read.
 type Conn struct {
 	transport chromedp.Transport
 	read      chan struct{} // closed when the reader goroutine has ended
+	wrote     chan struct{} // closed when the writer goroutine has ended
 	done      chan struct{} // closed by lost
 	stuck     time.Duration // writeLimit
+	// more holds one signal for the writer: there is something to write.
+	more  chan struct{}
+	heard atomic.Uint64 // messages read so far
 
 	mu       sync.Mutex
 	err      error // not nil: gone
@@ -52,6 +58,7 @@ type Conn struct {
 	handlers map[target.SessionID]EventFunc
 	unknown  func(target.SessionID, string, jsonv2.Value)
 	subs     map[subscribed][]*subscription
+	waiting  []*cdproto.Message // to be written, in the order of Send
 }
 
 // EventFunc is told one event of one session: the CDP method name and the
@@ -69,13 +76,16 @@ func newConn(t chromedp.Transport) *Conn {
 	c := &Conn{
 		transport: t,
 		read:      make(chan struct{}),
+		wrote:     make(chan struct{}),
 		done:      make(chan struct{}),
 		stuck:     writeLimit,
+		more:      make(chan struct{}, 1),
 		pending:   map[int64]*Pending{},
 		handlers:  map[target.SessionID]EventFunc{},
 		subs:      map[subscribed][]*subscription{},
 	}
 	go c.readAll()
+	go c.writeAll()
 	return c
 }
 
@@ -120,7 +130,7 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// Close ends the connection and waits for the reader goroutine. A browser on a
+// Close ends the connection and waits for its goroutines. A browser on a
 // pipe exits when its pipe closes; one at an endpoint goes on.
 func (c *Conn) Close() { c.closeFor(errors.New("closed by the daemon")) }
 
@@ -128,6 +138,7 @@ func (c *Conn) Close() { c.closeFor(errors.New("closed by the daemon")) }
 func (c *Conn) closeFor(cause error) {
 	c.lost(cause)
 	<-c.read
+	<-c.wrote
 }
 
 // lost marks the connection gone, once, and fails everything under way.
@@ -140,13 +151,17 @@ func (c *Conn) lost(cause error) {
 		c.mu.Unlock()
 		return
 	}
-	c.err = &protocol.Error{
+	gone := &protocol.Error{
 		Code:    protocol.BrowserLost,
 		Message: fmt.Sprintf("the connection to Chromium is gone: %v", cause),
 		Cause:   fmt.Errorf("%w: %w", ErrGone, cause),
 	}
+	if given := (silence{}); errors.As(cause, &given) {
+		gone.With("cause", given.said)
+	}
+	c.err = gone
 	err, pending, subs := c.err, c.pending, c.subs
-	c.pending, c.subs = nil, nil
+	c.pending, c.subs, c.waiting = nil, nil, nil
 	c.mu.Unlock()
 
 	close(c.done)
@@ -160,6 +175,41 @@ func (c *Conn) lost(cause error) {
 	}
 	// Unblocks the reader, and a writer that waits for a stuck browser.
 	c.transport.Close()
+}
+
+// writeAll writes what Send was given until the connection is gone.
+func (c *Conn) writeAll() {
+	defer close(c.wrote)
+	for {
+		select {
+		case <-c.more:
+		case <-c.done:
+			return
+		}
+		for m := c.next(); m != nil; m = c.next() {
+			watch := time.AfterFunc(c.stuck, func() { c.lost(fmt.Errorf("Chromium has read nothing for %v", c.stuck)) })
+			err := c.transport.Write(context.Background(), m)
+			watch.Stop()
+			if err != nil {
+				c.lost(err)
+				return
+			}
+		}
+	}
+}
+
+// next takes the first message that is to be written; nil where there is none.
+func (c *Conn) next() *cdproto.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 {
+		c.waiting = nil
+		return nil
+	}
+	m := c.waiting[0]
+	c.waiting[0] = nil
+	c.waiting = c.waiting[1:]
+	return m
 }
 
 func (c *Conn) readAll() {
@@ -180,6 +230,7 @@ func (c *Conn) readAll() {
 			c.lost(err)
 			return
 		}
+		c.heard.Add(1)
 		switch {
 		case m.ID != 0 && m.Error != nil:
 			c.answer(m.ID, reply{err: m.Error})
@@ -283,7 +334,7 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	return s.Send(method, params).Wait(ctx, result)
 }
 
-// Send writes a command and returns without waiting for its answer. Chromium
+// Send hands a command to the writer and returns at once. Chromium
 // gets commands in the order of the calls of Send, and works on those of one
 // session in that order, so commands that depend on each other only by order
 // cost one round trip together. A failure is told by Wait, which need not be
@@ -291,7 +342,7 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 func (s *Session) Send(method string, params any) *Pending {
 	c := s.conn
 	p := &Pending{conn: c, session: s.id, method: method, reply: make(chan reply, 1)} // 1: the answer never waits for the caller
-	m := cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(method)}
+	m := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(method)}
 	if params != nil {
 		b, err := jsonv2.Marshal(params, chromedp.DefaultMarshalOptions)
 		if err != nil {
@@ -310,13 +361,11 @@ func (s *Session) Send(method string, params any) *Pending {
 	c.lastID++
 	p.id, m.ID = c.lastID, c.lastID
 	c.pending[p.id] = p
+	c.waiting = append(c.waiting, m)
 	c.mu.Unlock()
-
-	watch := time.AfterFunc(c.stuck, func() { c.lost(fmt.Errorf("Chromium has read nothing for %v", c.stuck)) })
-	err := c.transport.Write(context.Background(), &m)
-	watch.Stop()
-	if err != nil {
-		c.lost(err)
+	select {
+	case c.more <- struct{}{}:
+	default: // the writer has not looked yet since the last signal
 	}
 	return p
 }

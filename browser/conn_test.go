@@ -226,6 +226,51 @@ func TestStuckBrowserIsGone(t *testing.T) {
 	}
 }
 
+// Who sends to a browser that does not read is not held up by it.
+func TestSendDoesNotWait(t *testing.T) {
+	c, _ := newPeer(t) // reads nothing
+	big := strings.Repeat("x", 1<<20)
+	begin := time.Now()
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		err := c.Session("").Send("A.big", map[string]string{"x": big}).Wait(ctx, nil)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that the time is over", err)
+		}
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("three calls of 50 ms took %v", took)
+	}
+}
+
+// The watchdog asks a silent browser, takes any word for an answer, and gives
+// up one that says nothing more.
+func TestWatchdog(t *testing.T) {
+	const limit = 400 * time.Millisecond
+	c, p := newPeer(t)
+	watched := make(chan struct{})
+	go func() { c.watch(limit); close(watched) }()
+	for range 3 {
+		if asked := p.reads(); !strings.Contains(asked, "Browser.getVersion") {
+			t.Fatalf("it asks %s", asked)
+		}
+		p.says(`{"method":"Page.event","sessionId":"S","params":{}}`)
+	}
+	begin := time.Now()
+	select {
+	case <-watched:
+	case <-time.After(10 * limit):
+		t.Fatal("a browser that says nothing is not given up")
+	}
+	if took := time.Since(begin); took < limit {
+		t.Errorf("it was given up after %v, want %v", took, limit)
+	}
+	if err := c.Err(); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "has not answered for 400ms") {
+		t.Errorf("the connection ended with %v", err)
+	}
+}
+
 func TestTypedCalls(t *testing.T) {
 	builds(t, func(t *testing.T, cfg Config) {
 		c := started(t, cfg)

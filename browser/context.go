@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -122,7 +123,11 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emi
 
 // lost is the error of a command whose Chromium died.
 func lost(cause error) error {
-	return protocol.Errorf(protocol.BrowserLost, "Chromium died: %w", cause)
+	e := protocol.Errorf(protocol.BrowserLost, "Chromium died: %w", cause)
+	if given := (silence{}); errors.As(cause, &given) {
+		e.With("cause", given.said)
+	}
+	return e
 }
 
 // Done closes when the context is gone: closed, or its Chromium died.

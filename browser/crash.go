@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/page"
@@ -41,7 +42,7 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 
 // crashWait is how much later than Inspector.targetCrashed, which does not say
 // why, Target.targetCrashed may come, which does. It comes a millisecond later.
-const crashWait = 100 * time.Millisecond
+const crashWait = 300 * time.Millisecond
 
 // crash takes it that a renderer of the page has died (Inspector.targetCrashed).
 func (t *tab) crash(s *Session, _ struct{}) {
@@ -72,7 +73,14 @@ func (t *tab) die(err *protocol.Error, url string) {
 		c.replacing = make(chan struct{})
 		go c.replace(url)
 	}
-	c.emit(protocol.EventPageCrashed, map[string]any{"tab": t.name, "url": t.url, "reason": err.Details["reason"]})
+	fields := map[string]any{"tab": t.name, "url": t.url}
+	if reason, ok := err.Details["reason"]; ok {
+		fields["reason"] = reason
+	}
+	if url == "" && t.url != "" {
+		fields["left_out"] = true // it is not loaded again
+	}
+	c.emit(protocol.EventPageCrashed, fields)
 	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 }
 
@@ -106,6 +114,33 @@ func (t *tab) notice(ctx context.Context, err error) {
 	t.c.mu.Lock()
 	t.suspect = true
 	t.c.mu.Unlock()
+}
+
+// leaveWait is how long a page may hold up a navigation away from it before its
+// scripts are ended.
+const leaveWait = 2 * time.Second
+
+// unhold ends, every leaveWait until stop is called, the script that runs in the
+// page (Runtime.terminateExecution): a loop in beforeunload or pagehide would
+// keep the tab where it is for ever, since Chromium waits for a page that is
+// inspected.
+func (t *tab) unhold() (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		every := time.NewTicker(leaveWait)
+		defer every.Stop()
+		for {
+			select {
+			case <-every.C:
+				t.cdp.Send("Runtime.terminateExecution", struct{}{})
+			case <-ended:
+				return
+			case <-t.life.Done():
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(ended) })
 }
 
 // How long a page that is held by a script is waited for.
@@ -142,6 +177,6 @@ func (t *tab) free(ctx context.Context) error {
 	if ok {
 		return nil
 	}
-	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "hung"), t.url)
+	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"), t.url)
 	return context.Cause(t.life)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestFlags(t *testing.T) {
@@ -96,6 +97,8 @@ func TestConfigCheck(t *testing.T) {
 		{Config{Endpoint: "127.0.0.1:9222", EndpointUnprotected: true}, `browser.endpoint: "127.0.0.1:9222" is not a CDP address`},
 		{Config{Endpoint: "file:///x", EndpointUnprotected: true}, `browser.endpoint: "file:///x" is not a CDP address`},
 		{Config{Endpoint: "http://127.0.0.1:9222", EndpointUnprotected: true, Path: "/x"}, "browser.endpoint and browser.path are both set"},
+		{Config{AnswerTimeout: -time.Second}, "browser.answer_timeout: -1s: takes 0, or a second and more"},
+		{Config{AnswerTimeout: time.Millisecond}, "browser.answer_timeout: 1ms: takes 0, or a second and more"},
 		{Config{RunAs: "root"}, `browser.run_as: "root" is root`},
 		{Config{RunAs: "0:0"}, `browser.run_as: "0:0" is root`},
 		{Config{RunAs: "1000:0"}, `browser.run_as: "1000:0" is root`},

@@ -261,14 +261,35 @@ type tail struct {
 	src   *os.File
 	done  chan struct{}
 
-	mu  sync.Mutex
-	buf []byte
+	mu   sync.Mutex
+	buf  []byte
+	ooms int // renderers that have said that V8's heap is full, and are not asked for yet
+}
+
+// oomWords is what a renderer says before it ends for want of memory.
+const oomWords = "V8 javascript OOM"
+
+// oom says, once for each, whether a renderer has run out of memory.
+func (t *tail) oom() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ooms == 0 {
+		return false
+	}
+	t.ooms--
+	return true
 }
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// A line may come in two parts.
+	before := max(0, len(t.buf)-len(oomWords)+1)
 	t.buf = append(t.buf, b...)
+	t.ooms += strings.Count(string(t.buf[before:]), oomWords)
 	if over := len(t.buf) - t.limit; over > 0 {
 		t.buf = slices.Delete(t.buf, 0, over)
 	}

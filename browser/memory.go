@@ -18,13 +18,14 @@ func endedByUs(errorCode int) bool {
 const reasonMemory = "memory"
 
 // deathOf says in a word and in a sentence why a page's process died, from
-// what Target.targetCrashed says.
+// what Target.targetCrashed says and what Chromium said on its way out. The word
+// is memory, oom, crashed or killed, or one of a newer Chromium's.
 func (h *host) deathOf(e targetCrashed) (reason, sentence string) {
 	switch {
 	case endedByUs(e.ErrorCode) && h.memoryLimit > 0:
 		return reasonMemory, fmt.Sprintf("it took more memory than browser.page_memory_mb allows (%d MiB)", h.memoryLimit)
-	case e.Status == "oom":
-		return "out_of_memory", "it ran out of memory"
+	case h.words.oom():
+		return "oom", "it ran out of memory"
 	}
-	return "crashed", "it crashed"
+	return e.Status, fmt.Sprintf("Chromium says %s, %d", e.Status, e.ErrorCode)
 }

@@ -161,7 +161,9 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	s := t.begin()
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.onDialog(func() { cancel(errDialog) })
+	unheld := t.unhold()
 	err = do(doing, t)
+	unheld()
 	if err == nil {
 		err = t.awaitDocument(doing, wait)
 	}

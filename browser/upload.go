@@ -154,11 +154,13 @@ func (c *Context) store(files []protocol.File) ([]string, error) {
 	for _, f := range files {
 		dir := filepath.Join(c.uploads, rand.Text())
 		path := filepath.Join(dir, fileName(f.Name))
-		if err := errors.Join(os.Mkdir(dir, 0o711), os.WriteFile(path, f.Content, 0o644)); err != nil {
-			return nil, fmt.Errorf("storing uploads: %w", err)
+		err := errors.Join(os.Mkdir(dir, 0o711), os.WriteFile(path, f.Content, 0o644))
+		if err == nil {
+			// Neither may be kept from Chromium by the daemon's umask.
+			err = errors.Join(os.Chmod(dir, 0o711), os.Chmod(path, 0o644))
 		}
-		// Neither may be kept from Chromium by the daemon's umask.
-		if err := errors.Join(os.Chmod(dir, 0o711), os.Chmod(path, 0o644)); err != nil {
+		if err != nil {
+			os.RemoveAll(dir) // half a file takes room too
 			return nil, fmt.Errorf("storing uploads: %w", err)
 		}
 		paths = append(paths, path)

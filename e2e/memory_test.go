@@ -33,6 +33,13 @@ func TestAPageThatEatsMemoryIsEnded(t *testing.T) {
 	if at := r.do("snapshot", nil).Page.URL; at != "about:blank" {
 		t.Errorf("the tab is at %s", at)
 	}
+
+	// Where no command ran, the next one is told, unless it opens another page.
+	r.open(w.URL + "/eats")
+	r.told(protocol.EventPageCrashed, 20*time.Second)
+	if err := r.refused("snapshot", nil, protocol.PageCrashed); err.Details["reason"] != "memory" {
+		t.Errorf("the next command is told %v", err.Details)
+	}
 	r.open(w.URL + "/good")
 	if at := other.do("snapshot", nil).Page.URL; at != w.URL+"/good" {
 		t.Errorf("the other session is at %s", at)

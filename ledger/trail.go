@@ -144,6 +144,9 @@ func (l *Ledger) write(ctx context.Context) {
 			}
 			close(written)
 		case <-ctx.Done():
+			l.mu.Lock()
+			l.dropped += len(batch) + len(l.trail)
+			l.mu.Unlock()
 			return
 		}
 	}

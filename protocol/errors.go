@@ -39,6 +39,7 @@ const (
 	CreditsExhausted    Code = "credits_exhausted"
 	ShuttingDown        Code = "shutting_down"
 	LedgerUnavailable   Code = "ledger_unavailable"
+	NoSpace             Code = "no_space"
 )
 
 // Row is what a code means at each door.
@@ -83,6 +84,7 @@ var Codes = []Row{
 	{CreditsExhausted, -32033, http.StatusPaymentRequired, false, "ask the operator for credits", "the agent's credits do not cover it; details: balance, cost"},
 	{ShuttingDown, -32034, http.StatusServiceUnavailable, true, "connect again when the daemon is back", "the daemon is being stopped"},
 	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, true, "try again in a moment; the operator finds the cause in the daemon's log", "the ledger's database does not answer, and what costs credits is not done unpaid"},
+	{NoSpace, -32036, http.StatusInsufficientStorage, true, "ask the operator to make room, then send the command again: nothing of it was kept", "the daemon's disk is full, and what was to be written was not"},
 }
 
 var rows = func() map[Code]Row {

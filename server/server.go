@@ -23,6 +23,15 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
+// Limits of the end, beyond server.shutdown_timeout.
+const (
+	// pagesWait is how long pages may take to close; they take milliseconds, and
+	// where Chromium does not answer they end with it.
+	pagesWait = time.Second
+	// cutOff is how long all of it may take before what is left is cut off.
+	cutOff = 5 * time.Second
+)
+
 // Server is the daemon's socket and what is reached through it. Its methods
 // may be called by any goroutine.
 type Server struct {
@@ -172,7 +181,7 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 // of l or of Shutdown. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
-		end, cancel := context.WithTimeout(context.Background(), 2*s.cfg.ShutdownTimeout)
+		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
 		defer cancel()
 		s.Shutdown(end)
 	})
@@ -184,7 +193,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	err := s.http.Serve(in)
 	if !errors.Is(err, http.ErrServerClosed) {
 		// The listener broke: what is open ends as if it had been asked to.
-		end, cancel := context.WithTimeout(context.Background(), 2*s.cfg.ShutdownTimeout)
+		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
 		defer cancel()
 		s.Shutdown(end)
 		return fmt.Errorf("listening on %s: %w", l.Addr(), err)
@@ -229,7 +238,11 @@ func (s *Server) shutdown(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	err := s.house.Sessions.Shutdown(ctx)
+	closing, cancel := context.WithTimeout(ctx, pagesWait)
+	defer cancel()
+	if err := s.house.Sessions.Shutdown(closing); err != nil {
+		s.log.Warn("pages were not closed in time: they end with Chromium", "error", err)
+	}
 
 	s.mu.Lock()
 	s.closed = true
@@ -254,9 +267,9 @@ func (s *Server) shutdown(ctx context.Context) error {
 	s.http.Close()
 	select {
 	case <-idle:
-		return err
+		return nil
 	default:
-		return errors.Join(err, errors.New("commands still run"))
+		return errors.New("commands still run")
 	}
 }
 

@@ -20,6 +20,9 @@ import (
 // at the other sources, and restored.source says so.
 func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 	if page := s.Page(); page != nil && !gone(page) {
+		if err := s.untold(); err != nil && !fresh {
+			return nil, err
+		}
 		return page, nil
 	}
 	return s.ensure(ctx, s.options.Source, fresh)
@@ -106,6 +109,9 @@ func (s *Session) Lost(err error) error {
 	s.told = true
 	r := page.Remains()
 	lost := protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran")
+	if cause, ok := e.Details["cause"].(string); ok {
+		lost = protocol.Errorf(protocol.BrowserLost, "%s, and was ended while the command ran", cause).With("cause", cause)
+	}
 	lost.Cause = e
 	return lost.With("restored", map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": notRestored}).
 		Then("send the next command: it starts Chromium again, with the URL and the cookies that details.restored names")

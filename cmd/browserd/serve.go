@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -162,11 +163,23 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	log.Info("listening on " + scheme + l.Addr().String())
 	err = s.Serve(ctx, l)
 	log.Info("stopping")
-	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
-	defer cancel()
-	err = errors.Join(err, supervisor.Close(closing), books.Close(closing))
+	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, booksEnd, books.Close))
 	log.Info("stopped")
 	return err
+}
+
+// How long the rest of the end may take. It does not depend on
+// server.shutdown_timeout: whoever is in a hurry leaves nothing behind either.
+const (
+	chromiumEnds = 10 * time.Second // killed after one
+	booksEnd     = 2 * time.Second
+)
+
+// bounded calls f with so much time.
+func bounded(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f(ctx)
 }
 
 // stateFiles is where the states of sessions are kept; empty: nowhere.

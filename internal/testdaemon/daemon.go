@@ -37,6 +37,9 @@ type Options struct {
 	Env map[string]string
 	// Args follow "serve".
 	Args []string
+	// Wrap is a program with its arguments that runs the daemon's, which follows
+	// them, in its own process (exec): unshare -m …
+	Wrap []string
 	// Home is the directory of an earlier Daemon, to start again in its state;
 	// empty: a new one.
 	Home string
@@ -83,7 +86,8 @@ func start(tb TB, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	defer log.Close()
-	d.cmd = exec.Command(bin, append([]string{"serve"}, o.Args...)...)
+	args := slices.Concat(o.Wrap, []string{bin, "serve"}, o.Args)
+	d.cmd = exec.Command(args[0], args[1:]...)
 	d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = d.environ(o.Env), log, log
 	if err := d.cmd.Start(); err != nil {
 		return nil, err
@@ -175,6 +179,12 @@ func (d *Daemon) WS() string { return "ws://" + d.Addr + "/v1/ws" }
 // Environ is the daemon's own environment: with it a command line finds the
 // daemon and its token.
 func (d *Daemon) Environ() []string { return d.cmd.Env }
+
+// Started is when the daemon's process began, as Process.Start has it.
+func (d *Daemon) Started() string {
+	s, _ := readStat(d.PID)
+	return s.start
+}
 
 // Exited closes when the daemon has ended.
 func (d *Daemon) Exited() <-chan struct{} { return d.exited }

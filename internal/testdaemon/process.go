@@ -62,7 +62,7 @@ func (d *Daemon) Chromium(kind string) []Process {
 	var found []Process
 	for _, p := range Descendants(d.PID) {
 		// Not /proc/PID/exe: only root may read that of a sandboxed process.
-		args := p.args()
+		args := p.Args()
 		if len(args) == 0 {
 			continue
 		}
@@ -85,7 +85,7 @@ func (d *Daemon) Background() []Process {
 			continue
 		}
 		p := Process{PID: id}
-		if args := p.args(); len(args) > 3 && args[1] == "serve" && slices.Contains(args, d.Addr) {
+		if args := p.Args(); len(args) > 3 && args[1] == "serve" && slices.Contains(args, d.Addr) {
 			if s, ok := readStat(id); ok {
 				found = append(found, Process{PID: id, Start: s.start})
 			}
@@ -143,7 +143,7 @@ func AwaitGone(ps []Process, within time.Duration) []Process {
 
 // kind is the process's --type; one without is Chromium's browser process.
 func (p Process) kind() string {
-	args := p.args()
+	args := p.Args()
 	if len(args) == 0 {
 		return "gone"
 	}
@@ -155,7 +155,8 @@ func (p Process) kind() string {
 	return "browser"
 }
 
-func (p Process) args() []string {
+// Args is how the process was started; nil where it has ended.
+func (p Process) Args() []string {
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 	if err != nil {
 		return nil

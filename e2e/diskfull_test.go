@@ -1,0 +1,209 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/protocol"
+)
+
+// disk is a small file system that a daemon sees in its own mount namespace.
+type disk struct {
+	t    *testing.T
+	path string // as it is reached from outside
+}
+
+// onSmallDisks starts a daemon whose temporary directory (profiles, downloads,
+// uploads) and whose state directory (states, ledger, marks, logs) are
+// file systems of so many MiB. Its actions are logged there too.
+func onSmallDisks(t *testing.T, tmp, state int, o testdaemon.Options) (d *testdaemon.Daemon, profiles, kept disk) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		missing(t, "only root may mount a file system")
+	}
+	o.Wrap = []string{"unshare", "--mount", "sh", "-ec", fmt.Sprintf(`
+		mkdir -p "$HOME/state"
+		mount -t tmpfs -o size=%dm,mode=1777 tmpfs "$HOME/tmp"
+		mount -t tmpfs -o size=%dm,mode=700 tmpfs "$HOME/state"
+		exec "$@" --action_log.dir "$HOME/state/actions" 2> "$HOME/state/log"`, tmp, state), "sh"}
+	d = testdaemon.Start(t, o)
+	at := func(dir string) disk {
+		return disk{t, filepath.Join(fmt.Sprintf("/proc/%d/root", d.PID), d.Home, dir)}
+	}
+	return d, at("tmp"), at("state")
+}
+
+// fill takes all the room that is left; the func it returns gives it back.
+func (d disk) fill() (free func()) {
+	d.t.Helper()
+	path := filepath.Join(d.path, "filling")
+	f, err := os.Create(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; {
+		if _, err := f.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
+			size /= 2
+		} else if err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			d.t.Error(err)
+		}
+	}
+}
+
+// used is how many bytes lie on the disk.
+func (d disk) used() uint64 {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(d.path, &s); err != nil {
+		d.t.Fatal(err)
+	}
+	return (s.Blocks - s.Bfree) * uint64(s.Bsize)
+}
+
+// No room for Chromium: said so, or it runs without; with room again it works.
+func TestFullDiskBeforeChromiumStarts(t *testing.T) {
+	t.Parallel()
+	d, profiles, _ := onSmallDisks(t, 24, 4, testdaemon.Options{})
+	r := rowTest{newAgent(t, d), newWitness(t), "full"}
+	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
+	free := profiles.fill()
+	_, err := r.try("open", params{"url": r.w.URL + "/next", "source": "chromium", "timeout_ms": 20000})
+	t.Logf("on a full disk: %v", err)
+	if err != nil && protocol.CodeOf(err) != protocol.ChromiumUnavailable {
+		t.Errorf("open: %v, want chromium_unavailable", err)
+	}
+	free()
+	r.opensSoon("/next")
+	r.works()
+}
+
+// opensSoon opens a page as soon as Chromium starts again: after failures the
+// daemon waits a while.
+func (r rowTest) opensSoon(path string) {
+	r.t.Helper()
+	var err error
+	for began := time.Now(); time.Since(began) < 15*time.Second; time.Sleep(100 * time.Millisecond) {
+		if _, err = r.try("open", params{"url": r.w.URL + path, "source": "chromium", "timeout_ms": 10000}); err == nil {
+			return
+		}
+	}
+	r.t.Fatalf("with room again: %v", err)
+}
+
+// The disk fills while a page is open: pages are read and acted on all the
+// same, what needs the disk says so, and a download ends by itself.
+func TestFullDiskWhileAPageIsOpen(t *testing.T) {
+	t.Parallel()
+	d, profiles, _ := onSmallDisks(t, 32, 4, testdaemon.Options{})
+	r := rowTest{newAgent(t, d), newWitness(t), "full"}
+	r.w.serve("/next", page("full", "<h1>Next</h1><a href=/small>Small</a> <a href=/large>Large</a> <input type=file aria-label=Send onchange='report(files.length)'>"), "")
+	for name, size := range map[string]int{"small": 1000, "large": 64 << 20} {
+		r.w.mux.HandleFunc("/"+name, func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Disposition", "attachment; filename="+name+".bin")
+			for left := size; left > 0; left -= min(left, 1<<16) {
+				if _, err := rw.Write(make([]byte, min(left, 1<<16))); err != nil {
+					return
+				}
+			}
+		})
+	}
+	r.do("session_open", params{"downloads": true})
+	r.open(r.w.URL + "/next")
+	before := profiles.used()
+	v := r.snapshot()
+
+	r.do("click", click(v.ref(t, "link", "Large"), nil))
+	got := ask[downloadsAnswer](r.agent, "downloads", params{"wait": true, "timeout_ms": 20000})
+	if len(got.Entries) != 1 || got.Entries[0].State != protocol.DownloadFailed && got.Entries[0].State != protocol.DownloadCancelled {
+		t.Errorf("a download larger than the disk: %+v", got.Entries)
+	}
+	for deadline := time.Now().Add(3 * time.Second); profiles.used() > before+4<<20; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the download that failed keeps %d bytes", profiles.used()-before)
+		}
+	}
+
+	free := profiles.fill()
+	large := base64.StdEncoding.EncodeToString(make([]byte, 1<<20))
+	send := params{"ref": v.ref(t, "button", "Send"), "files": []params{{"name": "a.bin", "base64": large}}}
+	if _, err := r.try("upload", send); protocol.CodeOf(err) != protocol.NoSpace {
+		t.Errorf("upload: %v, want no_space", err)
+	}
+	r.works()
+	r.open(r.w.URL + "/next")
+	free()
+	v = r.snapshot()
+	send["ref"] = v.ref(t, "button", "Send")
+	r.do("upload", send)
+	r.saw(1.0)
+	r.do("click", click(v.ref(t, "link", "Small"), nil))
+	got = ask[downloadsAnswer](r.agent, "downloads", params{"wait": true, "timeout_ms": 20000})
+	if last := got.Entries[len(got.Entries)-1]; last.State != protocol.DownloadDone {
+		t.Errorf("with room again: %+v", last)
+	}
+	r.do("session_close", nil)
+}
+
+// The state directory is full, with the log and the action log on it: what
+// must be kept is refused and said, what is only written down is not missed.
+func TestFullStateDirectory(t *testing.T) {
+	t.Parallel()
+	d, _, kept := onSmallDisks(t, 64, 3, testdaemon.Options{
+		Args: []string{"--log.level", "debug"},
+		Env: map[string]string{
+			"BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "1000",
+		},
+	})
+	r := rowTest{newAgent(t, d), newWitness(t), "full"}
+	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
+	r.w.serve("/plain", "gold", "text/plain")
+	r.open(r.w.URL + "/next")
+	r.do("cookies_set", params{"cookies": []params{{"name": "kept", "value": "yes"}}})
+	r.do("state_save", params{"name": "early"})
+	r.do("http_request", params{"url": r.w.URL + "/plain"})
+
+	free := kept.fill()
+	r.refused("state_save", params{"name": "late"}, protocol.NoSpace)
+	r.refused("state_save", params{"name": "early"}, protocol.NoSpace)
+	began := time.Now()
+	var err error
+	for range 50 { // until what SQLite still had room for is used up
+		if _, err = r.try("http_request", params{"url": r.w.URL + "/plain"}); err != nil {
+			break
+		}
+	}
+	if protocol.CodeOf(err) != protocol.LedgerUnavailable {
+		t.Errorf("a call that costs credits: %v, want ledger_unavailable", err)
+	}
+	t.Logf("refused after %v", time.Since(began).Round(time.Millisecond))
+	r.works()
+	r.do("state_load", params{"name": "early"})
+	r.refused("state_load", params{"name": "late"}, protocol.InvalidParams)
+
+	free()
+	r.do("state_save", params{"name": "late"})
+	r.do("http_request", params{"url": r.w.URL + "/plain"})
+	left, err := filepath.Glob(filepath.Join(kept.path, "browserd", "states", "*", ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("half-written states: %v, %v", left, err)
+	}
+	if log, err := os.ReadFile(filepath.Join(kept.path, "log")); err != nil || !strings.Contains(string(log), "the ledger's database is back") && !strings.Contains(string(log), "command=state_save") {
+		t.Errorf("the log does not go on: %v", err)
+	}
+}

@@ -66,7 +66,6 @@ func (t *tab) die(err *protocol.Error, url string) {
 	if t.life.Err() != nil {
 		return
 	}
-	t.end(err.With("url", t.url))
 	c.tabs = slices.DeleteFunc(c.tabs, func(o *tab) bool { return o == t })
 	if c.selected == t {
 		c.selected = nil
@@ -81,6 +80,8 @@ func (t *tab) die(err *protocol.Error, url string) {
 		fields["left_out"] = true // it is not loaded again
 	}
 	c.emit(protocol.EventPageCrashed, fields)
+	// Behind the event: whether a command runs that can be told, is asked there.
+	t.end(err.With("url", t.url))
 	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 }
 

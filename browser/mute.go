@@ -24,7 +24,7 @@ const (
 
 // tooMany are how many events a page may cause in a second, by their domain: a
 // request has four or more.
-var tooMany = map[string]int{"Runtime": 2000, "Network": 6000}
+var tooMany = map[string]int{"Runtime": 1000, "Network": 6000}
 
 // loud are the events of Runtime of which a page can cause any number.
 var loud = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionThrown": true}

@@ -21,7 +21,7 @@ var bad = []struct{ name, script string }{
 	{"changes its document", `setInterval(() => { for (let i = 0; i < 300; i++) { const p = document.createElement("p"); p.textContent = "line " + i; document.body.append(p) }
 		while (document.body.childElementCount > 3000) document.body.firstElementChild.remove() }, 0)`},
 	{"navigates without end", `setInterval(() => history.pushState(0, "", "?" + Math.random()), 0)`},
-	{"eats memory", `const m = []; setInterval(() => m.push(new Uint8Array(64 << 20).fill(1)), 0)`},
+	{"eats memory", `const m = []; setInterval(() => m.push(new Uint8Array(64 << 20).fill(1)), 10)`},
 }
 
 // others is how many sessions are watched beside the bad one.
@@ -30,7 +30,8 @@ const others = 6
 // isolation watches how long the commands of some sessions take beside one bad
 // page and without it, by turns.
 func isolation(ctx context.Context, tb testdaemon.TB, site string, rounds int, window time.Duration) {
-	d := testdaemon.Start(tb, testdaemon.Options{})
+	// So that a page reaches it within the window also where there is other work.
+	d := testdaemon.Start(tb, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__PAGE_MEMORY_MB": "512"}})
 	defer d.Stop()
 	agents := make([]*agent, others)
 	for i := range agents {

@@ -163,6 +163,17 @@ func (t *tab) wait(ctx context.Context, p *Pending, result any) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if e := (*cdproto.Error)(nil); errors.As(err, &e) && e.Message == "Not attached to an active page" {
+		// Its process has died, and the event that says why is on its way.
+		select {
+		case <-t.life.Done():
+			return context.Cause(t.life)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * crashWait):
+			return errDocumentGone()
+		}
+	}
 	return err
 }
 

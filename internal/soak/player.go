@@ -194,7 +194,7 @@ var steps = []func(ctx context.Context, v *visit){
 		}
 	},
 	func(ctx context.Context, v *visit) {
-		v.call(ctx, "tab_new", map[string]any{"url": v.site + v.path()}, nil, protocol.SessionLimit)
+		v.call(ctx, "tab_new", map[string]any{"url": v.site + v.path()}, nil, protocol.SessionLimit, protocol.NavigationFailed)
 	},
 	func(ctx context.Context, v *visit) { v.otherTab(ctx, "tab_select") },
 	func(ctx context.Context, v *visit) { v.otherTab(ctx, "tab_close") },

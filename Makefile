@@ -7,7 +7,7 @@ TIMEOUT ?= 15m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-full test-image bench build image lint clean
+.PHONY: demo setup test test-full test-image bench soak crowd build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -25,7 +25,7 @@ test: # everything, with the race detector, in both builds of Chromium
 
 # Tests whose subject is not the browser's build: they are not played again in
 # the whole browser. What leaves Chromium is tried in both builds by ./browser.
-ONCE = SSRFCases|EveryDoor|MCP|StaticForms|Credits|NothingExceeds|NobodyUses|Trail|WithoutChromium|WhatStatic|NoSource|WebTools|Bomb|Image|Supervised|ReadOnly|Autonomy|Threat|TheToken|Transcript|SIGTERM(Twice|InTheMiddleOfA(Launch|Download))|StartUp|ChromiumIsStarted|FullDisk|FullState|BadServers|TheNetworkIs|DNSIsGone|ClientsThat|FloodThat|HalfFrames|NobodyReads|LedgerIsGone|StoppedForAWhile|StoppedNetwork|WithoutEnd
+ONCE = SSRFCases|EveryDoor|MCP|StaticForms|Credits|NothingExceeds|NobodyUses|Trail|WithoutChromium|WhatStatic|NoSource|WebTools|Bomb|Image|Supervised|ReadOnly|Autonomy|Threat|TheToken|Transcript|SIGTERM(Twice|InTheMiddleOfA(Launch|Download))|StartUp|ChromiumIsStarted|FullDisk|FullState|BadServers|TheNetworkIs|DNSIsGone|ClientsThat|FloodThat|HalfFrames|NobodyReads|LedgerIsGone|StoppedForAWhile|StoppedNetwork|WithoutEnd|TwiceEachLimit|Soak
 
 # The daemon from outside again, in the whole browser.
 test-full:
@@ -41,6 +41,16 @@ test-image: # builds the image and runs an agent's loop in it
 bench:
 	@scripts/setup.sh demo
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# An hour, and about five minutes; each prints what it measured, and fails where
+# something grew, was answered as it may not be, or was left behind.
+soak: build
+	@scripts/setup.sh demo
+	BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./bench/soak -duration $(or $(DURATION),1h)
+
+crowd: build # a hundred sessions, and what one bad page does to others
+	@scripts/setup.sh demo
+	BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./bench/crowd
 
 build: # bin/browserd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/browserd ./cmd/browserd

@@ -37,6 +37,8 @@ type host struct {
 	log  *slog.Logger
 	// profile is where Chromium may write; nil where it runs elsewhere.
 	profile *profile
+	// memoryLimit is what the process of one page may take, in MiB; 0: it is not watched.
+	memoryLimit int
 	// words is what Chromium says on its standard error; nil where it runs elsewhere.
 	words *tail
 
@@ -63,7 +65,7 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	}
 	profile, words := b.chromium.belongings(gen)
 	h := &host{
-		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: profile, words: words,
+		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: profile, words: words, memoryLimit: b.chromium.cfg.PageMemoryMB,
 		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
@@ -117,10 +119,12 @@ func (h *host) event(method string, params jsonv2.Value) {
 		}
 	case "Target.targetCrashed":
 		var e targetCrashed
-		if json.Unmarshal(params, &e) == nil {
-			for _, c := range h.all() {
-				c.targetCrashed(e)
-			}
+		if json.Unmarshal(params, &e) != nil {
+			return
+		}
+		reason, sentence := h.deathOf(e)
+		for _, c := range h.all() {
+			c.crashed(e.TargetID, reason, sentence)
 		}
 	case "Target.targetInfoChanged":
 		var e struct {

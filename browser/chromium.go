@@ -173,6 +173,7 @@ func (c *Chromium) fly(f *flight) {
 			c.current = r
 		}
 		c.work.Go(func() { c.supervise(r) })
+		c.work.Go(func() { c.guard(r) })
 		if c.cfg.AnswerTimeout > 0 {
 			c.work.Go(func() { r.conn.watch(c.cfg.AnswerTimeout) })
 			c.work.Go(func() { r.conn.watchNetwork(c.cfg.AnswerTimeout) })

@@ -26,6 +26,7 @@ type Config struct {
 	Jail                string        `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
 	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
 	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may say nothing at all although it was asked, before it is taken for lost and replaced; 0: for ever" default:"10s"`
+	PageMemoryMB        int           `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
 
 	// StateDir is where the marks of running browsers are kept for Reap, in
 	// StateDir/browsers. Set by cmd. Empty: no marks, and a daemon that is
@@ -47,7 +48,7 @@ type Config struct {
 
 // Defaults returns the configuration of a daemon that was told nothing.
 func Defaults() Config {
-	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second}
+	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048}
 }
 
 // The values of Config.Jail; empty is JailAuto.
@@ -56,6 +57,10 @@ const (
 	JailRequired = "required"
 	JailOff      = "off"
 )
+
+// minPageMemoryMB is above what an empty page takes, with the libraries that
+// all of them share.
+const minPageMemoryMB = 200
 
 // refused are the flags that browser.args may not hold, with the reason.
 var refused = map[string]string{
@@ -108,6 +113,9 @@ func (c Config) Check() error {
 	}
 	if c.Jail != "" && c.Jail != JailAuto && c.Jail != JailRequired && c.Jail != JailOff {
 		return fmt.Errorf("browser.jail: %q: takes auto, required or off", c.Jail)
+	}
+	if c.PageMemoryMB < 0 || c.PageMemoryMB > 0 && c.PageMemoryMB < minPageMemoryMB {
+		return fmt.Errorf("browser.page_memory_mb: %d: takes 0 or at least %d", c.PageMemoryMB, minPageMemoryMB)
 	}
 	if c.AnswerTimeout < 0 || c.AnswerTimeout > 0 && c.AnswerTimeout < time.Second {
 		return fmt.Errorf("browser.answer_timeout: %v: takes 0, or a second and more, such as 10s", c.AnswerTimeout)

@@ -13,9 +13,38 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// crash takes it that the page's renderer has died (Inspector.targetCrashed).
-// A crashed page answers nothing: the tab is closed, and where it was the
-// selected one another takes its place, at the same URL.
+// targetCrashed is the event Target.targetCrashed: a page's process has died.
+type targetCrashed struct {
+	TargetID  target.ID `json:"targetId"`
+	Status    string    `json:"status"`
+	ErrorCode int       `json:"errorCode"`
+}
+
+// crashed takes it that the process of one of the context's pages has died. A
+// crashed page answers nothing: the tab is closed, and where it was the selected
+// one another takes its place, at the same URL, unless the page would only take
+// all the memory again.
+func (c *Context) crashed(id target.ID, reason, sentence string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tabs {
+		if t.target != id {
+			continue
+		}
+		url, what := t.url, "was replaced"
+		if reason == reasonMemory || t.url == t.restored {
+			url, what = "", "is empty now"
+		}
+		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, since %s, and %s %s", sentence, t.name, what).With("reason", reason), url)
+		return
+	}
+}
+
+// crashWait is how much later than Inspector.targetCrashed, which does not say
+// why, Target.targetCrashed may come, which does. It comes a millisecond later.
+const crashWait = 300 * time.Millisecond
+
+// crash takes it that a renderer of the page has died (Inspector.targetCrashed).
 func (t *tab) crash(s *Session, _ struct{}) {
 	if s.ID() != t.cdp.ID() {
 		// An out-of-process frame: the page itself lives on without it.
@@ -27,67 +56,35 @@ func (t *tab) crash(s *Session, _ struct{}) {
 		t.wake()
 		return
 	}
-	// Why it died is said on another session, a moment later.
-	time.AfterFunc(crashWait, func() {
-		t.c.mu.Lock()
-		defer t.c.mu.Unlock()
-		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, and %s was replaced", t.name))
-	})
-}
-
-// crashWait is how long Target.targetCrashed may take to come; it comes within
-// milliseconds.
-const crashWait = 300 * time.Millisecond
-
-// targetCrashed is Target.targetCrashed, in a tab of any context.
-type targetCrashed struct {
-	TargetID  target.ID `json:"targetId"`
-	Status    string    `json:"status"`    // crashed, killed, …
-	ErrorCode int       `json:"errorCode"` // a signal, on Unix
-}
-
-// targetCrashed ends the tab that it names, if it is this context's, with why
-// its renderer died: details.reason is oom, crashed or killed, or what a newer
-// Chromium says.
-func (c *Context) targetCrashed(e targetCrashed) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range c.tabs {
-		if t.target != e.TargetID {
-			continue
-		}
-		if c.host.words.oom() {
-			t.die(protocol.Errorf(protocol.PageCrashed, "the page's process ran out of memory, and %s was replaced", t.name).With("reason", "oom"))
-			return
-		}
-		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died (%s, %d), and %s was replaced", e.Status, e.ErrorCode, t.name).With("reason", e.Status))
-		return
-	}
+	time.AfterFunc(crashWait, func() { t.c.crashed(t.target, "crashed", "it crashed") })
 }
 
 // die ends a tab that can no longer be used, and puts a new one in its place
-// where it was the selected one. The caller holds mu.
-func (t *tab) die(err *protocol.Error) {
+// where it was the selected one, which loads url. The caller holds mu.
+func (t *tab) die(err *protocol.Error, url string) {
 	c := t.c
 	if t.life.Err() != nil {
 		return
 	}
-	url, again := t.url, t.url
-	if url == t.restored {
-		again = "" // it dies of what it shows: not a third time
+	if t.url == t.restored {
+		url = "" // it dies of what it shows: not a third time
 	}
-	t.end(err.With("url", url))
 	c.tabs = slices.DeleteFunc(c.tabs, func(o *tab) bool { return o == t })
 	if c.selected == t {
 		c.selected = nil
 		c.replacing = make(chan struct{})
-		go c.replace(again)
+		go c.replace(url)
 	}
-	fields := map[string]any{"tab": t.name, "url": url}
+	fields := map[string]any{"tab": t.name, "url": t.url}
 	if reason, ok := err.Details["reason"]; ok {
 		fields["reason"] = reason
 	}
+	if url == "" && t.url != "" {
+		fields["left_out"] = true // it is not loaded again
+	}
 	c.emit(protocol.EventPageCrashed, fields)
+	// Behind the event: whether a command runs that can be told, is asked there.
+	t.end(err.With("url", t.url))
 	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 }
 
@@ -108,12 +105,8 @@ func (c *Context) replace(url string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t != nil && t.life.Err() != nil && c.life.Err() == nil && ctx.Err() == nil {
-		go c.replace("") // the page killed this one too
-		return
-	}
-	if t != nil {
-		c.selected = t
+	if err == nil && t.life.Err() == nil {
+		c.selected = t // one that has died as well is no better: the next command opens another
 	}
 	close(c.replacing)
 	c.replacing = nil
@@ -191,6 +184,6 @@ func (t *tab) free(ctx context.Context) error {
 	if ok {
 		return nil
 	}
-	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"))
+	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"), t.url)
 	return context.Cause(t.life)
 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -91,39 +92,67 @@ func waitOverrides(ctx context.Context, pending []*Pending) error {
 // Emulate changes what the session's pages are shown: those that are open, with
 // their frames, and those to come. What Chromium refuses is invalid_params, and
 // holds for no page to come. Some of it a page sees only when it loads again.
+//
+// The selected tab is the one that is waited for: another may be held by a
+// dialog or a script, or be about to close, and takes it before any later command.
+// Errors: dialog_open, page_crashed.
 func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
+	selected, err := c.ready(ctx)
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	was := c.emulated
 	all := e.Over(was)
 	c.emulated = all
-	var sessions, frames []*Session
+	var others, frames []*Session
 	for _, t := range c.tabs {
-		sessions = append(sessions, t.cdp)
+		if t != selected {
+			others = append(others, t.cdp)
+		}
 		for _, child := range t.children {
 			frames = append(frames, child)
 		}
 	}
 	c.mu.Unlock()
-	var err error
-	for _, s := range sessions {
-		if e := waitOverrides(ctx, c.overrides(s, e, all, false)); e != nil && err == nil {
-			err = e
-		}
+	if err := selected.waitOverrides(ctx, c.overrides(selected.cdp, e, all, false)); err != nil {
+		c.mu.Lock()
+		c.emulated = was
+		c.mu.Unlock()
+		return err
+	}
+	for _, s := range others {
+		c.overrides(s, e, all, false)
 	}
 	for _, s := range frames {
-		waitOverrides(ctx, c.overrides(s, e, all, true)) // a frame that has gone meanwhile is no failure
+		c.overrides(s, e, all, true)
 	}
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
+	return nil
+}
+
+// waitOverrides waits for what overrides wrote to the tab. A dialog that opens
+// meanwhile holds it up, and is answered before the page goes on.
+func (t *tab) waitOverrides(ctx context.Context, pending []*Pending) error {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(t.life, func() { cancel(context.Cause(t.life)) })()
+	defer t.onDialog(func() { cancel(errHeld) })()
+	err := waitOverrides(limited, pending)
+	switch {
+	case err == nil, context.Cause(limited) == errHeld:
+		return nil // written: the page takes it when the dialog is answered
+	case t.life.Err() != nil:
+		return context.Cause(t.life)
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, ErrGone):
+		return lost(err)
 	}
-	c.mu.Lock()
-	c.emulated = was
-	c.mu.Unlock()
 	if why := refusal(err); why != "" {
 		return protocol.Errorf(protocol.InvalidParams, "Chromium refuses that: %s", why).With("parameter", "emulate")
 	}
-	return err
+	return gone(err)
 }
+
+// errHeld ends the wait for a page that a dialog holds.
+var errHeld = errors.New("a dialog holds the page")

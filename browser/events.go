@@ -17,6 +17,9 @@ import (
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *Session, method string, params jsonv2.Value) {
+	if t.tooLoud(s, method) {
+		return
+	}
 	if recorded[method] {
 		t.c.mu.Lock()
 		t.c.recorder.record(t, s, method, params)
@@ -141,6 +144,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 	if f != t.main {
 		return
 	}
+	t.listenToAll(s)
 	t.c.documents++
 	t.document = t.c.documents
 	t.url, t.title, t.loader, t.ready = f.url, "", e.Frame.LoaderID, "loading"
@@ -278,8 +282,8 @@ func (t *tab) worldCreated(s *Session, e worldCreated) {
 	if e.Context.AuxData.Type == "default" {
 		f.own = e.Context.UniqueID
 	}
-	if e.Context.Name != world || e.Context.AuxData.Type != "isolated" {
-		return
+	if e.Context.Name != world || e.Context.AuxData.Type != "isolated" || f.ctxID == e.Context.UniqueID {
+		return // the last: told once more, since the domain was switched on again
 	}
 	f.leave()
 	f.cdp = s

@@ -163,6 +163,17 @@ func (t *tab) wait(ctx context.Context, p *Pending, result any) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if e := (*cdproto.Error)(nil); errors.As(err, &e) && e.Message == "Not attached to an active page" {
+		// Its process has died, and the event that says why is on its way.
+		select {
+		case <-t.life.Done():
+			return context.Cause(t.life)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * crashWait):
+			return errDocumentGone()
+		}
+	}
 	return err
 }
 
@@ -170,6 +181,9 @@ func (t *tab) wait(ctx context.Context, p *Pending, result any) error {
 // command ran in it (V8RuntimeAgentImpl, content::RenderFrameDevToolsAgentHost).
 // They have one JSON-RPC code for many reasons, so the text decides.
 func gone(err error) error {
+	if errors.Is(err, ErrDetached) {
+		return errDocumentGone() // a frame whose process has gone with it
+	}
 	var e *cdproto.Error
 	if !errors.As(err, &e) {
 		return err
@@ -179,7 +193,7 @@ func gone(err error) error {
 	}
 	switch e.Message {
 	case "uniqueContextId not found", "Cannot find context with specified id", "Execution context was destroyed.",
-		"Inspected target navigated or closed", "Promise was collected", "Session with given id not found.", "Cannot find default execution context":
+		"Inspected target navigated or closed", "Promise was collected", "Session with given id not found.", "Cannot find default execution context", "Could not find object with given id":
 		return errDocumentGone()
 	}
 	return err

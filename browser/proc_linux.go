@@ -15,6 +15,7 @@ type stat struct {
 	parent int
 	group  int
 	start  uint64 // in clock ticks since boot
+	cpu    uint64 // used so far, in clock ticks of 10 ms
 }
 
 func readStat(pid int) (stat, error) {
@@ -31,6 +32,9 @@ func readStat(pid int) (stat, error) {
 	s.state = f[0]
 	s.parent, _ = strconv.Atoi(f[1])
 	s.group, _ = strconv.Atoi(f[2])
+	user, _ := strconv.ParseUint(f[11], 10, 64)
+	system, _ := strconv.ParseUint(f[12], 10, 64)
+	s.cpu = user + system
 	s.start, err = strconv.ParseUint(f[19], 10, 64)
 	return s, err
 }

@@ -62,10 +62,11 @@ type tab struct {
 	inflight  map[network.RequestID]request
 	changed   chan struct{} // closed and replaced when any of these changes
 
-	dialog      *protocol.Dialog // open, unanswered
-	timer       *time.Timer      // dismisses it
-	refusedTabs int              // tabs that it opened beyond the limit, since its script was ended for it
-	suspect     bool             // a call to it did not answer in time; guarded by mu, set by the driver
+	dialog      *protocol.Dialog  // open, unanswered
+	timer       *time.Timer       // dismisses it
+	refusedTabs int               // tabs that it opened beyond the limit, since its script was ended for it
+	speech      map[voice]*speech // the reader goroutine's own
+	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
 }
 
 // opening is a URL that is being opened, until its document is committed.
@@ -137,7 +138,7 @@ func (c *Context) attached(e attachedToTarget) {
 	t := &tab{
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},
-		statuses: map[cdp.LoaderID]int{}, inflight: map[network.RequestID]request{}, changed: make(chan struct{}),
+		statuses: map[cdp.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
 		url: e.TargetInfo.URL, title: e.TargetInfo.Title, ready: "complete",
 	}
 	t.life, t.end = context.WithCancelCause(c.life)

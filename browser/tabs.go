@@ -81,7 +81,8 @@ func (c *Context) TabClose(ctx context.Context, name string) (protocol.Effect, e
 			return protocol.Effect{}, err
 		}
 	}
-	if _, err := cdp.Call(ctx, c.host.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target}); err != nil {
+	// A tab that has died or closed itself meanwhile is closed all the same.
+	if _, err := cdp.Call(ctx, c.host.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target}); err != nil && refusal(err) == "" {
 		return protocol.Effect{}, err
 	}
 	select {

@@ -83,7 +83,7 @@ func (s *Session) move(ctx context.Context, old Page, source string) (Page, erro
 func (s *Session) newPage(ctx context.Context, source string, remains *protocol.Remains) (Page, error) {
 	o := s.options
 	o.Name, o.Source, o.Restore = s.name, source, remains
-	page, err := s.manager.source.NewPage(ctx, o, func(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) })
+	page, err := s.manager.source.NewPage(ctx, o, s.happens)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,35 @@ func (s *Session) newPage(ctx context.Context, source string, remains *protocol.
 		return nil, errClosed()
 	}
 	return page, nil
+}
+
+// happens is told what happens to the session's pages.
+func (s *Session) happens(typ string, fields map[string]any) {
+	if typ == protocol.EventPageCrashed && fields["left_out"] == true {
+		s.mu.Lock()
+		if s.running == 0 {
+			s.death = fields // no command is there to be told
+		}
+		s.mu.Unlock()
+	}
+	s.manager.emit(s, typ, fields)
+}
+
+// untold returns page_crashed, once, where a page died that was not loaded
+// again, and no command ran that could have been told.
+func (s *Session) untold() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fields := s.death
+	s.death = nil
+	if fields == nil {
+		return nil
+	}
+	err := protocol.Errorf(protocol.PageCrashed, "the page was ended since the last command, and is not loaded again")
+	for k, v := range fields {
+		err.With(k, v)
+	}
+	return err
 }
 
 func gone(p Page) bool {

@@ -20,6 +20,9 @@ import (
 // at the other sources, and restored.source says so.
 func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 	if page := s.Page(); page != nil && !gone(page) {
+		if err := s.untold(); err != nil && !fresh {
+			return nil, err
+		}
 		return page, nil
 	}
 	return s.ensure(ctx, s.options.Source, fresh)

@@ -40,6 +40,7 @@ type Session struct {
 	closed   bool
 	answers  map[any]bool // what operators have answered for the session's life
 	journal  *Journal
+	death    map[string]any // of a page that no command was told of
 }
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

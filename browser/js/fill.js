@@ -292,7 +292,7 @@ const fill = (() => {
   // widest is the page's main scroller where the page itself does not scroll.
   const widest = () => {
     const whole = scrollingOf(page) || documentElementOf(page);
-    if (whole.scrollHeight - whole.clientHeight > 1) return whole;
+    if (!whole || whole.scrollHeight - whole.clientHeight > 1) return whole;
     let best = whole, size = 0;
     everyElement(page, (e) => {
       if (e.scrollHeight - e.clientHeight <= 1 || e === whole) return;
@@ -315,6 +315,7 @@ const fill = (() => {
     } else {
       const axis = direction === 'left' || direction === 'right' ? 'x' : 'y';
       s = el ? scroller(el, axis) : axis === 'y' ? widest() : scrollingOf(page) || documentElementOf(page);
+      if (!s) return { x: 0, y: 0, max_x: 0, max_y: 0 }; // a document without an element, as while it loads
       if (to) s.scrollTo({ top: to === 'top' ? 0 : s.scrollHeight, behavior: 'instant' });
       else {
         const step = pixels || Math.round((axis === 'x' ? s.clientWidth : s.clientHeight) * 0.9);

@@ -19,7 +19,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/browserd/browserd/internal/client"
@@ -55,7 +54,7 @@ type Daemon struct {
 	// PID is its process.
 	PID int
 
-	tb     testing.TB
+	tb     TB
 	cmd    *exec.Cmd
 	exited chan struct{}
 	status error
@@ -63,7 +62,7 @@ type Daemon struct {
 
 // Start builds the daemon (once for the test process), starts it, and waits
 // until /healthz answers. When the test ends, Stop is called if it was not.
-func Start(tb testing.TB, o Options) *Daemon {
+func Start(tb TB, o Options) *Daemon {
 	tb.Helper()
 	d, err := start(tb, o)
 	if err != nil {
@@ -73,7 +72,7 @@ func Start(tb testing.TB, o Options) *Daemon {
 	return d
 }
 
-func start(tb testing.TB, o Options) (*Daemon, error) {
+func start(tb TB, o Options) (*Daemon, error) {
 	bin, err := Binary()
 	if err != nil {
 		return nil, err
@@ -107,7 +106,7 @@ func start(tb testing.TB, o Options) (*Daemon, error) {
 
 // newHome makes a directory that Chromium's unprivileged user may pass through,
 // and whose path is short: Chromium's sockets below it take at most 108 bytes.
-func newHome(tb testing.TB) string {
+func newHome(tb TB) string {
 	tb.Helper()
 	home, err := os.MkdirTemp("", "browserd-test-")
 	if err != nil {
@@ -122,7 +121,7 @@ func newHome(tb testing.TB) string {
 	return home
 }
 
-func freeAddr(tb testing.TB) string {
+func freeAddr(tb TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -220,7 +219,7 @@ func (d *Daemon) Log() string {
 func (d *Daemon) logPath() string { return filepath.Join(d.Home, "log") }
 
 // Dial connects a client, which is closed when the test ends.
-func (d *Daemon) Dial(tb testing.TB) *client.Client {
+func (d *Daemon) Dial(tb TB) *client.Client {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

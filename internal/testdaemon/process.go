@@ -18,29 +18,42 @@ type Process struct {
 }
 
 // Descendants lists the processes below pid, without those that have ended.
-func Descendants(pid int) []Process {
+func Descendants(pid int) []Process { return below(pid, false) }
+
+// Zombies lists the processes below pid that have ended and that their parent
+// has not waited for.
+func Zombies(pid int) []Process { return below(pid, true) }
+
+func below(pid int, ended bool) []Process {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil
 	}
-	children := map[int][]Process{}
+	children := map[int][]child{}
 	for _, dir := range dirs {
 		id, err := strconv.Atoi(filepath.Base(dir))
 		if err != nil {
 			continue
 		}
-		if s, ok := readStat(id); ok {
-			children[s.parent] = append(children[s.parent], Process{PID: id, Start: s.start})
+		if s, ok := readAnyStat(id); ok {
+			children[s.parent] = append(children[s.parent], child{Process{PID: id, Start: s.start}, s.ended})
 		}
 	}
-	var below []Process
+	var list []Process
 	for next := []int{pid}; len(next) > 0; next = next[1:] {
-		for _, p := range children[next[0]] {
-			below = append(below, p)
-			next = append(next, p.PID)
+		for _, c := range children[next[0]] {
+			if c.ended == ended {
+				list = append(list, c.Process)
+			}
+			next = append(next, c.PID)
 		}
 	}
-	return below
+	return list
+}
+
+type child struct {
+	Process
+	ended bool
 }
 
 // Chromium lists the daemon's Chromium processes of one --type; "browser" is
@@ -154,6 +167,7 @@ func (p Process) Args() []string {
 
 type stat struct {
 	parent int
+	ended  bool
 	start  string
 	cpu    time.Duration
 }
@@ -161,9 +175,15 @@ type stat struct {
 // clockTick is USER_HZ, 100 on every Linux that Go runs on.
 const clockTick = time.Second / 100
 
-// readStat reads /proc/PID/stat (proc(5)); ok is false for a process that is
-// not there or has ended.
+// readStat is readAnyStat; ok is false also for a process that has ended.
 func readStat(pid int) (s stat, ok bool) {
+	s, ok = readAnyStat(pid)
+	return s, ok && !s.ended
+}
+
+// readAnyStat reads /proc/PID/stat (proc(5)); ok is false for a process that is
+// not there.
+func readAnyStat(pid int) (s stat, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return s, false
@@ -171,9 +191,10 @@ func readStat(pid int) (s stat, ok bool) {
 	// The command stands in parentheses and may itself hold spaces and parentheses.
 	text := string(b)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+	if len(fields) < 20 {
 		return s, false
 	}
+	s.ended = fields[0] == "Z" || fields[0] == "X"
 	s.parent, _ = strconv.Atoi(fields[1])
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])

@@ -1,0 +1,41 @@
+package browser
+
+import (
+	"context"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A page that takes a whole core gives way to the others, until it no longer does.
+func TestAHogGivesWay(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may raise a process's priority again")
+	}
+	chromium := started(t, testConfig(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	c, err := New(chromium, discard()).NewContext(ctx, ContextOptions{}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	givesWay := func() bool {
+		return slices.ContainsFunc(renderers(chromium.Info().PID, nil), func(r *renderer) bool {
+			n, err := syscall.Getpriority(syscall.PRIO_PROCESS, r.pid)
+			return err == nil && 20-n == hogNice // the system call's own answer is 20 less the nice value
+		})
+	}
+	run := func(script string) {
+		t.Helper()
+		if err := c.selected.cdp.Call(ctx, "Runtime.evaluate", map[string]any{"expression": script}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(`window.hog = setInterval(() => { for (const end = Date.now() + 100; Date.now() < end;); }, 0)`)
+	eventually(t, 30*time.Second, "a hog that gives way", givesWay)
+	run(`clearInterval(hog)`)
+	eventually(t, 20*time.Second, "a page that gives way no longer", func() bool { return !givesWay() })
+}

@@ -1,0 +1,122 @@
+package browser
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
+)
+
+// What a page says on its console and asks of the network comes through the one
+// pipe on which all sessions wait for their answers. A page that says more in a
+// second than any reader could want is not listened to for a while: the domain
+// is switched off for it, which also spares Chromium the telling.
+const (
+	muteFor    = time.Second     // the first time
+	muteAtMost = 8 * time.Second // doubled while it goes on
+	// slowed is by how much the page's main thread is slowed down meanwhile: the
+	// browser process hears of each console message and each request as well, on the
+	// thread that serves all sessions, whoever listens.
+	slowed = 20
+)
+
+// tooMany are how many events a page may cause in a second, by their domain: a
+// request has four or more.
+var tooMany = map[string]int{"Runtime": 1000, "Network": 6000}
+
+// loud are the events of Runtime of which a page can cause any number.
+var loud = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionThrown": true}
+
+// speech is one domain of one cdp session. Only the reader goroutine uses it, but
+// for muted.
+type speech struct {
+	since time.Time // when this second began
+	said  int       // in it
+	mute  time.Duration
+	muted atomic.Bool
+}
+
+type voice struct {
+	session target.SessionID
+	domain  string
+}
+
+// tooLoud counts an event and tells whether it is to be dropped. On the reader
+// goroutine alone.
+func (t *tab) tooLoud(s *Session, method string) bool {
+	domain, _, _ := strings.Cut(method, ".")
+	if domain != "Network" && !loud[method] {
+		return false
+	}
+	key := voice{s.ID(), domain}
+	p := t.speech[key]
+	if p == nil {
+		p = &speech{}
+		t.speech[key] = p
+	}
+	if p.muted.Load() {
+		return true
+	}
+	p.said++
+	now := time.Now()
+	if now.Sub(p.since) >= time.Second {
+		if p.said < tooMany[domain]/2 {
+			p.mute = 0
+		}
+		p.since, p.said = now, 1
+	}
+	if p.said < tooMany[domain] {
+		return false
+	}
+	p.mute = min(max(2*p.mute, muteFor), muteAtMost)
+	p.muted.Store(true)
+	t.c.mu.Lock()
+	switch domain {
+	case "Network":
+		clear(t.inflight) // their ends will not be told
+		t.wake()
+	case "Runtime":
+		for _, f := range t.frames {
+			if f.cdp.ID() == s.ID() {
+				f.marks = nil // remote objects end with the domain
+			}
+		}
+	}
+	t.c.recorder.say(t, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
+		": what comes in the next "+p.mute.String()+" is left out", "", 0)
+	t.c.mu.Unlock()
+	// Written apart from the reader, which a full pipe must never hold.
+	go func() {
+		s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": slowed})
+		s.Send(domain+".disable", cdp.Empty{})
+	}()
+	time.AfterFunc(p.mute, func() { t.listenAgain(s, domain, p) })
+	return true
+}
+
+// listenAgain switches a domain on again. What the page said meanwhile is
+// forgotten; its execution contexts are told once more.
+func (t *tab) listenAgain(s *Session, domain string, p *speech) {
+	if !p.muted.CompareAndSwap(true, false) || t.life.Err() != nil {
+		return
+	}
+	s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": 1})
+	if domain == "Runtime" {
+		s.Send("Runtime.discardConsoleEntries", cdp.Empty{})
+	}
+	s.Send(domain+".enable", cdp.Empty{})
+}
+
+// listenToAll switches on what is muted, for a document that has just come: it
+// is another page, whose execution contexts must be known. On the reader
+// goroutine alone.
+func (t *tab) listenToAll(s *Session) {
+	for key, p := range t.speech {
+		if key.session == s.ID() && p.muted.Load() {
+			p.since, p.said, p.mute = time.Now(), 0, 0
+			go t.listenAgain(s, key.domain, p)
+		}
+	}
+}

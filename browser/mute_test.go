@@ -1,0 +1,34 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// A page that floods its console is not listened to for a while, and says so in
+// its own console; the next document is heard at once.
+func TestAConsoleFloodIsMuted(t *testing.T) {
+	most := tooMany["Runtime"]
+	tooMany["Runtime"] = 300 // reached also where other work leaves the page little time
+	t.Cleanup(func() { tooMany["Runtime"] = most })
+	p := openTestPage(t, `<h1>Flood</h1>`)
+	p.ask(`(() => { setInterval(() => { for (let i = 0; i < 500; i++) console.log("flood", i) }, 0); return "" })()`)
+	eventually(t, 20*time.Second, "a flood that is muted", func() bool {
+		said, _ := p.c.Console(protocol.Watching{Kind: "warning", Filter: "floods the console"})
+		return len(said) > 0
+	})
+	p.load(`<h1>Next</h1><script>console.log("heard")</script>`)
+	if got := p.ask(`document.querySelector("h1").textContent`); got != "Next" {
+		t.Errorf("the next document says %q", got)
+	}
+	eventually(t, 5*time.Second, "what the next document says", func() bool {
+		said, _ := p.c.Console(protocol.Watching{Filter: "heard"})
+		return len(said) > 0
+	})
+	if all, _ := p.c.Console(protocol.Watching{}); len(all) > 0 && !strings.Contains(all[len(all)-1].Text, "heard") {
+		t.Errorf("the last of %d entries is %q", len(all), all[len(all)-1].Text)
+	}
+}

@@ -67,6 +67,10 @@ func startAgentBrowser(ctx context.Context, o Options) (Driver, error) {
 		return nil, err
 	}
 	d.in = bufio.NewReaderSize(d.conn, 1<<20)
+	if err := d.call(ctx, params{"action": "session_info"}, nil); err != nil {
+		d.Close()
+		return nil, err
+	}
 	return d, nil
 }
 

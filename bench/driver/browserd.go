@@ -95,7 +95,10 @@ func startBrowserd(ctx context.Context, o Options) (Driver, error) {
 		return nil, err
 	}
 	d := &browserd{process: p, addr: addr, first: true}
-	if err := d.dial(ctx); err != nil {
+	if err = d.dial(ctx); err == nil {
+		err = d.client.Call(ctx, "ping", nil, nil)
+	}
+	if err != nil {
 		d.stop(p.cmd.Process.Kill)
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,7 +21,10 @@ import (
 type program struct {
 	path, home string
 	env, args  []string
+	used       *atomic.Int64 // processor time of the runs that have ended, ns
 }
+
+func (p program) ended() time.Duration { return time.Duration(p.used.Load()) }
 
 // run runs it once and returns what it printed.
 func (p program) run(ctx context.Context, args ...string) (string, error) {
@@ -30,6 +34,9 @@ func (p program) run(ctx context.Context, args ...string) (string, error) {
 	cmd.Stderr = &stderr
 	cmd.WaitDelay = time.Second // a daemon that it starts may hold its pipes
 	out, err := cmd.Output()
+	if s := cmd.ProcessState; s != nil {
+		p.used.Add(int64(s.UserTime() + s.SystemTime()))
+	}
 	if err != nil && !(errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success()) {
 		return "", fmt.Errorf("%s: %w: %s%s", args[0], err, out, stderr.String())
 	}
@@ -48,7 +55,7 @@ func startBrowserdCommand(ctx context.Context, o Options) (Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &browserdCommand{p, program{path: p.cmd.Path, home: p.home, env: p.cmd.Env}, ""}, nil
+	return &browserdCommand{p, program{path: p.cmd.Path, home: p.home, env: p.cmd.Env, used: new(atomic.Int64)}, ""}, nil
 }
 
 func (d *browserdCommand) NewSession(ctx context.Context) (Driver, error) {
@@ -176,7 +183,7 @@ func startAgentBrowserCommand(ctx context.Context, o Options) (Driver, error) {
 	}
 	name := fmt.Sprintf("s%d", sessions.Add(1))
 	env := environ(home, "AGENT_BROWSER_EXECUTABLE_PATH="+o.Chromium)
-	return &agentBrowserCommand{program{bin, home, env, []string{"--session", name}}, o, name}, nil
+	return &agentBrowserCommand{program{bin, home, env, []string{"--session", name}, new(atomic.Int64)}, o, name}, nil
 }
 
 func (d *agentBrowserCommand) NewSession(ctx context.Context) (Driver, error) {

@@ -130,6 +130,21 @@ func Tools() []Tool {
 	}
 }
 
+// Unmeasured are tools that belong beside the others and cannot be started here,
+// with the reason.
+var Unmeasured = map[string]string{
+	"pinchtab": "its Go module could not be had from the module proxy, which refuses every version (403)",
+}
+
+// Missing is nil where the tool is installed, and says with ErrMissing what is
+// not.
+func (t Tool) Missing(o Options) error {
+	if t.Package == "" {
+		return nil
+	}
+	return installed(o.Peers, t.Package)
+}
+
 // Named is the tool of that name.
 func Named(name string) (Tool, error) {
 	var names []string

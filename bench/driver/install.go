@@ -15,16 +15,19 @@ const (
 	agentBrowserPackage = "agent-browser@0.41.2"
 	playwrightPackage   = "@playwright/mcp@0.0.83"
 	devtoolsPackage     = "chrome-devtools-mcp@1.11.0"
+	todoPackage         = "todomvc@0.1.1" // a page, not a tool
 )
 
-// Install brings the peers into dir with npm, at their versions, where they are
+var packages = []string{agentBrowserPackage, playwrightPackage, devtoolsPackage, todoPackage}
+
+// Install brings the peers, and TodoMVC, into dir with npm, at their versions, where they are
 // not there yet. None of their install scripts runs: they would download
 // browsers, and all are pointed at the one that is here. Where npm is missing or
 // cannot reach its registry, the error says so, and a tool that is not in dir
 // fails to start with ErrMissing.
 func Install(ctx context.Context, dir string) error {
 	var wanted []string
-	for _, spec := range []string{agentBrowserPackage, playwrightPackage, devtoolsPackage} {
+	for _, spec := range packages {
 		if installed(dir, spec) != nil {
 			wanted = append(wanted, spec)
 		}
@@ -36,7 +39,7 @@ func Install(ctx context.Context, dir string) error {
 		return err
 	}
 	args := []string{"install", "--silent", "--ignore-scripts", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--prefix", dir}
-	cmd := exec.CommandContext(ctx, "npm", append(args, agentBrowserPackage, playwrightPackage, devtoolsPackage)...)
+	cmd := exec.CommandContext(ctx, "npm", append(args, packages...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("npm install %s: %w: %s", strings.Join(wanted, " "), err, strings.TrimSpace(string(out)))
@@ -57,6 +60,15 @@ func installed(dir, spec string) error {
 		return fmt.Errorf("%s: %w in %s, which has %s", spec, ErrMissing, dir, p.Version)
 	}
 	return nil
+}
+
+// TodoMVC is the directory of an app of TodoMVC that Install brought; it is
+// empty where it did not.
+func TodoMVC(dir, app string) string {
+	if installed(dir, todoPackage) != nil {
+		return ""
+	}
+	return filepath.Join(dir, "node_modules", "todomvc", "examples", app)
 }
 
 // script is a JavaScript file of an installed package, with node to run it.

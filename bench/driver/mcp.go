@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -176,6 +177,7 @@ func (s *stdioClient) send(ctx context.Context, m rpcMessage) (rpcMessage, error
 type httpClient struct {
 	url     string
 	http    *http.Client
+	header  http.Header // beside what the protocol asks for
 	session string
 }
 
@@ -189,6 +191,7 @@ func (h *httpClient) request(ctx context.Context, method string, body []byte) (*
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(req.Header, h.header)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if h.session != "" {

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/browserd/browserd/bench"
+	"github.com/browserd/browserd/bench/driver"
+)
+
+func (b *suite) effort(most int, budget time.Duration) effort {
+	if b.quick {
+		return effort{max(least, most/5), budget / 5}
+	}
+	return effort{most, budget}
+}
+
+// open is the prepare of cases that begin on a page.
+func open(url string) func(context.Context, *member) error {
+	return func(ctx context.Context, m *member) error { return m.d.Open(ctx, url) }
+}
+
+// snapshotOf is the op of snapshot cases.
+func snapshotOf(kind driver.Kind) func(context.Context, *member, int) error {
+	return func(ctx context.Context, m *member, _ int) error {
+		text, err := m.d.Text(ctx, kind)
+		if err == nil && text == "" {
+			return errNothing
+		}
+		return err
+	}
+}
+
+// only are the members with one of these prefixes.
+func only(members []*member, prefixes ...string) []*member {
+	var list []*member
+	for _, m := range members {
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(m.name, p) }) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func (b *suite) snapshots() error {
+	members, stop := b.fleet(b.doors(true))
+	defer stop()
+	e := b.effort(40, 2500*time.Millisecond)
+	var defaults, wholes []column
+	for _, n := range bench.Sizes {
+		taking := members
+		if n > 1500 { // a process that starts is not what grows with the page
+			taking = withoutCommandLines(members)
+		}
+		defaults = append(defaults, column{fmt.Sprintf("%d elements", n), race(taking, e, open(b.site.shop(n)), snapshotOf(driver.Default))})
+	}
+	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, the only snapshot of the others.\n\n")
+	report(b.out, namesOf(members), defaults)
+	if ours := reference; len(defaults) == 4 {
+		fmt.Fprintf(b.out, "browserd at 50,000 elements over browserd at 1,500: waited %.2f, processor %.2f.\n\n",
+			float64(defaults[3].figures[ours].p50)/float64(defaults[1].figures[ours].p50),
+			float64(defaults[3].figures[ours].cpu)/float64(defaults[1].figures[ours].cpu))
+	}
+	for _, n := range bench.Sizes[:3] {
+		taking := only(withoutCommandLines(members), "browserd", "agent-browser")
+		figures := race(taking, e, open(b.site.shop(n)), snapshotOf(driver.Whole))
+		// The others have one snapshot: it was timed just now.
+		i := slices.Index(bench.Sizes, n)
+		for name, f := range defaults[i].figures {
+			if _, ran := figures[name]; !ran && !strings.Contains(name, "command line") {
+				figures[name] = f
+			}
+		}
+		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), figures})
+	}
+	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, the others' figures again.\n\n")
+	report(b.out, namesOf(withoutCommandLines(members)), wholes)
+	return nil
+}
+
+func withoutCommandLines(members []*member) []*member {
+	return slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return strings.Contains(m.name, "command line") })
+}
+
+func (b *suite) otherPages() error {
+	members, stop := b.fleet(b.doors(false))
+	defer stop()
+	e := b.effort(30, 1500*time.Millisecond)
+	names, urls := b.site.others()
+	var columns []column
+	for _, name := range names {
+		columns = append(columns, column{name, race(members, e, open(urls[name]), snapshotOf(driver.Default))})
+	}
+	report(b.out, namesOf(members), columns)
+	return nil
+}

@@ -53,23 +53,23 @@ func (b *suite) actions() error {
 
 	fmt.Fprintf(b.out, "A click that changes one line of text; alone (browserd with `snapshot: none`):\n\n")
 	table(namesOf(members),
-		column{"30 elements", race(members, e, find(small, "button", "Count"), click)},
-		column{"1500", race(doors, e, find(large, "button", "Count"), click)},
-		column{"10000", race(doors, e, find(b.site.shop(10_000), "button", "Count"), click)})
+		column{"30 elements", b.race(members, e, find(small, "button", "Count"), click)},
+		column{"1500", b.race(doors, e, find(large, "button", "Count"), click)},
+		column{"10000", b.race(doors, e, find(b.site.shop(10_000), "button", "Count"), click)})
 
 	fmt.Fprintf(b.out, "The same and what the page shows then: browserd's delta; the others' default snapshot, with chrome-devtools-mcp in the same call:\n\n")
 	table(namesOf(doors),
-		column{"30 elements", race(doors, e, find(small, "button", "Count"), clickAndSee)},
-		column{"1500", race(doors, e, find(large, "button", "Count"), clickAndSee)},
-		column{"10000", race(doors, e, find(b.site.shop(10_000), "button", "Count"), clickAndSee)})
+		column{"30 elements", b.race(doors, e, find(small, "button", "Count"), clickAndSee)},
+		column{"1500", b.race(doors, e, find(large, "button", "Count"), clickAndSee)},
+		column{"10000", b.race(doors, e, find(b.site.shop(10_000), "button", "Count"), clickAndSee)})
 
 	fmt.Fprintf(b.out, "Twenty characters in place of twenty others; a page opened:\n\n")
-	typed := func(ctx context.Context, m *member, i int) error { return m.d.Type(ctx, m.ref, texts[(i+2)%2]) }
+	typed := func(ctx context.Context, m *member, i int) error { return m.d.Type(ctx, m.ref, texts[i&1]) }
 	opened := func(url string) map[string]figure {
-		return race(doors, e, open(url), func(ctx context.Context, m *member, _ int) error { return m.d.Open(ctx, url) })
+		return b.race(doors, e, open(url), func(ctx context.Context, m *member, _ int) error { return m.d.Open(ctx, url) })
 	}
 	table(namesOf(doors),
-		column{"type, 1500 elements", race(doors, e, find(large, "textbox", "Search"), typed)},
+		column{"type, 1500 elements", b.race(doors, e, find(large, "textbox", "Search"), typed)},
 		column{"open, 30 elements", opened(small)},
 		column{"open, 1500", opened(large)},
 		column{"open, 10000", opened(b.site.shop(10_000))})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,11 +32,11 @@ type bare struct {
 }
 
 type cdpMessage struct {
-	ID        int             `json:"id,omitempty"`
-	Method    string          `json:"method,omitempty"`
-	SessionID string          `json:"sessionId,omitempty"`
-	Params    any             `json:"params,omitempty"`
-	Result    json.RawMessage `json:"result,omitempty"`
+	ID        int                       `json:"id,omitempty"`
+	Method    string                    `json:"method,omitempty"`
+	SessionID string                    `json:"sessionId,omitempty"`
+	Params    any                       `json:"params,omitempty"`
+	Result    json.RawMessage           `json:"result,omitempty"`
 	Error     *struct{ Message string } `json:"error,omitempty"`
 }
 
@@ -235,6 +236,18 @@ func (b *bare) insert(ctx context.Context, selector, text string) error {
 	return b.call(ctx, "Input.insertText", object{"text": text}, nil)
 }
 
+// keys types a text key by key in place of what is there.
+func (b *bare) keys(ctx context.Context, selector, text string) error {
+	if err := b.evaluate(ctx, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.focus(); e.select() })()`, selector), nil); err != nil {
+		return err
+	}
+	var events []object
+	for _, r := range text {
+		events = append(events, object{"type": "keyDown", "text": string(r), "key": string(r)}, object{"type": "keyUp", "key": string(r)})
+	}
+	return b.pipelined(ctx, "Input.dispatchKeyEvent", events...)
+}
+
 func (b *bare) press(ctx context.Context) error {
 	key := object{"key": "Shift", "code": "ShiftLeft", "windowsVirtualKeyCode": 16}
 	down, up := object{"type": "rawKeyDown"}, object{"type": "keyUp"}
@@ -285,8 +298,10 @@ func (b *suite) overhead() error {
 			func(int) error { return floor.hover(ctx, button) }},
 		{"press", "two key events together", func(int) error { return m.d.Press(ctx, "Shift") },
 			func(int) error { return floor.press(ctx) }},
-		{"type 20 characters", "focus and select; Input.insertText", func(i int) error { return m.d.Type(ctx, field, texts[i%2]) },
-			func(i int) error { return floor.insert(ctx, input, texts[i%2]) }},
+		{"type 20 characters", "focus and select; 40 key events together", func(i int) error { return m.d.Type(ctx, field, texts[i%2]) },
+			func(i int) error { return floor.keys(ctx, input, texts[i%2]) }},
+		{"type 200 characters", "focus and select; Input.insertText", func(i int) error { return m.d.Type(ctx, field, strings.Repeat(texts[i%2], 10)) },
+			func(i int) error { return floor.insert(ctx, input, strings.Repeat(texts[i%2], 10)) }},
 		{"open", "Page.navigate; the load event", func(int) error { return m.d.Open(ctx, url) },
 			func(int) error { return floor.open(ctx, url) }},
 	}

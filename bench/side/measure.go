@@ -35,14 +35,18 @@ type effort struct {
 	budget time.Duration // after which a tool is asked no more, but for the least
 }
 
+// warm is how many commands come before those that count, where they are quick:
+// compilers in the page and in the tool are done then.
+const warm = 8
+
 // least is how many commands a figure needs.
 const least = 3
 
 // race runs op by turns for all members, in blocks of a few commands so that a
-// thread's clock is worth reading, and warm: prepare and one op come before and
-// are not counted. The order of the members rotates from round to round. One
+// thread's clock is worth reading, and warm: prepare and a few ops come before
+// and are not counted. The order of the members rotates from round to round. One
 // that fails drops out with its error.
-func race(members []*member, e effort, prepare func(context.Context, *member) error, op func(context.Context, *member, int) error) map[string]figure {
+func (b *suite) race(members []*member, e effort, prepare func(context.Context, *member) error, op func(context.Context, *member, int) error) map[string]figure {
 	type run struct {
 		waited, cpu []time.Duration
 		spent       time.Duration
@@ -51,7 +55,7 @@ func race(members []*member, e effort, prepare func(context.Context, *member) er
 	}
 	runs := map[string]*run{}
 	timed := func(m *member, i int) (time.Duration, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+		ctx, cancel := context.WithTimeout(b.ctx, commandTimeout)
 		defer cancel()
 		began := time.Now()
 		err := op(ctx, m, i)
@@ -60,15 +64,17 @@ func race(members []*member, e effort, prepare func(context.Context, *member) er
 	for _, m := range members {
 		r := &run{block: 1}
 		runs[m.name] = r
-		ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+		ctx, cancel := context.WithTimeout(b.ctx, commandTimeout)
 		r.err = prepare(ctx, m)
 		cancel()
-		for warm := 0; warm < 2 && r.err == nil; warm++ {
-			var waited time.Duration
-			waited, r.err = timed(m, -1-warm)
-			if waited > time.Second {
+		var warming time.Duration
+		for i := range warm {
+			if r.err != nil || i > 0 && warming > e.budget/3 {
 				break
 			}
+			var waited time.Duration
+			waited, r.err = timed(m, -1-i)
+			warming += waited
 			r.block = min(5, max(1, int(25*time.Millisecond/max(waited, 1))))
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/browserd/browserd/bench"
 	"github.com/browserd/browserd/bench/driver"
 )
 
@@ -42,6 +43,7 @@ type suite struct {
 	o     driver.Options
 	full  string // a whole Chromium, what peers start by default; empty: there is none
 	quick bool
+	sizes []int         // of the generator's pages, in elements
 	tools []driver.Tool // those that are here
 	site  *site
 }
@@ -83,12 +85,18 @@ func run() error {
 	chromium := flag.String("chromium", "", "the Chromium that all are pointed at (default: the headless shell)")
 	full := flag.String("full", "", "a whole Chromium, which peers start by default (default: where Debian has it)")
 	peers := flag.String("peers", "", "directory of the peers (default: below the user's cache directory)")
+	most := flag.Int("most", bench.Sizes[len(bench.Sizes)-1], "leave out pages of more elements than this")
 	out := flag.String("out", "", "a file for the tables as well")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	b := &suite{ctx: ctx, out: os.Stdout, quick: *quick}
+	for _, n := range bench.Sizes {
+		if n <= *most {
+			b.sizes = append(b.sizes, n)
+		}
+	}
 	if *out != "" {
 		f, err := os.Create(*out)
 		if err != nil {

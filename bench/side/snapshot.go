@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/browserd/browserd/bench"
 	"github.com/browserd/browserd/bench/driver"
 )
 
@@ -48,39 +47,50 @@ func only(members []*member, prefixes ...string) []*member {
 func (b *suite) snapshots() error {
 	members, stop := b.fleet(b.doors(true))
 	defer stop()
+	doors := withoutCommandLines(members)
 	e := b.effort(40, 2500*time.Millisecond)
 	var defaults, wholes []column
-	for _, n := range bench.Sizes {
+	for _, n := range b.sizes {
 		taking := members
 		switch {
 		case n > 10_000: // minutes with some peers: browserd is compared with itself
-			taking = only(withoutCommandLines(members), reference)
+			taking = only(doors, reference)
 		case n > 1500: // a process that starts is not what grows with the page
-			taking = withoutCommandLines(members)
+			taking = doors
 		}
 		defaults = append(defaults, column{fmt.Sprintf("%d elements", n), b.race(taking, e, open(b.site.shop(n)), snapshotOf(driver.Default))})
 	}
 	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, the only snapshot of the others.\n\n")
 	report(b.out, namesOf(members), defaults)
-	if huge, large := defaults[3].figures[reference], defaults[1].figures[reference]; large.p50 > 0 && large.cpu > 0 {
-		fmt.Fprintf(b.out, "browserd at 50,000 elements over browserd at 1,500: waited %.2f, processor %.2f.\n\n",
-			float64(huge.p50)/float64(large.p50), float64(huge.cpu)/float64(large.cpu))
-	}
-	for _, n := range bench.Sizes[:3] {
-		taking := only(withoutCommandLines(members), "browserd", "agent-browser")
-		figures := b.race(taking, e, open(b.site.shop(n)), snapshotOf(driver.Whole))
+	b.flat(defaults)
+	for i, n := range b.sizes {
+		if n > 10_000 {
+			continue
+		}
+		figures := b.race(only(doors, "browserd", "agent-browser"), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
 		// The others have one snapshot: it was timed just now.
-		i := slices.Index(bench.Sizes, n)
-		for name, f := range defaults[i].figures {
-			if _, ran := figures[name]; !ran && !strings.Contains(name, "command line") {
-				figures[name] = f
+		for _, m := range doors {
+			if _, ran := figures[m.name]; !ran {
+				figures[m.name] = defaults[i].figures[m.name]
 			}
 		}
 		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), figures})
 	}
 	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, the others' figures again.\n\n")
-	report(b.out, namesOf(withoutCommandLines(members)), wholes)
+	report(b.out, namesOf(doors), wholes)
 	return nil
+}
+
+// flat says what the largest page costs over one of 1,500 elements.
+func (b *suite) flat(columns []column) {
+	i, last := slices.Index(b.sizes, 1500), len(b.sizes)-1
+	if i < 0 || i == last {
+		return
+	}
+	if huge, large := columns[last].figures[reference], columns[i].figures[reference]; large.p50 > 0 && large.cpu > 0 {
+		fmt.Fprintf(b.out, "browserd at %d elements over browserd at 1500: waited %.2f, processor %.2f.\n\n", b.sizes[last],
+			float64(huge.p50)/float64(large.p50), float64(huge.cpu)/float64(large.cpu))
+	}
 }
 
 func withoutCommandLines(members []*member) []*member {

@@ -47,7 +47,7 @@ func (b *suite) actions() error {
 	members, stop := b.fleet(b.doors(true))
 	defer stop()
 	doors := withoutCommandLines(members)
-	e := b.effort(40, 2500*time.Millisecond)
+	e := b.effort(40, 1500*time.Millisecond)
 	each := func(members []*member, role, name string, op func(context.Context, *member, int) error) (columns []column) {
 		for _, n := range b.sizes {
 			if n > 10_000 {

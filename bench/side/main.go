@@ -130,7 +130,7 @@ func run() error {
 		began := time.Now()
 		fmt.Fprintf(b.out, "### %s\n\n", g.title)
 		if err := g.run(b); err != nil {
-			return fmt.Errorf("%s: %w", g.name, err)
+			fmt.Fprintf(b.out, "Failed: %s: %s\n\n", g.name, oneLine(err.Error()))
 		}
 		fmt.Fprintf(os.Stderr, "bench: %s took %v\n", g.name, time.Since(began).Round(time.Second))
 	}
@@ -243,16 +243,22 @@ func oneLine(s string) string {
 	return s[:min(len(s), 300)]
 }
 
-// doors are the tools of a table: all, or those without their command lines,
-// whose processes start anew for each command.
+// doors are the tools of a table of commands: each at its own door, and with
+// commandLines also those whose process starts anew for each command. A second
+// door of the same server is left to the tables of many sessions.
 func (b *suite) doors(commandLines bool) []driver.Tool {
-	var list []driver.Tool
-	for _, t := range b.tools {
-		if commandLines || !strings.Contains(t.Name, "command line") {
-			list = append(list, t)
-		}
-	}
-	return list
+	return b.toolsWithout(func(name string) bool {
+		return strings.Contains(name, "(HTTP)") || !commandLines && strings.Contains(name, "(command line)")
+	})
+}
+
+// shared are the tools of a table of many sessions.
+func (b *suite) shared() []driver.Tool {
+	return b.toolsWithout(func(name string) bool { return strings.Contains(name, "(command line)") })
+}
+
+func (b *suite) toolsWithout(left func(name string) bool) []driver.Tool {
+	return slices.DeleteFunc(slices.Clone(b.tools), func(t driver.Tool) bool { return left(t.Name) })
 }
 
 // fleet starts tools for a group. stop ends them; what does not end as it

@@ -50,7 +50,7 @@ type grown struct {
 }
 
 func (b *suite) sessionsWith() error {
-	members, stop := b.fleet(b.doors(false))
+	members, stop := b.fleet(b.shared())
 	defer stop()
 	var all []*grown
 	for _, m := range members {

@@ -48,7 +48,7 @@ func (b *suite) snapshots() error {
 	members, stop := b.fleet(b.doors(true))
 	defer stop()
 	doors := withoutCommandLines(members)
-	e := b.effort(40, 2500*time.Millisecond)
+	e := b.effort(40, 2*time.Second)
 	var defaults, wholes []column
 	for _, n := range b.sizes {
 		taking := members
@@ -100,7 +100,7 @@ func withoutCommandLines(members []*member) []*member {
 func (b *suite) otherPages() error {
 	members, stop := b.fleet(b.doors(false))
 	defer stop()
-	e := b.effort(30, 1500*time.Millisecond)
+	e := b.effort(30, time.Second)
 	names, urls := b.site.others()
 	var columns []column
 	for _, name := range names {

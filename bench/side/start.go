@@ -14,11 +14,11 @@ import (
 // to the first page that is open. Command lines have no server: their first is
 // the page.
 func (b *suite) starts() error {
-	rounds := 7
+	rounds := 5
 	if b.quick {
 		rounds = 2
 	}
-	tools := b.doors(true)
+	tools := b.tools
 	ready, page := map[string]figure{}, map[string]figure{}
 	waitedReady, waitedPage := map[string][]time.Duration{}, map[string][]time.Duration{}
 	cpu := map[string][]time.Duration{}

@@ -47,13 +47,12 @@ func (b *suite) toolLists() error {
 		fmt.Fprintf(b.out, "| %s | %d | %d |\n", name, len(list.Tools), count(string(raw)))
 	}
 	for _, t := range b.doors(false) {
-		switch {
-		case t.Name == reference:
-			row(t, t.Name, "default")
-			row(t, t.Name+", all tools", "all")
-		case !strings.Contains(t.Name, "HTTP"): // the same server by another door
+		if t.Name != reference {
 			row(t, t.Name, "")
+			continue
 		}
+		row(t, t.Name, "default")
+		row(t, t.Name+", all tools", "all")
 	}
 	fmt.Fprintln(b.out)
 	return nil
@@ -85,9 +84,6 @@ func (b *suite) tokens() error {
 	}
 	fmt.Fprintf(b.out, "\n|---|%s\n", strings.Repeat("---|", len(pages)))
 	for _, m := range members {
-		if strings.Contains(m.name, "HTTP") {
-			continue
-		}
 		kinds := []driver.Kind{driver.Default}
 		if m.name == reference {
 			kinds = append(kinds, driver.Interactive)

@@ -133,7 +133,7 @@ func Tools() []Tool {
 // Unmeasured are tools that belong beside the others and cannot be started here,
 // with the reason.
 var Unmeasured = map[string]string{
-	"pinchtab": "its Go module could not be had from the module proxy, which refuses every version (403)",
+	"pinchtab": "no adapter: its Go module could not be had from the module proxy (403 for every version asked for, 2026-11-21)",
 }
 
 // Missing is nil where the tool is installed, and says with ErrMissing what is

@@ -7,7 +7,7 @@ TIMEOUT ?= 15m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-full test-image bench soak crowd build image lint clean
+.PHONY: demo setup test test-full test-image bench bench-go soak crowd build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -38,7 +38,12 @@ endif
 test-image: # builds the image and runs an agent's loop in it
 	scripts/with-docker.sh $(GO) test -count=1 -v -timeout $(TIMEOUT) ./e2e -run 'TestImage$$'
 
-bench:
+# BENCH='-quick -only snapshot,click' for less; peers are installed with npm.
+bench: # browserd and its peers side by side, as Markdown, in some eight minutes
+	@scripts/setup.sh demo
+	@$(GO) run ./bench/side $(BENCH)
+
+bench-go: # the Go benchmarks
 	@scripts/setup.sh demo
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 

@@ -39,3 +39,35 @@ func TestPageHasAsManyElementsAsAskedFor(t *testing.T) {
 		}
 	}
 }
+
+func TestDocPage(t *testing.T) {
+	text := DocPage(40)
+	if text != DocPage(40) {
+		t.Error("two pages differ")
+	}
+	doc, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, links := map[string]bool{}, 0
+	for n := range doc.Descendants() {
+		for _, a := range n.Attr {
+			if a.Key == "id" {
+				targets["#"+a.Val] = true
+			}
+		}
+	}
+	for n := range doc.Descendants() {
+		for _, a := range n.Attr {
+			if a.Key == "href" {
+				links++
+				if !targets[a.Val] {
+					t.Errorf("a link leads to %s, which is nowhere", a.Val)
+				}
+			}
+		}
+	}
+	if want := 40 * 6; links != want {
+		t.Errorf("%d links, want %d", links, want)
+	}
+}

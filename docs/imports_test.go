@@ -79,6 +79,7 @@ var homes = map[string][]string{
 	"github.com/JohannesKaufmann":     {"fallback/readable"},
 	"golang.org/x/image":              {"browser"},
 	"github.com/miekg/dns":            {"internal/fakedns"},
+	"github.com/tiktoken-go":          {"bench/side"},
 	"code.dny.dev/ssrf":               {},
 }
 

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/browserd/browserd/bench/driver"
+)
+
+// commandTimeout is how long one command may take on a busy machine.
+const commandTimeout = 90 * time.Second
+
+// member is a tool that is started and warm.
+type member struct {
+	name  string
+	d     driver.Driver
+	meter *driver.Meter
+	ref   string // of what the case acts on
+}
+
+// figure is what one tool needs for one case.
+type figure struct {
+	p50, p90 time.Duration // waited
+	cpu      time.Duration // of the tool and its Chromium: median of means over blocks of commands
+	n        int
+	err      error
+}
+
+// effort is how long a case may take.
+type effort struct {
+	most   int           // commands of one tool
+	budget time.Duration // after which a tool is asked no more, but for the least
+}
+
+// warm is how many commands come before those that count, where they are quick:
+// compilers in the page and in the tool are done then.
+const warm = 8
+
+// least is how many commands a figure needs.
+const least = 3
+
+// race runs op by turns for all members, in blocks of a few commands so that a
+// thread's clock is worth reading, and warm: prepare and a few ops come before
+// and are not counted. The order of the members rotates from round to round. One
+// that fails drops out with its error.
+func (b *suite) race(members []*member, e effort, prepare func(context.Context, *member) error, op func(context.Context, *member, int) error) map[string]figure {
+	type run struct {
+		waited, cpu []time.Duration
+		spent       time.Duration
+		block       int
+		err         error
+	}
+	runs := map[string]*run{}
+	timed := func(m *member, i int) (time.Duration, error) {
+		ctx, cancel := context.WithTimeout(b.ctx, commandTimeout)
+		defer cancel()
+		began := time.Now()
+		err := op(ctx, m, i)
+		return time.Since(began), err
+	}
+	for _, m := range members {
+		r := &run{block: 1}
+		runs[m.name] = r
+		ctx, cancel := context.WithTimeout(b.ctx, commandTimeout)
+		r.err = prepare(ctx, m)
+		cancel()
+		var warming time.Duration
+		for i := range warm {
+			if r.err != nil || i > 0 && warming > e.budget/3 {
+				break
+			}
+			var waited time.Duration
+			waited, r.err = timed(m, -1-i)
+			warming += waited
+			r.block = min(5, max(1, int(25*time.Millisecond/max(waited, 1))))
+		}
+	}
+	for round := 0; ; round++ {
+		asked := false
+		for i := range members {
+			m := members[(i+round)%len(members)]
+			r := runs[m.name]
+			if r.err != nil || len(r.waited) >= e.most || r.spent > e.budget && len(r.waited) >= least {
+				continue
+			}
+			asked = true
+			before := m.meter.Read()
+			for range r.block {
+				waited, err := timed(m, len(r.waited))
+				if err != nil {
+					r.err = err
+					break
+				}
+				r.waited = append(r.waited, waited)
+				r.spent += waited
+			}
+			r.cpu = append(r.cpu, (m.meter.Read()-before)/time.Duration(r.block))
+		}
+		if !asked {
+			break
+		}
+	}
+	figures := map[string]figure{}
+	for name, r := range runs {
+		f := figure{err: r.err, n: len(r.waited)}
+		if f.err == nil {
+			f.p50, f.p90, f.cpu = quantile(r.waited, 0.5), quantile(r.waited, 0.9), quantile(r.cpu, 0.5)
+		}
+		figures[name] = f
+	}
+	return figures
+}
+
+func quantile(d []time.Duration, q float64) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(d))
+	at := q * float64(len(sorted)-1)
+	low := int(at)
+	if low+1 == len(sorted) {
+		return sorted[low]
+	}
+	return sorted[low] + time.Duration((at-float64(low))*float64(sorted[low+1]-sorted[low]))
+}
+
+// column is one case of a table.
+type column struct {
+	name    string
+	figures map[string]figure
+}
+
+// report writes a table of the columns: for each tool the median waited, the
+// 90th percentile in brackets, and the processor time; then how many times as
+// fast browserd is as the fastest peer, and which that is. The tools' errors
+// stand below.
+func report(w io.Writer, names []string, columns []column) {
+	fmt.Fprint(w, "| ms: waited, median (90th percentile) / processor |")
+	for _, c := range columns {
+		fmt.Fprintf(w, " %s |", c.name)
+	}
+	fmt.Fprint(w, "\n|---|")
+	for range columns {
+		fmt.Fprint(w, "---|")
+	}
+	fmt.Fprintln(w)
+	var failed []string
+	for _, name := range names {
+		fmt.Fprintf(w, "| %s |", name)
+		for _, c := range columns {
+			f, ran := c.figures[name]
+			switch {
+			case !ran:
+				fmt.Fprint(w, " |")
+			case f.err != nil:
+				fmt.Fprint(w, " failed |")
+				failed = append(failed, fmt.Sprintf("%s, %s: %v", name, c.name, f.err))
+			case f.cpu == 0: // not read
+				fmt.Fprintf(w, " %s (%s) |", ms(f.p50), ms(f.p90))
+			default:
+				fmt.Fprintf(w, " %s (%s) / %s |", ms(f.p50), ms(f.p90), ms(f.cpu))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprint(w, "| **fastest peer over browserd**, waited / processor |")
+	for _, c := range columns {
+		fmt.Fprintf(w, " %s |", ratios(c.figures))
+	}
+	fmt.Fprintln(w)
+	for _, f := range failed {
+		fmt.Fprintf(w, "\nFailed: %s\n", oneLine(f))
+	}
+	fmt.Fprintln(w)
+}
+
+// ratios compares browserd at its WebSocket door with the peer that needs the
+// least, once for each measure.
+func ratios(figures map[string]figure) string {
+	ours, ok := figures[reference]
+	if !ok || ours.err != nil {
+		return "–"
+	}
+	over := func(of func(figure) time.Duration) string {
+		var best time.Duration
+		who := ""
+		for name, f := range figures {
+			if isPeer(name) && f.err == nil && f.n > 0 && (who == "" || of(f) < best) {
+				best, who = of(f), name
+			}
+		}
+		if who == "" || of(ours) == 0 {
+			return "–"
+		}
+		return fmt.Sprintf("%s (%s)", three(float64(best)/float64(of(ours))), who)
+	}
+	waited := over(func(f figure) time.Duration { return f.p50 })
+	if ours.cpu == 0 {
+		return waited
+	}
+	return waited + " / " + over(func(f figure) time.Duration { return f.cpu })
+}
+
+// ms is a duration in milliseconds, with three digits that count.
+func ms(d time.Duration) string { return three(float64(d) / float64(time.Millisecond)) }
+
+func three(v float64) string {
+	switch {
+	case v < 0.995:
+		return fmt.Sprintf("%.2f", v)
+	case v < 99.5:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}

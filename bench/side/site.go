@@ -1,0 +1,68 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+
+	"github.com/browserd/browserd/bench"
+	"github.com/browserd/browserd/bench/driver"
+)
+
+// docEntries make the documentation page some 7,500 elements.
+const docEntries = 200
+
+// site serves the pages, on loopback.
+type site struct {
+	*httptest.Server
+	todo bool // TodoMVC is here
+}
+
+func newSite(peers string) *site {
+	mux := http.NewServeMux()
+	page := func(text func(r *http.Request) string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			io.WriteString(w, text(r))
+		}
+	}
+	var made sync.Map // the generator's pages: their making is not what is timed
+	mux.HandleFunc("GET /shop/{n}", page(func(r *http.Request) string {
+		n, _ := strconv.Atoi(r.PathValue("n"))
+		text, ok := made.Load(n)
+		if !ok {
+			text, _ = made.LoadOrStore(n, bench.Page(max(n, 30)))
+		}
+		return text.(string)
+	}))
+	doc := bench.DocPage(docEntries)
+	mux.HandleFunc("GET /doc", page(func(*http.Request) string { return doc }))
+	mux.HandleFunc("GET /spa/", page(func(*http.Request) string { return bench.SPA }))
+	mux.HandleFunc("GET /spa/frame", page(func(*http.Request) string { return bench.SPAFrame }))
+	s := &site{}
+	if dir := driver.TodoMVC(peers, "react"); dir != "" {
+		s.todo = true
+		mux.Handle("GET /todo/", http.StripPrefix("/todo/", http.FileServer(http.Dir(dir))))
+	}
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	s.Server = httptest.NewServer(mux)
+	return s
+}
+
+func (s *site) close() { s.Close() }
+
+// shop is the address of the page of so many elements.
+func (s *site) shop(elements int) string { return s.URL + "/shop/" + strconv.Itoa(elements) }
+
+// others are the addresses of the pages that are no generator's size.
+func (s *site) others() (names []string, urls map[string]string) {
+	names = []string{"documentation", "app with shadow roots"}
+	urls = map[string]string{"documentation": s.URL + "/doc", "app with shadow roots": s.URL + "/spa/"}
+	if s.todo {
+		names = append(names, "TodoMVC")
+		urls["TodoMVC"] = s.URL + "/todo/index.html"
+	}
+	return names, urls
+}

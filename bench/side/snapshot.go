@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/browserd/browserd/bench/driver"
+)
+
+func (b *suite) effort(most int, budget time.Duration) effort {
+	if b.quick {
+		return effort{max(least, most/5), budget / 5}
+	}
+	return effort{most, budget}
+}
+
+// open is the prepare of cases that begin on a page.
+func open(url string) func(context.Context, *member) error {
+	return func(ctx context.Context, m *member) error { return m.d.Open(ctx, url) }
+}
+
+// snapshotOf is the op of snapshot cases.
+func snapshotOf(kind driver.Kind) func(context.Context, *member, int) error {
+	return func(ctx context.Context, m *member, _ int) error {
+		text, err := m.d.Text(ctx, kind)
+		if err == nil && text == "" {
+			return errNothing
+		}
+		return err
+	}
+}
+
+// only are the members with one of these prefixes.
+func only(members []*member, prefixes ...string) []*member {
+	var list []*member
+	for _, m := range members {
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(m.name, p) }) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func (b *suite) snapshots() error {
+	members, stop := b.fleet(b.doors(true))
+	defer stop()
+	doors := withoutCommandLines(members)
+	e := b.effort(40, 2*time.Second)
+	var defaults, wholes []column
+	for _, n := range b.sizes {
+		taking := members
+		switch {
+		case n > 10_000: // minutes with some peers: browserd is compared with itself
+			taking = only(doors, reference)
+		case n > 1500: // a process that starts is not what grows with the page
+			taking = doors
+		}
+		defaults = append(defaults, column{fmt.Sprintf("%d elements", n), b.race(taking, e, open(b.site.shop(n)), snapshotOf(driver.Default))})
+	}
+	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, the only snapshot of the others.\n\n")
+	report(b.out, namesOf(members), defaults)
+	b.flat(defaults)
+	for i, n := range b.sizes {
+		if n > 10_000 {
+			continue
+		}
+		figures := b.race(only(doors, "browserd", "agent-browser"), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
+		// The others have one snapshot: it was timed just now.
+		for _, m := range doors {
+			if _, ran := figures[m.name]; !ran {
+				figures[m.name] = defaults[i].figures[m.name]
+			}
+		}
+		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), figures})
+	}
+	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, the others' figures again.\n\n")
+	report(b.out, namesOf(doors), wholes)
+	return nil
+}
+
+// flat says what the largest page costs over one of 1,500 elements.
+func (b *suite) flat(columns []column) {
+	i, last := slices.Index(b.sizes, 1500), len(b.sizes)-1
+	if i < 0 || i == last {
+		return
+	}
+	if huge, large := columns[last].figures[reference], columns[i].figures[reference]; large.p50 > 0 && large.cpu > 0 {
+		fmt.Fprintf(b.out, "browserd at %d elements over browserd at 1500: waited %.2f, processor %.2f.\n\n", b.sizes[last],
+			float64(huge.p50)/float64(large.p50), float64(huge.cpu)/float64(large.cpu))
+	}
+}
+
+func withoutCommandLines(members []*member) []*member {
+	return slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return strings.Contains(m.name, "command line") })
+}
+
+func (b *suite) otherPages() error {
+	members, stop := b.fleet(b.doors(false))
+	defer stop()
+	e := b.effort(30, time.Second)
+	names, urls := b.site.others()
+	var columns []column
+	for _, name := range names {
+		columns = append(columns, column{name, b.race(members, e, open(urls[name]), snapshotOf(driver.Default))})
+	}
+	report(b.out, namesOf(members), columns)
+	return nil
+}

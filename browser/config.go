@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -14,16 +15,19 @@ import (
 // Chromium that is installed is found and run without windows. [Defaults] has
 // the values that the default tags name.
 type Config struct {
-	Path                string   `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
-	Endpoint            string   `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
-	EndpointUnprotected bool     `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
-	Headless            bool     `koanf:"headless" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
-	Disabled            bool     `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
-	UnsafeNoSandbox     bool     `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
-	Args                []string `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
-	ComputedNames       bool     `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
-	Jail                string   `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
-	RunAs               string   `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
+	Path                string        `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
+	Endpoint            string        `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
+	EndpointUnprotected bool          `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
+	Headless            bool          `koanf:"headless" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
+	Disabled            bool          `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
+	UnsafeNoSandbox     bool          `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
+	Args                []string      `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
+	ComputedNames       bool          `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
+	Jail                string        `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
+	ReadyContexts       int           `koanf:"ready_contexts" doc:"browser contexts that are ready before a session asks for one, while sessions use Chromium; 0: none" default:"1"`
+	IdleTimeout         time.Duration `koanf:"idle_timeout" doc:"how long Chromium stays when no session uses it; 0: as long as the daemon" default:"5m"`
+	Ahead               bool          `koanf:"ahead" doc:"start Chromium with the daemon and keep it, in place of starting it when it is needed" default:"false"`
+	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
 
 	// StateDir is where the marks of running browsers are kept for Reap, in
 	// StateDir/browsers. Set by cmd. Empty: no marks, and a daemon that is
@@ -44,7 +48,12 @@ type Config struct {
 }
 
 // Defaults returns the configuration of a daemon that was told nothing.
-func Defaults() Config { return Config{Headless: true, ComputedNames: true, Jail: JailAuto} }
+func Defaults() Config {
+	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, ReadyContexts: 1, IdleTimeout: 5 * time.Minute}
+}
+
+// maxReady bounds Config.ReadyContexts: each has a process.
+const maxReady = 16
 
 // The values of Config.Jail; empty is JailAuto.
 const (
@@ -104,6 +113,12 @@ func (c Config) Check() error {
 	}
 	if c.Jail != "" && c.Jail != JailAuto && c.Jail != JailRequired && c.Jail != JailOff {
 		return fmt.Errorf("browser.jail: %q: takes auto, required or off", c.Jail)
+	}
+	if c.ReadyContexts < 0 || c.ReadyContexts > maxReady {
+		return fmt.Errorf("browser.ready_contexts: %d: takes 0 to %d", c.ReadyContexts, maxReady)
+	}
+	if c.IdleTimeout < 0 {
+		return fmt.Errorf("browser.idle_timeout: %v: takes a duration such as 5m, or 0", c.IdleTimeout)
 	}
 	if c.RunAs != "" {
 		if _, err := lookupUser(c.RunAs); err != nil {

@@ -53,7 +53,7 @@ func (t *tab) die(err *protocol.Error) {
 func (c *Context) replace(url string) {
 	ctx, cancel := context.WithTimeout(c.life, 20*time.Second)
 	defer cancel()
-	t, err := c.newTab(ctx, false)
+	t, err := c.newTab(ctx)
 	if err != nil && c.life.Err() == nil {
 		c.host.log.Warn("replacing a tab", "error", err)
 	}

@@ -120,8 +120,13 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	defer out.close()
 	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
+	contexts := browser.New(supervisor, log)
+	contexts.Keep(browser.Stock{
+		Way: way.open(), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+	})
+	defer contexts.Close()
 	source := pages{
-		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
+		browser: contexts, chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
 	}
 	house := &actions.House{
 		Sessions: session.NewManager(cfg.Session, source, log),
@@ -164,6 +169,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	log.Info("stopping")
 	closing, cancel := context.WithTimeout(living, cfg.Server.ShutdownTimeout)
 	defer cancel()
+	contexts.Close()
 	err = errors.Join(err, supervisor.Close(closing), books.Close(closing))
 	log.Info("stopped")
 	return err

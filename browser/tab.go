@@ -185,9 +185,7 @@ func attachDomains(s *Session) []*Pending {
 		s.Send("DOM.enable", cdp.Empty{}),
 		s.Send("Accessibility.enable", cdp.Empty{}),
 		s.Send("Runtime.enable", cdp.Empty{}),
-		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{
-			Source: script, WorldName: world, RunImmediately: ptr(true),
-		}),
+		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
 		s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
 			AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true),
 			Filter: target.Filter{{Type: "iframe"}, {Exclude: true}},

@@ -65,11 +65,8 @@ type (
 
 // exchanges puts the kept events together, oldest request first. An answer
 // whose request has been dropped is left out.
-func (c *Context) exchanges() (list []*exchange, next int) {
-	c.mu.Lock()
-	events := slices.Clone(c.recorder.events)
-	next = c.recorder.number
-	c.mu.Unlock()
+func (c *Context) exchanges() (list []*exchange, _ int) {
+	events, next := c.network()
 	type key struct {
 		tab *tab
 		id  network.RequestID

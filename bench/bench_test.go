@@ -89,8 +89,10 @@ func (s *shop) measure(b *testing.B, op func()) {
 	b.ReportMetric(float64((s.cpu()-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }
 
+func (s *shop) daemonCPU() time.Duration { return testdaemon.Process{PID: s.daemon.PID}.CPU() }
+
 func (s *shop) cpu() time.Duration {
-	total := testdaemon.Process{PID: s.daemon.PID}.CPU()
+	total := s.daemonCPU()
 	for _, p := range testdaemon.Descendants(s.daemon.PID) {
 		total += p.CPU()
 	}

@@ -31,6 +31,7 @@ func newWay(b *testing.B, name string) way {
 	cfg := browser.Defaults()
 	cfg.StateDir = b.TempDir()
 	var o browser.ContextOptions
+	var stock browser.Stock
 	if name != "none" {
 		rules, err := policy.New(policy.Config{AllowHosts: []string{"127.0.0.1"}})
 		if err != nil {
@@ -48,12 +49,13 @@ func newWay(b *testing.B, name string) way {
 			}
 			cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
 		}
-		o.Way = func(func(map[string]any)) (browser.Way, error) {
+		stock.Way = func() (browser.Way, error) { return e.Spare() }
+		o.Bind = func(w browser.Way, _ func(map[string]any)) error {
 			gate, err := rules.Gate(policy.GateOptions{})
-			if err != nil {
-				return nil, err
+			if err == nil {
+				w.Bind(gate, "bench", nil)
 			}
-			return e.Lane(gate, "bench", nil)
+			return err
 		}
 	}
 	log := slog.New(slog.DiscardHandler)
@@ -62,7 +64,9 @@ func newWay(b *testing.B, name string) way {
 	if err := c.Warm(context.Background()); err != nil {
 		b.Fatal(err)
 	}
-	return way{browser.New(c, log), o}
+	contexts := browser.New(c, log)
+	contexts.Keep(stock)
+	return way{contexts, o}
 }
 
 func (w way) open(b *testing.B) *browser.Context {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -18,14 +19,28 @@ import (
 type Browser struct {
 	chromium *Chromium
 	log      *slog.Logger
+	stock    Stock
+	ctx      context.Context // ends with Close
+	stop     context.CancelFunc
+	work     sync.WaitGroup // contexts that are made before they are asked for
 
-	mu   sync.Mutex
-	host *host // of the running generation; nil before the first
+	connecting sync.Mutex // held while the host of a generation is made
+
+	mu     sync.Mutex
+	closed bool
+	host   *host       // of the running generation; nil before the first
+	spares []*spare    // ready or nearly so, the oldest first
+	inUse  int         // contexts that sessions have or ask for
+	idle   *time.Timer // lets Chromium go
+	soon   *time.Timer // makes the next context; nil: it need not
 }
 
-// New returns a Browser that takes its contexts from chromium.
+// New returns a Browser that takes its contexts from chromium. Close ends what
+// [Browser.Keep] asks for.
 func New(chromium *Chromium, log *slog.Logger) *Browser {
-	return &Browser{chromium: chromium, log: log}
+	b := &Browser{chromium: chromium, log: log}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	return b
 }
 
 // host is one connection to one running Chromium: it attaches to every page
@@ -58,13 +73,16 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.connecting.Lock()
+	defer b.connecting.Unlock()
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.host != nil && b.host.conn == conn {
-		return b.host, nil
+	h := b.host
+	b.mu.Unlock()
+	if h != nil && h.conn == conn {
+		return h, nil
 	}
 	profile, words := b.chromium.belongings(gen)
-	h := &host{
+	h = &host{
 		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: profile, words: words, memoryLimit: b.chromium.cfg.PageMemoryMB,
 		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
@@ -79,7 +97,9 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	if err := attach.Wait(ctx, nil); err != nil {
 		return nil, err
 	}
+	b.mu.Lock()
 	b.host = h
+	b.mu.Unlock()
 	return h, nil
 }
 
@@ -184,22 +204,19 @@ type attachedToTarget struct {
 	WaitingForDebugger bool             `json:"waitingForDebugger"`
 }
 
-// NewContext makes a browser context with one page, about:blank or the one
-// that remains say, ready for commands. emit is called with what happens,
-// from the connection's reader: it must not block. Errors:
-// chromium_unavailable, timeout.
-func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(typ string, fields map[string]any)) (*Context, error) {
+// make makes a browser context with one page, about:blank, that has learnt the
+// secret of its way out: all that does not depend on whose it will be.
+func (b *Browser) make(ctx context.Context) (*Context, error) {
 	h, err := b.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	emit = limited(emit)
-	way, err := o.openWay(emit)
-	if err != nil {
-		return nil, err
-	}
 	params := target.CreateBrowserContextParams{DisposeOnDetach: ptr(true)}
-	if way != nil {
+	var way Way
+	if b.stock.Way != nil {
+		if way, err = b.stock.Way(); err != nil {
+			return nil, err
+		}
 		// Chromium's implicit bypass of loopback is not inherited from the command line.
 		params.ProxyServer, params.ProxyBypassList = way.ProxyServer(), "<-loopback>"
 	}
@@ -210,13 +227,14 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 		}
 		return nil, asUnavailable(err)
 	}
-	c := newContext(h, made.BrowserContextID, o, way, emit)
+	c := newContext(h, made.BrowserContextID, way)
 	h.mu.Lock()
 	h.contexts[c.id] = c
 	h.mu.Unlock()
-	rules, err := c.setRules()
-	if err == nil {
-		_, err = c.newTab(ctx, true)
+	rules := c.sendRules(denied(c.id))
+	t, err := c.newTab(ctx)
+	if err == nil && way != nil {
+		err = t.prime(ctx, way)
 	}
 	if err == nil {
 		err = waitAll(ctx, rules)
@@ -228,7 +246,7 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	return c, nil
 }
 
-// unavailable gives an error of opening a context its code.
+// asUnavailable gives an error of opening a context its code.
 func asUnavailable(err error) error {
 	if protocol.CodeOf(err) != protocol.Internal {
 		return err

@@ -133,6 +133,20 @@ func (c *Chromium) Conn(ctx context.Context) (*Conn, Generation, error) {
 	return f.run.conn, f.run.gen, nil
 }
 
+// Rest ends the browser that runs, in the background; the next Conn launches
+// another. OnLost is not told.
+func (c *Chromium) Rest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.current
+	if r == nil || c.closed {
+		return
+	}
+	c.current = nil
+	close(r.ending)
+	c.log.Info("Chromium is not needed for now", "generation", r.gen, "pid", r.pid())
+}
+
 // belongings are the profile of a generation that runs and what it says on its
 // standard error; nil where it runs elsewhere, or no more.
 func (c *Chromium) belongings(gen Generation) (*profile, *tail) {

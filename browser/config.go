@@ -27,6 +27,9 @@ type Config struct {
 	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
 	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may say nothing at all although it was asked, before it is taken for lost and replaced; 0: for ever" default:"10s"`
 	PageMemoryMB        int           `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
+	ReadyContexts       int           `koanf:"ready_contexts" doc:"browser contexts that are ready before a session asks for one, while sessions use Chromium; 0: none" default:"1"`
+	IdleTimeout         time.Duration `koanf:"idle_timeout" doc:"how long Chromium stays when no session uses it; 0: as long as the daemon" default:"5m"`
+	Ahead               bool          `koanf:"ahead" doc:"start Chromium with the daemon and keep it, in place of starting it when it is needed" default:"false"`
 
 	// StateDir is where the marks of running browsers are kept for Reap, in
 	// StateDir/browsers. Set by cmd. Empty: no marks, and a daemon that is
@@ -48,8 +51,11 @@ type Config struct {
 
 // Defaults returns the configuration of a daemon that was told nothing.
 func Defaults() Config {
-	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048}
+	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048, ReadyContexts: 1, IdleTimeout: 5 * time.Minute}
 }
+
+// maxReady bounds Config.ReadyContexts: each has a process.
+const maxReady = 16
 
 // The values of Config.Jail; empty is JailAuto.
 const (
@@ -119,6 +125,12 @@ func (c Config) Check() error {
 	}
 	if c.AnswerTimeout < 0 || c.AnswerTimeout > 0 && c.AnswerTimeout < time.Second {
 		return fmt.Errorf("browser.answer_timeout: %v: takes 0, or a second and more, such as 10s", c.AnswerTimeout)
+	}
+	if c.ReadyContexts < 0 || c.ReadyContexts > maxReady {
+		return fmt.Errorf("browser.ready_contexts: %d: takes 0 to %d", c.ReadyContexts, maxReady)
+	}
+	if c.IdleTimeout < 0 {
+		return fmt.Errorf("browser.idle_timeout: %v: takes a duration such as 5m, or 0", c.IdleTimeout)
 	}
 	if c.RunAs != "" {
 		if _, err := lookupUser(c.RunAs); err != nil {

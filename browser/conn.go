@@ -343,7 +343,11 @@ func (s *Session) Send(method string, params any) *Pending {
 	c := s.conn
 	p := &Pending{conn: c, session: s.id, method: method, reply: make(chan reply, 1)} // 1: the answer never waits for the caller
 	m := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(method)}
-	if params != nil {
+	switch params := params.(type) {
+	case nil:
+	case jsonv2.Value:
+		m.Params = params
+	default:
 		b, err := jsonv2.Marshal(params, chromedp.DefaultMarshalOptions)
 		if err != nil {
 			p.reply <- reply{err: fmt.Errorf("encoding parameters: %w", err)}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -27,11 +28,10 @@ type ContextOptions struct {
 	Dialogs       string            // wait (default), accept, dismiss
 	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
 	MaxTabs       int               // 0: 16
-	// Way opens the context's way out through the egress proxy, which the
-	// context closes when it ends. refused is to be called with the fields of a
-	// policy_denied event for each connection that is not made. nil: the context
-	// has Chromium's own way, which where there is an egress proxy leads nowhere.
-	Way           func(refused func(fields map[string]any)) (Way, error)
+	// Bind makes the way out of Stock.Way the session's. refused is to be called
+	// with the fields of a policy_denied event for each connection that is not
+	// made. nil where there is no such way, and only there.
+	Bind          func(w Way, refused func(fields map[string]any)) error
 	Permissions   []string          // what its pages may use without asking (PermissionNames); all else is denied
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
@@ -45,8 +45,7 @@ type ContextOptions struct {
 type Context struct {
 	host *host
 	id   cdp.BrowserContextID
-	o    ContextOptions
-	emit func(typ string, fields map[string]any)
+	tell atomic.Pointer[func(typ string, fields map[string]any)] // nil: nobody's yet
 	// life ends with the context: it was closed, or its browser died.
 	life context.Context
 	end  context.CancelCauseFunc
@@ -59,6 +58,7 @@ type Context struct {
 	uploads string // the directory of uploaded files; empty until the first
 
 	mu        sync.Mutex
+	o         ContextOptions // written once more, by bind
 	tabs      []*tab
 	selected  *tab
 	replacing chan struct{} // not nil while a new tab is made for a selected one that died
@@ -83,7 +83,8 @@ type Context struct {
 	closed     bool
 }
 
-func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emit func(string, map[string]any)) *Context {
+// complete is o with the defaults in the place of zeros.
+func (o ContextOptions) complete() ContextOptions {
 	if o.Width == 0 || o.Height == 0 {
 		o.Width, o.Height = 1280, 720
 	}
@@ -93,17 +94,20 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emi
 	if o.MaxTabs == 0 {
 		o.MaxTabs = 16
 	}
-	emulated := emulationOf(o)
 	if o.DownloadBytes == 0 {
 		o.DownloadBytes = 256 << 20
 	}
 	if o.DownloadFiles == 0 {
 		o.DownloadFiles = 50
 	}
-	c := &Context{host: h, id: id, o: o, way: way, emit: emit, done: make(chan struct{}), emulated: emulated, downloaded: downloads{changed: make(chan struct{})}}
-	if o.Restore != nil {
-		c.documents = o.Restore.Documents
-	}
+	return o
+}
+
+// newContext is a context that is nobody's yet: what bind gives it of a session
+// is that of the zero options.
+func newContext(h *host, id cdp.BrowserContextID, way Way) *Context {
+	o := ContextOptions{}.complete()
+	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), emulated: emulationOf(o), downloaded: downloads{changed: make(chan struct{})}}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	context.AfterFunc(c.life, func() {
 		if way != nil {
@@ -119,6 +123,13 @@ func newContext(h *host, id cdp.BrowserContextID, o ContextOptions, way Way, emi
 		}
 	}()
 	return c
+}
+
+// emit tells the session what happens. Whether mu is held does not matter.
+func (c *Context) emit(typ string, fields map[string]any) {
+	if tell := c.tell.Load(); tell != nil {
+		(*tell)(typ, fields)
+	}
 }
 
 // lost is the error of a command whose Chromium died.
@@ -260,7 +271,7 @@ func (c *Context) tab(ctx context.Context) (*tab, error) {
 			return t, nil
 		case replacing == nil:
 			// The page closed its own last tab, or no other could be opened in its place.
-			if _, err := c.newTab(ctx, false); err != nil {
+			if _, err := c.newTab(ctx); err != nil {
 				return nil, fmt.Errorf("opening a tab in a context without one: %w", err)
 			}
 			continue

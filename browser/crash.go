@@ -93,7 +93,7 @@ func (t *tab) die(err *protocol.Error, url string) {
 func (c *Context) replace(url string) {
 	ctx, cancel := context.WithTimeout(c.life, 20*time.Second)
 	defer cancel()
-	t, err := c.newTab(ctx, false)
+	t, err := c.newTab(ctx)
 	if err != nil && c.life.Err() == nil {
 		c.host.log.Warn("replacing a tab", "error", err)
 	}

@@ -111,7 +111,10 @@ func (h *host) downloadBegins(e downloadBegins) {
 		}
 	}
 	for _, c := range all {
-		if c.o.Downloads {
+		c.mu.Lock()
+		keeps := c.o.Downloads
+		c.mu.Unlock()
+		if keeps {
 			go c.cancelDownload(e.GUID)
 		}
 	}

@@ -22,7 +22,7 @@ func (t *tab) event(s *Session, method string, params jsonv2.Value) {
 	}
 	if recorded[method] {
 		t.c.mu.Lock()
-		t.c.recorder.record(t, s, method, params)
+		t.c.recorder.record(t, s, method, params, &t.c.mu)
 		t.c.mu.Unlock()
 	}
 	handle, ok := pageEvents[method]

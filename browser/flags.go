@@ -62,6 +62,7 @@ var disabledFeatures = []string{
 	"HttpsUpgrades",                // the whole browser asks for https:// first where http:// was asked for: two connections, and another URL than the one that was checked
 	"HttpsFirstModeIncognito",      // the same for contexts, with a warning page in between
 	"BackForwardCache",             // going back loads again: a document that was left is gone
+	"RenderDocument",               // a document of the same site takes the frame's place in the same process, and not another frame's beside it: a navigation took 25 ms of the processor in the place of 15
 	"DeferRendererTasksAfterInput", // after an input it holds back timers and messages until the next frame: a click took 17 ms in the place of 6
 }
 

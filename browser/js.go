@@ -2,7 +2,13 @@ package browser
 
 import (
 	"embed"
+	"fmt"
 	"strings"
+	"sync"
+	"unicode/utf16"
+
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/page"
 )
 
 // The scripts that live in an isolated world of every document. They are one
@@ -21,7 +27,7 @@ var scriptFiles = [][]string{
 
 // script is the program, as it is injected. It does nothing where it has run
 // in the same world before.
-var script = func() string {
+var script = sync.OnceValue(func() string {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\nif (globalThis.__bd) return;\n")
 	// Set by settle.js and called by act.js.
@@ -35,8 +41,7 @@ var script = func() string {
 			if err != nil {
 				panic(err) // the file is not in the binary: a mistake of the build
 			}
-			b.Write(text)
-			b.WriteString("\n")
+			b.WriteString(compact(string(text)))
 		}
 		if i > 0 {
 			b.WriteString("}\n")
@@ -44,4 +49,39 @@ var script = func() string {
 	}
 	b.WriteString("})();\n")
 	return b.String()
-}()
+})
+
+// compact is a script without its comments and its indentation, in ASCII: V8
+// reads it for every process, and keeps it, in two bytes a character where one
+// of them is not Latin-1. No statement stands on a line that begins with a
+// comment, and no template literal crosses lines.
+func compact(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "//") {
+			continue
+		}
+		for _, r := range utf16.Encode([]rune(line)) {
+			if r < 0x80 {
+				b.WriteByte(byte(r))
+			} else {
+				fmt.Fprintf(&b, "\\u%04x", r)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// inject is the parameters of Page.addScriptToEvaluateOnNewDocument, encoded
+// once: they are sent for every page and every out-of-process frame.
+var inject = sync.OnceValue(func() jsonv2.Value {
+	b, err := jsonv2.Marshal(page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: script(), WorldName: world, RunImmediately: ptr(true),
+	})
+	if err != nil {
+		panic(err) // the parameters cannot be encoded: a mistake of the build
+	}
+	return b
+})

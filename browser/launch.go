@@ -120,6 +120,7 @@ func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) 
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err == nil {
 			pipes = append(pipes, r, w)
+			widen(w)
 		}
 		return r, w, err
 	}

@@ -32,6 +32,17 @@ func confine(cmd *exec.Cmd, owner *account) {
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
+// pipeSize holds the largest message that is sent often, the script of a page,
+// and the snapshot of a large one: its writer need not wait for its reader.
+const pipeSize = 256 << 10
+
+// widen gives a pipe room (pipe(7)). Without leave it stays as it is.
+func widen(f *os.File) {
+	if c, err := f.SyscallConn(); err == nil { // Fd would make it blocking
+		c.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
+	}
+}
+
 // smallSharedMemory reports whether /dev/shm cannot hold what Chromium puts there
 // (64 MiB, a container's default, crash its pages).
 func smallSharedMemory() bool {

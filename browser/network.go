@@ -71,11 +71,8 @@ type (
 // responseReceivedExtraInfo) comes from the network's process, before or after
 // what the page's own says of the same request: its n-th account belongs to
 // the n-th hop that has one.
-func (c *Context) exchanges() (list []*exchange, next int) {
-	c.mu.Lock()
-	events := slices.Clone(c.recorder.events)
-	next = c.recorder.number
-	c.mu.Unlock()
+func (c *Context) exchanges() (list []*exchange, _ int) {
+	events, next := c.network()
 	type key struct {
 		tab *tab
 		id  network.RequestID

@@ -40,7 +40,7 @@ func TestHeadersComeInAnyOrder(t *testing.T) {
 			context, tab := &Context{}, &tab{name: "t1"}
 			for _, e := range c.events {
 				method, params, _ := strings.Cut(e, " ")
-				context.recorder.record(tab, nil, method, jsonv2.Value(params))
+				context.recorder.record(tab, nil, method, jsonv2.Value(params), &context.mu)
 			}
 			list, _ := context.exchanges()
 			rows := []row{}

@@ -42,54 +42,62 @@ func PermissionNames() []string {
 	return names
 }
 
-// setRules tells Chromium what the context's pages may do beyond showing
-// themselves: the permissions that it was opened with and no other, asked for
-// or not, and whether they may download. The answers are still to be waited
-// for. Errors: invalid_params (an unknown permission), unsupported (downloads
-// of a Chromium that runs elsewhere).
-func (c *Context) setRules() ([]*Pending, error) {
-	granted := []cdpbrowser.PermissionType{}
-	for _, name := range c.o.Permissions {
+// rules are what Chromium is told that a context's pages may do beyond showing
+// themselves.
+type rules struct {
+	permissions []cdpbrowser.PermissionType // these and no other, asked for or not
+	downloads   cdpbrowser.SetDownloadBehaviorParams
+}
+
+// denied are the rules of a context that may do nothing more.
+func denied(id cdp.BrowserContextID) rules {
+	return rules{[]cdpbrowser.PermissionType{}, cdpbrowser.SetDownloadBehaviorParams{
+		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: id, EventsEnabled: ptr(true),
+	}}
+}
+
+// granted are the permissions that a session was opened with, as Chromium calls
+// them. Errors: invalid_params.
+func granted(names []string) ([]cdpbrowser.PermissionType, error) {
+	list := []cdpbrowser.PermissionType{}
+	for _, name := range names {
 		types, ok := permissionTypes[name]
 		if !ok {
 			return nil, protocol.Errorf(protocol.InvalidParams, "permissions: there is no permission %s", quote(name)).
 				With("parameter", "permissions").With("permissions", PermissionNames()).
 				Then("its permissions are: %s", strings.Join(PermissionNames(), ", "))
 		}
-		granted = append(granted, types...)
+		list = append(list, types...)
 	}
-	downloads, err := c.downloadRule()
-	if err != nil {
-		return nil, err
-	}
+	return list, nil
+}
+
+// sendRules tells Chromium what the context's pages may do. The answers are
+// still to be waited for.
+func (c *Context) sendRules(r rules) []*Pending {
 	return []*Pending{
 		// "Grant specific permissions to the given origin and reject all others";
 		// without an origin, to all.
-		c.host.root.Send("Browser.grantPermissions", map[string]any{"permissions": granted, "browserContextId": c.id}),
-		c.host.root.Send(cdpbrowser.SetDownloadBehavior.Method, downloads),
-	}, nil
+		c.host.root.Send("Browser.grantPermissions", map[string]any{"permissions": r.permissions, "browserContextId": c.id}),
+		c.host.root.Send(cdpbrowser.SetDownloadBehavior.Method, r.downloads),
+	}
 }
 
-// downloadRule denies downloads, or sends them to a directory of the context's
-// own, each under a name that Chromium makes up.
-func (c *Context) downloadRule() (cdpbrowser.SetDownloadBehaviorParams, error) {
-	rule := cdpbrowser.SetDownloadBehaviorParams{
-		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: cdp.BrowserContextID(c.id), EventsEnabled: ptr(true),
-	}
-	if !c.o.Downloads {
-		return rule, nil
-	}
+// keepDownloads sends downloads to a directory of the context's own, each under
+// a name that Chromium makes up. Errors: unsupported (a Chromium that runs
+// elsewhere).
+func (c *Context) keepDownloads(rule *cdpbrowser.SetDownloadBehaviorParams) error {
 	if c.host.profile == nil {
-		return rule, protocol.Errorf(protocol.Unsupported, "a Chromium that runs elsewhere keeps no downloads for browserd").
+		return protocol.Errorf(protocol.Unsupported, "a Chromium that runs elsewhere keeps no downloads for browserd").
 			With("source", "chromium").Then("open the session without downloads")
 	}
 	dir, err := c.host.profile.room("downloads")
 	if err != nil {
-		return rule, err
+		return err
 	}
-	if err := c.downloaded.open(dir); err != nil {
-		return rule, err
-	}
+	c.mu.Lock()
+	err = c.downloaded.open(dir)
+	c.mu.Unlock()
 	rule.Behavior, rule.DownloadPath = cdpbrowser.SetDownloadBehaviorBehaviorAllowAndName, dir
-	return rule, nil
+	return err
 }

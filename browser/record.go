@@ -2,6 +2,7 @@ package browser
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -20,11 +21,15 @@ const (
 
 // recorder keeps the console and the network of a context, guarded by its mu.
 // An event of the network is kept as it came: it is decoded when somebody asks.
+// Those that are not of the last blockSize bytes are kept packed.
 type recorder struct {
 	console []protocol.Console
-	events  []netEvent
-	bytes   int
-	number  int // of the last entry or event
+	blocks  []*block   // the oldest first
+	events  []netEvent // behind them
+	fresh   int        // bytes of events
+	count   int        // events of the blocks and events together
+	bytes   int        // of the same, unpacked
+	number  int        // of the last entry or event
 }
 
 type netEvent struct {
@@ -43,14 +48,23 @@ var recorded = map[string]bool{
 }
 
 // record keeps an event of the network; the caller holds mu.
-func (r *recorder) record(t *tab, s *Session, method string, params jsonv2.Value) {
+func (r *recorder) record(t *tab, s *Session, method string, params jsonv2.Value, mu sync.Locker) {
 	r.number++
 	r.events = append(r.events, netEvent{r.number, t, s, method, params})
+	r.count++
+	r.fresh += len(params)
 	r.bytes += len(params)
-	for len(r.events) > networkCount || r.bytes > networkKept && len(r.events) > 1 {
-		r.bytes -= len(r.events[0].params)
-		r.events[0] = netEvent{} // the array under it lives on
-		r.events = r.events[1:]
+	if r.fresh >= blockSize || len(r.events) >= blockCount {
+		b := &block{events: r.events, bytes: r.fresh}
+		r.blocks = append(r.blocks, b)
+		r.events, r.fresh = nil, 0
+		go b.pack(mu)
+	}
+	for len(r.blocks) > 0 && (r.count > networkCount || r.bytes > networkKept) {
+		r.count -= len(r.blocks[0].events)
+		r.bytes -= r.blocks[0].bytes
+		r.blocks[0] = nil // the array under it lives on
+		r.blocks = r.blocks[1:]
 	}
 }
 

@@ -182,7 +182,9 @@ func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
 		address, kill := startRemote(t, found.Path, "0")
 		defer kill()
 		c := started(t, Config{Endpoint: address, Advertised: true})
-		g := &guarded{New(c, discard()), c, e, p}
+		b := New(c, discard())
+		b.Keep(Stock{Way: func() (Way, error) { return e.Spare() }})
+		g := &guarded{b, c, e, p}
 		open := g.open(t, policy.GateOptions{}, quiet)
 		shut := g.open(t, policy.GateOptions{AllowedDomains: []string{"example.com"}}, quiet)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -81,14 +81,8 @@ type request struct {
 	since time.Time
 }
 
-// newTab opens a tab and waits until it is ready. The first also gets the
-// context's cookies.
-func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
-	if first && c.o.Restore != nil && c.o.Restore.CookieCount > 0 {
-		if err := c.restoreCookies(ctx, c.o.Restore); err != nil {
-			c.host.log.WarnContext(ctx, "restoring cookies", "error", err)
-		}
-	}
+// newTab opens a tab and waits until it is ready.
+func (c *Context) newTab(ctx context.Context) (*tab, error) {
 	id, _, err := c.create(ctx, false)
 	if err != nil {
 		return nil, err
@@ -100,12 +94,6 @@ func (c *Context) newTab(ctx context.Context, first bool) (*tab, error) {
 	}
 	select {
 	case <-t.up:
-		if t.upErr == nil && first && c.way != nil {
-			if err := t.prime(ctx, c.way); err != nil {
-				return t, err
-			}
-			return t, waitAll(ctx, t.sendHeaders())
-		}
 		return t, t.upErr
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -224,17 +212,6 @@ func (t *tab) setUp(ctx context.Context) error {
 	return waitOverrides(ctx, wait)
 }
 
-// sendHeaders has the session's headers sent with every request of the page.
-func (t *tab) sendHeaders() []*Pending {
-	t.c.mu.Lock()
-	headers := t.c.emulated.Headers
-	t.c.mu.Unlock()
-	if len(headers) == 0 {
-		return nil
-	}
-	return []*Pending{t.cdp.Send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": headers})}
-}
-
 // attachDomains switches on, for a page or an out-of-process frame, what
 // browserd listens to, and puts the scripts into every document to come.
 func attachDomains(s *Session) []*Pending {
@@ -246,9 +223,7 @@ func attachDomains(s *Session) []*Pending {
 		s.Send("DOM.enable", cdp.Empty{}),
 		s.Send("Accessibility.enable", cdp.Empty{}),
 		s.Send("Runtime.enable", cdp.Empty{}),
-		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{
-			Source: script, WorldName: world, RunImmediately: ptr(true),
-		}),
+		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
 		s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
 			AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true),
 			Filter: target.Filter{{Type: "iframe"}, {Exclude: true}},

@@ -169,10 +169,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (
 	if text == "" && o.Clear && (ready.Length > 0 || ready.Keys) {
 		pending = append(pending, t.strike(chord{key: keyNames["Delete"]})...)
 	}
-	if err := t.waitKeys(ctx, pending); err != nil {
-		return nil, err
-	}
-	if err := t.enter(ctx, text, o.Mode == "keys", ready.Kind == ""); err != nil {
+	if err := t.enter(ctx, pending, text, o.Mode == "keys", ready.Kind == ""); err != nil {
 		return nil, err
 	}
 	value, err := el.readBack(ctx, o, ready, text)
@@ -217,14 +214,13 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 
 // enter types text: characters of the keyboard as keys, others as an input
 // method gives them. Line breaks are inserted, unless keys are asked for, since
-// Enter sends many a form.
-func (t *tab) enter(ctx context.Context, text string, keys, onlyKeys bool) error {
+// Enter sends many a form. pending are keys that have been written before.
+func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys, onlyKeys bool) error {
 	runes := []rune(text)
 	first := 0 // what comes before is inserted at once
 	if !keys && !onlyKeys && len(runes) > byKeys {
 		first = len(runes) - 1
 	}
-	var pending []*Pending
 	insert := func(s string) error {
 		// Keys and inserted text take different ways into the page: each waits
 		// for the other.

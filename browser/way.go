@@ -11,7 +11,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/policy"
@@ -30,15 +29,9 @@ type Way interface {
 	Failure(hostPort string, since time.Time) error
 	// Refused counts the connections that were not made.
 	Refused() int
+	// Bind makes it a session's: until then nothing passes but the challenge.
+	Bind(gate policy.Dialer, name string, onRefused func(policy.Refusal))
 	Close()
-}
-
-// openWay opens the way that o asks for. emit is told of refusals.
-func (o ContextOptions) openWay(emit func(typ string, fields map[string]any)) (Way, error) {
-	if o.Way == nil {
-		return nil, nil
-	}
-	return o.Way(func(fields map[string]any) { emit(protocol.EventPolicyDenied, fields) })
 }
 
 // refused counts what the egress proxy has refused the context so far.
@@ -64,9 +57,6 @@ func (t *tab) prime(ctx context.Context, w Way) error {
 	defer stop()
 	asked, stop := t.cdp.Subscribe("Fetch.authRequired")
 	defer stop()
-	// With a header of the session's, such as Authorization, it would be preceded
-	// by an OPTIONS request (CORS preflight), which the proxy does not answer.
-	t.cdp.Send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": cdp.Empty{}})
 	t.cdp.Send(fetch.Enable.Method, fetch.EnableParams{
 		Patterns: []*fetch.RequestPattern{{URLPattern: policy.PrimeURL + "*"}}, HandleAuthRequests: ptr(true),
 	})

@@ -50,7 +50,12 @@ func behindProxy(t *testing.T, cfg Config, pol policy.Config, jailed bool, befor
 		f(e)
 	}
 	c := started(t, cfg)
-	return &guarded{New(c, discard()), c, e, p}
+	b := New(c, discard())
+	t.Cleanup(b.Close)
+	// What a session gets was there before it.
+	b.Keep(Stock{Way: func() (Way, error) { return e.Spare() }, Ready: 1, Ahead: true})
+	stocked(t, b)
+	return &guarded{b, c, e, p}
 }
 
 // open opens a context on a lane of its own.
@@ -58,7 +63,7 @@ func (g *guarded) open(t *testing.T, o policy.GateOptions, emit func(string, map
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	c, err := g.NewContext(ctx, ContextOptions{Way: g.way(o)}, emit)
+	c, err := g.NewContext(ctx, ContextOptions{Bind: g.bind(o)}, emit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,15 +71,16 @@ func (g *guarded) open(t *testing.T, o policy.GateOptions, emit func(string, map
 	return c
 }
 
-func (g *guarded) way(o policy.GateOptions) func(func(map[string]any)) (Way, error) {
-	return func(refused func(map[string]any)) (Way, error) {
+func (g *guarded) bind(o policy.GateOptions) func(Way, func(map[string]any)) error {
+	return func(w Way, refused func(map[string]any)) error {
 		gate, err := g.policy.Gate(o)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return g.egress.Lane(gate, "test", func(r policy.Refusal) {
+		w.Bind(gate, "test", func(r policy.Refusal) {
 			refused(map[string]any{"reason": r.Reason, "host": r.Host, "url": r.URL})
 		})
+		return nil
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 )
@@ -12,7 +13,7 @@ import (
 // read by every process of the machine.
 func AddFlags(fs *pflag.FlagSet, path *string) {
 	fs.StringVar(path, "config", "", "`file` to read (default: BROWSERD_CONFIG, ./browserd.yaml, the user's configuration directory)")
-	for _, f := range schemaOf(reflect.TypeFor[Config](), "") {
+	for _, f := range keys() {
 		switch {
 		case f.secret:
 		case f.isList():
@@ -44,10 +45,13 @@ func (f field) usage() string {
 	return u
 }
 
+// keys are all keys. Each command takes them as flags.
+var keys = sync.OnceValue(func() []field { return schemaOf(reflect.TypeFor[Config](), "") })
+
 // NearestKey is the key that name most likely stands for, empty if none is
 // near: for the message about a flag that does not exist.
 func NearestKey(name string) string {
-	best, d := nearest(name, keysOf(schemaOf(reflect.TypeFor[Config](), "")))
+	best, d := nearest(name, keysOf(keys()))
 	if tooFar(name, d) {
 		return ""
 	}

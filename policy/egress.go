@@ -180,7 +180,17 @@ func (e *Egress) Close() error {
 // refusal from a goroutine of the connection, and must not wait. Close it when
 // the session's browser context is gone.
 func (e *Egress) Lane(gate Dialer, name string, onRefused func(Refusal)) (*Lane, error) {
-	l := newLane(e, gate, name, onRefused)
+	l, err := e.Spare()
+	if err == nil {
+		l.Bind(gate, name, onRefused)
+	}
+	return l, err
+}
+
+// Spare makes a lane that is no session's yet: a browser learns its secret on it
+// (PrimeURL), and nothing else passes until [Lane.Bind].
+func (e *Egress) Spare() (*Lane, error) {
+	l := newLane(e)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {

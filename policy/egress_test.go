@@ -562,3 +562,50 @@ func TestAdvertisedProxy(t *testing.T) {
 		t.Errorf("shut to pages: %v", self)
 	}
 }
+
+// Nothing passes a lane that is no session's yet but the challenge, and none of
+// it is counted or told; from Bind on it is the session's as any other.
+func TestSpareLane(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	t.Cleanup(site.Close)
+	host := strings.TrimPrefix(site.URL, "http://")
+	p := newProxied(t, EgressConfig{}, host)
+	l, err := p.egress.Spare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, l)
+	resp, err := c.Get(PrimeURL)
+	if err != nil || resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("the challenge: %v", err)
+	}
+	resp.Body.Close()
+	try := func() bool {
+		resp, err := c.Get(site.URL)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil
+	}
+	tunnel := func() int {
+		_, r := raw(t, l, "CONNECT "+host+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+		return status(t, r)
+	}
+	if try() || tunnel() == 200 {
+		t.Error("the site was reached by nobody's lane")
+	}
+	if s := p.egress.Stats(); s.Lanes != 1 || s.Requests != 0 || len(s.Refused) != 0 || l.Name() != "" {
+		t.Errorf("%+v", s)
+	}
+	gate, _ := p.policy.Gate(GateOptions{})
+	var refused []Refusal
+	l.Bind(gate, "a session", func(r Refusal) { refused = append(refused, r) })
+	if !try() || tunnel() != 200 {
+		t.Error("the site was not reached by the session's lane")
+	}
+	c.Get("http://10.0.0.1/")
+	if s := p.egress.Stats(); s.Lanes != 2 || s.Requests != 2 || len(refused) != 1 || l.Name() != "a session" {
+		t.Errorf("%+v, %d refused", s, len(refused))
+	}
+	l.Close()
+}

@@ -9,7 +9,7 @@ import (
 // EgressStats counts what went through the proxy since it was made, in all
 // lanes, the closed ones too.
 type EgressStats struct {
-	Lanes    int              // that are open now
+	Lanes    int              // of sessions that are open now
 	Open     int64            // connections, now
 	Requests int64            // plain requests and tunnels that were let through
 	Bytes    int64            // both directions together
@@ -22,8 +22,10 @@ func (e *Egress) Stats() EgressStats {
 	defer e.mu.Unlock()
 	s := e.total
 	s.Refused = maps.Clone(e.total.Refused)
-	s.Lanes = len(e.names)
 	for _, l := range e.names {
+		if l.owner.Load() != nil {
+			s.Lanes++
+		}
 		n := l.Stats()
 		s.Open += n.Open
 		s.Requests += n.Requests

@@ -56,9 +56,7 @@ const failuresKept = 128
 // any goroutine.
 type Lane struct {
 	egress    *Egress
-	gate      Dialer
-	name      string
-	onRefused func(Refusal)
+	owner     atomic.Pointer[owner] // nil: nobody's yet, and nothing passes
 	user      string
 	secret    string
 	want      []byte // of Proxy-Authorization
@@ -85,11 +83,15 @@ type failure struct {
 	at  time.Time
 }
 
-func newLane(e *Egress, gate Dialer, name string, onRefused func(Refusal)) *Lane {
-	l := &Lane{
-		egress: e, gate: gate, name: name, onRefused: onRefused,
-		user: "lane-" + rand.Text()[:8], secret: rand.Text(), failures: map[string]failure{},
-	}
+// owner is whose a lane is.
+type owner struct {
+	gate      Dialer
+	name      string
+	onRefused func(Refusal)
+}
+
+func newLane(e *Egress) *Lane {
+	l := &Lane{egress: e, user: "lane-" + rand.Text()[:8], secret: rand.Text(), failures: map[string]failure{}}
 	size := e.cfg.MaxConnections
 	if size < 0 {
 		size = 1 << 20 // beyond what a process may open
@@ -110,8 +112,20 @@ func newLane(e *Egress, gate Dialer, name string, onRefused func(Refusal)) *Lane
 	return l
 }
 
-// Name is whose lane it is.
-func (l *Lane) Name() string { return l.name }
+// Bind makes a spare lane a session's, with what [Egress.Lane] says of gate, name
+// and onRefused. It is called once, before anybody may use the session's browser
+// context.
+func (l *Lane) Bind(gate Dialer, name string, onRefused func(Refusal)) {
+	l.owner.Store(&owner{gate, name, onRefused})
+}
+
+// Name is whose lane it is; empty: nobody's yet.
+func (l *Lane) Name() string {
+	if o := l.owner.Load(); o != nil {
+		return o.name
+	}
+	return ""
+}
 
 // ProxyServer is the lane's address as Chromium takes it for a browser context
 // (Target.createBrowserContext, proxyServer).
@@ -225,12 +239,19 @@ func (l *Lane) overBudget() *protocol.Error {
 func (l *Lane) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.egress.limits.dial)
 	defer cancel()
-	c, err := l.gate.Dial(ctx, network, address)
+	o := l.owner.Load()
+	if o == nil {
+		return nil, errNobodys
+	}
+	c, err := o.gate.Dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	return &counted{Conn: c, lane: l}, nil
 }
+
+// errNobodys is why nothing passes a spare lane.
+var errNobodys = protocol.Errorf(protocol.Cancelled, "the lane is no session's yet")
 
 // counted is a connection whose bytes the lane pays for.
 type counted struct {
@@ -288,9 +309,9 @@ func (l *Lane) failed(hostPort, url string, err error) {
 	}
 	l.refused.Add(1)
 	l.egress.refusedFor(e)
-	if l.onRefused != nil {
+	if o := l.owner.Load(); o != nil && o.onRefused != nil {
 		word := func(k string) string { s, _ := e.Details[k].(string); return s }
-		l.onRefused(Refusal{Reason: word("reason"), Host: word("host"), Address: word("address"), URL: url, Err: e})
+		o.onRefused(Refusal{Reason: word("reason"), Host: word("host"), Address: word("address"), URL: url, Err: e})
 	}
 }
 

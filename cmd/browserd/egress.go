@@ -79,20 +79,28 @@ func (w wayOut) status() map[string]any {
 	return s
 }
 
-// lane returns what opens a session's lane: its own list narrows the policy.
-// What the session is refused goes into the log by host alone, and no more
-// often than a page may fill a disk.
-func (w wayOut) lane(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(func(map[string]any)) (browser.Way, error) {
+// open returns what opens a lane of nobody's, for a browser context to come.
+func (w wayOut) open() func() (browser.Way, error) {
 	if w.egress == nil {
 		return nil
 	}
-	return func(refused func(map[string]any)) (browser.Way, error) {
+	return func() (browser.Way, error) { return w.egress.Spare() }
+}
+
+// lane returns what makes a lane a session's: its own list narrows the policy.
+// What the session is refused goes into the log by host alone, and no more
+// often than a page may fill a disk.
+func (w wayOut) lane(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(browser.Way, func(map[string]any)) error {
+	if w.egress == nil {
+		return nil
+	}
+	return func(way browser.Way, refused func(map[string]any)) error {
 		gate, err := rules.Gate(policy.GateOptions{AllowedDomains: domains})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var lines seldom
-		return w.egress.Lane(gate, name, func(r policy.Refusal) {
+		way.Bind(gate, name, func(r policy.Refusal) {
 			if more, ok := lines.next(time.Now()); ok {
 				log.Info("refused", "session", name, "host", r.Host, "reason", r.Reason, "not_logged", more)
 			}
@@ -102,6 +110,7 @@ func (w wayOut) lane(rules *policy.Policy, name string, domains []string, log *s
 			}
 			refused(fields)
 		})
+		return nil
 	}
 }
 

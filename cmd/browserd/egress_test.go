@@ -95,8 +95,12 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	t.Cleanup(func() { egress.Close() })
 	var log strings.Builder // written by one request after the other
 	told := 0
-	way, err := wayOut{egress: egress}.lane(rules, "s", nil, slog.New(slog.NewTextHandler(&log, nil)))(func(map[string]any) { told++ })
+	out := wayOut{egress: egress}
+	way, err := out.open()()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.lane(rules, "s", nil, slog.New(slog.NewTextHandler(&log, nil)))(way, func(map[string]any) { told++ }); err != nil {
 		t.Fatal(err)
 	}
 	proxy, _ := url.Parse(way.ProxyServer())

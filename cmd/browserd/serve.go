@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,6 +85,9 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 // ends everything that it started. It returns nil where it was told to stop.
 func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logger) error {
 	defer l.Close()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	rules, err := policy.New(cfg.Policy, own(l)...)
 	if err != nil {
 		return refusal{err}
@@ -121,8 +126,13 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	defer out.close()
 	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
+	contexts := browser.New(supervisor, log)
+	contexts.Keep(browser.Stock{
+		Way: way.open(), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+	})
+	defer contexts.Close()
 	source := pages{
-		browser: browser.New(supervisor, log), chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
+		browser: contexts, chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
 	}
 	house := &actions.House{
 		Sessions: session.NewManager(cfg.Session, source, log),
@@ -163,6 +173,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	log.Info("listening on " + scheme + l.Addr().String())
 	err = s.Serve(ctx, l)
 	log.Info("stopping")
+	contexts.Close()
 	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, booksEnd, books.Close))
 	log.Info("stopped")
 	return err
@@ -181,6 +192,11 @@ func bounded(ctx context.Context, limit time.Duration, f func(context.Context) e
 	defer cancel()
 	return f(ctx)
 }
+
+// gcPercent is how much the heap grows between two collections, in percent of
+// what is in use: a daemon with ten sessions has 4 MB less than with Go's 100,
+// for as much of the processor within what can be measured.
+const gcPercent = 50
 
 // stateFiles is where the states of sessions are kept; empty: nowhere.
 func stateFiles(stateDir string) string {

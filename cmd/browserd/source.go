@@ -73,7 +73,7 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
-		Way:         p.way.lane(p.rules, o.Name, o.AllowedDomains, p.log),
+		Bind:        p.way.lane(p.rules, o.Name, o.AllowedDomains, p.log),
 		Permissions: o.Permissions, Downloads: o.Downloads,
 		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles,
 	}

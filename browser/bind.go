@@ -1,0 +1,63 @@
+package browser
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chromedp/cdproto/browser"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// bind makes the context a session's: what the session was opened with holds
+// from now on, in the page that is there and in those to come. All of it can be
+// told to a context that exists; none of it was before.
+func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []browser.PermissionType, emit func(string, map[string]any)) error {
+	o = o.complete()
+	if (c.way != nil) != (o.Bind != nil) {
+		return errors.New("a way out and a session that says where it leads belong together: Stock.Way and ContextOptions.Bind")
+	}
+	if c.way != nil {
+		if err := o.Bind(c.way, func(fields map[string]any) { emit(protocol.EventPolicyDenied, fields) }); err != nil {
+			return err
+		}
+	}
+	c.tell.Store(&emit)
+	c.mu.Lock()
+	was, all := c.o, emulationOf(o)
+	c.o, c.emulated = o, all
+	t := c.selected
+	if o.Restore != nil {
+		c.documents = o.Restore.Documents
+		if t != nil {
+			t.document = c.documents
+		}
+	}
+	c.mu.Unlock()
+	if t == nil {
+		return errors.New("the page of the context has gone")
+	}
+
+	var pending []*Pending
+	if len(permissions) > 0 || o.Downloads {
+		r := denied(c.id)
+		r.permissions = permissions
+		if o.Downloads {
+			if err := c.keepDownloads(&r.downloads); err != nil {
+				return err
+			}
+		}
+		pending = c.sendRules(r)
+	}
+	told := all
+	if o.Width == was.Width && o.Height == was.Height {
+		told.Width, told.Height = nil, nil
+	}
+	pending = append(pending, c.overrides(t.cdp, told, all, false)...)
+	if o.Restore != nil && o.Restore.CookieCount > 0 {
+		if err := c.restoreCookies(ctx, o.Restore); err != nil {
+			c.host.log.Warn("restoring cookies", "error", err)
+		}
+	}
+	return waitOverrides(ctx, pending)
+}

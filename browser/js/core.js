@@ -236,9 +236,9 @@ const NO_INSET = /^inset\((100|50)%|^(circle|ellipse)\(0/;
 // cutAway tells whether el itself, by its own style, shows nothing of what it
 // contains: the ways in which text is kept for screen readers only. All of them
 // take it out of the flow or hide its overflow.
-function cutAway(el, s) {
+function cutAway(el, s, display = s.display) {
   const shown = s.overflowX === 'visible';
-  if (s.display === 'inline') return !shown && NO_INSET.test(s.clipPath); // never out of the flow
+  if (display === 'inline') return !shown && NO_INSET.test(s.clipPath); // never out of the flow
   const position = s.position;
   const out = position === 'absolute' || position === 'fixed';
   if (shown && !out) return false;
@@ -247,7 +247,7 @@ function cutAway(el, s) {
     if (n && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1)) return true;
   }
   if (NO_INSET.test(s.clipPath)) return true;
-  if (shown || s.display === 'contents') return false;
+  if (shown || display === 'contents') return false;
   const r = rectOf(el);
   return r.width <= 1 || r.height <= 1;
 }

@@ -163,10 +163,10 @@ function flatParent(n) {
 // flatList returns the children of el as they are laid out where they are not
 // simply its own children, otherwise null: they are then read one by one, so
 // that a million siblings cost only those that are looked at.
-function flatList(el) {
+function flatList(el, tag = localName(el)) {
   const root = shadowOf(el);
   if (root) return childNodes(root);
-  if (localName(el) === 'slot' && isHTML(el)) {
+  if (tag === 'slot' && isHTML(el)) {
     const assigned = assignedNodes(el);
     if (assigned.length) return assigned;
   }
@@ -463,8 +463,8 @@ function unmark() {
 
 // identOf returns a digest of the element's tag and of those attributes that
 // outlive a new rendering of the same thing.
-function identOf(el, bits = bitsOf(el)) {
-  let h = fnv(0x811c9dc5, tagOf(el));
+function identOf(el, bits = bitsOf(el), tag = tagOf(el)) {
+  let h = fnv(0x811c9dc5, tag);
   if (bits & ID) {
     const id = attr(el, 'id');
     if (id && !/\d|^:|--|__/.test(id)) h = fnv(h, '#' + id); // others are numbered by a machine
@@ -541,15 +541,16 @@ function someText(el, max) {
   const only = firstChild(el);
   if (only && nodeType(only) === TEXT && !nextSibling(only) && !shadowOf(el)) return textData(only).slice(0, 2 * max + 200);
   const so = { out: '', max, left: 400 };
-  moreText(el, so);
+  const list = flatList(el);
+  moreText(list, list ? list[0] : only, so);
   return so.out;
 }
 
-// moreText adds the text in el to so.out, with a space between nodes.
-function moreText(el, so) {
-  const list = flatList(el);
+// moreText adds the text from n on to so.out, with a space between nodes. list
+// begins with n, and is null where n and its siblings are read one by one.
+function moreText(list, n, so) {
   let first = true;
-  for (let i = 0, n = list ? list[0] : firstChild(el); n && so.out.length < so.max && so.left > 0; n = list ? list[++i] : nextSibling(n)) {
+  for (let i = 0; n && so.out.length < so.max && so.left > 0; n = list ? list[++i] : nextSibling(n)) {
     so.left--;
     if (!first) so.out += ' ';
     first = false;
@@ -559,24 +560,24 @@ function moreText(el, so) {
       if (!/\S/.test(data)) continue;
       const part = data.slice(0, so.max + 50);
       so.out += LOOSE.test(part) ? part.replace(/\s+/g, ' ') : part;
-    } else if (type === ELEMENT && !WORDLESS.has(localName(n)) && flatFirst(n)) {
+    } else if (type === ELEMENT) {
+      const tag = localName(n);
+      if (WORDLESS.has(tag)) continue;
+      const inner = flatList(n, tag), start = inner ? inner[0] : firstChild(n);
+      if (!start) continue;
       so.out += ' ';
-      moreText(n, so);
+      moreText(inner, start, so);
     }
   }
 }
 
 const WORDLESS = new Set(['script', 'style', 'noscript', 'template', 'select', 'textarea', 'datalist', 'svg', 'iframe', 'video', 'audio', 'canvas']);
 
-function flatFirst(el) {
-  const list = flatList(el);
-  return list ? list[0] || null : firstChild(el);
-}
-
 // forget drops what was remembered about the page as it was. Whoever asks
 // about boxes, names or contexts in a new turn calls it first.
 function forget() {
   clips = new Map();
+  tables = new Map();
   rows = new Map();
   rowTexts = new Map();
   view = null;

@@ -243,7 +243,7 @@ class Walk {
     const child = new Frame(el, tag, f, null, '');
     let what = null;
     if (bits || this.full || !(html && MUTE.has(tag)) || marked.has(el)) {
-      const role = roleOf(el, bits);
+      const role = roleOf(el, bits, tag);
       const counts = this.full ? role && role !== 'none'
         : CONTROLS.has(role) || role === 'heading' || LANDMARKS.has(role) && role !== 'form' || listens(el, bits) || (bits & EDITABLE) !== 0 && isHost(el);
       if (counts && attr(el, 'type') !== 'hidden') {
@@ -281,7 +281,7 @@ class Walk {
     } else if (tag === 'svg' && (what && what.role === 'img' || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
     if (child.only && !shadowOf(el)) return; // its one text is its name
-    child.list = flatList(el);
+    child.list = flatList(el, tag);
     if (!child.list) child.next = firstChild(el);
     if (child.list || child.next) this.stack.push(child);
     else this.leaf(child);
@@ -296,12 +296,12 @@ class Walk {
   // decide returns whether and as what el gets a line: {role, clicks, prune}.
   decide(el, tag, html, child, f, bits, inline) {
     const mute = !bits && !this.full && html && MUTE.has(tag);
-    let role = mute ? '' : roleOf(el, bits);
+    let role = mute ? '' : roleOf(el, bits, tag);
     if (html && tag === 'input' && el.type === 'hidden') return null;
     if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, f);
     const control = CONTROLS.has(role) || (bits & EDITABLE && html && isHost(el));
     const clicks = !control && clickable(el, tag, child.s, f, bits);
-    if (mute && clicks) role = roleOf(el, bits);
+    if (mute && clicks) role = roleOf(el, bits, tag);
     if (child.dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
     if (control || clicks) return f.mute && !control && !listens(el, bits) ? null : { role, clicks, control };
     if (!role || role === 'none' || f.mute) return null;
@@ -398,13 +398,15 @@ class Walk {
   // record makes the line of el.
   record(el, tag, role, name, clicks, invisible, depth, bits = bitsOf(el)) {
     const operable = clicks || CONTROLS.has(role) || (bits & EDITABLE) !== 0 && isHost(el);
-    const attrs = attrsOf(el, role, name, this.attrs, bits);
+    const own = isHTML(el) ? tag : '';
+    const attrs = attrsOf(el, role, name, this.attrs, bits, own);
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
-    const states = statesOf(el, role, more, bits).join(' ');
-    const value = this.values ? valueOf(el, role) : '';
+    const states = statesOf(el, role, more, bits, own).join(' ');
+    const value = this.values ? valueOf(el, role, own) : '';
     const context = operable ? this.context(el) : 0;
     const says = role || 'generic';
-    const line = [idOf(el), depth, says, name, tag.toLowerCase(), states, value, identOf(el, bits), context, attrs];
+    tag = tag.toLowerCase();
+    const line = [idOf(el), depth, says, name, tag, states, value, identOf(el, bits, tag), context, attrs];
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
     for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);
     return { line, chars };

@@ -95,6 +95,27 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 	})
 }
 
+// TestKeptStylesFollowThePage walks a page again after its style has changed in
+// ways that no observer of the document sees, and after elements have moved.
+func TestKeptStylesFollowThePage(t *testing.T) {
+	p := openTestPage(t, `<!doctype html><meta charset=utf-8><style id=s></style><body><button id=b>Go</button><div id=d><a href=/1>Link</a> text</div><p id=e>more</p>
+<div id=host></div><script>const B = b, D = d, root = host.attachShadow({mode: 'open'}); root.innerHTML = '<style>button::before{content:"in "} a{display:none}</style>'</script>`)
+	for _, step := range []struct{ name, script, want string }{
+		{"as it is", `0`, "1 [button] \"Go\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\ntext \"more\"\n"},
+		{"a rule", `s.sheet.insertRule('button::after{content:"!"}'), 0`, "1 [button] \"Go!\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\ntext \"more\"\n"},
+		{"its declaration", `s.sheet.cssRules[0].style.content = '"?"', s.sheet.insertRule('#e{visibility:hidden}'), 0`, "1 [button] \"Go?\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\n"},
+		{"an adopted sheet", `document.adoptedStyleSheets = [new CSSStyleSheet()], document.adoptedStyleSheets[0].replaceSync('#d{opacity:0}'), 0`, "1 [button] \"Go?\"\n2 [link href=\"/1\" invisible] \"Link\"\n"},
+		{"none", `document.adoptedStyleSheets = [], s.disabled = true, 0`, "1 [button] \"Go\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\ntext \"more\"\n"},
+		{"into a shadow tree", `root.append(B, D), 0`, "text \"more\"\n1 [button] \"in Go\"\ntext \"text\"\n"},
+		{"and out", `document.body.append(B, D), 0`, "text \"more\"\n1 [button] \"Go\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\n"},
+	} {
+		p.run(step.script)
+		if d := cmp.Diff(dumpWalk(p.walk(newWalkOptions(snapshot.DefaultOptions()))), step.want); d != "" {
+			t.Errorf("%s: got - want +\n%s", step.name, d)
+		}
+	}
+}
+
 // nearMisses look plain and are not.
 var nearMisses = []string{
 	// content that a style sheet makes

@@ -383,7 +383,10 @@ function inked(s) {
 // where a person could see it.
 function textShows(el, n, s) {
   const r = rectOf(el);
-  if (r.width >= 2 && r.height >= 2 && !offPage(r, el) && Math.abs(parseFloat(s.textIndent)) < 500) return true;
+  if (r.width >= 2 && r.height >= 2 && !offPage(r, el)) {
+    const indent = s.textIndent;
+    if (indent === '0px' || Math.abs(parseFloat(indent)) < 500) return true;
+  }
   const range = page.createRange(); // the box says nothing: ask for the text's own
   range.selectNodeContents(n);
   const t = range.getBoundingClientRect();

@@ -42,11 +42,24 @@ function plainName(el, role, bits, s) {
   const text = fold(textData(only));
   if (!text || UNSEEN.test(text)) return '';
   if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.visibility !== 'visible' || s.content !== 'normal') return '';
-  return unadorned(styleOf(el, '::before').content) && unadorned(styleOf(el, '::after').content) ? text : '';
+  return adorned(el) ? '' : text;
 }
 
 const PLAIN = words('a button h1 h2 h3 h4 h5 h6 td th');
-const unadorned = (content) => content === 'none' || content === 'normal';
+
+const adornments = new WeakMap(); // element → the styles of its ::before and ::after, which Blink keeps up to date
+
+// adorned tells whether a style sheet puts something before or after el.
+function adorned(el) {
+  let a = adornments.get(el);
+  if (a === undefined) adornments.set(el, a = [styleOf(el, '::before'), styleOf(el, '::after')]);
+  return !(contentless(a[0]) && contentless(a[1]));
+}
+
+function contentless(s) {
+  const content = s.content;
+  return content === 'none' || content === 'normal';
+}
 
 // Of such a role and tag nothing but an attribute makes a name.
 const NAMELESS = words('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code');

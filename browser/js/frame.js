@@ -104,3 +104,24 @@ class Frame {
     return !this.cuts() && textShows(this.el, n, s);
   }
 }
+
+// inked tells whether text of that style is painted at a size that can be read.
+function inked(s) {
+  const fill = s.webkitTextFillColor;
+  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
+  return parseFloat(s.fontSize) >= 2;
+}
+
+// textShows tells whether the text n right in el, which is not cut away, lies
+// where a person could see it.
+function textShows(el, n, s) {
+  const r = rectOf(el);
+  if (r.width >= 2 && r.height >= 2 && !offPage(r, el)) {
+    const indent = s.textIndent;
+    if (indent === '0px' || Math.abs(parseFloat(indent)) < 500) return true;
+  }
+  const range = page.createRange(); // the box says nothing: ask for the text's own
+  range.selectNodeContents(n);
+  const t = range.getBoundingClientRect();
+  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
+}

@@ -213,6 +213,11 @@ func join(root *frame, walks map[*frame]*walkOf) snapshot.Capture {
 	}
 	w := walks[root]
 	got := snapshot.Capture{URL: w.URL, Title: w.Title}
+	lines := 0
+	for _, of := range walks {
+		lines += len(of.Nodes)
+	}
+	got.Nodes = make([]snapshot.Node, 0, lines)
 	reasons := map[string]bool{}
 	var add func(of *walkOf, depth int)
 	add = func(of *walkOf, depth int) {

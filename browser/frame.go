@@ -101,13 +101,11 @@ func (f *frame) finish(ctx context.Context, p *Pending, function string, result 
 	if got.ExceptionDetails != nil {
 		return fmt.Errorf("script %s: %s", function, got.ExceptionDetails.text())
 	}
-	if result == nil || len(got.Result.Value) == 0 {
+	if raw, ok := result.(*json.RawMessage); ok {
+		*raw = got.Result.Value
 		return nil
 	}
-	if err := json.Unmarshal(got.Result.Value, result); err != nil {
-		return fmt.Errorf("decoding the answer of script %s: %w", function, err)
-	}
-	return nil
+	return decoded(function, got.Result.Value, result)
 }
 
 // evaluated is what browserd needs of the answer of Runtime.evaluate and

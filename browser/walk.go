@@ -134,9 +134,10 @@ func decodeWalk(doc int, raw string) (walked, error) {
 	return out, nil
 }
 
-// decodeLine reads a line of a node into n, which keeps nothing of it: refs
-// outlive the answer that they came in by far.
+// decodeLine reads a line of a node into n, which keeps that line and nothing of
+// the lines beside it: refs outlive the answer that they came in by far.
 func decodeLine(doc int, line string, contexts []string, n *snapshot.Node) error {
+	line = strings.Clone(line)
 	id, line, _ := strings.Cut(line, "\t")
 	depth, line, _ := strings.Cut(line, "\t")
 	number, err := strconv.Atoi(id)
@@ -149,10 +150,10 @@ func decodeLine(doc int, line string, contexts []string, n *snapshot.Node) error
 	n.Depth = max(n.Depth, 0)
 	switch {
 	case number == 0:
-		n.Role, n.Name = snapshot.RoleText, strings.Clone(line)
+		n.Role, n.Name = snapshot.RoleText, line
 		return nil
 	case number < 0:
-		n.More, n.Name = -number, strings.Clone(line)
+		n.More, n.Name = -number, line
 		return nil
 	}
 	n.Key = snapshot.Key{Doc: doc, Node: number}
@@ -160,11 +161,11 @@ func decodeLine(doc int, line string, contexts []string, n *snapshot.Node) error
 	if len(fields) < 7 || len(fields)%2 == 0 {
 		return fmt.Errorf("a node of %d fields", len(fields)+2)
 	}
-	n.Role, n.Name, n.Tag = strings.Clone(fields[0]), strings.Clone(fields[1]), strings.Clone(fields[2])
+	n.Role, n.Name, n.Tag = fields[0], fields[1], fields[2]
 	if fields[3] != "" {
-		n.States = strings.Fields(strings.Clone(fields[3]))
+		n.States = strings.Fields(fields[3])
 	}
-	n.Value, n.Ident = unplain(fields[4]), strings.Clone(fields[5])
+	n.Value, n.Ident = unplain(fields[4]), fields[5]
 	if fields[6] != "" {
 		context, err := strconv.Atoi(fields[6])
 		if err != nil {
@@ -191,7 +192,7 @@ func decodeLine(doc int, line string, contexts []string, n *snapshot.Node) error
 // decodeAttr reads one attribute: after = a string, after # a number, which is
 // shown bare.
 func decodeAttr(key, value string) (snapshot.Attr, error) {
-	a := snapshot.Attr{Key: strings.Clone(key)}
+	a := snapshot.Attr{Key: key}
 	switch {
 	case strings.HasPrefix(value, "="):
 		a.Value = unplain(value[1:])
@@ -209,10 +210,10 @@ func decodeAttr(key, value string) (snapshot.Attr, error) {
 
 var tabsAndFeeds = strings.NewReplacer("\vt", "\t", "\vn", "\n", "\vv", "\v")
 
-// unplain undoes plain of js/walk.js; it returns a copy.
+// unplain undoes plain of js/walk.js.
 func unplain(s string) string {
 	if !strings.Contains(s, "\v") {
-		return strings.Clone(s)
+		return s
 	}
 	return tabsAndFeeds.Replace(s)
 }

@@ -1,6 +1,6 @@
 // core.js: node numbers, and what is true of a node whoever asks.
 //
-// The scripts core, role, name, walk, act and read are joined in this order in
+// The scripts core, role, name, frame, walk and the others are joined in this order in
 // one function and run once per document, at its start, in the isolated world
 // "browserd" of every frame. The only global is __bd. Nothing here writes to
 // the page's DOM.
@@ -163,10 +163,10 @@ function flatParent(n) {
 // flatList returns the children of el as they are laid out where they are not
 // simply its own children, otherwise null: they are then read one by one, so
 // that a million siblings cost only those that are looked at.
-function flatList(el) {
+function flatList(el, tag = localName(el)) {
   const root = shadowOf(el);
   if (root) return childNodes(root);
-  if (localName(el) === 'slot' && isHTML(el)) {
+  if (tag === 'slot' && isHTML(el)) {
     const assigned = assignedNodes(el);
     if (assigned.length) return assigned;
   }
@@ -236,9 +236,9 @@ const NO_INSET = /^inset\((100|50)%|^(circle|ellipse)\(0/;
 // cutAway tells whether el itself, by its own style, shows nothing of what it
 // contains: the ways in which text is kept for screen readers only. All of them
 // take it out of the flow or hide its overflow.
-function cutAway(el, s) {
+function cutAway(el, s, display = s.display) {
   const shown = s.overflowX === 'visible';
-  if (s.display === 'inline') return !shown && NO_INSET.test(s.clipPath); // never out of the flow
+  if (display === 'inline') return !shown && NO_INSET.test(s.clipPath); // never out of the flow
   const position = s.position;
   const out = position === 'absolute' || position === 'fixed';
   if (shown && !out) return false;
@@ -247,7 +247,7 @@ function cutAway(el, s) {
     if (n && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1)) return true;
   }
   if (NO_INSET.test(s.clipPath)) return true;
-  if (shown || s.display === 'contents') return false;
+  if (shown || display === 'contents') return false;
   const r = rectOf(el);
   return r.width <= 1 || r.height <= 1;
 }
@@ -372,24 +372,6 @@ function hitAt(x, y) {
   return hit;
 }
 
-// inked tells whether text of that style is painted at a size that can be read.
-function inked(s) {
-  const fill = s.webkitTextFillColor;
-  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
-  return parseFloat(s.fontSize) >= 2;
-}
-
-// textShows tells whether the text n right in el, which is not cut away, lies
-// where a person could see it.
-function textShows(el, n, s) {
-  const r = rectOf(el);
-  if (r.width >= 2 && r.height >= 2 && !offPage(r, el) && Math.abs(parseFloat(s.textIndent)) < 500) return true;
-  const range = page.createRange(); // the box says nothing: ask for the text's own
-  range.selectNodeContents(n);
-  const t = range.getBoundingClientRect();
-  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
-}
-
 // onTop returns what lies over the page and takes its clicks: {tops, modal, all}.
 // It is found by asking what five points of the viewport hit.
 function onTop() {
@@ -463,8 +445,8 @@ function unmark() {
 
 // identOf returns a digest of the element's tag and of those attributes that
 // outlive a new rendering of the same thing.
-function identOf(el, bits = bitsOf(el)) {
-  let h = fnv(0x811c9dc5, tagOf(el));
+function identOf(el, bits = bitsOf(el), tag = tagOf(el)) {
+  let h = fnv(0x811c9dc5, tag);
   if (bits & ID) {
     const id = attr(el, 'id');
     if (id && !/\d|^:|--|__/.test(id)) h = fnv(h, '#' + id); // others are numbered by a machine
@@ -541,15 +523,16 @@ function someText(el, max) {
   const only = firstChild(el);
   if (only && nodeType(only) === TEXT && !nextSibling(only) && !shadowOf(el)) return textData(only).slice(0, 2 * max + 200);
   const so = { out: '', max, left: 400 };
-  moreText(el, so);
+  const list = flatList(el);
+  moreText(list, list ? list[0] : only, so);
   return so.out;
 }
 
-// moreText adds the text in el to so.out, with a space between nodes.
-function moreText(el, so) {
-  const list = flatList(el);
+// moreText adds the text from n on to so.out, with a space between nodes. list
+// begins with n, and is null where n and its siblings are read one by one.
+function moreText(list, n, so) {
   let first = true;
-  for (let i = 0, n = list ? list[0] : firstChild(el); n && so.out.length < so.max && so.left > 0; n = list ? list[++i] : nextSibling(n)) {
+  for (let i = 0; n && so.out.length < so.max && so.left > 0; n = list ? list[++i] : nextSibling(n)) {
     so.left--;
     if (!first) so.out += ' ';
     first = false;
@@ -559,24 +542,24 @@ function moreText(el, so) {
       if (!/\S/.test(data)) continue;
       const part = data.slice(0, so.max + 50);
       so.out += LOOSE.test(part) ? part.replace(/\s+/g, ' ') : part;
-    } else if (type === ELEMENT && !WORDLESS.has(localName(n)) && flatFirst(n)) {
+    } else if (type === ELEMENT) {
+      const tag = localName(n);
+      if (WORDLESS.has(tag)) continue;
+      const inner = flatList(n, tag), start = inner ? inner[0] : firstChild(n);
+      if (!start) continue;
       so.out += ' ';
-      moreText(n, so);
+      moreText(inner, start, so);
     }
   }
 }
 
 const WORDLESS = new Set(['script', 'style', 'noscript', 'template', 'select', 'textarea', 'datalist', 'svg', 'iframe', 'video', 'audio', 'canvas']);
 
-function flatFirst(el) {
-  const list = flatList(el);
-  return list ? list[0] || null : firstChild(el);
-}
-
 // forget drops what was remembered about the page as it was. Whoever asks
 // about boxes, names or contexts in a new turn calls it first.
 function forget() {
   clips = new Map();
+  tables = new Map();
   rows = new Map();
   rowTexts = new Map();
   view = null;

@@ -13,7 +13,7 @@ const cutName = (s) => (s.length > NAME_MAX ? s.slice(0, NAME_MAX) : s);
 // nameFor returns the name of el, which has this role.
 function nameFor(el, role, bits = bitsOf(el), style = null, hidden = hiddenFromAX(el)) {
   if (useComputed && !hidden) {
-    if (!bits && NAMELESS.has(role) && NAMELESS_TAGS.has(localName(el))) return '';
+    if (nameless(el, role, bits)) return '';
     const plain = plainName(el, role, bits, style || styleOf(el));
     if (plain) return cutName(plain);
     const s = fold(computedName(el));
@@ -42,15 +42,35 @@ function plainName(el, role, bits, s) {
   const text = fold(textData(only));
   if (!text || UNSEEN.test(text)) return '';
   if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.visibility !== 'visible' || s.content !== 'normal') return '';
-  return unadorned(styleOf(el, '::before').content) && unadorned(styleOf(el, '::after').content) ? text : '';
+  return adorned(el) ? '' : text;
 }
 
-const PLAIN = new Set(['a', 'button', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6']);
-const unadorned = (content) => content === 'none' || content === 'normal';
+const PLAIN = words('a button h1 h2 h3 h4 h5 h6 td th');
+
+const adornments = new WeakMap(); // element → the styles of its ::before and ::after, which Blink keeps up to date
+
+// adorned tells whether a style sheet puts something before or after el.
+function adorned(el) {
+  let a = adornments.get(el);
+  if (a === undefined) adornments.set(el, a = [styleOf(el, '::before'), styleOf(el, '::after')]);
+  return !(contentless(a[0]) && contentless(a[1]));
+}
+
+function contentless(s) {
+  const content = s.content;
+  return content === 'none' || content === 'normal';
+}
 
 // Of such a role and tag nothing but an attribute makes a name.
 const NAMELESS = words('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code');
 const NAMELESS_TAGS = words('p ul ol menu article blockquote main nav header footer aside em strong code');
+
+// nameless tells whether el plainly has no name. A list item is named by its
+// content where it can have the focus.
+function nameless(el, role, bits) {
+  if (role === 'listitem') return !bits && localName(el) === 'li' && closest(el, '[aria-activedescendant]') === null;
+  return !(bits & (NAMING | OWNS | ARIA)) && NAMELESS.has(role) && NAMELESS_TAGS.has(localName(el));
+}
 
 // Roles of which Chromium keeps an empty name although text is there.
 const DEAF = words('textbox');

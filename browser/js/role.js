@@ -56,10 +56,10 @@ const computedName = canCompute ? getter(Element, 'computedName') : () => '';
 let layouts = new WeakMap(); // table → whether it only lays out; of one walk
 
 // roleOf returns the role of el.
-function roleOf(el, bits = bitsOf(el)) {
+function roleOf(el, bits = bitsOf(el), tag = localName(el)) {
   const given = bits & ROLE ? authorRole(el) : '';
   if (given) return given === 'generic' ? '' : given;
-  const role = nativeRole(el, bits);
+  const role = nativeRole(el, bits, tag.toLowerCase());
   if (role && inherited[role] && takenAway(el, role)) return 'none';
   return role;
 }
@@ -102,8 +102,28 @@ const inherited = { __proto__: null, listitem: 1, row: 1, rowgroup: 1, cell: 1, 
 
 function takenAway(el, role) {
   if (!isHTML(el)) return false;
-  const owner = role === 'listitem' ? parentNode(el) : closest(el, 'table');
-  return !!owner && nodeType(owner) === ELEMENT && has(owner, 'role') && authorRole(owner) === 'none';
+  return role === 'listitem' ? deprives(parentNode(el)) : tableOf(el).deprives;
+}
+
+const deprives = (owner) => !!owner && nodeType(owner) === ELEMENT && has(owner, 'role') && authorRole(owner) === 'none';
+
+let tables = new Map(); // parent → what its children are parts of; of one walk or question
+
+// tableOf tells of what table el, that is no table, is a part: {data: of one, and
+// of none that only lays out; grid: of a grid; deprives: of one without a role}.
+function tableOf(el) {
+  const p = parentNode(el);
+  let t = tables.get(p);
+  if (t === undefined) {
+    const any = closest(el, 'table,[role=table],[role=grid],[role=treegrid]'), grid = closest(el, 'table,[role=grid],[role=treegrid]');
+    t = {
+      data: any !== null && (localName(any) !== 'table' || !layoutTable(any)),
+      grid: grid !== null && /^(grid|treegrid)$/.test(attr(grid, 'role') || ''),
+      deprives: deprives(closest(el, 'table')),
+    };
+    tables.set(p, t);
+  }
+  return t;
 }
 
 const NAMING = LABEL | LABELLEDBY | TITLE;
@@ -116,8 +136,7 @@ function authorName(el, bits = NAMING) {
 }
 
 // nativeRole returns the role that HTML gives el.
-function nativeRole(el, bits = bitsOf(el)) {
-  const tag = tagOf(el);
+function nativeRole(el, bits = bitsOf(el), tag = tagOf(el)) {
   const ns = namespaceURI(el);
   if (ns === SVG) {
     if (tag === 'a') return has(el, 'href') || has(el, 'xlink:href') ? 'link' : '';
@@ -148,10 +167,10 @@ function nativeRole(el, bits = bitsOf(el)) {
     case 'section': return authorName(el, bits) ? 'region' : '';
     case 'table': return layoutTable(el) ? '' : 'table';
     case 'caption': return 'caption';
-    case 'thead': case 'tbody': case 'tfoot': return inTable(el) ? 'rowgroup' : '';
-    case 'tr': return inTable(el) ? 'row' : '';
-    case 'td': return inTable(el) ? (gridAround(el) ? 'gridcell' : 'cell') : '';
-    case 'th': return inTable(el) ? headerRole(el) : '';
+    case 'thead': case 'tbody': case 'tfoot': return tableOf(el).data ? 'rowgroup' : '';
+    case 'tr': return tableOf(el).data ? 'row' : '';
+    case 'td': return tableOf(el).data ? (tableOf(el).grid ? 'gridcell' : 'cell') : '';
+    case 'th': return tableOf(el).data ? headerRole(el) : '';
   }
   return bits & EDITABLE && isHost(el) ? 'textbox' : '';
 }
@@ -187,16 +206,6 @@ function asidePlain(el) {
     if (/^(article|aside|nav|section)$/.test(localName(p)) && !(has(p, 'role') && authorRole(p))) return true;
   }
   return false;
-}
-
-function inTable(el) {
-  const t = closest(el, 'table,[role=table],[role=grid],[role=treegrid]');
-  return t !== null && (localName(t) !== 'table' || !layoutTable(t));
-}
-
-function gridAround(el) {
-  const t = closest(el, 'table,[role=grid],[role=treegrid]');
-  return t !== null && /^(grid|treegrid)$/.test(attr(t, 'role') || '');
 }
 
 // headerRole decides between column and row header as Blink does: by scope, else
@@ -326,9 +335,11 @@ const MASK = '\u2022\u2022\u2022';
 const SECRET = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
 const secret = (el) => el.type === 'password' || SECRET.test((attr(el, 'autocomplete') || '').toLowerCase());
 
+// htmlTag returns the tag of an element of HTML, '' for others.
+const htmlTag = (el) => (isHTML(el) ? localName(el) : '');
+
 // valueOf returns a control's value as it may be shown.
-function valueOf(el, role) {
-  const tag = isHTML(el) ? localName(el) : '';
+function valueOf(el, role, tag = htmlTag(el)) {
   switch (tag) {
     case 'input':
       if (/^(checkbox|radio|submit|button|reset|image|hidden)$/.test(el.type)) return '';
@@ -353,10 +364,9 @@ const SAID_TYPE = words('text checkbox radio range number search submit button')
 
 // attrsOf returns the attributes to be shown, of those in list, as key, value,
 // key, value; a number stands for a bare value.
-function attrsOf(el, role, name, list, bits = bitsOf(el)) {
+function attrsOf(el, role, name, list, bits = bitsOf(el), tag = htmlTag(el)) {
   const out = [];
-  const tag = localName(el);
-  const field = isHTML(el) && isField(el);
+  const field = FIELD_TAGS.has(tag);
   if (role === 'heading') out.push('level', headingLevel(el));
   if (bits) {
     for (const a of list) {
@@ -392,9 +402,8 @@ const is = (el, a) => { const v = attr(el, a); return v !== null && v !== 'false
 
 // statesOf returns the words of PROTOCOL.md section 5 that hold for el, in its
 // order. more holds those that only the walk knows: clickable, invisible, covered.
-function statesOf(el, role, more, bits = bitsOf(el)) {
+function statesOf(el, role, more, bits = bitsOf(el), tag = htmlTag(el)) {
   const out = [];
-  const tag = isHTML(el) ? localName(el) : '';
   const field = tag === 'input' || tag === 'textarea' || tag === 'select';
   const aria = (bits & ARIA) !== 0;
   const typed = tag === 'textarea' || (tag === 'input' && TYPED.has(el.type));

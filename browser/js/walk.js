@@ -73,15 +73,13 @@ class Walk {
   // segment walks the subtree of el, after the node `after` where one is given.
   segment(el, after, depth) {
     const p = flatParent(el);
-    const base = this.frame(p, depth, null, p ? styleOf(p) : null);
-    if (p) {
-      base.pointer = !passesCursor(base.tag) && CURSORS.has(base.s.cursor);
-      base.unheard = hiddenFromAX(p);
-      base.cut = clipped(p) ? 1 : 0;
-    } else {
-      base.pointer = false;
-      base.cut = 0;
-    }
+    const s = p ? styleOf(p) : null;
+    const base = new Frame(p, p ? localName(p) : '', null, s, p ? s.display : '');
+    base.depth = depth;
+    base.hidden = false;
+    base.pointer = p !== null && !passesCursor(base.tag) && CURSORS.has(s.cursor);
+    base.unheard = p !== null && hiddenFromAX(p);
+    base.cut = p !== null && clipped(p);
     if (after) this.resume(el, after, base);
     else this.element(el, base);
     for (const stack = this.stack; stack.length && !this.ended;) {
@@ -95,14 +93,6 @@ class Walk {
     if (this.stack.length === 0) this.flush(base);
     this.stack.length = 0;
     this.run = '';
-  }
-
-  frame(el, depth, up, s) {
-    return {
-      el, depth, up, s, cut: -1, next: null, list: null, i: 0, tag: el ? localName(el) : '',
-      unheard: false, pointer: undefined, inControl: null, dark: false, clear: false, hidden: false, mute: false,
-      names: '', only: false, inline: false, block: false, spaced: false, cell: false, line: -1, left: 0, shown: false, seen: undefined, prose: undefined, locked: undefined,
-    };
   }
 
   nextChild(f) {
@@ -151,32 +141,15 @@ class Walk {
   }
 
   text(n, f) {
-    if (f.hidden || f.clear || f.dark || f.mute || this.counting) return;
+    if (f.clear || f.dark || f.mute || this.counting) return;
     if (!this.full && this.gap > this.maxText) return;
     const data = textData(n);
-    if (!/\S/.test(data)) { this.space(); return; }
-    if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(fold(data).toLowerCase())) return;
-    if (f.seen === undefined) f.seen = this.sees(f, n);
-    if (f.seen && this.run.length <= NAME_MAX) this.run += data.length > 3 * NAME_MAX ? data.trimStart().slice(0, NAME_MAX) : data;
-  }
-
-  // sees tells whether a person could see the text n right in f's element. What
-  // is inline in a block whose text is seen needs no box of its own looked at.
-  sees(f, n) {
-    const s = f.s;
-    if (s.contentVisibility === 'hidden' || !inked(s)) return false;
-    if (f.inline && f.up !== null && f.up.seen) {
-      f.seen = s.position === 'static' || s.position === 'relative';
-      if (f.seen) return true;
+    if (!/\S/.test(data)) {
+      if (this.run && !f.hides()) this.run += ' ';
+      return;
     }
-    return !this.cut(f) && textShows(f.el, n, s);
-  }
-
-  // cut tells whether the element of f is cut away, by its own style or by what is
-  // around it.
-  cut(f) {
-    if (f.cut < 0) f.cut = this.cut(f.up) || f.tag !== 'html' && f.tag !== 'body' && cutAway(f.el, f.s) ? 1 : 0;
-    return f.cut === 1;
+    if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(fold(data).toLowerCase())) return;
+    if (this.run.length <= NAME_MAX && f.sees(n)) this.run += data.length > 3 * NAME_MAX ? data.trimStart().slice(0, NAME_MAX) : data;
   }
 
   // flush writes the text of the block that ends here as a line.
@@ -222,59 +195,44 @@ class Walk {
     const html = isHTML(el);
     if (html && SKIPPED.has(tag)) return;
     if (tag === 'br') { this.space(); return; }
-    if (this.skip.has(el)) return;
+    if (this.skip.size > 0 && this.skip.has(el)) return;
     this.visited++;
     if (this.counting && --this.counting === 0) { this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(el, f); return; }
 
     if (this.counting) { this.count(el, tag, html, f); return; }
 
-    const s = styleOf(el);
+    const s = styleFor(el);
     const display = s.display;
-    let hidden = false, clear = f.clear;
-    if (!this.shows(f, html, s, display) && !checkVisibility(el, VISIBLE)) {
-      if (display === 'none') return;
-      hidden = s.visibility !== 'visible';
-      if (!clear && parseFloat(s.opacity) === 0) clear = true;
-      if (!hidden && !clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
-      if (clear && s.pointerEvents === 'none') return;
+    if (display === 'none') return;
+    const child = new Frame(el, tag, f, s, display);
+    if (!f.renders(html, s, display)) {
+      child.hidden = false;
+      if (!checkVisibility(el, VISIBLE)) {
+        child.hidden = s.visibility !== 'visible';
+        child.clear = f.clear || parseFloat(s.opacity) === 0;
+        if (!child.hidden && !child.clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
+        if (child.clear && s.pointerEvents === 'none') return;
+      }
     }
     const bits = bitsOf(el);
     if (bits & INERT && !this.silent) return;
-    const hushed = (bits & HUSHED) !== 0 && attr(el, 'aria-hidden') === 'true';
-    const dark = f.dark || hushed;
-    const child = this.frame(el, f.depth, f, s);
-    child.unheard = f.unheard || hushed;
-    child.hidden = hidden; child.clear = clear; child.dark = dark;
-    child.mute = f.mute; child.inControl = f.inControl; child.names = f.names;
-    const inline = display === 'contents' || display.startsWith('inline') || display.startsWith('ruby');
+    if (bits & HUSHED && attr(el, 'aria-hidden') === 'true') child.unheard = child.dark = true;
+    const inline = display !== 'block' && (display === 'contents' || display.startsWith('inline') || display.startsWith('ruby'));
     child.block = !inline;
-    child.inline = display === 'inline';
     child.spaced = inline && display !== 'inline' && display !== 'contents';
     if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
 
-    const what = hidden ? null : this.decide(el, tag, html, child, f, bits, inline);
+    let what = this.decide(el, tag, html, child, f, bits, inline);
+    if (what && child.hides()) what = null;
     if (what || child.block) this.flush(f);
     else if (child.spaced) this.space();
     else if (child.cell && fold(this.run)) this.run += ' | ';
     if (what) this.show(el, tag, what, f, child, bits);
-    else if (!hidden && tag === 'label' && html) this.label(el, f, child);
-    else if (!hidden && !dark && bits & ROLE && tag !== 'img' && attr(el, 'role') === 'img' && this.picture(el, f)) return;
+    else if (tag === 'label' && html && !child.hides()) this.label(el, f, child);
+    else if (bits & ROLE && tag !== 'img' && !child.dark && attr(el, 'role') === 'img' && !child.hides() && this.picture(el, f)) return;
     if (this.ended) return;
     this.enter(el, tag, html, child, what);
-  }
-
-  // shows tells whether el, with this style in f, is plainly rendered and neither
-  // hidden nor transparent: what checkVisibility says, which costs twice as much,
-  // where all around it is, as far as the walk knows. False leaves it to that.
-  shows(f, html, s, display) {
-    if (!html || f.clear || display === 'none' || display === 'contents' || display.startsWith('table-column')) return false;
-    if (f.locked === undefined) {
-      const p = f.el;
-      f.locked = p === null || f.tag === 'object' || f.tag === 'details' || !isHTML(p) || /^(contents|table-column)/.test(f.s.display) ||
-        f.s.contentVisibility === 'hidden' || f.up === null && !checkVisibility(p);
-    }
-    return !f.locked && s.visibility === 'visible' && s.opacity !== '0';
   }
 
   // count looks at an element behind the end of the budget, without its style
@@ -282,10 +240,10 @@ class Walk {
   count(el, tag, html, f) {
     const bits = bitsOf(el);
     if (bits & INERT || f.dark || f.mute || bits & HUSHED && attr(el, 'aria-hidden') === 'true') return;
-    const child = this.frame(el, f.depth, f, null);
+    const child = new Frame(el, tag, f, null, '');
     let what = null;
     if (bits || this.full || !(html && MUTE.has(tag)) || marked.has(el)) {
-      const role = roleOf(el, bits);
+      const role = roleOf(el, bits, tag);
       const counts = this.full ? role && role !== 'none'
         : CONTROLS.has(role) || role === 'heading' || LANDMARKS.has(role) && role !== 'form' || listens(el, bits) || (bits & EDITABLE) !== 0 && isHost(el);
       if (counts && attr(el, 'type') !== 'hidden') {
@@ -323,7 +281,7 @@ class Walk {
     } else if (tag === 'svg' && (what && what.role === 'img' || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
     if (child.only && !shadowOf(el)) return; // its one text is its name
-    child.list = flatList(el);
+    child.list = flatList(el, tag);
     if (!child.list) child.next = firstChild(el);
     if (child.list || child.next) this.stack.push(child);
     else this.leaf(child);
@@ -338,12 +296,12 @@ class Walk {
   // decide returns whether and as what el gets a line: {role, clicks, prune}.
   decide(el, tag, html, child, f, bits, inline) {
     const mute = !bits && !this.full && html && MUTE.has(tag);
-    let role = mute ? '' : roleOf(el, bits);
+    let role = mute ? '' : roleOf(el, bits, tag);
     if (html && tag === 'input' && el.type === 'hidden') return null;
     if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, f);
     const control = CONTROLS.has(role) || (bits & EDITABLE && html && isHost(el));
     const clicks = !control && clickable(el, tag, child.s, f, bits);
-    if (mute && clicks) role = roleOf(el, bits);
+    if (mute && clicks) role = roleOf(el, bits, tag);
     if (child.dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
     if (control || clicks) return f.mute && !control && !listens(el, bits) ? null : { role, clicks, control };
     if (!role || role === 'none' || f.mute) return null;
@@ -382,7 +340,7 @@ class Walk {
   // picture puts the name of a picture that is drawn otherwise than by an image
   // into the text, in the place of what it is drawn with.
   picture(el, f) {
-    const name = f.hidden || f.clear || f.mute || this.counting ? '' : nameFor(el, 'img');
+    const name = this.counting || f.clear || f.mute || f.hides() ? '' : nameFor(el, 'img');
     if (!name || !visible(el)) return false;
     this.run += ' ' + name + ' ';
     return true;
@@ -408,8 +366,8 @@ class Walk {
     }
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
+    const invisible = (what.control || clicks) && (child.clear || (outOfPlace(el) ?? child.cuts())) && !standIn(el);
     const name = what.control && this.known.get(el) || shownName(el, role, clicks, bits, child.s, child.unheard);
-    const invisible = (what.control || clicks) && (child.clear || (outOfPlace(el) ?? this.cut(child))) && !standIn(el);
     if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
     const record = this.record(el, tag, role, name, clicks, invisible, f.depth, bits);
     if (this.chars + record.chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); this.rest++; return; }
@@ -440,13 +398,15 @@ class Walk {
   // record makes the line of el.
   record(el, tag, role, name, clicks, invisible, depth, bits = bitsOf(el)) {
     const operable = clicks || CONTROLS.has(role) || (bits & EDITABLE) !== 0 && isHost(el);
-    const attrs = attrsOf(el, role, name, this.attrs, bits);
+    const own = isHTML(el) ? tag : '';
+    const attrs = attrsOf(el, role, name, this.attrs, bits, own);
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
-    const states = statesOf(el, role, more, bits).join(' ');
-    const value = this.values ? valueOf(el, role) : '';
+    const states = statesOf(el, role, more, bits, own).join(' ');
+    const value = this.values ? valueOf(el, role, own) : '';
     const context = operable ? this.context(el) : 0;
     const says = role || 'generic';
-    const line = [idOf(el), depth, says, name, tag.toLowerCase(), states, value, identOf(el, bits), context, attrs];
+    tag = tag.toLowerCase();
+    const line = [idOf(el), depth, says, name, tag, states, value, identOf(el, bits, tag), context, attrs];
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
     for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);
     return { line, chars };

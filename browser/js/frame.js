@@ -1,0 +1,127 @@
+// frame.js: what the walk knows of an element that it is in.
+
+// Each question to Blink has its price, and one asked in a bad order a higher
+// one: a name or the style of a pseudo-element leaves something behind that makes
+// the next box cost four times as much, and the next style little more. So the
+// facts below are asked for where they first matter, and once; what follows from
+// the facts of the element around is not asked for; and boxes are measured before
+// names are asked for.
+
+const styles = new WeakMap(); // element → its style, which Blink keeps up to date
+
+// styleFor is styleOf for who asks again at the next walk.
+function styleFor(el) {
+  let s = styles.get(el);
+  if (s === undefined) styles.set(el, s = styleOf(el));
+  return s;
+}
+
+class Frame {
+  // up is the frame of what is around el, null for none; s the style of el, null
+  // where nobody will ask.
+  constructor(el, tag, up, s, display) {
+    this.el = el;
+    this.tag = tag;
+    this.up = up;
+    this.s = s;
+    this.display = display;
+    this.next = null; // the child to go on with, where
+    this.list = null; // its children are not all of list,
+    this.i = 0; // of which i is the next
+    this.depth = up === null ? 0 : up.depth;
+    this.dark = up !== null && up.dark; // in aria-hidden, as far as the walk has come
+    this.unheard = up !== null && up.unheard; // in aria-hidden at all
+    this.clear = up !== null && up.clear; // transparent
+    this.mute = up !== null && up.mute; // its text belongs to a control around it
+    this.names = up === null ? '' : up.names; // what its text need not say again
+    this.inControl = up === null ? null : up.inControl;
+    this.only = false;
+    this.block = false;
+    this.spaced = false;
+    this.cell = false;
+    this.shown = false; // it has a line
+    this.line = -1; // the line to take back where nothing is in it
+    this.left = 0;
+    this.pointer = undefined;
+    this.seen = undefined;
+    this.prose = undefined;
+    this.hidden = undefined;
+    this.cut = undefined;
+    this.skips = undefined;
+    this.locked = undefined;
+  }
+
+  // hides tells whether el is visibility:hidden.
+  hides() {
+    if (this.hidden === undefined) this.hidden = this.s !== null && this.s.visibility !== 'visible';
+    return this.hidden;
+  }
+
+  // skipsContents tells whether content-visibility keeps what is in el from being
+  // rendered.
+  skipsContents() {
+    if (this.skips === undefined) this.skips = this.s.contentVisibility === 'hidden';
+    return this.skips;
+  }
+
+  // cuts tells whether el is cut away, by its own style or by what is around it.
+  cuts() {
+    if (this.cut === undefined) this.cut = this.up.cuts() || this.tag !== 'html' && this.tag !== 'body' && cutAway(this.el, this.s, this.display);
+    return this.cut;
+  }
+
+  // locks tells whether more than its own style decides if a child of el is
+  // rendered.
+  locks() {
+    if (this.locked === undefined) {
+      this.locked = this.el === null || this.tag === 'object' || this.tag === 'details' || !isHTML(this.el) || this.display === 'contents' ||
+        this.display.startsWith('table-column') || this.skipsContents() || this.up === null && !checkVisibility(this.el);
+    }
+    return this.locked;
+  }
+
+  // renders tells whether a child of el with that style is plainly rendered and
+  // not transparent: what checkVisibility says but for visibility, which costs
+  // several times as much. False leaves it to that.
+  renders(html, s, display) {
+    return html && !this.clear && display !== 'contents' && !display.startsWith('table-column') && !this.locks() && s.opacity !== '0';
+  }
+
+  // sees tells whether a person could see the text n right in el. What is inline in a
+  // block whose text is seen needs no box of its own looked at.
+  sees(n) {
+    if (this.seen === undefined) this.seen = this.looks(n);
+    return this.seen;
+  }
+
+  looks(n) {
+    const s = this.s;
+    if (this.hides() || this.skipsContents() || !inked(s)) return false;
+    if (this.display === 'inline' && this.up !== null && this.up.seen) {
+      const position = s.position;
+      if (position === 'static' || position === 'relative') return true;
+    }
+    return !this.cuts() && textShows(this.el, n, s);
+  }
+}
+
+// inked tells whether text of that style is painted at a size that can be read.
+function inked(s) {
+  const fill = s.webkitTextFillColor;
+  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
+  return parseFloat(s.fontSize) >= 2;
+}
+
+// textShows tells whether the text n right in el, which is not cut away, lies
+// where a person could see it.
+function textShows(el, n, s) {
+  const r = rectOf(el);
+  if (r.width >= 2 && r.height >= 2 && !offPage(r, el)) {
+    const indent = s.textIndent;
+    if (indent === '0px' || Math.abs(parseFloat(indent)) < 500) return true;
+  }
+  const range = page.createRange(); // the box says nothing: ask for the text's own
+  range.selectNodeContents(n);
+  const t = range.getBoundingClientRect();
+  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
+}

@@ -1,0 +1,154 @@
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/bench"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// shortcuts are what the walk works out for itself where it is plain what
+// Chromium would say, each with the function as it is without.
+var shortcuts = []struct{ function, without string }{
+	{"function plainName(el, role, bits, s) {", "return '';"},
+	{"function nameless(el, role, bits) {", "return false;"},
+	{"renders(html, s, display) {", "return false;"},
+}
+
+// TestShortcutsSayWhatChromiumSays walks pages with the shortcuts and without:
+// those of testdata, the name cases, and pages on which a shortcut that is taken
+// too often would be wrong.
+func TestShortcutsSayWhatChromiumSays(t *testing.T) {
+	whole := script
+	t.Cleanup(func() { script = whole })
+	long := script
+	for _, s := range shortcuts {
+		if strings.Count(long, s.function) != 1 {
+			t.Fatalf("%s is not in the script", s.function)
+		}
+		long = strings.Replace(long, s.function, s.function+"\n"+s.without, 1)
+	}
+	with := launchTestPage(t)
+	script = long
+	without := launchTestPage(t)
+
+	same := func(t *testing.T, html string) {
+		t.Helper()
+		for _, interactive := range []bool{true, false} {
+			o := newWalkOptions(snapshot.DefaultOptions())
+			o.Interactive = interactive
+			got, want := dumpWalk(with.walk(o)), dumpWalk(without.walk(o))
+			if d := cmp.Diff(got, want); d != "" {
+				t.Errorf("interactive=%t, - with the shortcuts, + without:\n%s\nof %s", interactive, d, html)
+			}
+		}
+	}
+	load := func(t *testing.T, html string) {
+		t.Helper()
+		with.load(html)
+		without.load(html)
+		same(t, html)
+	}
+	files, err := filepath.Glob("testdata/walk/*.html")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no pages", err)
+	}
+	for _, file := range files {
+		html, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) { load(t, string(html)) })
+	}
+	t.Run("shop", func(t *testing.T) { load(t, bench.Page(300)) })
+	t.Run("near misses", func(t *testing.T) {
+		for _, html := range nearMisses {
+			load(t, "<!doctype html><meta charset=utf-8><body>"+html)
+		}
+	})
+	t.Run("accname", func(t *testing.T) {
+		raw, err := os.ReadFile("../../shared/cases/accname.json")
+		if err != nil {
+			t.Skip("the shared cases are not beside this checkout: ", err)
+		}
+		var cases []nameCase
+		if err := json.Unmarshal(raw, &cases); err != nil {
+			t.Fatal(err)
+		}
+		load(t, "<!doctype html><meta charset=utf-8><body>")
+		for _, c := range cases {
+			if strings.Contains(c.HTML, `type="image"`) {
+				continue // it has a box only once its picture has failed
+			}
+			text, _ := json.Marshal(c.HTML)
+			for _, p := range []*testPage{with, without} {
+				p.run("document.body.innerHTML = " + string(text))
+			}
+			same(t, c.HTML)
+		}
+	})
+}
+
+// TestKeptStylesFollowThePage walks a page again after its style has changed in
+// ways that no observer of the document sees, and after elements have moved.
+func TestKeptStylesFollowThePage(t *testing.T) {
+	p := openTestPage(t, `<!doctype html><meta charset=utf-8><style id=s></style><body><button id=b>Go</button><div id=d><a href=/1>Link</a> text</div><p id=e>more</p>
+<div id=host></div><script>const B = b, D = d, root = host.attachShadow({mode: 'open'}); root.innerHTML = '<style>button::before{content:"in "} a{display:none}</style>'</script>`)
+	for _, step := range []struct{ name, script, want string }{
+		{"as it is", `0`, "1 [button] \"Go\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\ntext \"more\"\n"},
+		{"a rule", `s.sheet.insertRule('button::after{content:"!"}'), 0`, "1 [button] \"Go!\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\ntext \"more\"\n"},
+		{"its declaration", `s.sheet.cssRules[0].style.content = '"?"', s.sheet.insertRule('#e{visibility:hidden}'), 0`, "1 [button] \"Go?\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\n"},
+		{"an adopted sheet", `document.adoptedStyleSheets = [new CSSStyleSheet()], document.adoptedStyleSheets[0].replaceSync('#d{opacity:0}'), 0`, "1 [button] \"Go?\"\n2 [link href=\"/1\" invisible] \"Link\"\n"},
+		{"none", `document.adoptedStyleSheets = [], s.disabled = true, 0`, "1 [button] \"Go\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\ntext \"more\"\n"},
+		{"into a shadow tree", `root.append(B, D), 0`, "text \"more\"\n1 [button] \"in Go\"\ntext \"text\"\n"},
+		{"and out", `document.body.append(B, D), 0`, "text \"more\"\n1 [button] \"Go\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\n"},
+	} {
+		p.run(step.script)
+		if d := cmp.Diff(dumpWalk(p.walk(newWalkOptions(snapshot.DefaultOptions()))), step.want); d != "" {
+			t.Errorf("%s: got - want +\n%s", step.name, d)
+		}
+	}
+}
+
+// nearMisses look plain and are not.
+var nearMisses = []string{
+	// content that a style sheet makes
+	`<style>.n::before{content:"New: "} .s::after{content:" (sold)"/"sold out"} .c{counter-increment:x} .c::before{content:counter(x)". "} .e::before{content:""} .u::after{content:url(data:,x)}</style>
+	<a href=/1 class=n>Boots</a> <a href=/2 class=s>Shoes</a> <button class=c>First</button> <button class=c>Second</button> <h2 class=e>Empty</h2> <h3 class=u>Picture</h3>`,
+	`<style>td::before{content:attr(data-label)": "} li:nth-child(2) a::after{content:" *"} tr:last-child th::after{content:"!"}</style>
+	<table><caption>T</caption><tr><th>Head<th>Two<tr><td data-label=Price>12<td>13<tr><th>End<td>14</table><ul><li><a href=/1>One</a><li><a href=/2>Two</a><li><a href=/3>Three</a></ul>`,
+	`<style>button:hover::after, button:not(:hover)::before{content:"cold "} @media screen{a::before{content:"screen "}} @layer a{h1::before{content:"layer "}}</style><button>Tea</button> <a href=/>Go</a><h1>Top</h1>`,
+	`<style>a{content:url(data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7)}</style><a href=/>Replaced</a> <button>Kept</button>`,
+	`<style>a::before{content:"shown";display:none} button::before{content:"hidden";visibility:hidden} h1::marker{content:"marked "} h1{display:list-item}</style><a href=/>A</a> <button>B</button><h1>H</h1>`,
+	`<style>button{all:unset} a::first-letter{font-size:2em} q::before{content:"<<"} .x::before{content:"open";position:absolute}</style><button>Unset</button> <a href=/>Letter</a> <a href=/><q>Quoted</q></a> <a class=x href=/>Box</a>`,
+	// the text is not what is there
+	`<style>.u{text-transform:uppercase} .c{text-transform:capitalize} .p{-webkit-text-security:disc} .f::first-line{text-transform:uppercase}</style><a href=/ class=u>small</a> <button class=c>two words</button> <h2 class=p>secret</h2><h3 class=f>first line</h3><div class=u><a href=/>inherited</a><table><tr><td>cell<td>b<tr><td>c<td>d</table></div>`,
+	"<a href=/>so\u00adft</a> <button>zero\u200bwidth</button> <h2>\u202eback</h2> <a href=/>no\u00a0break</a> <button>  two   spaces\n and a line </button><h3>\t</h3>",
+	`<button><!-- no text --></button> <button>one<!-- -->two</button> <a href=/><b>bold</b></a> <a href=/>a<wbr>b</a> <h2>with <i>more</i></h2> <button><br>x</button>`,
+	// names from elsewhere
+	`<span id=l>Label</span><button aria-labelledby=l>own</button> <a href=/ aria-labelledby="no such">link</a> <button aria-label="  ">blank</button> <h2 aria-label=Said>text</h2> <a href=/ aria-label="Said too">text</a> <button title=Tip>text</button> <button title=Tip></button> <a href=/ title=T> </a>`,
+	`<label>Around <button>inside</button></label> <label for=b>For it</label><button id=b>Own</button> <label for=o>Output</label><output id=o>5</output>`,
+	`<div id=owned>Owned</div><button aria-owns=owned>Owner</button> <button aria-description=more>Described</button> <a href=/ aria-roledescription=thing>R</a> <button aria-placeholder=p></button>`,
+	// nothing but an attribute names these, and here one does
+	`<ul aria-label=Named><li>a<li title=Tip>b<li aria-label=Said>c</ul> <ol aria-labelledby=h><li>x</ol><p id=h title=P>para</p> <nav title=N><a href=/>x</a></nav><main aria-label=M>m</main> <article title=A>a</article> <blockquote aria-label=B>b</blockquote>`,
+	`<ul role=listbox tabindex=0 aria-activedescendant=o2><li id=o1>one<li id=o2>two</ul> <table role=grid aria-activedescendant=r2 tabindex=0><tr id=r1><td>a<tr id=r2><td>b</table> <ul tabindex=0 aria-activedescendant=i2><li>one<li id=i2>two<li>three</ul>`,
+	`<ul><li tabindex=0>focus me<li contenteditable>edit me</ul> <table><tr tabindex=0><td>row<td>b<tr><td>c<td>d</table> <table role=treegrid><tr><td>x<td>y<tr><td>z<td>w</table>`,
+	`<p>para <em>emph</em> <code>c</code></p> <header>h</header><footer>f</footer><aside>a</aside> <em title=t>e</em> <strong aria-label=s>s</strong>`,
+	// rendered, or not
+	`<div style="display:contents"><a href=/1>contents</a><span>text</span></div> <div style="visibility:hidden"><a href=/2>hidden</a><a href=/3 style="visibility:visible">shown again</a>x</div> <div style="opacity:0"><a href=/4>clear</a>text<b style="opacity:1">still clear</b></div>`,
+	`<div style="content-visibility:hidden"><a href=/1>skipped</a>text</div> <div style="content-visibility:auto"><a href=/2>auto</a>text</div> <details><summary>Sum</summary><a href=/3>closed</a></details> <details open><summary>Sum</summary><a href=/4>open</a></details> <details open><a href=/5>no summary</a></details>`,
+	`<table><col><colgroup><tr style="visibility:collapse"><td>gone<td>b<tr><td>kept<td>b</table> <div style="display:table-column"><a href=/>never</a></div> <object data="data:text/html,x"><a href=/f>fallback</a></object> <svg width=50 height=20><a href=/s><text y=15>svg</text></a><text y=15 visibility=hidden>no</text></svg>`,
+	`<div style="display:contents;opacity:0"><a href=/1>not clear</a></div> <div style="display:contents;visibility:hidden"><a href=/2>hidden</a></div> <style>@keyframes k{from,to{opacity:0}}</style><div style="animation:k 100s infinite"><button>animated</button></div> <div style="opacity:0;pointer-events:none"><button>ghost</button></div>`,
+	`<select><option>a<option style="display:none">b</select> <button style="visibility:hidden"><span style="visibility:visible">in</span></button> <ruby>漢<rp>(</rp><rt>kan</rt></ruby> <div hidden><a href=/>h</a></div> <div hidden=until-found><a href=/>found</a></div>`,
+	// shadow trees
+	`<div id=h1>slotted <a href=/1>light</a></div><div id=h2><a href=/2>unslotted</a></div><button id=h3>text</button><script>
+	h1.attachShadow({mode:'open'}).innerHTML='<style>::slotted(a)::after{content:" slotted"} :host{opacity:1}</style><p>in <slot></slot></p><button>b</button>';
+	h2.attachShadow({mode:'open'}).innerHTML='<h2>only this</h2>'</script>`,
+	`<div id=h></div><script>const r=h.attachShadow({mode:'open'});const s=new CSSStyleSheet;s.replaceSync('a::before{content:"adopted "} b{display:none}');r.adoptedStyleSheets=[s];r.innerHTML='<a href=/>link</a><b>none</b>'</script>`,
+}

@@ -69,6 +69,7 @@ func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string
 		el.disarm()
 		return nil, err
 	}
+	x, y = past(el.x, x), past(el.y, y)
 	data, err := t.dragMove(ctx, el, x, y, p, intercepted)
 	if err != nil {
 		return nil, err
@@ -77,6 +78,19 @@ func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string
 		return target, el.release(ctx, refs, x, y, p)
 	}
 	return target, t.dropData(ctx, el, x, y, p, data)
+}
+
+// past is where a drag towards a middle ends: a little beyond it. Lists that
+// sort by dragging change places only when the mouse has passed the middle of
+// the item below or to the right.
+func past(from, middle float64) float64 {
+	switch d := middle - from; {
+	case d > 8:
+		return middle + 2
+	case d < -8:
+		return middle - 2
+	}
+	return middle
 }
 
 // whereNow is the element's point in the tab after scrolling.

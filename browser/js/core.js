@@ -1,6 +1,6 @@
 // core.js: node numbers, and what is true of a node whoever asks.
 //
-// The scripts core, role, name, walk, act and read are joined in this order in
+// The scripts core, role, looks, name, walk, act and read are joined in this order in
 // one function and run once per document, at its start, in the isolated world
 // "browserd" of every frame. The only global is __bd. Nothing here writes to
 // the page's DOM.

@@ -441,6 +441,7 @@ class Walk {
   record(el, tag, role, name, clicks, invisible, depth, bits = bitsOf(el)) {
     const operable = clicks || CONTROLS.has(role) || (bits & EDITABLE) !== 0 && isHost(el);
     const attrs = attrsOf(el, role, name, this.attrs, bits);
+    if (operable) looksOf(el, name, clicks, attrs);
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
     const states = statesOf(el, role, more, bits).join(' ');
     const value = this.values ? valueOf(el, role) : '';

@@ -1,0 +1,557 @@
+package main
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var fields = []string{"textbox", "searchbox", "spinbutton", "combobox"}
+
+// enter writes into the nth field and submits.
+func (p *play) enter(i int, text string) {
+	p.write(p.nth(i, fields...), text)
+	p.submit()
+}
+
+func playEnterText(p *play) {
+	p.look()
+	p.enter(1, p.quoted()[0])
+}
+
+func playEnterText2(p *play) {
+	text := p.quoted()[0]
+	if strings.Contains(p.ask, "upper case") {
+		text = strings.ToUpper(text)
+	} else if strings.Contains(p.ask, "lower case") {
+		text = strings.ToLower(text)
+	}
+	p.look()
+	p.enter(1, text)
+}
+
+func playEnterPassword(p *play) {
+	p.look()
+	p.write(p.nth(1, fields...), p.quoted()[0])
+	p.write(p.nth(2, fields...), p.quoted()[0])
+	p.submit()
+}
+
+func playEnterTime(p *play) {
+	m := p.match(`Enter (\d+):(\d+) (AM|PM)`)
+	h, _ := strconv.Atoi(m[0])
+	h %= 12
+	if m[2] == "PM" {
+		h += 12
+	}
+	p.look()
+	n := p.dateField()
+	if n.Role == "textbox" || n.Role == "generic" || n.Role == "time" || n.Role == "InputTime" {
+		p.write(n, pad(h)+":"+m[1])
+	}
+	p.submit()
+}
+
+// dateField is the field for a date or a time, however the tool calls it.
+func (p *play) dateField() Node {
+	for _, n := range p.nodes {
+		if n.Ref != "" && n.Role != "button" && n.Role != "canvas" {
+			return n
+		}
+	}
+	p.fail("no field for it")
+	return Node{}
+}
+
+func pad(n int) string {
+	if n < 10 {
+		return "0" + strconv.Itoa(n)
+	}
+	return strconv.Itoa(n)
+}
+
+func playEnterDate(p *play) {
+	m := p.match(`Enter (\d+)/(\d+)/(\d+)`)
+	p.look()
+	n := p.dateField()
+	if n.Attrs["type"] == "" && n.Role == "textbox" && !strings.Contains(n.Name, "date") && n.Attrs["type"] != "date" {
+		// A field that takes a date takes it in ISO form in every tool here.
+	}
+	p.write(n, m[2]+"-"+m[0]+"-"+m[1])
+	p.submit()
+}
+
+// ordinal reads 1st, 2nd, 3rd, 4th.
+func ordinal(s string) int {
+	n, _ := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(s))
+	return n
+}
+
+func playFocus(p *play) {
+	p.look()
+	n := p.nth(1, fields...)
+	if m := regexp.MustCompile(`(\d+)(st|nd|rd|th)`).FindString(p.ask); m != "" {
+		n = p.nth(ordinal(m), fields...)
+	}
+	p.focus(n)
+}
+
+func playFormSequence(p *play) {
+	m := p.match(`Select (-?\d+) with the slider, click the (\S+) checkbox`)
+	want, _ := strconv.Atoi(m[0])
+	p.look()
+	p.slide(0, want)
+	p.look()
+	p.click(p.nth(ordinal(m[1]), "checkbox"))
+	p.submit()
+}
+
+func playFormSequence2(p *play) {
+	m := p.match(`Check the (\S+) radio button and enter the number "(-?\d+)" into the (\S+) textbox`)
+	p.look()
+	p.click(p.nth(ordinal(m[0]), "radio"))
+	p.write(p.nth(ordinal(m[2]), "textbox"), m[1])
+	p.submit()
+}
+
+func playFormSequence3(p *play) {
+	m := p.match(`Choose (.*) from the dropdown, then click the button labeled "(.*)"`)
+	p.look()
+	if n := p.after(0, "combobox", "listbox"); n.Ref != "" {
+		p.choose(n, m[0])
+		p.look()
+		if item := p.try(m[0], "listitem"); item.Is() { // a styled list has opened
+			p.click(item)
+		}
+	} else {
+		p.err = nil
+		p.click(p.clickables()[0])
+		p.await(func() bool { return p.visible(m[0]) })
+		p.click(p.named(m[0]))
+	}
+	p.look()
+	p.click(p.named(m[1], "button"))
+}
+
+// handles are the handles of sliders: what can be focused or clicked and has no words.
+func (p *play) handles() []Node {
+	var out []Node
+	for _, n := range p.nodes {
+		if n.Role == "slider" || n.Acts() && n.Name == "" && !n.fields() && n.Role != "canvas" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+var integer = regexp.MustCompile(`^-?\d+$`)
+
+// numbers are the lines that are a whole number.
+func (p *play) numbers() []int {
+	var out []int
+	for _, s := range p.texts() {
+		if integer.MatchString(s) {
+			n, _ := strconv.Atoi(s)
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// slide moves the ith slider to a value by the arrow keys, and looks at the
+// figure beside it.
+func (p *play) slide(i, want int) {
+	for try := 0; p.ok() && try < 3; try++ {
+		h, shown := p.handles(), p.numbers()
+		if i >= len(h) || i >= len(shown) {
+			p.fail("slider %d is not to be seen", i+1)
+			return
+		}
+		if shown[i] == want {
+			return
+		}
+		p.focus(h[i])
+		key := "ArrowRight"
+		if shown[i] > want {
+			key = "ArrowLeft"
+		}
+		if try > 0 || true {
+			p.look() // the focus may have moved it
+			if shown = p.numbers(); i < len(shown) && shown[i] > want {
+				key = "ArrowLeft"
+			} else {
+				key = "ArrowRight"
+			}
+		}
+		if i < len(shown) {
+			for range int(math.Abs(float64(want - shown[i]))) {
+				p.press(key)
+			}
+		}
+		p.look()
+	}
+}
+
+func playSlider(p *play) {
+	want, _ := strconv.Atoi(p.match(`Select (-?\d+) with the slider`)[0])
+	p.look()
+	p.slide(0, want)
+	p.submit()
+}
+
+func playSliders(p *play) {
+	m := p.match(`\[(\d+),(\d+),(\d+)\]`)
+	p.look()
+	for i, s := range m {
+		want, _ := strconv.Atoi(s)
+		p.slide(i, want)
+	}
+	p.submit()
+}
+
+func playSpinner(p *play) {
+	want, _ := strconv.Atoi(p.match(`Select (-?\d+) with the spinner`)[0])
+	p.look()
+	field := p.nth(1, "spinbutton", "textbox")
+	up, down := Node{}, Node{}
+	i := slices.IndexFunc(p.nodes, func(n Node) bool { return n.Ref == field.Ref })
+	for _, n := range p.nodes[max(i+1, 0):] {
+		if n.Role != "button" && !n.Acts() || fold(n.Name) == "Submit" || n.Role == "canvas" {
+			continue
+		}
+		if !up.Is() {
+			up = n
+		} else if !down.Is() {
+			down = n
+		}
+	}
+	button := up
+	if want < 0 {
+		button = down
+	}
+	if button.Ref == "" {
+		p.write(field, strconv.Itoa(want))
+	}
+	for range int(math.Abs(float64(want))) {
+		p.click(button)
+	}
+	p.submit()
+}
+
+func playLogin(p *play) {
+	q := p.quoted()
+	p.look()
+	p.write(p.nth(1, fields...), q[0])
+	p.write(p.nth(2, fields...), q[1])
+	p.submit()
+}
+
+// playLoginPopup is a login that a message may interrupt.
+func playLoginPopup(p *play) {
+	q := p.quoted()
+	for i := 0; i < 2 && p.ok(); i++ {
+		p.look()
+		p.write(p.nth(i+1, fields...), q[i])
+		if p.err != nil || p.popup() {
+			p.err = nil
+			p.dismiss()
+			p.look()
+			p.write(p.nth(i+1, fields...), q[i])
+		}
+	}
+	p.look()
+	p.submit()
+}
+
+func (p *play) popup() bool {
+	err := p.err
+	p.err = nil
+	p.look()
+	if p.err == nil {
+		p.err = err
+	}
+	return p.try("Cancel", "button").Is()
+}
+
+func (p *play) dismiss() {
+	p.look()
+	p.click(p.named("Cancel", "button"))
+}
+
+// playMovies fills in a form whose labels and order differ.
+func playMovies(p *play) {
+	m := p.match(`Search for (.*) movies directed by (.*) from year (\d+)`)
+	p.look()
+	var boxes []Node
+	var labels []string
+	below := false
+	for _, n := range p.nodes {
+		switch {
+		case n.Role == "textbox":
+			if len(labels) == 0 && len(boxes) == 0 {
+				below = true
+			}
+			boxes = append(boxes, n)
+			if n.Name != "" {
+				labels = append(labels, n.Name)
+			}
+		case regexp.MustCompile(`(?i)genre|director|year|date`).MatchString(n.Name) && len(n.Name) < 20:
+			if len(labels) == 0 || labels[len(labels)-1] != n.Name {
+				labels = append(labels, n.Name)
+			}
+		}
+	}
+	_ = below // with as many labels as boxes, their order is the same either way
+	for i, b := range boxes {
+		if i >= len(labels) {
+			p.fail("field %d has no label", i+1)
+			return
+		}
+		text := m[2]
+		switch label := strings.ToLower(labels[i]); {
+		case strings.Contains(label, "genre"):
+			text = m[0]
+		case strings.Contains(label, "director"):
+			text = m[1]
+		}
+		p.write(b, text)
+	}
+	p.submit()
+}
+
+func playCopyPaste(p *play) {
+	p.look()
+	i := 1
+	if m := regexp.MustCompile(`(\d+)(st|nd|rd|th)`).FindString(p.ask); m != "" {
+		i = ordinal(m)
+	}
+	boxes := p.of("textbox")
+	if i > len(boxes) || len(boxes) < 2 {
+		p.fail("no text area %d", i)
+		return
+	}
+	p.write(boxes[len(boxes)-1], p.value(boxes[i-1]))
+	p.submit()
+}
+
+// value is the whole value of a field.
+func (p *play) value(n Node) string {
+	if _, ok := p.tool.(reader); ok {
+		return p.read(n, "value")
+	}
+	return n.Value
+}
+
+func playScrollText(p *play) {
+	p.look()
+	boxes := p.of("textbox")
+	if len(boxes) < 2 {
+		p.fail("no text area")
+		return
+	}
+	words := strings.Fields(p.value(boxes[0]))
+	if len(words) == 0 {
+		p.fail("the text area shows nothing")
+		return
+	}
+	p.write(boxes[1], strings.TrimRight(words[len(words)-1], "."))
+	p.submit()
+}
+
+// toEnd scrolls a text area to its end.
+func (p *play) toEnd(n Node) {
+	if s, ok := p.tool.(scroller); ok {
+		p.do("scroll", func() error { return s.ScrollToEnd(p.ctx, n.Ref) })
+		return
+	}
+	p.focus(n)
+	p.press("Control+End")
+}
+
+func playScrollText2(p *play) {
+	p.look()
+	n := p.nth(1, "textbox")
+	if strings.Contains(p.ask, "top") {
+		p.focus(n)
+		p.press("Control+Home")
+	} else {
+		p.toEnd(n)
+	}
+	p.submit()
+}
+
+func playAgreement(p *play) {
+	p.look()
+	if strings.Contains(p.ask, "Click the cancel") {
+		p.click(p.named("Cancel", "button"))
+		return
+	}
+	q := p.quoted()
+	p.toEnd(p.nth(1, "textbox"))
+	p.await(func() bool { return !p.nth(2, "textbox").Has("disabled") })
+	p.write(p.nth(2, "textbox"), q[0])
+	p.look()
+	p.click(p.named(q[1], "button"))
+}
+
+func playAutocomplete(p *play) {
+	q := p.quoted()
+	p.look()
+	field := p.nth(1, fields...)
+	p.keys(field, q[0])
+	want := func(s string) bool {
+		return strings.HasPrefix(s, q[0]) && (len(q) < 2 || strings.HasSuffix(s, q[1]))
+	}
+	var found Node
+	p.await(func() bool {
+		for _, n := range p.nodes {
+			if n.Ref != "" && n.Ref != field.Ref && want(fold(n.Name)) {
+				found = n
+				return true
+			}
+		}
+		return false
+	})
+	p.click(found)
+	p.sleep(50 * time.Millisecond)
+	p.look()
+	p.submit()
+}
+
+func playColorwheel(p *play) {
+	p.look()
+	colors := map[string]string{}
+	for hex, name := range colorNames {
+		colors[name] = hex
+	}
+	color := ""
+	if m := regexp.MustCompile(`Select (\w+) with the color picker`).FindStringSubmatch(p.ask); m != nil {
+		color = colors[m[1]]
+	} else if m := regexp.MustCompile(`class="cc"[^>]*background-color:\s*([^;"]+)`).FindStringSubmatch(p.read(Node{}, "html")); m != nil {
+		color = m[1]
+	}
+	if color == "" && regexp.MustCompile(`Select \w+ with`).MatchString(p.ask) {
+		color = cssNames[p.match(`Select (\w+) with`)[0]]
+	}
+	if color == "" {
+		p.fail("the colour is not to be seen")
+		return
+	}
+	if r, g, b, ok := rgb(color); ok {
+		color = "#" + hex2(r) + hex2(g) + hex2(b)
+	}
+	p.write(p.nth(1, "textbox"), strings.ToUpper(strings.TrimPrefix(color, "#")))
+	p.click(p.find("Color:")) // the palette is open over the button until one clicks elsewhere
+	p.look()
+	p.submit()
+}
+
+func hex2(v float64) string {
+	s := strconv.FormatInt(int64(v), 16)
+	if len(s) < 2 {
+		s = "0" + s
+	}
+	return s
+}
+
+func playNumberCheckboxes(p *play) {
+	patterns := []string{
+		"0110100110011001100110010110", "0010011000100010001000100010", "0110100110010010010010001111", "0110100100010110000110010110",
+		"1000101010101111001000100010", "1111100010001110000110010110", "0110100110001110100110010110", "1111100100010010001001000100",
+		"0110100110010110100110010110", "0110100110010111000110010110",
+	}
+	n, _ := strconv.Atoi(p.quoted()[0])
+	p.look()
+	boxes := p.of("checkbox")
+	for i, c := range patterns[n] {
+		if c == '1' && i < len(boxes) {
+			p.click(boxes[i])
+		}
+	}
+	p.submit()
+}
+
+func playOddEven(p *play) {
+	p.look()
+	var odd Node
+	var number string
+	for _, n := range p.nodes {
+		name := fold(n.Name)
+		switch {
+		case name == "Odd":
+			odd, number = n, ""
+		case integer.MatchString(name):
+			number = name
+		case name == "Even" && number != "":
+			if strings.ContainsAny(number[len(number)-1:], "13579") {
+				p.click(odd)
+			} else {
+				p.click(n)
+			}
+		}
+	}
+	p.submit()
+}
+
+func playGenerateNumber(p *play) {
+	good := func(n int) bool {
+		m := regexp.MustCompile(`(less|greater) than (\d+)`).FindStringSubmatch(p.ask)
+		if m == nil {
+			return n%2 != 0 == strings.Contains(p.ask, "odd number")
+		}
+		limit, _ := strconv.Atoi(m[2])
+		return m[1] == "less" && n < limit || m[1] == "greater" && n > limit
+	}
+	p.look()
+	for p.ok() {
+		p.click(p.named("Generate"))
+		p.look()
+		if n := p.numbers(); len(n) > 0 && good(n[0]) {
+			p.submit()
+			return
+		}
+	}
+}
+
+func playGuessNumber(p *play) {
+	low, high := 0, 9
+	for p.ok() && low <= high {
+		p.look()
+		guess := (low + high) / 2
+		p.enter(1, strconv.Itoa(guess))
+		if p.over() {
+			return
+		}
+		p.look()
+		switch said := strings.Join(p.texts(), " "); {
+		case strings.Contains(said, "higher than"):
+			low = guess + 1
+		case strings.Contains(said, "lower than"):
+			high = guess - 1
+		}
+	}
+}
+
+func playStock(p *play) {
+	limit, _ := strconv.ParseFloat(p.match(`less than \$([\d.]+\d)`)[0], 64)
+	for p.ok() {
+		p.look()
+		for _, s := range p.texts() {
+			m := regexp.MustCompile(`\$([\d.]+)$`).FindStringSubmatch(s)
+			if m == nil {
+				continue
+			}
+			if price, err := strconv.ParseFloat(m[1], 64); err == nil && price <= limit-0.5 || err == nil && price <= limit && p.steps > 60 {
+				p.click(p.named("Buy"))
+				return
+			}
+		}
+		if p.steps > maxSteps-2 {
+			return
+		}
+		p.sleep(40 * time.Millisecond)
+	}
+}

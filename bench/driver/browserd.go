@@ -1,0 +1,206 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/browserd/browserd/internal/client"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// token is of a daemon that lives as long as a run, on loopback.
+const token = "bench-token-0123456789abcdef"
+
+// browserd is a session at the daemon's WebSocket door.
+type browserd struct {
+	*process
+	addr   string
+	client *client.Client
+	first  bool
+}
+
+// Browserd is the daemon's program: BROWSERD_BIN, or cmd/browserd built into dir.
+func Browserd(ctx context.Context, dir string) (string, error) {
+	if bin := os.Getenv("BROWSERD_BIN"); bin != "" {
+		return bin, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "browserd")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "github.com/browserd/browserd/cmd/browserd")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building browserd: %w: %s", err, out)
+	}
+	return bin, nil
+}
+
+// serveBrowserd starts a daemon that answers.
+func serveBrowserd(ctx context.Context, o Options) (*process, string, error) {
+	bin := o.Browserd
+	if bin == "" {
+		var err error
+		if bin, err = Browserd(ctx, o.Peers); err != nil {
+			return nil, "", err
+		}
+	}
+	home, err := newHome()
+	if err != nil {
+		return nil, "", err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	addr := l.Addr().String()
+	l.Close()
+	env := environ(home,
+		"BROWSERD_TOKEN="+token,
+		"BROWSERD_SERVER__LISTEN="+addr,
+		"BROWSERD_BROWSER__PATH="+o.Chromium,
+		"BROWSERD_POLICY__ALLOW_HOSTS=127.0.0.1,localhost",
+		"BROWSERD_FALLBACK__ORDER=http",
+		"BROWSERD_SESSION__MAX=200", "BROWSERD_SESSION__MAX_PER_AGENT=200",
+	)
+	p, err := launch(o, home, env, []string{bin, "serve"}, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	err = p.until(ctx, "browserd answers", func() bool {
+		resp, err := http.Get("http://" + addr + "/healthz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	if err != nil {
+		p.stop(p.cmd.Process.Kill)
+		return nil, "", err
+	}
+	return p, addr, nil
+}
+
+func startBrowserd(ctx context.Context, o Options) (Driver, error) {
+	p, addr, err := serveBrowserd(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	d := &browserd{process: p, addr: addr, first: true}
+	if err := d.dial(ctx); err != nil {
+		d.stop(p.cmd.Process.Kill)
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *browserd) dial(ctx context.Context) (err error) {
+	d.client, err = client.Dial(ctx, "ws://"+d.addr+"/v1/ws", token)
+	return err
+}
+
+func (d *browserd) NewSession(ctx context.Context) (Driver, error) {
+	other := &browserd{process: d.process, addr: d.addr}
+	if err := other.dial(ctx); err != nil {
+		return nil, err
+	}
+	return other, other.client.Call(ctx, "session_open", nil, nil)
+}
+
+func (d *browserd) Close() error {
+	if d.first {
+		d.client.Close()
+		return d.stop(func() error { return d.cmd.Process.Signal(syscall.SIGTERM) })
+	}
+	err := d.client.Call(context.Background(), "session_close", nil, nil)
+	d.client.Close()
+	return err
+}
+
+func (d *browserd) Name() string { return "browserd" }
+func (d *browserd) PIDs() []int  { return d.pids() }
+
+// params are a command's; acting ones that are asked for nothing say so.
+type params = map[string]any
+
+func (d *browserd) do(ctx context.Context, method string, p params) error {
+	p["snapshot"] = "none"
+	return d.client.Call(ctx, method, p, nil)
+}
+
+func (d *browserd) Open(ctx context.Context, url string) error {
+	return d.do(ctx, "open", params{"url": url})
+}
+
+func (d *browserd) Text(ctx context.Context, kind Kind) (string, error) {
+	var r struct{ Snapshot snapshot.Snapshot }
+	err := d.client.Call(ctx, "snapshot", browserdBudgets(kind), &r)
+	return r.Snapshot.Text, err
+}
+
+func (d *browserd) Snapshot(ctx context.Context, kind Kind) (Snapshot, error) {
+	return read(ctx, d, kind, parseBrowserd)
+}
+
+// browserdBudgets are the parameters of a snapshot, unbounded but for the default.
+func browserdBudgets(kind Kind) params {
+	if kind == Default {
+		return params{}
+	}
+	return params{"interactive_only": kind == Interactive, "max_chars": 4_000_000, "max_nodes": 100_000, "max_depth": 60}
+}
+
+func (d *browserd) Click(ctx context.Context, ref string) error {
+	return d.do(ctx, "click", params{"ref": ref})
+}
+
+func (d *browserd) ClickAndSee(ctx context.Context, ref string) (string, error) {
+	var r struct {
+		Delta    snapshot.Delta
+		Snapshot snapshot.Snapshot
+	}
+	err := d.client.Call(ctx, "click", params{"ref": ref}, &r)
+	return r.Delta.Text + r.Snapshot.Text, err
+}
+
+func (d *browserd) DoubleClick(ctx context.Context, ref string) error {
+	return d.do(ctx, "click", params{"ref": ref, "count": 2})
+}
+
+func (d *browserd) Type(ctx context.Context, ref, text string) error {
+	return d.do(ctx, "type", params{"ref": ref, "text": text, "clear": true})
+}
+
+func (d *browserd) Press(ctx context.Context, key string) error {
+	return d.do(ctx, "press", params{"key": key})
+}
+
+func (d *browserd) Select(ctx context.Context, ref, label string) error {
+	return d.do(ctx, "select", params{"ref": ref, "values": []string{label}})
+}
+
+func (d *browserd) Check(ctx context.Context, ref string, checked bool) error {
+	return d.do(ctx, "check", params{"ref": ref, "checked": checked})
+}
+
+func (d *browserd) Hover(ctx context.Context, ref string) error {
+	return d.do(ctx, "hover", params{"ref": ref})
+}
+
+func (d *browserd) Drag(ctx context.Context, from, to string) error {
+	return d.do(ctx, "drag", params{"ref": from, "to": to})
+}
+
+func (d *browserd) Eval(ctx context.Context, expression string) (json.RawMessage, error) {
+	var r struct{ Value json.RawMessage }
+	err := d.client.Call(ctx, "eval", params{"expression": expression}, &r)
+	return r.Value, err
+}

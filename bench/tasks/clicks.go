@@ -353,14 +353,15 @@ func playAscending(p *play) {
 
 func playBuyTicket(p *play) {
 	p.look()
-	p.click(p.cheapest(strings.Contains(p.ask, "cheapest")))
+	p.click(p.ticket(regexp.MustCompile(`cheap|cost|expensive`).MatchString(p.ask), regexp.MustCompile(`longest|most expensive`).MatchString(p.ask)))
 }
 
 var hours = regexp.MustCompile(`(\d+)h (\d+)m`)
 var dollars = regexp.MustCompile(`\$(\d+)`)
 
-// cheapest returns the button that books the cheapest flight, or the shortest.
-func (p *play) cheapest(byPrice bool) Node {
+// ticket returns the button that books the flight of the least price, or of the
+// least duration; of the greatest where most is set.
+func (p *play) ticket(byPrice, most bool) Node {
 	best, least, minutes := Node{}, math.MaxInt, 0
 	for _, n := range p.nodes {
 		if m := hours.FindStringSubmatch(n.Name); m != nil {
@@ -375,6 +376,9 @@ func (p *play) cheapest(byPrice bool) Node {
 		cost := minutes
 		if byPrice {
 			cost, _ = strconv.Atoi(m[1])
+		}
+		if most {
+			cost = -cost
 		}
 		if cost < least {
 			best, least = n, cost

@@ -77,7 +77,7 @@ func playFlight(p *play) {
 	p.await(func() bool {
 		return slices.ContainsFunc(p.nodes, func(n Node) bool { return dollars.MatchString(n.Name) })
 	})
-	p.click(p.cheapest(m[0] == "cheapest"))
+	p.click(p.ticket(m[0] == "cheapest", false))
 }
 
 // calendarTimes are the half hours' places in the day.

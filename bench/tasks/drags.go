@@ -22,7 +22,7 @@ func playDragShape(p *play) {
 		p.fail("nothing to drag")
 		return
 	}
-	x, y := p.box(all[0]).middle()
+	x, y := p.middle(all[0])
 	d := map[string][2]float64{"left": {-50, 0}, "right": {50, 0}, "up": {0, -50}, "down": {0, 50}}[way]
 	p.pull(x, y, x+d[0], y+d[1])
 	p.submit()
@@ -75,8 +75,8 @@ func (p *play) drawing() (d drawn) {
 		}
 	}
 	for i := range d.boxes {
-		d.boxes[i][0] += b.x - x
-		d.boxes[i][1] += b.y - y
+		d.boxes[i][0] += b.X - x
+		d.boxes[i][1] += b.Y - y
 	}
 	if len(d.boxes) == 0 {
 		p.fail("no box is drawn")
@@ -87,7 +87,7 @@ func (p *play) drawing() (d drawn) {
 // into drags shapes into a box, side by side.
 func (p *play) into(shapes []shape, b [4]float64) {
 	for i, s := range shapes {
-		x, y := p.box(s.Node).middle()
+		x, y := p.middle(s.Node)
 		at := float64(i) + 0.5
 		p.pull(x, y, b[0]+12+(b[2]-24)*at/float64(len(shapes)), b[1]+b[3]/2)
 	}
@@ -168,14 +168,14 @@ func (p *play) listed() []string {
 }
 
 func playDragItems(p *play) {
-	m := p.match(`Drag (\w+) (.*)\.`)
+	m := p.match(`Drag (\S+) (.*)\.`)
 	p.look()
 	names := p.listed()
 	p.dragTo(names, m[0], target(m[1], names, m[0], 1))
 }
 
 func playDragGrid(p *play) {
-	m := p.match(`Drag (\w+) (.*)\.`)
+	m := p.match(`Drag (\S+) (.*)\.`)
 	p.look()
 	names := p.listed()
 	p.dragTo(names, m[0], target(m[1], names, m[0], 3))
@@ -262,7 +262,7 @@ func playResize(p *play) {
 	m := p.match(`the (width|height) is (smaller|larger)`)
 	p.look()
 	b := p.box(p.nth(1, "textbox"))
-	x, y := b.x+b.w-4, b.y+b.h-4
+	x, y := b.X+b.Width-4, b.Y+b.Height-4
 	d := 20.0
 	if m[1] == "smaller" {
 		d = -d

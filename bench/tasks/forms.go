@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/browserd/browserd/bench/driver"
 )
 
 var fields = []string{"textbox", "searchbox", "spinbutton", "combobox"}
@@ -49,9 +51,7 @@ func playEnterTime(p *play) {
 	}
 	p.look()
 	n := p.dateField()
-	if n.Role == "textbox" || n.Role == "generic" || n.Role == "time" || n.Role == "InputTime" {
-		p.write(n, pad(h)+":"+m[1])
-	}
+	p.write(n, pad(h)+":"+m[1])
 	p.submit()
 }
 
@@ -77,9 +77,6 @@ func playEnterDate(p *play) {
 	m := p.match(`Enter (\d+)/(\d+)/(\d+)`)
 	p.look()
 	n := p.dateField()
-	if n.Attrs["type"] == "" && n.Role == "textbox" && !strings.Contains(n.Name, "date") && n.Attrs["type"] != "date" {
-		// A field that takes a date takes it in ISO form in every tool here.
-	}
 	p.write(n, m[2]+"-"+m[0]+"-"+m[1])
 	p.submit()
 }
@@ -328,18 +325,31 @@ func playCopyPaste(p *play) {
 	if m := regexp.MustCompile(`(\d+)(st|nd|rd|th)`).FindString(p.ask); m != "" {
 		i = ordinal(m)
 	}
-	boxes := p.of("textbox")
-	if i > len(boxes) || len(boxes) < 2 {
+	from, to := p.areas()
+	if i > len(from) || len(to) == 0 {
 		p.fail("no text area %d", i)
 		return
 	}
-	p.write(boxes[len(boxes)-1], p.value(boxes[i-1]))
+	p.write(to[0], p.value(from[i-1]))
 	p.submit()
+}
+
+// areas are the text areas and the one-line fields: the tool says which is
+// which, or what is written in them does.
+func (p *play) areas() (areas, fields []Node) {
+	for _, n := range p.of("textbox") {
+		if n.Has("multiline") || n.Value != "" {
+			areas = append(areas, n)
+		} else {
+			fields = append(fields, n)
+		}
+	}
+	return areas, fields
 }
 
 // value is the whole value of a field.
 func (p *play) value(n Node) string {
-	if _, ok := p.tool.(reader); ok {
+	if _, ok := p.tool.(driver.Reader); ok {
 		return p.read(n, "value")
 	}
 	return n.Value
@@ -347,23 +357,23 @@ func (p *play) value(n Node) string {
 
 func playScrollText(p *play) {
 	p.look()
-	boxes := p.of("textbox")
-	if len(boxes) < 2 {
+	from, to := p.areas()
+	if len(from) == 0 || len(to) == 0 {
 		p.fail("no text area")
 		return
 	}
-	words := strings.Fields(p.value(boxes[0]))
+	words := strings.Fields(p.value(from[0]))
 	if len(words) == 0 {
 		p.fail("the text area shows nothing")
 		return
 	}
-	p.write(boxes[1], strings.TrimRight(words[len(words)-1], "."))
+	p.write(to[0], strings.TrimRight(words[len(words)-1], "."))
 	p.submit()
 }
 
 // toEnd scrolls a text area to its end.
 func (p *play) toEnd(n Node) {
-	if s, ok := p.tool.(scroller); ok {
+	if s, ok := p.tool.(driver.Scroller); ok {
 		p.do("scroll", func() error { return s.ScrollToEnd(p.ctx, n.Ref) })
 		return
 	}
@@ -444,7 +454,7 @@ func playColorwheel(p *play) {
 		color = "#" + hex2(r) + hex2(g) + hex2(b)
 	}
 	p.write(p.nth(1, "textbox"), strings.ToUpper(strings.TrimPrefix(color, "#")))
-	p.click(p.find("Color:")) // the palette is open over the button until one clicks elsewhere
+	p.click(p.find("with the color picker and hit Submit.")) // the palette is open over the button until one clicks elsewhere
 	p.look()
 	p.submit()
 }
@@ -535,8 +545,11 @@ func playGuessNumber(p *play) {
 	}
 }
 
+// playStock buys right after the price has changed to one that is low enough:
+// then it stays for a tenth of a second.
 func playStock(p *play) {
 	limit, _ := strconv.ParseFloat(p.match(`less than \$([\d.]+\d)`)[0], 64)
+	last := 0.0
 	for p.ok() {
 		p.look()
 		for _, s := range p.texts() {
@@ -544,14 +557,13 @@ func playStock(p *play) {
 			if m == nil {
 				continue
 			}
-			if price, err := strconv.ParseFloat(m[1], 64); err == nil && price <= limit-0.5 || err == nil && price <= limit && p.steps > 60 {
+			price, _ := strconv.ParseFloat(m[1], 64)
+			if last != 0 && price != last && price <= limit {
 				p.click(p.named("Buy"))
 				return
 			}
+			last = price
 		}
-		if p.steps > maxSteps-2 {
-			return
-		}
-		p.sleep(40 * time.Millisecond)
+		p.sleep(15 * time.Millisecond)
 	}
 }

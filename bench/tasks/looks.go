@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/browserd/browserd/bench/driver"
 )
 
 // looks is what an element without words is told apart by.
@@ -31,7 +33,7 @@ func (p *play) looks(n Node) looks {
 		l.size = math.Max(w, h)
 	}
 	if l.class == "" && l.color == "" && l.tag == "" && l.id == "" && n.Ref != "" {
-		if _, ok := p.tool.(reader); ok {
+		if _, ok := p.tool.(driver.Reader); ok {
 			l = marks(p.read(n, "html"))
 		}
 	}

@@ -1,111 +1,223 @@
+// Tasks plays MiniWoB++ (github.com/Farama-Foundation/miniwob-plusplus) with
+// browserd and with tools like it, and says how often the pages' own judges
+// were content:
+//
+//	go run ./bench/tasks -tools browserd,agent-browser,playwright-mcp,chrome-devtools-mcp -seeds 20 -json tasks.json
+//
+// The pages are served from loopback, out of a copy of the repository that is
+// cloned into the user's cache directory where -miniwob names none. Each task is
+// played by a scripted player that stands for a capable model: it knows what
+// kind of task it is, and sees and touches the page only through what the tool
+// shows and by the refs of that. The harness alone seeds the pages, starts the
+// episodes and reads their rewards, by a script in the pages that it serves.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"sort"
+	"os/signal"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/browserd/browserd/bench/driver"
 )
 
 func main() {
-	dir := flag.String("miniwob", "", "")
-	show := flag.String("show", "", "")
-	only := flag.String("tasks", "", "")
-	seed := flag.Int("seed", 1, "")
-	seeds := flag.Int("seeds", 3, "")
-	trace := flag.Bool("trace", false, "")
-	only1 := flag.Int("one", 0, "")
-	verbose := flag.Bool("v", false, "")
+	var o options
+	tools := flag.String("tools", "browserd", "the tools that play, as bench/driver names them, with commas between")
+	tasks := flag.String("tasks", "", "only these tasks, with commas between")
+	flag.StringVar(&o.miniwob, "miniwob", "", "a copy of the MiniWoB++ repository; empty: cloned into the cache directory")
+	flag.IntVar(&o.seeds, "seeds", 20, "how many seeds each task is played with, from 1 on")
+	flag.IntVar(&o.seed, "seed", 0, "only this seed")
+	flag.StringVar(&o.json, "json", "", "where to write the figures as JSON")
+	flag.BoolVar(&o.trace, "trace", false, "write each step, and the page after a loss")
 	flag.Parse()
-	root, names, err := tasksIn(*dir)
-	if err != nil {
-		panic(err)
+	o.tools = strings.Split(*tools, ",")
+	if *tasks != "" {
+		o.tasks = strings.Split(*tasks, ",")
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "tasks:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	tools, tasks []string
+	miniwob      string
+	seeds, seed  int
+	json         string
+	trace        bool
+}
+
+func run(ctx context.Context, o options) error {
+	dir := o.miniwob
+	if dir == "" {
+		var err error
+		if dir, err = clone(ctx); err != nil {
+			return err
+		}
+	}
+	root, names, err := tasksIn(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if players[name] == nil && leftOut[name] == "" {
+			fmt.Println("nobody plays", name)
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return players[name] == nil || o.tasks != nil && !slices.Contains(o.tasks, name)
+	})
 	s, err := newSite(root)
 	if err != nil {
-		panic(err)
+		return err
 	}
-	t, err := startBrowserd()
+	defer s.close()
+	peers, err := driver.PeersDir()
 	if err != nil {
-		panic(err)
+		return err
 	}
-	defer t.Close()
-	ctx := context.Background()
-	if *show != "" {
-		for _, n := range names {
-			if *show != "all" && !strings.Contains(","+*show+",", ","+n+",") {
-				continue
-			}
-			e, url := s.begin(n, *seed)
-			if err := t.Open(ctx, url); err != nil {
-				fmt.Println("=====", n, err)
-				continue
-			}
-			w, err := s.words(ctx, e)
-			text, err2 := t.SnapText(ctx)
-			fmt.Println("=====", n, err, err2, "\nASK:", w)
-			fmt.Println(text)
+	if len(o.tools) > 1 || o.tools[0] != "browserd" {
+		if err := driver.Install(ctx, peers); err != nil {
+			return err
 		}
-		return
 	}
-	sort.Strings(names)
-	won, total, steps := 0, 0, 0
-	for _, n := range names {
-		f := players[n]
-		if *only != "" && !strings.Contains(","+*only+",", ","+n+",") {
-			continue
+	var results []result
+	for _, name := range o.tools {
+		r, err := season(ctx, s, name, names, o)
+		if err != nil {
+			return err
 		}
-		if f == nil {
-			if leftOut[n] == "" {
-				fmt.Println("no player:", n)
+		results = append(results, r)
+		r.print()
+	}
+	if o.json == "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(results, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.json, b, 0o644)
+}
+
+// result is how a tool did.
+type result struct {
+	Tool     string
+	Episodes int
+	Won      int
+	Steps    float64 // commands in an episode that was won, the mean
+	Seconds  float64
+	Tasks    []taskResult
+}
+
+// taskResult is how a tool did at a task.
+type taskResult struct {
+	Task     string
+	Episodes int
+	Won      int
+	Steps    float64
+	Losses   []string `json:",omitempty"`
+}
+
+// episodeWithin bounds an episode.
+const episodeWithin = 60 * time.Second
+
+// season plays all tasks with one tool.
+func season(ctx context.Context, s *site, name string, tasks []string, o options) (result, error) {
+	tool, err := driver.Named(name)
+	if err != nil {
+		return result{}, err
+	}
+	d, err := tool.Start(ctx, driver.Options{})
+	if err != nil {
+		return result{}, err
+	}
+	defer func() { d.Close() }()
+	r := result{Tool: name}
+	begin := time.Now()
+	steps := 0
+	for _, task := range tasks {
+		t := taskResult{Task: task}
+		mine := 0
+		for seed := 1; seed <= o.seeds && ctx.Err() == nil; seed++ {
+			if o.seed > 0 {
+				if seed > 1 {
+					break
+				}
+				seed = o.seed
 			}
-			continue
-		}
-		w := 0
-		reasons := map[string]int{}
-		begin := time.Now()
-		for seed := 1; seed <= *seeds; seed++ {
-			if *only1 > 0 && seed != *only1 {
+			p, e, lost := s.play(ctx, d, task, seed, o.trace)
+			t.Episodes++
+			if e.won() {
+				t.Won++
+				mine += p.steps
 				continue
 			}
-			e, url := s.begin(n, seed)
-			ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
-			if err := t.Open(ctx, url); err != nil {
-				reasons[err.Error()]++
-				continue
+			why := fmt.Sprintf("seed %d: %q", seed, p.ask)
+			if s.over(e, 0) {
+				why += fmt.Sprintf(": reward %g", e.Reward)
 			}
-			words, err := s.words(ctx, e)
-			if err != nil {
-				reasons[err.Error()]++
-				continue
+			if p.err != nil {
+				why += ": " + p.err.Error()
 			}
-			p := &play{ctx: ctx, tool: t, ask: words, fields: e.Fields, over: func() bool { return s.over(e, 0) }, trace: *trace}
-			f(p)
-			s.over(e, 300*time.Millisecond)
-			total++
-			steps += p.steps
-			if e.Done && e.Reward >= 0.99 {
-				w++
-			} else {
-				r := fmt.Sprintf("seed %d %q: done=%v reward=%v %s err=%v", seed, words, e.Done, e.Reward, e.Reason, p.err)
-				reasons[r]++
-				if *verbose {
-					text, _ := t.SnapText(ctx)
-					fmt.Println(r)
-					fmt.Println(text)
+			t.Losses = append(t.Losses, why)
+			if lost { // the tool no longer answers: start it anew
+				d.Close()
+				if d, err = tool.Start(ctx, driver.Options{}); err != nil {
+					return r, err
 				}
 			}
-			cancel()
 		}
-		won += w
-		fmt.Printf("%-30s %d/%d %v\n", n, w, *seeds, time.Since(begin).Round(time.Millisecond))
-		for r := range reasons {
-			fmt.Println("     ", r)
+		r.Episodes += t.Episodes
+		r.Won += t.Won
+		steps += mine
+		if t.Won > 0 {
+			t.Steps = float64(mine) / float64(t.Won)
+		}
+		r.Tasks = append(r.Tasks, t)
+		fmt.Printf("%-22s %-30s %3d of %d\n", name, task, t.Won, t.Episodes)
+		for _, l := range t.Losses {
+			fmt.Println("    ", l)
 		}
 	}
-	fmt.Printf("%d/%d = %.1f%%, %.1f steps\n", won, total, 100*float64(won)/float64(total), float64(steps)/float64(total))
-	_ = os.Args
+	r.Seconds = time.Since(begin).Seconds()
+	r.Steps = float64(steps) / float64(max(r.Won, 1))
+	return r, ctx.Err()
+}
+
+// play plays one episode; lost says that the tool did not answer in time.
+func (s *site) play(ctx context.Context, d driver.Driver, task string, seed int, trace bool) (*play, *episode, bool) {
+	ctx, cancel := context.WithTimeout(ctx, episodeWithin)
+	defer cancel()
+	e, url := s.begin(task, seed)
+	p := &play{ctx: ctx, tool: d, over: func() bool { return s.over(e, 0) }, trace: trace}
+	if err := d.Open(ctx, url); err != nil {
+		p.err = err
+		return p, e, ctx.Err() != nil
+	}
+	if p.ask, p.err = s.words(ctx, e); p.err != nil {
+		return p, e, ctx.Err() != nil
+	}
+	p.fields = e.Fields
+	players[task](p)
+	s.over(e, 300*time.Millisecond) // an answer that is under way
+	if trace && !e.won() {
+		text, _ := d.Text(ctx, driver.Default)
+		fmt.Println(text)
+	}
+	return p, e, ctx.Err() != nil
+}
+
+func (r result) print() {
+	fmt.Printf("%s: %d of %d episodes of %d tasks, %.1f %%; %.1f steps in an episode that was won; %.0f s\n",
+		r.Tool, r.Won, r.Episodes, len(r.Tasks), 100*float64(r.Won)/float64(max(r.Episodes, 1)), r.Steps, r.Seconds)
 }

@@ -2,23 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/browserd/browserd/bench/driver"
 )
 
 // Node is one line of a tool's snapshot: what a model reads of it.
-type Node struct {
-	Ref    string // empty: text that nothing can be done with
-	Role   string // an ARIA role; text for a run of text
-	Name   string // the accessible name or the text
-	Value  string
-	Depth  int
-	States []string
-	Attrs  map[string]string
-}
+type Node driver.Node
 
 // Is tells whether the node is there.
 func (n Node) Is() bool { return n.Role != "" }
@@ -31,57 +26,11 @@ func (n Node) Acts() bool {
 	return n.Ref != "" && n.Role != "text" && (n.Role != "generic" || n.Has("clickable"))
 }
 
-// Tool is what a player may do. Refs are those of the last Snapshot.
-type Tool interface {
-	Open(ctx context.Context, url string) error
-	Snapshot(ctx context.Context) ([]Node, error)
-	Click(ctx context.Context, ref string) error
-	DoubleClick(ctx context.Context, ref string) error
-	Type(ctx context.Context, ref, text string) error // in place of what is there
-	Press(ctx context.Context, key string) error      // to what has the focus
-	Select(ctx context.Context, ref string, labels ...string) error
-	Hover(ctx context.Context, ref string) error
-	Drag(ctx context.Context, from, to string) error
-}
-
-// What only some tools have; a player that needs one of them loses with the others.
-type (
-	// reader reads the text, html or value of an element; of the page without a ref.
-	reader interface {
-		Read(ctx context.Context, ref, kind string) (string, error)
-	}
-	// wholeReader has a snapshot of every readable element.
-	wholeReader interface {
-		Whole(ctx context.Context) ([]Node, error)
-	}
-	// finder finds what shows a text.
-	finder interface {
-		Find(ctx context.Context, text string) ([]Node, error)
-	}
-	scroller interface {
-		ScrollToEnd(ctx context.Context, ref string) error
-	}
-	focuser interface {
-		Focus(ctx context.Context, ref string) error
-	}
-	keyTyper interface {
-		TypeKeys(ctx context.Context, ref, text string) error // key by key, after what is there
-	}
-	tripleClicker interface {
-		TripleClick(ctx context.Context, ref string) error
-	}
-	// mouser has a mouse by coordinates, and says where an element is.
-	mouser interface {
-		Box(ctx context.Context, ref string) (x, y, w, h float64, err error)
-		Mouse(ctx context.Context, action string, x, y float64) error
-	}
-)
-
 // play is an episode as a player sees it. The first failure stays in err, and
 // nothing is done after it.
 type play struct {
 	ctx    context.Context
-	tool   Tool
+	tool   driver.Driver
 	ask    string            // what the page asks for
 	fields map[string]string // the same in parts, where the task gives them
 	over   func() bool
@@ -113,30 +62,26 @@ func (p *play) do(what string, f func() error) {
 	if p.trace {
 		fmt.Println("   ", what)
 	}
-	if err := f(); err != nil {
+	err := f()
+	if err != nil && strings.Contains(err.Error(), "ref_changed") { // it has been said what changed: again it acts
+		p.steps++
+		err = f()
+	}
+	if err != nil {
 		p.fail("%s: %w", what, err)
 	}
 }
 
 // maxSteps ends a player that goes round in circles.
-const maxSteps = 150
+const maxSteps = 500
 
 func (p *play) look() []Node {
-	p.do("snapshot", func() (err error) {
-		p.all, err = p.tool.Snapshot(p.ctx)
-		return err
-	})
-	p.nodes = task(p.all, p.ask)
-	return p.nodes
-}
-
-func (p *play) lookWhole() []Node {
-	w, ok := p.tool.(wholeReader)
-	if !ok {
-		return p.look()
-	}
-	p.do("whole snapshot", func() (err error) {
-		p.all, err = w.Whole(p.ctx)
+	p.do("snapshot", func() error {
+		got, err := p.tool.Snapshot(p.ctx, driver.Default)
+		p.all = nil
+		for _, n := range got.Nodes {
+			p.all = append(p.all, Node(n))
+		}
 		return err
 	})
 	p.nodes = task(p.all, p.ask)
@@ -329,7 +274,18 @@ func (p *play) choose(n Node, labels ...string) {
 		p.fail("%s %q has no ref", n.Role, n.Name)
 		return
 	}
-	p.do("select", func() error { return p.tool.Select(p.ctx, n.Ref, labels...) })
+	p.do("select", func() error { return p.pick(n.Ref, labels) })
+}
+
+func (p *play) pick(ref string, labels []string) error {
+	if len(labels) == 1 {
+		return p.tool.Select(p.ctx, ref, labels[0])
+	}
+	m, ok := p.tool.(driver.ManySelector)
+	if !ok {
+		return errors.New("the tool selects one option only")
+	}
+	return m.SelectMany(p.ctx, ref, labels)
 }
 
 func (p *play) hover(n Node) {
@@ -348,7 +304,7 @@ func (p *play) drag(from, to Node) {
 
 // focus puts the focus on a node, by a click where the tool has nothing else.
 func (p *play) focus(n Node) {
-	if f, ok := p.tool.(focuser); ok && n.Ref != "" {
+	if f, ok := p.tool.(driver.Focuser); ok && n.Ref != "" {
 		p.do("focus", func() error { return f.Focus(p.ctx, n.Ref) })
 		return
 	}
@@ -357,7 +313,7 @@ func (p *play) focus(n Node) {
 
 // keys types key by key where the tool can.
 func (p *play) keys(n Node, text string) {
-	if k, ok := p.tool.(keyTyper); ok && n.Ref != "" {
+	if k, ok := p.tool.(driver.KeyTyper); ok && n.Ref != "" {
 		p.do("type", func() error { return k.TypeKeys(p.ctx, n.Ref, text) })
 		return
 	}
@@ -365,7 +321,7 @@ func (p *play) keys(n Node, text string) {
 }
 
 func (p *play) read(n Node, kind string) string {
-	r, ok := p.tool.(reader)
+	r, ok := p.tool.(driver.Reader)
 	if !ok {
 		p.fail("the tool does not read %s", kind)
 		return ""
@@ -380,22 +336,25 @@ func (p *play) read(n Node, kind string) string {
 
 // find returns what shows a text: as the tool finds it, otherwise from the last look.
 func (p *play) find(text string) Node {
-	if f, ok := p.tool.(finder); ok && p.ok() {
-		var found []Node
+	if f, ok := p.tool.(driver.Finder); ok && p.ok() {
+		var found []driver.Node
 		p.do("find", func() (err error) {
 			found, err = f.Find(p.ctx, text)
 			return err
 		})
 		for _, n := range found {
 			if fold(n.Name) == text {
-				return n
+				return Node(n)
 			}
+		}
+		if len(found) == 1 {
+			return Node(found[0])
 		}
 	}
 	if n := p.try(text); n.Is() {
 		return n
 	}
-	for _, n := range p.nodes {
+	for _, n := range p.all {
 		if n.Ref != "" && strings.Contains(fold(n.Name), text) {
 			return n
 		}
@@ -426,26 +385,28 @@ func (p *play) submit() {
 	}
 }
 
-// box is where an element is, in viewport pixels.
-type box struct{ x, y, w, h float64 }
-
-func (b box) middle() (x, y float64) { return b.x + b.w/2, b.y + b.h/2 }
-
-func (p *play) box(n Node) (b box) {
-	m, ok := p.tool.(mouser)
+// box is where an element is.
+func (p *play) box(n Node) (b driver.Box) {
+	m, ok := p.tool.(driver.Pointer)
 	if !ok {
 		p.fail("the tool does not say where an element is")
 		return
 	}
 	p.do("box", func() (err error) {
-		b.x, b.y, b.w, b.h, err = m.Box(p.ctx, n.Ref)
+		b, err = m.Box(p.ctx, n.Ref)
 		return err
 	})
 	return b
 }
 
+// middle is the point in the middle of an element.
+func (p *play) middle(n Node) (x, y float64) {
+	b := p.box(n)
+	return b.X + b.Width/2, b.Y + b.Height/2
+}
+
 func (p *play) mouse(action string, x, y float64) {
-	m, ok := p.tool.(mouser)
+	m, ok := p.tool.(driver.Pointer)
 	if !ok {
 		p.fail("the tool has no mouse by coordinates")
 		return

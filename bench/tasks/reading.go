@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/browserd/browserd/bench/driver"
 )
 
 // clean leaves letters and digits.
@@ -268,7 +270,7 @@ func playHighlight(p *play) {
 	if n.Ref == "" {
 		n = p.find(fold(n.Name))
 	}
-	t, ok := p.tool.(tripleClicker)
+	t, ok := p.tool.(driver.TripleClicker)
 	if !ok {
 		p.fail("the tool does not click three times")
 		return
@@ -421,6 +423,24 @@ func playTicTacToe(p *play) {
 	}
 }
 
+// answer is where O goes who looks: three in a row, or else in the way of X; -1
+// where there is neither.
+func answer(board [9]int) int {
+	for _, want := range []int{-2, 2} {
+		for _, r := range rowsOfThree {
+			if board[r[0]]+board[r[1]]+board[r[2]] != want {
+				continue
+			}
+			for _, i := range r {
+				if board[i] == 0 {
+					return i
+				}
+			}
+		}
+	}
+	return -1
+}
+
 var rowsOfThree = [][3]int{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {0, 3, 6}, {1, 4, 7}, {2, 5, 8}, {0, 4, 8}, {2, 4, 6}}
 
 // best returns the value of a position for X against one who errs half the
@@ -434,7 +454,7 @@ func best(board [9]int, turn int) (float64, int) {
 		}
 	}
 	value, move, sum, n := -1.0, -1, 0.0, 0
-	low := 2.0
+	low := 0.0
 	for i, v := range board {
 		if v != 0 {
 			continue
@@ -446,7 +466,6 @@ func best(board [9]int, turn int) (float64, int) {
 			value, move = got, i
 		}
 		sum += got
-		low = min(low, got)
 		n++
 	}
 	switch {
@@ -455,5 +474,11 @@ func best(board [9]int, turn int) (float64, int) {
 	case turn == 1:
 		return value, move
 	}
-	return 0.55*sum/float64(n) + 0.45*low, -1
+	reply := board
+	if i := answer(board); i >= 0 {
+		reply[i] = -1
+		low, _ = best(reply, 1)
+		return 0.55*sum/float64(n) + 0.45*low, -1
+	}
+	return sum / float64(n), -1
 }

@@ -48,6 +48,17 @@ const hook = `<script>
 })();
 </script>`
 
+// won tells whether the page was content: the whole reward, which one has for
+// the whole task.
+func (e *episode) won() bool {
+	select {
+	case <-e.ended:
+		return e.Reward >= 0.99
+	default:
+		return false
+	}
+}
+
 // site serves MiniWoB++ on loopback and knows how each episode went.
 type site struct {
 	dir    string // the repository's miniwob/html

@@ -31,6 +31,8 @@ func TestDrag(t *testing.T) {
 			`{"hit":"@e2"}`, "down up moved"},
 		{"pointer events with capture", boxes + `<div role=button aria-label=From onpointerdown="this.setPointerCapture(event.pointerId)" onpointerup="report(document.elementFromPoint(event.clientX,event.clientY).ariaLabel)"></div><div role=button aria-label=To></div>`,
 			`{"hit":"@e2"}`, "To"},
+		{"past the middle, as lists that sort want it", boxes + `<div role=button aria-label=From></div><div role=button aria-label=To onmouseup="const r=this.getBoundingClientRect();report(event.clientY>r.top+r.height/2?'past':'short')"></div>`,
+			`{"hit":"@e2"}`, "past"},
 		{"far down the page", boxes + `<div role=button aria-label=From onmousedown="report('down')"></div><div style="height:400px"></div><div role=button aria-label=To onmouseup="report('up')"></div><div style="height:3000px"></div>`,
 			`{"hit":"@e2"}`, "down up"},
 	} {

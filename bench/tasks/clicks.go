@@ -36,7 +36,7 @@ func playButtonDelay(p *play) {
 	p.look()
 	p.click(p.named("ONE"))
 	n, _ := strconv.Atoi(p.match(`wait (\d+) seconds`)[0])
-	p.sleep(time.Duration(n)*time.Second + 100*time.Millisecond)
+	p.sleep(time.Duration(n)*time.Second + 20*time.Millisecond)
 	p.click(p.named("TWO"))
 }
 

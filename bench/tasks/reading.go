@@ -348,6 +348,7 @@ func playTextEditor(p *play) {
 			p.press("Shift+ArrowRight")
 		}
 	}
+	p.sleep(50 * time.Millisecond) // the editor learns of the selection in a turn of its own
 	style := ""
 	for _, s := range []string{"bold", "italic", "underline"} {
 		if strings.Contains(p.ask, "style "+s) {

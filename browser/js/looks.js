@@ -11,7 +11,7 @@ const MARK_MAX = 40; // characters of a class or an id
 function looksOf(el, name, clicks, out) {
   const html = isHTML(el);
   if (html && (name || localName(el) !== 'button' && isField(el) || isHost(el))) return;
-  const drawn = !html && namespaceURI(el) === SVG && localName(el) !== 'svg';
+  const drawn = clicks && !html && namespaceURI(el) === SVG && localName(el) !== 'svg';
   if (drawn) out.push('tag', localName(el));
   if (!name) {
     for (const a of ['class', 'id']) {
@@ -19,8 +19,7 @@ function looksOf(el, name, clicks, out) {
       if (v) out.push(a, v);
     }
   }
-  if (!clicks) return;
-  const color = drawn ? inkOf(styleOf(el)) : html ? opaque(styleOf(el).backgroundColor) : '';
+  const color = drawn ? inkOf(styleOf(el)) : clicks && html ? opaque(styleOf(el).backgroundColor) : '';
   if (color) out.push('color', color);
   if (drawn) {
     const r = rectOf(el);

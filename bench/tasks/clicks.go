@@ -166,6 +166,11 @@ func (p *play) link(name string) Node {
 			return n
 		}
 	}
+	for _, n := range p.nodes { // a tool may show it as text that has a ref
+		if n.Ref != "" && n.Role != "tab" && n.Role != "tabpanel" && fold(n.Name) == name {
+			return n
+		}
+	}
 	return Node{}
 }
 

@@ -41,7 +41,7 @@ func playEmail(p *play) {
 	p.look()
 	thread := -1
 	for i, n := range p.nodes {
-		if n.Ref != "" && (fold(n.Name) == o.by || strings.HasPrefix(fold(n.Name), o.by+" ")) {
+		if fold(n.Name) == o.by || strings.HasPrefix(fold(n.Name), o.by+" ") {
 			thread = i
 			break
 		}

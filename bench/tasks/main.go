@@ -208,13 +208,23 @@ func (s *site) play(ctx context.Context, d driver.Driver, task string, seed int,
 		return p, e, ctx.Err() != nil
 	}
 	p.fields = e.Fields
-	players[task](p)
+	p.playTask(players[task])
 	s.over(e, 300*time.Millisecond) // an answer that is under way
 	if trace && !e.won() {
 		text, _ := d.Text(ctx, driver.Default)
 		fmt.Println(text)
 	}
 	return p, e, ctx.Err() != nil
+}
+
+// playTask plays; a player that breaks at what a tool shows has lost.
+func (p *play) playTask(player func(*play)) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.fail("the player broke: %v", r)
+		}
+	}()
+	player(p)
 }
 
 func (r result) print() {

@@ -23,7 +23,7 @@ func (n Node) Has(state string) bool { return slices.Contains(n.States, state) }
 
 // Acts tells whether a tool lets it be acted on and says that it can be.
 func (n Node) Acts() bool {
-	return n.Ref != "" && n.Role != "text" && (n.Role != "generic" || n.Has("clickable"))
+	return n.Ref != "" && n.Role != "text" && (n.Role != "generic" || n.Has("clickable") || n.Has("focusable") || n.Attrs["cursor"] == "pointer")
 }
 
 // play is an episode as a player sees it. The first failure stays in err, and
@@ -78,15 +78,61 @@ const maxSteps = 500
 func (p *play) look() []Node {
 	p.do("snapshot", func() error {
 		got, err := p.tool.Snapshot(p.ctx, driver.Default)
-		p.all = nil
-		for _, n := range got.Nodes {
-			p.all = append(p.all, Node(n))
-		}
+		p.all = withText(got.Nodes)
 		return err
 	})
+	if strings.HasPrefix(p.tool.Name(), "agent-browser") {
+		p.lookTwice()
+	}
 	p.nodes = task(p.all, p.ask)
 	return p.nodes
 }
+
+// lookTwice adds the page's text to agent-browser's snapshot for interactive
+// elements, which says nothing of it: most tasks are about that. Its other
+// snapshot shows the text, and not all that the first one shows.
+func (p *play) lookTwice() {
+	acting := p.all
+	p.do("whole snapshot", func() error {
+		got, err := p.tool.Snapshot(p.ctx, driver.Whole)
+		p.all = withText(got.Nodes)
+		return err
+	})
+	shown := map[string]int{}
+	for i, n := range p.all {
+		if n.Ref != "" {
+			shown[n.Ref] = i
+		}
+	}
+	for _, n := range acting {
+		if i, ok := shown[n.Ref]; ok {
+			p.all[i].States = n.States
+		} else {
+			p.all = append(p.all, n)
+		}
+	}
+}
+
+// withText gives an element without a name that holds a text and nothing else
+// that text as its name: its ref is what one takes to click the text.
+func withText(nodes []driver.Node) []Node {
+	var out []Node
+	for i := 0; i < len(nodes); i++ {
+		n := nodes[i]
+		alone := i+1 < len(nodes) && isText(nodes[i+1]) && nodes[i+1].Depth > n.Depth && (i+2 == len(nodes) || nodes[i+2].Depth <= n.Depth)
+		if alone && n.Ref != "" && n.Name == "" && !Node(n).fields() && !isText(n) {
+			n.Name = nodes[i+1].Name
+			i++
+		}
+		if isText(n) {
+			n.Role = "text"
+		}
+		out = append(out, Node(n))
+	}
+	return out
+}
+
+func isText(n driver.Node) bool { return n.Role == "text" || n.Role == "StaticText" }
 
 var scores = regexp.MustCompile(`^(Last reward:|Last 10 average:|Time left:|Episodes done:)`)
 
@@ -237,7 +283,15 @@ func (p *play) click(n Node) {
 		}
 		return
 	}
-	p.do("click "+n.Role+" "+n.Name, func() error { return p.tool.Click(p.ctx, n.Ref) })
+	p.do("click "+n.Role+" "+n.Name, func() error {
+		err := p.tool.Click(p.ctx, n.Ref)
+		if err != nil && strings.Contains(err.Error(), "covered") && p.tool.Name() != "browserd" { // which waits by itself
+			p.sleep(500 * time.Millisecond)
+			p.steps++
+			err = p.tool.Click(p.ctx, n.Ref)
+		}
+		return err
+	})
 }
 
 // finish clicks what ends the episode; where the page has not answered, it

@@ -63,7 +63,7 @@ func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string
 	}
 	// Where the target is now that both have been brought into view; the page
 	// may also have changed when the mouse went down.
-	x, y, err := target.whereNow(ctx)
+	x, y, err := target.whereNow(ctx, el)
 	if err != nil {
 		t.mouse(input.DispatchMouseEventTypeMouseReleased, el.x, el.y, p, 1, false)
 		el.disarm()
@@ -93,13 +93,18 @@ func past(from, middle float64) float64 {
 	return middle
 }
 
-// whereNow is the element's point in the tab after scrolling.
-func (el *element) whereNow(ctx context.Context) (x, y float64, err error) {
+// whereNow is the element's point in the tab after scrolling: its middle, although
+// what is being dragged lies over it.
+func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64, err error) {
+	over := 0
+	if dragged.frame == el.frame {
+		over = dragged.Target
+	}
 	var at struct {
 		X, Y float64
 		Gone bool
 	}
-	if err := el.frame.call(ctx, "middle", el.Target, &at); err != nil {
+	if err := el.frame.call(ctx, "middle", map[string]any{"node": el.Target, "over": over}, &at); err != nil {
 		return 0, 0, err
 	}
 	if at.Gone {

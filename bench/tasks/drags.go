@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/browserd/browserd/bench/driver"
 )
 
 func playDragBox(p *play) {
@@ -131,22 +133,31 @@ func playDragShapes2(p *play) {
 	p.submit()
 }
 
-// items returns what is in a list that can be sorted by dragging: each by its
-// words, as the tool finds it.
+// items returns what is in a list that can be sorted by dragging: an ordinary
+// snapshot may show the list alone, the whole one has its items.
 func (p *play) items(names []string) []Node {
-	var out []Node
-	for _, name := range names {
-		n := Node{}
-		for _, c := range p.nodes {
-			if c.Ref != "" && fold(c.Name) == name {
-				n = c
-				break
+	find := func() (out []Node) {
+		for _, name := range names {
+			for _, n := range p.all {
+				if n.Ref != "" && fold(n.Name) == name && n.Role != "list" {
+					out = append(out, n)
+					break
+				}
 			}
 		}
-		if n.Ref == "" {
-			n = p.find(name)
-		}
-		out = append(out, n)
+		return out
+	}
+	out := find()
+	if len(out) < len(names) {
+		p.do("whole snapshot", func() error {
+			got, err := p.tool.Snapshot(p.ctx, driver.Whole)
+			p.all = withText(got.Nodes)
+			return err
+		})
+		out = find()
+	}
+	if len(out) < len(names) && p.ok() {
+		p.fail("%q are not to be seen", names)
 	}
 	return out
 }
@@ -223,8 +234,9 @@ func (p *play) dragTo(names []string, name string, to int) {
 		p.fail("%s is not in %v, or has nowhere to go", name, names)
 		return
 	}
-	both := p.items([]string{name, names[to]})
-	p.drag(both[0], both[1])
+	if both := p.items([]string{name, names[to]}); len(both) == 2 {
+		p.drag(both[0], both[1])
+	}
 }
 
 func playSortNumbers(p *play) {

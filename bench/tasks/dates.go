@@ -61,7 +61,7 @@ func playFlight(p *play) {
 		var found Node
 		p.await(func() bool {
 			for _, n := range p.nodes {
-				if n.Ref != "" && n.Ref != field.Ref && n.Role != "textbox" && (strings.HasSuffix(fold(n.Name), "("+city+")") || strings.HasPrefix(fold(n.Name), city+" (")) {
+				if n.Ref != "" && n.Ref != field.Ref && n.Role != "list" && n.Role != "menu" && n.Role != "textbox" && (strings.HasSuffix(fold(n.Name), "("+city+")") || strings.HasPrefix(fold(n.Name), city+" (")) {
 					found = n
 					return true
 				}

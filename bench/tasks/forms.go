@@ -466,7 +466,7 @@ func playAutocomplete(p *play) {
 	var found Node
 	p.await(func() bool {
 		for _, n := range p.nodes {
-			if n.Ref != "" && n.Ref != field.Ref && want(fold(n.Name)) {
+			if n.Ref != "" && n.Ref != field.Ref && n.Role != "list" && n.Role != "menu" && n.Role != "listbox" && want(fold(n.Name)) {
 				found = n
 				return true
 			}

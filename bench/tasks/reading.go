@@ -292,7 +292,7 @@ func playTerminal(p *play) {
 	said := strings.Join(p.texts(), " ")
 	_, said, _ = strings.Cut(said, " ls ")
 	for _, name := range strings.Fields(said) {
-		if name == "user$" || !regexp.MustCompile(`^[a-z]+(\.[a-z0-9.]+)?$`).MatchString(name) {
+		if name == "user$" || !regexp.MustCompile(`^[\w-]+(\.[a-z0-9.]+)?$`).MatchString(name) {
 			continue
 		}
 		if ext == "" && !strings.Contains(name, ".") || ext != "" && strings.HasSuffix(name, ext) {
@@ -348,7 +348,7 @@ func playTextEditor(p *play) {
 			p.press("Shift+ArrowRight")
 		}
 	}
-	p.sleep(50 * time.Millisecond) // the editor learns of the selection in a turn of its own
+	p.sleep(200 * time.Millisecond) // the editor learns of the selection in a turn of its own
 	style := ""
 	for _, s := range []string{"bold", "italic", "underline"} {
 		if strings.Contains(p.ask, "style "+s) {

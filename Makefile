@@ -7,7 +7,7 @@ TIMEOUT ?= 15m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-full test-image bench build image lint clean
+.PHONY: demo setup test test-full test-image bench tasks build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -41,6 +41,12 @@ test-image: # builds the image and runs an agent's loop in it
 bench:
 	@scripts/setup.sh demo
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# TOOLS names the players' tools, MINIWOB a copy of the tasks; without one they are
+# cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp
+tasks: # MiniWoB++, played by scripted players through refs
+	@scripts/setup.sh demo
+	$(GO) run ./bench/tasks -tools '$(or $(TOOLS),browserd)' -seeds $(or $(SEEDS),20) $(if $(MINIWOB),-miniwob '$(MINIWOB)') $(if $(JSON),-json '$(JSON)')
 
 build: # bin/browserd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/browserd ./cmd/browserd

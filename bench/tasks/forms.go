@@ -1,14 +1,10 @@
 package main
 
 import (
-	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/browserd/browserd/bench/driver"
 )
 
 var fields = []string{"textbox", "searchbox", "spinbutton", "combobox"}
@@ -172,120 +168,6 @@ func playFormSequence3(p *play) {
 	p.click(p.named(m[1], "button"))
 }
 
-// handles are the handles of sliders: what can be focused or clicked and has no words.
-func (p *play) handles() []Node {
-	var out []Node
-	for _, n := range p.nodes {
-		if n.Role == "slider" || n.Acts() && n.Name == "" && !n.fields() && n.Role != "canvas" {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-var integer = regexp.MustCompile(`^-?\d+$`)
-
-// numbers are the lines that are a whole number.
-func (p *play) numbers() []int {
-	var out []int
-	for _, s := range p.texts() {
-		if integer.MatchString(s) {
-			n, _ := strconv.Atoi(s)
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// slide moves the ith slider to a value by the arrow keys, and looks at the
-// figure beside it.
-func (p *play) slide(i, want int) {
-	for try := 0; p.ok() && try < 3; try++ {
-		h, shown := p.handles(), p.numbers()
-		if i >= len(h) || i >= len(shown) {
-			p.fail("slider %d is not to be seen", i+1)
-			return
-		}
-		if shown[i] == want {
-			return
-		}
-		p.focus(h[i])
-		key := "ArrowRight"
-		if shown[i] > want {
-			key = "ArrowLeft"
-		}
-		if try > 0 || true {
-			p.look() // the focus may have moved it
-			if shown = p.numbers(); i < len(shown) && shown[i] > want {
-				key = "ArrowLeft"
-			} else {
-				key = "ArrowRight"
-			}
-		}
-		if i < len(shown) {
-			for range int(math.Abs(float64(want - shown[i]))) {
-				p.press(key)
-			}
-		}
-		p.look()
-	}
-}
-
-func playSlider(p *play) {
-	want, _ := strconv.Atoi(p.match(`Select (-?\d+) with the slider`)[0])
-	p.look()
-	p.slide(0, want)
-	p.submit()
-}
-
-func playSliders(p *play) {
-	m := p.match(`\[(\d+),(\d+),(\d+)\]`)
-	p.look()
-	for i, s := range m {
-		want, _ := strconv.Atoi(s)
-		p.slide(i, want)
-	}
-	p.submit()
-}
-
-func playSpinner(p *play) {
-	want, _ := strconv.Atoi(p.match(`Select (-?\d+) with the spinner`)[0])
-	p.look()
-	field := p.nth(1, "spinbutton", "textbox")
-	up, down := Node{}, Node{}
-	i := slices.IndexFunc(p.nodes, func(n Node) bool { return n.Ref == field.Ref })
-	for _, n := range p.nodes[max(i+1, 0):] {
-		if n.Role != "button" && !n.Acts() || fold(n.Name) == "Submit" || n.Role == "canvas" {
-			continue
-		}
-		if !up.Is() {
-			up = n
-		} else if !down.Is() {
-			down = n
-		}
-	}
-	button := up
-	if want < 0 {
-		button = down
-	}
-	if button.Ref == "" {
-		key := "ArrowUp"
-		if want < 0 {
-			key = "ArrowDown"
-		}
-		p.focus(field)
-		for range int(math.Abs(float64(want))) {
-			p.press(key)
-		}
-		p.submit()
-		return
-	}
-	for range int(math.Abs(float64(want))) {
-		p.click(button)
-	}
-	p.submit()
-}
-
 func playLogin(p *play) {
 	q := p.quoted()
 	p.look()
@@ -332,13 +214,9 @@ func playMovies(p *play) {
 	p.look()
 	var boxes []Node
 	var labels []string
-	below := false
 	for _, n := range p.nodes {
 		switch {
 		case n.Role == "textbox":
-			if len(labels) == 0 && len(boxes) == 0 {
-				below = true
-			}
 			boxes = append(boxes, n)
 			if n.Name != "" {
 				labels = append(labels, n.Name)
@@ -349,7 +227,7 @@ func playMovies(p *play) {
 			}
 		}
 	}
-	_ = below // with as many labels as boxes, their order is the same either way
+	// Labels stand before their fields or behind them: the order is the same.
 	for i, b := range boxes {
 		if i >= len(labels) {
 			p.fail("field %d has no label", i+1)
@@ -365,159 +243,6 @@ func playMovies(p *play) {
 		p.write(b, text)
 	}
 	p.submit()
-}
-
-func playCopyPaste(p *play) {
-	p.look()
-	i := 1
-	if m := regexp.MustCompile(`(\d+)(st|nd|rd|th)`).FindString(p.ask); m != "" {
-		i = ordinal(m)
-	}
-	from, to := p.areas()
-	if i > len(from) || len(to) == 0 {
-		p.fail("no text area %d", i)
-		return
-	}
-	p.write(to[0], p.value(from[i-1]))
-	p.submit()
-}
-
-// areas are the text areas and the one-line fields: the tool says which is
-// which, or what is written in them does.
-func (p *play) areas() (areas, fields []Node) {
-	for _, n := range p.of("textbox") {
-		if n.Has("multiline") || n.Value != "" {
-			areas = append(areas, n)
-		} else {
-			fields = append(fields, n)
-		}
-	}
-	return areas, fields
-}
-
-// value is the whole value of a field.
-func (p *play) value(n Node) string {
-	if _, ok := p.tool.(driver.Reader); ok {
-		return p.read(n, "value")
-	}
-	return n.Value
-}
-
-func playScrollText(p *play) {
-	p.look()
-	from, to := p.areas()
-	if len(from) == 0 || len(to) == 0 {
-		p.fail("no text area")
-		return
-	}
-	words := strings.Fields(p.value(from[0]))
-	if len(words) == 0 {
-		p.fail("the text area shows nothing")
-		return
-	}
-	p.write(to[0], strings.TrimRight(words[len(words)-1], "."))
-	p.submit()
-}
-
-// toEnd scrolls a text area to its end.
-func (p *play) toEnd(n Node) {
-	if s, ok := p.tool.(driver.Scroller); ok {
-		p.do("scroll", func() error { return s.ScrollToEnd(p.ctx, n.Ref) })
-		return
-	}
-	p.focus(n)
-	p.press("Control+End")
-}
-
-func playScrollText2(p *play) {
-	p.look()
-	n := p.nth(1, "textbox")
-	if strings.Contains(p.ask, "top") {
-		p.focus(n)
-		p.press("Control+Home")
-	} else {
-		p.toEnd(n)
-	}
-	p.submit()
-}
-
-func playAgreement(p *play) {
-	p.look()
-	if strings.Contains(p.ask, "Click the cancel") {
-		p.click(p.named("Cancel", "button"))
-		return
-	}
-	q := p.quoted()
-	p.toEnd(p.nth(1, "textbox"))
-	p.await(func() bool { return !p.nth(2, "textbox").Has("disabled") })
-	p.write(p.nth(2, "textbox"), q[0])
-	p.look()
-	p.click(p.named(q[1], "button"))
-}
-
-func playAutocomplete(p *play) {
-	q := p.quoted()
-	p.look()
-	field := p.nth(1, fields...)
-	p.keys(field, q[0])
-	want := func(s string) bool {
-		return strings.HasPrefix(s, q[0]) && (len(q) < 2 || strings.HasSuffix(s, q[1]))
-	}
-	var found Node
-	p.await(func() bool {
-		for _, n := range p.nodes {
-			if n.Ref != "" && n.Ref != field.Ref && n.Role != "list" && n.Role != "menu" && n.Role != "listbox" && want(fold(n.Name)) {
-				found = n
-				return true
-			}
-		}
-		return false
-	})
-	p.click(found)
-	p.sleep(50 * time.Millisecond)
-	p.look()
-	p.submit()
-}
-
-func playColorwheel(p *play) {
-	p.look()
-	colors := map[string]string{}
-	for hex, name := range colorNames {
-		colors[name] = hex
-	}
-	color := ""
-	if m := regexp.MustCompile(`Select (\w+) with the color picker`).FindStringSubmatch(p.ask); m != nil {
-		color = colors[m[1]]
-	} else if m := regexp.MustCompile(`class="cc"[^>]*background-color:\s*([^;"]+)`).FindStringSubmatch(p.read(Node{}, "html")); m != nil {
-		color = m[1]
-	}
-	if color == "" && regexp.MustCompile(`Select \w+ with`).MatchString(p.ask) {
-		color = cssNames[p.match(`Select (\w+) with`)[0]]
-	}
-	if color == "" {
-		p.fail("the colour is not to be seen")
-		return
-	}
-	if r, g, b, ok := rgb(color); ok {
-		color = "#" + hex2(r) + hex2(g) + hex2(b)
-	}
-	p.write(p.nth(1, "textbox"), strings.ToUpper(strings.TrimPrefix(color, "#")))
-	if n := p.find("with the color picker and hit Submit."); n.Ref != "" {
-		p.click(n) // the palette is open over the button until one clicks elsewhere
-	} else {
-		p.err = nil
-		p.press("Tab")
-	}
-	p.look()
-	p.submit()
-}
-
-func hex2(v float64) string {
-	s := strconv.FormatInt(int64(v), 16)
-	if len(s) < 2 {
-		s = "0" + s
-	}
-	return s
 }
 
 func playNumberCheckboxes(p *play) {

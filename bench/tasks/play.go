@@ -76,41 +76,48 @@ func (p *play) do(what string, f func() error) {
 const maxSteps = 500
 
 func (p *play) look() []Node {
-	p.do("snapshot", func() error {
-		got, err := p.tool.Snapshot(p.ctx, driver.Default)
-		p.all = withText(got.Nodes)
-		return err
-	})
+	var whole []Node
 	if strings.HasPrefix(p.tool.Name(), "agent-browser") {
-		p.lookTwice()
+		whole = p.shown(driver.Whole)
+	}
+	p.all = p.shown(driver.Default)
+	if whole != nil {
+		p.all = both(whole, p.all)
 	}
 	p.nodes = task(p.all, p.ask)
 	return p.nodes
 }
 
-// lookTwice adds the page's text to agent-browser's snapshot for interactive
-// elements, which says nothing of it: most tasks are about that. Its other
-// snapshot shows the text, and not all that the first one shows.
-func (p *play) lookTwice() {
-	acting := p.all
-	p.do("whole snapshot", func() error {
-		got, err := p.tool.Snapshot(p.ctx, driver.Whole)
-		p.all = withText(got.Nodes)
+func (p *play) shown(kind driver.Kind) (nodes []Node) {
+	p.do("snapshot", func() error {
+		got, err := p.tool.Snapshot(p.ctx, kind)
+		nodes = withText(got.Nodes)
 		return err
 	})
-	shown := map[string]int{}
-	for i, n := range p.all {
+	return nodes
+}
+
+// both puts agent-browser's two snapshots together: the one for interactive
+// elements says nothing of the page's text, which most tasks are about, and the
+// whole one does not show all that the first one does. Refs are those of the
+// first, which was taken last.
+func both(whole, acting []Node) (out []Node) {
+	j := 0
+	for _, n := range whole {
 		if n.Ref != "" {
-			shown[n.Ref] = i
+			k := j
+			for k < len(acting) && (acting[k].Role != n.Role || acting[k].Name != n.Name) {
+				k++
+			}
+			n.Ref = ""
+			if k < len(acting) {
+				out = append(out, acting[j:k]...)
+				n.Ref, n.States, j = acting[k].Ref, acting[k].States, k+1
+			}
 		}
+		out = append(out, n)
 	}
-	for _, n := range acting {
-		if i, ok := shown[n.Ref]; ok {
-			p.all[i].States = n.States
-		} else {
-			p.all = append(p.all, n)
-		}
-	}
+	return append(out, acting[j:]...)
 }
 
 // withText gives an element without a name that holds a text and nothing else

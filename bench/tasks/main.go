@@ -209,7 +209,7 @@ func (s *site) play(ctx context.Context, d driver.Driver, task string, seed int,
 	}
 	p.fields = e.Fields
 	p.playTask(players[task])
-	s.over(e, 300*time.Millisecond) // an answer that is under way
+	s.over(e, 3*time.Second) // an answer that is under way
 	if trace && !e.won() {
 		text, _ := d.Text(ctx, driver.Default)
 		fmt.Println(text)

@@ -188,6 +188,11 @@ func (s *site) over(e *episode, wait time.Duration) bool {
 	select {
 	case <-e.ended:
 		return true
+	default:
+	}
+	select {
+	case <-e.ended:
+		return true
 	case <-time.After(wait):
 		return false
 	}

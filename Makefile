@@ -7,7 +7,7 @@ TIMEOUT ?= 15m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-full test-image bench bench-go soak crowd build image lint clean
+.PHONY: demo setup test test-full test-image bench bench-go soak crowd tasks build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -56,6 +56,12 @@ soak: build
 crowd: build # a hundred sessions, and what one bad page does to others
 	@scripts/setup.sh demo
 	BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./bench/crowd
+
+# TOOLS names the players' tools, MINIWOB a copy of the tasks; without one they are
+# cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp
+tasks: # MiniWoB++, played by scripted players through refs
+	@scripts/setup.sh demo
+	$(GO) run ./bench/tasks -tools '$(or $(TOOLS),browserd)' -seeds $(or $(SEEDS),20) $(if $(MINIWOB),-miniwob '$(MINIWOB)') $(if $(JSON),-json '$(JSON)')
 
 build: # bin/browserd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/browserd ./cmd/browserd

@@ -5,7 +5,7 @@ import "context"
 // ReadParams are the parameters of read.
 type ReadParams struct {
 	Ref      string `json:"ref" doc:"the element; left out: the whole page"`
-	Kind     string `json:"kind" default:"text" enum:"text,markdown,html,value,attrs,article" doc:"what of it"`
+	Kind     string `json:"kind" default:"text" enum:"text,markdown,html,value,attrs,article,box" doc:"what of it; box: where it is in the viewport, as mouse takes it"`
 	Attr     string `json:"attr" doc:"one attribute of kind attrs"`
 	MaxChars int    `json:"max_chars" default:"4000" min:"1" max:"1000000" doc:"characters of content"`
 	Offset   int    `json:"offset" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`

@@ -2,7 +2,10 @@ package browser
 
 import (
 	"context"
+	"fmt"
+	"math"
 
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -75,4 +78,25 @@ func (t *tab) outwards(ctx context.Context, f *frame, boxes []*box) error {
 		f = parent
 	}
 	return nil
+}
+
+// box is where the element of a ref is seen, as JSON: x, y, width and height in
+// CSS pixels of the tab's viewport. Errors: not_actionable where it is not seen.
+func (t *tab) box(ctx context.Context, refs *snapshot.Refs, ref string) (string, error) {
+	e, _, err := t.c.resolve(refs, ref)
+	if err != nil {
+		return "", err
+	}
+	seen, err := t.seenAt(ctx, refs, []string{ref}, false)
+	if err != nil {
+		return "", err
+	}
+	b, ok := seen[e.Ref()]
+	if !ok {
+		return "", protocol.Errorf(protocol.NotActionable, "%s is not to be seen", e.Ref()).With("reason", "hidden").Then("take a snapshot")
+	}
+	for i := range b {
+		b[i] = math.Round(10*b[i]) / 10
+	}
+	return fmt.Sprintf(`{"x":%g,"y":%g,"width":%g,"height":%g}`, b[0], b[1], b[2], b[3]), nil
 }

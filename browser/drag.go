@@ -63,12 +63,13 @@ func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string
 	}
 	// Where the target is now that both have been brought into view; the page
 	// may also have changed when the mouse went down.
-	x, y, err := target.whereNow(ctx)
+	x, y, err := target.whereNow(ctx, el)
 	if err != nil {
 		t.mouse(input.DispatchMouseEventTypeMouseReleased, el.x, el.y, p, 1, false)
 		el.disarm()
 		return nil, err
 	}
+	x, y = past(el.x, x), past(el.y, y)
 	data, err := t.dragMove(ctx, el, x, y, p, intercepted)
 	if err != nil {
 		return nil, err
@@ -79,13 +80,31 @@ func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string
 	return target, t.dropData(ctx, el, x, y, p, data)
 }
 
-// whereNow is the element's point in the tab after scrolling.
-func (el *element) whereNow(ctx context.Context) (x, y float64, err error) {
+// past is where a drag towards a middle ends: a little beyond it. Lists that
+// sort by dragging change places only when the mouse has passed the middle of
+// the item below or to the right.
+func past(from, middle float64) float64 {
+	switch d := middle - from; {
+	case d > 8:
+		return middle + 2
+	case d < -8:
+		return middle - 2
+	}
+	return middle
+}
+
+// whereNow is the element's point in the tab after scrolling: its middle, although
+// what is being dragged lies over it.
+func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64, err error) {
+	over := 0
+	if dragged.frame == el.frame {
+		over = dragged.Target
+	}
 	var at struct {
 		X, Y float64
 		Gone bool
 	}
-	if err := el.frame.call(ctx, "middle", el.Target, &at); err != nil {
+	if err := el.frame.call(ctx, "middle", map[string]any{"node": el.Target, "over": over}, &at); err != nil {
 		return 0, 0, err
 	}
 	if at.Gone {

@@ -31,6 +31,10 @@ func TestDrag(t *testing.T) {
 			`{"hit":"@e2"}`, "down up moved"},
 		{"pointer events with capture", boxes + `<div role=button aria-label=From onpointerdown="this.setPointerCapture(event.pointerId)" onpointerup="report(document.elementFromPoint(event.clientX,event.clientY).ariaLabel)"></div><div role=button aria-label=To></div>`,
 			`{"hit":"@e2"}`, "To"},
+		{"onto what it lies over already", `<style>div{position:absolute}</style><div role=button aria-label=To style="left:20px;top:20px;width:100px;height:100px"></div><div role=button aria-label=From style="left:50px;top:50px;width:60px;height:60px" onmousedown="report('down')"></div><script>onmouseup=e=>report(Math.abs(e.clientX-70)<4&&Math.abs(e.clientY-70)<4?'middle':e.clientX+','+e.clientY)</script>`,
+			`{"hit":"@e1"}`, "down middle"},
+		{"past the middle, as lists that sort want it", boxes + `<div role=button aria-label=From></div><div role=button aria-label=To onmouseup="const r=this.getBoundingClientRect();report(event.clientY>r.top+r.height/2?'past':'short')"></div>`,
+			`{"hit":"@e2"}`, "past"},
 		{"far down the page", boxes + `<div role=button aria-label=From onmousedown="report('down')"></div><div style="height:400px"></div><div role=button aria-label=To onmouseup="report('up')"></div><div style="height:3000px"></div>`,
 			`{"hit":"@e2"}`, "down up"},
 	} {

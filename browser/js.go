@@ -20,7 +20,7 @@ var scripts embed.FS
 // scriptFiles are the files in the order in which they are put together. Those
 // of a row share one scope; the first row's is around all others.
 var scriptFiles = [][]string{
-	{"core", "role", "name", "frame", "walk"},
+	{"core", "role", "looks", "name", "frame", "walk"},
 	{"settle"},
 	{"refs", "reach", "guard", "act", "fill", "read", "wait", "boxes"},
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // readKinds are the kinds of Read.
-var readKinds = []string{"text", "markdown", "html", "value", "attrs", "article"}
+var readKinds = []string{"text", "markdown", "html", "value", "attrs", "article", "box"}
 
 // maxFrames bounds how many frames one reading goes through.
 const maxFrames = 50
@@ -19,7 +19,8 @@ const maxFrames = 50
 // Read returns what is in an element, or without a ref in the whole page with
 // its frames: its text as a person sees it; markdown; html; the value of a
 // control, secrets masked; attrs, a JSON object of its attributes, or with attr
-// that one; article, the main text as markdown. It changes nothing and waits
+// that one; article, the main text as markdown; box, a JSON object that says where
+// it is seen in the viewport, or would be after scrolling. It changes nothing and waits
 // for nothing. Errors: those of a ref, invalid_params.
 func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
 	if kind == "" {
@@ -28,7 +29,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 	if !slices.Contains(readKinds, kind) {
 		return "", protocol.Errorf(protocol.InvalidParams, "kind %q: takes %s", kind, strings.Join(readKinds, ", ")).With("parameter", "kind")
 	}
-	if ref == "" && (kind == "value" || kind == "attrs") {
+	if ref == "" && (kind == "value" || kind == "attrs" || kind == "box") {
 		return "", protocol.Errorf(protocol.InvalidParams, "kind %s: needs a ref", kind).With("parameter", "ref")
 	}
 	var content string
@@ -43,6 +44,10 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 		}
 		t.owners(ctx, t.live())
 		var err error
+		if kind == "box" {
+			content, err = t.box(ctx, refs, ref)
+			return err
+		}
 		content, err = t.read(ctx, f, map[string]any{"node": node, "kind": kind, "attr": attr}, new(int))
 		if err == nil {
 			return nil

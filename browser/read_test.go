@@ -61,7 +61,7 @@ func TestReadValues(t *testing.T) {
 		{"textbox", "Text", "attrs", "aria-label", "Text"},
 		{"textbox", "Text", "attrs", "nope", `invalid_params: attr "nope": @e2 has no such attribute {"parameter":"attr"}`},
 		{"heading", "Title", "value", "", `invalid_params: ref @e12 heading "Title" has no value {"parameter":"ref"}`},
-		{"heading", "Title", "smell", "", `invalid_params: kind "smell": takes text, markdown, html, value, attrs, article {"parameter":"kind"}`},
+		{"heading", "Title", "smell", "", `invalid_params: kind "smell": takes text, markdown, html, value, attrs, article, box {"parameter":"kind"}`},
 	} {
 		t.Run(c.name+" "+c.kind, func(t *testing.T) {
 			got, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref(c.role, c.name), c.kind, c.attr)
@@ -74,6 +74,28 @@ func TestReadValues(t *testing.T) {
 	v.eval(`document.querySelector('h1').remove()`)
 	_, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref("heading", "Title"), "text", "")
 	equal(t, "gone", answer(nil, err), `stale_ref: @e12 is gone: it was heading "Title" {"candidates":[]}`)
+}
+
+// A box is where the mouse finds the element, in frames and after scrolling too.
+func TestReadBox(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<style>body{margin:0}iframe{border:0;margin:10px;width:200px;height:80px}</style><button style="position:absolute;left:20px;top:300px;width:60px;height:30px">Low</button><iframe srcdoc="<style>body{margin:0}</style><button style='width:50px;height:20px'>Framed</button>"></iframe><button style="position:absolute;top:900px;left:0;width:40.5px;height:30px">Far</button>`)
+	for _, c := range []struct{ name, want string }{
+		{"Low", `{"x":20,"y":300,"width":60,"height":30}`},
+		{"Framed", `{"x":10,"y":10,"width":50,"height":20}`},
+		{"Far", `{"x":0,"y":900,"width":40.5,"height":30}`},
+	} {
+		got, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref("button", c.name), "box", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, c.name, got, c.want)
+	}
+	v.eval(`document.querySelector('button').style.display='none'`)
+	_, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref("button", "Low"), "box", "")
+	equal(t, "hidden", answer(nil, err), `not_actionable: @e1 is not to be seen {"reason":"hidden"}`)
+	_, err = v.c.Read(limit(t, 5*time.Second), v.refs, "", "box", "")
+	equal(t, "of nothing", answer(nil, err), `invalid_params: kind box: needs a ref {"parameter":"ref"}`)
 }
 
 // What is found comes in document order, through frames and shadow trees.

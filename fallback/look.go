@@ -22,7 +22,7 @@ func (p *Page) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) 
 }
 
 // readKinds are the kinds of Read.
-var readKinds = []string{"text", "markdown", "html", "value", "attrs", "article"}
+var readKinds = []string{"text", "markdown", "html", "value", "attrs", "article", "box"}
 
 // Read returns what is in an element, or without a ref in the whole page: its
 // text, markdown, html, the value of a control with secrets masked, attrs (a
@@ -34,6 +34,9 @@ func (p *Page) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr st
 	}
 	if !slices.Contains(readKinds, kind) {
 		return "", protocol.Errorf(protocol.InvalidParams, "kind %q: takes %s", kind, strings.Join(readKinds, ", ")).With("parameter", "kind")
+	}
+	if kind == "box" {
+		return "", protocol.Errorf(protocol.Unsupported, "kind box needs a layout, which this source does not make")
 	}
 	d := p.document(refs)
 	if ref == "" {

@@ -55,7 +55,7 @@ func parseBrowserd(text string) ([]Node, error) {
 }
 
 // agentBrowserLine is `- role "name" [state, key=value, ref=e1] words: value`.
-var agentBrowserLine = regexp.MustCompile(`(?s)^( *)- (\w+)(?: ("(?:[^"\\]|\\.)*"))?(?: \[([^\]]*)\])?((?: [^:\n]+)?)(?:: (.*))?$`)
+var agentBrowserLine = regexp.MustCompile(`(?s)^( *)- ([\w-]+)(?: ("(?:[^"\\]|\\.)*"))?(?: \[([^\]]*)\])?((?: (?:\[[^\]]*\]|[^:\n\[])+)?)(?:: (.*))?$`)
 
 // parseAgentBrowser reads agent-browser's text. A value with line breaks goes on
 // in lines of its own.

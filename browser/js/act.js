@@ -109,13 +109,16 @@
     return true;
   };
 
-  // middle is the point at which an element that was found is hit now.
-  __bd.middle = (id) => {
+  // middle is the point at which an element that was found is hit now, or would
+  // be but for another that lies over it.
+  __bd.middle = ({ node: id, over }) => {
     const el = node(id);
     if (!el) return { gone: true };
-    const at = aim(el);
-    if (at.hit) return { x: at.x, y: at.y };
     const b = boxesOf(el)[0] || rectOf(el);
-    return { x: b.left + b.width / 2, y: b.top + b.height / 2 };
+    const middle = { x: b.left + b.width / 2, y: b.top + b.height / 2 };
+    const held = over ? node(over) : null;
+    if (held && flatContains(held, under(middle.x, middle.y, el))) return middle;
+    const at = aim(el);
+    return at.hit ? { x: at.x, y: at.y } : middle;
   };
 })();

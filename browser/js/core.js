@@ -1,6 +1,6 @@
 // core.js: node numbers, and what is true of a node whoever asks.
 //
-// The scripts core, role, name, frame, walk and the others are joined in this order in
+// The scripts core, role, looks, name, frame, walk and the others are joined in this order in
 // one function and run once per document, at its start, in the isolated world
 // "browserd" of every frame. The only global is __bd. Nothing here writes to
 // the page's DOM.
@@ -223,12 +223,25 @@ function extent() {
   return { x: scrollX, y: scrollY, left, right: left + s.scrollWidth, bottom: s.scrollHeight };
 }
 
-// offPage tells whether a box lies where no scrolling of the page brings it.
+// inScroller tells whether a scroller around el that is no more than its own
+// box on the page can be moved further down or to the right.
+function inScroller(el) {
+  for (let p = flatParent(el); p; p = flatParent(p)) {
+    if (p === page.scrollingElement || localName(p) === 'body') return false;
+    if (p.scrollHeight <= p.clientHeight && p.scrollWidth <= p.clientWidth) continue;
+    const s = styleOf(p);
+    if (/auto|scroll/.test(s.overflowY + s.overflowX)) return true;
+  }
+  return false;
+}
+
+// offPage tells whether a box lies where no scrolling brings it.
 function offPage(r, el) {
   if (!view) view = extent();
   if (!view) return false;
   const left = r.left + view.x, top = r.top + view.y;
-  return (left + r.width <= view.left || top + r.height <= 0 || left >= view.right || top >= view.bottom) && !scrolled(el);
+  if (left + r.width <= view.left || top + r.height <= 0) return !scrolled(el);
+  return (left >= view.right || top >= view.bottom) && !inScroller(el) && !scrolled(el);
 }
 
 const NO_INSET = /^inset\((100|50)%|^(circle|ellipse)\(0/;

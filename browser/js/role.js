@@ -275,8 +275,9 @@ function clickable(el, tag, s, around, bits = bitsOf(el)) {
   const tab = (bits & TABINDEX) !== 0 && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
   const drag = (bits & DRAGGABLE) !== 0 && attr(el, 'draggable') === 'true' && tag !== 'a';
   if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
-  if (!own && !begins && !tab && !drag) return false;
+  if (!own && !begins && !tab && !drag) return tag === 'li' && listensForItems(flatParent(el));
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
+  if (own && !tab && listensForItems(el)) return false; // or dragged
   if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 && !listensFor(el, s) : true;
   // A listener around other controls listens for them, unless each of a series
   // has one, or what it has to say is its own.
@@ -292,6 +293,14 @@ function pointed(f) {
 }
 
 const LISTS = words('ul ol dl menu table thead tbody tfoot');
+
+// listensForItems tells whether el is a list whose listener is meant for its
+// items: several, with nothing to operate in them.
+function listensForItems(el) {
+  if (!el || !/^(ul|ol|menu)$/.test(localName(el)) || !listens(el) || aroundMarked.has(el)) return false;
+  const first = firstElementChild(el);
+  return first !== null && nextElementSibling(first) !== null && localName(first) === 'li' && !operablesIn(first);
+}
 
 // passesCursor tells whether a cursor that begins at such an element is meant for
 // its items.

@@ -400,6 +400,7 @@ class Walk {
     const operable = clicks || CONTROLS.has(role) || (bits & EDITABLE) !== 0 && isHost(el);
     const own = isHTML(el) ? tag : '';
     const attrs = attrsOf(el, role, name, this.attrs, bits, own);
+    if (operable) looksOf(el, name, clicks, attrs);
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
     const states = statesOf(el, role, more, bits, own).join(' ');
     const value = this.values ? valueOf(el, role, own) : '';

@@ -106,10 +106,13 @@ func (k *look) clickable(n *html.Node, f surroundings) bool {
 		}
 	}
 	if !own && !begins && !tab && !drag {
-		return false
+		return is(n, atom.Li) && k.listensForItems(k.d.around(n))
 	}
 	if begins && !own && lists[n.Data] {
 		return false // its items are what is clicked
+	}
+	if own && !tab && k.listensForItems(n) {
+		return false // or dragged
 	}
 	if !k.operablesIn(n) {
 		return !own || begins || tab || !k.wide(n) && !k.listensFor(n)
@@ -118,6 +121,24 @@ func (k *look) clickable(n *html.Node, f surroundings) bool {
 		return !k.wide(n)
 	}
 	return own && !k.wide(n) && (seriesListens(n) || ownText(n))
+}
+
+// listensForItems tells whether n is a list whose handler is meant for its items:
+// several, with nothing to operate in them.
+func (k *look) listensForItems(n *html.Node) bool {
+	if n == nil || !is(n, atom.Ul) && !is(n, atom.Ol) && !is(n, atom.Menu) || !listens(n) {
+		return false
+	}
+	items := 0
+	for c := n.FirstChild; c != nil && items < 2; c = c.NextSibling {
+		if !isElement(c) {
+			continue
+		}
+		if items++; items == 1 && (!is(c, atom.Li) || k.operablesIn(c) || listens(c)) {
+			return false
+		}
+	}
+	return items > 1
 }
 
 const maxInside = 5000 // nodes looked at for what is in an element

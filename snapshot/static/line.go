@@ -195,6 +195,7 @@ func (k *look) node(n *html.Node, role, name string, clicks, invisible bool, att
 	}
 	if clicks || controls[role] || isHost(n) {
 		l.Context = k.context(n)
+		l.Attrs = append(l.Attrs, looks(n, name, clicks)...)
 	}
 	return l
 }

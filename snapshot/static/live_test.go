@@ -18,7 +18,11 @@ import (
 var likeLive = map[string]struct{ page, golden []string }{
 	"article":    {page: []string{"<script>document.write('word '.repeat(100))</script>", strings.Repeat("word ", 100)}},
 	"clickables": {page: []string{" data-listens", " onclick=1"}},
-	"page":       {page: []string{"<script>for(let i=0;i<40;i++)document.write('<option>'+i)</script>", fortyOptions()}},
+	"looks": {page: []string{" data-listens", " onclick=1"}, golden: []string{
+		` color="#ff0000"`, "", ` color="#0000ff"`, "", ` color="#008000"`, "", ` color="#ff00ff"`, "", // of a style
+		` size="18x18"`, "", ` size="20x12"`, "", ` size="8x17"`, "",
+	}},
+	"page": {page: []string{"<script>for(let i=0;i<40;i++)document.write('<option>'+i)</script>", fortyOptions()}},
 	"forms": {golden: []string{
 		`[checkbox mixed] "Mixed"`, `[checkbox] "Mixed"`, // indeterminate is a property
 		"max=9 invisible", "max=9", // has no size

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/bench"
@@ -25,9 +26,9 @@ var shortcuts = []struct{ function, without string }{
 // those of testdata, the name cases, and pages on which a shortcut that is taken
 // too often would be wrong.
 func TestShortcutsSayWhatChromiumSays(t *testing.T) {
-	whole := script
-	t.Cleanup(func() { script = whole })
-	long := script
+	whole := inject
+	t.Cleanup(func() { inject = whole })
+	long := script()
 	for _, s := range shortcuts {
 		if strings.Count(long, s.function) != 1 {
 			t.Fatalf("%s is not in the script", s.function)
@@ -35,7 +36,7 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 		long = strings.Replace(long, s.function, s.function+"\n"+s.without, 1)
 	}
 	with := launchTestPage(t)
-	script = long
+	inject = func() jsonv2.Value { return injection(long) }
 	without := launchTestPage(t)
 
 	same := func(t *testing.T, html string) {

@@ -58,7 +58,7 @@ func TestEveryToolPlays(t *testing.T) {
 			if tool.Package != "" && os.Getenv("BENCH_PEERS") == "" {
 				t.Skip("BENCH_PEERS is not set")
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			d, err := tool.Start(ctx, driver.Options{Browserd: bin})
 			if err != nil {
@@ -77,7 +77,12 @@ func TestEveryToolPlays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			play(t, ctx, other, server.URL)
+			if err := other.Open(ctx, server.URL); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := other.Snapshot(ctx, driver.Default); err != nil || !strings.Contains(s.Text, "Click me") {
+				t.Errorf("the second session shows %q, %v", s.Text, err)
+			}
 			if len(other.PIDs()) < 2 {
 				t.Errorf("a session lives in the processes %v", other.PIDs())
 			}

@@ -374,7 +374,8 @@ const seek = (() => {
       found.push(n);
       count++;
     };
-    visit(documentElementOf(page));
+    const root = documentElementOf(page); // none while another document takes its place
+    if (root) visit(root);
     return found;
   };
 

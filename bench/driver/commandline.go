@@ -201,9 +201,7 @@ func (d *agentBrowserCommand) Close() error {
 	// The daemon is a child of nobody here: what it started goes with it.
 	below := testdaemon.Descendants(pid)
 	_, err = d.run(ctx, "close")
-	for _, left := range testdaemon.AwaitGone(below, 3*time.Second) {
-		left.Kill()
-	}
+	awaitGone(below)
 	return err
 }
 

@@ -52,6 +52,7 @@ func environ(home string, extra ...string) []string {
 		"XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
 		"XDG_RUNTIME_DIR=" + filepath.Join(home, "run"),
 		"AGENT_BROWSER_SOCKET_DIR=" + home,
+		"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS=1", // it would ask a registry
 	}, extra...)...)
 }
 
@@ -96,10 +97,17 @@ func (p *process) stop(tell func() error) error {
 		p.cmd.Process.Kill()
 		<-p.exited
 	}
-	for _, left := range testdaemon.AwaitGone(below, 3*time.Second) {
-		left.Kill()
-	}
+	awaitGone(below)
 	return errors.Join(err, os.RemoveAll(p.home))
+}
+
+// awaitGone waits until the processes have ended, and kills those that do not.
+func awaitGone(all []testdaemon.Process) {
+	left := testdaemon.AwaitGone(all, 3*time.Second)
+	for _, p := range left {
+		p.Kill()
+	}
+	testdaemon.AwaitGone(left, 3*time.Second)
 }
 
 // until calls ready every few milliseconds until it is true, the process has

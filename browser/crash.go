@@ -83,7 +83,7 @@ func (t *tab) die(err *protocol.Error, url string) {
 		fields["left_out"] = true // it is not loaded again
 	}
 	c.emit(protocol.EventPageCrashed, fields)
-	// Behind the event: whether a command runs that can be told, is asked there.
+	// Behind the event: what it says is known before a command is told.
 	t.end(err.With("url", t.url))
 	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 }

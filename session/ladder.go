@@ -102,16 +102,14 @@ func (s *Session) newPage(ctx context.Context, source string, remains *protocol.
 func (s *Session) happens(typ string, fields map[string]any) {
 	if typ == protocol.EventPageCrashed && fields["left_out"] == true {
 		s.mu.Lock()
-		if s.running == 0 {
-			s.death = fields // no command is there to be told
-		}
+		s.death = fields
 		s.mu.Unlock()
 	}
 	s.manager.emit(s, typ, fields)
 }
 
 // untold returns page_crashed, once, where a page died that was not loaded
-// again, and no command ran that could have been told.
+// again, and no command has answered so.
 func (s *Session) untold() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

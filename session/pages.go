@@ -98,6 +98,9 @@ func (s *Session) adopt(page Page) bool {
 // will come back with the next command. Other errors pass unchanged. Only for
 // the holder of the turn.
 func (s *Session) Lost(err error) error {
+	if protocol.CodeOf(err) == protocol.PageCrashed {
+		s.untold() // now it is told
+	}
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code != protocol.BrowserLost || e.Details["restored"] != nil {
 		return err

@@ -132,6 +132,20 @@ func TestClickGuard(t *testing.T) {
 	})
 }
 
+// What listens in a frame of the same process is told to the frame's own script
+// and to no other: one that the document around it is told of first is an
+// element of that one's world for good, and no input to it is taken for one. Which
+// comes first is chance, so it is tried some times.
+func TestListenersOfFramesStayTheirs(t *testing.T) {
+	s := newStage(t)
+	for range 8 {
+		v := s.open(t, `<script>onmessage=e=>report(e.data)</script><button onclick="0">Mine</button><iframe src="/in"></iframe>`, "/in", `<button onclick="top.postMessage('hit','*')">Go</button>`)
+		ref := v.ref("button", "Go")
+		equal(t, "answer", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
+		equal(t, "log", v.log(), "hit")
+	}
+}
+
 // Elements in frames are clicked through all the documents above, wherever
 // these have been scrolled; what lies over a frame covers what is in it.
 func TestClickInFrames(t *testing.T) {

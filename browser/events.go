@@ -280,7 +280,7 @@ func (t *tab) worldCreated(s *Session, e worldCreated) {
 		return
 	}
 	if e.Context.AuxData.Type == "default" {
-		f.own = e.Context.UniqueID
+		f.own, f.ownNum = e.Context.UniqueID, e.Context.ID
 	}
 	if e.Context.Name != world || e.Context.AuxData.Type != "isolated" || f.ctxID == e.Context.UniqueID {
 		return // the last: told once more, since the domain was switched on again

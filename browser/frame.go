@@ -27,10 +27,11 @@ type frame struct {
 	doc    int    // number of the document; 0 while it has no world
 	ctxID  string // Runtime.ExecutionContextDescription.uniqueId of the world
 	num    runtime.ExecutionContextID
-	own    string       // uniqueId of the page's own world in the frame
-	owner  snapshot.Key // the element in the parent's document that holds the frame; zero until asked for
-	marks  *marks       // what its script has been told of listeners; nil until then
-	since  time.Time    // when it came to be without a document
+	own    string                     // uniqueId of the page's own world in the frame
+	ownNum runtime.ExecutionContextID // its number
+	owner  snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
+	marks  *marks                     // what its script has been told of listeners; nil until then
+	since  time.Time                  // when it came to be without a document
 }
 
 // byDoc finds the frame that holds a document now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,6 +104,7 @@ func (f *frame) callMarked(ctx context.Context, function string, arg, result any
 	if listening != nil {
 		fresh := m.heard(ctx, t, listening)
 		m.asked, m.took = time.Now(), time.Since(since)
+		fresh = f.ownOf(ctx, fresh)
 		told = t.tell(ctx, s, num, fresh)
 	}
 	if !come && !told {
@@ -158,6 +160,45 @@ func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) []cdp.Bac
 	return fresh
 }
 
+// ownOf are those of the nodes that stand in the frame's own document. The
+// listing goes into the frames of the same process: a node of theirs would be
+// resolved into this frame's world, where nothing of its own frame's script
+// takes it for an element from then on. A node that is resolved without a world
+// comes in its own frame's, and the id of the object begins with
+// "isolate.context." (V8's RemoteObjectId).
+func (f *frame) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.BackendNodeID {
+	t, s := f.tab, f.cdp
+	t.c.mu.Lock()
+	alone, own := true, f.ownNum
+	for _, o := range t.frames {
+		alone = alone && (o == f || o.cdp.ID() != s.ID())
+	}
+	t.c.mu.Unlock()
+	if alone || len(nodes) == 0 {
+		return nodes
+	}
+	pending := make([]*Pending, len(nodes))
+	for i, n := range nodes {
+		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "objectGroup": "whose"})
+	}
+	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": "whose"})
+	var mine []cdp.BackendNodeID
+	for i, p := range pending {
+		var got struct {
+			Object struct {
+				ObjectID string `json:"objectId"`
+			} `json:"object"`
+		}
+		if t.wait(ctx, p, &got) != nil {
+			continue
+		}
+		if id := strings.Split(got.Object.ObjectID, "."); len(id) == 3 && id[1] == fmt.Sprint(own) {
+			mine = append(mine, nodes[i])
+		}
+	}
+	return mine
+}
+
 // tell resolves backend nodes into the isolated world, all in one round trip,
 // and hands them to the script, before whatever is sent to it next. It says
 // whether there was anything to tell.
@@ -173,7 +214,7 @@ func (t *tab) tell(ctx context.Context, s *Session, num runtime.ExecutionContext
 				ObjectID runtime.RemoteObjectID `json:"objectId"`
 			} `json:"object"`
 		}
-		// A node of another frame's document does not resolve here: its own frame tells of it.
+		// One of another site's document does not resolve here: its own frame tells of it.
 		if t.wait(ctx, p, &got) == nil && got.Object.ObjectID != "" {
 			args = append(args, map[string]any{"objectId": got.Object.ObjectID})
 		}

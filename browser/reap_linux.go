@@ -64,11 +64,12 @@ func killLeft(m mark, userData string) (int, error) {
 	deadline := time.Now().Add(killLimit)
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		left := using(userData)
-		// The group, while its leader is known to be the browser: a number that
-		// was given out again must not be killed.
-		if m.PID > 1 && alive(m.PID, m.Start) {
+		// The group, while its leader is known to be the browser, or is gone while
+		// others of it are left, which have nothing in their command line to tell
+		// whose they are: a number that was given out again must not be killed.
+		if leader, err := readStat(m.PID); m.PID > 1 && (err != nil || leader.start == m.Start) {
 			for _, pid := range pids() {
-				if s, err := readStat(pid); err == nil && s.group == m.PID && s.state != "Z" {
+				if s, err := readStat(pid); err == nil && s.group == m.PID && s.state != "Z" && s.start >= m.Start {
 					left = append(left, pid)
 				}
 			}

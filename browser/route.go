@@ -92,6 +92,9 @@ func (t *tab) paused(s *Session, e struct {
 		URL string `json:"url"`
 	} `json:"request"`
 }) {
+	if t.priming.Load() {
+		return
+	}
 	routes := t.c.routes
 	var route *protocol.Route
 	n := 0

@@ -53,6 +53,10 @@ const primeWithin = 10 * time.Second
 func (t *tab) prime(ctx context.Context, w Way) error {
 	ctx, cancel := context.WithTimeout(ctx, primeWithin)
 	defer cancel()
+	// The request is continued here alone: told to go on a second time while it
+	// waits for the secret, Chromium takes no secret for it any more.
+	t.priming.Store(true)
+	defer t.priming.Store(false)
 	paused, stop := t.cdp.Subscribe("Fetch.requestPaused")
 	defer stop()
 	asked, stop := t.cdp.Subscribe("Fetch.authRequired")

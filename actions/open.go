@@ -31,6 +31,9 @@ func open(ctx context.Context, c *Call, p *OpenParams) (Result, error) {
 	} else {
 		effect, err = page.Open(ctx, url, p.WaitUntil)
 	}
+	if err == nil {
+		c.Session.Opened(url)
+	}
 	return c.navigated(ctx, page, effect, err, p.Snapshot)
 }
 

@@ -135,7 +135,10 @@ func (c *Context) attached(e attachedToTarget) {
 	t.main = &frame{tab: t, id: cdp.FrameID(t.target), cdp: t.cdp}
 	t.frames[t.main.id] = t.main
 	c.mu.Lock()
-	over := len(c.tabs) >= c.o.MaxTabs || c.closed
+	// A context without a selected tab gets one, however many windows its pages
+	// have opened.
+	place := c.selected == nil && t.opener == ""
+	over := len(c.tabs) >= c.o.MaxTabs && !place || c.closed
 	if !over {
 		c.tabCount++
 		t.name = fmt.Sprintf("t%d", c.tabCount)

@@ -26,7 +26,7 @@ func (w wire) vanish() {
 // sessions stay, and another connection goes on with them.
 func TestClientsThatVanish(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := testdaemon.Start(t, testdaemon.Options{Env: steadily()})
 	r, holding := faultPage(t, d)
 	r.do("session_open", params{"name": "held"})
 	r.open(r.w.URL + "/faults")
@@ -84,7 +84,7 @@ func TestClientsThatVanish(t *testing.T) {
 // meanwhile.
 func TestAFloodThatIsNeverRead(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SERVER__WRITE_TIMEOUT": "2s"}})
+	d := testdaemon.Start(t, testdaemon.Options{Env: steadily("BROWSERD_SERVER__WRITE_TIMEOUT", "2s")})
 	good := newAgent(t, d)
 	good.do("ping", nil)
 	before := vitalsOf(t, d)
@@ -131,7 +131,7 @@ func TestAFloodThatIsNeverRead(t *testing.T) {
 // kept beyond its time.
 func TestHalfFrames(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SERVER__PING_INTERVAL": "1s"}})
+	d := testdaemon.Start(t, testdaemon.Options{Env: steadily("BROWSERD_SERVER__PING_INTERVAL", "1s")})
 	good := newAgent(t, d)
 	good.do("ping", nil)
 	before := vitalsOf(t, d)
@@ -195,7 +195,7 @@ func TestHalfFrames(t *testing.T) {
 // not read costs that client its connection, and nobody else anything.
 func TestAnAnswerThatNobodyReads(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SERVER__SEND_BUFFER": "1000000", "BROWSERD_SERVER__WRITE_TIMEOUT": "1s"}})
+	d := testdaemon.Start(t, testdaemon.Options{Env: steadily("BROWSERD_SERVER__SEND_BUFFER", "1000000", "BROWSERD_SERVER__WRITE_TIMEOUT", "1s")})
 	r := rowTest{newAgent(t, d), newWitness(t), "answers"}
 	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	r.works()

@@ -26,9 +26,9 @@ func TestDNSIsGoneAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
-		"BROWSERD_POLICY__RESOLVER": dns.Addr.String(), "BROWSERD_POLICY__ALLOW_HOSTS": "127.0.0.1,*.faults.test",
-	}})
+	d := testdaemon.Start(t, testdaemon.Options{Env: steadily(
+		"BROWSERD_POLICY__RESOLVER", dns.Addr.String(), "BROWSERD_POLICY__ALLOW_HOSTS", "127.0.0.1,*.faults.test",
+	)})
 	r := rowTest{newAgent(t, d), w, "dns"}
 	r.works()
 	before := vitalsOf(t, d)

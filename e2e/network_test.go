@@ -205,7 +205,7 @@ func TestBadServers(t *testing.T) {
 // that does not load says why, and the next one loads.
 func TestTheNetworkIsCut(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := testdaemon.Start(t, testdaemon.Options{Env: steadily()})
 	w := newWitness(t)
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	r := rowTest{newAgent(t, d), w, "network"}

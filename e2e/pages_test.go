@@ -17,7 +17,7 @@ import (
 // commands answer in their time, another session goes on, and when the session
 // is closed nothing of it is left.
 func TestPagesWithoutEnd(t *testing.T) {
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := testdaemon.Start(t, testdaemon.Options{Env: steadily()})
 	w := newWitness(t)
 	w.serve("/good", page("good", "<h1>Good</h1><button>Go</button>"), "")
 	serveEndless(w)

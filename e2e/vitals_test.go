@@ -23,6 +23,17 @@ type vitals struct {
 	profiles                     int
 }
 
+// steadily is the environment of a daemon whose vitals are counted: it has no
+// browser context made ahead, which would come between the counts. The rest is
+// names and values by turns.
+func steadily(more ...string) map[string]string {
+	env := map[string]string{"BROWSERD_BROWSER__READY_CONTEXTS": "0"}
+	for i := 0; i < len(more); i += 2 {
+		env[more[i]] = more[i+1]
+	}
+	return env
+}
+
 func vitalsOf(t *testing.T, d *testdaemon.Daemon) vitals {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

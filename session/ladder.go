@@ -125,6 +125,16 @@ func (s *Session) untold() error {
 	return err
 }
 
+// Opened is told that a URL was opened: what the page before died of needs no
+// telling any more.
+func (s *Session) Opened(url string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.death["url"] != url {
+		s.death = nil
+	}
+}
+
 func gone(p Page) bool {
 	select {
 	case <-p.Done():

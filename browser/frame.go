@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,9 +76,17 @@ func (f *frame) call(ctx context.Context, function string, arg, result any) erro
 	return f.finish(ctx, p, function, result)
 }
 
+// scriptCall is a call of the script that was written.
+type scriptCall struct {
+	*Pending
+	again func() *Pending // writes it once more
+	world string          // the document's, by its unique id
+	cdp   *Session
+}
+
 // start writes a call and does not wait for its answer, so that further
 // commands can be written behind it; finish waits.
-func (f *frame) start(function string, arg any) (*Pending, error) {
+func (f *frame) start(function string, arg any) (*scriptCall, error) {
 	text, err := json.Marshal(arg)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the argument of %s: %w", function, err)
@@ -88,16 +97,26 @@ func (f *frame) start(function string, arg any) (*Pending, error) {
 	if id == "" {
 		return nil, errDocumentGone()
 	}
-	return s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: "__bd.now()." + function + "(" + string(text) + ")", UniqueContextID: id,
-		ReturnByValue: ptr(true), AwaitPromise: ptr(true),
-	}), nil
+	send := func() *Pending {
+		return s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+			Expression: "__bd.now()." + function + "(" + string(text) + ")", UniqueContextID: id,
+			ReturnByValue: ptr(true), AwaitPromise: ptr(true),
+		})
+	}
+	return &scriptCall{Pending: send(), again: send, world: id, cdp: s}, nil
 }
 
-func (f *frame) finish(ctx context.Context, p *Pending, function string, result any) error {
+func (f *frame) finish(ctx context.Context, p *scriptCall, function string, result any) error {
 	var got evaluated
-	if err := f.tab.wait(ctx, p, &got); err != nil {
+	if err := f.tab.wait(ctx, p.Pending, &got); err != nil {
 		return gone(err)
+	}
+	if e := got.ExceptionDetails; e != nil && strings.HasPrefix(e.text(), scriptMissing) {
+		p.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script(), UniqueContextID: p.world})
+		got = evaluated{}
+		if err := f.tab.wait(ctx, p.again(), &got); err != nil {
+			return gone(err)
+		}
 	}
 	if got.ExceptionDetails != nil {
 		return fmt.Errorf("script %s: %s", function, got.ExceptionDetails.text())
@@ -108,6 +127,11 @@ func (f *frame) finish(ctx context.Context, p *Pending, function string, result 
 	}
 	return decoded(function, got.Result.Value, result)
 }
+
+// scriptMissing begins what V8 says in a document that the script is not in: when
+// a page's scripts are ended (Runtime.terminateExecution) just as the next document
+// takes its place, browserd's own is what is ended. It is run again then.
+const scriptMissing = "ReferenceError: __bd is not defined"
 
 // evaluated is what browserd needs of the answer of Runtime.evaluate and
 // Runtime.callFunctionOn.

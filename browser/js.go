@@ -47,7 +47,8 @@ var script = sync.OnceValue(func() string {
 			b.WriteString("}\n")
 		}
 	}
-	b.WriteString("})();\n")
+	// Last, so that it is known only where all of it has run.
+	b.WriteString("Object.defineProperty(globalThis, '__bd', { value: __bd });\n})();\n")
 	return b.String()
 })
 

@@ -103,6 +103,7 @@ func TestBadServers(t *testing.T) {
 	reset := func(c net.Conn) { c.(*net.TCPConn).SetLinger(0); c.Close() }
 	hangUp := func(c net.Conn) { c.Close() }
 	drip := func(c net.Conn) {
+		http.ReadRequest(bufio.NewReader(c))
 		for _, b := range []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Long: " + strings.Repeat("x", 1000)) {
 			if _, err := c.Write([]byte{b}); err != nil {
 				return
@@ -131,6 +132,7 @@ func TestBadServers(t *testing.T) {
 		{"a black hole", "http", nil, either, either},
 		{"accepts and says nothing", "http", func(net.Conn) {}, timeout, either},
 		{"drips a byte a second", "http", drip, timeout, either},
+		{"speaks before it is asked", "http", func(c net.Conn) { fmt.Fprint(c, head+"Content-Length: 8\r\n\r\n<h1>Half") }, whatever, whatever},
 		{"hangs up", "http", hangUp, failed, failed},
 		{"resets", "http", then(said(""), reset), failed, failed},
 		{"resets in the middle", "http", then(said(head+"Content-Length: 1000\r\n\r\n<h1>Half"), reset), whatever, whatever},
@@ -188,6 +190,9 @@ func TestBadServers(t *testing.T) {
 				}
 				if !slices.Contains(c.want, code) {
 					t.Errorf("%s: %v, want one of %v", c.method, err, c.want)
+				}
+				if err != nil && strings.Contains(err.Error(), "%!") {
+					t.Errorf("%s: %v, which is no sentence", c.method, err)
 				}
 			}
 			r.works()

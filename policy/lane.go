@@ -281,6 +281,8 @@ func (c *counted) Write(b []byte) (int, error) {
 
 func (c *counted) CloseWrite() error { return closeWrite(c.Conn) }
 
+var errEarly = errors.New("it spoke before it was asked")
+
 // failed remembers why a connection to hostPort came to nothing, and tells of
 // a refusal. It is called before the browser is answered.
 func (l *Lane) failed(hostPort, url string, err error) {
@@ -289,6 +291,9 @@ func (l *Lane) failed(hostPort, url string, err error) {
 	}
 	var e *protocol.Error
 	if !errors.As(err, &e) {
+		if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // net/http's, without a type of its own
+			err = errEarly
+		}
 		e = protocol.Errorf(protocol.NavigationFailed, "%s did not answer as it should: %w", hostPort, err).
 			With("reason", string(ReasonConnect)).With("host", hostOf(hostPort))
 	}

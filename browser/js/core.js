@@ -578,17 +578,16 @@ function forget() {
   view = null;
 }
 
-const api = Object.create(null);
-Object.defineProperty(globalThis, '__bd', { value: api });
+const __bd = Object.create(null); // made known when the whole program has run
 const leftBehind = []; // what is called when the document is another
 
-// now returns the api for the document as it is now: every call begins with it.
-api.now = () => {
+// now returns the __bd for the document as it is now: every call begins with it.
+__bd.now = () => {
   if (page !== document) {
     page = document;
     forget();
     for (const f of leftBehind) f();
   }
-  return api;
+  return __bd;
 };
-Object.assign(api, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf });
+Object.assign(__bd, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf });

@@ -308,4 +308,4 @@ function around(el) {
   return { pointer: !!p && !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor), inControl };
 }
 
-Object.assign(api, { nameOf, contextOf });
+Object.assign(__bd, { nameOf, contextOf });

@@ -466,4 +466,4 @@ function expanded(el, tag, role, aria) {
   return null;
 }
 
-Object.assign(api, { roleOf: (el) => roleOf(el) || 'generic', disabled });
+Object.assign(__bd, { roleOf: (el) => roleOf(el) || 'generic', disabled });

@@ -586,4 +586,4 @@ function nodeLine(el, attrs) {
   return written(line);
 }
 
-Object.assign(api, { walk });
+Object.assign(__bd, { walk });

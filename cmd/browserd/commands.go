@@ -25,11 +25,19 @@ import (
 var notAtATerminal = []string{"cancel", "subscribe", "help"}
 
 // repertoire makes one subcommand of each row of the registry.
-func repertoire() []*cobra.Command {
+//
+// Those that args do not name are listed and nothing more: to declare the flags
+// of all took half of what a command line costs.
+func repertoire(args []string) []*cobra.Command {
 	var list []*cobra.Command
 	for i := range actions.All {
-		if row := &actions.All[i]; !slices.Contains(notAtATerminal, row.Name) {
+		row := &actions.All[i]
+		switch {
+		case slices.Contains(notAtATerminal, row.Name):
+		case slices.Contains(args, row.Name):
 			list = append(list, commandOf(row))
+		default:
+			list = append(list, &cobra.Command{Use: row.Name, Short: row.Summary, GroupID: groupCommands, Run: func(*cobra.Command, []string) {}})
 		}
 	}
 	return list

@@ -41,7 +41,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 
 	begun := false
-	root := newRoot()
+	root := newRoot(args)
 	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -64,7 +64,9 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-func newRoot() *cobra.Command {
+// newRoot is the command line's tree, of which the commands that args name are
+// complete.
+func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "browserd",
 		Short:         "Headless Chromium for agents: pages as small snapshots of refs",
@@ -75,7 +77,7 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupCommands, Title: "Commands of a browsing session:"}, &cobra.Group{ID: groupTools, Title: "The daemon and its tools:"})
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
-	root.AddCommand(repertoire()...)
+	root.AddCommand(repertoire(args)...)
 	root.AddCommand(watchCommand())
 	for _, cmd := range []*cobra.Command{serveCommand(), demoCommand(), configCommand(), doctorCommand(), healthcheckCommand(), creditsCommand(), auditCommand(), mcpCommand(), versionCommand()} {
 		cmd.GroupID = groupTools

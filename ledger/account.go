@@ -74,8 +74,10 @@ func (l *Ledger) SetBalance(ctx context.Context, agent string, credits int) erro
 	if err := l.usable(ctx); err != nil {
 		return err
 	}
-	_, err := l.db.ExecContext(ctx, l.dialect.q("INSERT INTO accounts (agent, balance) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET balance = excluded.balance"), agent, credits)
-	return err
+	return l.transact(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, l.dialect.q("INSERT INTO accounts (agent, balance) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET balance = excluded.balance"), agent, credits)
+		return err
+	})
 }
 
 // AddCredits changes agent's balance by credits, which may be negative, and

@@ -65,7 +65,7 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string) (*Charge, err
 	if said := (*protocol.Error)(nil); errors.As(err, &said) {
 		return nil, l.countRefusal(said)
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !locked(err) {
 		return nil, context.Cause(ctx)
 	}
 	return nil, l.countRefusal(l.unavailable(ctx, err))
@@ -137,8 +137,13 @@ func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 		s.cost = c.cost - l.cfg.Costs.Render
 	}
 	l.countSettled(c.command, s.cost, how)
-	// The call may have been cancelled; its settlement is not.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	// The call may have been cancelled; its settlement is not. Its answer waits for
+	// it as long as the call has time, and a moment where it has none.
+	limit := settleWait
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, max(time.Until(end), settleMoment))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if err := l.settle(ctx, s); err != nil {
 		l.log.WarnContext(ctx, "a charge could not be settled yet", "agent", c.agent, "command", c.command, "error", l.clean(err))
@@ -146,6 +151,13 @@ func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 	}
 	return s.cost
 }
+
+// How long an answer waits for its settlement, which is otherwise left to the
+// background.
+const (
+	settleWait   = 5 * time.Second
+	settleMoment = 500 * time.Millisecond
+)
 
 // settlement is the end of a charge: what it is to cost, and its state then.
 type settlement struct {
@@ -158,6 +170,9 @@ type settlement struct {
 // settle applies s once: a charge that is settled already, or was never
 // written, is left alone, so that it may be tried again.
 func (l *Ledger) settle(ctx context.Context, s settlement) error {
+	if err := l.layOut(ctx); err != nil {
+		return err
+	}
 	return l.transact(ctx, func(tx *sql.Tx) error {
 		// The account first, as Begin does: the same order everywhere, and no deadlock.
 		if _, err := tx.ExecContext(ctx, l.dialect.q(

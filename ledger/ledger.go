@@ -94,6 +94,7 @@ type Ledger struct {
 
 	ready   chan struct{} // holds one token: who has it may lay out the tables
 	laidOut bool
+	file    file // whose token is ready's
 
 	trail chan Entry
 	flush chan chan struct{}
@@ -160,6 +161,10 @@ func (l *Ledger) connect(stateDir string) error {
 	db.SetMaxOpenConns(l.dialect.conns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	l.db, l.ready = db, make(chan struct{}, 1)
+	if !l.dialect.postgres {
+		l.file.path = dsn
+		l.file.look()
+	}
 	l.ready <- struct{}{}
 	return nil
 }

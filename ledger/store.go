@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // registers "pgx"
-	_ "modernc.org/sqlite"             // registers "sqlite"
 )
 
 // dialect is what differs between the two databases.
@@ -45,7 +44,8 @@ func (d dialect) open(dsn string) string {
 	}
 	// _txlock: a transaction that will write takes the lock at once, or two
 	// that read first could not both go on. FULL: a charge survives the machine.
-	return "file:" + (&url.URL{Path: dsn}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+	// busy_timeout: what begin does not wait for.
+	return "file:" + (&url.URL{Path: dsn}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(100)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 }
 
 // q writes the placeholders of a statement as the database takes them.
@@ -89,13 +89,24 @@ func (d dialect) tables() []string {
 // that start together would both find them missing.
 const tablesLock = 0x62726f77 // "brow"
 
-// layOut makes the tables and the accounts that are configured, once.
+// layOut makes the tables and the accounts that are configured, once in each
+// file. It comes before everything else that the ledger does.
 func (l *Ledger) layOut(ctx context.Context) error {
 	select {
 	case <-l.ready:
 		defer func() { l.ready <- struct{}{} }()
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	switch other, err := l.file.look(); {
+	case err != nil:
+		return err
+	case other:
+		l.log.Warn("another file was put in the place of the ledger: it is used from now on", "path", l.file.path)
+		if err := l.reopen(ctx); err != nil {
+			return err
+		}
+		l.laidOut = false
 	}
 	if l.laidOut {
 		return nil
@@ -128,7 +139,7 @@ var errUncertain = errors.New("the commit was not confirmed")
 // transact runs work in one transaction. An error that is errUncertain leaves
 // open whether it happened; after any other it has not.
 func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) error {
-	tx, err := l.db.BeginTx(ctx, nil)
+	tx, err := l.begin(ctx)
 	if err != nil {
 		return err
 	}

@@ -212,7 +212,10 @@ func (l *Ledger) prune(ctx context.Context) {
 	defer cancel()
 	before := l.now().Add(-l.cfg.Keep).UnixMicro()
 	for _, table := range []string{"trail", "charges"} {
-		_, err := l.db.ExecContext(ctx, l.dialect.q("DELETE FROM "+table+" WHERE at < ?"), before)
+		err := l.transact(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, l.dialect.q("DELETE FROM "+table+" WHERE at < ?"), before)
+			return err
+		})
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return // the ledger is being closed; the next one does it
 		}

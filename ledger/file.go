@@ -1,0 +1,95 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// SQLite goes on with a file that has no name any more as if nothing were, and
+// all that is written is lost with the process: who writes looks first whether
+// the file is where it was. And while another process has its lock SQLite waits
+// without looking at the caller's context: browserd waits itself.
+
+// file is the SQLite file that the ledger works with; the zero value is that of
+// PostgreSQL, which needs none of this.
+type file struct {
+	path   string
+	opened os.FileInfo // nil: not made yet
+}
+
+// look says whether the file is there: an error where it was removed. other says
+// that it is not the one that was opened.
+func (f *file) look() (other bool, err error) {
+	if f.path == "" {
+		return false, nil
+	}
+	now, err := os.Stat(f.path)
+	switch {
+	case f.opened == nil:
+		f.opened = now // nil again where there is none: SQLite makes it, or says why not
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("%s was removed while it was in use: put it back, or start browserd again with a new one: %w", f.path, err)
+	}
+	other = !os.SameFile(f.opened, now)
+	f.opened = now
+	return other, nil
+}
+
+// reopen gives the connection to a file up that is not there any more. There is
+// one at most: see dialectOf.
+func (l *Ledger) reopen(ctx context.Context) error {
+	c, err := l.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.Raw(func(any) error { return driver.ErrBadConn }) // which is how database/sql is told to close it
+	return nil
+}
+
+// How long another process may have the database's lock, and how often it is
+// looked at again.
+const (
+	busyFor   = 10 * time.Second
+	busyAgain = 50 * time.Millisecond
+)
+
+// begin begins a transaction. A database that is locked is waited for, until ctx
+// ends; the error is then that of the lock.
+func (l *Ledger) begin(ctx context.Context) (*sql.Tx, error) {
+	var held error
+	for end := time.Now().Add(busyFor); ; {
+		tx, err := l.db.BeginTx(ctx, nil)
+		switch {
+		case locked(err):
+			held = err
+		case err != nil && held != nil && ctx.Err() != nil:
+			return nil, held
+		default:
+			return tx, err
+		}
+		if time.Now().After(end) {
+			return nil, held
+		}
+		select {
+		case <-ctx.Done():
+			return nil, held
+		case <-time.After(busyAgain):
+		}
+	}
+}
+
+// locked says whether an error is that another process has the database's lock.
+func locked(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}

@@ -65,7 +65,7 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string) (*Charge, err
 	if said := (*protocol.Error)(nil); errors.As(err, &said) {
 		return nil, l.countRefusal(said)
 	}
-	if ctx.Err() != nil && !locked(err) {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, context.Cause(ctx)
 	}
 	return nil, l.countRefusal(l.unavailable(ctx, err))
@@ -191,19 +191,19 @@ func (l *Ledger) settleLater(s settlement) {
 	l.unsettled = append(l.unsettled, s)
 }
 
-// settleWaiting tries the settlements that wait, and keeps those that fail.
+// settleWaiting tries the settlements that wait, until one fails. Each waits until
+// it is written. Only the writer calls it.
 func (l *Ledger) settleWaiting(ctx context.Context) error {
-	l.mu.Lock()
-	waiting := l.unsettled
-	l.unsettled = nil
-	l.mu.Unlock()
-	for i, s := range waiting {
+	for l.waits() {
+		l.mu.Lock()
+		s := l.unsettled[0]
+		l.mu.Unlock()
 		if err := l.settle(ctx, s); err != nil {
-			l.mu.Lock()
-			l.unsettled = append(waiting[i:], l.unsettled...)
-			l.mu.Unlock()
 			return err
 		}
+		l.mu.Lock()
+		l.unsettled = l.unsettled[1:]
+		l.mu.Unlock()
 	}
 	return nil
 }

@@ -56,34 +56,16 @@ func (l *Ledger) reopen(ctx context.Context) error {
 	return nil
 }
 
-// How long another process may have the database's lock, and how often it is
-// looked at again.
-const (
-	busyFor   = 10 * time.Second
-	busyAgain = 50 * time.Millisecond
-)
+// busyFor is how long another process may have the database's lock.
+const busyFor = 10 * time.Second
 
-// begin begins a transaction. A database that is locked is waited for, until ctx
-// ends; the error is then that of the lock.
-func (l *Ledger) begin(ctx context.Context) (*sql.Tx, error) {
-	var held error
+// begin begins a transaction on c. A database that is locked is waited for, in
+// SQLite itself, a tenth of a second at a time, until ctx ends.
+func begin(ctx context.Context, c *sql.Conn) (*sql.Tx, error) {
 	for end := time.Now().Add(busyFor); ; {
-		tx, err := l.db.BeginTx(ctx, nil)
-		switch {
-		case locked(err):
-			held = err
-		case err != nil && held != nil && ctx.Err() != nil:
-			return nil, held
-		default:
+		tx, err := c.BeginTx(ctx, nil)
+		if !locked(err) || ctx.Err() != nil || time.Now().After(end) {
 			return tx, err
-		}
-		if time.Now().After(end) {
-			return nil, held
-		}
-		select {
-		case <-ctx.Done():
-			return nil, held
-		case <-time.After(busyAgain):
 		}
 	}
 }

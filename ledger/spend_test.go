@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/browserd/browserd/internal/testpostgres"
 	"github.com/browserd/browserd/protocol"
@@ -44,9 +45,17 @@ func spend() bool {
 		agent := fmt.Sprintf("agent%d", n)
 		wg.Go(func() {
 			for i := 1; ; i++ {
+				unsettled, _ := l.Waiting()
 				charge, err := l.Begin(ctx, agent, "web_search")
-				if e := (*protocol.Error)(nil); errors.As(err, &e) && e.Code == protocol.CreditsExhausted {
-					return
+				if protocol.CodeOf(err) == protocol.CreditsExhausted {
+					if unsettled == 0 {
+						return
+					}
+					// What was refused is on its way back: the machine is busy.
+					for ; unsettled > 0; unsettled, _ = l.Waiting() {
+						time.Sleep(5 * time.Millisecond)
+					}
+					continue
 				}
 				if err != nil {
 					fmt.Fprintln(os.Stderr, err)

@@ -44,7 +44,8 @@ func (d dialect) open(dsn string) string {
 	}
 	// _txlock: a transaction that will write takes the lock at once, or two
 	// that read first could not both go on. FULL: a charge survives the machine.
-	// busy_timeout: what begin does not wait for.
+	// busy_timeout: milliseconds that it waits for another process's lock, looking
+	// at nobody's context: begin asks again.
 	return "file:" + (&url.URL{Path: dsn}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(100)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 }
 
@@ -139,7 +140,13 @@ var errUncertain = errors.New("the commit was not confirmed")
 // transact runs work in one transaction. An error that is errUncertain leaves
 // open whether it happened; after any other it has not.
 func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) error {
-	tx, err := l.begin(ctx)
+	// Whoever waits for a lock keeps its place: the connection.
+	c, err := l.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	tx, err := begin(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -213,6 +213,10 @@ func join(root *frame, walks map[*frame]*walkOf) snapshot.Capture {
 	}
 	w := walks[root]
 	got := snapshot.Capture{URL: w.URL, Title: w.Title}
+	if len(byOwner) == 0 {
+		got.Nodes, got.Input, got.Visited, got.Rest, got.Reasons = w.Nodes, w.Elements, w.Visited, w.Rest, w.Reasons
+		return got
+	}
 	lines := 0
 	for _, of := range walks {
 		lines += len(of.Nodes)

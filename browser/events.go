@@ -103,6 +103,7 @@ func (t *tab) frameDetached(s *Session, e frameEvent) {
 // drop forgets a frame and all below it.
 func (t *tab) drop(f *frame) {
 	delete(t.frames, f.id)
+	t.step.done(f.id, "")
 	f.leave()
 	for _, child := range t.frames {
 		if child.parent == f {
@@ -141,7 +142,9 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 			t.drop(child)
 		}
 	}
+	t.step.done(f.id, e.Frame.LoaderID)
 	if f != t.main {
+		t.wake()
 		return
 	}
 	t.listenToAll(s)
@@ -181,12 +184,13 @@ type navigatedWithin struct {
 func (t *tab) navigatedWithin(s *Session, e navigatedWithin) {
 	if f := t.frames[e.FrameID]; f != nil {
 		f.url = e.URL
+		t.step.done(f.id, "")
 		if f == t.main {
 			t.url = e.URL
 			t.within++
 			t.moved()
-			t.wake()
 		}
+		t.wake()
 	}
 }
 
@@ -212,6 +216,9 @@ type frameStarted struct {
 }
 
 func (t *tab) frameStarted(s *Session, e frameStarted) {
+	if t.step.takes(e.NavigationType) {
+		t.step.legs[e.LoaderID] = &leg{frame: e.FrameID}
+	}
 	if e.FrameID == t.main.id && e.NavigationType != "sameDocument" && e.NavigationType != "historySameDocument" {
 		url := withoutFragment(e.URL)
 		switch {
@@ -439,6 +446,7 @@ func (t *tab) loadingFailed(s *Session, e struct {
 	if ok && r.kind == "Document" && t.failed == "" {
 		t.failed = e.ErrorText
 	}
+	t.step.failed(cdp.LoaderID(e.RequestID), e.ErrorText) // a navigation's request has its loader's id
 	if !e.Canceled {
 		t.c.happened(func(h *happenings) { h.failed++ })
 	}

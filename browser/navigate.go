@@ -35,7 +35,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 	load := func(ctx context.Context, t *tab) error {
 		begun := time.Now()
 		c.mu.Lock()
-		at, commits, t.pulled, t.opening = t, t.commits, false, opening{url: withoutFragment(url)}
+		at, commits, t.pulled, t.opening, t.going = t, t.commits, false, opening{url: withoutFragment(url)}, url
 		c.mu.Unlock()
 		var got struct {
 			LoaderID   cdp.LoaderID `json:"loaderId"`
@@ -58,6 +58,9 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download").
 				Then("open the session with downloads: true to let it keep files")
 		case got.ErrorText != "":
+			if got.ErrorText != aborted {
+				t.awaitErrorPage(ctx, commits)
+			}
 			return t.notLoaded(got.ErrorText, begun)
 		case got.LoaderID == "":
 			// Within the document nothing is committed; otherwise the page came first.
@@ -93,6 +96,18 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			}
 		}
 	}
+}
+
+// errorPageWait is how long Chromium's page for a navigation that failed may take
+// to come: it takes a tenth of a second, in a process of its own.
+const errorPageWait = time.Second
+
+// awaitErrorPage waits for that page. A command that came before it would find
+// the tab between two processes, and be told that there is no page.
+func (t *tab) awaitErrorPage(ctx context.Context, commits int) {
+	soon, cancel := context.WithTimeout(ctx, errorPageWait)
+	defer cancel()
+	t.until(soon, func() bool { return t.commits != commits && t.ready != "loading" && t.main.doc != 0 })
 }
 
 // maxOpens is how often a URL is opened once more where the document before
@@ -131,64 +146,6 @@ func navigationFailed(reason string) error {
 	return e
 }
 
-// History goes back (-1) or forward (+1) in the selected tab's history, or
-// loads the page again (0).
-func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, error) {
-	return c.navigate(ctx, protocol.WaitAuto, func(ctx context.Context, t *tab) error {
-		before := t.begun()
-		if delta == 0 {
-			if err := t.wait(ctx, t.cdp.Send(page.Reload.Method, page.ReloadParams{}), nil); err != nil {
-				return err
-			}
-			return t.arrived(ctx, before)
-		}
-		var history struct {
-			CurrentIndex int `json:"currentIndex"`
-			Entries      []struct {
-				ID  int64  `json:"id"`
-				URL string `json:"url"`
-			} `json:"entries"`
-		}
-		if err := t.wait(ctx, t.cdp.Send("Page.getNavigationHistory", cdp.Empty{}), &history); err != nil {
-			return err
-		}
-		to := history.CurrentIndex + delta
-		if to < 0 || to >= len(history.Entries) || (delta < 0 && history.Entries[to].URL == "about:blank" && to == 0) {
-			word := map[int]string{-1: "back", 1: "forward"}[delta]
-			return protocol.Errorf(protocol.NavigationFailed, "there is no page to go %s to", word).With("reason", "no_history").Then("open a URL")
-		}
-		p := t.cdp.Send(page.NavigateToHistoryEntry.Method, page.NavigateToHistoryEntryParams{EntryID: history.Entries[to].ID})
-		if err := t.wait(ctx, p, nil); err != nil {
-			return err
-		}
-		return t.arrived(ctx, before)
-	})
-}
-
-// begun is where the tab is before it navigates.
-func (t *tab) begun() start {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	return start{at: time.Now(), commits: t.commits, within: t.within, stopped: t.stopped, requested: t.requested}
-}
-
-// arrived waits until a navigation that was asked for by CDP is committed, in
-// this document or another.
-func (t *tab) arrived(ctx context.Context, s start) error {
-	var failed string
-	err := t.until(ctx, func() bool {
-		if t.commits == s.commits && t.stopped != s.stopped && t.within == s.within {
-			failed = t.failed
-			return t.failed != ""
-		}
-		return t.commits != s.commits || t.within != s.within
-	})
-	if err == nil && failed != "" {
-		return t.notLoaded(failed, s.at)
-	}
-	return err
-}
-
 // navigate runs a navigation and waits for its document.
 func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context.Context, t *tab) error) (protocol.Effect, error) {
 	t, err := c.ready(ctx)
@@ -199,9 +156,11 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.onDialog(func() { cancel(errDialog) })
 	unheld := t.unhold()
+	phase := waitCommit
 	err = do(doing, t)
 	unheld()
 	if err == nil {
+		phase = wait
 		err = t.awaitDocument(doing, wait)
 	}
 	stop()
@@ -215,6 +174,9 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
 		t.notice(ctx, err)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && protocol.CodeOf(err) == protocol.Internal {
+			err = t.unloaded(phase) // and not, say, page_crashed
+		}
 		return e, err
 	}
 	// A page that was opened is what a lost browser is restored to.
@@ -223,4 +185,25 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	case <-time.After(cookieWait):
 	}
 	return e, nil
+}
+
+// waitCommit is what a navigation is waited for first: that a document is there,
+// beside the modes of open, which say how far it must be.
+const waitCommit = "commit"
+
+// unloaded is the error of a navigation whose time is over: what it waited for,
+// and where the page is instead.
+func (t *tab) unloaded(phase string) error {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	waited, words := map[string]any{"state": phase, "url": t.url}, t.url+" to be loaded"
+	if phase == waitCommit {
+		waited["url"], words = t.going, t.going+" to answer with a page, or for this page to let itself be left"
+	}
+	e := protocol.Errorf(protocol.Timeout, "waited in vain for %s", words).
+		With("waited_for", waited).With("url", t.url).With("ready", t.ready)
+	if n := len(t.inflight); n > 0 {
+		e.With("requests", n)
+	}
+	return e
 }

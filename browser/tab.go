@@ -58,8 +58,9 @@ type tab struct {
 	stopped   int    // times that the main frame stopped loading
 	pulled    bool   // a document that was left has begun to load again, in place of the next
 	opening   opening
-	priming   atomic.Bool // the proxy's challenge is under way, and prime has the requests
-	restored  string      // URL of the tab that died, whose place this one took
+	step      *historyStep // under way
+	priming   atomic.Bool  // the proxy's challenge is under way, and prime has the requests
+	restored  string       // URL of the tab that died, whose place this one took
 	inflight  map[network.RequestID]request
 	changed   chan struct{} // closed and replaced when any of these changes
 

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -37,13 +38,13 @@ func decodeParams(cmd *Command, raw json.RawMessage, common *Common) (any, error
 		}
 	}
 	p := reflect.New(cmd.params)
-	fields := append(fieldsOf(p.Elem()), fieldsOf(reflect.ValueOf(common).Elem())...)
+	fields := append(withDefaults(p.Elem()), withDefaults(reflect.ValueOf(common).Elem())...)
 	for _, f := range fields {
 		value, ok := given[f.name]
 		delete(given, f.name)
 		if !ok || bytes.Equal(value, []byte("null")) {
-			if err := f.setDefault(cmd); err != nil {
-				return nil, err
+			if f.tag.Get("required") == "true" {
+				return nil, protocol.Errorf(protocol.InvalidParams, "%s needs the parameter %q: %s", cmd.Name, f.name, f.tag.Get("doc")).With("parameter", f.name)
 			}
 			continue
 		}
@@ -89,15 +90,32 @@ func fieldsOf(v reflect.Value) []field {
 	return list
 }
 
-func (f field) setDefault(cmd *Command) error {
-	if f.tag.Get("required") == "true" {
-		return protocol.Errorf(protocol.InvalidParams, "%s needs the parameter %q: %s", cmd.Name, f.name, f.tag.Get("doc")).With("parameter", f.name)
-	}
-	d, ok := f.tag.Lookup("default")
+// filled are the structs of parameters with their defaults, by type: to read them
+// from the tags costs more than the rest of a small command.
+var filled sync.Map // reflect.Type → reflect.Value
+
+// withDefaults sets v, a struct of parameters, to their defaults and returns its fields.
+func withDefaults(v reflect.Value) []field {
+	whole, ok := filled.Load(v.Type())
 	if !ok {
-		return nil
+		fresh := reflect.New(v.Type()).Elem()
+		for _, f := range fieldsOf(fresh) {
+			if d, ok := f.tag.Lookup("default"); ok {
+				if err := f.set(f.literal(d)); err != nil {
+					panic(fmt.Sprintf("%s: the default of %s: %v", v.Type(), f.name, err)) // a mistake of the build
+				}
+			}
+		}
+		whole, _ = filled.LoadOrStore(v.Type(), fresh)
 	}
-	return f.set(f.literal(d))
+	v.Set(whole.(reflect.Value))
+	fields := fieldsOf(v)
+	for _, f := range fields {
+		if f.v.Kind() == reflect.Slice && f.v.Len() > 0 { // each has its own
+			f.v.Set(reflect.AppendSlice(reflect.MakeSlice(f.v.Type(), 0, f.v.Len()), f.v))
+		}
+	}
+	return fields
 }
 
 // literal is a default as it would be written in JSON.

@@ -178,14 +178,17 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 		t.c.mu.Lock()
 		of.doc, of.owner = f.doc, f.owner
 		t.c.mu.Unlock()
-		work.Add(1)
-		go func() {
-			defer work.Done()
+		read := func() {
 			var raw string
 			if of.err = f.callMarked(ctx, "walk", p, &raw); of.err == nil {
 				of.walked, of.err = decodeWalk(of.doc, raw)
 			}
-		}()
+		}
+		if len(walks) == 1 { // nothing to wait for beside it
+			read()
+			break
+		}
+		work.Go(read)
 	}
 	work.Wait()
 	return walks
@@ -213,6 +216,10 @@ func join(root *frame, walks map[*frame]*walkOf) snapshot.Capture {
 	}
 	w := walks[root]
 	got := snapshot.Capture{URL: w.URL, Title: w.Title}
+	if len(byOwner) == 0 {
+		got.Nodes, got.Input, got.Visited, got.Rest, got.Reasons = w.Nodes, w.Elements, w.Visited, w.Rest, w.Reasons
+		return got
+	}
 	lines := 0
 	for _, of := range walks {
 		lines += len(of.Nodes)

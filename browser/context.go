@@ -69,7 +69,8 @@ type Context struct {
 	watching  *happenings
 	cookies   json.RawMessage // as last seen
 	cookieN   int
-	keeping   bool
+	asked     int // times that they were asked for,
+	kept      int // and which of these they are from
 	recorder  recorder
 	emulated  protocol.Emulation // in force, for tabs to come
 	routes    []protocol.Route   // never written to: replaced as a whole
@@ -207,17 +208,13 @@ func (c *Context) Remains() protocol.Remains {
 	return r
 }
 
-// keepCookies remembers the cookies, so that they outlive Chromium. It goes on
-// in the background; the channel closes when they are kept.
+// keepCookies remembers the cookies as they are now, so that they outlive
+// Chromium. It goes on in the background; the channel closes when they are kept.
 func (c *Context) keepCookies() <-chan struct{} {
 	done := make(chan struct{})
 	c.mu.Lock()
-	if c.keeping {
-		c.mu.Unlock()
-		close(done)
-		return done
-	}
-	c.keeping = true
+	c.asked++
+	asked := c.asked
 	c.mu.Unlock()
 	pending := c.host.root.Send(storage.GetCookies.Method, storage.GetCookiesParams{BrowserContextID: c.id})
 	go func() {
@@ -229,9 +226,8 @@ func (c *Context) keepCookies() <-chan struct{} {
 		err := pending.Wait(c.life, &got)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.keeping = false
-		if err == nil && json.Unmarshal(got.Cookies, &list) == nil {
-			c.cookies, c.cookieN = got.Cookies, len(list)
+		if err == nil && asked > c.kept && json.Unmarshal(got.Cookies, &list) == nil {
+			c.cookies, c.cookieN, c.kept = got.Cookies, len(list), asked
 		}
 	}()
 	return done

@@ -98,7 +98,7 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 	}
 	switch {
 	case len(got.Result.Value) > 0:
-		return got.Result.Value, nil
+		return json.RawMessage(got.Result.Value), nil
 	case got.Result.UnserializableValue != "":
 		return json.Marshal(got.Result.UnserializableValue)
 	}

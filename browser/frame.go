@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/protocol"
@@ -122,10 +123,10 @@ func (f *frame) finish(ctx context.Context, p *scriptCall, function string, resu
 		return fmt.Errorf("script %s: %s", function, got.ExceptionDetails.text())
 	}
 	if raw, ok := result.(*json.RawMessage); ok {
-		*raw = got.Result.Value
+		*raw = json.RawMessage(got.Result.Value)
 		return nil
 	}
-	return decoded(function, got.Result.Value, result)
+	return decoded(function, json.RawMessage(got.Result.Value), result)
 }
 
 // scriptMissing begins what V8 says in a document that the script is not in: when
@@ -139,7 +140,7 @@ type evaluated struct {
 	Result struct {
 		Type                string                 `json:"type"`
 		Subtype             string                 `json:"subtype"`
-		Value               json.RawMessage        `json:"value"`
+		Value               jsonv2.Value           `json:"value"`
 		UnserializableValue string                 `json:"unserializableValue"`
 		Description         string                 `json:"description"`
 		ObjectID            runtime.RemoteObjectID `json:"objectId"`

@@ -87,36 +87,37 @@ func (t *tab) tooLoud(s *Session, method string) bool {
 	t.c.recorder.say(t, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
 		": what comes in the next "+p.mute.String()+" is left out", "", 0)
 	t.c.mu.Unlock()
-	// Written apart from the reader, which a full pipe must never hold.
-	go func() {
-		s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": slowed})
-		s.Send(domain+".disable", cdp.Empty{})
-	}()
-	time.AfterFunc(p.mute, func() { t.listenAgain(s, domain, p) })
+	s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": slowed})
+	s.Send(domain+".disable", cdp.Empty{})
+	time.AfterFunc(p.mute, func() { t.listenAgain(s, domain, p, true) })
 	return true
 }
 
 // listenAgain switches a domain on again. What the page said meanwhile is
-// forgotten; its execution contexts are told once more.
-func (t *tab) listenAgain(s *Session, domain string, p *speech) {
+// forgotten where forget says so; its execution contexts are told once more.
+func (t *tab) listenAgain(s *Session, domain string, p *speech, forget bool) {
 	if !p.muted.CompareAndSwap(true, false) || t.life.Err() != nil {
 		return
 	}
 	s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": 1})
-	if domain == "Runtime" {
+	if domain == "Runtime" && forget {
 		s.Send("Runtime.discardConsoleEntries", cdp.Empty{})
 	}
 	s.Send(domain+".enable", cdp.Empty{})
 }
 
 // listenToAll switches on what is muted, for a document that has just come: it
-// is another page, whose execution contexts must be known. On the reader
-// goroutine alone.
+// is another page, whose execution contexts must be known. V8 has forgotten what
+// the page before it said, and what this one has said already is told now. On the
+// reader goroutine alone.
 func (t *tab) listenToAll(s *Session) {
 	for key, p := range t.speech {
 		if key.session == s.ID() && p.muted.Load() {
 			p.since, p.said, p.mute = time.Now(), 0, 0
-			go t.listenAgain(s, key.domain, p)
+			if key.domain == "Runtime" {
+				t.worldsCleared(s, struct{}{}) // which was not told
+			}
+			t.listenAgain(s, key.domain, p, false)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // cookieWait is how long an answer may wait for the cookies to be kept: they
-// take a millisecond.
-const cookieWait = 100 * time.Millisecond
+// take a millisecond where Chromium has nothing else to do.
+const cookieWait = time.Second
 
 // downloadWait is how long the event of a download may take to come.
 const downloadWait = 500 * time.Millisecond

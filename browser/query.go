@@ -65,7 +65,7 @@ func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]sna
 			continue
 		}
 		var n snapshot.Node
-		if err := decodeLine(doc, one.Line, nil, &n); err != nil {
+		if err := decodeLine(doc, one.Line, nil, &n, new([]string)); err != nil {
 			return err
 		}
 		n.Depth, n.Context = 0, one.Context

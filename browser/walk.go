@@ -117,10 +117,11 @@ func decodeWalk(doc int, raw string) (walked, error) {
 	}
 	if more {
 		out.Nodes = make([]snapshot.Node, strings.Count(lines, "\n")+1)
+		var scratch []string
 		for i := range out.Nodes {
 			var line string
 			line, lines, _ = strings.Cut(lines, "\n")
-			if err := decodeLine(doc, line, in.Contexts, &out.Nodes[i]); err != nil {
+			if err := decodeLine(doc, line, in.Contexts, &out.Nodes[i], &scratch); err != nil {
 				return walked{}, fmt.Errorf("decoding line %d of a walk: %w", i, err)
 			}
 		}
@@ -135,8 +136,9 @@ func decodeWalk(doc int, raw string) (walked, error) {
 }
 
 // decodeLine reads a line of a node into n, which keeps that line and nothing of
-// the lines beside it: refs outlive the answer that they came in by far.
-func decodeLine(doc int, line string, contexts []string, n *snapshot.Node) error {
+// the lines beside it: refs outlive the answer that they came in by far. scratch
+// is used again for the next line.
+func decodeLine(doc int, line string, contexts []string, n *snapshot.Node, scratch *[]string) error {
 	line = strings.Clone(line)
 	id, line, _ := strings.Cut(line, "\t")
 	depth, line, _ := strings.Cut(line, "\t")
@@ -157,7 +159,8 @@ func decodeLine(doc int, line string, contexts []string, n *snapshot.Node) error
 		return nil
 	}
 	n.Key = snapshot.Key{Doc: doc, Node: number}
-	fields := strings.Split(line, "\t")
+	*scratch = appendFields((*scratch)[:0], line)
+	fields := *scratch
 	if len(fields) < 7 || len(fields)%2 == 0 {
 		return fmt.Errorf("a node of %d fields", len(fields)+2)
 	}
@@ -187,6 +190,16 @@ func decodeLine(doc int, line string, contexts []string, n *snapshot.Node) error
 		n.Attrs = append(n.Attrs, a)
 	}
 	return nil
+}
+
+// appendFields appends to list what stands between the tabs of line.
+func appendFields(list []string, line string) []string {
+	for more := true; more; {
+		var field string
+		field, line, more = strings.Cut(line, "\t")
+		list = append(list, field)
+	}
+	return list
 }
 
 // decodeAttr reads one attribute: after = a string, after # a number, which is

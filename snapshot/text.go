@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -259,11 +260,12 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 	if len(more) > room {
 		return text, false
 	}
-	all := make([]byte, 0, len(header)+p.bytes+len(more))
-	all = append(all, header...)
-	all = append(all, w.body[:p.bytes]...)
-	all = append(all, more...)
-	text.all, text.chars = string(all), w.maxChars-room+len(more)
+	var all strings.Builder
+	all.Grow(len(header) + p.bytes + len(more))
+	all.WriteString(header)
+	all.Write(w.body[:p.bytes])
+	all.WriteString(more)
+	text.all, text.chars = all.String(), w.maxChars-room+len(more)
 	return text, true
 }
 

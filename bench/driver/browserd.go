@@ -158,7 +158,11 @@ func browserdBudgets(kind Kind) params {
 	if kind == Default {
 		return params{}
 	}
-	return params{"interactive_only": kind == Interactive, "max_chars": 4_000_000, "max_nodes": 100_000, "max_depth": 60}
+	p := params{"interactive_only": kind != Whole, "max_chars": 4_000_000, "max_nodes": 100_000, "max_depth": 60}
+	if kind == Plain {
+		p["attrs"] = []string{}
+	}
+	return p
 }
 
 func (d *browserd) Click(ctx context.Context, ref string) error {

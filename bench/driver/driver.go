@@ -31,6 +31,8 @@ const (
 	Default Kind = iota
 	// Interactive is every interactive element of the page, without budgets.
 	Interactive
+	// Plain is Interactive without attributes, where the tool can leave them out.
+	Plain
 	// Whole is the whole page, without budgets.
 	Whole
 )

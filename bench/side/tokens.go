@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -78,7 +79,8 @@ func (b *suite) tokens() error {
 	pages := append([]string{"30 elements", "1500 elements"}, names...)
 	urls["30 elements"], urls["1500 elements"] = b.site.shop(30), b.site.shop(1500)
 	fmt.Fprintf(b.out, "Tokens (o200k_base) of what a model reads, and in brackets how many interactive elements with a ref are in it "+
-		"(%s). First the default snapshot; below it, where it is another, every interactive element of the page without budgets.\n\n| |", strings.Join(sorted(acted), ", "))
+		"(%s). First the default snapshot; below it, where it is another, every interactive element of the page without budgets; last the lines of those elements alone, "+
+		"unindented, without attributes where the tool can leave them out.\n\n| |", strings.Join(sorted(acted), ", "))
 	for _, p := range pages {
 		fmt.Fprintf(b.out, " %s |", p)
 	}
@@ -88,10 +90,13 @@ func (b *suite) tokens() error {
 		if m.name == reference {
 			kinds = append(kinds, driver.Interactive)
 		}
-		for _, kind := range kinds {
+		for _, kind := range append(kinds, driver.Plain) {
 			name := m.name
-			if kind == driver.Interactive {
+			switch kind {
+			case driver.Interactive:
 				name += ", no budgets"
+			case driver.Plain:
+				name += ", the elements' lines"
 			}
 			fmt.Fprintf(b.out, "| %s |", name)
 			for _, p := range pages {
@@ -120,5 +125,30 @@ func (b *suite) counted(m *member, url string, kind driver.Kind, count func(stri
 			n++
 		}
 	}
-	return fmt.Sprintf("%d (%d)", count(s.Text), n)
+	text := s.Text
+	if kind == driver.Plain {
+		text = elementLines(s)
+	}
+	return fmt.Sprintf("%d (%d)", count(text), n)
+}
+
+// lineRef is the ref of a line, as the tools write it.
+var lineRef = regexp.MustCompile(`(?:^@|\bref=|\buid=)(\w+)`)
+
+// elementLines are the lines of a snapshot that stand for interactive elements.
+func elementLines(s driver.Snapshot) string {
+	refs := map[string]bool{}
+	for _, n := range s.Nodes {
+		if actable(n) {
+			refs[strings.TrimPrefix(n.Ref, "@")] = true
+		}
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s.Text) {
+		line = strings.TrimSpace(line)
+		if m := lineRef.FindStringSubmatch(line); m != nil && refs[m[1]] {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
 }

@@ -459,6 +459,11 @@ function unmark() {
 // identOf returns a digest of the element's tag and of those attributes that
 // outlive a new rendering of the same thing.
 function identOf(el, bits = bitsOf(el), tag = tagOf(el)) {
+  if (!(bits & (ID | ALL_LASTING))) {
+    let s = tagIdents.get(tag);
+    if (s === undefined) tagIdents.set(tag, s = digits(fnv(0x811c9dc5, tag)));
+    return s;
+  }
   let h = fnv(0x811c9dc5, tag);
   if (bits & ID) {
     const id = attr(el, 'id');
@@ -472,8 +477,11 @@ function identOf(el, bits = bitsOf(el), tag = tagOf(el)) {
       h = fnv(h, '\0' + a + '=' + attr(el, a).slice(0, 500));
     }
   }
-  return (h >>> 0).toString(36);
+  return digits(h);
 }
+
+const tagIdents = new Map(); // of elements that have nothing lasting but their tag
+const digits = (h) => (h >>> 0).toString(36);
 
 // fnv is FNV-1a over UTF-16 code units.
 function fnv(h, s) {
@@ -581,8 +589,9 @@ function forget() {
 const __bd = Object.create(null); // made known when the whole program has run
 const leftBehind = []; // what is called when the document is another
 
-// now returns the __bd for the document as it is now: every call begins with it.
+// now returns __bd for the document as it is now: every call begins with it.
 __bd.now = () => {
+  unasked = null; // a walk may have been ended in the middle
   if (page !== document) {
     page = document;
     forget();

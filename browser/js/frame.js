@@ -32,6 +32,7 @@ class Frame {
     this.dark = up !== null && up.dark; // in aria-hidden, as far as the walk has come
     this.unheard = up !== null && up.unheard; // in aria-hidden at all
     this.clear = up !== null && up.clear; // transparent
+    this.off = up !== null && up.off; // aria-disabled is on it or around it
     this.mute = up !== null && up.mute; // its text belongs to a control around it
     this.names = up === null ? '' : up.names; // what its text need not say again
     this.inControl = up === null ? null : up.inControl;

@@ -42,8 +42,18 @@ function plainName(el, role, bits, s) {
   const text = fold(textData(only));
   if (!text || UNSEEN.test(text)) return '';
   if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.visibility !== 'visible' || s.content !== 'normal') return '';
+  if (unasked) {
+    unasked.push(el);
+    return text;
+  }
   return adorned(el) ? '' : text;
 }
+
+// The elements whose name was taken from their text without asking whether a style
+// sheet adds to it; null where each is asked at once. To ask makes the next box
+// that is measured four times as dear, so a walk asks about all of them at its end.
+let unasked = null;
+let adornsNames = false; // a style sheet has added to such a name in this document
 
 const PLAIN = words('a button h1 h2 h3 h4 h5 h6 td th');
 
@@ -62,8 +72,8 @@ function contentless(s) {
 }
 
 // Of such a role and tag nothing but an attribute makes a name.
-const NAMELESS = words('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code');
-const NAMELESS_TAGS = words('p ul ol menu article blockquote main nav header footer aside em strong code');
+const NAMELESS = words('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code form caption');
+const NAMELESS_TAGS = words('p ul ol menu article blockquote main nav header footer aside em strong code form caption');
 
 // nameless tells whether el plainly has no name. A list item is named by its
 // content where it can have the focus.

@@ -411,12 +411,13 @@ const is = (el, a) => { const v = attr(el, a); return v !== null && v !== 'false
 
 // statesOf returns the words of PROTOCOL.md section 5 that hold for el, in its
 // order. more holds those that only the walk knows: clickable, invisible, covered.
-function statesOf(el, role, more, bits = bitsOf(el), tag = htmlTag(el)) {
+// Without off nothing around el is aria-disabled.
+function statesOf(el, role, more, bits = bitsOf(el), tag = htmlTag(el), off = true) {
   const out = [];
   const field = tag === 'input' || tag === 'textarea' || tag === 'select';
   const aria = (bits & ARIA) !== 0;
   const typed = tag === 'textarea' || (tag === 'input' && TYPED.has(el.type));
-  if (disabled(el, tag)) out.push('disabled');
+  if (disabled(el, tag, off)) out.push('disabled');
   if ((typed && el.readOnly) || (aria && is(el, 'aria-readonly'))) out.push('readonly');
   if ((field && el.required) || (aria && is(el, 'aria-required'))) out.push('required');
   if ((aria && is(el, 'aria-invalid')) || (field && matches(el, ':user-invalid'))) out.push('invalid');
@@ -450,9 +451,9 @@ const TYPED = words('text search url tel email password date month week time dat
 
 // disabled tells whether el is disabled, by itself, its fieldset or aria-disabled
 // on it or around it.
-function disabled(el, tag = localName(el)) {
+function disabled(el, tag = localName(el), off = true) {
   if (DISABLING.has(tag) && matches(el, ':disabled')) return true;
-  return closest(el, '[aria-disabled=true]') !== null;
+  return off && closest(el, '[aria-disabled=true]') !== null;
 }
 
 // expanded tells whether what el opens is open; null where it opens nothing.

@@ -80,6 +80,7 @@ class Walk {
     base.pointer = p !== null && !passesCursor(base.tag) && CURSORS.has(s.cursor);
     base.unheard = p !== null && hiddenFromAX(p);
     base.cut = p !== null && clipped(p);
+    base.off = p !== null;
     if (after) this.resume(el, after, base);
     else this.element(el, base);
     for (const stack = this.stack; stack.length && !this.ended;) {
@@ -218,6 +219,7 @@ class Walk {
     const bits = bitsOf(el);
     if (bits & INERT && !this.silent) return;
     if (bits & HUSHED && attr(el, 'aria-hidden') === 'true') child.unheard = child.dark = true;
+    if (bits & ARIA && attr(el, 'aria-disabled') === 'true') child.off = true;
     const inline = display !== 'block' && (display === 'contents' || display.startsWith('inline') || display.startsWith('ruby'));
     child.block = !inline;
     child.spaced = inline && display !== 'inline' && display !== 'contents';
@@ -369,7 +371,7 @@ class Walk {
     const invisible = (what.control || clicks) && (child.clear || (outOfPlace(el) ?? child.cuts())) && !standIn(el);
     const name = what.control && this.known.get(el) || shownName(el, role, clicks, bits, child.s, child.unheard);
     if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
-    const record = this.record(el, tag, role, name, clicks, invisible, f.depth, bits);
+    const record = this.record(el, tag, role, name, clicks, invisible, f.depth, bits, child.off);
     if (this.chars + record.chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); this.rest++; return; }
     if (this.dedupe && what.control) this.unsay(name);
     this.lines.push(record.line);
@@ -395,14 +397,14 @@ class Walk {
     this.chars -= 2 * last[1] + last[2].length + 8;
   }
 
-  // record makes the line of el.
-  record(el, tag, role, name, clicks, invisible, depth, bits = bitsOf(el)) {
+  // record makes the line of el. off: aria-disabled may be on it or around it.
+  record(el, tag, role, name, clicks, invisible, depth, bits = bitsOf(el), off = true) {
     const operable = clicks || CONTROLS.has(role) || (bits & EDITABLE) !== 0 && isHost(el);
     const own = isHTML(el) ? tag : '';
     const attrs = attrsOf(el, role, name, this.attrs, bits, own);
     if (operable) looksOf(el, name, clicks, attrs);
     const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
-    const states = statesOf(el, role, more, bits, own).join(' ');
+    const states = statesOf(el, role, more, bits, own, off).join(' ');
     const value = this.values ? valueOf(el, role, own) : '';
     const context = operable ? this.context(el) : 0;
     const says = role || 'generic';
@@ -502,8 +504,19 @@ function takesClick(el) {
   return hit !== null && flatContains(el, hit);
 }
 
+// walk walks the document: a second time where a name that was taken on trust is not
+// the whole of it, which happens once in a document.
 function walk(given) {
   const o = typeof given === 'string' ? JSON.parse(given) : given;
+  unasked = adornsNames ? null : [];
+  const text = walkOnce(o), trusted = unasked;
+  unasked = null;
+  if (!trusted || !trusted.some(adorned)) return text;
+  adornsNames = true;
+  return walkOnce(o);
+}
+
+function walkOnce(o) {
   forget();
   layouts = new WeakMap();
   useComputed = canCompute && o.computed !== false;

@@ -89,7 +89,7 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*process, chromedp.Transp
 	}
 	prof, err := newProfile(cfg.StateDir, owner)
 	if err != nil {
-		return nil, nil, unavailable("make room in the temporary directory and let browserd write there", "making a profile directory for Chromium: %w", err)
+		return nil, nil, unavailable("make room in the temporary directory and in the state directory, and let browserd write there", "making a profile directory for Chromium: %w", err)
 	}
 	p := &process{found: found, profile: prof, stderr: &tail{limit: 8 << 10}, exited: make(chan struct{}), log: log}
 

@@ -148,6 +148,7 @@ func (p *profile) writeMark() error {
 	}
 	part := p.mark + ".part"
 	if err := os.WriteFile(part, b, 0o600); err != nil {
+		os.Remove(part)
 		return err
 	}
 	return os.Rename(part, p.mark)

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,14 +31,27 @@ type disk struct {
 // file systems of so many MiB. Its actions are logged there too.
 func onSmallDisks(t *testing.T, tmp, state int, o testdaemon.Options) (d *testdaemon.Daemon, profiles, kept disk) {
 	t.Helper()
+	o.Wrap = smallDisks(t, tmp, state, "")
+	return onDisks(t, o)
+}
+
+// smallDisks is the command line that mounts such file systems and does more, in
+// the shell, before it runs what follows it.
+func smallDisks(t *testing.T, tmp, state int, more string) []string {
+	t.Helper()
 	if os.Getuid() != 0 {
 		missing(t, "only root may mount a file system")
 	}
-	o.Wrap = []string{"unshare", "--mount", "sh", "-ec", fmt.Sprintf(`
+	return []string{"unshare", "--mount", "sh", "-ec", fmt.Sprintf(`
 		mkdir -p "$HOME/state"
 		mount -t tmpfs -o size=%dm,mode=1777 tmpfs "$HOME/tmp"
 		mount -t tmpfs -o size=%dm,mode=700 tmpfs "$HOME/state"
-		exec "$@" --action_log.dir "$HOME/state/actions" 2> "$HOME/state/log"`, tmp, state), "sh"}
+		%s
+		exec "$@" --action_log.dir "$HOME/state/actions" 2> "$HOME/state/log"`, tmp, state, more), "sh"}
+}
+
+func onDisks(t *testing.T, o testdaemon.Options) (d *testdaemon.Daemon, profiles, kept disk) {
+	t.Helper()
 	d = testdaemon.Start(t, o)
 	at := func(dir string) disk {
 		return disk{t, filepath.Join(fmt.Sprintf("/proc/%d/root", d.PID), d.Home, dir)}
@@ -104,6 +119,65 @@ func (r rowTest) opensSoon(path string) {
 		}
 	}
 	r.t.Fatalf("with room again: %v", err)
+}
+
+// The daemon starts although its state directory has no room: what needs none
+// works, the rest says so and works when there is room; the trail was kept.
+func TestFullDiskBeforeTheDaemonStarts(t *testing.T) {
+	t.Parallel()
+	d, _, kept := onDisks(t, testdaemon.Options{Wrap: smallDisks(t, 64, 3, `head -c 4m /dev/zero > "$HOME/state/filling" || true`)})
+	r := rowTest{newAgent(t, d), newWitness(t), "full"}
+	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
+	r.do("open", params{"url": r.w.URL + "/next", "source": "http"})
+	_, err := r.try("open", params{"url": r.w.URL + "/next", "source": "chromium", "timeout_ms": 20000})
+	if protocol.CodeOf(err) != protocol.ChromiumUnavailable {
+		t.Errorf("open: %v, want chromium_unavailable", err)
+	}
+	r.refused("state_save", params{"name": "early"}, protocol.NoSpace)
+	if left, err := filepath.Glob(filepath.Join(kept.path, "browserd", "browsers", "*")); err != nil || len(left) > 0 {
+		t.Errorf("half-written marks: %v, %v", left, err)
+	}
+	if err := os.Remove(filepath.Join(kept.path, "filling")); err != nil {
+		t.Fatal(err)
+	}
+	r.opensSoon("/next")
+	r.do("state_save", params{"name": "late"})
+	bin, err := testdaemon.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		audit := exec.Command("nsenter", "--mount", "--target", fmt.Sprint(d.PID), bin, "audit", "--json", "--command", "open")
+		audit.Env = d.Environ()
+		said, err := audit.CombinedOutput()
+		if strings.Contains(string(said), `"source":"http"`) {
+			break // the first, of when there was no room
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the trail was not kept: %v\n%s", err, said)
+		}
+	}
+}
+
+// With credits, which need the ledger, it does not start, and says why.
+func TestFullDiskAndNoLedger(t *testing.T) {
+	t.Parallel()
+	bin, err := testdaemon.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "tmp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	wrap := smallDisks(t, 1, 1, `head -c 2m /dev/zero > "$HOME/state/filling" || true`)
+	wrap[4] = strings.Replace(wrap[4], `2> "$HOME/state/log"`, "", 1) // said to whoever started it
+	cmd := exec.Command(wrap[0], slices.Concat(wrap[1:], []string{bin, "serve", "--ledger.credits=true"})...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home+"/state", "TMPDIR="+home+"/tmp", "BROWSERD_TOKEN=0123456789abcdef0123", "BROWSERD_SERVER__LISTEN=127.0.0.1:0")
+	said, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(said), "database or disk is full") || !strings.Contains(string(said), "make room on its disk") {
+		t.Errorf("%v: %s", err, said)
+	}
 }
 
 // The disk fills while a page is open: pages are read and acted on all the

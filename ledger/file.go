@@ -71,7 +71,16 @@ func begin(ctx context.Context, c *sql.Conn) (*sql.Tx, error) {
 }
 
 // locked says whether an error is that another process has the database's lock.
-func locked(err error) bool {
+func locked(err error) bool { return codeOf(err) == sqlite3.SQLITE_BUSY }
+
+// full says whether an error is that there is no room for the database.
+func full(err error) bool { return codeOf(err) == sqlite3.SQLITE_FULL }
+
+// codeOf is SQLite's primary result code; 0 where the error is not SQLite's.
+func codeOf(err error) int {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
+	if !errors.As(err, &e) {
+		return sqlite3.SQLITE_OK
+	}
+	return e.Code() & 0xff
 }

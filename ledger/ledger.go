@@ -133,7 +133,11 @@ func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]i
 	if cfg.limits() {
 		if err := l.layOut(ctx); err != nil {
 			l.db.Close()
-			return nil, fmt.Errorf("ledger.dsn: the database cannot be used: %w: start it, or correct the address", l.clean(err))
+			next := "start it, or correct the address"
+			if full(err) {
+				next = "make room on its disk"
+			}
+			return nil, fmt.Errorf("ledger.dsn: the database cannot be used: %w: %s", l.clean(err), next)
 		}
 	}
 	var writing context.Context

@@ -149,7 +149,7 @@ func TestHistory(t *testing.T) {
 	t.Run("a page that holds", func(t *testing.T) {
 		c := open(t, "/first", "/holds")
 		eval(t, c, "history.pushState(1, '', '#1')")
-		_, err := c.History(limit(t, time.Second), -1)
+		_, err := c.History(limit(t, 2*time.Second), -1)
 		equal(t, "code", protocol.CodeOf(err), protocol.Timeout)
 		d := asDetails(err)
 		equal(t, "waited for", d["waited_for"], any(map[string]any{"state": "commit", "url": site.URL + "/holds"}))

@@ -24,7 +24,7 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-func serveCommand() *cobra.Command {
+func serveCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the daemon until SIGTERM or SIGINT",
@@ -34,7 +34,7 @@ Every key of the configuration is a flag; docs/configuration.md explains them,
 and "browserd config" shows what is in force. The log goes to standard error.`,
 		Args: cobra.NoArgs,
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()
 		if err != nil {

@@ -408,6 +408,15 @@ func (c *Chromium) Info() Info {
 	return i
 }
 
+// Running says whether the browser runs. It costs nothing, where Info looks at all
+// processes of the machine.
+func (c *Chromium) Running() bool {
+	c.mu.Lock()
+	r := c.current
+	c.mu.Unlock()
+	return r != nil && r.conn.Err() == nil
+}
+
 // Usage counts Chromium's processes and their resident memory in bytes, where
 // it runs on this machine and there is a /proc.
 func (c *Chromium) Usage() (processes int, bytes uint64) {

@@ -211,6 +211,7 @@ func (c *Chromium) begin() (*running, error) {
 	if err := c.cfg.Check(); err != nil {
 		return nil, unavailable("mend the configuration", "%w", err)
 	}
+	c.work.Go(func() { inject() }) // its first page needs it, and Chromium's start does not need all processors
 	r := &running{ending: make(chan struct{}), since: time.Now()}
 	var err error
 	if c.cfg.Endpoint != "" {

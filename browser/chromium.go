@@ -211,7 +211,8 @@ func (c *Chromium) begin() (*running, error) {
 	if err := c.cfg.Check(); err != nil {
 		return nil, unavailable("mend the configuration", "%w", err)
 	}
-	c.work.Go(func() { inject() }) // its first page needs it, and Chromium's start does not need all processors
+	program := inject // the first page needs it, and Chromium's start leaves room beside it
+	c.work.Go(func() { program() })
 	r := &running{ending: make(chan struct{}), since: time.Now()}
 	var err error
 	if c.cfg.Endpoint != "" {

@@ -211,6 +211,8 @@ func (c *Chromium) begin() (*running, error) {
 	if err := c.cfg.Check(); err != nil {
 		return nil, unavailable("mend the configuration", "%w", err)
 	}
+	program := inject // the first page needs it, and Chromium's start leaves room beside it
+	c.work.Go(func() { program() })
 	r := &running{ending: make(chan struct{}), since: time.Now()}
 	var err error
 	if c.cfg.Endpoint != "" {
@@ -406,6 +408,15 @@ func (c *Chromium) Info() Info {
 		}
 	}
 	return i
+}
+
+// Running says whether the browser runs. It costs nothing, where Info looks at all
+// processes of the machine.
+func (c *Chromium) Running() bool {
+	c.mu.Lock()
+	r := c.current
+	c.mu.Unlock()
+	return r != nil && r.conn.Err() == nil
 }
 
 // Usage counts Chromium's processes and their resident memory in bytes, where

@@ -31,6 +31,9 @@ func TestLaunchAndClose(t *testing.T) {
 		t.Logf("page after %v", time.Since(begin))
 		i := c.Info()
 		t.Logf("%+v", i)
+		if !c.Running() {
+			t.Error("it does not run, and answers")
+		}
 		prof := profileOf(c)
 		begin = time.Now()
 		if err := c.Close(t.Context()); err != nil {
@@ -97,7 +100,7 @@ func TestKilledBrowser(t *testing.T) {
 func TestOneLaunchForAll(t *testing.T) {
 	c := started(t, testConfig(t))
 	syscall.Kill(c.Info().PID, syscall.SIGKILL)
-	eventually(t, time.Second, "lost", func() bool { return !c.Info().Running })
+	eventually(t, time.Second, "lost", func() bool { return !c.Running() && !c.Info().Running })
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	gens := map[Generation]int{}

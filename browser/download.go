@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
@@ -276,10 +277,10 @@ func (c *Context) forgetFile(d *download) {
 	}
 }
 
-var guid = regexp.MustCompile(`^[0-9A-Fa-f-]{8,64}$`)
+var guid = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Fa-f-]{8,64}$`) })
 
 // isGUID keeps it to what Chromium makes up: the name of a file.
-func isGUID(s string) bool { return guid.MatchString(s) }
+func isGUID(s string) bool { return guid().MatchString(s) }
 
 // Downloads lists what the session's pages offered for download, in the order
 // in which it began. With wait it returns when none is running, or the one of

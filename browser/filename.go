@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -11,7 +12,9 @@ import (
 const maxName = 150
 
 // reserved are names that Windows gives to devices, with any extension.
-var reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)`)
+var reserved = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)`)
+})
 
 // downloadName is what a page suggests as the name of a download, made fit to
 // be shown and to be used as a file's name on any system: no path, no letters
@@ -45,7 +48,7 @@ func downloadName(suggested string) string {
 		}
 		name = string(stem) + ext
 	}
-	if reserved.MatchString(name) {
+	if reserved().MatchString(name) {
 		name = "_" + name
 	}
 	if name == "" {

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Found is a Chromium on this machine.
@@ -210,14 +211,14 @@ func (f finder) script(path string) ([]byte, bool) {
 	return head, bytes.HasPrefix(head, []byte("#!"))
 }
 
-var absolute = regexp.MustCompile(`(?:^|[\s"'=])(/(?:usr|opt)/[\w./+-]+)`)
+var absolute = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s"'=])(/(?:usr|opt)/[\w./+-]+)`) })
 
 // named returns the absolute paths of likely programs that a script names, of
 // those that a distribution installs: elsewhere (Nix) a wrapper sets what its
 // program needs.
 func named(script []byte) []string {
 	var list []string
-	for _, m := range absolute.FindAllSubmatch(script, -1) {
+	for _, m := range absolute().FindAllSubmatch(script, -1) {
 		p := string(m[1])
 		base := strings.ToLower(filepath.Base(p))
 		if strings.Contains(base, "chrom") || strings.Contains(base, "headless") || strings.Contains(base, "msedge") {

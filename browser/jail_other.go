@@ -11,12 +11,9 @@ import (
 
 var errNoJail = errors.New("only Linux has network namespaces")
 
-// jailWords begins what the jail says when it fails.
-const jailWords = "browserd's jail: "
-
 // CanJail says why there is no jail.
 func CanJail(Config) error { return errNoJail }
 
-func jail(*exec.Cmd, *account, int) (*net.UnixConn, *os.File, error) { return nil, nil, errNoJail }
+func intoJail(*exec.Cmd, *account, int) (*net.UnixConn, *os.File, error) { return nil, nil, errNoJail }
 
 func handedOut(*net.UnixConn) (net.Listener, error) { return nil, errNoJail }

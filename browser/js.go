@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
@@ -58,10 +59,15 @@ var script = sync.OnceValue(func() string {
 // comment, and no template literal crosses lines.
 func compact(text string) string {
 	var b strings.Builder
+	b.Grow(len(text))
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "//") {
 			continue
+		}
+		if !strings.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			b.WriteString(line)
+			line = ""
 		}
 		for _, r := range utf16.Encode([]rune(line)) {
 			if r < 0x80 {

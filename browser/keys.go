@@ -4,6 +4,7 @@ import (
 	"context"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
@@ -22,10 +23,14 @@ type key struct {
 	shift bool   // Shift is held to get it
 }
 
-// keyNames holds every key by its name: "Enter", "a", "A", "F5". keyRunes holds
-// those that type a character by it.
-var keyNames, keyRunes = func() (map[string]key, map[rune]key) {
-	names, runes := map[string]key{}, map[rune]key{}
+// keyNames holds every key by its name: "Enter", "a", "A", "F5".
+func keyNames() map[string]key { names, _ := keyTables(); return names }
+
+// keyRunes holds those that type a character by it.
+func keyRunes() map[rune]key { _, runes := keyTables(); return runes }
+
+var keyTables = sync.OnceValues(func() (names map[string]key, runes map[rune]key) {
+	names, runes = map[string]key{}, map[rune]key{}
 	for r, k := range kb.Keys {
 		one := key{name: k.Key, code: k.Code, vk: k.Windows, shift: k.Shift}
 		if k.Print {
@@ -45,7 +50,7 @@ var keyNames, keyRunes = func() (map[string]key, map[rune]key) {
 		names[m.name] = key{name: m.name, code: m.name + "Left", vk: m.vk}
 	}
 	return names, runes
-}()
+})
 
 // keyAliases are other names by which people call keys.
 var keyAliases = map[string]string{
@@ -58,7 +63,7 @@ var keyAliases = map[string]string{
 // keyOf finds a key by its name, its alias, its code ("KeyA", "Digit1"), or
 // the character that it types; the case of a name does not matter.
 func keyOf(name string) (key, bool) {
-	if k, ok := keyNames[name]; ok {
+	if k, ok := keyNames()[name]; ok {
 		return k, true
 	}
 	if r := []rune(name); len(r) == 1 {
@@ -67,10 +72,10 @@ func keyOf(name string) (key, bool) {
 	}
 	for alias, real := range keyAliases {
 		if strings.EqualFold(alias, name) {
-			return keyNames[real], true
+			return keyNames()[real], true
 		}
 	}
-	for real, k := range keyNames {
+	for real, k := range keyNames() {
 		if len(real) > 1 && strings.EqualFold(real, name) || k.code != "" && !k.shift && strings.EqualFold(k.code, name) && k.code != k.name {
 			return k, true
 		}
@@ -120,7 +125,7 @@ func parseChord(s string) (chord, error) {
 	}
 	// Shift makes the other character of the key.
 	if c.modifiers&shiftKey != 0 && !k.shift && len(k.text) == 1 {
-		for _, upper := range keyRunes {
+		for _, upper := range keyRunes() {
 			if upper.code == k.code && upper.shift && upper.code != "" {
 				c.key = upper
 			}
@@ -143,7 +148,7 @@ func nearestKeys(name string) []string {
 		d    int
 	}
 	var list []scored
-	for k := range keyNames {
+	for k := range keyNames() {
 		if len(k) > 1 {
 			list = append(list, scored{k, distance(strings.ToLower(k), strings.ToLower(snapshot.Cut(name, 40)))})
 		}
@@ -196,7 +201,7 @@ func (t *tab) strike(c chord) []*Pending {
 	for _, m := range order {
 		if c.modifiers&m.bit != 0 {
 			held |= m.bit
-			k := keyNames[m.name]
+			k := keyNames()[m.name]
 			send(input.DispatchKeyEventParams{Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk, Modifiers: held, Location: 1})
 		}
 	}
@@ -218,7 +223,7 @@ func (t *tab) strike(c chord) []*Pending {
 		m := order[i]
 		if c.modifiers&m.bit != 0 {
 			held &^= m.bit
-			k := keyNames[m.name]
+			k := keyNames()[m.name]
 			send(input.DispatchKeyEventParams{Type: "keyUp", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk, Modifiers: held, Location: 1})
 		}
 	}

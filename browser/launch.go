@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 
+	"github.com/browserd/browserd/browser/jail"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -135,7 +136,7 @@ func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) 
 	var handing *net.UnixConn
 	if err == nil && cfg.Adopt != nil {
 		var theirs *os.File
-		if handing, theirs, err = jail(p.cmd, owner, cfg.JailPort); err == nil {
+		if handing, theirs, err = intoJail(p.cmd, owner, cfg.JailPort); err == nil {
 			defer theirs.Close()
 		}
 	}
@@ -226,9 +227,9 @@ func (p *process) explain(err error) error {
 	said := p.stderr.String()
 	has := func(s string) bool { return strings.Contains(said, s) }
 	switch {
-	case has(jailWords):
+	case has(jail.Words):
 		return unavailable("allow unprivileged user namespaces, or set browser.jail to off: browserd doctor says more",
-			"Chromium's network namespace could not be made: %s", strings.TrimPrefix(lineWith(said, jailWords), jailWords))
+			"Chromium's network namespace could not be made: %s", strings.TrimPrefix(lineWith(said, jail.Words), jail.Words))
 	case has("No usable sandbox") || has("Failed to move to new namespace") || has("SUID sandbox helper binary was found, but is not configured correctly"):
 		return unavailable(sandboxRemedy(), "%s cannot set up its sandbox on this machine", p.found.Path)
 	case has("Running as root without --no-sandbox"):

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/browserd/browserd/browser/jail"
 )
 
 // insideVariable says that this process is in the test's own network namespace.
@@ -45,7 +47,7 @@ func inNamespace(t *testing.T) bool {
 // own (ip route add local default dev lo, for both families).
 func becomeEverywhere(t *testing.T) {
 	t.Helper()
-	if err := raiseLoopback(); err != nil {
+	if err := jail.RaiseLoopback(); err != nil {
 		t.Fatal(err)
 	}
 	info := make([]byte, 16) // ifinfomsg: nothing asked for

@@ -155,10 +155,10 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (
 	t := el.frame.tab
 	var pending []*Pending
 	if o.Clear && ready.Keys {
-		pending = append(pending, t.strike(chord{key: keyNames["a"], modifiers: controlKey})...)
+		pending = append(pending, t.strike(chord{key: keyNames()["a"], modifiers: controlKey})...)
 	}
 	if ready.End && !o.Clear {
-		pending = append(pending, t.strike(chord{key: keyNames["End"]})...)
+		pending = append(pending, t.strike(chord{key: keyNames()["End"]})...)
 	}
 	text := strings.ReplaceAll(strings.ReplaceAll(o.Text, "\r\n", "\n"), "\r", "\n")
 	lines := ready.Kind == "textarea" || ready.Kind == "editable" || ready.Kind == ""
@@ -167,7 +167,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (
 		text = strings.ReplaceAll(text, "\n", " ")
 	}
 	if text == "" && o.Clear && (ready.Length > 0 || ready.Keys) {
-		pending = append(pending, t.strike(chord{key: keyNames["Delete"]})...)
+		pending = append(pending, t.strike(chord{key: keyNames()["Delete"]})...)
 	}
 	if err := t.enter(ctx, pending, text, o.Mode == "keys", ready.Kind == ""); err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 		return nil
 	}
 	t := el.frame.tab
-	return t.waitKeys(ctx, t.strike(chord{key: keyNames["Enter"]}))
+	return t.waitKeys(ctx, t.strike(chord{key: keyNames()["Enter"]}))
 }
 
 // enter types text: characters of the keyboard as keys, others as an input
@@ -236,7 +236,7 @@ func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys, 
 		}
 	}
 	for i := first; i < len(runes); i++ {
-		k, ok := keyRunes[runes[i]]
+		k, ok := keyRunes()[runes[i]]
 		if ok && (runes[i] != '\n' || keys) {
 			pending = append(pending, t.tap(k)...)
 			continue
@@ -254,7 +254,7 @@ func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys, 
 }
 
 func typable(r rune) bool {
-	_, ok := keyRunes[r]
+	_, ok := keyRunes()[r]
 	return ok
 }
 

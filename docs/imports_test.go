@@ -17,7 +17,7 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"fallback/search", "fallback/extract"},
+	{"browser/jail", "fallback/search", "fallback/extract"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "fallback/readable"},
 	{"snapshot/static"},
@@ -104,6 +104,22 @@ func TestModulesHaveOneRoom(t *testing.T) {
 					t.Errorf("%s imports %s, whose room is %v", room, imported, rooms)
 				}
 			}
+		}
+	}
+}
+
+// What prepares a jail runs before everything that it does not import: the
+// program is started again for it, twice before the first page.
+func TestTheJailImportsLittle(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "../browser/jail").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, imported := range strings.Fields(string(out)) {
+		switch imported {
+		case "os", "runtime", "strconv", "syscall", "unsafe":
+		default:
+			t.Errorf("browser/jail imports %s: what that needs to begin is waited for at each start of Chromium", imported)
 		}
 	}
 }

@@ -66,7 +66,9 @@ func (s *Session) Journal() *Journal {
 }
 
 // ours are the directories that Journal makes.
-var ours = regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var ours = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+})
 
 // thin removes the oldest logs, so that there is room for one more.
 func thin(cfg JournalConfig) {
@@ -76,7 +78,7 @@ func thin(cfg JournalConfig) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() && ours.MatchString(e.Name()) {
+		if e.IsDir() && ours().MatchString(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}

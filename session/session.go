@@ -43,13 +43,13 @@ type Session struct {
 	death    map[string]any // of a page that no command was told of
 }
 
-var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // Open makes a session for the agent. It never blocks: the page is made when
 // a command needs it. Errors: invalid_params (the name), session_limit,
 // shutting_down.
 func (m *Manager) Open(agent string, o Options) (*Session, error) {
-	if o.Name != "" && !nameRule.MatchString(o.Name) {
+	if o.Name != "" && !nameRule().MatchString(o.Name) {
 		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: takes letters, digits, '.', '_' and '-', at most 64", short(o.Name)).With("parameter", "name")
 	}
 	m.mu.Lock()

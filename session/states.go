@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -48,7 +49,7 @@ func NewStates(dir string, cfg StateConfig) *States { return &States{dir, cfg.Ke
 // maxState is how large a state may be, written or read.
 const maxState = 16 << 20
 
-var stateName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var stateName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
 
 // sealedMagic begins an encrypted state. Behind it: 16 bytes of salt, the
 // nonce, the state.
@@ -59,7 +60,7 @@ const rounds = 600_000
 
 // Check holds a state's name against the rule: nothing that could be a path.
 func (*States) Check(name string) error {
-	if !stateName.MatchString(name) {
+	if !stateName().MatchString(name) {
 		return protocol.Errorf(protocol.InvalidParams, "name %q: takes a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", short(name)).
 			With("parameter", "name")
 	}

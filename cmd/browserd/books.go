@@ -44,7 +44,7 @@ func openBooks(ctx context.Context, cfg config.Config) (*ledger.Ledger, error) {
 	return books, nil
 }
 
-func creditsCommand() *cobra.Command {
+func creditsCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "credits [AGENT]",
 		Short: "Show the agents' credits, or set one's",
@@ -53,7 +53,7 @@ func creditsCommand() *cobra.Command {
 It works on the database that the configuration names (ledger.dsn), whether or not the daemon runs.`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	set := cmd.Flags().Int("set", 0, "give AGENT exactly so many")
 	add := cmd.Flags().Int("add", 0, "give AGENT so many more; a number below 0 takes them away")
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON array: [{agent, balance}]")
@@ -110,13 +110,13 @@ func accountsOf(ctx context.Context, books *ledger.Ledger, args []string) ([]led
 	return []ledger.Account{{Agent: args[0], Balance: balance}}, err
 }
 
-func auditCommand() *cobra.Command {
+func auditCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show the trail of what agents opened, did and were refused",
 		Args:  cobra.NoArgs,
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	q := ledger.Query{}
 	cmd.Flags().StringVar(&q.Agent, "agent", "", "of this agent alone")
 	cmd.Flags().StringVar(&q.Command, "command", "", "of this command alone")

@@ -66,7 +66,7 @@ func (c *installation) missing() error {
 		return protocol.Errorf(protocol.ChromiumUnavailable, "Chromium is switched off by browser.disabled").
 			Then("set browser.disabled to false, or use source auto")
 	}
-	if c.cfg.Endpoint != "" || c.supervisor.Info().Running {
+	if c.cfg.Endpoint != "" || c.supervisor.Running() {
 		return nil
 	}
 	if _, err := browser.Find(c.cfg); err != nil {

@@ -35,7 +35,7 @@ func repertoire(args []string) []*cobra.Command {
 		switch {
 		case slices.Contains(notAtATerminal, row.Name):
 		case slices.Contains(args, row.Name):
-			list = append(list, commandOf(row))
+			list = append(list, commandOf(row, args))
 		default:
 			list = append(list, &cobra.Command{Use: row.Name, Short: row.Summary, GroupID: groupCommands, Run: func(*cobra.Command, []string) {}})
 		}
@@ -46,7 +46,7 @@ func repertoire(args []string) []*cobra.Command {
 // commandOf is one row as a subcommand: the first positional argument is its
 // main parameter, the following ones its other required parameters, and every
 // parameter is a flag too.
-func commandOf(row *actions.Command) *cobra.Command {
+func commandOf(row *actions.Command, args []string) *cobra.Command {
 	h := row.Help()
 	positional := positionals(h)
 	use := row.Name
@@ -58,7 +58,7 @@ func commandOf(row *actions.Command) *cobra.Command {
 		}
 	}
 	cmd := &cobra.Command{Use: use, Short: row.Summary, GroupID: groupCommands, Args: cobra.ArbitraryArgs}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" }) // docs/configuration.md lists them
 	asJSON := cmd.Flags().Bool("json", false, "print the result object as JSON")
 	var output *string

@@ -9,13 +9,13 @@ import (
 	"github.com/browserd/browserd/config"
 )
 
-func configCommand() *cobra.Command {
+func configCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Print the configuration in force, and where each value comes from",
 		Args:  cobra.NoArgs,
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {file, values: [{key, value, from}]}")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()

@@ -21,13 +21,13 @@ import (
 	"github.com/browserd/browserd/server"
 )
 
-func demoCommand() *cobra.Command {
+func demoCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show an agent's visit to a small app, as a transcript; needs no network and no set-up",
 		Args:  cobra.NoArgs,
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()
 		if err != nil {

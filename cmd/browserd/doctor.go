@@ -32,7 +32,7 @@ const (
 	statusFail = string(browser.LevelFail)
 )
 
-func doctorCommand() *cobra.Command {
+func doctorCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what can be wrong with this machine and its configuration, and say how to mend it",
@@ -40,7 +40,7 @@ func doctorCommand() *cobra.Command {
 The exit code is 1 where a check fails.`,
 		Args: cobra.NoArgs,
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {checks: [{name, status, text, remedy}]}")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		checks := examine(cmd.Context(), load)

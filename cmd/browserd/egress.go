@@ -18,9 +18,22 @@ type wayOut struct {
 	Mode, Why string
 }
 
-// guard puts an egress proxy in front of Chromium and tells cfg of it. Close
-// the proxy after Chromium has ended. An error keeps the daemon from starting.
-func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
+// tryJail tries, where one is wanted, whether there can be a jail (see
+// [browser.CanJail]): a process has to be started for it, beside which other things
+// can be done. The function that it returns waits for what came of it.
+func tryJail(cfg browser.Config) func() error {
+	if cfg.Endpoint != "" || cfg.Disabled || cfg.Jail == browser.JailOff {
+		return func() error { return nil }
+	}
+	can := sync.OnceValue(func() error { return browser.CanJail(cfg) })
+	go can()
+	return can
+}
+
+// guard puts an egress proxy in front of Chromium and tells cfg of it; canJail is
+// what tryJail returned. Close the proxy after Chromium has ended. An error keeps
+// the daemon from starting.
+func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, canJail func() error, log *slog.Logger) (wayOut, error) {
 	if cfg.Endpoint != "" && cfg.Jail == browser.JailRequired {
 		return wayOut{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
 	}
@@ -37,7 +50,7 @@ func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *sl
 	case cfg.Jail == browser.JailOff:
 		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
 	default:
-		if err := browser.CanJail(*cfg); err != nil {
+		if err := canJail(); err != nil {
 			way = wayOut{Mode: "flags", Why: err.Error()}
 		}
 	}

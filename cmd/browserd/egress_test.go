@@ -43,7 +43,7 @@ func TestGuard(t *testing.T) {
 			}
 			var log strings.Builder
 			cfg := c.cfg
-			way, err := guard(&cfg, c.pol, rules, slog.New(slog.NewTextHandler(&log, nil)))
+			way, err := guard(&cfg, c.pol, rules, tryJail(cfg), slog.New(slog.NewTextHandler(&log, nil)))
 			defer way.close()
 			if c.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wrong) {

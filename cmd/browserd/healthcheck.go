@@ -13,13 +13,13 @@ import (
 	"github.com/browserd/browserd/server"
 )
 
-func healthcheckCommand() *cobra.Command {
+func healthcheckCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "healthcheck",
 		Short: "Ask the daemon at server.listen whether it is alive (for containers); exit code 1 where it is not",
 		Args:  cobra.NoArgs,
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()
 		if err != nil {

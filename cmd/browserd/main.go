@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -78,8 +79,8 @@ func newRoot(args []string) *cobra.Command {
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
 	root.AddCommand(repertoire(args)...)
-	root.AddCommand(watchCommand())
-	for _, cmd := range []*cobra.Command{serveCommand(), demoCommand(), configCommand(), doctorCommand(), healthcheckCommand(), creditsCommand(), auditCommand(), mcpCommand(), versionCommand()} {
+	root.AddCommand(watchCommand(args))
+	for _, cmd := range []*cobra.Command{serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), versionCommand()} {
 		cmd.GroupID = groupTools
 		root.AddCommand(cmd)
 	}
@@ -110,11 +111,13 @@ func (r refusal) Unwrap() error { return r.error }
 // errReported is a failure of which stdout has said everything.
 var errReported = errors.New("reported")
 
-// configured gives cmd the flags of the configuration. The returned function
-// loads it; its errors are refusals.
-func configured(cmd *cobra.Command) func() (*config.Loaded, error) {
+// configured gives cmd the flags of the configuration, where args name it: they
+// are many. The returned function loads it; its errors are refusals.
+func configured(cmd *cobra.Command, args []string) func() (*config.Loaded, error) {
 	var path string
-	config.AddFlags(cmd.Flags(), &path)
+	if slices.Contains(args, cmd.Name()) {
+		config.AddFlags(cmd.Flags(), &path)
+	}
 	return func() (*config.Loaded, error) {
 		c, err := config.Load(config.Sources{Path: path, Flags: cmd.Flags()})
 		if err != nil {

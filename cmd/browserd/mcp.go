@@ -19,7 +19,7 @@ import (
 	"github.com/browserd/browserd/server/tools"
 )
 
-func mcpCommand() *cobra.Command {
+func mcpCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the commands as MCP tools on standard input and output",
@@ -31,7 +31,7 @@ by itself when it is idle.
 "browserd mcp config CLIENT" prints what to paste into a client's configuration.`,
 		Args: cobra.NoArgs,
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	choice := cmd.Flags().String("tools", tools.SetDefault, "default, all, or names of commands separated by commas")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		chosen, err := tools.Choose(*choice)

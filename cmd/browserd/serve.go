@@ -24,7 +24,7 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-func serveCommand() *cobra.Command {
+func serveCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the daemon until SIGTERM or SIGINT",
@@ -34,7 +34,7 @@ Every key of the configuration is a flag; docs/configuration.md explains them,
 and "browserd config" shows what is in force. The log goes to standard error.`,
 		Args: cobra.NoArgs,
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()
 		if err != nil {
@@ -86,8 +86,11 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logger) error {
 	defer l.Close()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		thrifty := time.AfterFunc(gcAfter, func() { debug.SetGCPercent(gcPercent) })
+		defer thrifty.Stop()
 	}
+	canJail := tryJail(cfg.Browser)
+	defer canJail()
 	rules, err := policy.New(cfg.Policy, own(l)...)
 	if err != nil {
 		return refusal{err}
@@ -96,11 +99,6 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
-	way, err := guard(&cfg.Browser, cfg.Policy, rules, log)
-	if err != nil {
-		return refusal{err}
-	}
-	defer way.close() // when Chromium has ended
 	if cfg.Browser.StateDir != "" {
 		reaped, err := browser.Reap(cfg.Browser.StateDir)
 		if err != nil {
@@ -114,6 +112,11 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
+	way, err := guard(&cfg.Browser, cfg.Policy, rules, canJail, log)
+	if err != nil {
+		return refusal{err}
+	}
+	defer way.close() // when Chromium has ended
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -197,6 +200,10 @@ func bounded(ctx context.Context, limit time.Duration, f func(context.Context) e
 // what is in use: a daemon with ten sessions has 4 MB less than with Go's 100,
 // for as much of the processor within what can be measured.
 const gcPercent = 50
+
+// gcAfter is when that begins: what the start leaves behind is less than Go's
+// least of 4 MB, and would be collected twice with the half of it.
+const gcAfter = 2 * time.Second
 
 // stateFiles is where the states of sessions are kept; empty: nowhere.
 func stateFiles(stateDir string) string {

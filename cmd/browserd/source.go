@@ -38,7 +38,7 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	}
 	begin := time.Now()
 	page, tried, err := p.live(ctx, o, emit)
-	if err != nil && tried && ctx.Err() == nil && (protocol.CodeOf(err) == protocol.BrowserLost || p.chromium.supervisor.Info().Running) {
+	if err != nil && tried && ctx.Err() == nil && (protocol.CodeOf(err) == protocol.BrowserLost || p.chromium.supervisor.Running()) {
 		// Chromium or the page's process died while the page was made, which is no
 		// reason to go on without them.
 		page, tried, err = p.live(ctx, o, emit)

@@ -18,7 +18,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-func watchCommand() *cobra.Command {
+func watchCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [SESSION]",
 		Short: "Show what happens in your sessions, or in one, until interrupted",
@@ -29,7 +29,7 @@ until it is closed.`,
 		GroupID: groupCommands,
 		Args:    cobra.MaximumNArgs(1),
 	}
-	load := configured(cmd)
+	load := configured(cmd, args)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/html"
@@ -38,7 +39,7 @@ func sanitize(n *html.Node, v string) string {
 	case "range":
 		return sanitizeRange(n, v)
 	case "color":
-		if colour.MatchString(v) {
+		if colour().MatchString(v) {
 			return strings.ToLower(v)
 		}
 		return "#000000"
@@ -54,18 +55,18 @@ func sanitize(n *html.Node, v string) string {
 	return v
 }
 
-var colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+var colour = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#[0-9a-fA-F]{6}$`) })
 
 func oneLine(s string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(s) }
 
 // newlines makes every line break a newline.
 func newlines(s string) string { return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s) }
 
-var floating = regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)([eE][-+]?\d{1,4})?$`)
+var floating = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)([eE][-+]?\d{1,4})?$`) })
 
 // number reads a valid floating-point number (HTML 2.3.4.3).
 func number(s string) (*big.Rat, bool) {
-	if !floating.MatchString(s) {
+	if !floating().MatchString(s) {
 		return nil, false
 	}
 	// What no float64 holds is no number, and would be a very long fraction.
@@ -136,10 +137,10 @@ func decimal(r *big.Rat) string {
 }
 
 var (
-	dateForm  = regexp.MustCompile(`^(\d{4,6})-(\d\d)-(\d\d)$`)
-	monthForm = regexp.MustCompile(`^(\d{4,6})-(\d\d)$`)
-	weekForm  = regexp.MustCompile(`^(\d{4,6})-W(\d\d)$`)
-	timeForm  = regexp.MustCompile(`^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?$`)
+	dateForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{4,6})-(\d\d)-(\d\d)$`) })
+	monthForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{4,6})-(\d\d)$`) })
+	weekForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{4,6})-W(\d\d)$`) })
+	timeForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?$`) })
 )
 
 // moment reads a date, month, week, time or local date and time (HTML 2.3.5)
@@ -149,14 +150,14 @@ func moment(kind, s string) (*big.Rat, bool) {
 	case "date":
 		return day(s)
 	case "month":
-		m := monthForm.FindStringSubmatch(s)
+		m := monthForm().FindStringSubmatch(s)
 		if m == nil {
 			return nil, false
 		}
 		y, mo := atoi(m[1]), atoi(m[2])
 		return big.NewRat(int64((y-1970)*12+mo-1), 1), y > 0 && mo >= 1 && mo <= 12
 	case "week":
-		m := weekForm.FindStringSubmatch(s)
+		m := weekForm().FindStringSubmatch(s)
 		if m == nil {
 			return nil, false
 		}
@@ -166,7 +167,7 @@ func moment(kind, s string) (*big.Rat, bool) {
 		monday := first.AddDate(0, 0, -(int(first.Weekday())+6)%7+7*(w-1))
 		return big.NewRat(monday.UnixMilli(), 1), y > 0 && w >= 1 && w <= weeks
 	case "time":
-		m := timeForm.FindStringSubmatch(s)
+		m := timeForm().FindStringSubmatch(s)
 		if m == nil {
 			return nil, false
 		}
@@ -189,7 +190,7 @@ func moment(kind, s string) (*big.Rat, bool) {
 }
 
 func day(s string) (*big.Rat, bool) {
-	m := dateForm.FindStringSubmatch(s)
+	m := dateForm().FindStringSubmatch(s)
 	if m == nil {
 		return nil, false
 	}
@@ -211,7 +212,7 @@ func Takes(n *html.Node, value string) bool {
 		_, ok := number(value)
 		return ok
 	case "color":
-		return colour.MatchString(value)
+		return colour().MatchString(value)
 	case "date", "month", "week", "time", "datetime-local":
 		_, ok := moment(t, value)
 		return ok

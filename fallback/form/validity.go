@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf16"
 
 	"golang.org/x/net/html"
@@ -119,7 +120,9 @@ func (c *Controls) missing(n *html.Node, kind string) (bool, string) {
 }
 
 // emailForm is the pattern of HTML 4.10.5.1.5.
-var emailForm = regexp.MustCompile("^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$")
+var emailForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$")
+})
 
 func mismatch(n *html.Node, kind, v string) (problem, why string) {
 	if kind == "url" {
@@ -133,7 +136,7 @@ func mismatch(n *html.Node, kind, v string) (problem, why string) {
 		list = strings.Split(v, ",")
 	}
 	for _, one := range list {
-		if !emailForm.MatchString(trim(one)) {
+		if !emailForm().MatchString(trim(one)) {
 			return "typeMismatch", "it takes an e-mail address, such as name@example.com"
 		}
 	}
@@ -173,7 +176,7 @@ func oneOf(s string, list []string) bool {
 	return false
 }
 
-var unicodeEscape = regexp.MustCompile(`\\u(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{4}))`)
+var unicodeEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\u(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{4}))`) })
 
 // unlike holds a value against a pattern (HTML 4.10.5.3.6). A pattern that Go
 // cannot read, such as one that looks ahead, is left to the server, as one
@@ -182,7 +185,7 @@ func unlike(n *html.Node, kind, pattern, v string) (problem, why string) {
 	if !oneOf(kind, texts) {
 		return "", ""
 	}
-	re, err := regexp.Compile(`^(?:` + unicodeEscape.ReplaceAllString(pattern, `\x{$1$2}`) + `)$`)
+	re, err := regexp.Compile(`^(?:` + unicodeEscape().ReplaceAllString(pattern, `\x{$1$2}`) + `)$`)
 	if err != nil {
 		return "", ""
 	}

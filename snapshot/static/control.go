@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -201,15 +202,17 @@ func (k *look) contents(n *html.Node) string {
 }
 
 var (
-	colour  = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
-	decimal = regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)([eE][-+]?\d+)?$`)
-	dates   = map[string]*regexp.Regexp{
-		"date":           regexp.MustCompile(`^\d{4,}-\d\d-\d\d$`),
-		"month":          regexp.MustCompile(`^\d{4,}-\d\d$`),
-		"week":           regexp.MustCompile(`^\d{4,}-W\d\d$`),
-		"time":           regexp.MustCompile(`^\d\d:\d\d(:\d\d(\.\d{1,3})?)?$`),
-		"datetime-local": regexp.MustCompile(`^\d{4,}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?$`),
-	}
+	colour  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#[0-9a-fA-F]{6}$`) })
+	decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)([eE][-+]?\d+)?$`) })
+	dates   = sync.OnceValue(func() map[string]*regexp.Regexp {
+		return map[string]*regexp.Regexp{
+			"date":           regexp.MustCompile(`^\d{4,}-\d\d-\d\d$`),
+			"month":          regexp.MustCompile(`^\d{4,}-\d\d$`),
+			"week":           regexp.MustCompile(`^\d{4,}-W\d\d$`),
+			"time":           regexp.MustCompile(`^\d\d:\d\d(:\d\d(\.\d{1,3})?)?$`),
+			"datetime-local": regexp.MustCompile(`^\d{4,}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?$`),
+		}
+	})
 )
 
 // sanitized is the value attribute of an input as the value sanitization
@@ -219,12 +222,12 @@ func sanitized(n *html.Node) string {
 	t := InputType(n)
 	switch t {
 	case "color":
-		if colour.MatchString(v) {
+		if colour().MatchString(v) {
 			return strings.ToLower(v)
 		}
 		return "#000000"
 	case "number":
-		if !decimal.MatchString(v) {
+		if !decimal().MatchString(v) {
 			return ""
 		}
 	case "range":
@@ -236,7 +239,7 @@ func sanitized(n *html.Node) string {
 	case "file":
 		return ""
 	}
-	if re := dates[t]; re != nil && !re.MatchString(v) {
+	if re := dates()[t]; re != nil && !re.MatchString(v) {
 		return ""
 	}
 	return v
@@ -246,7 +249,7 @@ func sanitized(n *html.Node) string {
 // where none is given, on a step.
 func ranged(n *html.Node, v string) string {
 	number := func(s string, otherwise float64) float64 {
-		if decimal.MatchString(s) {
+		if decimal().MatchString(s) {
 			if f, err := strconv.ParseFloat(s, 64); err == nil {
 				return f
 			}

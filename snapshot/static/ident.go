@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 
 	"golang.org/x/net/html"
@@ -12,14 +13,14 @@ import (
 var lasting = strings.Fields("type name href for role placeholder alt action src data-testid data-test " +
 	"data-id data-key data-value data-action value")
 
-var numbered = regexp.MustCompile(`\d|^:|--|__`)
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d|^:|--|__`) })
 
 // ident returns a digest of the element's tag and of those attributes that
 // outlive a new rendering of the same thing, as the live page's script does.
 func ident(n *html.Node) string {
 	h := fnv(0x811c9dc5, strings.ToLower(n.Data))
 	if len(n.Attr) > 0 {
-		if id := attr(n, "id"); id != "" && !numbered.MatchString(id) { // others are numbered by a machine
+		if id := attr(n, "id"); id != "" && !numbered().MatchString(id) { // others are numbered by a machine
 			h = fnv(h, "#"+id)
 		}
 		for _, a := range lasting {

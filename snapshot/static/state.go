@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -15,12 +16,14 @@ import (
 // Mask is what is shown in the place of a secret.
 const Mask = "\u2022\u2022\u2022"
 
-var secretToken = regexp.MustCompile(`\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b`)
+var secretToken = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b`)
+})
 
 // Secret tells whether what a control holds is not to be shown: a password, a
 // one-time code, a card's data.
 func Secret(n *html.Node) bool {
-	return is(n, atom.Input) && InputType(n) == "password" || secretToken.MatchString(strings.ToLower(attr(n, "autocomplete")))
+	return is(n, atom.Input) && InputType(n) == "password" || secretToken().MatchString(strings.ToLower(attr(n, "autocomplete")))
 }
 
 func mask(n *html.Node, v string) string {

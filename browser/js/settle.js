@@ -88,12 +88,13 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
     await tick();
   }
   let seen = -1, calm = 0;
-  const further = frame ? 8 : 3; // milliseconds after a change: less where nobody looks afterwards
+  const looks = frame; // somebody looks afterwards
   const still = fresh && document.readyState === 'complete' && !document.scripts.length;
   while (!still && performance.now() < until) {
     for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
     // Two looks in a row without a change, a timer's turn apart; after a
-    // change a little more, since renderers batch.
+    // change a little more, since renderers batch, unless nobody looks at the page
+    // next.
     if (w.mutations === seen) {
       if (++calm >= 2) break;
     } else {
@@ -105,7 +106,8 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
       frame = false;
       await nextFrame();
     }
-    await pause(first && !fresh ? 0 : fresh ? 8 : seen > 0 ? further : 1);
+    if (calm > 0 && seen > 0 && !looks && !fresh) await tick();
+    else await pause(first && !fresh ? 0 : fresh || looks && seen > 0 ? 8 : seen > 0 ? 3 : 1);
   }
   const focus = deepFocus();
   const result = {

@@ -43,6 +43,7 @@ type suite struct {
 	o     driver.Options
 	full  string // a whole Chromium, what peers start by default; empty: there is none
 	quick bool
+	crowd int
 	sizes []int         // of the generator's pages, in elements
 	tools []driver.Tool // those that are here
 	site  *site
@@ -86,12 +87,13 @@ func run() error {
 	full := flag.String("full", "", "a whole Chromium, which peers start by default (default: where Debian has it)")
 	peers := flag.String("peers", "", "directory of the peers (default: below the user's cache directory)")
 	most := flag.Int("most", bench.Sizes[len(bench.Sizes)-1], "leave out pages of more elements than this")
+	crowd := flag.Int("sessions", 0, "the most sessions at a time (default 100; 8 with -quick and for each tool's default Chromium)")
 	out := flag.String("out", "", "a file for the tables as well")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &suite{ctx: ctx, out: os.Stdout, quick: *quick}
+	b := &suite{ctx: ctx, out: os.Stdout, quick: *quick, crowd: *crowd}
 	for _, n := range bench.Sizes {
 		if n <= *most {
 			b.sizes = append(b.sizes, n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,10 +28,15 @@ func (b *suite) throughput() error {
 		setups = append(setups, setup{"Each with its default: browserd the headless shell, the others the whole browser", b.o.Chromium, b.full})
 	}
 	for i, s := range setups {
-		sizes := loads
-		if i > 0 || b.quick {
-			sizes = loads[:1]
+		most := b.crowd
+		switch {
+		case most > 0:
+		case i > 0 || b.quick:
+			most = 8
+		default:
+			most = 100
 		}
+		sizes := slices.DeleteFunc(slices.Clone(loads), func(n int) bool { return n > most })
 		fmt.Fprintf(b.out, "%s. Rounds of open, snapshot, click and delta per second, all sessions together; in brackets processor milliseconds per round.\n\n| |", s.title)
 		for _, n := range sizes {
 			fmt.Fprintf(b.out, " %d sessions |", n)

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -182,7 +180,6 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 		t.c.mu.Unlock()
 		read := func() {
 			var raw string
-			f.named()
 			if of.err = f.callMarked(ctx, "walk", p, &raw); of.err == nil {
 				of.walked, of.err = decodeWalk(of.doc, raw)
 			}
@@ -195,19 +192,6 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 	}
 	work.Wait()
 	return walks
-}
-
-// named has Chromium keep an accessibility tree for the frame's target from now on
-// (see walkOptions.Computed). It costs each document a part of its loading, so a
-// target that was never looked at has none.
-func (f *frame) named() {
-	t := f.tab
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	if !t.trees[f.cdp] {
-		t.trees[f.cdp] = true
-		f.cdp.Send("Accessibility.enable", cdp.Empty{})
-	}
 }
 
 // within says whether f is root or below it.

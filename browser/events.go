@@ -480,7 +480,6 @@ func (t *tab) childAttached(s *Session, e attachedToTarget) {
 func (t *tab) childDetached(s *Session, e struct {
 	SessionID target.SessionID `json:"sessionId"`
 }) {
-	delete(t.trees, t.children[e.SessionID])
 	delete(t.children, e.SessionID)
 	for _, f := range t.frames {
 		if f.cdp.ID() == e.SessionID {

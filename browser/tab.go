@@ -41,7 +41,6 @@ type tab struct {
 	main     *frame
 	frames   map[cdp.FrameID]*frame
 	children map[target.SessionID]*Session // out-of-process frames and workers
-	trees    map[*Session]bool             // those with an accessibility tree, see frame.named
 
 	url      string
 	title    string
@@ -128,7 +127,7 @@ func (c *Context) attached(e attachedToTarget) {
 	c.mu.Unlock()
 	t := &tab{
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
-		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{}, trees: map[*Session]bool{},
+		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},
 		statuses: map[cdp.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
 		url: e.TargetInfo.URL, title: e.TargetInfo.Title, ready: "complete",
 	}
@@ -227,6 +226,7 @@ func attachDomains(s *Session) []*Pending {
 		s.Send("Inspector.enable", cdp.Empty{}),
 		s.Send("Network.enable", network.EnableParams{}),
 		s.Send("DOM.enable", cdp.Empty{}),
+		s.Send("Accessibility.enable", cdp.Empty{}),
 		s.Send("Runtime.enable", cdp.Empty{}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
 		s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{

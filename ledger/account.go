@@ -27,7 +27,7 @@ func (l *Ledger) Accounts(ctx context.Context) ([]Account, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := l.db.QueryContext(ctx, "SELECT agent, balance FROM accounts ORDER BY agent")
+	rows, err := l.query(ctx, "SELECT agent, balance FROM accounts ORDER BY agent")
 	if err != nil {
 		return nil, l.clean(err)
 	}
@@ -49,7 +49,12 @@ func (l *Ledger) Balance(ctx context.Context, agent string) (int, error) {
 	if err := l.usable(ctx); err != nil {
 		return 0, err
 	}
-	return l.balance(ctx, l.db, agent)
+	var credits int
+	err := patiently(ctx, func() (err error) {
+		credits, err = l.balance(ctx, l.db, agent)
+		return err
+	})
+	return credits, err
 }
 
 func (l *Ledger) balance(ctx context.Context, db interface {

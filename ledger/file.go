@@ -47,7 +47,7 @@ func (f *file) look() (other bool, err error) {
 // reopen gives the connection to a file up that is not there any more. There is
 // one at most: see dialectOf.
 func (l *Ledger) reopen(ctx context.Context) error {
-	c, err := l.db.Conn(ctx)
+	c, err := l.conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,18 +56,49 @@ func (l *Ledger) reopen(ctx context.Context) error {
 	return nil
 }
 
-// busyFor is how long another process may have the database's lock.
-const busyFor = 10 * time.Second
+// busyFor is how long another process may have the database's lock, busyTimeout
+// how long SQLite waits for it at a time, looking at nobody's context, and
+// busyPause how long browserd leaves it alone where SQLite does not wait itself:
+// it does not where it must not, as while a file is put into WAL mode.
+const (
+	busyFor     = 10 * time.Second
+	busyTimeout = 100 * time.Millisecond
+	busyPause   = 10 * time.Millisecond
+)
 
-// begin begins a transaction on c. A database that is locked is waited for, in
-// SQLite itself, a tenth of a second at a time, until ctx ends.
-func begin(ctx context.Context, c *sql.Conn) (*sql.Tx, error) {
+// patiently tries until the database is not locked: in SQLite itself a tenth of
+// a second at a time, until ctx ends. A connection is opened by the first that
+// uses it, which is why every use of the database is tried so.
+func patiently(ctx context.Context, try func() error) error {
 	for end := time.Now().Add(busyFor); ; {
-		tx, err := c.BeginTx(ctx, nil)
-		if !locked(err) || ctx.Err() != nil || time.Now().After(end) {
-			return tx, err
+		err := try()
+		if !locked(err) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(busyPause):
 		}
 	}
+}
+
+// conn is a connection, opened where there is none.
+func (l *Ledger) conn(ctx context.Context) (c *sql.Conn, err error) {
+	err = patiently(ctx, func() error {
+		c, err = l.db.Conn(ctx)
+		return err
+	})
+	return c, err
+}
+
+// query asks the database, whose connection the rows keep until they are closed.
+func (l *Ledger) query(ctx context.Context, statement string, args ...any) (rows *sql.Rows, err error) {
+	err = patiently(ctx, func() error {
+		rows, err = l.db.QueryContext(ctx, l.dialect.q(statement), args...)
+		return err
+	})
+	return rows, err
 }
 
 // locked says whether an error is that another process has the database's lock.

@@ -44,9 +44,8 @@ func (d dialect) open(dsn string) string {
 	}
 	// _txlock: a transaction that will write takes the lock at once, or two
 	// that read first could not both go on. FULL: a charge survives the machine.
-	// busy_timeout: milliseconds that it waits for another process's lock, looking
-	// at nobody's context: begin asks again.
-	return "file:" + (&url.URL{Path: dsn}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(100)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+	return "file:" + (&url.URL{Path: dsn}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(" +
+		strconv.FormatInt(busyTimeout.Milliseconds(), 10) + ")&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 }
 
 // q writes the placeholders of a statement as the database takes them.
@@ -141,12 +140,13 @@ var errUncertain = errors.New("the commit was not confirmed")
 // open whether it happened; after any other it has not.
 func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) error {
 	// Whoever waits for a lock keeps its place: the connection.
-	c, err := l.db.Conn(ctx)
+	c, err := l.conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	tx, err := begin(ctx, c)
+	var tx *sql.Tx
+	err = patiently(ctx, func() (err error) { tx, err = c.BeginTx(ctx, nil); return err })
 	if err != nil {
 		return err
 	}

@@ -255,8 +255,8 @@ func (l *Ledger) Trail(ctx context.Context, q Query) ([]Entry, error) {
 	if q.Limit <= 0 {
 		q.Limit = 100
 	}
-	rows, err := l.db.QueryContext(ctx, l.dialect.q("SELECT at, agent, session, command, url, status, bytes, source, verdict, ms, cost FROM trail WHERE "+
-		strings.Join(where, " AND ")+" ORDER BY at DESC, id DESC LIMIT ?"), append(args, q.Limit)...)
+	rows, err := l.query(ctx, "SELECT at, agent, session, command, url, status, bytes, source, verdict, ms, cost FROM trail WHERE "+
+		strings.Join(where, " AND ")+" ORDER BY at DESC, id DESC LIMIT ?", append(args, q.Limit)...)
 	if err != nil {
 		return nil, l.clean(err)
 	}

@@ -29,6 +29,7 @@ type settled struct {
 	Changed   bool     `json:"changed"`
 	Focused   int      `json:"focused"` // node that has the focus now, 0 where it did not move
 	Announced []string `json:"announced"`
+	Saves     bool     `json:"saves"` // a link was clicked that asks for a download
 	Title     string   `json:"title"`
 	URL       string   `json:"url"`
 	doc       int      // the document that it was seen in
@@ -58,6 +59,7 @@ func (t *tab) settle(ctx context.Context, s *start) error {
 		if err != nil {
 			return err
 		}
+		t.awaitSaved(ctx, s, deadline)
 		if t.navigating(s) {
 			continue
 		}
@@ -131,6 +133,20 @@ func (t *tab) awaitDownload(ctx context.Context, s *start) {
 	})
 }
 
+// awaitSaved waits, where a link was clicked that asks for a download, until that
+// begins: Chromium asks the server for it without a word on the tab's session.
+func (t *tab) awaitSaved(ctx context.Context, s *start, deadline time.Time) {
+	if !s.seen.Saves {
+		return
+	}
+	s.seen.Saves = false
+	limited, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	t.until(limited, func() bool {
+		return len(t.c.watching.downloads) > 0 || t.commits != s.commits || t.requested != s.requested
+	})
+}
+
 // quiet asks the script to wait until the DOM is quiet, and takes what it saw.
 func (t *tab) quiet(ctx context.Context, s *start) error {
 	t.c.mu.Lock()
@@ -163,7 +179,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 
 // add takes what was seen before, or in another frame, into s.
 func (s *settled) add(o settled) {
-	s.Changed = s.Changed || o.Changed
+	s.Changed, s.Saves = s.Changed || o.Changed, s.Saves || o.Saves
 	s.Announced = append(o.Announced, s.Announced...)
 	if s.Focused == 0 {
 		s.Focused, s.focusedIn = o.Focused, o.focusedIn

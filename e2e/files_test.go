@@ -199,6 +199,35 @@ func TestDownloads(t *testing.T) {
 	}
 }
 
+// A click on a link that asks for a download says which, also where the server
+// takes its time, and does not wait for one that the page prevented or that is a
+// page after all.
+func TestAClickSaysWhatItDownloads(t *testing.T) {
+	t.Parallel()
+	d, w := filesDaemon(t, nil, nil)
+	w.mux.HandleFunc("/slow.csv", func(rw http.ResponseWriter, r *http.Request) {
+		time.Sleep(300 * time.Millisecond) // a report being made
+		io.WriteString(rw, "a,b\n")
+	})
+	w.serve("/page", page("reports", `<a href="/slow.csv" download>Report</a> <button onclick="this.nextElementSibling.click()">Export</button><a
+		href="data:text/csv,a" download="export.csv" hidden></a> <a href="/slow.csv" download onclick="event.preventDefault(); document.title = 'asked'"><b>Ask</b></a>`), "")
+	a := newAgent(t, d)
+	a.do("session_open", params{"downloads": true})
+	a.open(w.URL + "/page")
+	v := a.snapshot()
+	for _, step := range []struct {
+		role, name string
+		saves      []string
+	}{
+		{"link", "Report", []string{"slow.csv"}}, {"button", "Export", []string{"export.csv"}}, {"link", "Ask", nil},
+	} {
+		r := a.do("click", click(v.ref(t, step.role, step.name), nil))
+		if r.Effect == nil || !slices.Equal(r.Effect.Downloads, step.saves) {
+			t.Errorf("%s: effect %+v, want downloads %v", step.name, r.Effect, step.saves)
+		}
+	}
+}
+
 // What a server calls a file is never a path, never hidden, and never what a
 // system takes for something else.
 func TestDownloadNames(t *testing.T) {

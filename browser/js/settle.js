@@ -18,9 +18,18 @@ begin = (el) => {
     n = root.host;
   }
   w.input = () => { w.mutations++; };
+  w.saves = [];
+  w.click = (e) => {
+    if (w.saves.length < 10 && e.composedPath().some(savesOn)) w.saves.push(e);
+  };
   addEventListener('input', w.input, true);
   addEventListener('change', w.input, true);
+  addEventListener('click', w.click, true);
 };
+
+// savesOn tells whether a click on n, or in it, asks for a download (HTML, 4.6.5):
+// no request of the document's tells of that.
+const savesOn = (n) => (n.localName === 'a' || n.localName === 'area') && n.hasAttribute('download') && n.href !== '';
 __bd.begin = (id) => { begin(id ? node(id) : null); return true; };
 
 function end() {
@@ -29,6 +38,7 @@ function end() {
   watched.observer.disconnect();
   removeEventListener('input', watched.input, true);
   removeEventListener('change', watched.input, true);
+  removeEventListener('click', watched.click, true);
   watched = null;
 }
 
@@ -114,11 +124,13 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
     changed: w.mutations > 0,
     focused: focus && focus !== w.focus && focus !== document.body ? idOf(focus) : 0,
     announced: announced(w),
+    saves: w.saves.some((e) => !e.defaultPrevented),
     title: document.title, url: location.href,
   };
   // What is told is told once. The watching goes on, for what an answer from the
   // server changes, until the next action or for a few seconds.
   w.regions = null;
+  w.saves = [];
   w.focus = focus;
   if (!w.timer) w.timer = setTimeout(() => { if (watched === w) end(); }, 5000);
   return result;

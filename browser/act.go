@@ -96,7 +96,9 @@ type start struct {
 	at                         time.Time
 	commits, within, requested int
 	stopped                    int
-	asked                      bool // requests were made
+	asked                      bool      // requests were made
+	looked                     time.Time // when the page was last asked whether it is quiet; zero: with the input
+	again                      bool      // and asked once more for an answer that had come meanwhile
 	seen                       settled
 }
 

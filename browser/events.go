@@ -420,7 +420,7 @@ func (t *tab) responseReceived(s *Session, e struct {
 	}
 	if r, ok := t.inflight[e.RequestID]; ok && (e.Response.MimeType == "text/event-stream" || r.kind == "Fetch" && e.Response.MimeType == "application/x-ndjson") {
 		// A stream never ends by itself: nobody waits for it.
-		delete(t.inflight, e.RequestID)
+		t.ended(e.RequestID)
 		t.wake()
 	}
 }
@@ -428,10 +428,20 @@ func (t *tab) responseReceived(s *Session, e struct {
 func (t *tab) loadingFinished(s *Session, e struct {
 	RequestID network.RequestID `json:"requestId"`
 }) {
-	if _, ok := t.inflight[e.RequestID]; ok {
-		delete(t.inflight, e.RequestID)
+	if t.ended(e.RequestID) {
 		t.wake()
 	}
+}
+
+// ended takes a request from those that are under way; false where it is none.
+func (t *tab) ended(id network.RequestID) bool {
+	r, ok := t.inflight[id]
+	if ok {
+		delete(t.inflight, id)
+		r.ended = time.Now()
+		t.answered = r
+	}
+	return ok
 }
 
 func (t *tab) loadingFailed(s *Session, e struct {
@@ -442,7 +452,7 @@ func (t *tab) loadingFailed(s *Session, e struct {
 	BlockedReason string            `json:"blockedReason"`
 }) {
 	r, ok := t.inflight[e.RequestID]
-	delete(t.inflight, e.RequestID)
+	t.ended(e.RequestID)
 	if ok && r.kind == "Document" && t.failed == "" {
 		t.failed = e.ErrorText
 	}

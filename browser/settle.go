@@ -159,6 +159,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	if !ok || seen.doc != doc {
 		before := seen
 		seen = settled{}
+		s.looked = time.Now()
 		if err := t.main.call(ctx, "settle", map[string]any{"max": 500, "frame": !protocol.IsUnshown(ctx)}, &seen); err != nil {
 			return err
 		}
@@ -208,7 +209,9 @@ func (t *tab) settledAlready() (settled, bool) {
 }
 
 // awaitRequests waits for the requests that were made since the action began;
-// waited says that there were some, so that the page may have changed again.
+// waited says that there were some, so that the page may have changed again. One
+// that was answered while the page was looked at counts, once: what the page does
+// with the answer may come right behind that look.
 func (t *tab) awaitRequests(ctx context.Context, s *start, deadline time.Time) (waited bool, err error) {
 	pending := func() bool {
 		for _, r := range t.inflight {
@@ -220,11 +223,16 @@ func (t *tab) awaitRequests(ctx context.Context, s *start, deadline time.Time) (
 	}
 	t.c.mu.Lock()
 	waited = pending()
+	just := !s.again && t.answered.since.After(s.at) && t.answered.ended.After(s.looked)
 	t.c.mu.Unlock()
-	if !waited || time.Now().After(deadline) {
+	if !waited && !just || time.Now().After(deadline) {
 		return false, nil
 	}
 	s.asked = true
+	if !waited {
+		s.again = true
+		return true, nil
+	}
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	err = t.until(limited, func() bool { return !pending() || t.commits != s.commits })

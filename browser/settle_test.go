@@ -1,0 +1,71 @@
+package browser
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// A request that an action made may be answered while the page is looked at, and
+// the page write the answer down right behind that look: it is looked at once more,
+// and once only, or a page that asks all the time would never be done.
+func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
+	b := New(started(t, testConfig(t)), discard())
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		}
+		io.WriteString(w, "<!doctype html><title>Form</title><output></output>")
+	}))
+	t.Cleanup(site.Close)
+	ctx := limit(t, 20*time.Second)
+	c, err := b.NewContext(ctx, ContextOptions{}, func(string, map[string]any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(t.Context()) })
+	if _, err := c.Open(ctx, site.URL, protocol.WaitAuto); err != nil {
+		t.Fatal(err)
+	}
+	tab, err := c.ready(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() {
+		t.Helper()
+		tab.c.mu.Lock()
+		before := tab.answered.ended
+		tab.c.mu.Unlock()
+		if err := tab.cdp.Call(ctx, "Runtime.evaluate", map[string]any{"expression": "void fetch('/save')"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := tab.until(ctx, func() bool { return tab.answered.ended.After(before) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func(s *start, want bool) {
+		t.Helper()
+		if got, err := tab.awaitRequests(ctx, s, time.Now().Add(time.Second)); got != want || err != nil {
+			t.Errorf("the page is looked at again: %v (%v), want %v", got, err, want)
+		}
+	}
+
+	ask()
+	s := tab.begin()
+	look(s, false) // what was answered before the action is none of its own
+	s.looked = time.Now()
+	ask()
+	look(s, true)
+	s.looked = time.Now()
+	ask()
+	look(s, false)
+
+	s = tab.begin()
+	ask()
+	s.looked = time.Now() // behind the answer
+	look(s, false)
+}

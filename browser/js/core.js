@@ -52,6 +52,7 @@ const svgTabIndex = getter(SVGElement, 'tabIndex');
 const isContentEditable = getter(HTMLElement, 'isContentEditable');
 const bodyOf = getter(Document, 'body');
 const documentElementOf = getter(Document, 'documentElement');
+const byId = method(Document, 'getElementById');
 const styleOf = window.getComputedStyle.bind(window);
 
 // page is the document. A window keeps its worlds when its initial empty document

@@ -27,26 +27,93 @@ function nameFor(el, role, bits = bitsOf(el), style = null, hidden = hiddenFromA
 const UNSEEN = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
 
 // plainName returns the name of el where it is plain what Chromium would say: an
-// aria-label, or the only text in an element that is named by its content. ''
-// leaves it to Chromium, whose answer costs ten times as much.
+// aria-label, or the only text in the element that names it: itself, its label or
+// caption, or the one that aria-labelledby means. '' leaves it to Chromium, whose
+// answer costs ten times as much.
 function plainName(el, role, bits, s) {
-  if (bits & (LABELLEDBY | OWNS)) return '';
+  if (bits & OWNS) return '';
+  if (bits & LABELLEDBY) return NAMED.has(role) ? referredText(el) : '';
   if (bits & LABEL) {
-    const label = CONTROLS.has(role) ? fold(attr(el, 'aria-label')) : '';
+    const label = NAMED.has(role) ? fold(attr(el, 'aria-label')) : '';
     return UNSEEN.test(label) ? '' : label;
   }
-  const tag = localName(el);
-  if (!PLAIN.has(tag) || !FROM_CONTENT.has(role) || !isHTML(el) || openRoot(el) || (tag === 'button' && el.labels.length)) return '';
-  const only = firstChild(el);
-  if (!only || nodeType(only) !== TEXT || nextSibling(only)) return '';
-  const text = fold(textData(only));
+  if (!isHTML(el)) return '';
+  switch (localName(el)) {
+    case 'input': case 'select': case 'textarea': return LABELLED.has(role) ? labelText(el) : '';
+    case 'table': return role === 'table' && el.caption && styleFor(el.caption).display !== 'none' ? namingText(el.caption, 'caption', null) : '';
+    case 'fieldset': return role === 'group' ? namingText(firstElementChild(el), 'legend', null) : '';
+    case 'button': if (el.labels.length) return ''; // falls through
+    case 'a': case 'h1': case 'h2': case 'h3': case 'h4': case 'h5': case 'h6': case 'td': case 'th':
+      return FROM_CONTENT.has(role) && !shadowOf(el) ? onlyText(el, null, s) : '';
+  }
+  return '';
+}
+
+const NAMED = words([...CONTROLS, ...LANDMARKS, ...GROUPS].join(' ') + ' list article figure dialog alertdialog img heading');
+const LABELLED = words('textbox searchbox checkbox radio spinbutton slider combobox listbox switch');
+const MEANT = words('h1 h2 h3 h4 h5 h6 label legend th td a button b strong'); // most cannot have a shadow tree that nobody sees
+
+// referredText returns the only text of the one element that aria-labelledby means.
+function referredText(el) {
+  const id = attr(el, 'aria-labelledby');
+  if (!id || /\s/.test(id) || getRootNode(el) !== page) return '';
+  const e = byId(page, id);
+  return e && e !== el && MEANT.has(localName(e)) && (within(e, el) || near(e, el)) ? namingText(e, '', null) : '';
+}
+
+// within and near tell whether e stands a little way inside el, or right in
+// something a little way around it: then it is not inert where el is not.
+function within(e, el) {
+  for (let p = parentNode(e), i = 0; p && nodeType(p) === ELEMENT && i < 4; p = parentNode(p), i++) {
+    if (p === el) return true;
+    if (has(p, 'inert')) return false;
+  }
+  return false;
+}
+
+function near(e, el) {
+  const parent = parentNode(e);
+  for (let p = parentNode(el), i = 0; p && i < 4; p = parentNode(p), i++) {
+    if (p === parent) return true;
+    if (nodeType(p) !== ELEMENT || localName(p) === 'dialog') return false;
+  }
+  return false;
+}
+
+// labelText returns the only text of the one label of a control.
+function labelText(el) {
+  const labels = el.labels;
+  if (!labels || labels.length !== 1 || el.type === 'file' || el.type === 'color') return '';
+  const label = labels[0];
+  return parentNode(el) === label || near(label, el) ? namingText(label, 'label', el) : '';
+}
+
+// namingText returns the only text of e, which names something else and is plain
+// text itself; beside it there may be the control that it names.
+function namingText(e, tag, control) {
+  if (!e || (tag && localName(e) !== tag) || !isHTML(e) || shadowOf(e)) return '';
+  return bitsOf(e) & (NAMING | OWNS | ARIA | HUSHED | INERT | EDITABLE | ROLE) ? '' : onlyText(e, control, styleFor(e));
+}
+
+// onlyText returns the text in e, whose style is s, where there is but one and no
+// element beside it but control, as Chromium reads it; '' where that may be otherwise.
+function onlyText(e, control, s) {
+  let only = null;
+  for (let n = firstChild(e), i = 0; n; n = nextSibling(n)) {
+    if (n === control) continue;
+    if (nodeType(n) !== TEXT || ++i > 5) return '';
+    if (control !== null && !/\S/.test(textData(n))) continue;
+    if (only !== null) return '';
+    only = n;
+  }
+  const text = only === null ? '' : fold(textData(only));
   if (!text || UNSEEN.test(text)) return '';
   if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.visibility !== 'visible' || s.content !== 'normal') return '';
   if (unasked) {
-    unasked.push(el);
+    unasked.push(e);
     return text;
   }
-  return adorned(el) ? '' : text;
+  return adorned(e) ? '' : text;
 }
 
 // The elements whose name was taken from their text without asking whether a style
@@ -54,8 +121,6 @@ function plainName(el, role, bits, s) {
 // that is measured four times as dear, so a walk asks about all of them at its end.
 let unasked = null;
 let adornsNames = false; // a style sheet has added to such a name in this document
-
-const PLAIN = words('a button h1 h2 h3 h4 h5 h6 td th');
 
 const adornments = new WeakMap(); // element → the styles of its ::before and ::after, which Blink keeps up to date
 
@@ -72,13 +137,14 @@ function contentless(s) {
 }
 
 // Of such a role and tag nothing but an attribute makes a name.
-const NAMELESS = words('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code form caption');
-const NAMELESS_TAGS = words('p ul ol menu article blockquote main nav header footer aside em strong code form caption');
+const NAMELESS = words('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code form caption search status');
+const NAMELESS_TAGS = words('p ul ol menu article blockquote main nav header footer aside em strong code form caption search div');
 
-// nameless tells whether el plainly has no name. A list item is named by its
-// content where it can have the focus.
+// nameless tells whether el plainly has no name. A list item and a row are named
+// by their content where they can have the focus.
 function nameless(el, role, bits) {
   if (role === 'listitem') return !bits && localName(el) === 'li' && closest(el, '[aria-activedescendant]') === null;
+  if (role === 'row') return !bits && localName(el) === 'tr' && !tableOf(el).grid && closest(el, '[aria-activedescendant]') === null;
   return !(bits & (NAMING | OWNS | ARIA)) && NAMELESS.has(role) && NAMELESS_TAGS.has(localName(el));
 }
 

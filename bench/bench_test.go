@@ -117,6 +117,17 @@ func BenchmarkSnapshot(b *testing.B) {
 	})
 }
 
+// A snapshot after each change of the page, which drops what Chromium keeps of the
+// whole document. With it is the time of the eval that changes the page.
+func BenchmarkSnapshotAfterAChange(b *testing.B) {
+	each(b, func(b *testing.B, s *shop) {
+		s.measure(b, func() {
+			s.call("eval", map[string]any{"expression": "document.body.append(document.createElement('i')), 0"}, nil)
+			s.call("snapshot", map[string]any{}, nil)
+		})
+	})
+}
+
 // A snapshot of everything, whatever it costs.
 func BenchmarkSnapshotWhole(b *testing.B) {
 	each(b, func(b *testing.B, s *shop) {

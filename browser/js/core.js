@@ -25,6 +25,7 @@ const isConnected = getter(Node, 'isConnected');
 const textContent = getter(Node, 'textContent');
 const contains = method(Node, 'contains');
 const getRootNode = method(Node, 'getRootNode');
+const position = method(Node, 'compareDocumentPosition');
 const localName = getter(Element, 'localName');
 const namespaceURI = getter(Element, 'namespaceURI');
 const childElementCount = getter(Element, 'childElementCount');
@@ -62,6 +63,7 @@ const HTML = 'http://www.w3.org/1999/xhtml';
 const SVG = 'http://www.w3.org/2000/svg';
 const ELEMENT = 1;
 const TEXT = 3;
+const FOLLOWING = Node.DOCUMENT_POSITION_FOLLOWING;
 
 // ---- which attributes an element has
 
@@ -332,13 +334,37 @@ function visible(el) {
 function standIn(el) {
   const tag = localName(el);
   if (tag !== 'select' && !(tag === 'input' && /^(checkbox|radio|file)$/.test(el.type))) return null;
-  for (const l of el.labels || []) if (visible(l)) return l;
+  for (const l of labelsOf(el)) if (visible(l)) return l;
   for (const s of [nextElementSibling(el), previousElementSibling(el)]) {
     if (s && !isField(s) && localName(s) !== 'label' && seenSmall(s)) return s;
   }
   const p = flatParent(el);
   if (p && p !== bodyOf(page) && localName(p) !== 'form' && seenSmall(p) && !Array.prototype.some.call(queryAll(p, FIELDS), (f) => f !== el && rendered(f))) return p;
   return null;
+}
+
+let labelling = null; // id → the labels that are for it; of one walk or question
+
+// labelsOf returns the labels of el in tree order. For el.labels Blink goes through
+// the whole document, for each el after each change of it.
+function labelsOf(el, bits = bitsOf(el)) {
+  if (getRootNode(el) !== page) return el.labels || [];
+  const list = [];
+  for (let l = closest(el, 'label'); l; l = nodeType(parentNode(l)) === ELEMENT ? closest(parentNode(l), 'label') : null) {
+    if (l.control === el) list.push(l);
+  }
+  if (bits & ID) {
+    if (labelling === null) {
+      labelling = new Map();
+      for (const l of queryAll(documentElementOf(page), 'label[for]')) {
+        const id = attr(l, 'for');
+        if (labelling.has(id)) labelling.get(id).push(l);
+        else labelling.set(id, [l]);
+      }
+    }
+    for (const l of labelling.get(attr(el, 'id')) || []) if (l.control === el && !list.includes(l)) list.push(l);
+  }
+  return list.length > 1 ? list.sort((a, b) => (position(a, b) & FOLLOWING ? -1 : 1)) : list;
 }
 
 const FIELDS = 'input,select,textarea,button';
@@ -584,6 +610,7 @@ function forget() {
   tables = new Map();
   rows = new Map();
   rowTexts = new Map();
+  labelling = null;
   view = null;
 }
 

@@ -39,10 +39,10 @@ function plainName(el, role, bits, s) {
   }
   if (!isHTML(el)) return '';
   switch (localName(el)) {
-    case 'input': case 'select': case 'textarea': return LABELLED.has(role) ? labelText(el) : '';
+    case 'input': case 'select': case 'textarea': return LABELLED.has(role) ? labelText(el, bits) : '';
     case 'table': return role === 'table' && el.caption && styleFor(el.caption).display !== 'none' ? namingText(el.caption, 'caption', null) : '';
     case 'fieldset': return role === 'group' ? namingText(firstElementChild(el), 'legend', null) : '';
-    case 'button': if (el.labels.length) return ''; // falls through
+    case 'button': if (labelsOf(el, bits).length) return ''; // falls through
     case 'a': case 'h1': case 'h2': case 'h3': case 'h4': case 'h5': case 'h6': case 'td': case 'th':
       return FROM_CONTENT.has(role) && !shadowOf(el) ? onlyText(el, null, s) : '';
   }
@@ -81,9 +81,9 @@ function near(e, el) {
 }
 
 // labelText returns the only text of the one label of a control.
-function labelText(el) {
-  const labels = el.labels;
-  if (!labels || labels.length !== 1 || el.type === 'file' || el.type === 'color') return '';
+function labelText(el, bits) {
+  const labels = labelsOf(el, bits);
+  if (labels.length !== 1 || el.type === 'file' || el.type === 'color') return '';
   const label = labels[0];
   return parentNode(el) === label || near(label, el) ? namingText(label, 'label', el) : '';
 }
@@ -251,10 +251,8 @@ function childName(el, tag, c) {
 
 // labelName joins the names of el's labels.
 function labelName(el, c) {
-  const labels = el.labels;
-  if (!labels || !labels.length) return '';
   const parts = [];
-  for (const l of labels) {
+  for (const l of labelsOf(el)) {
     if (c.seen.has(l)) continue;
     const own = has(l, 'aria-label') ? attr(l, 'aria-label').trim() : '';
     parts.push(own || contentName(l, { seen: new Set([el]), inside: true, hidden: !rendered(l) }));

@@ -139,22 +139,28 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
 // news says what has come since it was asked last that CDP must be asked about:
 // 'elements', which may have listeners; 'hosts' where there are among them
 // custom elements that may have a closed shadow root; '' where nothing has.
-let come = true, comings = null;
-const brings = (records) => {
-  for (const r of records) for (const n of r.addedNodes) if (n.nodeType === 1) return true;
-  return false;
+const MANY = 200; // elements that came, after which the document is looked at whole
+let newcomers = null; // what came with its descendants; null: as good as all of it
+let comings = null;
+const came = (records) => {
+  for (const r of records) {
+    for (const n of r.addedNodes) {
+      if (newcomers === null || n.nodeType !== 1) continue;
+      newcomers.push(n);
+      if (newcomers.length <= MANY) continue;
+      newcomers = null;
+      comings.disconnect(); // more of them say no more
+    }
+  }
 };
 __bd.news = () => {
-  if (!come && !brings(comings.takeRecords())) return suspects.length ? 'hosts' : '';
-  comings = comings || new MutationObserver((records) => {
-    if (!brings(records)) return;
-    come = true;
-    comings.disconnect(); // one is enough
-  });
-  comings.disconnect();
-  comings.observe(document, { subtree: true, childList: true });
-  come = false;
-  return suspect() ? 'hosts' : 'elements';
+  if (comings) came(comings.takeRecords());
+  else comings = new MutationObserver(came);
+  if (newcomers && newcomers.length === 0) return suspects.length ? 'hosts' : '';
+  const found = newcomers === null ? suspect([document.documentElement]) : suspect(newcomers);
+  if (newcomers === null) comings.observe(document, { subtree: true, childList: true });
+  newcomers = [];
+  return found ? 'hosts' : 'elements';
 };
 __bd.yes = () => true;
 
@@ -173,16 +179,22 @@ __bd.told = (...els) => {
 const asked = new WeakSet();
 const MAX_SUSPECTS = 100;
 
-// suspect looks for custom elements that may have a closed shadow root: script
-// cannot tell. hosts names them, each once.
+// suspect looks in roots for custom elements that may have a closed shadow root:
+// script cannot tell. hosts names them, each once.
 let suspects = [];
-const suspect = () => {
-  const all = document.getElementsByTagName('*'), n = Math.min(all.length, 20000);
-  for (let i = 0; i < n && suspects.length < MAX_SUSPECTS; i++) {
-    const el = all[i];
-    if (!el.localName.includes('-') || asked.has(el)) continue;
+const suspect = (roots) => {
+  let left = 20000;
+  const look = (el) => {
+    left--;
+    if (!el.localName.includes('-') || asked.has(el)) return;
     asked.add(el);
     if (!el.shadowRoot && !shadowOf(el)) suspects.push(el);
+  };
+  for (const root of roots) {
+    if (!root || !root.isConnected) continue;
+    look(root);
+    const all = root.getElementsByTagName('*');
+    for (let i = 0; left > 0 && suspects.length < MAX_SUSPECTS && i < all.length; i++) look(all[i]);
   }
   return suspects.length > 0;
 };
@@ -197,4 +209,6 @@ leftBehind.push(() => {
   if (cleanWatch) cleanWatch.disconnect();
   cleanWatch = null;
   changedSinceClean = true;
+  if (comings) comings.disconnect();
+  newcomers = null;
 });

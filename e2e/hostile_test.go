@@ -87,7 +87,7 @@ func TestHugeDocuments(t *testing.T) {
 				t.Fatalf("open: %v", err)
 			}
 			began := time.Now()
-			r, err := a.try("snapshot", params{"timeout_ms": 15000})
+			r, err := a.try("snapshot", params{"timeout_ms": 45000})
 			if err != nil {
 				t.Fatalf("snapshot after %v: %v", time.Since(began), err)
 			}

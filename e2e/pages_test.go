@@ -79,7 +79,7 @@ func TestPagesWithoutEnd(t *testing.T) {
 				t.Errorf("%d tabs are open", len(tabs))
 			}
 			// The same session goes on elsewhere; that its page was lost for it is said once.
-			if _, err := r.try("open", params{"url": w.URL + "/good", "timeout_ms": 10000}); protocol.CodeOf(err) == protocol.PageCrashed {
+			if _, err := r.try("open", params{"url": w.URL + "/good", "timeout_ms": 30000}); protocol.CodeOf(err) == protocol.PageCrashed {
 				r.open(w.URL + "/good")
 			} else if err != nil {
 				t.Errorf("the next page: %v", err)

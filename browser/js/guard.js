@@ -75,7 +75,10 @@ const guard = (() => {
     await g.done;
     if (armed === g) armed = null;
     const answer = { hit: g.open };
-    if (!g.open && g.hit) answer.by = record(coverOf(g.hit));
+    if (!g.open && g.hit) {
+      forget(); // the page is another than it was when el was found
+      answer.by = record(coverOf(g.hit));
+    }
     if (g.el && isConnected(g.el) && q && q.then) answer.then = __bd[q.then](g.el, q.with);
     // What the input set off, in the same round trip, where nothing follows it.
     if (g.open && q && q.settle) answer.settled = await __bd.settle({ max: 500, frame: q.frame });

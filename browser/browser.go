@@ -240,7 +240,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 		err = waitAll(ctx, rules)
 	}
 	if err != nil {
-		c.Close(context.WithoutCancel(ctx))
+		c.discard()
 		return nil, asUnavailable(err)
 	}
 	return c, nil

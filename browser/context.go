@@ -168,7 +168,8 @@ func (c *Context) Close(ctx context.Context) error {
 	case <-c.host.conn.Done():
 	default:
 		// Disposing closes the pages without asking their beforeunload handlers.
-		_, err = cdp.Call(ctx, c.host.root, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: c.id})
+		params := target.DisposeBrowserContextParams{BrowserContextID: c.id}
+		err = c.host.root.Send(target.DisposeBrowserContext.Method, params).Wait(ctx, nil)
 	}
 	c.mu.Lock()
 	tabs := c.tabs
@@ -183,6 +184,14 @@ func (c *Context) Close(ctx context.Context) error {
 	}
 	c.downloaded.remove()
 	return err
+}
+
+// discard closes a context that nobody will use, without waiting for Chromium: one
+// that is stopped does it when it goes on.
+func (c *Context) discard() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	c.Close(ctx)
 }
 
 // State says where the selected tab is, from what its events said.

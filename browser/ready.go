@@ -83,9 +83,7 @@ func (b *Browser) Close() {
 	for _, s := range left {
 		<-s.done
 		if s.err == nil {
-			ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
-			s.c.Close(ctx)
-			cancel()
+			s.c.discard()
 		}
 	}
 }
@@ -103,7 +101,7 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	c, err := b.next(ctx)
 	if err == nil {
 		if err = c.bind(ctx, o, permissions, limited(emit)); err != nil {
-			c.Close(context.WithoutCancel(ctx))
+			c.discard()
 		}
 	}
 	if err != nil {

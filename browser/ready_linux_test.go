@@ -256,3 +256,58 @@ func TestReadyContextIsKeptFromBadOptions(t *testing.T) {
 		t.Error("the ready context is gone")
 	}
 }
+
+// A Chromium that is stopped while a context is being made holds up neither who
+// asked for it nor the daemon's end.
+func TestAStoppedChromiumHoldsNobodyUp(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.ReadyContexts = 0
+	c := started(t, cfg)
+	b := New(c, discard())
+	first, err := b.NewContext(limit(t, 20*time.Second), ContextOptions{}, func(string, map[string]any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := func() int {
+		first.host.mu.Lock()
+		defer first.host.mu.Unlock()
+		return len(first.host.contexts)
+	}
+	signal := func(s syscall.Signal) { syscall.Kill(-c.Info().PID, s) }
+	t.Cleanup(func() { signal(syscall.SIGCONT) })
+	for try := 0; ; try++ {
+		before := known()
+		ctx, cancel := context.WithCancel(t.Context())
+		made := make(chan error, 1)
+		go func() {
+			_, err := b.NewContext(ctx, ContextOptions{}, func(string, map[string]any) {})
+			made <- err
+		}()
+		eventually(t, 20*time.Second, "a context", func() bool { return known() > before })
+		signal(syscall.SIGSTOP) // its page is still to come
+		cancel()
+		select {
+		case err := <-made:
+			if err == nil && try < 20 { // it had come
+				signal(syscall.SIGCONT)
+				continue
+			}
+			if err == nil {
+				t.Fatal("a context is always made before Chromium can be stopped")
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("who asked for a context still waits for one")
+		}
+		break
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.Close()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the end waits for Chromium")
+	}
+}

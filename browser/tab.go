@@ -62,7 +62,7 @@ type tab struct {
 	priming   atomic.Bool  // the proxy's challenge is under way, and prime has the requests
 	restored  string       // URL of the tab that died, whose place this one took
 	inflight  map[network.RequestID]request
-	answered  request // the last of them that ended
+	answered  request       // the last of them that ended
 	changed   chan struct{} // closed and replaced when any of these changes
 
 	dialog      *protocol.Dialog  // open, unanswered

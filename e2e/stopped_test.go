@@ -110,15 +110,34 @@ func TestStoppedForAWhile(t *testing.T) {
 	}
 }
 
+// rendererOf is the process of r's page: the one that works when its script does.
+// Others are for pages that nobody has yet.
+func rendererOf(r rowTest, d *testdaemon.Daemon) []testdaemon.Process {
+	r.t.Helper()
+	all := d.Chromium("renderer")
+	before := make([]time.Duration, len(all))
+	for i, p := range all {
+		before[i] = p.CPU()
+	}
+	r.do("eval", params{"expression": "for (const end = Date.now() + 500; Date.now() < end;); 0"})
+	most := 0
+	for i, p := range all {
+		if p.CPU()-before[i] > all[most].CPU()-before[most] {
+			most = i
+		}
+	}
+	return all[most : most+1]
+}
+
 // A renderer that is stopped costs its own page: the command its time, and the
 // next one says that the page was replaced. Pages of other sites go on.
 func TestStoppedRenderer(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, d)
-	mine := d.Chromium("renderer")
 	other := newAgent(t, d)
 	other.open(r.w.alt() + "/next")
+	mine := rendererOf(r, d)
 	goOn := stop(t, mine)
 	r.inTime("snapshot", params{"timeout_ms": 500})
 	other.snapshot()

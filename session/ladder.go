@@ -71,12 +71,28 @@ func (s *Session) move(ctx context.Context, old Page, source string) (Page, erro
 		return nil, err
 	}
 	s.shown = shown{}
-	s.manager.work.Add(1)
-	go func() {
-		defer s.manager.work.Done()
-		s.manager.closePage(s, old)
-	}()
+	s.discard(old)
 	return page, nil
+}
+
+// discard closes a page that is not the session's, or no more, while the session
+// goes on: a source that does not answer holds nobody up.
+func (s *Session) discard(page Page) {
+	m := s.manager
+	m.mu.Lock()
+	closing := m.closing
+	if !closing {
+		m.work.Add(1) // which nobody waits for yet
+	}
+	m.mu.Unlock()
+	if closing {
+		m.closePage(s, page)
+		return
+	}
+	go func() {
+		defer m.work.Done()
+		m.closePage(s, page)
+	}()
 }
 
 // newPage makes a page at a source and makes it the session's.
@@ -88,11 +104,11 @@ func (s *Session) newPage(ctx context.Context, source string, remains *protocol.
 		return nil, err
 	}
 	if err := s.again(ctx, page); err != nil {
-		page.Close(context.WithoutCancel(ctx))
+		s.discard(page)
 		return nil, err
 	}
 	if !s.adopt(page) {
-		page.Close(context.WithoutCancel(ctx))
+		s.discard(page)
 		return nil, errClosed()
 	}
 	return page, nil

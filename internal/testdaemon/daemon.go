@@ -264,8 +264,13 @@ func (d *Daemon) Stop() {
 			d.tb.Errorf("browserd serve ended with %v\n%s", d.status, tail(d.Log()))
 		}
 	case <-time.After(stopWithin):
+		d.cmd.Process.Signal(syscall.SIGQUIT) // says what each goroutine waits for
+		select {
+		case <-d.exited:
+		case <-time.After(stopWithin):
+		}
 		d.Kill()
-		d.tb.Errorf("browserd did not end within %v of SIGTERM\n%s", stopWithin, tail(d.Log()))
+		d.tb.Errorf("browserd did not end within %v of SIGTERM\n%s", stopWithin, d.Log())
 	}
 	if left := AwaitGone(below, reapWithin); len(left) > 0 {
 		d.tb.Errorf("%d processes outlived the daemon: %v", len(left), left)

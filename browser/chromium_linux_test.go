@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
 	"go.uber.org/goleak"
 
 	"github.com/browserd/browserd/protocol"
@@ -204,6 +206,38 @@ func TestCloseOfAStoppedBrowser(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	checkGone(t, pid, prof)
+}
+
+// The whole browser makes pages of its own for its windows, each with a process,
+// and some of them at once.
+func TestAContextIsNobodysBesideItsPage(t *testing.T) {
+	builds(t, func(t *testing.T, cfg Config) {
+		conn, _, err := started(t, cfg).Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pages []target.ID
+		for range 3 {
+			id, s := openPage(t, conn)
+			if err := s.Call(t.Context(), "Runtime.evaluate", map[string]any{"expression": "new Promise(requestAnimationFrame)", "awaitPromise": true}, nil); err != nil {
+				t.Fatal(err)
+			}
+			pages = append(pages, id)
+		}
+		// The filter of one empty entry leaves nothing out.
+		got, err := cdp.Call(t.Context(), conn.Session(""), target.GetTargets, target.GetTargetsParams{Filter: target.Filter{{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range got.TargetInfos {
+			if i.URL != "about:blank" || i.Type == "page" && !slices.Contains(pages, i.TargetID) {
+				t.Errorf("a %s at %s", i.Type, i.URL)
+			}
+		}
+		if len(got.TargetInfos) < len(pages) {
+			t.Errorf("%d targets of %d pages", len(got.TargetInfos), len(pages))
+		}
+	})
 }
 
 func TestUnsafeNoSandbox(t *testing.T) {

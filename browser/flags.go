@@ -63,6 +63,8 @@ var disabledFeatures = []string{
 	"HttpsFirstModeIncognito",      // the same for contexts, with a warning page in between
 	"BackForwardCache",             // going back loads again: a document that was left is gone
 	"RenderDocument",               // a document of the same site takes the frame's place in the same process, and not another frame's beside it: a navigation took 25 ms of the processor in the place of 15
+	"WebUIOmniboxPopup",            // the whole browser fills its address bar's list from two pages of its own, in a process beside each context's that holds three times as much
+	"WebUIOmniboxAimPopup",         // the other of the two
 	"DeferRendererTasksAfterInput", // after an input it holds back timers and messages until the next frame: a click took 17 ms in the place of 6
 }
 

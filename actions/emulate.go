@@ -2,10 +2,14 @@ package actions
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
+	"golang.org/x/text/language"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -49,32 +53,56 @@ func (p *EmulateParams) emulation() (protocol.Emulation, error) {
 		Scale: p.Scale, Mobile: p.Mobile, Touch: p.Touch, UserAgent: p.UserAgent, Locale: p.Locale, Timezone: p.Timezone,
 		Geolocation: p.Geolocation, ColorScheme: p.ColorScheme, Offline: p.Offline, Headers: p.Headers,
 	}
-	bad := func(name, takes string, got any) error {
-		return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %v", name, takes, got).With("parameter", name)
+	if err := checkLooks(p.Viewport, given(p.Locale), given(p.Timezone), given(p.UserAgent), p.Headers); err != nil {
+		return e, err
 	}
 	if v := p.Viewport; v != nil {
-		if v.Width < 1 || v.Width > 10000 || v.Height < 1 || v.Height > 10000 {
-			return e, bad("viewport", "a width and a height from 1 to 10000", *v)
-		}
 		e.Width, e.Height = &v.Width, &v.Height
 	}
 	if g := p.Geolocation; g != nil && (g.Latitude < -90 || g.Latitude > 90 || g.Longitude < -180 || g.Longitude > 180 || g.Accuracy < 0) {
-		return e, bad("geolocation", "a latitude from -90 to 90, a longitude from -180 to 180 and an accuracy in metres", *g)
-	}
-	if p.Timezone != nil {
-		if _, err := time.LoadLocation(*p.Timezone); err != nil {
-			return e, bad("timezone", "an IANA time zone, such as Europe/Oslo", cut(*p.Timezone, 60))
-		}
-	}
-	for name, value := range p.Headers {
-		if name == "" || strings.ContainsAny(name, " \r\n\t:") || strings.ContainsAny(value, "\r\n") {
-			return e, bad("headers", "names and values of one line", cut(name, 60))
-		}
+		return e, misfit("geolocation", "a latitude from -90 to 90, a longitude from -180 to 180 and an accuracy in metres", *g)
 	}
 	if d, ok := devices[p.Device]; ok {
 		e = e.Over(protocol.Emulation{Width: &d.width, Height: &d.height, Scale: &d.scale, Mobile: &d.mobile, Touch: &d.mobile, UserAgent: &d.agent})
 	}
 	return e, nil
+}
+
+// given is what p says, or nothing.
+func given(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
+
+// misfit is the error of a parameter that is of the right type and not of those
+// that it takes.
+func misfit(name, takes string, got any) error {
+	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %v", name, takes, got).With("parameter", name)
+}
+
+// checkLooks checks what session_open and emulate have pages see of their browser;
+// what is empty is not said.
+func checkLooks(v *session.Viewport, locale, timezone, agent string, headers map[string]string) error {
+	if v != nil && (v.Width < 1 || v.Width > 10000 || v.Height < 1 || v.Height > 10000) {
+		return misfit("viewport", "a width and a height from 1 to 10000", fmt.Sprintf("%d by %d", v.Width, v.Height))
+	}
+	if _, err := language.Parse(locale); err != nil && locale != "" {
+		return misfit("locale", "a language, such as de-DE", strconv.Quote(cut(locale, 60)))
+	}
+	if _, err := time.LoadLocation(timezone); err != nil {
+		return misfit("timezone", "an IANA time zone, such as Europe/Oslo", strconv.Quote(cut(timezone, 60)))
+	}
+	if !httpguts.ValidHeaderFieldValue(agent) {
+		return misfit("user_agent", "one line", strconv.Quote(cut(agent, 60)))
+	}
+	for name, value := range headers {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return misfit("headers", "names and values of one line", strconv.Quote(cut(name, 60)))
+		}
+	}
+	return nil
 }
 
 func emulate(ctx context.Context, c *Call, p *EmulateParams) (Result, error) {

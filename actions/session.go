@@ -2,7 +2,8 @@ package actions
 
 import (
 	"context"
-	"time"
+	"errors"
+	"strings"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -37,12 +38,12 @@ func prepareSessionOpen(c *Call) error {
 	if name == "" {
 		name = c.Common.Session
 	}
-	if _, err := time.LoadLocation(p.Timezone); err != nil {
-		return protocol.Errorf(protocol.InvalidParams, "timezone: takes an IANA time zone, such as Europe/Oslo, not %q", cut(p.Timezone, 60)).With("parameter", "timezone")
+	if err := checkLooks(p.Viewport, p.Locale, p.Timezone, p.UserAgent, p.Headers); err != nil {
+		return err
 	}
 	if p.State != "" {
 		if err := c.House.States.Check(p.State); err != nil {
-			return err
+			return ofState(err)
 		}
 	}
 	s, err := c.House.Sessions.Open(c.Caller.Agent, session.Options{
@@ -65,12 +66,23 @@ func sessionOpen(ctx context.Context, c *Call, p *SessionOpenParams) (SessionRes
 	page, err := c.Session.Ensure(ctx, true)
 	if err == nil && p.State != "" {
 		_, err = c.loadState(ctx, page, p.State)
+		err = ofState(err)
 	}
 	if err != nil {
 		c.unopen(ctx)
 		return SessionResult{}, err
 	}
 	return SessionResult{c.Session.Name()}, nil
+}
+
+// ofState names the parameter of session_open where err names that of state_load.
+func ofState(err error) error {
+	var e *protocol.Error
+	if errors.As(err, &e) && e.Details["parameter"] == "name" {
+		e.Message = "state" + strings.TrimPrefix(e.Message, "name")
+		e.With("parameter", "state")
+	}
+	return err
 }
 
 // unopen takes back the session that prepareSessionOpen made.

@@ -236,6 +236,42 @@ func TestEmulate(t *testing.T) {
 	}
 }
 
+// A session that is opened with something that no browser takes is not opened, and
+// never one without Chromium in its place.
+func TestSessionOpenSaysWhatItDoesNotTake(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	a.do("session_open", params{"name": "first", "locale": "pt_BR", "viewport": params{"width": 320, "height": 200}, "user_agent": "One/1.0", "headers": params{"X-One": "1"}})
+	for _, c := range []struct {
+		params    params
+		parameter string
+	}{
+		{params{"locale": "not a locale"}, "locale"},
+		{params{"locale": "nonsense"}, "locale"},
+		{params{"locale": "xx_bogus!"}, "locale"},
+		{params{"timezone": "Nowhere/Land"}, "timezone"},
+		{params{"viewport": params{"width": -5, "height": -5}}, "viewport"},
+		{params{"viewport": params{"width": 0, "height": 5}}, "viewport"},
+		{params{"viewport": params{"width": 400}}, "viewport"},
+		{params{"viewport": params{"width": 10001, "height": 5}}, "viewport"},
+		{params{"headers": params{"Bad Header": "x"}}, "headers"},
+		{params{"headers": params{"": "x"}}, "headers"},
+		{params{"headers": params{"X": "a\nb"}}, "headers"},
+		{params{"user_agent": "a\r\nX: y"}, "user_agent"},
+		{params{"state": "none"}, "state"},
+		{params{"state": "../none"}, "state"},
+	} {
+		err := a.refused("session_open", c.params, protocol.InvalidParams)
+		if err.Details["parameter"] != c.parameter || !strings.HasPrefix(err.Message, c.parameter) {
+			t.Errorf("%v: %s, %v", c.params, err.Message, err.Details)
+		}
+	}
+	var list struct{ Sessions []struct{ Session string } }
+	if err := a.c.Call(t.Context(), "session_list", nil, &list); err != nil || len(list.Sessions) != 1 || list.Sessions[0].Session != "first" {
+		t.Errorf("there are %+v", list.Sessions)
+	}
+}
+
 type routeAnswer struct {
 	Routes []protocol.Route `json:"routes"`
 }

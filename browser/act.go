@@ -33,7 +33,8 @@ var errDialog = errors.New("a dialog is open")
 
 // act does something to the page and measures what it did: do runs, the page
 // settles, and the effect says what happened from the beginning to the end.
-// do returns the node that received the input. While a dialog is open do's
+// do returns the node that received the input, and has the script watch the
+// documents (begin, which locate does) before anything changes. While a dialog is open do's
 // context is cancelled, since the page answers nothing: the effect then says
 // that the dialog is open.
 func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx context.Context) (snapshot.Key, error)) (protocol.Effect, error) {
@@ -42,9 +43,6 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx cont
 		return protocol.Effect{}, err
 	}
 	start := t.begin()
-	// Answered before whatever is written behind it; locate begins anew in the
-	// document of the element that it finds.
-	t.main.start("begin", 0)
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.onDialog(func() { cancel(errDialog) })
 	hit, err := do(doing)

@@ -102,13 +102,16 @@ type element struct {
 	frames []*frame
 }
 
-// locate finds the element of a ref, waits until it is what want says, and
-// leaves the guard armed where it is to be hit. Errors: those of a ref
-// (unknown_ref, stale_ref, ref_changed), not_actionable.
+// locate finds the element of a ref, waits until it is what want says, begins to
+// watch its document and the tab's, and leaves the guard armed where it is to be
+// hit. Errors: those of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
 func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q lookup) (*element, error) {
 	e, f, err := c.resolve(refs, ref)
 	if err != nil {
 		return nil, err
+	}
+	if f != f.tab.main && !q.Again {
+		f.tab.main.start("begin", 0) // answered before what is written behind it
 	}
 	doc := e.Key.Doc
 	q.ID, q.Role, q.Name, q.Tag, q.Ident, q.Context = e.Key.Node, e.Role, e.Name, e.Tag, e.Ident, e.Context

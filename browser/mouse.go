@@ -24,6 +24,7 @@ func (c *Context) Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mou
 		if err != nil {
 			return snapshot.Key{}, err
 		}
+		t.main.start("begin", 0)
 		at, doc, err := t.hitAt(ctx, o.X, o.Y)
 		if err != nil {
 			return snapshot.Key{}, err

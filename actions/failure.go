@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"strings"
 	"syscall"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // failure gives an error that a command ended with the code that fits it: its
@@ -20,15 +22,9 @@ func (c *Call) failure(ctx context.Context, err error) error {
 	var e *protocol.Error
 	switch {
 	case errors.As(err, &e):
-		return e
+		return c.complete(e)
 	case errors.Is(err, errTimeout) || errors.Is(err, context.DeadlineExceeded):
-		e = protocol.Errorf(protocol.Timeout, "%s did not finish within %d ms", c.Command.Name, c.Common.TimeoutMS)
-		if c.Session != nil {
-			for k, v := range c.Session.Seen() {
-				e.With(k, v)
-			}
-		}
-		return e
+		return c.complete(protocol.Errorf(protocol.Timeout, "%s did not finish within %d ms", c.Command.Name, c.Common.TimeoutMS))
 	case errors.Is(err, context.Canceled):
 		return ErrCancelled
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -41,6 +37,36 @@ func (c *Call) failure(ctx context.Context, err error) error {
 	}
 	c.House.Log.Error("command failed", "request", incident, "session", session, "command", c.Command.Name, "error", err)
 	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", c.Command.Name).With("incident", incident)
+}
+
+// complete is e with the details that its code has always and that it does not
+// say itself: a timeout what was waited for, which is the command, and what was
+// seen in its place, which is where the page is; unsupported the page's source.
+func (c *Call) complete(e *protocol.Error) *protocol.Error {
+	said := *e // it may be everybody's
+	said.Details = maps.Clone(e.Details)
+	add := func(detail string, value any) {
+		if said.Details[detail] == nil {
+			said.With(detail, value)
+		}
+	}
+	var page session.Page
+	if c.Session != nil {
+		page = c.Session.Page()
+	}
+	switch e.Code {
+	case protocol.Timeout:
+		add("waited_for", map[string]any{"command": c.Command.Name})
+		if page != nil {
+			st := page.State()
+			add("seen", map[string]any{"url": st.URL, "ready": st.Ready})
+		}
+	case protocol.Unsupported:
+		if page != nil {
+			add("source", page.State().Source)
+		}
+	}
+	return &said
 }
 
 // nearest names the up to three commands most like name.

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
@@ -15,7 +16,7 @@ type WaitParams struct {
 	URL        string `json:"url" doc:"contained in the URL, or a pattern with *"`
 	State      string `json:"state" enum:",load,networkidle" doc:"how far the page is"`
 	Expression string `json:"expression" doc:"JavaScript that becomes true"`
-	MS         int    `json:"ms" min:"0" max:"120000" doc:"milliseconds to wait"`
+	MS         *int   `json:"ms" min:"0" max:"120000" doc:"milliseconds to wait"`
 }
 
 // WaitResult is the answer of wait.
@@ -27,7 +28,7 @@ type WaitResult struct {
 func wait(ctx context.Context, c *Call, p *WaitParams) (WaitResult, error) {
 	q := protocol.Wait{Ref: p.Ref, Text: p.Text, Gone: p.Gone, URL: p.URL, State: p.State, Expression: p.Expression}
 	none := q == protocol.Wait{Gone: p.Gone}
-	if none && p.MS == 0 {
+	if none && p.MS == nil {
 		return WaitResult{}, protocol.Errorf(protocol.InvalidParams, "wait needs one of ref, text, url, state, expression and ms").With("parameter", "text")
 	}
 	page, err := c.page(ctx)
@@ -35,16 +36,20 @@ func wait(ctx context.Context, c *Call, p *WaitParams) (WaitResult, error) {
 		return WaitResult{}, err
 	}
 	seen := map[string]any{}
-	if p.MS > 0 {
-		pause := time.NewTimer(time.Duration(p.MS) * time.Millisecond)
+	if p.MS != nil {
+		pause := time.NewTimer(time.Duration(*p.MS) * time.Millisecond)
 		defer pause.Stop()
 		select {
 		case <-pause.C:
-			seen["ms"] = p.MS
+			seen["ms"] = *p.MS
 		case <-page.Done():
 			return WaitResult{}, c.Session.Lost(protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran"))
 		case <-ctx.Done():
-			return WaitResult{}, context.Cause(ctx)
+			if err := context.Cause(ctx); !errors.Is(err, errTimeout) {
+				return WaitResult{}, err
+			}
+			return WaitResult{}, protocol.Errorf(protocol.Timeout, "the time of the command was over before %d ms had passed", *p.MS).
+				With("waited_for", map[string]any{"ms": *p.MS}).Then("give it a timeout_ms that is longer")
 		}
 	}
 	if !none {

@@ -153,7 +153,8 @@ func TestHistory(t *testing.T) {
 		equal(t, "code", protocol.CodeOf(err), protocol.Timeout)
 		d := asDetails(err)
 		equal(t, "waited for", d["waited_for"], any(map[string]any{"state": "commit", "url": site.URL + "/holds"}))
-		equal(t, "seen", d["url"], any(site.URL+"/holds#1"))
+		seen, _ := d["seen"].(map[string]any)
+		equal(t, "seen", seen["url"], any(site.URL+"/holds#1"))
 		if _, err := c.Open(limit(t, 20*time.Second), site.URL+"/second", protocol.WaitAuto); err != nil {
 			t.Error(err)
 		}

@@ -200,10 +200,9 @@ func (t *tab) unloaded(phase string) error {
 	if phase == waitCommit {
 		waited["url"], words = t.going, t.going+" to answer with a page, or for this page to let itself be left"
 	}
-	e := protocol.Errorf(protocol.Timeout, "waited in vain for %s", words).
-		With("waited_for", waited).With("url", t.url).With("ready", t.ready)
+	seen := map[string]any{"url": t.url, "ready": t.ready}
 	if n := len(t.inflight); n > 0 {
-		e.With("requests", n)
+		seen["requests"] = n
 	}
-	return e
+	return protocol.Errorf(protocol.Timeout, "waited in vain for %s", words).With("waited_for", waited).With("seen", seen)
 }

@@ -220,9 +220,9 @@ func TestPrecedenceAndProvenance(t *testing.T) {
 
 func TestTokensFromTheEnvironmentAsJSON(t *testing.T) {
 	src := sources(t)
-	src.Env = []string{`BROWSERD_AUTH__TOKENS=[{"agent":"alice","token":"alice-0123456789abcdef"}]`, "BROWSERD_SERVER__LISTEN=0.0.0.0:9333"}
+	src.Env = []string{`BROWSERD_AUTH__TOKENS=[{"agent":"alice","token":"alice-0123456789abcdef","credits":5}]`, "BROWSERD_SERVER__LISTEN=0.0.0.0:9333"}
 	c := mustLoad(t, src)
-	if d := cmp.Diff([]server.Token{{Agent: "alice", Token: "alice-0123456789abcdef", Role: "agent"}}, c.Auth.Tokens); d != "" {
+	if d := cmp.Diff([]server.Token{{Agent: "alice", Token: "alice-0123456789abcdef", Role: "agent", Credits: 5}}, c.Auth.Tokens); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
 }

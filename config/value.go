@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -142,6 +143,9 @@ func (f field) parseKind(raw any) (any, error) {
 	case f.typ.Kind() == reflect.Int, f.typ.Kind() == reflect.Int64:
 		if n, ok := raw.(int); ok {
 			return n, nil
+		}
+		if n, ok := raw.(float64); ok && n == math.Trunc(n) && math.Abs(n) < 1<<53 { // JSON has no other numbers
+			return int(n), nil
 		}
 		if n, err := strconv.Atoi(text); isText && err == nil {
 			return n, nil

@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -94,7 +95,11 @@ func (l *Ladder) steps(source string) ([]string, error) {
 // read asks the reader for a page, where gate knows it to be public.
 func (l *Ladder) read(ctx context.Context, gate Gate, url string) (html, finalURL string, err error) {
 	if err := gate.Public(ctx, url); err != nil {
-		e := protocol.Errorf(protocol.PolicyDenied, "the reader is given public addresses alone: %w", err).With("reason", "not_public")
+		e := protocol.Errorf(protocol.PolicyDenied, "the reader is given public addresses alone: %s", sentence(err)).With("reason", "not_public")
+		var why *protocol.Error
+		if errors.As(err, &why) && why.Details["host"] != nil {
+			e.With("host", why.Details["host"])
+		}
 		return "", "", e.Then("use source http")
 	}
 	err = l.rest.Guard(ctx, func() error {

@@ -104,9 +104,12 @@ func parseURL(raw string) (target, error) {
 		if full := Complete(raw); full != raw { // localhost:3000
 			return target{}, badURL(raw, "it has no scheme").Then("send url %q, if that is what is meant", full)
 		}
-		return target{}, protocol.Errorf(protocol.PolicyDenied, "%s: URLs are never opened; only http and https are", cut(scheme)).
-			With("reason", string(ReasonScheme)).With("scheme", cut(scheme)).
-			Then("send a URL that begins with http:// or https://")
+		e := protocol.Errorf(protocol.PolicyDenied, "%s: URLs are never opened; only http and https are", cut(scheme)).
+			With("reason", string(ReasonScheme)).With("scheme", cut(scheme))
+		if u, err := url.Parse(s); err == nil && u.Hostname() != "" {
+			e.With("host", cut(u.Hostname()))
+		}
+		return target{}, e.Then("send a URL that begins with http:// or https://")
 	}
 
 	u := target{scheme: scheme}

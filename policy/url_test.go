@@ -43,6 +43,18 @@ func verdict(t testing.TB, p *Policy, raw string) string {
 	return "!" + reason
 }
 
+// A refusal says which host it was, where the URL has one.
+func TestRefusedSchemeNamesTheHost(t *testing.T) {
+	p := mustNew(t)
+	for raw, want := range map[string]any{"ftp://files.example.com:21/x": "files.example.com", "gopher://[::1]/": "::1", "file:///etc/passwd": nil, "javascript:alert(1)": nil} {
+		_, err := p.CheckURL(context.Background(), raw)
+		var e *protocol.Error
+		if !errors.As(err, &e) || e.Details["host"] != want {
+			t.Errorf("%s: %v, want the host %v", raw, err, want)
+		}
+	}
+}
+
 func TestCheckURL(t *testing.T) {
 	p := mustNew(t)
 	for _, c := range []struct{ raw, want string }{

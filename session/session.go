@@ -146,16 +146,6 @@ func (s *Session) Page() Page {
 // Refs are the session's refs. Only for the holder of the turn.
 func (s *Session) Refs() *snapshot.Refs { return s.refs }
 
-// Seen says what is known of the page, for an error that tells where it is.
-func (s *Session) Seen() map[string]any {
-	p := s.Page()
-	if p == nil {
-		return nil
-	}
-	st := p.State()
-	return map[string]any{"url": st.URL, "ready": st.Ready}
-}
-
 func (s *Session) info() Info {
 	s.mu.Lock()
 	i := Info{Session: s.name, Created: s.created}

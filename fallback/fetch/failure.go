@@ -30,7 +30,7 @@ func ended(ctx, own context.Context, err error, host string, timeout time.Durati
 	}
 	if own.Err() != nil || isTimeout(err) {
 		return protocol.Errorf(protocol.Timeout, "%s did not answer within %s", host, timeout.Round(time.Millisecond)).
-			With("reason", "timeout").With("host", host)
+			With("reason", "timeout").With("host", host).With("waited_for", map[string]any{"host": host})
 	}
 	return failure(err, host)
 }

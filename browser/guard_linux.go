@@ -147,8 +147,12 @@ func niceAll(pid, value int) error {
 func renderers(browser int, known []*renderer) []*renderer {
 	var found []*renderer
 	for _, pid := range pids() {
+		// The process's group first: to ask for that costs a thirtieth of reading its file.
+		if group, err := syscall.Getpgid(pid); err != nil || group != browser {
+			continue
+		}
 		s, err := readStat(pid)
-		if err != nil || s.group != browser || s.state == "Z" {
+		if err != nil || s.state == "Z" {
 			continue
 		}
 		i := slices.IndexFunc(known, func(k *renderer) bool { return k.pid == pid && k.start == s.start })

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,32 @@ func TestClick(t *testing.T) {
 			equal(t, "answer", got, c.want)
 			equal(t, "log", v.log(), c.log)
 		})
+	}
+}
+
+// Who clicks a second time at the same place has no need to move the mouse; what
+// has come under it since is entered by the press. A document that is new sees it
+// come.
+func TestTheMouseMovesWhereItIsNot(t *testing.T) {
+	v := newStage(t).open(t, `<style>button{position:fixed;left:10px;top:10px;width:90px;height:30px}#away{top:300px}</style>
+		<button id=a onclick="this.remove()">One</button><button id=away>Away</button><script>
+		const say = (e) => report((e.target.textContent || '') + ' ' + e.type);
+		for (const e of ['mousemove', 'mouseover', 'mousedown', 'click']) addEventListener(e, (x) => { if (x.target.localName === 'button') say(x); }, true);
+		document.body.append(Object.assign(document.createElement('button'), { textContent: 'Two', style: 'z-index:-1' }));
+	</script>`)
+	one, two, away := v.ref("button", "One"), v.ref("button", "Two"), v.ref("button", "Away")
+	for _, ref := range []string{one, two, two, away, two} {
+		v.click(ref)
+	}
+	equal(t, "log", v.log(), "One mouseover One mousemove One mousedown One click "+
+		"Two mouseover Two mousedown Two click Two mousedown Two click "+
+		"Away mouseover Away mousemove Away mousedown Away click "+
+		"Two mouseover Two mousemove Two mousedown Two click")
+	v.c.Open(limit(t, 5*time.Second), v.c.State().URL, protocol.WaitAuto)
+	v.look()
+	v.click(v.ref("button", "One"))
+	if got := v.log(); !strings.HasPrefix(got, "One mouseover One mousemove One mousedown One click") {
+		t.Errorf("in the next document: %s", got)
 	}
 }
 

@@ -115,6 +115,7 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 		}
 	}
 	c.mu.Unlock()
+	selected.pointer = pointer{} // the viewport may be another
 	if err := selected.waitOverrides(ctx, c.overrides(selected.cdp, e, all, false)); err != nil {
 		c.mu.Lock()
 		c.emulated = was

@@ -70,15 +70,32 @@ func (t *tab) mouse(kind input.DispatchMouseEventType, x, y float64, p press, cl
 	if held {
 		e.Buttons = buttons[p.button]
 	}
+	t.pointer = t.pointerAt(x, y)
 	return t.cdp.Send(input.DispatchMouseEvent.Method, e)
 }
 
-// click moves the mouse to the element, presses and releases it, and says what
-// was hit: all of it written at once, and waited for together. then is called
-// by the script with the element afterwards.
+// pointer is where the mouse was last, in the viewport of which document.
+type pointer struct {
+	x, y float64
+	doc  int // 0: nobody knows
+}
+
+func (t *tab) pointerAt(x, y float64) pointer {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	return pointer{x, y, t.main.doc}
+}
+
+// click moves the mouse to the element, unless it is there already, presses and
+// releases it, and says what was hit: all of it written at once, and waited for
+// together. then is called by the script with the element afterwards. A press
+// without a move enters what has come under the mouse since (Pointer Events 3, 5.3).
 func (el *element) click(ctx context.Context, p press, then string, with any) (collected, error) {
 	t := el.frame.tab
-	pending := []*Pending{t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, p, 0, false)}
+	var pending []*Pending
+	if at := t.pointerAt(el.x, el.y); at != t.pointer || at.doc == 0 {
+		pending = append(pending, t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, p, 0, false))
+	}
 	for n := 1; n <= p.count; n++ {
 		pending = append(pending,
 			t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, n, true),
@@ -119,6 +136,9 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	if protocol.CodeOf(err) == protocol.StaleRef {
 		got.Hit = true
 		return got, nil
+	}
+	if !got.Hit {
+		t.pointer = pointer{} // tried again from the beginning
 	}
 	if got.Settled != nil {
 		t.settledWith(el.frame, *got.Settled)

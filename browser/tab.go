@@ -69,6 +69,7 @@ type tab struct {
 	timer       *time.Timer       // dismisses it
 	refusedTabs int               // tabs that it opened beyond the limit, since its script was ended for it
 	speech      map[voice]*speech // the reader goroutine's own
+	pointer     pointer           // the driver's own
 	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // bearer adds the token to every request, as an MCP client is configured to.
@@ -80,6 +81,16 @@ func refIn(t *testing.T, snapshot, role, name string) string {
 	return m[1]
 }
 
+// texts is how many lines of a snapshot are text.
+func texts(snapshot string) (n int) {
+	for line := range strings.Lines(snapshot) {
+		if strings.HasPrefix(strings.TrimSpace(line), "text ") {
+			n++
+		}
+	}
+	return n
+}
+
 // A real MCP client opens the demo app, follows a link, reads, takes a picture
 // and meets an error, in the same words at both doors.
 func TestMCPClient(t *testing.T) {
@@ -100,6 +111,15 @@ func TestMCPClient(t *testing.T) {
 			read := use(t, s, "read", map[string]any{"max_chars": 40})
 			if len(read) != 2 || len([]rune(read[1])) > 40 || !strings.Contains(read[0], "next_offset: ") {
 				t.Errorf("read answered %q", read)
+			}
+
+			var nodes struct {
+				Nodes []struct{ Ref, Role, Name string }
+				Stats snapshot.Stats
+			}
+			parts := use(t, s, "snapshot", map[string]any{"format": "json"})
+			if len(parts) != 2 || json.Unmarshal([]byte(parts[1]), &nodes) != nil || len(nodes.Nodes) != nodes.Stats.NodesEmitted+texts(parts[0]) {
+				t.Errorf("snapshot in JSON answered %q", parts)
 			}
 
 			r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "screenshot"})

@@ -23,7 +23,9 @@ type told struct {
 	Page     *protocol.Page  `json:"page"`
 	Effect   json.RawMessage `json:"effect"`
 	Snapshot *struct {
-		Text string `json:"text"`
+		Text  string          `json:"text"`
+		Nodes json.RawMessage `json:"nodes"`
+		Stats json.RawMessage `json:"stats"`
 	} `json:"snapshot"`
 	Delta *struct {
 		Text string `json:"text"`
@@ -33,7 +35,7 @@ type told struct {
 
 // Shown writes a result for a model: one line that says where the page is, the
 // effect, the rest as JSON, and the snapshot or delta as it is; then, each in a
-// part of its own, what was read and what was pictured. Text that comes from
+// part of its own, the nodes where the format is json, what was read and what was pictured. Text that comes from
 // pages stands in a part of its own or in JSON, so that it cannot look like a
 // line of the answer.
 func Shown(result json.RawMessage) *mcp.CallToolResult {
@@ -75,6 +77,9 @@ func Shown(result json.RawMessage) *mcp.CallToolResult {
 	switch {
 	case t.Snapshot != nil:
 		lines = append(lines, t.Snapshot.Text)
+		if len(t.Snapshot.Nodes) > 0 { // format json
+			parts = append(parts, &mcp.TextContent{Text: fmt.Sprintf(`{"nodes":%s,"stats":%s}`, t.Snapshot.Nodes, t.Snapshot.Stats)})
+		}
 	case t.Delta != nil && t.Delta.Text != "":
 		lines = append(lines, t.Delta.Text)
 	case t.Delta != nil:

@@ -97,7 +97,7 @@ func (c *Context) replace(url string) {
 	if err != nil && c.life.Err() == nil {
 		c.host.log.Warn("replacing a tab", "error", err)
 	}
-	if err == nil && url != "" && url != "about:blank" {
+	if err == nil && url != "" && url != blank {
 		c.mu.Lock()
 		t.restored = url
 		c.mu.Unlock()

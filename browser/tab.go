@@ -23,6 +23,9 @@ const world = "browserd"
 // twice, in no session.
 var docs atomic.Int64
 
+// blank is the address of an empty page.
+const blank = "about:blank"
+
 // tab is one page target. Its fields are guarded by its context's mu, and
 // written by the event callback alone, except where a comment says otherwise.
 type tab struct {
@@ -44,6 +47,8 @@ type tab struct {
 
 	url      string
 	title    string
+	asked    *Pending // for the title, unanswered; see askTitle
+	askAgain bool     // once that is answered
 	status   int
 	ready    string // loading, interactive, complete
 	loader   cdp.LoaderID
@@ -131,7 +136,7 @@ func (c *Context) attached(e attachedToTarget) {
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},
 		statuses: map[cdp.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
-		url: e.TargetInfo.URL, title: e.TargetInfo.Title, ready: "complete",
+		url: blank, ready: "complete",
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
 	// The main frame's id is its target's.
@@ -290,18 +295,6 @@ func (t *tab) forget() {
 		t.c.host.conn.Handle(id, nil)
 	}
 	t.end(protocol.Errorf(protocol.StaleRef, "tab %s was closed", t.name))
-}
-
-// infoChanged keeps the title and URL that Chromium reports of a page.
-func (c *Context) infoChanged(i targetInfo) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range c.tabs {
-		if t.target == i.TargetID {
-			t.title = i.Title
-			return
-		}
-	}
 }
 
 // Tabs lists the tabs in the order in which they were opened.

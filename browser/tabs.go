@@ -56,8 +56,13 @@ func (c *Context) TabSelect(ctx context.Context, name string) (protocol.Effect, 
 	}
 	c.mu.Lock()
 	c.selected = t
+	t.askTitle()
 	c.mu.Unlock()
-	return protocol.Effect{}, t.wait(ctx, t.cdp.Send("Page.bringToFront", cdp.Empty{}), nil)
+	if err := t.wait(ctx, t.cdp.Send("Page.bringToFront", cdp.Empty{}), nil); err != nil {
+		return protocol.Effect{}, err
+	}
+	t.awaitTitle(ctx)
+	return protocol.Effect{}, nil
 }
 
 // TabClose closes a tab, the selected one where name is empty. A session keeps

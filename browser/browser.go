@@ -221,7 +221,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 	h.contexts[c.id] = c
 	h.mu.Unlock()
 	rules := c.sendRules(denied(c.id))
-	t, err := c.newTab(ctx)
+	t, err := c.newTab(ctx, "")
 	if err == nil && way != nil {
 		err = t.prime(ctx, way)
 	}

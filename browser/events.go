@@ -167,6 +167,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 	t.c.visited(t.url)
 	t.moved()
 	t.wake()
+	t.appear(t.url)
 	t.c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": t.url, "status": t.status, "document": t.document})
 }
 
@@ -231,6 +232,7 @@ func (t *tab) frameStarted(s *Session, e frameStarted) {
 			t.pulled = true
 		}
 		t.requested++
+		t.appear(e.URL)
 		t.wake()
 	}
 }

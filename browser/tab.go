@@ -29,11 +29,12 @@ const blank = "about:blank"
 // tab is one page target. Its fields are guarded by its context's mu, and
 // written by the event callback alone, except where a comment says otherwise.
 type tab struct {
-	c      *Context
-	name   string // t1, t2, …
-	target target.ID
-	cdp    *Session // the page's own cdp session; Input goes here
-	opener target.ID
+	c        *Context
+	name     string // t1, t2, …
+	target   target.ID
+	cdp      *Session // the page's own cdp session; Input goes here
+	opener   target.ID
+	appeared bool // a tab_opened event has said so
 	// life ends with the tab: closed, crashed or lost; the cause says which.
 	life context.Context
 	end  context.CancelCauseFunc
@@ -90,8 +91,9 @@ type request struct {
 	ended time.Time // zero while it is under way
 }
 
-// newTab opens a tab and waits until it is ready.
-func (c *Context) newTab(ctx context.Context) (*tab, error) {
+// newTab opens a tab, for a URL where one is given, and waits until it is ready.
+// It does not load it.
+func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
 	id, _, err := c.create(ctx, false)
 	if err != nil {
 		return nil, err
@@ -101,6 +103,12 @@ func (c *Context) newTab(ctx context.Context) (*tab, error) {
 	if t == nil {
 		return nil, fmt.Errorf("target %s was made and not attached to", id)
 	}
+	if url == "" {
+		url = blank
+	}
+	c.mu.Lock()
+	t.appear(url)
+	c.mu.Unlock()
 	select {
 	case <-t.up:
 		return t, t.upErr
@@ -182,9 +190,24 @@ func (c *Context) attached(e attachedToTarget) {
 		t.upErr = t.setUp(t.life)
 		close(t.up)
 	}()
-	if popup {
-		c.emit(protocol.EventTabOpened, map[string]any{"tab": t.name, "url": t.url})
+	// Where it is a page's and the page says no URL for it.
+	time.AfterFunc(openedWait, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if t.life.Err() == nil {
+			t.appear(t.url)
+		}
+	})
+}
+
+// appear says once, in an event, that the tab has appeared: as soon as its URL is
+// known, and before whatever else is said of it. The caller holds mu.
+func (t *tab) appear(url string) {
+	if t.appeared {
+		return
 	}
+	t.appeared = true
+	t.c.emit(protocol.EventTabOpened, map[string]any{"tab": t.name, "url": url})
 }
 
 // maxRefused is how many tabs beyond the limit a page may ask for in a row
@@ -263,6 +286,7 @@ func (c *Context) detached(id target.SessionID) {
 			continue
 		}
 		gone = t
+		t.appear(t.url)
 		c.tabs = append(c.tabs[:i], c.tabs[i+1:]...)
 		if c.selected == t {
 			c.selected = nil

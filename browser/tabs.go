@@ -32,7 +32,7 @@ func (c *Context) TabNew(ctx context.Context, url string) (protocol.Effect, erro
 		return protocol.Effect{}, protocol.Errorf(protocol.SessionLimit, "the session has %d tabs, as many as it may", n).
 			With("limit", c.o.MaxTabs).With("open", n).Then("close a tab with tab_close")
 	}
-	t, err := c.newTab(ctx)
+	t, err := c.newTab(ctx, url)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -82,7 +82,7 @@ func (c *Context) TabClose(ctx context.Context, name string) (protocol.Effect, e
 	last := len(c.tabs) == 1
 	c.mu.Unlock()
 	if last {
-		if _, err := c.newTab(ctx); err != nil {
+		if _, err := c.newTab(ctx, ""); err != nil {
 			return protocol.Effect{}, err
 		}
 	}

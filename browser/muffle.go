@@ -10,7 +10,7 @@ import (
 
 // cutOff ends the dialogs of a page that does not stop to open them: this one is
 // answered and told to nobody, the script that opened it is ended, and what opens
-// the next by a timer finds that nothing opens any more, until the next command
+// the next by a timer finds that nothing opens any more, until the next action
 // begins. The caller holds mu.
 func (t *tab) cutOff(kind string) {
 	if t.c.dialogs == maxDialogs+1 {

@@ -52,7 +52,7 @@ func fill(ctx context.Context, c *Call, p *FillParams) (FillResult, error) {
 	values := make([]fieldValue, len(p.Fields))
 	for i, f := range p.Fields {
 		var err error
-		if values[i], err = valueOf(f); err != nil {
+		if values[i], err = valueOf(i, f); err != nil {
 			return FillResult{}, err // before anything is filled
 		}
 	}
@@ -88,8 +88,8 @@ type fieldValue struct {
 	on   *bool
 }
 
-func valueOf(f FillField) (fieldValue, error) {
-	bad := protocol.Errorf(protocol.InvalidParams, "fields: the value of %s is %s: takes a string, a number, true, false or a list of strings", cut(f.Ref, 40), cut(string(f.Value), 60)).
+func valueOf(i int, f FillField) (fieldValue, error) {
+	bad := protocol.Errorf(protocol.InvalidParams, "fields[%d].value: takes a string, a number, true, false or a list of strings, not %s", i, cut(string(f.Value), 60)).
 		With("parameter", "fields")
 	var v fieldValue
 	raw := bytes.TrimSpace(f.Value)
@@ -97,8 +97,10 @@ func valueOf(f FillField) (fieldValue, error) {
 	var on bool
 	switch {
 	case f.Ref == "":
-		return v, protocol.Errorf(protocol.InvalidParams, "fields: a field needs a ref").With("parameter", "fields")
-	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
+		return v, protocol.Errorf(protocol.InvalidParams, "fields[%d]: needs a ref", i).With("parameter", "fields")
+	case len(raw) == 0:
+		return v, protocol.Errorf(protocol.InvalidParams, "fields[%d]: needs a value", i).With("parameter", "fields")
+	case bytes.Equal(raw, []byte("null")):
 		return v, bad
 	case json.Unmarshal(raw, &v.text) == nil:
 		v.list = []string{v.text}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -191,9 +192,69 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// bad is the error of a value that the parameter does not take.
+// bad is the error of a value that the parameter does not take. Of an object, or a
+// list of them, it names what is at fault.
 func (f field) bad(value json.RawMessage) error {
+	if e := faultIn(f.name, pointed(f.v.Type()), value); e != nil {
+		return e.With("parameter", f.name)
+	}
 	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %s", f.name, f.takes(), cut(string(value), 60)).With("parameter", f.name)
+}
+
+// faultIn finds what of a value its type does not take: path says where the value
+// stands, such as commands[1].method. It is nil where that is neither an object nor
+// in one.
+func faultIn(path string, t reflect.Type, value json.RawMessage) *protocol.Error {
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch {
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && json.Unmarshal(value, &list) == nil:
+		for i, one := range list {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			if err := fits(t.Elem(), one); err != nil {
+				return fault(at, t.Elem(), one, err)
+			}
+		}
+	case t.Kind() == reflect.Struct && json.Unmarshal(value, &object) == nil:
+		fields := fieldsOf(reflect.New(t).Elem())
+		for name, one := range object {
+			i := slices.IndexFunc(fields, func(f field) bool { return strings.EqualFold(f.name, name) })
+			if i < 0 {
+				return protocol.Errorf(protocol.InvalidParams, "%s: has no field %q", path, cut(name, 60)).With("fields", names(fields))
+			}
+			if err := fits(fields[i].v.Type(), one); err != nil {
+				return fault(path+"."+fields[i].name, fields[i].v.Type(), one, err)
+			}
+		}
+	}
+	return nil
+}
+
+// fault is the error of what stands at path and does not fit, or of what is in it.
+func fault(path string, t reflect.Type, value json.RawMessage, err error) *protocol.Error {
+	t = pointed(t)
+	if e := faultIn(path, t, value); e != nil {
+		return e
+	}
+	if _, ok := reflect.New(t).Interface().(json.Unmarshaler); ok {
+		return protocol.Errorf(protocol.InvalidParams, "%s: %v", path, err) // in its own words
+	}
+	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %s", path, kindWord(t), cut(string(value), 60))
+}
+
+// pointed is the type itself, or what a pointer points to.
+func pointed(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// fits says why a type does not take a value; nil where it does.
+func fits(t reflect.Type, value json.RawMessage) error {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.DisallowUnknownFields()
+	return d.Decode(reflect.New(t).Interface())
 }
 
 // takes says what the parameter takes, in words.
@@ -201,11 +262,7 @@ func (f field) takes() string {
 	if words, ok := f.tag.Lookup("enum"); ok {
 		return "one of " + strings.ReplaceAll(strings.TrimPrefix(words, ","), ",", ", ")
 	}
-	t := f.v.Type()
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	what := kindWord(t)
+	what := kindWord(pointed(f.v.Type()))
 	lo, hi := f.tag.Get("min"), f.tag.Get("max")
 	switch {
 	case lo != "" && hi != "":
@@ -229,8 +286,11 @@ func kindWord(t reflect.Type) string {
 	case reflect.Float64:
 		return "a number"
 	case reflect.Slice:
-		if t == reflect.TypeFor[json.RawMessage]() {
+		switch t {
+		case reflect.TypeFor[json.RawMessage]():
 			return "any value"
+		case reflect.TypeFor[[]byte]():
+			return "base64"
 		}
 		return "a list of " + strings.TrimPrefix(strings.TrimPrefix(kindWord(t.Elem()), "a "), "an ") + "s"
 	case reflect.Map:

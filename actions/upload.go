@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,8 +34,13 @@ func (f *UploadFile) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &f.Path)
 	}
+	if len(b) == 0 || b[0] != '{' {
+		return fmt.Errorf("takes a path or {name, base64}, not %s", cut(string(b), 60))
+	}
 	type plain UploadFile
-	if err := json.Unmarshal(b, (*plain)(f)); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode((*plain)(f)); err != nil {
 		return err
 	}
 	if f.Name == "" {

@@ -106,6 +106,11 @@ func (t *tab) begin() *start {
 	defer t.c.mu.Unlock()
 	t.c.watching = &happenings{refusedBefore: t.c.refused()}
 	t.c.dialogs = 0
+	for _, o := range t.c.tabs {
+		for _, f := range o.frames {
+			f.unmuffle()
+		}
+	}
 	return &start{at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped}
 }
 

@@ -38,6 +38,10 @@ func newStage(t *testing.T) *stage {
 			case <-r.Context().Done():
 			}
 		}
+		if r.URL.Path == "/204" {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		page, ok := s.pages[r.URL.Path]
 		if !ok {
 			http.NotFound(w, r)

@@ -35,7 +35,7 @@ func (c *Context) create(ctx context.Context, apart bool) (id target.ID, attache
 	c.apart = apart
 	c.mu.Unlock()
 	made, err := cdp.Call(ctx, c.host.root, target.CreateTarget, target.CreateTargetParams{
-		URL: "about:blank", BrowserContextID: c.id,
+		URL: blank, BrowserContextID: c.id,
 	})
 	c.mu.Lock()
 	held := c.held

@@ -146,15 +146,6 @@ func (h *host) event(method string, params jsonv2.Value) {
 		for _, c := range h.all() {
 			c.crashed(e.TargetID, reason, sentence)
 		}
-	case "Target.targetInfoChanged":
-		var e struct {
-			TargetInfo targetInfo `json:"targetInfo"`
-		}
-		if json.Unmarshal(params, &e) == nil {
-			if c := h.context(e.TargetInfo.BrowserContextID); c != nil {
-				c.infoChanged(e.TargetInfo)
-			}
-		}
 	case "Browser.downloadWillBegin":
 		var e downloadBegins
 		if json.Unmarshal(params, &e) == nil {
@@ -192,8 +183,6 @@ func (h *host) all() []*Context {
 type targetInfo struct {
 	TargetID         target.ID            `json:"targetId"`
 	Type             string               `json:"type"`
-	Title            string               `json:"title"`
-	URL              string               `json:"url"`
 	OpenerID         target.ID            `json:"openerId"`
 	BrowserContextID cdp.BrowserContextID `json:"browserContextId"`
 }
@@ -232,7 +221,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 	h.contexts[c.id] = c
 	h.mu.Unlock()
 	rules := c.sendRules(denied(c.id))
-	t, err := c.newTab(ctx)
+	t, err := c.newTab(ctx, "")
 	if err == nil && way != nil {
 		err = t.prime(ctx, way)
 	}

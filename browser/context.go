@@ -276,7 +276,7 @@ func (c *Context) tab(ctx context.Context) (*tab, error) {
 			return t, nil
 		case replacing == nil:
 			// The page closed its own last tab, or no other could be opened in its place.
-			if _, err := c.newTab(ctx); err != nil {
+			if _, err := c.newTab(ctx, ""); err != nil {
 				return nil, fmt.Errorf("opening a tab in a context without one: %w", err)
 			}
 			continue

@@ -79,9 +79,10 @@ func (t *tab) die(err *protocol.Error, url string) {
 	if reason, ok := err.Details["reason"]; ok {
 		fields["reason"] = reason
 	}
-	if url == "" && t.url != "" {
+	if url == "" && t.url != blank {
 		fields["left_out"] = true // it is not loaded again
 	}
+	t.appear(t.url)
 	c.emit(protocol.EventPageCrashed, fields)
 	// Behind the event: what it says is known before a command is told.
 	t.end(err.With("url", t.url))
@@ -93,11 +94,11 @@ func (t *tab) die(err *protocol.Error, url string) {
 func (c *Context) replace(url string) {
 	ctx, cancel := context.WithTimeout(c.life, 20*time.Second)
 	defer cancel()
-	t, err := c.newTab(ctx)
+	t, err := c.newTab(ctx, url)
 	if err != nil && c.life.Err() == nil {
 		c.host.log.Warn("replacing a tab", "error", err)
 	}
-	if err == nil && url != "" && url != "about:blank" {
+	if err == nil && url != "" && url != blank {
 		c.mu.Lock()
 		t.restored = url
 		c.mu.Unlock()

@@ -23,12 +23,15 @@ type dialogOpening struct {
 // prompt wait for the command dialog, or as the session was opened.
 func (t *tab) dialogOpening(s *Session, e dialogOpening) {
 	c := t.c
-	c.dialogs++
+	if c.dialogs++; c.dialogs > maxDialogs {
+		t.cutOff(e.Type)
+		return
+	}
 	d := protocol.Dialog{Kind: e.Type, Message: e.Message, Default: e.DefaultPrompt}
 	accept, wait := true, false
 	switch {
 	case e.Type == "alert", e.Type == "beforeunload":
-	case c.dialogs > maxDialogs, c.o.Dialogs == "dismiss":
+	case c.o.Dialogs == "dismiss":
 		accept = false
 	case c.o.Dialogs == "accept":
 	default:
@@ -48,17 +51,9 @@ func (t *tab) dialogOpening(s *Session, e dialogOpening) {
 	c.happened(func(h *happenings) { h.dialogs = keep(h.dialogs, d, maxDialogs) })
 	t.wake()
 	c.emit(protocol.EventDialog, map[string]any{"tab": t.name, "kind": d.Kind, "message": d.Message, "default": d.Default, "answer": d.Answer})
-	if wait {
-		return
+	if !wait {
+		t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
 	}
-	cutOff := c.dialogs > maxDialogs
-	go func() {
-		handled := t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
-		if cutOff {
-			t.cdp.Send("Runtime.terminateExecution", struct{}{})
-		}
-		handled.Wait(t.life, nil)
-	}()
 }
 
 func (t *tab) dialogClosed(s *Session, e struct {

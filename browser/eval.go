@@ -25,7 +25,12 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 	defer cancel(nil)
 	defer t.onDialog(func() { cancel(errDialog) })()
 	value, err := c.eval(ctx, t, refs, ref, expression)
-	if err != nil {
+	if err == nil {
+		c.mu.Lock()
+		t.askTitle() // which the expression may have changed
+		c.mu.Unlock()
+		t.awaitTitle(ctx)
+	} else {
 		if context.Cause(ctx) == errDialog {
 			c.mu.Lock()
 			defer c.mu.Unlock()

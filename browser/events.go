@@ -151,6 +151,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 	t.c.documents++
 	t.document = t.c.documents
 	t.url, t.title, t.loader, t.ready = f.url, "", e.Frame.LoaderID, "loading"
+	t.asked, t.askAgain = nil, false
 	t.status = t.statuses[t.loader]
 	t.commits++
 	t.opening = opening{}
@@ -166,6 +167,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 	t.c.visited(t.url)
 	t.moved()
 	t.wake()
+	t.appear(t.url)
 	t.c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": t.url, "status": t.status, "document": t.document})
 }
 
@@ -230,6 +232,7 @@ func (t *tab) frameStarted(s *Session, e frameStarted) {
 			t.pulled = true
 		}
 		t.requested++
+		t.appear(e.URL)
 		t.wake()
 	}
 }
@@ -266,6 +269,7 @@ func (t *tab) lifecycle(s *Session, e lifecycle) {
 	default:
 		return
 	}
+	t.askTitle()
 	t.wake()
 }
 
@@ -295,6 +299,9 @@ func (t *tab) worldCreated(s *Session, e worldCreated) {
 	f.leave()
 	f.cdp = s
 	f.doc, f.ctxID, f.num = int(docs.Add(1)), e.Context.UniqueID, e.Context.ID
+	if f == t.main && t.ready != "loading" && t.loader != "" {
+		t.askTitle() // its events came before
+	}
 	t.wake()
 }
 

@@ -21,19 +21,20 @@ import (
 // frame is one frame of a tab and, while doc is not 0, the isolated world of
 // the document that is loaded in it. Its fields are guarded by the context's mu.
 type frame struct {
-	tab    *tab
-	id     cdp.FrameID
-	parent *frame
-	cdp    *Session // of the target that the frame lives in
-	url    string
-	doc    int    // number of the document; 0 while it has no world
-	ctxID  string // Runtime.ExecutionContextDescription.uniqueId of the world
-	num    runtime.ExecutionContextID
-	own    string                     // uniqueId of the page's own world in the frame
-	ownNum runtime.ExecutionContextID // its number
-	owner  snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
-	marks  *marks                     // what its script has been told of listeners; nil until then
-	since  time.Time                  // when it came to be without a document
+	tab     *tab
+	id      cdp.FrameID
+	parent  *frame
+	cdp     *Session // of the target that the frame lives in
+	url     string
+	doc     int    // number of the document; 0 while it has no world
+	ctxID   string // Runtime.ExecutionContextDescription.uniqueId of the world
+	num     runtime.ExecutionContextID
+	own     string                     // uniqueId of the page's own world in the frame
+	ownNum  runtime.ExecutionContextID // its number
+	owner   snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
+	marks   *marks                     // what its script has been told of listeners; nil until then
+	muffled *muffled                   // its dialogs; nil: they open
+	since   time.Time                  // when it came to be without a document
 }
 
 // byDoc finds the frame that holds a document now.

@@ -44,7 +44,7 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 			return err
 		}
 		to := history.CurrentIndex + delta
-		if to < 0 || to >= len(history.Entries) || (delta < 0 && history.Entries[to].URL == "about:blank" && to == 0) {
+		if to < 0 || to >= len(history.Entries) || (delta < 0 && history.Entries[to].URL == blank && to == 0) {
 			word := map[int]string{-1: "back", 1: "forward"}[delta]
 			return protocol.Errorf(protocol.NavigationFailed, "there is no page to go %s to", word).With("reason", "no_history").Then("open a URL")
 		}

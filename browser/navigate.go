@@ -26,7 +26,7 @@ const downloadWait = 500 * time.Millisecond
 // come this far. Errors: navigation_failed with Chromium's reason, timeout,
 // dialog_open.
 func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, error) {
-	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && url != "about:blank" {
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && url != blank {
 		// file: and chrome: are readable, and chrome://settings ends the browser.
 		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
 	}
@@ -128,7 +128,7 @@ func (t *tab) silence(ctx context.Context) error {
 		err = t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: "about:blank"}), nil)
 	}
 	if err == nil {
-		err = t.until(ctx, func() bool { return t.url == "about:blank" })
+		err = t.until(ctx, func() bool { return t.url == blank })
 	}
 	return errors.Join(err, t.wait(ctx, script(false), nil))
 }

@@ -3,7 +3,11 @@ package browser
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/protocol"
@@ -22,7 +26,25 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 	}
 	if err := t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got); err != nil {
 		t.notice(ctx, err)
-		return nil, misfit(err)
+		return nil, unprinted(err, o)
 	}
 	return base64.StdEncoding.DecodeString(got.Data)
+}
+
+// unprinted gives Chromium's refusal of an option the code that fits it. Of pages
+// that there are not it tells with the code of any error, so the text decides.
+func unprinted(err error, o protocol.PDF) error {
+	var e *cdproto.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch {
+	case e.Code == -32602:
+		given, _ := json.Marshal(o)
+		return protocol.Errorf(protocol.InvalidParams, "options %s: Chromium refuses that: %s", given, e.Message).With("parameter", "options")
+	case o.PageRanges != "" && strings.HasPrefix(e.Message, "Page range "):
+		return protocol.Errorf(protocol.InvalidParams, "options.page_ranges: takes pages that the document has, such as 1-5, 8, not %s: %s",
+			quote(o.PageRanges), e.Message).With("parameter", "options").Then("leave page_ranges out: all pages are printed")
+	}
+	return err
 }

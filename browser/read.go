@@ -87,7 +87,8 @@ const (
 )
 
 // look runs what reads the page and changes nothing: a dialog that opens ends
-// it with dialog_open.
+// it with dialog_open. The title is asked for in front of it, so that it costs no
+// round trip.
 func (c *Context) look(ctx context.Context, do func(ctx context.Context, t *tab) error) error {
 	t, err := c.ready(ctx)
 	if err != nil {
@@ -96,8 +97,12 @@ func (c *Context) look(ctx context.Context, do func(ctx context.Context, t *tab)
 	doing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer t.onDialog(func() { cancel(errDialog) })()
+	c.mu.Lock()
+	t.askTitle()
+	c.mu.Unlock()
 	err = do(doing, t)
 	if err == nil {
+		t.awaitTitle(doing)
 		return nil
 	}
 	if context.Cause(doing) == errDialog {

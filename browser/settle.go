@@ -243,21 +243,33 @@ func (t *tab) awaitRequests(ctx context.Context, s *start, deadline time.Time) (
 }
 
 // awaitDocument waits until a document that was committed is as far as mode
-// says.
+// says, and its title is known.
 func (t *tab) awaitDocument(ctx context.Context, mode string) error {
+	var err error
 	switch mode {
 	case protocol.WaitNone:
 		return nil
 	case protocol.WaitDOMContentLoaded:
-		return t.until(ctx, func() bool { return t.ready != "loading" && t.main.doc != 0 })
+		err = t.until(ctx, func() bool { return t.ready != "loading" && t.main.doc != 0 })
 	case protocol.WaitLoad:
-		return t.until(ctx, func() bool { return t.ready == "complete" && t.main.doc != 0 })
+		err = t.until(ctx, func() bool { return t.ready == "complete" && t.main.doc != 0 })
 	case protocol.WaitNetworkIdle:
-		if err := t.until(ctx, func() bool { return t.ready == "complete" && t.main.doc != 0 }); err != nil {
-			return err
+		err = t.until(ctx, func() bool { return t.ready == "complete" && t.main.doc != 0 })
+		if err == nil {
+			err = t.idle(ctx, 500*time.Millisecond)
 		}
-		return t.idle(ctx, 500*time.Millisecond)
+	default:
+		return t.awaitContent(ctx)
 	}
+	if err == nil {
+		t.awaitTitle(ctx)
+	}
+	return err
+}
+
+// awaitContent waits until a document that was committed has its content and is
+// quiet.
+func (t *tab) awaitContent(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, contentWait)
 	defer cancel()
 	if err := t.until(limited, func() bool { return t.ready != "loading" && t.main.doc != 0 }); err != nil && ctx.Err() != nil {

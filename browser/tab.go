@@ -23,14 +23,18 @@ const world = "browserd"
 // twice, in no session.
 var docs atomic.Int64
 
+// blank is the address of an empty page.
+const blank = "about:blank"
+
 // tab is one page target. Its fields are guarded by its context's mu, and
 // written by the event callback alone, except where a comment says otherwise.
 type tab struct {
-	c      *Context
-	name   string // t1, t2, …
-	target target.ID
-	cdp    *Session // the page's own cdp session; Input goes here
-	opener target.ID
+	c        *Context
+	name     string // t1, t2, …
+	target   target.ID
+	cdp      *Session // the page's own cdp session; Input goes here
+	opener   target.ID
+	appeared bool // a tab_opened event has said so
 	// life ends with the tab: closed, crashed or lost; the cause says which.
 	life context.Context
 	end  context.CancelCauseFunc
@@ -44,6 +48,8 @@ type tab struct {
 
 	url      string
 	title    string
+	asked    *Pending // for the title, unanswered; see askTitle
+	askAgain bool     // once that is answered
 	status   int
 	ready    string // loading, interactive, complete
 	loader   cdp.LoaderID
@@ -86,8 +92,9 @@ type request struct {
 	ended time.Time // zero while it is under way
 }
 
-// newTab opens a tab and waits until it is ready.
-func (c *Context) newTab(ctx context.Context) (*tab, error) {
+// newTab opens a tab, for a URL where one is given, and waits until it is ready.
+// It does not load it.
+func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
 	id, _, err := c.create(ctx, false)
 	if err != nil {
 		return nil, err
@@ -97,6 +104,12 @@ func (c *Context) newTab(ctx context.Context) (*tab, error) {
 	if t == nil {
 		return nil, fmt.Errorf("target %s was made and not attached to", id)
 	}
+	if url == "" {
+		url = blank
+	}
+	c.mu.Lock()
+	t.appear(url)
+	c.mu.Unlock()
 	select {
 	case <-t.up:
 		return t, t.upErr
@@ -132,7 +145,7 @@ func (c *Context) attached(e attachedToTarget) {
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},
 		statuses: map[cdp.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
-		url: e.TargetInfo.URL, title: e.TargetInfo.Title, ready: "complete",
+		url: blank, ready: "complete",
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
 	// The main frame's id is its target's.
@@ -178,9 +191,24 @@ func (c *Context) attached(e attachedToTarget) {
 		t.upErr = t.setUp(t.life)
 		close(t.up)
 	}()
-	if popup {
-		c.emit(protocol.EventTabOpened, map[string]any{"tab": t.name, "url": t.url})
+	// Where it is a page's and the page says no URL for it.
+	time.AfterFunc(openedWait, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if t.life.Err() == nil {
+			t.appear(t.url)
+		}
+	})
+}
+
+// appear says once, in an event, that the tab has appeared: as soon as its URL is
+// known, and before whatever else is said of it. The caller holds mu.
+func (t *tab) appear(url string) {
+	if t.appeared {
+		return
 	}
+	t.appeared = true
+	t.c.emit(protocol.EventTabOpened, map[string]any{"tab": t.name, "url": url})
 }
 
 // maxRefused is how many tabs beyond the limit a page may ask for in a row
@@ -259,6 +287,7 @@ func (c *Context) detached(id target.SessionID) {
 			continue
 		}
 		gone = t
+		t.appear(t.url)
 		c.tabs = append(c.tabs[:i], c.tabs[i+1:]...)
 		if c.selected == t {
 			c.selected = nil
@@ -291,18 +320,6 @@ func (t *tab) forget() {
 		t.c.host.conn.Handle(id, nil)
 	}
 	t.end(protocol.Errorf(protocol.StaleRef, "tab %s was closed", t.name))
-}
-
-// infoChanged keeps the title and URL that Chromium reports of a page.
-func (c *Context) infoChanged(i targetInfo) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range c.tabs {
-		if t.target == i.TargetID {
-			t.title = i.Title
-			return
-		}
-	}
 }
 
 // Tabs lists the tabs in the order in which they were opened.

@@ -32,7 +32,7 @@ func (c *Context) TabNew(ctx context.Context, url string) (protocol.Effect, erro
 		return protocol.Effect{}, protocol.Errorf(protocol.SessionLimit, "the session has %d tabs, as many as it may", n).
 			With("limit", c.o.MaxTabs).With("open", n).Then("close a tab with tab_close")
 	}
-	t, err := c.newTab(ctx)
+	t, err := c.newTab(ctx, url)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -56,8 +56,13 @@ func (c *Context) TabSelect(ctx context.Context, name string) (protocol.Effect, 
 	}
 	c.mu.Lock()
 	c.selected = t
+	t.askTitle()
 	c.mu.Unlock()
-	return protocol.Effect{}, t.wait(ctx, t.cdp.Send("Page.bringToFront", cdp.Empty{}), nil)
+	if err := t.wait(ctx, t.cdp.Send("Page.bringToFront", cdp.Empty{}), nil); err != nil {
+		return protocol.Effect{}, err
+	}
+	t.awaitTitle(ctx)
+	return protocol.Effect{}, nil
 }
 
 // TabClose closes a tab, the selected one where name is empty. A session keeps
@@ -77,7 +82,7 @@ func (c *Context) TabClose(ctx context.Context, name string) (protocol.Effect, e
 	last := len(c.tabs) == 1
 	c.mu.Unlock()
 	if last {
-		if _, err := c.newTab(ctx); err != nil {
+		if _, err := c.newTab(ctx, ""); err != nil {
 			return protocol.Effect{}, err
 		}
 	}

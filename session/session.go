@@ -30,17 +30,16 @@ type Session struct {
 	kept  kept
 	told  bool // the loss of the page was the answer to a command
 
-	mu       sync.Mutex
-	page     Page // nil until a command needs it
-	document int  // of which the client was shown revision snapshots
-	revision int
-	running  int
-	used     time.Time
-	expiry   *time.Timer
-	closed   bool
-	answers  map[any]bool // what operators have answered for the session's life
-	journal  *Journal
-	death    map[string]any // of a page that no command was told of
+	mu        sync.Mutex
+	page      Page        // nil until a command needs it
+	revisions map[int]int // how many snapshots of each document the client was shown: it may come back to any, in its tab
+	running   int
+	used      time.Time
+	expiry    *time.Timer
+	closed    bool
+	answers   map[any]bool // what operators have answered for the session's life
+	journal   *Journal
+	death     map[string]any // of a page that no command was told of
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
@@ -79,7 +78,7 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: you have a session of that name", name).
 			With("parameter", "name").Then("choose another name, or close that session")
 	}
-	s := &Session{name: name, agent: agent, created: time.Now(), options: o, manager: m, refs: snapshot.NewRefs(), used: time.Now()}
+	s := &Session{name: name, agent: agent, created: time.Now(), options: o, manager: m, refs: snapshot.NewRefs(), revisions: map[int]int{}, used: time.Now()}
 	s.turns.limit = m.cfg.Queue
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.expiry = time.AfterFunc(m.cfg.IdleTimeout, s.expire)

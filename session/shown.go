@@ -13,7 +13,6 @@ type shown struct {
 	lines    snapshot.Shown
 	options  snapshot.Options
 	document int
-	revision int
 }
 
 // Snapshot reads the page, writes it as o says, and remembers it as what the
@@ -30,13 +29,10 @@ func (s *Session) Snapshot(ctx context.Context, page Page, o snapshot.Options) (
 
 func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Shown) {
 	document := page.State().Document
-	if document != s.shown.document {
-		s.shown.revision = 0
-	}
-	s.shown = shown{any: true, lines: lines, options: o, document: document, revision: s.shown.revision + 1}
+	s.shown = shown{any: true, lines: lines, options: o, document: document}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.document, s.revision = s.shown.document, s.shown.revision
+	s.revisions[document]++
 }
 
 // Changes says what has changed since the client's last snapshot: a delta
@@ -86,9 +82,7 @@ func (s *Session) State(page Page) protocol.Page {
 	p.Title, p.URL = snapshot.Cut(p.Title, maxTitle), snapshot.Cut(p.URL, maxURL)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.Document == s.document {
-		p.Revision = s.revision
-	}
+	p.Revision = s.revisions[p.Document]
 	p.Capabilities = staticCapabilities
 	if p.Source == SourceChromium {
 		p.Capabilities = liveCapabilities

@@ -1,0 +1,79 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Every tab that appears is told of, once, with its URL, before whatever it does:
+// one that is asked for, one that a page opens, and the one in the place of the
+// last that is closed.
+func TestTabsAreToldOf(t *testing.T) {
+	s := newStage(t)
+	s.pages["/"] = `<button onclick="window.open('/b')">With</button><button onclick="window.open()">Empty</button><button onclick="window.open('/b','','noopener')">Alone</button>`
+	s.pages["/b"] = `<title>B</title>`
+	told := make(chan string, 100) // more than there are: emit must not block
+	ctx := limit(t, 30*time.Second)
+	c, err := s.b.NewContext(ctx, ContextOptions{}, func(typ string, fields map[string]any) {
+		switch typ {
+		case protocol.EventTabOpened, protocol.EventNavigated:
+			told <- fmt.Sprint(typ, " ", fields["tab"], " ", strings.TrimPrefix(fields["url"].(string), s.srv.URL))
+		case protocol.EventTabClosed:
+			told <- fmt.Sprint(typ, " ", fields["tab"])
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	v := &visit{t: t, c: c, refs: snapshot.NewRefs()}
+	next := func(want ...string) {
+		t.Helper()
+		var got []string
+		for range want {
+			select {
+			case one := <-told:
+				got = append(got, one)
+			case <-time.After(5 * time.Second):
+				got = append(got, "nothing")
+			}
+		}
+		equal(t, "events", got, want)
+	}
+	do := func(_ protocol.Effect, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	do(c.Open(ctx, s.srv.URL+"/", protocol.WaitAuto))
+	next("navigated t1 /")
+	v.look()
+	v.click(v.ref("button", "With"))
+	next("tab_opened t2 /b", "navigated t2 /b")
+	v.click(v.ref("button", "Empty"))
+	next("tab_opened t3 about:blank", "navigated t3 about:blank")
+	v.click(v.ref("button", "Alone"))
+	next("tab_opened t4 /b", "navigated t4 /b")
+	do(c.TabNew(ctx, ""))
+	next("tab_opened t5 about:blank")
+	do(c.TabNew(ctx, s.srv.URL+"/b"))
+	next("tab_opened t6 /b", "navigated t6 /b")
+	for _, name := range []string{"t2", "t3", "t4", "t5", "t6"} {
+		do(c.TabClose(ctx, name))
+		next("tab_closed " + name)
+	}
+	do(c.TabSelect(ctx, "t1"))
+	do(c.TabClose(ctx, "t1"))
+	next("tab_opened t7 about:blank", "tab_closed t1")
+	if len(told) > 0 {
+		t.Errorf("and %q", <-told)
+	}
+}

@@ -2,15 +2,18 @@ package actions
 
 import (
 	"context"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // DialogParams are the parameters of dialog.
 type DialogParams struct {
 	Accept bool   `json:"accept" required:"true" doc:"OK, or Cancel"`
 	Text   string `json:"text" doc:"the answer to a prompt"`
+	Shows
 }
 
 // DialogResult is the answer of dialog.
@@ -19,15 +22,31 @@ type DialogResult struct {
 	Dialog protocol.Dialog `json:"dialog"`
 }
 
+// showWait is how long the page may take to be shown afterwards.
+const showWait = 2 * time.Second
+
+// dialog answers at once, also while another command of the session waits or hangs.
+// Where none does, the page is followed for a moment, and what has changed is shown.
 func dialog(ctx context.Context, c *Call, p *DialogParams) (DialogResult, error) {
 	page, ok := c.Session.Page().(session.Live)
 	if !ok {
 		return DialogResult{}, protocol.Errorf(protocol.NotActionable, "no dialog is open").With("reason", "detached")
 	}
-	d, err := page.Dialog(ctx, p.Accept, p.Text)
+	var refs *snapshot.Refs
+	if turn := c.Session.TakeIdle(); turn != nil {
+		defer turn.End()
+		refs = c.Session.Refs()
+	}
+	d, effect, settled, err := page.Dialog(p.acting(ctx), refs, p.Accept, p.Text)
 	if err != nil {
 		return DialogResult{}, err
 	}
-	r := Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &protocol.Effect{Dialog: &d}}
-	return DialogResult{r, d}, nil
+	if settled {
+		limited, cancel := context.WithTimeout(ctx, showWait)
+		defer cancel()
+		if r, err := c.acted(limited, page, effect, nil, p.Shows); err == nil {
+			return DialogResult{r, d}, nil
+		}
+	}
+	return DialogResult{Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &effect}, d}, nil
 }

@@ -205,7 +205,7 @@ func TestClickOpensDialog(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<button onclick="report(confirm('sure?'))">Go</button>`)
 	equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","dialog":{"kind":"confirm","message":"sure?","answer":"open"}}`)
-	if _, err := v.c.Dialog(limit(t, 5*time.Second), true, ""); err != nil {
+	if _, _, _, err := v.c.Dialog(limit(t, 5*time.Second), nil, true, ""); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "log", v.log(), "true")

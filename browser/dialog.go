@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // maxDialogs is how many dialogs in a row a page may open before it is cut off.
@@ -107,9 +108,17 @@ func (t *tab) answer(ctx context.Context, accept bool, text string) (*protocol.D
 	return &answered, nil
 }
 
+// followWait is how long the page is followed that goes on when its dialog has been
+// answered: the answer is given at once, whatever the page does then.
+const followWait = 500 * time.Millisecond
+
 // Dialog answers the open dialog of the selected tab, or of the first tab
 // that has one. Without an open dialog it is not_actionable.
-func (c *Context) Dialog(ctx context.Context, accept bool, text string) (protocol.Dialog, error) {
+//
+// With refs, for which the caller has the session's turn, the page is followed until
+// it has settled, as after an action, and the effect says what came of the answer;
+// settled is false where that took longer than followWait.
+func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, accept bool, text string) (d protocol.Dialog, e protocol.Effect, settled bool, err error) {
 	c.mu.Lock()
 	var t *tab
 	for _, o := range c.tabs {
@@ -118,15 +127,45 @@ func (c *Context) Dialog(ctx context.Context, accept bool, text string) (protoco
 		}
 	}
 	c.mu.Unlock()
-	if t != nil {
-		d, err := t.answer(ctx, accept, text)
-		if err != nil {
-			return protocol.Dialog{}, err
-		}
-		if d != nil {
-			return *d, nil
-		}
-	}
-	return protocol.Dialog{}, protocol.Errorf(protocol.NotActionable, "no dialog is open").
+	none := protocol.Errorf(protocol.NotActionable, "no dialog is open").
 		With("reason", "detached").Then("go on: alert and beforeunload are answered at once, and confirm and prompt after their time")
+	if t == nil {
+		return d, e, false, none
+	}
+	var begun *start
+	if refs != nil {
+		begun = t.begin()
+	}
+	answered, err := t.answer(ctx, accept, text)
+	if err == nil && answered == nil {
+		err = none
+	}
+	if err == nil && begun != nil {
+		settled = t.follow(ctx, begun)
+	}
+	if begun != nil {
+		e = c.effect(t, refs, begun, snapshot.Key{})
+	}
+	if err != nil {
+		return d, e, false, err
+	}
+	if e.Dialog == nil {
+		e.Dialog = answered
+	}
+	return *answered, e, settled, nil
+}
+
+// follow waits until the page has settled, at most followWait or until it opens a
+// dialog that waits, and says whether it has.
+func (t *tab) follow(ctx context.Context, s *start) bool {
+	limited, cancel := context.WithTimeout(ctx, followWait)
+	defer cancel()
+	doing, held := context.WithCancelCause(limited)
+	defer held(nil)
+	defer t.onDialog(func() { held(errDialog) })()
+	err := t.settle(doing, s)
+	if err == nil {
+		t.c.awaitOpened(doing)
+	}
+	return err == nil
 }

@@ -232,6 +232,53 @@ func (r rowTest) atOnce() {
 	}
 }
 
+// What the page does when its dialog is answered is followed, as after an action,
+// but not for long.
+func TestADialogsAnswerIsFollowed(t *testing.T) {
+	t.Parallel()
+	w := newWitness(t)
+	w.serve("/next", page("next", `<h1>Next</h1>`), "")
+	w.serve("/page", page("page", `<p id=p>Asked</p>
+		<button onclick="p.textContent = confirm('Sure?') ? 'Yes' : 'No'">Change</button>
+		<button onclick="if (confirm('Leave?')) location = '/next'">Leave</button>
+		<button onclick="confirm('One?'); confirm('Two?')">Twice</button>
+		<button onclick="confirm('Hold?'); for (;;);">Hold</button>`), "")
+	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	a.open(w.URL + "/page")
+	ask := func(button string, p params) result {
+		t.Helper()
+		a.do("click", click(a.namedRef(button), nil))
+		began := time.Now()
+		r := a.do("dialog", p)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("%s: answering took %v", button, took)
+		}
+		return r
+	}
+	r := ask("Change", params{"accept": true})
+	if !r.Effect.Changed || r.Delta == nil || !strings.Contains(r.Delta.Text, `+   text "Yes"`) || r.Effect.Dialog.Answer != "accepted" {
+		t.Errorf("%+v %+v", r.Effect, r.Delta)
+	}
+	if r := ask("Change", params{"accept": false, "snapshot": "none"}); !r.Effect.Changed || r.Delta != nil || r.Snapshot != nil {
+		t.Errorf("%+v %+v", r.Effect, r.Delta)
+	}
+	if r := ask("Change", params{"accept": true, "snapshot": "full"}); r.Snapshot == nil || !strings.Contains(r.Snapshot.Text, `"Yes"`) {
+		t.Errorf("%+v", r.Snapshot)
+	}
+	if r := ask("Twice", params{"accept": true}); r.Effect.Dialog == nil || r.Effect.Dialog.Message != "Two?" || r.Effect.Dialog.Answer != "open" || r.Delta != nil {
+		t.Errorf("%+v", r.Effect)
+	}
+	a.do("dialog", params{"accept": true})
+	if r := ask("Leave", params{"accept": true}); r.Effect.Navigated != w.URL+"/next" || r.Snapshot == nil || r.Page.Title != "next" {
+		t.Errorf("%+v %+v", r.Effect, r.Page)
+	}
+	a.open(w.URL + "/page")
+	if r := ask("Hold", params{"accept": true}); r.Effect.Dialog == nil || r.Effect.Dialog.Answer != "accepted" {
+		t.Errorf("%+v", r.Effect)
+	}
+	a.open(w.URL + "/next")
+}
+
 func TestADialogIsAnswered(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{})
 	tests := []struct {

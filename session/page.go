@@ -60,7 +60,9 @@ type Live interface {
 	Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error)
 	Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error)
 	PDF(ctx context.Context, o protocol.PDF) ([]byte, error)
-	Dialog(ctx context.Context, accept bool, text string) (protocol.Dialog, error)
+	// Dialog answers the open dialog. With refs the page is followed until it has
+	// settled, for a moment; settled says whether it has.
+	Dialog(ctx context.Context, refs *snapshot.Refs, accept bool, text string) (d protocol.Dialog, e protocol.Effect, settled bool, err error)
 	Tabs() []protocol.Tab
 	TabNew(ctx context.Context, url string) (protocol.Effect, error)
 	TabSelect(ctx context.Context, tab string) (protocol.Effect, error)

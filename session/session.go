@@ -32,7 +32,7 @@ type Session struct {
 
 	mu        sync.Mutex
 	page      Page        // nil until a command needs it
-	revisions map[int]int // how many snapshots of each document the client was shown: it may come back to any, in its tab
+	revisions map[int]int // how many snapshots of each document the client was shown: it may come back to it, in its tab
 	running   int
 	used      time.Time
 	expiry    *time.Timer
@@ -95,6 +95,9 @@ func (s *Session) AllowedDomains() []string { return s.options.AllowedDomains }
 
 // Take takes a place in the session's queue.
 func (s *Session) Take() (*Turn, error) { return s.turns.take() }
+
+// TakeIdle takes the session's turn where nobody has it, and else returns nil.
+func (s *Session) TakeIdle() *Turn { return s.turns.takeIdle() }
 
 // Touch says that a command of the session runs; the func it returns says that
 // it has ended. The session does not expire between the two, and ctx ends

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -27,12 +29,19 @@ func (s *Session) Snapshot(ctx context.Context, page Page, o snapshot.Options) (
 	return snap, nil
 }
 
+// maxRevisions is of how many documents a session knows how often the client was
+// shown them.
+const maxRevisions = 1000
+
 func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Shown) {
 	document := page.State().Document
 	s.shown = shown{any: true, lines: lines, options: o, document: document}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revisions[document]++
+	if len(s.revisions) > maxRevisions {
+		delete(s.revisions, slices.Min(slices.Collect(maps.Keys(s.revisions))))
+	}
 }
 
 // Changes says what has changed since the client's last snapshot: a delta

@@ -41,6 +41,26 @@ func (q *turns) take() (*Turn, error) {
 	return t, nil
 }
 
+func (q *turns) takeIdle() *Turn {
+	q.mu.Lock()
+	idle := len(q.queue) == 0
+	q.mu.Unlock()
+	if !idle {
+		return nil
+	}
+	t, err := q.take()
+	if err != nil {
+		return nil
+	}
+	select {
+	case <-t.ready:
+		return t
+	default: // another was faster
+		t.End()
+		return nil
+	}
+}
+
 // Wait returns when the turn has come, or ctx's error when it ends before.
 func (t *Turn) Wait(ctx context.Context) error {
 	select {

@@ -79,6 +79,8 @@ func TestClickRefused(t *testing.T) {
 			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Cookies" {"by":{"name":"Cookies","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
 		{"covered by a frame", `<button>Go</button><iframe title=Ad style="position:fixed;inset:0;width:100%;height:100%" srcdoc="<body>ad"></iframe>`,
 			`not_actionable: @e2 button "Go" is covered by @e1 iframe "Ad" {"by":{"name":"Ad","ref":"@e1","role":"iframe","tag":"iframe"},"reason":"covered"}`},
+		{"covered by what has no name", `<button>Go</button><div style="position:fixed;inset:0">Words</div>`,
+			`not_actionable: @e1 button "Go" is covered by @e2 generic {"by":{"name":"","ref":"@e2","role":"generic","tag":"div"},"reason":"covered"}`},
 		{"takes no pointer events", `<button style="pointer-events:none">Go</button>`, `not_actionable: @e1 button "Go" is disabled {"because":"pointer-events: none","reason":"disabled"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

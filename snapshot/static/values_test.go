@@ -204,7 +204,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	d, err := Parse(`<h1>Red lamp</h1><ul><li>Red <button>Buy</button><li>Blue <button>Buy</button></ul><p>A <b>red</b> one</p><p hidden>Red</p>`, nil, 1)
+	d, err := Parse(`<h1>Red lamp</h1><ul><li>Red <button>Buy</button><li>Blue <button>Buy</button></ul><p>A <b>red</b> one</p><p hidden>Red</p><span aria-label=Lonely>x</span><svg><g><title>Bar</title></g></svg>`, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,11 +213,14 @@ func TestFind(t *testing.T) {
 		want []string
 	}{
 		{protocol.Query{Role: "button"}, []string{`button "Buy"`, `button "Buy"`}},
-		{protocol.Query{Text: "red"}, []string{`heading "Red lamp"`, `listitem ""`, `generic "red"`}},
+		{protocol.Query{Text: "red"}, []string{`heading "Red lamp"`, `listitem ""`, `generic ""`}},
 		{protocol.Query{Text: "red", Role: "listitem"}, []string{`listitem ""`}},
 		{protocol.Query{Name: "LAMP"}, []string{`heading "Red lamp"`}},
 		{protocol.Query{Role: "button", Limit: 1}, []string{`button "Buy"`}},
 		{protocol.Query{Text: "nowhere"}, nil},
+		{protocol.Query{Name: "a red"}, nil}, // a paragraph has no name, and no more has what is around it
+		{protocol.Query{Name: "lone"}, []string{`generic "Lonely"`}},
+		{protocol.Query{Name: "bar"}, []string{`generic "Bar"`}},
 	} {
 		nodes, err := d.Find(c.q, nil)
 		if err != nil {

@@ -47,6 +47,11 @@ type lookup struct {
 	With     any      `json:"with,omitempty"`
 }
 
+// shown sets what the client was shown of the element.
+func (q *lookup) shown(e snapshot.Entry) {
+	q.ID, q.Role, q.Name, q.Tag, q.Ident, q.Context = e.Key.Node, e.Role, e.Name, e.Tag, e.Ident, e.Context
+}
+
 // nodeRecord is what the script says of an element that gets a ref.
 type nodeRecord struct {
 	Node    int    `json:"node"`
@@ -111,7 +116,7 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 		return nil, err
 	}
 	doc := e.Key.Doc
-	q.ID, q.Role, q.Name, q.Tag, q.Ident, q.Context = e.Key.Node, e.Role, e.Name, e.Tag, e.Ident, e.Context
+	q.shown(e)
 	q.Deadline = float64(waiting(ctx).Milliseconds())
 	var got located
 	for try := 0; ; try++ {

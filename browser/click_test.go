@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -131,6 +132,41 @@ func TestClickGuard(t *testing.T) {
 		v.click(v.ref("button", "One"))
 		v.click(v.ref("button", "Two"))
 		equal(t, "log", v.log(), "1 2")
+	})
+}
+
+// An element that jumps away from the pointer is tried for as long as there is time,
+// and never said to be covered by what was behind it; nothing else is clicked.
+func TestClickJumping(t *testing.T) {
+	s := newStage(t)
+	jumping := func(times int) string {
+		return fmt.Sprintf(`<button id=b style="position:absolute;left:0;top:20px;width:60px" onclick="report(1)">Go</button><script>
+let n=0;addEventListener('mousemove',()=>{if(++n<=%d)b.style.left=n%%2*300+'px'});for(const e of ['mousedown','mouseup','click'])document.documentElement.addEventListener(e,x=>{if(x.target!==b)report(e)})</script>`, times)
+	}
+	t.Run("for good", func(t *testing.T) {
+		v := s.open(t, jumping(1e6))
+		begun := time.Now()
+		equal(t, "answer", v.clickWithin(2*time.Second, v.ref("button", "Go")), `not_actionable: @e1 button "Go" moves and does not come to rest {"reason":"moving"}`)
+		if d := time.Since(begun); d < 2*time.Second-margin {
+			t.Errorf("given up after %v", d)
+		}
+		equal(t, "log", v.log(), "")
+	})
+	t.Run("for a while", func(t *testing.T) {
+		v := s.open(t, jumping(8))
+		equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","changed":true,"focused":"@e1"}`)
+		equal(t, "log", v.log(), "1")
+	})
+	t.Run("from under the pressed mouse", func(t *testing.T) {
+		v := s.open(t, jumping(0)+`<script>let m=0;addEventListener('mousedown',()=>{if(++m<=5)b.style.left=m%2*300+'px'})</script>`)
+		equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","changed":true,"focused":"@e1"}`)
+		equal(t, "log", v.log(), "1")
+	})
+	t.Run("and is covered then", func(t *testing.T) {
+		v := s.open(t, jumping(6)+`<div id=o hidden role=menu aria-label=Menu style="position:fixed;inset:0"></div><script>addEventListener('mousemove',()=>{if(n===6)o.hidden=false})</script>`)
+		equal(t, "answer", v.clickWithin(2*time.Second, v.ref("button", "Go")),
+			`not_actionable: @e1 button "Go" is covered by @e2 menu "Menu" {"by":{"name":"Menu","ref":"@e2","role":"menu","tag":"div"},"reason":"covered"}`)
+		equal(t, "log", v.log(), "")
 	})
 }
 

@@ -77,8 +77,19 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	if err := walks[root].err; err != nil {
 		return snapshot.Capture{}, err
 	}
-	if err := walks[root].Scope.error(o.Scope); err != nil {
+	if gone := goneOf(o, root, after, walks); gone != "" {
+		// Where its element was made anew, it is looked for again with the ref that
+		// has moved with it.
+		if err := c.findAgain(ctx, refs, gone); err != nil {
+			return snapshot.Capture{}, err
+		}
+		return c.capture(ctx, t, o, refs)
+	}
+	if err := walks[root].Scope.error(o); err != nil {
 		return snapshot.Capture{}, err
+	}
+	if after != nil && walks[after] == nil {
+		return snapshot.Capture{}, scopeAfter.error(o)
 	}
 	got := join(root, walks)
 	c.mu.Lock()
@@ -127,18 +138,52 @@ func (t *tab) unsettled(walks map[*frame]*walkOf) bool {
 	return false
 }
 
-// error says why a scope cannot be used; nil where it can.
-func (s scopeFailure) error(scope string) error {
+// goneOf is the ref of o whose node has left its document, empty for none.
+func goneOf(o snapshot.Options, root, after *frame, walks map[*frame]*walkOf) string {
+	if walks[root].Scope == scopeGone {
+		return o.Scope
+	}
+	if of := walks[after]; of != nil && of.Scope == scopePast {
+		return o.After
+	}
+	return ""
+}
+
+// findAgain looks for a ref's element that has left its document, and moves the ref
+// where it was made anew. Otherwise the error is stale_ref.
+func (c *Context) findAgain(ctx context.Context, refs *snapshot.Refs, ref string) error {
+	e, f, err := c.resolve(refs, ref)
+	if err != nil {
+		return err
+	}
+	q := lookup{Any: true}
+	q.shown(e)
+	var got located
+	if err := f.call(ctx, "again", q, &got); err != nil {
+		return err
+	}
+	if got.Stale {
+		return staleError(refs, e, e.Key.Doc, got.Candidates)
+	}
+	if got.Moved {
+		refs.Move(e.N, got.Record.in(e.Key.Doc))
+	}
+	return nil
+}
+
+// error says why a scope cannot be used, or not after that node; nil where it can.
+func (s scopeFailure) error(o snapshot.Options) error {
+	scope, after := snapshot.Quote(snapshot.Cut(o.Scope, 100)), snapshot.Quote(snapshot.Cut(o.After, 100))
 	switch s {
 	case "":
 		return nil
-	case scopeGone:
-		return protocol.Errorf(protocol.StaleRef, "scope %s is gone", scope).With("candidates", []any{})
+	case scopeAfter:
+		return protocol.Errorf(protocol.InvalidParams, "after %s: is not within the scope", after).With("parameter", "after")
 	case scopeNone:
-		return protocol.Errorf(protocol.InvalidParams, "scope %s: nothing on the page matches", snapshot.Quote(snapshot.Cut(scope, 100))).
+		return protocol.Errorf(protocol.InvalidParams, "scope %s: nothing on the page matches", scope).
 			With("parameter", "scope").Then("take a snapshot without scope, or use a ref")
 	}
-	return protocol.Errorf(protocol.InvalidParams, "scope %s: takes a ref or a CSS selector", snapshot.Quote(snapshot.Cut(scope, 100))).With("parameter", "scope")
+	return protocol.Errorf(protocol.InvalidParams, "scope %s: takes a ref or a CSS selector", scope).With("parameter", "scope")
 }
 
 // walkOf is one frame's part of a capture.

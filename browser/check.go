@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -10,6 +11,9 @@ import (
 
 // checkLook is how long a page may take to show the state that a click set.
 const checkLook = 500
+
+// mixedClicks are how many clicks take a checkbox that is mixed to either state.
+const mixedClicks = 3
 
 // Check sees to it that a checkbox, radio button or switch is checked, or is
 // not, by clicking it where it is otherwise; its label or styled twin is
@@ -33,9 +37,8 @@ type state struct {
 }
 
 func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (*element, error) {
-	q := lookup{Want: clickable, Control: "check", Then: "checked", Ups: 1, With: checked}
-	for try := 1; ; try++ {
-		q.Again = try > 1
+	q := lookup{Want: clickable, Control: "check", Then: "checked", Ups: 1, With: checked, until: time.Now().Add(waiting(ctx))}
+	for clicks := 0; ; q.Again = true {
 		el, err := c.locate(ctx, refs, ref, q)
 		if err != nil {
 			return nil, err
@@ -67,7 +70,7 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 			return el, err
 		}
 		if !got.Hit {
-			if try == misses || waiting(ctx) == 0 {
+			if q.over() {
 				return nil, missed(refs, el, got)
 			}
 			continue
@@ -79,7 +82,7 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 		if err != nil || !now.There || now.State == checked {
 			return el, err
 		}
-		if now.State == "mixed" && try < misses {
+		if clicks++; now.State == "mixed" && clicks < mixedClicks {
 			continue // mixed goes to one of the two first
 		}
 		return nil, keptError(who, checked)

@@ -3,16 +3,13 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
 type rawJSON = json.RawMessage
-
-// misses is how often input that something else would have received is tried
-// again: a menu that opens under the pointer, a layout that jumps.
-const misses = 3
 
 // Click clicks an element as a person would: it waits until the element is
 // attached, visible, stable, enabled and what is hit at its point, scrolling
@@ -35,12 +32,12 @@ func (c *Context) Click(ctx context.Context, refs *snapshot.Refs, ref string, o 
 
 var clickable = []string{wantVisible, wantStable, wantEnabled, wantHit}
 
-// clickOn locates an element and clicks it, again where the click was kept
-// from something else that had come between.
+// clickOn locates an element and clicks it, again while there is time where the
+// click was kept from something else that had come between: a menu that opens
+// under the pointer, a layout that jumps.
 func (c *Context) clickOn(ctx context.Context, refs *snapshot.Refs, ref string, p press, q lookup) (*element, error) {
-	q.Ups = p.count
-	for try := 1; ; try++ {
-		q.Again = try > 1
+	q.Ups, q.until = p.count, time.Now().Add(waiting(ctx))
+	for ; ; q.Again = true {
 		el, err := c.locate(ctx, refs, ref, q)
 		if err != nil {
 			return nil, err
@@ -52,7 +49,7 @@ func (c *Context) clickOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 		if err != nil || got.Hit {
 			return el, err
 		}
-		if try == misses || waiting(ctx) == 0 {
+		if q.over() {
 			return nil, missed(refs, el, got)
 		}
 	}

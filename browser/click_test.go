@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,8 @@ func TestClickRefused(t *testing.T) {
 			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Cookies" {"by":{"name":"Cookies","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
 		{"covered by a frame", `<button>Go</button><iframe title=Ad style="position:fixed;inset:0;width:100%;height:100%" srcdoc="<body>ad"></iframe>`,
 			`not_actionable: @e2 button "Go" is covered by @e1 iframe "Ad" {"by":{"name":"Ad","ref":"@e1","role":"iframe","tag":"iframe"},"reason":"covered"}`},
+		{"covered by what has no name", `<button>Go</button><div style="position:fixed;inset:0">Words</div>`,
+			`not_actionable: @e1 button "Go" is covered by @e2 generic {"by":{"name":"","ref":"@e2","role":"generic","tag":"div"},"reason":"covered"}`},
 		{"takes no pointer events", `<button style="pointer-events:none">Go</button>`, `not_actionable: @e1 button "Go" is disabled {"because":"pointer-events: none","reason":"disabled"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -156,6 +159,41 @@ func TestClickGuard(t *testing.T) {
 		v.click(v.ref("button", "One"))
 		v.click(v.ref("button", "Two"))
 		equal(t, "log", v.log(), "1 2")
+	})
+}
+
+// An element that jumps away from the pointer is tried for as long as there is time,
+// and never said to be covered by what was behind it; nothing else is clicked.
+func TestClickJumping(t *testing.T) {
+	s := newStage(t)
+	jumping := func(times int) string {
+		return fmt.Sprintf(`<button id=b style="position:absolute;left:0;top:20px;width:60px" onclick="report(1)">Go</button><script>
+let n=0;addEventListener('mousemove',()=>{if(++n<=%d)b.style.left=n%%2*300+'px'});for(const e of ['mousedown','mouseup','click'])document.documentElement.addEventListener(e,x=>{if(x.target!==b)report(e)})</script>`, times)
+	}
+	t.Run("for good", func(t *testing.T) {
+		v := s.open(t, jumping(1e6))
+		begun := time.Now()
+		equal(t, "answer", v.clickWithin(2*time.Second, v.ref("button", "Go")), `not_actionable: @e1 button "Go" moves and does not come to rest {"reason":"moving"}`)
+		if d := time.Since(begun); d < 2*time.Second-margin {
+			t.Errorf("given up after %v", d)
+		}
+		equal(t, "log", v.log(), "")
+	})
+	t.Run("for a while", func(t *testing.T) {
+		v := s.open(t, jumping(8))
+		equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","changed":true,"focused":"@e1"}`)
+		equal(t, "log", v.log(), "1")
+	})
+	t.Run("from under the pressed mouse", func(t *testing.T) {
+		v := s.open(t, jumping(0)+`<script>let m=0;addEventListener('mousedown',()=>{if(++m<=5)b.style.left=m%2*300+'px'})</script>`)
+		equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","changed":true,"focused":"@e1"}`)
+		equal(t, "log", v.log(), "1")
+	})
+	t.Run("and is covered then", func(t *testing.T) {
+		v := s.open(t, jumping(6)+`<div id=o hidden role=menu aria-label=Menu style="position:fixed;inset:0"></div><script>addEventListener('mousemove',()=>{if(n===6)o.hidden=false})</script>`)
+		equal(t, "answer", v.clickWithin(2*time.Second, v.ref("button", "Go")),
+			`not_actionable: @e1 button "Go" is covered by @e2 menu "Menu" {"by":{"name":"Menu","ref":"@e2","role":"menu","tag":"div"},"reason":"covered"}`)
+		equal(t, "log", v.log(), "")
 	})
 }
 

@@ -45,6 +45,16 @@ type lookup struct {
 	Ups      int      `json:"ups,omitempty"`     // releases of the mouse to come
 	Then     string   `json:"then,omitempty"`    // a function of the script that is called with the element
 	With     any      `json:"with,omitempty"`
+
+	until time.Time // how long input that misses is tried again; zero: not
+}
+
+// over says whether there is no more time to try again.
+func (q lookup) over() bool { return !time.Now().Before(q.until) }
+
+// shown sets what the client was shown of the element.
+func (q *lookup) shown(e snapshot.Entry) {
+	q.ID, q.Role, q.Name, q.Tag, q.Ident, q.Context = e.Key.Node, e.Role, e.Name, e.Tag, e.Ident, e.Context
 }
 
 // nodeRecord is what the script says of an element that gets a ref.
@@ -114,8 +124,12 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 		f.tab.main.start("begin", 0) // answered before what is written behind it
 	}
 	doc := e.Key.Doc
-	q.ID, q.Role, q.Name, q.Tag, q.Ident, q.Context = e.Key.Node, e.Role, e.Name, e.Tag, e.Ident, e.Context
-	q.Deadline = float64(waiting(ctx).Milliseconds())
+	q.shown(e)
+	wait := waiting(ctx)
+	if !q.until.IsZero() {
+		wait = max(min(wait, time.Until(q.until)), 0)
+	}
+	q.Deadline = float64(wait.Milliseconds())
 	var got located
 	for try := 0; ; try++ {
 		got = located{}

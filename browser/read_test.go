@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -107,7 +108,7 @@ func TestFindNodes(t *testing.T) {
 		q    protocol.Query
 		want []string
 	}{
-		{"text", protocol.Query{Text: "gold"}, []string{"heading Offers of gold", "listitem ", "generic GOLD"}},
+		{"text", protocol.Query{Text: "gold"}, []string{"heading Offers of gold", "listitem ", "generic "}},
 		{"role and name", protocol.Query{Role: "button", Name: "buy"}, []string{"button Buy", "button Buy", "button Buy it", "button Buy last"}},
 		{"limited", protocol.Query{Role: "button", Name: "buy", Limit: 3}, []string{"button Buy", "button Buy", "button Buy it"}},
 		{"role and text", protocol.Query{Role: "listitem", Text: "silver"}, []string{"listitem "}},
@@ -130,4 +131,32 @@ func TestFindNodes(t *testing.T) {
 		t.Fatal(nodes, err)
 	}
 	equal(t, "what was found has the ref of the snapshot", snapshot.RefOf(v.refs.Number(nodes[0])), v.ref("button", "Buy last"))
+}
+
+// What has no role and is nothing to click has no name but what its author calls it,
+// so that what is found by name is what bears it.
+func TestFindByName(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<h1>x</h1><p>Other</p><div><button>Save</button></div><section><span aria-label="Save all">all</span></section><b aria-labelledby=l>y</b><p id=l>Saved</p><div onclick="0">Save me</div><svg><g><title>Bar</title><rect width=9 height=9 /></g></svg>`)
+	for _, c := range []struct {
+		q    protocol.Query
+		want []string
+	}{
+		{protocol.Query{Name: "other"}, []string{}},
+		{protocol.Query{Name: "save", Limit: 1}, []string{"button Save button"}},
+		{protocol.Query{Name: "save"}, []string{"button Save button", "generic Save all span", "generic Saved b", "generic Save me div"}},
+		{protocol.Query{Name: "bar"}, []string{"generic Bar g"}},
+		{protocol.Query{Text: "other"}, []string{"paragraph  p"}},
+		{protocol.Query{Text: "all"}, []string{"generic Save all span"}},
+	} {
+		nodes, err := v.c.Find(limit(t, 5*time.Second), v.refs, c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, n := range nodes {
+			got = append(got, n.Role+" "+n.Name+" "+n.Tag)
+		}
+		equal(t, fmt.Sprintf("%+v", c.q), got, c.want)
+	}
 }

@@ -1,10 +1,12 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // rows is a list that its page makes anew, as the row tests have it.
@@ -112,4 +114,44 @@ render()</script>`)
 	got := v.click(ref)
 	equal(t, "second", got[:12], "ref_changed:")
 	equal(t, "log", v.log(), "Bob")
+}
+
+// A snapshot within an element that is gone, or after it, says so as an action does;
+// where the element was made anew it goes on from there.
+func TestSnapshotOfWhatIsGone(t *testing.T) {
+	s := newStage(t)
+	page := `<div id=d><button>Save draft</button></div><button>Save all</button><iframe srcdoc="<button>In</button><button>Inner</button>"></iframe><p>End</p>`
+	stale := `stale_ref: @e1 is gone: it was button "Save draft" {"candidates":[{"name":"Save all","ref":"@e2","role":"button","why":"the same role and a similar name"}]}`
+	for _, c := range []struct {
+		name, act, button string
+		o                 func(o *snapshot.Options, ref string)
+		want              string
+	}{
+		{"after", `d.innerHTML=''`, "Save draft", func(o *snapshot.Options, ref string) { o.After = ref }, stale},
+		{"scope", `d.innerHTML=''`, "Save draft", func(o *snapshot.Options, ref string) { o.Scope = ref }, stale},
+		{"after what was made anew", `d.innerHTML='<button>Save draft</button>'`, "Save draft", func(o *snapshot.Options, ref string) { o.After = ref }, "button Save all, iframe , button In, button Inner, text End"},
+		{"after one in a frame", `frames[0].document.querySelector('button').remove()`, "In", func(o *snapshot.Options, ref string) { o.After = ref },
+			`stale_ref: @e4 is gone: it was button "In" {"candidates":[{"name":"Inner","ref":"@e5","role":"button","why":"the same role and a similar name"}]}`},
+		{"after what is outside of the scope", ``, "Save all", func(o *snapshot.Options, ref string) { o.After, o.Scope = ref, "#d" }, `invalid_params: after "@e2": is not within the scope {"parameter":"after"}`},
+		{"after a frame outside of the scope", ``, "In", func(o *snapshot.Options, ref string) { o.After, o.Scope = ref, "#d" }, `invalid_params: after "@e4": is not within the scope {"parameter":"after"}`},
+		{"after what is outside of the frame", ``, "Save all", func(o *snapshot.Options, ref string) { o.After, o.Scope = ref, "@e4" }, `invalid_params: after "@e2": is not within the scope {"parameter":"after"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, page)
+			ref := v.ref("button", c.button)
+			v.eval(c.act + ";0")
+			o := snapshot.DefaultOptions()
+			c.o(&o, ref)
+			got, err := v.c.Capture(limit(t, 5*time.Second), o, v.refs)
+			if err != nil {
+				equal(t, "answer", answer(nil, err), c.want)
+				return
+			}
+			var lines []string
+			for _, n := range got.Nodes {
+				lines = append(lines, n.Role+" "+n.Name)
+			}
+			equal(t, "lines", strings.Join(lines, ", "), c.want)
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 
@@ -84,12 +85,11 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 	with := map[string]any{"text": o.Text, "clear": o.Clear, "keys": o.Mode == "keys"}
 	q := lookup{
 		Want: []string{wantVisible, wantStable, wantEnabled, wantEditable, wantTouch}, Control: "field", Ups: 1,
-		Then: "prepare", With: with,
+		Then: "prepare", With: with, until: time.Now().Add(waiting(ctx)),
 	}
 	var el *element
 	var ready prepared
-	for try := 1; ; try++ {
-		q.Again = try > 1
+	for ; ; q.Again = true {
 		var err error
 		if el, err = c.locate(ctx, refs, ref, q); err != nil {
 			return nil, nil, err
@@ -139,7 +139,7 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 			}
 			break
 		}
-		if try == misses || waiting(ctx) == 0 {
+		if q.over() {
 			return nil, nil, missed(refs, el, got)
 		}
 	}

@@ -85,7 +85,8 @@ const (
 	scopeGone     scopeFailure = "gone"     // its node has left the document
 	scopeNone     scopeFailure = "none"     // nothing matches the selector
 	scopeSelector scopeFailure = "selector" // it is not a CSS selector
-	scopeAfter    scopeFailure = "after"    // the node to go on after has left it
+	scopePast     scopeFailure = "past"     // the node to go on after has left the document
+	scopeAfter    scopeFailure = "after"    // that node stands outside of the scope
 )
 
 // walkHead is the first line of __bd.walk's answer.

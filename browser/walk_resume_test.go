@@ -142,7 +142,7 @@ func TestWalkScope(t *testing.T) {
 	o.Selector, o.Scope = "", 0
 	for _, after := range []int{3, 99} {
 		o.After = after
-		if w := p.walk(o); w.Scope != scopeAfter || len(w.Nodes) != 0 {
+		if w := p.walk(o); w.Scope != scopePast || len(w.Nodes) != 0 {
 			t.Errorf("after %d, which is gone: %q, %d lines", after, w.Scope, len(w.Nodes))
 		}
 	}

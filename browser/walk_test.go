@@ -161,3 +161,29 @@ func hasNamed(nodes []snapshot.Node, c nameCase) bool {
 		return c.Expect.Name == nil || fold(n.Name) == fold(*c.Expect.Name)
 	})
 }
+
+// Items that stand in nothing that they could be items of, and some that do.
+const items = `<main><p role=listitem>1</p></main><div role=none><div role=treeitem>2</div></div><div role=option tabindex=0>3</div>
+<div role=listbox><div role=option>4</div><div><span><b role=option>5</b></span></div><div role=group><div role=option>6</div></div>
+<ul role=none><li role=option>7</ul><ul><li role=option>8</ul><section><div role=option>9</div></section></div>
+<div role=menu><div role=option>10</div></div><div role=treegrid><div role=treeitem>11</div></div>
+<div role=tree><ul role=group><li role=treeitem>12<div role=treeitem>13</div></ul><ul><li role=treeitem>14</ul></div>
+<div role=group><div role=listitem>15</div></div><fieldset><div role=listitem>16</div></fieldset>
+<ol><div role=listitem>17</div></ol><div role=list><x-y><div role=listitem>18<div role=listitem>19</div></div></x-y></div>
+<div role=directory><div role=listitem>20</div></div><div role=feed><div role=listitem>21</div></div>
+<div role=listbox aria-owns=ow></div><div id=ow role=option>22</div><li role=treeitem>23</li><li role=listitem>24</li>
+<button role=option>25</button><a href=x role=treeitem>26</a><h2 role=listitem>27</h2><div role="option button">28</div>
+<div role=treeitem>29<div role=treeitem>30</div></div><div role=list aria-hidden=true><div role=listitem>31</div></div>
+<dl><dd role=listitem>32</dl><div role=combobox><div role=option>33</div></div><form role=tree><i role=treeitem>34</i></form>
+<ul role=none><div role=listitem>35</div></ul><div role=option inert>36</div><div role=listbox inert><div role=option>37</div></div>`
+
+// TestItemsWithoutAList compares the roles of items with Chromium's.
+func TestItemsWithoutAList(t *testing.T) {
+	p := openTestPage(t, "<!doctype html>"+items)
+	// The roles of what is inert are not Chromium's to say.
+	got := p.ask(`[...document.querySelectorAll('[role*=item],[role*=option]')].map((e) => [e.firstChild.data, __bd.roleOf(e), e.computedRole])
+		.filter(([, own, theirs]) => own !== theirs && theirs !== 'none').join(' ')`)
+	if got != "" {
+		t.Errorf("roles unlike Chromium's: number, own, Chromium's: %s", got)
+	}
+}

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -18,8 +17,8 @@ type change struct {
 // what the client has then been shown, to be given to the next Diff; refs is
 // the one that made cur.
 //
-// Added and changed lines are written as they stand in the snapshot, indented;
-// of a removed one, role and name. A line with a ref is the same line as long
+// Lines are written as they stand in the snapshot, removed ones as they stood in
+// the last. A line with a ref is the same line as long
 // as it has that ref: it is changed where its text is another or where it has
 // moved among the others. Lines without a ref are compared by what they say.
 //
@@ -113,13 +112,9 @@ func (d *deltaWriter) write(changes []change, total int) (text string, shownTo i
 		}
 		b = append(b, c.op, ' ')
 		l := d.line(c)
-		if c.op == '-' {
-			b = l.appendShort(b)
-		} else {
-			b = append(b, l.text...)
-			if l.ref != 0 {
-				now.emitted++
-			}
+		b = append(b, l.text...)
+		if c.op != '-' && l.ref != 0 {
+			now.emitted++
 		}
 		chars += utf8.RuneCount(b[start:])
 		if chars > d.maxChars {
@@ -172,22 +167,6 @@ func (d *deltaWriter) settled(changes []change, shownTo int, refs *Refs) []shown
 		}
 	}
 	return lines
-}
-
-// appendShort appends a line as a removed one is written: not indented, and of
-// an element its ref, role and name.
-func (l shownLine) appendShort(dst []byte) []byte {
-	s := strings.TrimLeft(l.text, " ")
-	if l.ref == 0 {
-		return append(dst, s...)
-	}
-	open := strings.IndexByte(s, '[')
-	role := open + strings.IndexAny(s[open:], " ]")
-	dst = append(append(dst, s[:role]...), ']')
-	if l.name != 0 {
-		dst = append(append(dst, ' '), l.text[l.name:]...)
-	}
-	return dst
 }
 
 // compare returns the steps from prev to cur, in cur's order. What is removed

@@ -48,7 +48,7 @@ func TestDiff(t *testing.T) {
 		{"from nothing", nil, []string{"b1 Save", "  t hello"},
 			"+ @e1 [button] \"Save\"\n+   text \"hello\""},
 		{"to nothing", []string{"b1 Save off", "  t hello"}, nil,
-			"- @e1 [button] \"Save\"\n- text \"hello\""},
+			"- @e1 [button disabled] \"Save\"\n-   text \"hello\""},
 		{"renamed", []string{"b1 Save", "b2 Open"}, []string{"b1 Delete everything", "b2 Open"},
 			"~ @e1 [button] \"Delete everything\""},
 		{"a state moves", []string{"b1 Save off", "b2 Open", "b3 New"}, []string{"b1 Save", "b2 Open", "b3 New off"},
@@ -214,8 +214,6 @@ func TestParseRefusesWhatNoDeltaSays(t *testing.T) {
 		"+@e1 [button]",
 		"@e1 [button]",
 		"~ text \"x\"",
-		"-   @e1 [button]",
-		"- @e1 [button disabled]",
 		"+ @e1 [button]\n",
 		"+ @e1 [button]\n@e2 [button]",
 		"+ @e1 [button]\n- @e1 [button]",
@@ -257,27 +255,27 @@ func TestDiffTellsWhatChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		have := map[string]int{} // lines, not indented: a removed text is told so
+		have := map[string]int{} // lines
 		byRef := map[int]string{}
-		plain := func(s string) string { return strings.TrimLeft(s, " ") }
 		for _, l := range prev.lines {
-			have[plain(l.text)]++
-			byRef[l.ref] = plain(l.text)
+			have[l.text]++
+			byRef[l.ref] = l.text
 		}
 		raw := strings.Split(d.Text, "\n")
 		for i, l := range p.Lines {
-			said := plain(raw[i][2:])
-			if l.Ref != 0 && l.Op != "+" {
-				have[byRef[l.Ref]]--
-			} else if l.Op == "-" {
+			said := raw[i][2:]
+			switch l.Op {
+			case "-":
 				have[said]--
+			case "~":
+				have[byRef[l.Ref]]--
 			}
 			if l.Op != "-" {
 				have[said]++
 			}
 		}
 		for _, l := range now.lines {
-			have[plain(l.text)]--
+			have[l.text]--
 		}
 		for s, n := range have {
 			if n != 0 {

@@ -169,7 +169,7 @@ func write(p Parsed) string {
 				w.quoted = append(w.quoted, a)
 			}
 		}
-		b, _ := w.append(nil)
+		b := w.append(nil)
 		lines = append(lines, out+string(b))
 	}
 	r := rest{what: restKind(p.Rest.Kind), count: p.Rest.Count, after: p.Rest.After, limit: p.Rest.Raise, chars: p.Rest.At}

@@ -98,16 +98,15 @@ func roleWord(role string) string {
 	return "generic"
 }
 
-// append appends the line to dst, and returns where in dst its name begins, 0
-// where it has none.
-func (l *line) append(dst []byte) (_ []byte, name int) {
+// append appends the line to dst.
+func (l *line) append(dst []byte) []byte {
 	for range l.depth {
 		dst = append(dst, ' ', ' ')
 	}
 	switch l.kind {
 	case textLine:
 		dst = append(dst, "text "...)
-		return appendQuoted(dst, l.name), 0
+		return appendQuoted(dst, l.name)
 	case moreLine:
 		dst = append(dst, "[more] "...)
 		dst = strconv.AppendInt(dst, int64(l.more), 10)
@@ -116,7 +115,7 @@ func (l *line) append(dst []byte) (_ []byte, name int) {
 			dst = append(dst, ": "...)
 			dst = appendQuoted(dst, l.name)
 		}
-		return dst, 0
+		return dst
 	}
 	dst = append(dst, "@e"...)
 	dst = strconv.AppendInt(dst, int64(l.ref), 10)
@@ -141,10 +140,9 @@ func (l *line) append(dst []byte) (_ []byte, name int) {
 	dst = append(dst, ']')
 	if l.name != "" {
 		dst = append(dst, ' ')
-		name = len(dst)
 		dst = appendQuoted(dst, l.name)
 	}
-	return dst, name
+	return dst
 }
 
 const foldedHere = " nodes not shown here"

@@ -251,18 +251,12 @@ func (p *parser) body(kind string) (l Line, err error) {
 	for p.take("  ") {
 		l.Depth++
 	}
-	switch {
-	case l.Depth > maxIndent:
+	if l.Depth > maxIndent {
 		return l, p.fail("a depth that is written")
-	case l.Op == "-" && l.Depth > 0:
-		return l, p.fail("a removed line, which is not indented")
 	}
 	switch {
 	case p.take("@e"):
 		err = p.element(&l)
-		if err == nil && l.Op == "-" && (len(l.Attrs) > 0 || len(l.States) > 0 || l.Value != "") {
-			err = p.fail("a removed line, which has role and name alone")
-		}
 	case l.Op == "~":
 		err = p.fail("a ref, which every changed line has")
 	case p.take("text "):

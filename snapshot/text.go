@@ -23,7 +23,6 @@ type Shown struct {
 type shownLine struct {
 	ref  int    // 0 for a text or a [more]
 	text string // the line, indented
-	name int    // where in text the name begins, 0 where there is none
 }
 
 // Refs lists the refs of the lines, in their order.
@@ -112,7 +111,6 @@ type span struct {
 	entry      *entry // nil where it has no ref
 	node       int
 	start, end int // in body, without the line break
-	name       int // in body, 0 where there is none
 }
 
 // ending is a finished text.
@@ -170,8 +168,7 @@ func (w *writer) write() (stop reasonSet) {
 		w.line.fill(n, ref, w.maxText)
 		w.body = append(w.body, '\n')
 		start := len(w.body)
-		var name int
-		w.body, name = w.line.append(w.body)
+		w.body = w.line.append(w.body)
 		chars := 1 + utf8.RuneCount(w.body[start:])
 		if w.now.chars+chars+least > w.maxChars {
 			w.body = w.body[:w.now.bytes]
@@ -183,7 +180,7 @@ func (w *writer) write() (stop reasonSet) {
 			w.now.emitted++
 			w.now.lastRef = ref
 		}
-		w.spans = append(w.spans, span{entry: e, node: i, start: start, end: len(w.body), name: name})
+		w.spans = append(w.spans, span{entry: e, node: i, start: start, end: len(w.body)})
 		if w.json {
 			w.nodes = append(w.nodes, w.line.json(n.Tag))
 		}
@@ -333,9 +330,6 @@ func (w *writer) shown(text ending, end place) Shown {
 	}
 	for _, sp := range w.spans[:end.lines] {
 		l := shownLine{text: text.all[text.header+sp.start : text.header+sp.end]}
-		if sp.name != 0 {
-			l.name = sp.name - sp.start
-		}
 		if sp.entry != nil {
 			l.ref = sp.entry.N
 			was := w.refs.show(sp.entry, &w.c.Nodes[sp.node])

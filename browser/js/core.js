@@ -412,9 +412,23 @@ function hitAt(x, y) {
   return hit;
 }
 
-// onTop returns what lies over the page and takes its clicks: {tops, modal, all}.
-// It is found by asking what five points of the viewport hit.
+// onTop returns what lies over the page and takes its clicks, and what its author
+// says does, wherever it lies: {tops, modal, all}.
 function onTop() {
+  const top = hitOnTop();
+  if (!top.modal) for (const d of modals()) if (!top.tops.some((t) => flatContains(t, d))) top.tops.push(d);
+  return top;
+}
+
+// modals returns the dialogs that a person can see and that aria-modal says are
+// modal, the last one first: it lies over those before it.
+function modals() {
+  const all = Array.from(queryAll(documentElementOf(page), '[aria-modal=true]')).reverse();
+  return all.filter((el) => /^(alert)?dialog$/.test(roleOf(el)) && visible(el) && !hiddenFromAX(el) && !inertNow(el));
+}
+
+// hitOnTop is onTop by what five points of the viewport hit.
+function hitOnTop() {
   const none = { tops: [], modal: false, all: false };
   const w = innerWidth, h = innerHeight;
   if (w < 50 || h < 50) return none;

@@ -4,11 +4,12 @@
 // the page's own.
 
 const guard = (() => {
-  const { takes, under, coverOf } = reach;
+  const { takes, under, where, coverOf } = reach;
   const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart'];
 
-  // What is watched over: el (null: nothing of this document may be hit), ups
-  // the releases to come, open that the press has reached el.
+  // What is watched over: el (null: nothing of this document may be hit), at where
+  // it was found, ups the releases to come, open that the press has reached el,
+  // moved that el was somewhere else than where it was expected.
   let armed = null;
 
   // turn is one turn of the event loop.
@@ -26,12 +27,15 @@ const guard = (() => {
       g.decided = true;
       g.open = !!g.el && (takes(target, g.el) || takes(under(e.clientX, e.clientY, g.el), g.el));
       g.hit = target;
+      g.moved = !g.open && !!g.el && isConnected(g.el) && where(g.el) !== g.at;
     }
     // It was let go somewhere else because the element has moved away meanwhile: no
     // click comes of that.
-    if (g.open && e.type === 'mouseup' && g.el && isConnected(g.el) && !takes(target, g.el) && movedAway(g.el, e)) {
+    if (g.open && e.type === 'pointerup' && g.pressed) g.slips = where(g.el) !== g.pressed.at;
+    if (g.open && e.type === 'mouseup' && g.el && isConnected(g.el) && !takes(target, g.el) && movedAway(g, e)) {
       g.open = false;
       g.hit = target;
+      g.moved = true;
     }
     if (!g.open) {
       e.preventDefault();
@@ -40,12 +44,19 @@ const guard = (() => {
     // A click follows its mouseup in the same task: one turn later it is over.
     if (e.type === 'mouseup' && ++g.seen >= g.ups) turn().then(() => g.finish());
   };
-  const movedAway = (el, e) => {
+  const movedAway = ({ el, slips, pressed }, e) => {
     const r = rectOf(el);
-    return r.width > 0 && (e.clientX < r.left || e.clientX > r.right || e.clientY < r.top || e.clientY > r.bottom) && el.getAnimations().length > 0;
+    if (r.width === 0 || e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom) return false;
+    return slips && e.clientX === pressed.x && e.clientY === pressed.y || el.getAnimations().length > 0; // a drag moves the mouse
+  };
+  // onPressed comes last of all, when the page has done what it does with the press:
+  // what moves the element from then on is not that.
+  const onPressed = (e) => {
+    if (armed && armed.open && armed.el && e.isTrusted) armed.pressed = { at: where(armed.el), x: e.clientX, y: e.clientY };
   };
   const listen = () => {
     for (const type of PRESS) addEventListener(type, onPress, { capture: true, passive: false });
+    addEventListener('mousedown', onPressed, { passive: true });
   };
   listen();
 
@@ -53,7 +64,7 @@ const guard = (() => {
     // page.open() takes the listeners of the window away (HTML, 8.4.1);
     // where they still stand this changes nothing.
     listen();
-    const g = armed = { el, ups, seen: 0, decided: false, open: false, hit: null };
+    const g = armed = { el, at: el && where(el), ups, seen: 0, decided: false, open: false, hit: null, moved: false, pressed: null, slips: false };
     g.done = new Promise((done) => { g.finish = done; });
   };
 
@@ -68,14 +79,14 @@ const guard = (() => {
 
   // collect waits until the input is over, disarms the guard, and says what was
   // hit: {hit: true} where it was the element, else {by: what}, or {} where
-  // nothing in this document was. then names what else is wanted of the element.
+  // nothing in this document was, or the element had moved away. then names what else is wanted of the element.
   __bd.collect = async (q) => {
     const g = armed;
     if (!g) return {};
     await g.done;
     if (armed === g) armed = null;
     const answer = { hit: g.open };
-    if (!g.open && g.hit) {
+    if (!g.open && g.hit && !g.moved) {
       forget(); // the page is another than it was when el was found
       answer.by = record(coverOf(g.hit));
     }

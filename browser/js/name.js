@@ -322,16 +322,21 @@ function generated(el, which) {
 // clickName returns the name of an element that is clickable without a role that
 // names it: what its author calls it, else the text that it shows.
 function clickName(el) {
-  if (has(el, 'aria-labelledby')) {
-    const s = labelledBy(el);
-    if (s) return cutName(s);
-  }
-  const label = has(el, 'aria-label') ? attr(el, 'aria-label').trim() : '';
-  if (label) return cutName(fold(label));
+  const given = givenName(el);
+  if (given) return given;
   const c = () => ({ seen: new Set([el]), inside: true });
   const s = operablesIn(el) ? fold(shownText(el)) : '';
-  return cutName(s || fold(contentName(el, c())) || (namespaceURI(el) === SVG ? nativeName(el, '', c()) : '') || titleOf(el));
+  return cutName(s || fold(contentName(el, c())) || drawnName(el) || titleOf(el));
 }
+
+// givenName returns what its author calls el.
+function givenName(el) {
+  const s = has(el, 'aria-labelledby') ? labelledBy(el) : '';
+  return cutName(s || (has(el, 'aria-label') ? fold(attr(el, 'aria-label')) : ''));
+}
+
+// drawnName returns the title of an element of a drawing.
+const drawnName = (el) => (namespaceURI(el) === SVG ? cutName(nativeName(el, '', null)) : '');
 
 // shownText returns the text that el shows outside of the controls within it.
 function shownText(el) {
@@ -349,9 +354,9 @@ function shownText(el) {
 }
 
 // shownName returns the name that the walk shows of el: by its role, else, where
-// it is clickable or has no role, by what it says.
+// it is clickable or written in, by what it says.
 function shownName(el, role, clicks, bits, s, hidden) {
-  if (!role) return clickName(el);
+  if (!role) return clicks || isHost(el) ? clickName(el) : givenName(el) || drawnName(el);
   return nameFor(el, role, bits, s, hidden) || (clicks && !CONTROLS.has(role) && role !== 'heading' ? clickName(el) : '');
 }
 

@@ -150,6 +150,13 @@ const findRef = (() => {
     return { el };
   };
 
+  // again answers for a ref whose element a walk has not found, as locate does.
+  __bd.again = (q) => {
+    const found = find(q);
+    if (found.answer) return found.answer;
+    return found.moved ? { moved: true, record: record(found.el) } : {};
+  };
+
   // Each walk gives numbers: what has gone until then is noted with it.
   const walk = __bd.walk;
   __bd.walk = (o) => {

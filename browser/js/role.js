@@ -73,9 +73,28 @@ function authorRole(el) {
     if ((r === 'region' || r === 'form') && !authorName(el)) return /^(section|form)$/.test(localName(el)) && nativeRole(el) === r ? '' : 'generic';
     if (r === 'image') return 'img';
     if (r === 'directory') return 'list';
+    if (HOLDERS[r] && orphan(el, r)) continue;
     return r;
   }
   return '';
+}
+
+// What items stand in. Chromium takes no role=option by its word where it stands in
+// nothing of which it could be an option.
+const HOLDERS = { __proto__: null, option: 'listbox', listitem: 'list', treeitem: 'tree' };
+
+// orphan tells whether el, which its author calls such an item, is none. Chromium is
+// asked where what is around el does not say plainly that it is one.
+function orphan(el, role) {
+  if (!canCompute) return false;
+  for (let p = flatParent(el), i = 0; p && i < 20; p = flatParent(p), i++) {
+    const given = has(p, 'role') ? attr(p, 'role') : '', tag = localName(p);
+    if (given === HOLDERS[role] || given === 'group') return false;
+    if (role === 'listitem' && !given && (tag === 'ul' || tag === 'ol')) return false;
+    if (given ? given !== 'none' && given !== 'presentation' && given !== role : tag !== 'div' && tag !== 'span') break;
+  }
+  const r = computedRole(el);
+  return r !== role && r !== '' && r !== 'none';
 }
 
 // keepsRole tells whether role=none does not hold: on what can be focused or has

@@ -528,7 +528,7 @@ function walkOnce(o) {
   if (!root) return JSON.stringify(answer);
   const after = o.after ? node(o.after) : null;
   if (o.after && !(after && flatContains(root, after))) {
-    answer.e = 'after';
+    answer.e = after ? 'after' : 'past';
     return JSON.stringify(answer);
   }
   const top = o.scope || o.selector ? { tops: [], modal: false } : onTop();

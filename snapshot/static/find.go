@@ -86,8 +86,5 @@ func (f *finder) fits(n *html.Node) bool {
 	if f.role != "" && r != f.role {
 		return false
 	}
-	if r == "generic" && f.name != "" && !f.clickable(n, f.aroundOf(n)) {
-		return false // what has no role and is not clicked has no name
-	}
 	return f.name == "" || strings.Contains(strings.ToLower(f.nameOf(n)), f.name)
 }

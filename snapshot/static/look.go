@@ -34,6 +34,7 @@ type look struct {
 	rows     map[*html.Node]*row // parent to the row of its children
 	rowTexts map[*html.Node]string
 	chosen   map[*html.Node][]*html.Node // select to its selected options
+	owned    map[string]bool             // IDs that an aria-owns names; nil: not looked for
 	steps    int
 	limit    int // of steps
 }

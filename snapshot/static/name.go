@@ -379,13 +379,8 @@ func capitalized(s string) string {
 // clickName returns the name of an element that is clickable without a role that
 // names it: what its author calls it, else the text that it shows.
 func (k *look) clickName(n *html.Node) string {
-	if has(n, "aria-labelledby") {
-		if s := k.labelledBy(n, new(int)); s != "" {
-			return cutName(s)
-		}
-	}
-	if s := fold(head(attr(n, "aria-label"), maxName)); s != "" {
-		return cutName(s)
+	if s := k.givenName(n); s != "" {
+		return s
 	}
 	c := k.naming()
 	c.seen[n], c.inside = true, true
@@ -396,13 +391,31 @@ func (k *look) clickName(n *html.Node) string {
 	if s == "" {
 		s = fold(k.contentName(n, c))
 	}
-	if s == "" && n.Namespace == "svg" {
-		s = k.nativeName(n, c)
+	if s == "" {
+		s = k.drawnName(n)
 	}
 	if s == "" {
 		s = titleOf(n)
 	}
 	return cutName(s)
+}
+
+// givenName returns what its author calls n.
+func (k *look) givenName(n *html.Node) string {
+	if has(n, "aria-labelledby") {
+		if s := k.labelledBy(n, new(int)); s != "" {
+			return cutName(s)
+		}
+	}
+	return cutName(fold(head(attr(n, "aria-label"), maxName)))
+}
+
+// drawnName returns the title of an element of a drawing.
+func (k *look) drawnName(n *html.Node) string {
+	if n.Namespace != "svg" {
+		return ""
+	}
+	return cutName(k.nativeName(n, k.naming()))
 }
 
 // shownText returns the text that n shows outside of the controls within it.
@@ -427,10 +440,16 @@ func (k *look) shownText(n *html.Node, steps *int) string {
 }
 
 // shownName returns the name that a snapshot shows of n: by its role, else, where
-// it is clickable or has no role, by what it says.
+// it is clickable or written in, by what it says.
 func (k *look) shownName(n *html.Node, role string, clicks bool) string {
 	if role == "" {
-		return k.clickName(n)
+		if clicks || isHost(n) {
+			return k.clickName(n)
+		}
+		if s := k.givenName(n); s != "" {
+			return s
+		}
+		return k.drawnName(n)
 	}
 	s := k.name(n, role)
 	if s == "" && clicks && !controls[role] && role != "heading" {

@@ -1,6 +1,7 @@
 package static
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,9 +104,68 @@ func (k *look) authorRole(n *html.Node) string {
 		case "directory":
 			return "list"
 		}
+		if holders[r] != "" && k.orphan(n, r) {
+			continue
+		}
 		return r
 	}
 	return ""
+}
+
+// holders are what items stand in. Chromium takes no role=option by its word where
+// it stands in nothing of which it could be an option.
+var holders = map[string]string{"option": "listbox", "listitem": "list", "treeitem": "tree"}
+
+// unskipped have a role of their own in Chromium where they have none of ARIA's.
+var unskipped = words("section aside header footer label legend figcaption summary table tbody tr td th")
+
+// orphanLooks is how far around an item is looked for what it is an item of.
+const orphanLooks = 50
+
+// orphan tells whether n, which its author calls such an item, is none: what is
+// around it, roles that say nothing and items around items aside, is no list.
+func (k *look) orphan(n *html.Node, role string) bool {
+	if is(n, atom.Li) && role == "listitem" {
+		return false
+	}
+	if id := attr(n, "id"); id != "" && k.ownedIDs()[id] {
+		return false
+	}
+	p := k.d.around(n)
+	for i := 0; p != nil && i < orphanLooks; p, i = k.d.around(p), i+1 {
+		given := strings.Fields(strings.ToLower(head(attr(p, "role"), 1000)))
+		if slices.ContainsFunc(given, func(r string) bool { return holders[r] != "" }) {
+			if role == "treeitem" && given[0] == role {
+				continue
+			}
+			return true
+		}
+		switch r := k.role(p); r {
+		case "", "none":
+			if r == "" && isHTML(p) && unskipped[p.Data] {
+				return true
+			}
+		case "group":
+			return !has(p, "role")
+		default:
+			return r != holders[role]
+		}
+	}
+	return p == nil
+}
+
+// ownedIDs are the IDs that an aria-owns in the document names.
+func (k *look) ownedIDs() map[string]bool {
+	if k.owned != nil {
+		return k.owned
+	}
+	k.owned = map[string]bool{}
+	for n := range k.d.root.Descendants() {
+		for _, id := range strings.Fields(head(attr(n, "aria-owns"), maxName)) {
+			k.owned[id] = true
+		}
+	}
+	return k.owned
 }
 
 // keepsRole tells whether role=none does not hold: on what can be focused or has

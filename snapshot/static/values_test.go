@@ -204,7 +204,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	d, err := Parse(`<h1>Red lamp</h1><ul><li>Red <button>Buy</button><li>Blue <button>Buy</button></ul><p>A <b>red</b> one</p><p hidden>Red</p>`, nil, 1)
+	d, err := Parse(`<h1>Red lamp</h1><ul><li>Red <button>Buy</button><li>Blue <button>Buy</button></ul><p>A <b>red</b> one</p><p hidden>Red</p><span aria-label=Lonely>x</span><svg><g><title>Bar</title></g></svg>`, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,11 +213,14 @@ func TestFind(t *testing.T) {
 		want []string
 	}{
 		{protocol.Query{Role: "button"}, []string{`button "Buy"`, `button "Buy"`}},
-		{protocol.Query{Text: "red"}, []string{`heading "Red lamp"`, `listitem ""`, `generic "red"`}},
+		{protocol.Query{Text: "red"}, []string{`heading "Red lamp"`, `listitem ""`, `generic ""`}},
 		{protocol.Query{Text: "red", Role: "listitem"}, []string{`listitem ""`}},
 		{protocol.Query{Name: "LAMP"}, []string{`heading "Red lamp"`}},
 		{protocol.Query{Role: "button", Limit: 1}, []string{`button "Buy"`}},
 		{protocol.Query{Text: "nowhere"}, nil},
+		{protocol.Query{Name: "a red"}, nil}, // a paragraph has no name, and no more has what is around it
+		{protocol.Query{Name: "lone"}, []string{`generic "Lonely"`}},
+		{protocol.Query{Name: "bar"}, []string{`generic "Bar"`}},
 	} {
 		nodes, err := d.Find(c.q, nil)
 		if err != nil {
@@ -248,5 +251,43 @@ func TestBase(t *testing.T) {
 		if err != nil || d.Base().String() != want {
 			t.Errorf("%s: %v, %v", page, d.Base(), err)
 		}
+	}
+}
+
+// Items that stand in nothing that they could be items of, and some that do: the
+// roles are Chromium's (TestItemsWithoutAList in browser has the same page).
+func TestItemsWithoutAList(t *testing.T) {
+	d, err := Parse(`<main><p role=listitem>1</p></main><div role=none><div role=treeitem>2</div></div><div role=option tabindex=0>3</div>
+<div role=listbox><div role=option>4</div><div><span><b role=option>5</b></span></div><div role=group><div role=option>6</div></div>
+<ul role=none><li role=option>7</ul><ul><li role=option>8</ul><section><div role=option>9</div></section></div>
+<div role=menu><div role=option>10</div></div><div role=treegrid><div role=treeitem>11</div></div>
+<div role=tree><ul role=group><li role=treeitem>12<div role=treeitem>13</div></ul><ul><li role=treeitem>14</ul></div>
+<div role=group><div role=listitem>15</div></div><fieldset><div role=listitem>16</div></fieldset>
+<ol><div role=listitem>17</div></ol><div role=list><x-y><div role=listitem>18<div role=listitem>19</div></div></x-y></div>
+<div role=directory><div role=listitem>20</div></div><div role=feed><div role=listitem>21</div></div>
+<div role=listbox aria-owns=ow></div><div id=ow role=option>22</div><li role=treeitem>23</li><li role=listitem>24</li>
+<button role=option>25</button><a href=x role=treeitem>26</a><h2 role=listitem>27</h2><div role="option button">28</div>
+<div role=treeitem>29<div role=treeitem>30</div></div><div role=list aria-hidden=true><div role=listitem>31</div></div>
+<dl><dd role=listitem>32</dl><div role=combobox><div role=option>33</div></div><form role=tree><i role=treeitem>34</i></form>
+<ul role=none><div role=listitem>35</div></ul><div role=option inert>36</div><div role=listbox inert><div role=option>37</div></div>`, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Fields("paragraph generic generic option option option option listitem generic generic generic treeitem treeitem listitem " +
+		"listitem generic listitem listitem generic listitem generic option listitem listitem button link heading button generic generic " +
+		"listitem definition generic treeitem generic generic option")
+	i := 0
+	for n := range d.root.Descendants() {
+		role := attr(n, "role")
+		if !strings.Contains(role, "item") && !strings.Contains(role, "option") {
+			continue
+		}
+		if got := d.Role(n); i >= len(want) || got != want[i] {
+			t.Errorf("%d: %s", i+1, got)
+		}
+		i++
+	}
+	if i != len(want) {
+		t.Errorf("%d items", i)
 	}
 }

@@ -108,7 +108,7 @@ func TestClickRefused(t *testing.T) {
 		{"covered by a frame", `<button>Go</button><iframe title=Ad style="position:fixed;inset:0;width:100%;height:100%" srcdoc="<body>ad"></iframe>`,
 			`not_actionable: @e2 button "Go" is covered by @e1 iframe "Ad" {"by":{"name":"Ad","ref":"@e1","role":"iframe","tag":"iframe"},"reason":"covered"}`},
 		{"covered by what has no name", `<button>Go</button><div style="position:fixed;inset:0">Words</div>`,
-			`not_actionable: @e1 button "Go" is covered by @e2 generic {"by":{"name":"","ref":"@e2","role":"generic","tag":"div"},"reason":"covered"}`},
+			`not_actionable: @e1 button "Go" is covered by @e2 generic that says "Words" {"by":{"name":"","ref":"@e2","role":"generic","says":"Words","tag":"div"},"reason":"covered"}`},
 		{"takes no pointer events", `<button style="pointer-events:none">Go</button>`, `not_actionable: @e1 button "Go" is disabled {"because":"pointer-events: none","reason":"disabled"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

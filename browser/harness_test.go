@@ -112,13 +112,13 @@ func (p *testPage) ask(expression string) string {
 	return answer
 }
 
-// walk walks the page as one document numbered 1.
+// walk walks the page as one document numbered 1, asked as callMarked asks.
 func (p *testPage) walk(o walkOptions) walked {
 	p.t.Helper()
 	ctx, cancel := p.limit()
 	defer cancel()
 	var raw string
-	if err := p.frame.call(ctx, "walk", o, &raw); err != nil {
+	if err := p.frame.call(ctx, "news(), __bd.walk", o, &raw); err != nil {
 		p.t.Fatal(err)
 	}
 	w, err := decodeWalk(1, raw)

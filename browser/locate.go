@@ -66,6 +66,7 @@ type nodeRecord struct {
 	Ident   string `json:"ident"`
 	Context string `json:"context"`
 	Why     string `json:"why"`
+	Says    string `json:"says"` // its text, of what covers something and has no name
 }
 
 func (r nodeRecord) in(doc int) snapshot.Node {
@@ -305,13 +306,20 @@ func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got located) 
 		what := "something else"
 		if got.By != nil {
 			what = snapshot.RefOf(refs.Number(got.By.in(doc))) + " " + spoken(got.By.Role, got.By.Name)
+			if got.By.Says != "" {
+				what += " that says " + quote(got.By.Says)
+			}
 		}
 		err = protocol.Errorf(protocol.NotActionable, "%s is covered by %s", who, what).
 			Then("deal with what covers it first: details.by")
 		if got.By != nil {
-			err.With("by", map[string]any{
+			by := map[string]any{
 				"ref": snapshot.RefOf(refs.Number(got.By.in(doc))), "role": got.By.Role, "name": got.By.Name, "tag": got.By.Tag,
-			})
+			}
+			if got.By.Says != "" {
+				by["says"] = got.By.Says
+			}
+			err.With("by", by)
 		}
 	case "disabled":
 		err = protocol.Errorf(protocol.NotActionable, "%s is disabled", who).

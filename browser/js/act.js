@@ -3,7 +3,7 @@
 // the guard over it.
 
 (() => {
-  const { inputType, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, ALIGN, scrollTo, obstacle, coverOf } = reach;
+  const { inputType, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, ALIGN, scrollTo, obstacle, coverOf, cover } = reach;
 
   // locate answers {ok, node, moved, x, y, hit, …} or why not:
   // {stale, candidates}, {changed}, {twin, now}, {reason, by}. Until the deadline
@@ -63,7 +63,7 @@
     }
     const answer = { reason: last.reason };
     if (last.because) answer.because = last.because;
-    if (last.by) answer.by = record(last.by);
+    if (last.by) answer.by = cover(last.by);
     return answer;
   };
 
@@ -98,7 +98,7 @@
       }
       hit = out(at) ? null : under(at[0], at[1], el);
     }
-    if (hit !== el) return hit ? { reason: 'covered', by: record(coverOf(hit)) } : { reason: 'hidden' };
+    if (hit !== el) return hit ? { reason: 'covered', by: cover(coverOf(hit)) } : { reason: 'hidden' };
     if (keep) guard.arm({ el: null, ups: 0 });
     return { x: at[0], y: at[1] };
   };

@@ -11,7 +11,7 @@ const edges = (r) => [r.left, r.top, r.right, r.bottom];
 const inSight = (el, box) => {
   for (let p = el; box && p; p = flatParent(p)) {
     const s = styleOf(p);
-    if (p !== el && p !== page.scrollingElement && p !== bodyOf(page) && (s.overflowX !== 'visible' || s.overflowY !== 'visible')) box = common(box, edges(rectOf(p)));
+    if (p !== el && p !== scrollerOf(page) && p !== bodyOf(page) && (s.overflowX !== 'visible' || s.overflowY !== 'visible')) box = common(box, edges(rectOf(p)));
     if (s.position === 'fixed') break;
   }
   return box;

@@ -51,9 +51,30 @@ const assignedNodes = method(HTMLSlotElement, 'assignedNodes');
 const tabIndexOf = getter(HTMLElement, 'tabIndex');
 const svgTabIndex = getter(SVGElement, 'tabIndex');
 const isContentEditable = getter(HTMLElement, 'isContentEditable');
+const innerText = getter(HTMLElement, 'innerText');
+const elementsIn = method(Element, 'getElementsByTagName');
+const animationsOf = method(Element, 'getAnimations');
+const scrollLeft = getter(Element, 'scrollLeft');
+const scrollTop = getter(Element, 'scrollTop');
+const scrollWidth = getter(Element, 'scrollWidth');
+const scrollHeight = getter(Element, 'scrollHeight');
+const clientWidth = getter(Element, 'clientWidth');
+const clientHeight = getter(Element, 'clientHeight');
+const focus = method(HTMLElement, 'focus');
+const dispatch = method(EventTarget, 'dispatchEvent');
 const bodyOf = getter(Document, 'body');
 const documentElementOf = getter(Document, 'documentElement');
 const byId = method(Document, 'getElementById');
+const allOf = method(Document, 'getElementsByTagName');
+const queryPage = method(Document, 'querySelector');
+const queryAllOf = method(Document, 'querySelectorAll');
+const titleOfPage = getter(Document, 'title');
+const readyState = getter(Document, 'readyState');
+const scriptsOf = getter(Document, 'scripts');
+const scrollerOf = getter(Document, 'scrollingElement');
+const activeOf = getter(Document, 'activeElement');
+const atPoint = method(Document, 'elementFromPoint');
+const baseOf = getter(Node, 'baseURI');
 const styleOf = window.getComputedStyle.bind(window);
 
 // page is the document. A window keeps its worlds when its initial empty document
@@ -197,7 +218,7 @@ function boxOf(el) {
   const r = rectOf(el);
   if (r.width >= 1 && r.height >= 1) return r;
   if (!firstChild(el)) return r;
-  const range = page.createRange();
+  const range = new Range();
   range.selectNodeContents(el);
   const c = range.getBoundingClientRect();
   return c.width >= 1 && c.height >= 1 ? c : r;
@@ -212,7 +233,7 @@ function transparent(el) {
 // before the page's edge and still be reached.
 function scrolled(el) {
   for (let p = flatParent(el); p; p = flatParent(p)) {
-    if ((p.scrollTop || p.scrollLeft) && p !== page.scrollingElement) return true;
+    if ((scrollTop(p) || scrollLeft(p)) && p !== scrollerOf(page)) return true;
   }
   return false;
 }
@@ -220,18 +241,18 @@ function scrolled(el) {
 let view = null; // the page's extent; of one walk or question, for asking is dear
 
 function extent() {
-  const s = page.scrollingElement || documentElementOf(page);
+  const s = scrollerOf(page) || documentElementOf(page);
   if (!s) return null;
-  const left = s.scrollWidth > s.clientWidth && styleOf(s).direction === 'rtl' ? s.clientWidth - s.scrollWidth : 0;
-  return { x: scrollX, y: scrollY, left, right: left + s.scrollWidth, bottom: s.scrollHeight };
+  const wide = scrollWidth(s), left = wide > clientWidth(s) && styleOf(s).direction === 'rtl' ? clientWidth(s) - wide : 0;
+  return { x: scrollX, y: scrollY, left, right: left + wide, bottom: scrollHeight(s) };
 }
 
 // inScroller tells whether a scroller around el that is no more than its own
 // box on the page can be moved further down or to the right.
 function inScroller(el) {
   for (let p = flatParent(el); p; p = flatParent(p)) {
-    if (p === page.scrollingElement || localName(p) === 'body') return false;
-    if (p.scrollHeight <= p.clientHeight && p.scrollWidth <= p.clientWidth) continue;
+    if (p === scrollerOf(page) || localName(p) === 'body') return false;
+    if (scrollHeight(p) <= clientHeight(p) && scrollWidth(p) <= clientWidth(p)) continue;
     const s = styleOf(p);
     if (/auto|scroll/.test(s.overflowY + s.overflowX)) return true;
   }
@@ -395,7 +416,7 @@ function inertNow(el) {
 
 // activeElement returns the focused element, in whatever shadow root it is.
 function activeElement() {
-  let a = page.activeElement;
+  let a = activeOf(page);
   for (let root; a && (root = shadowOf(a)) && root.activeElement;) a = root.activeElement;
   return a;
 }
@@ -403,7 +424,7 @@ function activeElement() {
 // hitAt returns the innermost element at a point of the viewport, through shadow
 // roots, null outside of it.
 function hitAt(x, y) {
-  let hit = page.elementFromPoint(x, y);
+  let hit = atPoint(page, x, y);
   for (let root; hit && (root = shadowOf(hit));) {
     const inner = root.elementFromPoint(x, y);
     if (!inner || inner === hit) break;
@@ -420,11 +441,25 @@ function onTop() {
   return top;
 }
 
+// Elements that have aria-modal, as they come (news): to look for them at each walk
+// costs what the document has elements, 5 ms with 50,000.
+const saysModal = new Set();
+
+// seekModals looks for them in what has come.
+function seekModals(el) {
+  if (has(el, 'aria-modal')) saysModal.add(el);
+  for (const e of queryAll(el, '[aria-modal]')) saysModal.add(e);
+}
+
 // modals returns the dialogs that a person can see and that aria-modal says are
 // modal, the last one first: it lies over those before it.
 function modals() {
-  const all = Array.from(queryAll(documentElementOf(page), '[aria-modal=true]')).reverse();
-  return all.filter((el) => /^(alert)?dialog$/.test(roleOf(el)) && visible(el) && !hiddenFromAX(el) && !inertNow(el));
+  const open = [];
+  for (const el of saysModal) {
+    if (!isConnected(el)) saysModal.delete(el);
+    else if (attr(el, 'aria-modal') === 'true' && /^(alert)?dialog$/.test(roleOf(el)) && visible(el) && !hiddenFromAX(el) && !inertNow(el)) open.push(el);
+  }
+  return open.sort((a, b) => (position(a, b) & FOLLOWING ? 1 : -1));
 }
 
 // hitOnTop is onTop by what five points of the viewport hit.

@@ -4,7 +4,7 @@
 // when the events come, as it would after typing.
 
 const fill = (() => {
-  const { activeIn, inputType, scrollingOf, frameTurn, disabled, twinsOf, CHOICE, scrollTo } = reach;
+  const { activeIn, inputType, frameTurn, disabled, twinsOf, CHOICE, scrollTo } = reach;
   const setter = (proto, name) => {
     const set = Object.getOwnPropertyDescriptor(proto, name).set;
     return (o, v) => set.call(o, v);
@@ -20,7 +20,10 @@ const fill = (() => {
   };
   const checkedOf = getter(HTMLInputElement, 'checked');
 
-  const fire = (el, type) => el.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
+  const scrollInto = method(Element, 'scrollTo'), scrollOn = method(Element, 'scrollBy');
+  const editable = (el) => el instanceof HTMLElement && isContentEditable(el);
+
+  const fire = (el, type) => dispatch(el, new Event(type, { bubbles: true, composed: true }));
 
   const mask = (el, v) => (secret(el) && v ? '•'.repeat(3) : v);
 
@@ -28,7 +31,7 @@ const fill = (() => {
   const contents = (el) => {
     const value = valueOf[localName(el)];
     if (value) return value(el);
-    return (el.innerText || '').replace(/\u00a0/g, ' ').replace(/\u200b|\ufeff/g, '').replace(/\n$/, '');
+    return (el instanceof HTMLElement ? innerText(el) : '').replace(/\u00a0/g, ' ').replace(/\u200b|\ufeff/g, '').replace(/\n$/, '');
   };
 
   // deepActive is the focused element, through shadow roots.
@@ -51,7 +54,7 @@ const fill = (() => {
   // in it; for a file also the only one beside it.
   const controlOf = (el, what) => {
     const selector = CONTROLS[what];
-    if (matches(el, selector) || what === 'field' && el instanceof HTMLElement && el.isContentEditable) return el;
+    if (matches(el, selector) || what === 'field' && el instanceof HTMLElement && isContentEditable(el)) return el;
     if (el instanceof HTMLLabelElement && el.control && matches(el.control, selector)) return el.control;
     const within = (box) => {
       const list = [];
@@ -77,7 +80,7 @@ const fill = (() => {
     const tag = localName(el);
     if (tag === 'select' || tag === 'textarea') return tag;
     if (el instanceof HTMLInputElement) return inputType(el);
-    if (el instanceof HTMLElement && el.isContentEditable) return 'editable';
+    if (el instanceof HTMLElement && isContentEditable(el)) return 'editable';
     return '';
   };
 
@@ -99,7 +102,7 @@ const fill = (() => {
     if (format && text !== '' && !format[0].test(text)) return { takes: format[1] };
     if (text === '' && !clear) return { value: mask(el, contents(el)), asked: true };
     const before = contents(el), wanted = type === 'number' && !clear ? before + text : text;
-    el.focus({ preventScroll: true });
+    focus(el, { preventScroll: true });
     setValue.input(el, wanted);
     const value = contents(el);
     if (format && wanted !== '' && value === '' ) {
@@ -121,13 +124,13 @@ const fill = (() => {
   // kept elsewhere (editors that read a hidden textarea).
   __bd.caret = (el, { clear, clicked }) => {
     let active = deepActive(el);
-    if (!(active && (flatContains(el, active) || flatContains(active, el) && active.isContentEditable))) {
-      if (clicked && active && active !== bodyOf(page) && active !== documentElementOf(page) && (matches(active, FIELD) || active.isContentEditable)) {
+    if (!(active && (flatContains(el, active) || flatContains(active, el) && editable(active)))) {
+      if (clicked && active && active !== bodyOf(page) && active !== documentElementOf(page) && (matches(active, FIELD) || editable(active))) {
         // The click took the focus to another field. One that lies in the same
         // widget is where this widget is typed into.
         if (!twinsOf(el).some((box) => flatContains(box, active))) return { elsewhere: record(active) };
       }
-      HTMLElement.prototype.focus.call(el, { preventScroll: true });
+      focus(el, { preventScroll: true });
       active = deepActive(el);
     }
     const focused = !!active && (flatContains(el, active) || flatContains(active, el));
@@ -149,7 +152,7 @@ const fill = (() => {
           answer.end = true; // email and number have no selection: the End key
         }
       }
-    } else if (el.isContentEditable) {
+    } else if (isContentEditable(el)) {
       const value = contents(el);
       answer.before = value;
       answer.length = value.length;
@@ -158,10 +161,11 @@ const fill = (() => {
       else {
         const range = new Range();
         let last = el;
-        while (last.lastChild && (last.lastChild.nodeType === 3 || last.lastChild.nodeType === 1 && localName(last.lastChild) !== 'br' && last.lastChild.isContentEditable)) last = last.lastChild;
+        for (let end; (end = lastChild(last)) && (nodeType(end) === TEXT || nodeType(end) === ELEMENT && localName(end) !== 'br' && editable(end));) last = end;
         range.selectNodeContents(last);
-        if (last.lastChild && last.lastChild.nodeType === 1 && localName(last.lastChild) === 'br') range.setStartBefore(last.lastChild);
-        range.collapse(last.lastChild && last.lastChild.nodeType === 1 && localName(last.lastChild) === 'br');
+        const end = nodeType(last) === ELEMENT ? lastChild(last) : null, broken = end !== null && nodeType(end) === ELEMENT && localName(end) === 'br';
+        if (broken) range.setStartBefore(end);
+        range.collapse(broken);
         s.removeAllRanges();
         s.addRange(range);
       }
@@ -195,7 +199,7 @@ const fill = (() => {
 
   // takesKeys says whether an element that holds no text of its own may listen
   // to the keyboard: it can have the focus, and is no button or link.
-  const takesKeys = (el) => el.tabIndex >= 0 && !['button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'menuitem', 'option', 'slider'].includes(roleOf(el)) || ['application', 'textbox', 'combobox', 'searchbox', 'document'].includes(roleOf(el));
+  const takesKeys = (el) => (el instanceof HTMLElement ? tabIndexOf(el) : has(el, 'tabindex') ? 0 : -1) >= 0 && !['button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'menuitem', 'option', 'slider'].includes(roleOf(el)) || ['application', 'textbox', 'combobox', 'searchbox', 'document'].includes(roleOf(el));
 
   // compare says whether a control holds what was asked, without telling a secret.
   __bd.compare = ({ id, wanted, loose }) => {
@@ -213,7 +217,7 @@ const fill = (() => {
   };
 
   __bd.focusOn = (el) => {
-    HTMLElement.prototype.focus.call(el, { preventScroll: false });
+    focus(el, { preventScroll: false });
     const active = deepActive(el);
     return { focused: !!active && (active === el || flatContains(el, active)) };
   };
@@ -236,7 +240,7 @@ const fill = (() => {
     }
     if (!el.multiple && picked.size > 1) return { single: true };
     const before = options.map((o) => o.selected);
-    HTMLElement.prototype.focus.call(el, { preventScroll: true });
+    focus(el, { preventScroll: true });
     if (el.multiple) for (const o of options) o.selected = picked.has(o);
     else for (const o of picked) o.selected = true;
     if (options.some((o, i) => o.selected !== before[i])) {
@@ -284,21 +288,21 @@ const fill = (() => {
   const scroller = (el, axis) => {
     for (let e = el; e && e !== bodyOf(page) && e !== documentElementOf(page); e = flatParent(e)) {
       const s = getComputedStyle(e), o = axis === 'x' ? s.overflowX : s.overflowY;
-      const more = axis === 'x' ? e.scrollWidth - e.clientWidth : e.scrollHeight - e.clientHeight;
+      const more = axis === 'x' ? scrollWidth(e) - clientWidth(e) : scrollHeight(e) - clientHeight(e);
       if (more > 1 && (o === 'auto' || o === 'scroll' || o === 'hidden')) return e;
     }
-    return scrollingOf(page) || documentElementOf(page);
+    return scrollerOf(page) || documentElementOf(page);
   };
   // widest is the page's main scroller where the page itself does not scroll.
   const widest = () => {
-    const whole = scrollingOf(page) || documentElementOf(page);
-    if (!whole || whole.scrollHeight - whole.clientHeight > 1) return whole;
+    const whole = scrollerOf(page) || documentElementOf(page);
+    if (!whole || scrollHeight(whole) - clientHeight(whole) > 1) return whole;
     let best = whole, size = 0;
     everyElement(page, (e) => {
-      if (e.scrollHeight - e.clientHeight <= 1 || e === whole) return;
+      if (scrollHeight(e) - clientHeight(e) <= 1 || e === whole) return;
       const o = getComputedStyle(e).overflowY;
       if (o !== 'auto' && o !== 'scroll') return;
-      const area = e.clientWidth * e.clientHeight;
+      const area = clientWidth(e) * clientHeight(e);
       if (area > size) {
         size = area;
         best = e;
@@ -314,16 +318,16 @@ const fill = (() => {
       s = scroller(flatParent(el) || el, 'y');
     } else {
       const axis = direction === 'left' || direction === 'right' ? 'x' : 'y';
-      s = el ? scroller(el, axis) : axis === 'y' ? widest() : scrollingOf(page) || documentElementOf(page);
+      s = el ? scroller(el, axis) : axis === 'y' ? widest() : scrollerOf(page) || documentElementOf(page);
       if (!s) return { x: 0, y: 0, max_x: 0, max_y: 0 }; // a document without an element, as while it loads
-      if (to) s.scrollTo({ top: to === 'top' ? 0 : s.scrollHeight, behavior: 'instant' });
+      if (to) scrollInto(s, { top: to === 'top' ? 0 : scrollHeight(s), behavior: 'instant' });
       else {
-        const step = pixels || Math.round((axis === 'x' ? s.clientWidth : s.clientHeight) * 0.9);
+        const step = pixels || Math.round((axis === 'x' ? clientWidth(s) : clientHeight(s)) * 0.9);
         const sign = direction === 'up' || direction === 'left' ? -1 : 1;
-        s.scrollBy({ left: axis === 'x' ? sign * step : 0, top: axis === 'y' ? sign * step : 0, behavior: 'instant' });
+        scrollOn(s, { left: axis === 'x' ? sign * step : 0, top: axis === 'y' ? sign * step : 0, behavior: 'instant' });
       }
     }
-    return { x: s.scrollLeft, y: s.scrollTop, max_x: Math.max(0, s.scrollWidth - s.clientWidth), max_y: Math.max(0, s.scrollHeight - s.clientHeight) };
+    return { x: scrollLeft(s), y: scrollTop(s), max_x: Math.max(0, scrollWidth(s) - clientWidth(s)), max_y: Math.max(0, scrollHeight(s) - clientHeight(s)) };
   };
   __bd.scrollFrom = (el, o) => doScroll(el, o);
   __bd.scrollPage = async (o) => {

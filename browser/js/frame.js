@@ -121,7 +121,7 @@ function textShows(el, n, s) {
     const indent = s.textIndent;
     if (indent === '0px' || Math.abs(parseFloat(indent)) < 500) return true;
   }
-  const range = page.createRange(); // the box says nothing: ask for the text's own
+  const range = new Range(); // the box says nothing: ask for the text's own
   range.selectNodeContents(n);
   const t = range.getBoundingClientRect();
   return t.width >= 2 && t.height >= 2 && !offPage(t, el);

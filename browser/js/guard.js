@@ -4,7 +4,7 @@
 // the page's own.
 
 const guard = (() => {
-  const { takes, under, where, coverOf } = reach;
+  const { takes, under, where, coverOf, cover } = reach;
   const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart'];
 
   // What is watched over: el (null: nothing of this document may be hit), at where
@@ -47,7 +47,7 @@ const guard = (() => {
   const movedAway = ({ el, slips, pressed }, e) => {
     const r = rectOf(el);
     if (r.width === 0 || e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom) return false;
-    return slips && e.clientX === pressed.x && e.clientY === pressed.y || el.getAnimations().length > 0; // a drag moves the mouse
+    return slips && e.clientX === pressed.x && e.clientY === pressed.y || animationsOf(el).length > 0; // a drag moves the mouse
   };
   // onPressed comes last of all, when the page has done what it does with the press:
   // what moves the element from then on is not that.
@@ -88,7 +88,7 @@ const guard = (() => {
     const answer = { hit: g.open };
     if (!g.open && g.hit && !g.moved) {
       forget(); // the page is another than it was when el was found
-      answer.by = record(coverOf(g.hit));
+      answer.by = cover(coverOf(g.hit));
     }
     if (g.el && isConnected(g.el) && q && q.then) answer.then = __bd[q.then](g.el, q.with);
     // What the input set off, in the same round trip, where nothing follows it.

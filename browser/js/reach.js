@@ -2,10 +2,8 @@
 
 const reach = (() => {
   const inputType = getter(HTMLInputElement, 'type');
-  const scrollingOf = getter(Document, 'scrollingElement');
-  const activeOfDocument = getter(Document, 'activeElement'), activeOfShadow = getter(ShadowRoot, 'activeElement');
-  const activeIn = (root) => (root instanceof Document ? activeOfDocument : activeOfShadow)(root);
-  const atPoint = (root, x, y) => (root instanceof Document ? Document : ShadowRoot).prototype.elementFromPoint.call(root, x, y);
+  const activeOfShadow = getter(ShadowRoot, 'activeElement');
+  const activeIn = (root) => (root instanceof Document ? activeOf : activeOfShadow)(root);
 
   const frameTurn = () => new Promise((done) => {
     let over = false;
@@ -26,7 +24,7 @@ const reach = (() => {
   const TEXT_TYPES = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'number', 'date', 'time', 'week', 'month', 'datetime-local']);
   const readonly = (el) => {
     if (localName(el) === 'textarea' || el instanceof HTMLInputElement && TEXT_TYPES.has(inputType(el))) return has(el, 'readonly');
-    return attr(el, 'aria-readonly') === 'true' && !(el instanceof HTMLElement && el.isContentEditable);
+    return attr(el, 'aria-readonly') === 'true' && !(el instanceof HTMLElement && isContentEditable(el));
   };
 
   // PAINT are animated properties that move nothing.
@@ -36,7 +34,7 @@ const reach = (() => {
   const moving = (el) => {
     const finite = [], endless = [];
     for (let e = el; e; e = flatParent(e)) {
-      for (const a of e.getAnimations()) {
+      for (const a of animationsOf(e)) {
         if (a.playState !== 'running' || !a.effect) continue;
         let moves = true;
         try {
@@ -67,13 +65,13 @@ const reach = (() => {
       const visit = (n) => {
         for (const c of flatChildren(n)) {
           if (list.length > 20) return;
-          if (c.nodeType === 3) {
+          if (nodeType(c) === TEXT) {
             const range = new Range();
             range.selectNodeContents(c);
             list.push(...[...range.getClientRects()].filter((r) => r.width > 0 && r.height > 0));
-          } else if (c.nodeType === 1) {
+          } else if (nodeType(c) === ELEMENT) {
             const rects = [...rectsOf(c)].filter((r) => r.width > 0 && r.height > 0);
-            if (rects.length && c.checkVisibility({ visibilityProperty: true })) list.push(...rects);
+            if (rects.length && checkVisibility(c, { visibilityProperty: true })) list.push(...rects);
             else visit(c);
           }
         }
@@ -105,7 +103,7 @@ const reach = (() => {
     for (let r = el && getRootNode(el); r instanceof ShadowRoot; r = getRootNode(r.host)) roots.set(r.host, r);
     for (let depth = 0; hit && depth < 64; depth++) {
       const root = roots.get(hit) || shadowOf(hit);
-      const inner = root && atPoint(root, x, y);
+      const inner = root && root.elementFromPoint(x, y);
       if (!inner || inner === hit || getRootNode(inner) !== root) break;
       hit = inner;
     }
@@ -221,8 +219,8 @@ const reach = (() => {
   // scrollTo brings el into view in every scroller that it stands in.
   const scrollTo = (el, block) => {
     if (getComputedStyle(el).display === 'contents') {
-      const child = [...flatChildren(el)].find((c) => c.nodeType === 1 ? rectsOf(c).length : fold(c.data));
-      if (child && child.nodeType === 1) el = child;
+      const child = [...flatChildren(el)].find((c) => nodeType(c) === ELEMENT ? rectsOf(c).length : fold(textData(c)));
+      if (child && nodeType(child) === ELEMENT) el = child;
       else if (child) {
         // Text without a box of its own: its place is where a range says.
         const range = new Range();
@@ -282,8 +280,16 @@ const reach = (() => {
     return hit;
   };
 
+  // cover is the record of what lies over something, with what it says where it has
+  // no name: it is to be recognised by whoever was shown neither.
+  const cover = (el) => {
+    const r = record(el);
+    if (!r.name && el !== bodyOf(page) && el !== documentElementOf(page)) r.says = cutName(fold(shownText(el)));
+    return r;
+  };
+
   return {
-    activeIn, inputType, scrollingOf, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, takes, twinsOf, labelsOf, choice, native, CHOICE,
-    ALIGN, scrollTo, obstacle, coverOf,
+    activeIn, inputType, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, takes, twinsOf, labelsOf, choice, native, CHOICE,
+    ALIGN, scrollTo, obstacle, coverOf, cover,
   };
 })();

@@ -76,7 +76,7 @@ const seek = (() => {
   // ---- Markdown
 
   const url = (el, name) => {
-    try { return new URL(attr(el, name), page.baseURI).href; } catch { return attr(el, name); }
+    try { return new URL(attr(el, name), baseOf(page)).href; } catch { return attr(el, name); }
   };
 
   // inline is a run of text with its links, emphasis and code.

@@ -7,12 +7,12 @@ let watched = null;
 // begin starts to watch the document, and the shadow roots that el stands in.
 begin = (el) => {
   end();
-  const w = watched = { el, mutations: 0, focus: deepFocus(), regions: null, timer: 0 };
+  const w = watched = { el, mutations: 0, focus: activeElement(), regions: null, timer: 0 };
   w.observer = new MutationObserver((records) => note(w, records));
   const what = { subtree: true, childList: true, characterData: true, attributes: true };
   w.observer.observe(document, what);
   for (let n = el; n; ) {
-    const root = n.getRootNode();
+    const root = getRootNode(n);
     if (!(root instanceof ShadowRoot)) break;
     w.observer.observe(root, what);
     n = root.host;
@@ -29,7 +29,7 @@ begin = (el) => {
 
 // savesOn tells whether a click on n, or in it, asks for a download (HTML, 4.6.5):
 // no request of the document's tells of that.
-const savesOn = (n) => (n.localName === 'a' || n.localName === 'area') && n.hasAttribute('download') && n.href !== '';
+const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localName(n) === 'area') && has(n, 'download') && n.href !== '';
 __bd.begin = (id) => { begin(id ? node(id) : null); return true; };
 
 function end() {
@@ -42,13 +42,6 @@ function end() {
   watched = null;
 }
 
-// deepFocus is the focused element, through shadow roots.
-function deepFocus() {
-  let a = document.activeElement;
-  while (a && a.shadowRoot && a.shadowRoot.activeElement) a = a.shadowRoot.activeElement;
-  return a;
-}
-
 const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status],[role=log],output';
 
 // note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say.
@@ -57,10 +50,10 @@ function note(w, records) {
   const regions = new Set();
   for (const r of records) {
     if (r.type === 'attributes') continue;
-    const e = r.target.nodeType === 1 ? r.target : r.target.parentElement;
-    const region = e && e.closest(LIVE);
-    if (region && region.getAttribute('aria-live') !== 'off') regions.add(region);
-    else for (const n of r.addedNodes) if (n.nodeType === 1 && n.matches(LIVE)) regions.add(n);
+    const e = nodeType(r.target) === ELEMENT ? r.target : parentNode(r.target);
+    const region = e && nodeType(e) === ELEMENT && closest(e, LIVE);
+    if (region && attr(region, 'aria-live') !== 'off') regions.add(region);
+    else for (const n of r.addedNodes) if (nodeType(n) === ELEMENT && matches(n, LIVE)) regions.add(n);
     if (regions.size >= 5) break;
   }
   w.regions = w.regions || new Set();
@@ -71,7 +64,7 @@ function note(w, records) {
 function announced(w) {
   const said = [];
   for (const r of w.regions || []) {
-    const text = (r.innerText || '').replace(/\s+/g, ' ').trim();
+    const text = (r instanceof HTMLElement ? innerText(r) : textContent(r)).replace(/\s+/g, ' ').trim();
     if (text && said.length < 5 && !said.includes(text)) said.push(text.length > 200 ? text.slice(0, 199) + '…' : text);
   }
   return said;
@@ -93,13 +86,13 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
   const w = watched, until = performance.now() + max;
   if (fresh) {
     // A document without scripts has said all it will say.
-    if (document.readyState !== 'complete' || document.scripts.length) await pause(1);
+    if (readyState(document) !== 'complete' || scriptsOf(document).length) await pause(1);
   } else {
     await tick();
   }
   let seen = -1, calm = 0;
   const looks = frame; // somebody looks afterwards
-  const still = fresh && document.readyState === 'complete' && !document.scripts.length;
+  const still = fresh && readyState(document) === 'complete' && !scriptsOf(document).length;
   while (!still && performance.now() < until) {
     for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
     // Two looks in a row without a change, a timer's turn apart; after a
@@ -119,19 +112,19 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
     if (calm > 0 && seen > 0 && !looks && !fresh) await tick();
     else await pause(first && !fresh ? 0 : fresh || looks && seen > 0 ? 8 : seen > 0 ? 3 : 1);
   }
-  const focus = deepFocus();
+  const focused = activeElement();
   const result = {
     changed: w.mutations > 0,
-    focused: focus && focus !== w.focus && focus !== document.body ? idOf(focus) : 0,
+    focused: focused && focused !== w.focus && focused !== bodyOf(document) ? idOf(focused) : 0,
     announced: announced(w),
     saves: w.saves.some((e) => !e.defaultPrevented),
-    title: document.title, url: location.href,
+    title: titleOfPage(document), url: location.href,
   };
   // What is told is told once. The watching goes on, for what an answer from the
   // server changes, until the next action or for a few seconds.
   w.regions = null;
   w.saves = [];
-  w.focus = focus;
+  w.focus = focused;
   if (!w.timer) w.timer = setTimeout(() => { if (watched === w) end(); }, 5000);
   return result;
 };
@@ -144,8 +137,9 @@ let newcomers = null; // what came with its descendants; null: as good as all of
 let comings = null;
 const came = (records) => {
   for (const r of records) {
+    if (r.type === 'attributes') saysModal.add(r.target);
     for (const n of r.addedNodes) {
-      if (newcomers === null || n.nodeType !== 1) continue;
+      if (newcomers === null || nodeType(n) !== ELEMENT) continue;
       newcomers.push(n);
       if (newcomers.length <= MANY) continue;
       newcomers = null;
@@ -157,8 +151,9 @@ __bd.news = () => {
   if (comings) came(comings.takeRecords());
   else comings = new MutationObserver(came);
   if (newcomers && newcomers.length === 0) return suspects.length ? 'hosts' : '';
-  const found = newcomers === null ? suspect([document.documentElement]) : suspect(newcomers);
-  if (newcomers === null) comings.observe(document, { subtree: true, childList: true });
+  for (const el of newcomers || [documentElementOf(document)]) if (el) seekModals(el);
+  const found = newcomers === null ? suspect([documentElementOf(document)]) : suspect(newcomers);
+  if (newcomers === null) comings.observe(document, { subtree: true, childList: true, attributeFilter: ['aria-modal'] });
   newcomers = [];
   return found ? 'hosts' : 'elements';
 };
@@ -168,7 +163,7 @@ __bd.yes = () => true;
 // listeners. One that stands in a closed shadow root makes that known as well.
 __bd.told = (...els) => {
   for (const el of els) {
-    for (let r = el.getRootNode(); r instanceof ShadowRoot; r = r.host.getRootNode()) {
+    for (let r = getRootNode(el); r instanceof ShadowRoot; r = getRootNode(r.host)) {
       if (r.mode === 'closed') __bd.closed(r.host, r);
     }
   }
@@ -186,14 +181,14 @@ const suspect = (roots) => {
   let left = 20000;
   const look = (el) => {
     left--;
-    if (!el.localName.includes('-') || asked.has(el)) return;
+    if (!localName(el).includes('-') || asked.has(el)) return;
     asked.add(el);
-    if (!el.shadowRoot && !shadowOf(el)) suspects.push(el);
+    if (!shadowOf(el)) suspects.push(el);
   };
   for (const root of roots) {
-    if (!root || !root.isConnected) continue;
+    if (!root || !isConnected(root)) continue;
     look(root);
-    const all = root.getElementsByTagName('*');
+    const all = elementsIn(root, '*');
     for (let i = 0; left > 0 && suspects.length < MAX_SUSPECTS && i < all.length; i++) look(all[i]);
   }
   return suspects.length > 0;

@@ -468,7 +468,7 @@ class Walk {
 
   // behind says that the page behind a modal dialog has been left out.
   behind(dialog) {
-    const left = page.querySelectorAll(OPERABLE).length - queryAll(dialog, OPERABLE).length;
+    const left = queryAllOf(page, OPERABLE).length - queryAll(dialog, OPERABLE).length;
     if (left > 0) this.lines.push([-left, 0, 'inert behind the modal dialog; close it to reach them']);
   }
 
@@ -522,7 +522,7 @@ function walkOnce(o) {
   useComputed = canCompute && o.computed !== false;
   const w = new Walk(o);
   const answer = {
-    u: location.href, t: cutName(page.title || ''), v: 0, n: page.getElementsByTagName('*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
+    u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
   };
   const root = scopeOf(o, answer);
   if (!root) return JSON.stringify(answer);
@@ -582,7 +582,7 @@ function scopeOf(o, answer) {
   }
   if (o.selector) {
     let el = null;
-    try { el = page.querySelector(o.selector); } catch { answer.e = 'selector'; return null; }
+    try { el = queryPage(page, o.selector); } catch { answer.e = 'selector'; return null; }
     if (!el) answer.e = 'none';
     return el;
   }

@@ -1,0 +1,109 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// clobbers hides every property of a form behind a field of that name, and of the
+// document behind a picture (HTML, 4.10.3 and 3.1.6: both are legacy overrides of
+// built-ins), in a copy of the form too that comes when the page is there.
+const clobbers = `<title>Clobbered</title>
+<style>form{height:120px;overflow:auto} form input.x{display:block;width:200px} img{display:none}</style>
+<div id=d></div><form id=f aria-label=Form tabindex=0 onclick="" aria-live=polite><label>City<input class=x id=city></label><input class=x type=checkbox id=tick aria-label=Tick>
+<select aria-label=Pick><option>One<option>Two</select><input type=file id=up aria-label=File><button type=button onclick="report('go')">Go</button>
+<p contenteditable aria-label=Note>Note</p></form><p draggable=true tabindex=0>Drag me</p><script>
+const names = (o) => { const all = new Set(); for (; o && o !== Object.prototype; o = Object.getPrototypeOf(o)) for (const n of Object.getOwnPropertyNames(o)) all.add(n); return all; };
+const form = document.getElementById('f'), make = document.createElement.bind(document), into = document.getElementById('d'), later = [];
+for (const name of names(form)) if (name !== 'constructor') later.push(Object.assign(make('input'), { type: 'hidden' }), name);
+const pictures = [];
+for (const name of names(document)) if (name !== 'location') { const i = make('img'); i.setAttribute('name', name); pictures.push(i); }
+const append = Element.prototype.append;
+for (let i = 0; i < later.length; i += 2) { later[i].setAttribute('name', later[i + 1]); append.call(form, later[i]); }
+append.call(into, ...pictures);
+window.again = () => { const c = Node.prototype.cloneNode.call(form, true); append.call(into, c); };
+</script>`
+
+// Whatever a page hides by the names of its fields and pictures, it is seen, read and
+// acted on as any other.
+func TestAClobberedPage(t *testing.T) {
+	v := newStage(t).open(t, clobbers)
+	if got := v.eval(`[typeof document.body.localName, document.getElementById.name, HTMLFormElement.prototype === Object.getPrototypeOf(f), f.localName === f.elements].join()`); got == "" {
+		t.Fatal("nothing is hidden")
+	}
+	var lines []string
+	for _, n := range v.seen {
+		lines = append(lines, n.Role+" "+n.Name)
+	}
+	equal(t, "what is seen", strings.Join(lines, "|"), "form Form|textbox City|checkbox Tick|combobox Pick|option One|option Two|button File|button Go|textbox Note|paragraph Drag me")
+	o := snapshot.DefaultOptions()
+	for _, interactive := range []bool{true, false} {
+		o.InteractiveOnly = interactive
+		if _, err := v.c.Capture(limit(t, 10*time.Second), o, v.refs); err != nil {
+			t.Errorf("snapshot, interactive %v: %v", interactive, err)
+		}
+	}
+	ctx := limit(t, 60*time.Second)
+	ref := v.ref
+	for name, do := range map[string]func() error{
+		"click": func() error { _, err := v.c.Click(ctx, v.refs, ref("button", "Go"), protocol.Click{}); return err },
+		"type": func() error {
+			_, err := v.c.Type(ctx, v.refs, ref("textbox", "City"), protocol.Type{Text: "Oslo"})
+			return err
+		},
+		"edit": func() error {
+			_, err := v.c.Type(ctx, v.refs, ref("textbox", "Note"), protocol.Type{Text: "more"})
+			return err
+		},
+		"check": func() error { _, err := v.c.Check(ctx, v.refs, ref("checkbox", "Tick"), true); return err },
+		"select": func() error {
+			_, _, err := v.c.Select(ctx, v.refs, ref("combobox", "Pick"), []string{"Two"})
+			return err
+		},
+		"press":  func() error { _, err := v.c.Press(ctx, v.refs, "", "Tab"); return err },
+		"hover":  func() error { _, err := v.c.Hover(ctx, v.refs, ref("button", "Go")); return err },
+		"focus":  func() error { _, err := v.c.Focus(ctx, v.refs, ref("form", "Form")); return err },
+		"scroll": func() error { _, _, err := v.c.Scroll(ctx, v.refs, ref("form", "Form"), protocol.Scroll{}); return err },
+		"down": func() error {
+			_, _, err := v.c.Scroll(ctx, v.refs, ref("form", "Form"), protocol.Scroll{Direction: "down"})
+			return err
+		},
+		"page": func() error { _, _, err := v.c.Scroll(ctx, v.refs, "", protocol.Scroll{Direction: "down"}); return err },
+		"drag": func() error { _, err := v.c.Drag(ctx, v.refs, ref("button", "Go"), ref("textbox", "City")); return err },
+		"upload": func() error {
+			_, err := v.c.Upload(ctx, v.refs, ref("button", "File"), []protocol.File{{Name: "a.txt", Content: []byte("a")}})
+			return err
+		},
+		"mouse": func() error {
+			_, _, err := v.c.Mouse(ctx, v.refs, protocol.Mouse{Action: "click", X: 20, Y: 20})
+			return err
+		},
+		"text":     func() error { _, err := v.c.Read(ctx, v.refs, ref("form", "Form"), "text", ""); return err },
+		"markdown": func() error { _, err := v.c.Read(ctx, v.refs, "", "markdown", ""); return err },
+		"html":     func() error { _, err := v.c.Read(ctx, v.refs, ref("form", "Form"), "html", ""); return err },
+		"attrs":    func() error { _, err := v.c.Read(ctx, v.refs, ref("form", "Form"), "attrs", ""); return err },
+		"value":    func() error { _, err := v.c.Read(ctx, v.refs, ref("textbox", "Note"), "value", ""); return err },
+		"find":     func() error { _, err := v.c.Find(ctx, v.refs, protocol.Query{Text: "Go", Limit: 10}); return err },
+		"wait":     func() error { _, err := v.c.Wait(ctx, v.refs, protocol.Wait{Text: "Note"}); return err },
+		"picture": func() error {
+			_, err := v.c.Screenshot(ctx, v.refs, protocol.Screenshot{Annotate: []string{ref("button", "Go")}, Format: "png"})
+			return err
+		},
+		"eval": func() error { _, err := v.c.Eval(ctx, v.refs, ref("form", "Form"), "1"); return err },
+	} {
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	equal(t, "log", v.log(), "go")
+	equal(t, "state", v.eval(`[city.value, tick.checked, up.files.length].join()`), `"Oslo,true,1"`)
+	v.eval(`again()`)
+	v.look()
+	if _, err := v.c.Click(ctx, v.refs, ref("button", "Go"), protocol.Click{}); err != nil {
+		t.Error("a click on the copy's:", err)
+	}
+}

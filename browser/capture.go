@@ -50,7 +50,7 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	if o.After != "" {
 		e, f, err := c.resolve(refs, o.After)
 		if err != nil {
-			return snapshot.Capture{}, err
+			return snapshot.Capture{}, snapshot.ForParameter("after", err)
 		}
 		after, afterNode = f, e.Key.Node
 	}

@@ -36,7 +36,7 @@ func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string
 	// first one away afterwards; where both cannot be in view the first is.
 	target, err := c.locate(ctx, refs, to, lookup{Want: []string{wantVisible, wantStable, wantHit}})
 	if err != nil {
-		return nil, err
+		return nil, snapshot.ForParameter("to", err)
 	}
 	target.disarm()
 	el, err := c.locate(ctx, refs, from, lookup{Want: clickable, Ups: 1})

@@ -112,6 +112,7 @@ func TestBadInput(t *testing.T) {
 		{"an unknown value", request("click", `{"ref":"@e1","button":"fourth"}`), protocol.InvalidParams, "fourth"},
 		{"a count of none", request("click", `{"ref":"@e1","count":-1}`), protocol.InvalidParams, "count"},
 		{"text that is a number", request("type", `{"ref":"@e1","text":5}`), protocol.InvalidParams, "text"},
+		{"after nothing that is a ref", request("snapshot", `{"after":"junk"}`), protocol.InvalidParams, "after"},
 		{"a timeout of nothing", request("ping", `{"timeout_ms":-5}`), protocol.InvalidParams, "timeout_ms"},
 		{"a timeout too long", request("ping", `{"timeout_ms":3600000}`), protocol.InvalidParams, "timeout_ms"},
 		{"a budget of nothing", request("snapshot", `{"max_chars":-1}`), protocol.InvalidParams, "max_chars"},

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,6 +84,17 @@ func (r *Refs) Seen(key Key) (int, bool) {
 	return n, ok
 }
 
+// ForParameter is the error of Lookup for a ref that stood in another parameter than
+// ref.
+func ForParameter(name string, err error) error {
+	var e *protocol.Error
+	if errors.As(err, &e) && e.Code == protocol.InvalidParams && e.Details["parameter"] == "ref" {
+		e.Message = name + strings.TrimPrefix(e.Message, "ref")
+		e.With("parameter", name)
+	}
+	return err
+}
+
 // Lookup returns the node that ref means, and what the client was last shown of
 // it. A ref is written @e5, and taken as e5, ref=e5 and ref=@e5 as well. Where
 // the ref has moved (Move), the entry is that of the node that it means now, N
@@ -94,7 +106,7 @@ func (r *Refs) Lookup(ref string) (Entry, error) {
 	n, ok := parseRef(ref)
 	if !ok {
 		return Entry{}, protocol.Errorf(protocol.InvalidParams, "ref %s is not a ref", Quote(Cut(ref, maxDeadName))).
-			Then("write a ref as a snapshot shows it, such as @e5")
+			With("parameter", "ref").Then("write a ref as a snapshot shows it, such as @e5")
 	}
 	if n < 1 || n > r.last {
 		err := protocol.Errorf(protocol.UnknownRef, "%s was never given out in this session", shownRef(ref))

@@ -32,7 +32,7 @@ func (d *Document) Capture(o snapshot.Options, refs *snapshot.Refs, v Values) (s
 	if o.After != "" {
 		n, err := d.Resolve(o.After, refs)
 		if err != nil {
-			return snapshot.Capture{}, err
+			return snapshot.Capture{}, snapshot.ForParameter("after", err)
 		}
 		if top == nil || !d.flatContains(top, n) {
 			return snapshot.Capture{}, protocol.Errorf(protocol.InvalidParams, "after %s: is not within the scope", snapshot.Quote(snapshot.Cut(o.After, 100))).

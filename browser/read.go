@@ -34,25 +34,20 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 	}
 	var content string
 	err := c.look(ctx, func(ctx context.Context, t *tab) error {
-		f, node := t.main, 0
-		if ref != "" {
-			e, of, err := c.resolve(refs, ref)
-			if err != nil {
-				return err
-			}
-			f, node = of, e.Key.Node
-		}
 		t.owners(ctx, t.live())
 		var err error
 		if kind == "box" {
 			content, err = t.box(ctx, refs, ref)
 			return err
 		}
-		content, err = t.read(ctx, f, map[string]any{"node": node, "kind": kind, "attr": attr}, new(int))
-		if err == nil {
-			return nil
+		content, err = t.readRef(ctx, refs, ref, kind, attr)
+		if err == errReadGone && ref != "" {
+			// Where its element was made anew, the ref moves with it.
+			if err = c.findAgain(ctx, refs, ref); err == nil {
+				content, err = t.readRef(ctx, refs, ref, kind, attr)
+			}
 		}
-		if ref == "" && err == errReadGone {
+		if err == errReadGone && ref == "" {
 			return nil // a document without a body says nothing
 		}
 		e, lookup := refs.Lookup(ref)
@@ -61,8 +56,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 		}
 		switch err {
 		case errReadGone:
-			return protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), spoken(e.Role, e.Name)).With("candidates", []any{}).
-				Then("take a snapshot and use a ref from it")
+			return staleError(refs, e, e.Key.Doc, nil)
 		case errReadNone:
 			if kind == "attrs" {
 				return protocol.Errorf(protocol.InvalidParams, "attr %s: %s has no such attribute", quote(attr), e.Ref()).With("parameter", "attr").
@@ -74,6 +68,19 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 		return err
 	})
 	return content, err
+}
+
+// readRef reads the element of a ref, or without one the page.
+func (t *tab) readRef(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
+	f, node := t.main, 0
+	if ref != "" {
+		e, of, err := t.c.resolve(refs, ref)
+		if err != nil {
+			return "", err
+		}
+		f, node = of, e.Key.Node
+	}
+	return t.read(ctx, f, map[string]any{"node": node, "kind": kind, "attr": attr}, new(int))
 }
 
 // errRead tells Read what the script answered in the place of content.

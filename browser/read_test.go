@@ -72,9 +72,15 @@ func TestReadValues(t *testing.T) {
 			equal(t, "content", got, c.want)
 		})
 	}
-	v.eval(`document.querySelector('h1').remove()`)
-	_, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref("heading", "Title"), "text", "")
-	equal(t, "gone", answer(nil, err), `stale_ref: @e12 is gone: it was heading "Title" {"candidates":[]}`)
+	title := v.ref("heading", "Title")
+	v.eval(`document.querySelector('h1').outerHTML = '<h1>Title</h1>'`)
+	again, err := v.c.Read(limit(t, 5*time.Second), v.refs, title, "text", "")
+	if again != "Title" || err != nil {
+		t.Errorf("made anew: %q, %v", again, err)
+	}
+	v.eval(`document.querySelector('h1').outerHTML = '<h1>Titles</h1>'`)
+	_, err = v.c.Read(limit(t, 5*time.Second), v.refs, title, "text", "")
+	equal(t, "gone", answer(nil, err), `stale_ref: @e13 is gone: it was heading "Title" {"candidates":[{"name":"Titles","ref":"@e14","role":"heading","why":"the same role and a similar name"}]}`)
 }
 
 // A box is where the mouse finds the element, in frames and after scrolling too.

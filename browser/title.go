@@ -12,6 +12,10 @@ import (
 // says of the target is none: the address stands there while the title is not
 // known, and nobody is told when it changes.
 
+// titleOfDocument does not ask the document as it stands: a form named title would
+// answer in its place.
+const titleOfDocument = "Reflect.get(Document.prototype, 'title', document)"
+
 // askTitle asks the document for its title and does not wait: a page that is held
 // does not say it. One question is under way at a time; where another comes
 // meanwhile, it is asked again behind that. The caller holds mu.
@@ -24,7 +28,7 @@ func (t *tab) askTitle() {
 		return // worldCreated asks
 	}
 	p, doc := t.main.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: "document.title", UniqueContextID: t.main.ctxID, ReturnByValue: ptr(true),
+		Expression: titleOfDocument, UniqueContextID: t.main.ctxID, ReturnByValue: ptr(true),
 	}), t.main.doc
 	t.asked, t.askAgain = p, false
 	go func() {

@@ -74,7 +74,7 @@ var homes = map[string][]string{
 	"github.com/andybalholm/cascadia": {"snapshot/static", "fallback"},
 	"github.com/klauspost/compress":   {"fallback/fetch"},
 	"github.com/gogs/chardet":         {"fallback/fetch"},
-	"golang.org/x/text":               {"fallback/fetch", "fallback/form"},
+	"golang.org/x/text":               {"actions", "fallback/fetch", "fallback/form"},
 	"codeberg.org/readeck":            {"fallback/readable"},
 	"github.com/JohannesKaufmann":     {"fallback/readable"},
 	"golang.org/x/image":              {"browser"},

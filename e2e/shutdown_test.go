@@ -187,6 +187,26 @@ func TestSIGTERMTwice(t *testing.T) {
 	}
 }
 
+// Also where the second comes right behind the first.
+func TestSIGTERMTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, shutdownIn("30s"))
+	r, holding := faultPage(t, d)
+	r.send("click", click(r.button("Hold"), params{"timeout_ms": 30000}))
+	<-holding
+	below := testdaemon.Descendants(d.PID)
+	syscall.Kill(d.PID, syscall.SIGINT) // two of a kind may be one when they arrive (signal(7))
+	syscall.Kill(d.PID, syscall.SIGTERM)
+	select {
+	case <-d.Exited():
+	case <-time.After(5 * time.Second):
+		t.Error("two signals do not end it")
+	}
+	if left := testdaemon.AwaitGone(below, 3*time.Second); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
 // No command needs Chromium yet, and so there is none; the first answer comes
 // before any browser could be up.
 func TestChromiumIsStartedWhenItIsNeeded(t *testing.T) {

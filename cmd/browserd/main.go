@@ -37,9 +37,8 @@ func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 // execute runs one command line and returns the exit code. Errors are written
 // to stderr, each line with the program's name.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilTold()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 
 	begun := false
 	root := newRoot(args)
@@ -63,6 +62,32 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		return exitRefused
 	}
 	return exitFailed
+}
+
+// untilTold returns a context that ends with the first signal to stop. The second
+// ends the process at once, however soon it comes behind the first.
+func untilTold() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	told, over := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for {
+			select {
+			case s := <-told:
+				if number, ok := s.(syscall.Signal); ok && ctx.Err() != nil {
+					os.Exit(128 + int(number)) // as a shell tells of a process that a signal ended
+				}
+				cancel()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(told)
+		close(over)
+		cancel()
+	}
 }
 
 // newRoot is the command line's tree, of which the commands that args name are

@@ -66,8 +66,10 @@ type Memory struct {
 	// Tool is the resident set of the tool's own processes: all that are no
 	// Chromium.
 	Tool int64
-	// Chromium is the proportional set of Chromium's: a page that several
-	// processes share is counted once among them.
+	// Chromium is the proportional set of Chromium's, without the pages of files: a page
+	// that several processes share is counted once among them. Those of its program are
+	// shared with the Chromiums of other tools that run beside it, so that their part would
+	// be another with each tool that starts.
 	Chromium int64
 	// Processes are how many there are, Chromium's and the tool's.
 	Processes int
@@ -84,7 +86,7 @@ func ReadMemory(d Driver) Memory {
 		}
 		m.Processes++
 		if isChromium(pid) {
-			m.Chromium += kilobytes(b, "Pss:")
+			m.Chromium += kilobytes(b, "Pss_Anon:") + kilobytes(b, "Pss_Shmem:")
 		} else {
 			m.Tool += kilobytes(b, "Rss:")
 		}

@@ -31,7 +31,7 @@ func (b *suite) with(chromium string) *suite {
 
 func (b *suite) sessions() error {
 	for _, chromium := range b.builds() {
-		fmt.Fprintf(b.out, "All with %s. A session opened beside others, warm, until it has a page of 30 elements; what nine of them add, and what the tool itself holds with ten.\n\n", filepath.Base(chromium))
+		fmt.Fprintf(b.out, "All with %s. A session opened beside others, warm, until it has a page of 30 elements; what nine of them add (without the pages of files, which the tools share), and what the tool itself holds with ten.\n\n", filepath.Base(chromium))
 		if err := b.with(chromium).sessionsWith(); err != nil {
 			return err
 		}

@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,10 +83,6 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 // ends everything that it started. It returns nil where it was told to stop.
 func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logger) error {
 	defer l.Close()
-	if os.Getenv("GOGC") == "" {
-		thrifty := time.AfterFunc(gcAfter, func() { debug.SetGCPercent(gcPercent) })
-		defer thrifty.Stop()
-	}
 	canJail := tryJail(cfg.Browser)
 	defer canJail()
 	rules, err := policy.New(cfg.Policy, own(l)...)
@@ -195,15 +189,6 @@ func bounded(ctx context.Context, limit time.Duration, f func(context.Context) e
 	defer cancel()
 	return f(ctx)
 }
-
-// gcPercent is how much the heap grows between two collections, in percent of
-// what is in use: a daemon with ten sessions has 4 MB less than with Go's 100,
-// for as much of the processor within what can be measured.
-const gcPercent = 50
-
-// gcAfter is when that begins: what the start leaves behind is less than Go's
-// least of 4 MB, and would be collected twice with the half of it.
-const gcAfter = 2 * time.Second
 
 // stateFiles is where the states of sessions are kept; empty: nowhere.
 func stateFiles(stateDir string) string {

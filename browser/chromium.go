@@ -208,17 +208,23 @@ func (c *Chromium) fly(f *flight) {
 
 // begin launches a browser, or connects to the one at the endpoint.
 func (c *Chromium) begin() (*running, error) {
-	if err := c.cfg.Check(); err != nil {
+	cfg := c.cfg
+	if err := cfg.Check(); err != nil {
 		return nil, unavailable("mend the configuration", "%w", err)
+	}
+	if cfg.Complete != nil {
+		if err := cfg.Complete(&cfg); err != nil {
+			return nil, unavailable("browserd doctor says what is wrong", "%w", err)
+		}
 	}
 	program := inject // the first page needs it, and Chromium's start leaves room beside it
 	c.work.Go(func() { program() })
 	r := &running{ending: make(chan struct{}), since: time.Now()}
 	var err error
-	if c.cfg.Endpoint != "" {
-		r.conn, r.version, err = dial(c.ctx, c.cfg)
+	if cfg.Endpoint != "" {
+		r.conn, r.version, err = dial(c.ctx, cfg)
 	} else {
-		r.proc, r.conn, r.version, err = launch(c.ctx, c.cfg, c.log)
+		r.proc, r.conn, r.version, err = launch(c.ctx, cfg, c.log)
 	}
 	if err != nil {
 		return nil, err

@@ -38,12 +38,16 @@ type Config struct {
 	// ProxyServer is the address of the egress proxy that all traffic takes,
 	// as Chromium's --proxy-server; empty: none. Set by cmd.
 	ProxyServer string `koanf:"-"`
-	// Adopt takes the listener that the egress proxy serves inside Chromium's
-	// jail; it is closed when that Chromium has ended. Not nil: Chromium is
-	// launched in a jail, or not at all. JailPort is where it listens inside.
-	// Set by cmd, where CanJail returned nil.
-	Adopt    func(net.Listener) `koanf:"-" json:"-"`
+	// JailPort is where the egress proxy listens inside Chromium's jail; not 0:
+	// Chromium is launched in a jail, or not at all. Adopt takes the listener; it is
+	// closed when that Chromium has ended. Held, where there is one, is what the
+	// first launch starts from. Set by cmd, where there can be a jail.
 	JailPort int                `koanf:"-"`
+	Adopt    func(net.Listener) `koanf:"-" json:"-"`
+	Held     *Held              `koanf:"-" json:"-"`
+	// Complete sets, of the fields that cmd sets, those that are not known when the
+	// daemon starts; it is called before each launch and may wait. nil: all are set.
+	Complete func(*Config) error `koanf:"-" json:"-"`
 	// Advertised says that the Chromium at Endpoint reaches the egress proxy
 	// (policy.proxy_advertise). Set by cmd.
 	Advertised bool `koanf:"-"`

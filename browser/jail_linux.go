@@ -29,7 +29,8 @@ import (
 // (package jail).
 
 // intoJail puts cmd, which confine has set up, into a jail, and returns the socket
-// from which the listener is to be taken. The caller closes both ends: the
+// from which the listener is to be taken and over which the jail is told what to
+// become. The caller closes both ends: the
 // command's when it has been started.
 func intoJail(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -49,8 +50,7 @@ func intoJail(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, thei
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs)
 	// Not by its name: the program may have been replaced since it was started.
-	args := append([]string{jail.Name, strconv.Itoa(port)}, cmd.Args...)
-	cmd.Path, cmd.Args = "/proc/self/exe", args
+	cmd.Path, cmd.Args = "/proc/self/exe", []string{jail.Name, strconv.Itoa(port)}
 
 	uid, gid := os.Getuid(), os.Getgid()
 	if owner != nil {
@@ -70,9 +70,9 @@ func intoJail(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, thei
 // milliseconds, and the start of a large program on a cold disk.
 const jailWithin = 10 * time.Second
 
-// handedOut takes the listener that was made inside the jail.
+// handedOut takes the listener that was made inside the jail, which then waits to be
+// told what to become.
 func handedOut(c *net.UnixConn) (net.Listener, error) {
-	defer c.Close()
 	c.SetReadDeadline(time.Now().Add(jailWithin))
 	rights := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := c.ReadMsgUnix(make([]byte, 1), rights)
@@ -116,6 +116,7 @@ func CanJail(cfg Config) error {
 		return fmt.Errorf("the system allows no user and network namespaces: %w", err)
 	}
 	l, err := handedOut(ours)
+	ours.Close() // it is not to start
 	if err == nil {
 		l.Close()
 	} else {

@@ -38,6 +38,8 @@ type process struct {
 	profile *profile
 	stderr  *tail
 	proxy   net.Listener  // the egress proxy's, inside the jail; nil: no jail
+	word    *net.UnixConn // the jail waits to be told there what to become; nil: no more, or no jail
+	program []string      // that
 	exited  chan struct{} // closed when the browser process has been waited for
 	status  error         // of the browser process; read after exited
 	log     *slog.Logger
@@ -56,10 +58,13 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *Conn,
 	if err != nil {
 		return nil, nil, none, err
 	}
-	p, transport, err := spawn(cfg, found, log)
-	if err != nil {
-		return nil, nil, none, err
+	p, transport := cfg.Held.take()
+	if p == nil {
+		if p, transport, err = spawn(cfg, found, log); err != nil {
+			return nil, nil, none, err
+		}
 	}
+	p.release(cfg.Adopt)
 	conn := newConn(transport)
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -134,7 +139,8 @@ func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) 
 		err = passPipes(p.cmd, commandR, answerW)
 	}
 	var handing *net.UnixConn
-	if err == nil && cfg.Adopt != nil {
+	if err == nil && cfg.JailPort != 0 {
+		p.program = p.cmd.Args
 		var theirs *os.File
 		if handing, theirs, err = intoJail(p.cmd, owner, cfg.JailPort); err == nil {
 			defer theirs.Close()
@@ -161,15 +167,27 @@ func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) 
 	if handing != nil {
 		l, err := handedOut(handing)
 		if err != nil {
+			handing.Close()
 			answerR.Close()
 			commandW.Close()
 			p.end()
 			return nil, err
 		}
-		p.proxy = l
-		cfg.Adopt(l)
+		p.proxy, p.word = l, handing
 	}
 	return chromedp.NewPipeConn(answerR, commandW), nil
+}
+
+// release lets what waits in its jail become Chromium, whose proxy adopt serves.
+// Where it has ended meanwhile, its pipes say so.
+func (p *process) release(adopt func(net.Listener)) {
+	if p.word == nil {
+		return
+	}
+	adopt(p.proxy)
+	io.WriteString(p.word, strings.Join(p.program, "\x00")+"\x00")
+	p.word.Close()
+	p.word = nil
 }
 
 // run starts the command on a goroutine that keeps its OS thread until the
@@ -197,6 +215,9 @@ func (p *process) end() error {
 	p.endOnce.Do(func() {
 		killErr := killTree(p.cmd.Process, p.profile.userData(), p.exited)
 		p.stderr.close()
+		if p.word != nil {
+			p.word.Close()
+		}
 		if p.proxy != nil {
 			p.proxy.Close()
 		}

@@ -108,7 +108,7 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 		ErrorLog:          log.New(io.Discard, "", 0), // what a page's connections do wrong is no news
 	}
 	if o.Jailed {
-		e.port = jailPort
+		e.port = JailPort
 		self(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), e.port))
 		return e, nil
 	}
@@ -131,16 +131,19 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 	return e, nil
 }
 
-// jailPort is where the proxy listens inside a jail, whose loopback has nothing
+// JailPort is where the proxy listens inside a jail, whose loopback has nothing
 // else on it.
-const jailPort = 3128
+const JailPort = 3128
 
 // Port is the one port of all lanes.
 func (e *Egress) Port() int { return int(e.port) }
 
 // Refusing is the address of the browser-wide proxy, which lets nothing pass:
 // what a browser does of its own accord, in no session, ends there.
-func (e *Egress) Refusing() string { return fmt.Sprintf("http://127.0.0.1:%d", e.port) }
+func (e *Egress) Refusing() string { return RefusingAt(int(e.port)) }
+
+// RefusingAt is Refusing of a proxy with that port.
+func RefusingAt(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
 
 // Serve takes connections from l as well, until l fails or Close; it returns
 // at once. A jail hands out the listener that it made inside.

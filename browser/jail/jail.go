@@ -4,7 +4,7 @@
 // A namespace cannot be entered by a program with threads, so the daemon's own
 // program is started again in front of Chromium, under the name Name: it raises
 // the loopback interface, makes the egress proxy's socket and hands it out,
-// drops the capabilities and becomes Chromium. A program that has this package
+// drops the capabilities and, when it is told to, becomes Chromium. A program that has this package
 // does so before its main, and before nearly all other packages begin.
 //
 // It imports nothing but os, strconv, syscall and what is beneath them, which is
@@ -14,12 +14,14 @@
 package jail
 
 const (
-	// Name is the name (argv[0]) under which a program prepares a jail. Its first
-	// argument is the port to listen on, inside; the others are the program that
-	// it becomes, with its arguments. None: the jail was only tried.
+	// Name is the name (argv[0]) under which a program prepares a jail. Its argument
+	// is the port to listen on, inside.
 	Name = "browserd-jail"
 	// Socket is the file descriptor over which the listener is handed out, with a
-	// byte; 3 and 4 are Chromium's pipes.
+	// byte, and over which come the program that the jail becomes and its
+	// arguments, each with a NUL behind it, until the other end is closed: a jail can
+	// be ready long before it is wanted. Without a program it ends. 3 and 4 are Chromium's
+	// pipes.
 	Socket = 5
 	// Words begins what the jail says, on its standard error, when it fails.
 	Words = "browserd's jail: "

@@ -10,15 +10,16 @@ import (
 
 func init() {
 	if len(os.Args) > 1 && os.Args[0] == Name {
-		what, err := prepare(os.Args[1], os.Args[2:])
+		what, err := prepare(os.Args[1])
 		os.Stderr.WriteString(Words + what + ": " + err.Error() + "\n")
 		os.Exit(1)
 	}
 }
 
-// prepare runs inside the namespaces. It becomes the program, or exits where
-// there is none; it returns what could not be done, and why.
-func prepare(port string, program []string) (string, error) {
+// prepare runs inside the namespaces. It becomes the program when it is told to, or
+// exits where nobody will tell it any more; it returns what could not be done, and
+// why.
+func prepare(port string) (string, error) {
 	runtime.LockOSThread() // capabilities belong to a thread
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
@@ -43,18 +44,41 @@ func prepare(port string, program []string) (string, error) {
 		return "handing the listener out", err
 	}
 	syscall.Close(l)
-	syscall.Close(Socket)
 	if err := dropCapabilities(); err != nil {
 		return "dropping capabilities", err
-	}
-	if len(program) == 0 {
-		os.Exit(0)
 	}
 	// A change of capabilities may have cleared it.
 	if err := prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL)); err != nil {
 		return "asking for a signal at the daemon's death", err
 	}
+	program := told()
+	if len(program) == 0 {
+		os.Exit(0)
+	}
+	syscall.Close(Socket)
 	return "starting " + program[0], syscall.Exec(program[0], program, os.Environ())
+}
+
+// told waits for the program and its arguments; none: the other end has gone.
+func told() []string {
+	var words []string
+	var word []byte
+	for part := make([]byte, 4096); ; {
+		n, err := syscall.Read(Socket, part)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return words
+		}
+		for _, c := range part[:n] {
+			if c != 0 {
+				word = append(word, c)
+				continue
+			}
+			words, word = append(words, string(word)), nil
+		}
+	}
 }
 
 // RaiseLoopback raises the loopback interface of the network namespace that the

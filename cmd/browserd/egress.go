@@ -16,24 +16,37 @@ type wayOut struct {
 	egress *policy.Egress // nil: not through browserd
 	// Mode is jail, flags, remote or unprotected; Why says why it is not jail.
 	Mode, Why string
+	held      *browser.Held // what the first launch starts from; nil: from the beginning
 }
 
-// tryJail tries, where one is wanted, whether there can be a jail (see
-// [browser.CanJail]): a process has to be started for it, beside which other things
-// can be done. The function that it returns waits for what came of it.
-func tryJail(cfg browser.Config) func() error {
-	if cfg.Endpoint != "" || cfg.Disabled || cfg.Jail == browser.JailOff {
-		return func() error { return nil }
+// exit is the way out, which is looked for when the daemon starts: it waits until
+// that is known. Whether there can be a jail takes some ten milliseconds, in which the
+// daemon answers what needs no Chromium.
+type exit func() (wayOut, error)
+
+// leave looks for the way out and tells cfg of it. What the daemon must not start
+// without is waited for, and the error keeps it from starting.
+func leave(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (exit, error) {
+	base := *cfg
+	look := exit(sync.OnceValues(func() (wayOut, error) { return guard(base, pol, rules, log) }))
+	cfg.Advertised = cfg.Endpoint != "" && pol.ProxyAdvertise != ""
+	cfg.Complete = func(c *browser.Config) error {
+		way, err := look()
+		if err == nil {
+			way.tell(c)
+		}
+		return err
 	}
-	can := sync.OnceValue(func() error { return browser.CanJail(cfg) })
-	go can()
-	return can
+	if cfg.Endpoint == "" && !cfg.Disabled && cfg.Jail != browser.JailOff && cfg.Jail != browser.JailRequired {
+		go look()
+		return look, nil
+	}
+	_, err := look()
+	return look, err
 }
 
-// guard puts an egress proxy in front of Chromium and tells cfg of it; canJail is
-// what tryJail returned. Close the proxy after Chromium has ended. An error keeps
-// the daemon from starting.
-func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, canJail func() error, log *slog.Logger) (wayOut, error) {
+// guard puts an egress proxy in front of Chromium. Close it after Chromium has ended.
+func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
 	if cfg.Endpoint != "" && cfg.Jail == browser.JailRequired {
 		return wayOut{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
 	}
@@ -50,15 +63,17 @@ func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, canJail
 	case cfg.Jail == browser.JailOff:
 		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
 	default:
-		if err := canJail(); err != nil {
+		held, err := jailed(cfg, log)
+		if err != nil {
 			way = wayOut{Mode: "flags", Why: err.Error()}
 		}
+		way.held = held
 	}
 	if way.Mode == "flags" && !cfg.Disabled {
 		if cfg.Jail == browser.JailRequired {
 			return wayOut{}, fmt.Errorf("browser.jail: required, and Chromium cannot be given a network namespace of its own: %s: allow user namespaces (browserd doctor says more), or set it to auto", way.Why)
 		}
-		if browser.CanSandbox(*cfg) == nil { // else it does not run at all
+		if browser.CanSandbox(cfg) == nil { // else it does not run at all
 			log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", way.Why)
 		}
 	}
@@ -66,25 +81,67 @@ func guard(cfg *browser.Config, pol policy.Config, rules *policy.Policy, canJail
 		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: way.Mode == "jail",
 	}, func(a netip.AddrPort) { rules.AddSelf(a) })
 	if err != nil {
+		way.held.Close()
 		return wayOut{}, err
 	}
 	way.egress = e
-	cfg.ProxyServer = e.Refusing()
-	if way.Mode == "jail" {
-		cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
-	}
-	cfg.Advertised = way.Mode == "remote"
 	return way, nil
 }
 
-func (w wayOut) close() {
-	if w.egress != nil {
-		w.egress.Close()
+// jailed prepares the first launch of Chromium in a jail; where only that fails, for
+// want of a Chromium, it is nil and there can be a jail all the same.
+func jailed(cfg browser.Config, log *slog.Logger) (*browser.Held, error) {
+	cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
+	held, err := browser.Hold(cfg, log)
+	if err != nil {
+		return nil, browser.CanJail(cfg)
+	}
+	return held, nil
+}
+
+// tell completes the configuration of a launch.
+func (w wayOut) tell(cfg *browser.Config) {
+	if w.egress == nil {
+		return
+	}
+	cfg.ProxyServer = w.egress.Refusing()
+	if w.Mode == "jail" {
+		cfg.Adopt, cfg.JailPort, cfg.Held = w.egress.Serve, w.egress.Port(), w.held
+	}
+}
+
+// stats returns what tells of the egress proxy; nil where there is none.
+func (x exit) stats(cfg browser.Config) func() policy.EgressStats {
+	if cfg.Endpoint != "" && !cfg.Advertised {
+		return nil
+	}
+	return func() policy.EgressStats {
+		way, err := x()
+		if err != nil {
+			return policy.EgressStats{}
+		}
+		return way.egress.Stats()
+	}
+}
+
+// close waits until the way out is known, and closes it.
+func (x exit) close() {
+	way, err := x()
+	if err != nil {
+		return
+	}
+	way.held.Close()
+	if way.egress != nil {
+		way.egress.Close()
 	}
 }
 
 // status is what the command status says of it.
-func (w wayOut) status() map[string]any {
+func (x exit) status() map[string]any {
+	w, err := x()
+	if err != nil {
+		return map[string]any{"mode": "none", "why": err.Error()}
+	}
 	s := map[string]any{"mode": w.Mode}
 	if w.Why != "" {
 		s["why"] = w.Why
@@ -92,12 +149,19 @@ func (w wayOut) status() map[string]any {
 	return s
 }
 
-// open returns what opens a lane of nobody's, for a browser context to come.
-func (w wayOut) open() func() (browser.Way, error) {
-	if w.egress == nil {
+// open returns what opens a lane of nobody's, for a browser context to come; nil where
+// there are none.
+func (x exit) open(cfg browser.Config) func() (browser.Way, error) {
+	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
-	return func() (browser.Way, error) { return w.egress.Spare() }
+	return func() (browser.Way, error) {
+		way, err := x()
+		if err != nil {
+			return nil, err
+		}
+		return way.egress.Spare()
+	}
 }
 
 // lane returns what makes a lane a session's: its own list narrows the policy.

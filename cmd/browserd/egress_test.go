@@ -43,13 +43,20 @@ func TestGuard(t *testing.T) {
 			}
 			var log strings.Builder
 			cfg := c.cfg
-			way, err := guard(&cfg, c.pol, rules, tryJail(cfg), slog.New(slog.NewTextHandler(&log, nil)))
-			defer way.close()
+			out, err := leave(&cfg, c.pol, rules, slog.New(slog.NewTextHandler(&log, nil)))
+			defer out.close()
 			if c.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wrong) {
 					t.Errorf("got %v, want %s", err, c.wrong)
 				}
 				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			way, err := out()
+			if err := cfg.Complete(&cfg); err != nil {
+				t.Fatal(err)
 			}
 			if err != nil || way.Mode != c.mode || !strings.Contains(way.Why, c.why) || (way.egress != nil) != c.proxied || (cfg.ProxyServer != "") != c.proxied {
 				t.Errorf("%+v, %v; %+v", way, err, cfg)
@@ -69,7 +76,7 @@ func TestDomainsWithoutAProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := browser.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}
-	p := pages{chromium: &installation{cfg: cfg}, rules: rules, way: wayOut{Mode: "unprotected"}, ladder: fallback.NewLadder(fallback.Config{}, nil)}
+	p := pages{chromium: &installation{cfg: cfg}, rules: rules, way: func() (wayOut, error) { return wayOut{Mode: "unprotected"}, nil }, ladder: fallback.NewLadder(fallback.Config{}, nil)}
 	o := session.Options{Source: session.SourceChromium, AllowedDomains: []string{"example.com"}}
 	if _, err := p.NewPage(t.Context(), o, nil); protocol.CodeOf(err) != protocol.Unsupported {
 		t.Errorf("Chromium by name: %v", err)
@@ -96,7 +103,7 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	var log strings.Builder // written by one request after the other
 	told := 0
 	out := wayOut{egress: egress}
-	way, err := out.open()()
+	way, err := exit(func() (wayOut, error) { return out, nil }).open(browser.Config{})()
 	if err != nil {
 		t.Fatal(err)
 	}

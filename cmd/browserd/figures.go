@@ -9,9 +9,9 @@ import (
 )
 
 // figures are what /metrics shows of the browser, of the way out of its pages
-// (egress; nil: they have their own) and of the ledger. Sums alone: no label
+// (nil: they have their own) and of the ledger. Sums alone: no label
 // names an agent, a session or a host.
-func figures(chromium *browser.Chromium, egress *policy.Egress, books *ledger.Ledger) []prometheus.Collector {
+func figures(chromium *browser.Chromium, egress func() policy.EgressStats, books *ledger.Ledger) []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
@@ -44,14 +44,14 @@ func figures(chromium *browser.Chromium, egress *policy.Egress, books *ledger.Le
 		return list
 	}
 	return append(list, refusals{egress},
-		gauge("browserd_egress_connections", "Connections that pages hold open through the egress proxy.", func() float64 { return float64(egress.Stats().Open) }),
-		counter("browserd_egress_requests_total", "Requests and tunnels of pages that the egress proxy let through.", func() float64 { return float64(egress.Stats().Requests) }),
-		counter("browserd_egress_bytes_total", "Bytes that pages sent and received through the egress proxy.", func() float64 { return float64(egress.Stats().Bytes) }),
+		gauge("browserd_egress_connections", "Connections that pages hold open through the egress proxy.", func() float64 { return float64(egress().Open) }),
+		counter("browserd_egress_requests_total", "Requests and tunnels of pages that the egress proxy let through.", func() float64 { return float64(egress().Requests) }),
+		counter("browserd_egress_bytes_total", "Bytes that pages sent and received through the egress proxy.", func() float64 { return float64(egress().Bytes) }),
 	)
 }
 
 // refusals are the requests of pages that the egress proxy refused, by reason.
-type refusals struct{ egress *policy.Egress }
+type refusals struct{ egress func() policy.EgressStats }
 
 var refused = prometheus.NewDesc("browserd_egress_refused_total", "Requests and tunnels of pages that the egress proxy refused, by details.reason.", []string{"reason"}, nil)
 
@@ -59,7 +59,7 @@ var refused = prometheus.NewDesc("browserd_egress_refused_total", "Requests and 
 func (refusals) Describe(c chan<- *prometheus.Desc) { c <- refused }
 
 func (r refusals) Collect(c chan<- prometheus.Metric) {
-	for reason, n := range r.egress.Stats().Refused {
+	for reason, n := range r.egress().Refused {
 		c <- prometheus.MustNewConstMetric(refused, prometheus.CounterValue, float64(n), string(reason))
 	}
 }

@@ -83,8 +83,6 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 // ends everything that it started. It returns nil where it was told to stop.
 func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logger) error {
 	defer l.Close()
-	canJail := tryJail(cfg.Browser)
-	defer canJail()
 	rules, err := policy.New(cfg.Policy, own(l)...)
 	if err != nil {
 		return refusal{err}
@@ -102,15 +100,15 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
 		}
 	}
-	books, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
-	if err != nil {
-		return refusal{err}
-	}
-	way, err := guard(&cfg.Browser, cfg.Policy, rules, canJail, log)
+	way, err := leave(&cfg.Browser, cfg.Policy, rules, log)
 	if err != nil {
 		return refusal{err}
 	}
 	defer way.close() // when Chromium has ended
+	books, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
+	if err != nil {
+		return refusal{err}
+	}
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -125,7 +123,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	sources := sourcesOf(known, ladder)
 	contexts := browser.New(supervisor, log)
 	contexts.Keep(browser.Stock{
-		Way: way.open(), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+		Way: way.open(cfg.Browser), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
 	})
 	defer contexts.Close()
 	source := pages{
@@ -149,7 +147,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
-	s.Collect(figures(supervisor, way.egress, books)...)
+	s.Collect(figures(supervisor, way.stats(cfg.Browser), books)...)
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)

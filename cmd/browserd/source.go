@@ -20,7 +20,7 @@ type pages struct {
 	chromium *installation
 	ladder   *fallback.Ladder
 	rules    *policy.Policy
-	way      wayOut
+	way      exit
 	cfg      session.Config
 	log      *slog.Logger
 }
@@ -65,7 +65,11 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	if err := p.chromium.missing(); err != nil {
 		return nil, false, err
 	}
-	if p.way.egress == nil && len(o.AllowedDomains) > 0 {
+	way, err := p.way()
+	if err != nil {
+		return nil, false, err
+	}
+	if way.egress == nil && len(o.AllowedDomains) > 0 {
 		// Its pages would reach whatever they like.
 		return nil, false, protocol.Errorf(protocol.Unsupported, "allowed_domains: the Chromium of browser.endpoint reaches its network without browserd's checks, and nothing could hold it to them").
 			With("source", session.SourceChromium).Then("use source http, or ask the operator to set policy.proxy_advertise")
@@ -73,7 +77,7 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
-		Bind:        p.way.lane(p.rules, o.Name, o.AllowedDomains, p.log),
+		Bind:        way.lane(p.rules, o.Name, o.AllowedDomains, p.log),
 		Permissions: o.Permissions, Downloads: o.Downloads,
 		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles,
 	}

@@ -1,0 +1,87 @@
+package browser
+
+import (
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/policy"
+)
+
+// A Chromium that is held is one process in its jail, from which the first launch
+// starts; where that has ended meanwhile the launch begins anew, and where nobody
+// launches it nothing is left of it.
+func TestHeld(t *testing.T) {
+	hold := func(t *testing.T) (Config, *Held) {
+		cfg := testConfig(t)
+		if err := CanJail(cfg); err != nil {
+			t.Skipf("no jail here: %v", err)
+		}
+		cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
+		cfg.Adopt = func(net.Listener) {}
+		h, err := Hold(cfg, discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Held = h
+		return cfg, h
+	}
+	left := func(t *testing.T, p *process) {
+		t.Helper()
+		if list := group(p.cmd.Process.Pid); len(list) > 0 {
+			t.Errorf("processes are left: %v", list)
+		}
+		for _, name := range []string{p.profile.dir, p.profile.mark} {
+			if _, err := os.Stat(name); !os.IsNotExist(err) {
+				t.Errorf("%s is left: %v", name, err)
+			}
+		}
+	}
+	t.Run("launched", func(t *testing.T) {
+		cfg, h := hold(t)
+		p := h.proc
+		pid := p.cmd.Process.Pid
+		if list := group(pid); len(list) != 1 {
+			t.Errorf("%v wait, want one process", list)
+		}
+		checkJail(t, pid)
+		c := started(t, cfg)
+		if got := c.Info().PID; got != pid {
+			t.Errorf("process %d was launched, %d was held", got, pid)
+		}
+		checkJail(t, pid)
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		h.Close() // it has been taken
+		left(t, p)
+	})
+	t.Run("killed before", func(t *testing.T) {
+		cfg, h := hold(t)
+		p := h.proc
+		syscall.Kill(p.cmd.Process.Pid, syscall.SIGKILL)
+		<-p.exited
+		if c := started(t, cfg); c.Info().PID == p.cmd.Process.Pid {
+			t.Error("the dead process was launched")
+		}
+		left(t, p)
+	})
+	t.Run("not wanted", func(t *testing.T) {
+		_, h := hold(t)
+		p := h.proc
+		h.Close()
+		left(t, p)
+	})
+	t.Run("the daemon is gone", func(t *testing.T) {
+		_, h := hold(t)
+		defer h.Close()
+		h.proc.word.Close()
+		select {
+		case <-h.proc.exited:
+		case <-time.After(5 * time.Second):
+			t.Error("the jail still waits")
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package browser
+
+import (
+	_ "embed"
+	"encoding/json"
+	"sync"
+
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/browserd/browserd/snapshot"
+)
+
+// rehearsed is a page with some of everything that pages have.
+//
+//go:embed rehearse.html
+var rehearsed string
+
+// rehearsal walks that page as a snapshot does, in a document that is nobody's, which
+// is empty again behind it. Its value is what the walk answered.
+var rehearsal = sync.OnceValue(func() string {
+	html, _ := json.Marshal(rehearsed) // strings and numbers cannot fail
+	options, _ := json.Marshal(newWalkOptions(snapshot.DefaultOptions()))
+	return `(() => {
+const page = document.createElement('div');
+page.innerHTML = ` + string(html) + `;
+document.body.append(page);
+try { __bd.now().news(); return __bd.walk(` + string(options) + `); } finally { page.remove(); }
+})()`
+})
+
+// rehearse has a page that is nobody's yet walk once, beside whatever else it has to
+// wait for: V8 compiles a function when it is called first, and keeps what it has
+// compiled for the next documents of the same process, so that the first snapshot of
+// a session need not wait for it.
+func (t *tab) rehearse() *Pending {
+	t.c.mu.Lock()
+	world := t.main.ctxID
+	t.c.mu.Unlock()
+	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: rehearsal(), UniqueContextID: world, ReturnByValue: ptr(true)})
+}

@@ -61,7 +61,7 @@ crowd: build # a hundred sessions, and what one bad page does to others
 	BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./bench/crowd
 
 # TOOLS names the players' tools, MINIWOB a copy of the tasks; without one they are
-# cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp
+# cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp,pinchtab
 tasks: # MiniWoB++, played by scripted players through refs
 	@scripts/setup.sh demo
 	$(GO) run ./bench/tasks -tools '$(or $(TOOLS),browserd)' -seeds $(or $(SEEDS),20) $(if $(MINIWOB),-miniwob '$(MINIWOB)') $(if $(JSON),-json '$(JSON)')

@@ -27,7 +27,8 @@ type Kind int
 
 const (
 	// Default is what an agent is told to use: browserd's default budgets,
-	// agent-browser's `snapshot -i`, the only snapshot that the others have.
+	// agent-browser's `snapshot -i`, pinchtab's `snap`, the only snapshot that the
+	// others have.
 	Default Kind = iota
 	// Interactive is every interactive element of the page, without budgets.
 	Interactive
@@ -129,20 +130,19 @@ func Tools() []Tool {
 		{Name: "playwright-mcp", Package: playwrightPackage, start: startPlaywright},
 		{Name: "playwright-mcp (HTTP)", Package: playwrightPackage, start: startPlaywrightHTTP},
 		{Name: "chrome-devtools-mcp", Package: devtoolsPackage, start: startDevtools},
+		{Name: "pinchtab", Package: pinchtabPackage, start: startPinchtab},
 	}
-}
-
-// Unmeasured are tools that belong beside the others and cannot be started here,
-// with the reason.
-var Unmeasured = map[string]string{
-	"pinchtab": "no adapter: its Go module could not be had from the module proxy (403 for every version asked for, 2026-11-21)",
 }
 
 // Missing is nil where the tool is installed, and says with ErrMissing what is
 // not.
 func (t Tool) Missing(o Options) error {
-	if t.Package == "" {
+	switch t.Package {
+	case "":
 		return nil
+	case pinchtabPackage:
+		_, err := pinchtabProgram(o)
+		return err
 	}
 	return installed(o.Peers, t.Package)
 }

@@ -2,7 +2,9 @@ package driver
 
 import (
 	"context"
+	"debug/buildinfo"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,17 +17,29 @@ const (
 	agentBrowserPackage = "agent-browser@0.41.2"
 	playwrightPackage   = "@playwright/mcp@0.0.83"
 	devtoolsPackage     = "chrome-devtools-mcp@1.11.0"
+	pinchtabPackage     = "pinchtab@" + pinchtabVersion
 	todoPackage         = "todomvc@0.1.1" // a page, not a tool
+)
+
+// pinchtabModule is pinchtab's program for `go install`.
+const (
+	pinchtabModule  = "github.com/pinchtab/pinchtab/cmd/pinchtab"
+	pinchtabVersion = "0.15.0"
 )
 
 var packages = []string{agentBrowserPackage, playwrightPackage, devtoolsPackage, todoPackage}
 
-// Install brings the peers, and TodoMVC, into dir with npm, at their versions, where they are
-// not there yet. None of their install scripts runs: they would download
-// browsers, and all are pointed at the one that is here. Where npm is missing or
-// cannot reach its registry, the error says so, and a tool that is not in dir
-// fails to start with ErrMissing.
+// Install brings the peers, and TodoMVC, into dir, at their versions, where they are
+// not there yet: with npm, and pinchtab with go. Where one of the two is missing or
+// does not get what it is asked for, the error says so, and a tool that is not in
+// dir fails to start with ErrMissing.
 func Install(ctx context.Context, dir string) error {
+	return errors.Join(installNPM(ctx, dir), installPinchtab(ctx, dir))
+}
+
+// installNPM runs none of the packages' install scripts: they would download
+// browsers, and all are pointed at the one that is here.
+func installNPM(ctx context.Context, dir string) error {
 	var wanted []string
 	for _, spec := range packages {
 		if installed(dir, spec) != nil {
@@ -45,6 +59,47 @@ func Install(ctx context.Context, dir string) error {
 		return fmt.Errorf("npm install %s: %w: %s", strings.Join(wanted, " "), err, strings.TrimSpace(string(out)))
 	}
 	return nil
+}
+
+func installPinchtab(ctx context.Context, dir string) error {
+	if _, err := pinchtabProgram(Options{Peers: dir}); err == nil {
+		return nil
+	}
+	spec := pinchtabModule + "@v" + pinchtabVersion
+	cmd := exec.CommandContext(ctx, "go", "install", spec)
+	cmd.Env = append(os.Environ(), "GOBIN="+filepath.Join(dir, "bin"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go install %s: %w: %s", spec, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// pinchtabProgram is the program of the pinned version in the peers' directory,
+// where it may have been put by hand, or else on PATH.
+func pinchtabProgram(o Options) (string, error) {
+	bin := filepath.Join(o.Peers, "bin", "pinchtab")
+	if _, err := os.Stat(bin); err != nil {
+		if bin, err = exec.LookPath("pinchtab"); err != nil {
+			return "", fmt.Errorf("%s: %w in %s, and not on PATH", pinchtabPackage, ErrMissing, filepath.Join(o.Peers, "bin"))
+		}
+	}
+	if has := versionOfPinchtab(bin); has != pinchtabVersion {
+		return "", fmt.Errorf("%s: %w: %s is %s", pinchtabPackage, ErrMissing, bin, has)
+	}
+	return bin, nil
+}
+
+// versionOfPinchtab is what `go install` wrote into the program, or, as with its
+// releases, what it says of itself.
+func versionOfPinchtab(bin string) string {
+	if info, err := buildinfo.ReadFile(bin); err == nil && info.Main.Version == "v"+pinchtabVersion {
+		return pinchtabVersion
+	}
+	out, err := exec.Command(bin, "--version").Output()
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(out), "pinchtab "))
 }
 
 // installed is nil where dir has the package at its version.

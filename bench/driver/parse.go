@@ -246,6 +246,47 @@ func parseDevtools(text string) ([]Node, error) {
 	return nodes, nil
 }
 
+var (
+	pinchtabStart = regexp.MustCompile(`^(?: *e\d+ [\w-]|e\d+:[\w-]|# removed:)`)
+	// pinchtabLine is `e1:role "name" val="value" * - [hidden] [~]` in the compact format,
+	// in that of text a tree of `e1 role "name" val="value" [focused] [disabled]`. Nothing
+	// in it is escaped, and it does not say what is checked.
+	pinchtabLine  = regexp.MustCompile(`(?s)^( *)(e\d+)[: ]([\w-]+)(?: "(.*?)")?(?: val="(.*?)")?((?: \*| -| \[[a-z+~]+\])*)$`)
+	pinchtabState = map[string]string{"*": "focused", "-": "disabled", "[focused]": "focused", "[disabled]": "disabled", "[hidden]": "hidden"}
+)
+
+// parsePinchtab reads pinchtab's text, with or without the warning and the tag
+// that it puts around what comes from a page. It says no depth in the compact format.
+func parsePinchtab(text string) ([]Node, error) {
+	if _, inside, ok := strings.Cut(text, "\n<untrusted_web_content "); ok {
+		text = inside
+		if end := strings.LastIndex(text, "\n</untrusted_web_content>"); end >= 0 {
+			text = text[:end]
+		}
+	}
+	var nodes []Node
+	for _, line := range joined(text, pinchtabStart) {
+		if !pinchtabStart.MatchString(line) || strings.HasPrefix(line, "# removed:") {
+			continue // what stands above the first node, and refs that are gone
+		}
+		m := pinchtabLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if m == nil {
+			return nil, fmt.Errorf("line %q", line)
+		}
+		n := Node{Ref: m[2], Depth: len(m[1]) / 2, Role: m[3], Name: m[4], Value: m[5]}
+		if n.Role == "StaticText" {
+			n.Role = "text"
+		}
+		for word := range strings.FieldsSeq(m[6]) {
+			if state := pinchtabState[word]; state != "" { // and not the mark of a change
+				n.States = append(n.States, state)
+			}
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes, nil
+}
+
 // joined splits text into lines and puts those that do not begin one back to the
 // one above.
 func joined(text string, begins *regexp.Regexp) []string {

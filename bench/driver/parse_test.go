@@ -20,6 +20,8 @@ var parsers = map[string]parser{
 	"agent-browser-whole": parseAgentBrowser,
 	"playwright-mcp":      parsePlaywright,
 	"chrome-devtools-mcp": parseDevtools,
+	"pinchtab":            parsePinchtab,
+	"pinchtab-whole":      parsePinchtab,
 }
 
 // What each tool wrote of one page, as it was read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,6 +81,16 @@ func launch(o Options, home string, env, argv []string, prepare func(*exec.Cmd) 
 		close(p.exited)
 	}()
 	return p, nil
+}
+
+// freePort is a port of loopback that nobody listens on.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // pids are the process and its descendants.

@@ -25,6 +25,12 @@ func (t Tool) ToolList(ctx context.Context, o Options, set string) (json.RawMess
 			return nil, err
 		}
 		return stdioTools(ctx, o, []string{bin, "mcp"})
+	case pinchtabPackage:
+		bin, err := pinchtabProgram(o)
+		if err != nil {
+			return nil, err
+		}
+		return stdioTools(ctx, o, []string{bin, "mcp"})
 	case "":
 		p, addr, err := serveBrowserd(ctx, o)
 		if err != nil {

@@ -64,7 +64,7 @@ func (b *suite) actions() error {
 	fmt.Fprintf(b.out, "A click that changes one line of text; alone (browserd with `snapshot: none`):\n\n")
 	report(b.out, namesOf(members), each(members, "button", "Count", click))
 
-	fmt.Fprintf(b.out, "The same and what the page shows then: browserd's delta; the others' default snapshot, with chrome-devtools-mcp in the same call:\n\n")
+	fmt.Fprintf(b.out, "The same and what the page shows then: browserd's delta; pinchtab's default snapshot with marks at what changed; the others' default snapshot, with chrome-devtools-mcp in the same call:\n\n")
 	report(b.out, namesOf(doors), each(doors, "button", "Count", clickAndSee))
 
 	fmt.Fprintf(b.out, "Twenty characters in place of twenty others, browserd with a key event for each, the others without:\n\n")

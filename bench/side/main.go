@@ -5,7 +5,7 @@
 //	go run ./bench/side -quick             everything, with less patience
 //	go run ./bench/side -only snapshot,click -tools browserd,agent-browser
 //
-// Peers are installed at pinned versions, with npm, into the user's cache
+// Peers are installed at pinned versions, with npm and go, into the user's cache
 // directory; one that is not there is reported in one line. Every page is on
 // loopback. Commands of all tools run by turns and warm; see docs/benchmarks.md.
 package main
@@ -185,9 +185,6 @@ func (b *suite) install(wanted []string) error {
 			continue
 		}
 		b.tools = append(b.tools, t)
-	}
-	for name, why := range driver.Unmeasured {
-		fmt.Fprintf(b.out, "Missing: %s: %s\n\n", name, why)
 	}
 	return nil
 }

@@ -60,14 +60,14 @@ func (b *suite) snapshots() error {
 		}
 		defaults = append(defaults, column{fmt.Sprintf("%d elements", n), b.race(taking, e, open(b.site.shop(n)), snapshotOf(driver.Default))})
 	}
-	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, the only snapshot of the others.\n\n")
+	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, `snap` of pinchtab, the only snapshot of the others.\n\n")
 	report(b.out, namesOf(members), defaults)
 	b.flat(defaults)
 	for i, n := range b.sizes {
 		if n > 10_000 {
 			continue
 		}
-		figures := b.race(only(doors, "browserd", "agent-browser"), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
+		figures := b.race(only(doors, "browserd", "agent-browser", "pinchtab"), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
 		// The others have one snapshot: it was timed just now.
 		for _, m := range doors {
 			if _, ran := figures[m.name]; !ran {
@@ -76,7 +76,7 @@ func (b *suite) snapshots() error {
 		}
 		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), figures})
 	}
-	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, the others' figures again.\n\n")
+	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, pinchtab's text format without a filter, the others' figures again.\n\n")
 	report(b.out, namesOf(doors), wholes)
 	return nil
 }

@@ -53,7 +53,7 @@ func (b *suite) starts() error {
 		}
 	}
 	fmt.Fprintf(b.out, "From the start of the process, all files in the disk's cache: until it has answered a first command that needs no page "+
-		"(browserd `ping`, agent-browser `session_info`, the others `initialize`), and until a page of 30 elements is open, Chromium's start in it.\n\n")
+		"(browserd `ping`, agent-browser `session_info`, pinchtab `/health`, the others `initialize`), and until a page of 30 elements is open, Chromium's start in it.\n\n")
 	report(b.out, names, []column{{"first answer", ready}, {"first page", page}})
 	return nil
 }

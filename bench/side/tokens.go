@@ -133,7 +133,7 @@ func (b *suite) counted(m *member, url string, kind driver.Kind, count func(stri
 }
 
 // lineRef is the ref of a line, as the tools write it.
-var lineRef = regexp.MustCompile(`(?:^@|\bref=|\buid=)(\w+)`)
+var lineRef = regexp.MustCompile(`(?:^@|\bref=|\buid=)(\w+)|^(e\d+):`)
 
 // elementLines are the lines of a snapshot that stand for interactive elements.
 func elementLines(s driver.Snapshot) string {
@@ -146,7 +146,7 @@ func elementLines(s driver.Snapshot) string {
 	var b strings.Builder
 	for line := range strings.Lines(s.Text) {
 		line = strings.TrimSpace(line)
-		if m := lineRef.FindStringSubmatch(line); m != nil && refs[m[1]] {
+		if m := lineRef.FindStringSubmatch(line); m != nil && refs[m[1]+m[2]] {
 			b.WriteString(line + "\n")
 		}
 	}

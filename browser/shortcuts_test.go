@@ -17,9 +17,9 @@ import (
 // shortcuts are what the walk works out for itself where it is plain what
 // Chromium would say, each with the function as it is without.
 var shortcuts = []struct{ function, without string }{
-	{"function plainName(el, role, bits, s) {", "return '';"},
-	{"function nameless(el, role, bits) {", "return false;"},
-	{"renders(html, s, display) {", "return false;"},
+	{"function plainName(el, role, f) {", "return '';"},
+	{"function nameless(el, role, f) {", "return false;"},
+	{"renders(child) {", "return false;"},
 }
 
 // TestShortcutsSayWhatChromiumSays walks pages with the shortcuts and without:

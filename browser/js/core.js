@@ -92,17 +92,18 @@ const FOLLOWING = Node.DOCUMENT_POSITION_FOLLOWING;
 // once: a bit for each that is asked for, which is passed on to who asks.
 const SOME = 1, LABEL = 2, LABELLEDBY = 4, TITLE = 8, TABINDEX = 16, EDITABLE = 32, HUSHED = 64, INERT = 128, HANDLER = 256,
   DRAGGABLE = 512, OWNS = 1024, ARIA = 2048, ID = 4096;
-const FIRST_LASTING = 1 << 13; // from there on one for each of LASTING
+const LASTING_SHIFT = 13, FIRST_LASTING = 1 << LASTING_SHIFT; // from there on one for each of LASTING
 const HANDLERS = ['onclick', 'ondblclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup', 'ontouchstart'];
 const LASTING = ['type', 'name', 'href', 'for', 'role', 'placeholder', 'alt', 'action', 'src', 'data-testid', 'data-test',
   'data-id', 'data-key', 'data-value', 'data-action', 'value'];
+const LASTING_KEYS = LASTING.map((a) => '\0' + a + '='); // as identOf digests them
 const ALL_LASTING = FIRST_LASTING * ((1 << LASTING.length) - 1);
 const BITS = new Map([
   ['aria-label', LABEL], ['aria-labelledby', LABELLEDBY], ['title', TITLE], ['tabindex', TABINDEX], ['contenteditable', EDITABLE],
   ['aria-hidden', HUSHED], ['inert', INERT], ['draggable', DRAGGABLE], ['aria-owns', OWNS], ['id', ID],
   ...HANDLERS.map((h) => [h, HANDLER]), ...LASTING.map((a, i) => [a, FIRST_LASTING << i]),
 ]);
-const ROLE = BITS.get('role');
+const ROLE = BITS.get('role'), HREF = BITS.get('href');
 
 // bitsOf returns the bits of what el has. ARIA is any other aria- attribute.
 function bitsOf(el) {
@@ -184,11 +185,18 @@ function flatParent(n) {
   return shadowOf(p) ? slotOf(n) : p;
 }
 
+// HOSTS are the tags that attachShadow takes beside those of custom elements, which
+// have a hyphen.
+const HOSTS = new Set('article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '));
+
+// rootOf is shadowOf for who knows the tag of el.
+const rootOf = (el, tag) => (anyClosed || HOSTS.has(tag) || tag.includes('-') ? shadowOf(el) : null);
+
 // flatList returns the children of el as they are laid out where they are not
 // simply its own children, otherwise null: they are then read one by one, so
 // that a million siblings cost only those that are looked at.
 function flatList(el, tag = localName(el)) {
-  const root = shadowOf(el);
+  const root = rootOf(el, tag);
   if (root) return childNodes(root);
   if (tag === 'slot' && isHTML(el)) {
     const assigned = assignedNodes(el);
@@ -216,7 +224,11 @@ const VISIBLE = { visibilityProperty: true, opacityProperty: true };
 // empty (display:contents, an inline around floats), that of what it contains.
 function boxOf(el) {
   const r = rectOf(el);
-  if (r.width >= 1 && r.height >= 1) return r;
+  return r.width >= 1 && r.height >= 1 ? r : fullBox(el, r);
+}
+
+// fullBox returns where el is, whose own box r is empty.
+function fullBox(el, r) {
   if (!firstChild(el)) return r;
   const range = new Range();
   range.selectNodeContents(el);
@@ -260,11 +272,15 @@ function inScroller(el) {
 }
 
 // offPage tells whether a box lies where no scrolling brings it.
-function offPage(r, el) {
+const offPage = (r, el) => outside(r.left, r.top, r.width, r.height, el);
+
+// outside is offPage by the numbers of the box: to read one costs as much as to ask
+// an element for its tag.
+function outside(x, y, width, height, el) {
   if (!view) view = extent();
   if (!view) return false;
-  const left = r.left + view.x, top = r.top + view.y;
-  if (left + r.width <= view.left || top + r.height <= 0) return !scrolled(el);
+  const left = x + view.x, top = y + view.y;
+  if (left + width <= view.left || top + height <= 0) return !scrolled(el);
   return (left >= view.right || top >= view.bottom) && !inScroller(el) && !scrolled(el);
 }
 
@@ -339,7 +355,9 @@ function outOfSight(el) {
 // outOfPlace is outOfSight as far as the box of el tells; null where it is to be
 // seen unless it is cut away.
 function outOfPlace(el) {
-  const r = boxOf(el);
+  const own = rectOf(el), width = own.width, height = own.height;
+  if (width >= 1 && height >= 1) return outside(own.left, own.top, width, height, el) || null;
+  const r = fullBox(el, own);
   if (r.width < 1 || r.height < 1) return styleOf(el).display !== 'contents';
   return offPage(r, el) || null;
 }
@@ -506,7 +524,14 @@ const LOOSE = /[^\S ]| {2}|^ | $/; // white space that fold changes
 // fold folds white space as HTML shows it; a no-break space counts as one.
 function fold(s) {
   if (!LOOSE.test(s)) return s;
-  return s.replace(/\s+/g, ' ').trim();
+  const inner = s.trim();
+  return LOOSE.test(inner) ? inner.replace(/\s+/g, ' ') : inner;
+}
+
+// blank tells whether s is nothing but white space.
+function blank(s) {
+  const first = s.charCodeAt(0);
+  return !(first > 32 && first < 128) && !/\S/.test(s);
 }
 
 // ---- listeners
@@ -543,15 +568,12 @@ function identOf(el, bits = bitsOf(el), tag = tagOf(el)) {
   let h = fnv(0x811c9dc5, tag);
   if (bits & ID) {
     const id = attr(el, 'id');
-    if (id && !/\d|^:|--|__/.test(id)) h = fnv(h, '#' + id); // others are numbered by a machine
+    if (id && !/\d|^:|--|__/.test(id)) h = fnv(fnv(h, '#'), id); // others are numbered by a machine
   }
-  if (bits & ALL_LASTING) {
-    for (let i = 0; i < LASTING.length; i++) {
-      if (!(bits & FIRST_LASTING << i)) continue;
-      const a = LASTING[i];
-      if (a === 'value' && !/^(radio|checkbox|submit|button)$/.test(attr(el, 'type'))) continue;
-      h = fnv(h, '\0' + a + '=' + attr(el, a).slice(0, 500));
-    }
+  for (let left = bits & ALL_LASTING; left; left &= left - 1) { // the lowest bit first
+    const i = 31 - Math.clz32(left & -left) - LASTING_SHIFT, a = LASTING[i];
+    if (a === 'value' && !/^(radio|checkbox|submit|button)$/.test(attr(el, 'type'))) continue;
+    h = fnv(fnv(h, LASTING_KEYS[i]), attr(el, a).slice(0, 500));
   }
   return digits(h);
 }
@@ -576,8 +598,7 @@ const CONTEXT_MAX = 120; // characters
 
 let rows = new Map(); // parent → the row of its children; of one walk or question
 
-function rowOf(el) {
-  const parent = flatParent(el);
+function rowOf(el, parent = flatParent(el)) {
   if (!parent) return null;
   let row = rows.get(parent);
   if (row === undefined) rows.set(parent, row = rowAround(parent));
@@ -607,6 +628,7 @@ function inSeries(p, tag) {
 }
 
 let rowTexts = new Map(); // of one walk or question
+let composites = new Map(); // parent → whether its children stand in one (name.js); of one walk or question
 
 function rowText(row) {
   let s = rowTexts.get(row);
@@ -618,9 +640,10 @@ function rowText(row) {
 // many, without looking at more nodes than that needs. Styles are not asked.
 function someText(el, max) {
   const only = firstChild(el);
-  if (only && nodeType(only) === TEXT && !nextSibling(only) && !shadowOf(el)) return textData(only).slice(0, 2 * max + 200);
+  const tag = localName(el);
+  if (only && !nextSibling(only) && nodeType(only) === TEXT && !rootOf(el, tag)) return textData(only).slice(0, 2 * max + 200);
   const so = { out: '', max, left: 400 };
-  const list = flatList(el);
+  const list = flatList(el, tag);
   moreText(list, list ? list[0] : only, so);
   return so.out;
 }
@@ -636,7 +659,7 @@ function moreText(list, n, so) {
     const type = nodeType(n);
     if (type === TEXT) {
       const data = textData(n);
-      if (!/\S/.test(data)) continue;
+      if (blank(data)) continue;
       const part = data.slice(0, so.max + 50);
       so.out += LOOSE.test(part) ? part.replace(/\s+/g, ' ') : part;
     } else if (type === ELEMENT) {
@@ -659,6 +682,7 @@ function forget() {
   tables = new Map();
   rows = new Map();
   rowTexts = new Map();
+  composites = new Map();
   labelling = null;
   view = null;
 }

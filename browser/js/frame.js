@@ -16,15 +16,40 @@ function styleFor(el) {
   return s;
 }
 
+// What follows from a display: whether an element is part of a line of text, with
+// space around it, and whether it has no box in which what is in it would be.
+const INLINE = 1, SPACED = 2, BOXLESS = 4;
+const flows = new Map();
+
+function flowOf(display) {
+  let flow = flows.get(display);
+  if (flow === undefined) {
+    const contents = display === 'contents';
+    flow = contents || display.startsWith('inline') || display.startsWith('ruby') ? INLINE : 0;
+    if (flow && !contents && display !== 'inline') flow |= SPACED;
+    if (contents || display.startsWith('table-column')) flow |= BOXLESS;
+    flows.set(display, flow);
+  }
+  return flow;
+}
+
 class Frame {
   // up is the frame of what is around el, null for none; s the style of el, null
   // where nobody will ask.
-  constructor(el, tag, up, s, display) {
+  constructor(el, tag, html, up, s, display) {
     this.el = el;
     this.tag = tag;
+    this.html = html; // it is of HTML
     this.up = up;
     this.s = s;
     this.display = display;
+    this.flow = flowOf(display);
+    this.bits = 0; // of its attributes
+    this.role = '';
+    this.control = false; // it is one by its role, or is written in
+    this.clicks = false; // it is one by what it does
+    this.prune = false; // its line goes where nothing is in it
+    this.owner = false; // another document stands in it
     this.next = null; // the child to go on with, where
     this.list = null; // its children are not all of list,
     this.i = 0; // of which i is the next
@@ -44,6 +69,7 @@ class Frame {
     this.line = -1; // the line to take back where nothing is in it
     this.left = 0;
     this.pointer = undefined;
+    this.forItems = undefined;
     this.seen = undefined;
     this.prose = undefined;
     this.hidden = undefined;
@@ -75,17 +101,17 @@ class Frame {
   // rendered.
   locks() {
     if (this.locked === undefined) {
-      this.locked = this.el === null || this.tag === 'object' || this.tag === 'details' || !isHTML(this.el) || this.display === 'contents' ||
-        this.display.startsWith('table-column') || this.skipsContents() || this.up === null && !checkVisibility(this.el);
+      this.locked = this.el === null || this.tag === 'object' || this.tag === 'details' || !this.html || (this.flow & BOXLESS) !== 0 ||
+        this.skipsContents() || this.up === null && !checkVisibility(this.el);
     }
     return this.locked;
   }
 
-  // renders tells whether a child of el with that style is plainly rendered and
-  // not transparent: what checkVisibility says but for visibility, which costs
-  // several times as much. False leaves it to that.
-  renders(html, s, display) {
-    return html && !this.clear && display !== 'contents' && !display.startsWith('table-column') && !this.locks() && s.opacity !== '0';
+  // renders tells whether the element of child, in el, is plainly rendered and not
+  // transparent: what checkVisibility says but for visibility, which costs several
+  // times as much. False leaves it to that.
+  renders(child) {
+    return child.html && !this.clear && !(child.flow & BOXLESS) && !this.locks() && child.s.opacity !== '0';
   }
 
   // sees tells whether a person could see the text n right in el. What is inline in a
@@ -106,6 +132,15 @@ class Frame {
   }
 }
 
+// lone is the frame of el by itself, for who asks outside of a walk.
+function lone(el) {
+  const f = new Frame(el, localName(el), isHTML(el), null, styleOf(el), '');
+  f.bits = bitsOf(el);
+  f.unheard = hiddenFromAX(el);
+  f.off = true;
+  return f;
+}
+
 // inked tells whether text of that style is painted at a size that can be read.
 function inked(s) {
   const fill = s.webkitTextFillColor;
@@ -117,7 +152,8 @@ function inked(s) {
 // where a person could see it.
 function textShows(el, n, s) {
   const r = rectOf(el);
-  if (r.width >= 2 && r.height >= 2 && !offPage(r, el)) {
+  const width = r.width, height = r.height;
+  if (width >= 2 && height >= 2 && !outside(r.left, r.top, width, height, el)) {
     const indent = s.textIndent;
     if (indent === '0px' || Math.abs(parseFloat(indent)) < 500) return true;
   }

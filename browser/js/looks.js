@@ -8,8 +8,7 @@ const MARK_MAX = 40; // characters of a class or an id
 // looksOf adds to out, as key, value, key, value: for what has no name its class
 // and id; for a swatch (a box without text) and a shape of a drawing its colour, as
 // #rrggbb; for a shape also its tag and its size.
-function looksOf(el, name, clicks, out) {
-  const html = isHTML(el);
+function looksOf(el, name, clicks, html, out) {
   if (html && (name || localName(el) !== 'button' && isField(el) || isHost(el))) return;
   const drawn = clicks && !html && namespaceURI(el) === SVG && localName(el) !== 'svg';
   if (drawn) out.push('tag', localName(el));

@@ -10,14 +10,14 @@ const NAME_MAX = 2000; // characters of a name, for those that show it and compa
 // cutName keeps a name to NAME_MAX.
 const cutName = (s) => (s.length > NAME_MAX ? s.slice(0, NAME_MAX) : s);
 
-// nameFor returns the name of el, which has this role.
-function nameFor(el, role, bits = bitsOf(el), style = null, hidden = hiddenFromAX(el)) {
-  if (useComputed && !hidden) {
-    if (nameless(el, role, bits)) return '';
-    const plain = plainName(el, role, bits, style || styleOf(el));
+// nameFor returns the name of el, which has this role and the frame f.
+function nameFor(el, role, f = lone(el)) {
+  if (useComputed && !f.unheard) {
+    if (nameless(el, role, f)) return '';
+    const plain = plainName(el, role, f);
     if (plain) return cutName(plain);
     const s = fold(computedName(el));
-    if (localName(el) === 'input' && el.type === 'file') return cutName(s.replace(/: (No file chosen|\d+ files?)$/, '') || 'Choose File');
+    if (f.tag === 'input' && el.type === 'file') return cutName(s.replace(/: (No file chosen|\d+ files?)$/, '') || 'Choose File');
     if (s || !DEAF.has(role)) return cutName(s);
   }
   return cutName(fold(accname(el, role, { seen: new Set() })));
@@ -30,21 +30,22 @@ const UNSEEN = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
 // aria-label, or the only text in the element that names it: itself, its label or
 // caption, or the one that aria-labelledby means. '' leaves it to Chromium, whose
 // answer costs ten times as much.
-function plainName(el, role, bits, s) {
+function plainName(el, role, f) {
+  const bits = f.bits;
   if (bits & OWNS) return '';
   if (bits & LABELLEDBY) return NAMED.has(role) ? referredText(el) : '';
   if (bits & LABEL) {
     const label = NAMED.has(role) ? fold(attr(el, 'aria-label')) : '';
     return UNSEEN.test(label) ? '' : label;
   }
-  if (!isHTML(el)) return '';
-  switch (localName(el)) {
+  if (!f.html) return '';
+  switch (f.tag) {
     case 'input': case 'select': case 'textarea': return LABELLED.has(role) ? labelText(el, bits) : '';
     case 'table': return role === 'table' && el.caption && styleFor(el.caption).display !== 'none' ? namingText(el.caption, 'caption', null) : '';
     case 'fieldset': return role === 'group' ? namingText(firstElementChild(el), 'legend', null) : '';
     case 'button': if (labelsOf(el, bits).length) return ''; // falls through
     case 'a': case 'h1': case 'h2': case 'h3': case 'h4': case 'h5': case 'h6': case 'td': case 'th':
-      return FROM_CONTENT.has(role) && !shadowOf(el) ? onlyText(el, null, s) : '';
+      return FROM_CONTENT.has(role) && !rootOf(el, f.tag) && !f.hides() ? onlyText(el, null, f.s) : '';
   }
   return '';
 }
@@ -92,23 +93,26 @@ function labelText(el, bits) {
 // text itself; beside it there may be the control that it names.
 function namingText(e, tag, control) {
   if (!e || (tag && localName(e) !== tag) || !isHTML(e) || shadowOf(e)) return '';
-  return bitsOf(e) & (NAMING | OWNS | ARIA | HUSHED | INERT | EDITABLE | ROLE) ? '' : onlyText(e, control, styleFor(e));
+  return bitsOf(e) & (NAMING | OWNS | ARIA | HUSHED | INERT | EDITABLE | ROLE) ? '' : visibleText(e, control, styleFor(e));
 }
 
-// onlyText returns the text in e, whose style is s, where there is but one and no
-// element beside it but control, as Chromium reads it; '' where that may be otherwise.
+const visibleText = (e, control, s) => (s.visibility === 'visible' ? onlyText(e, control, s) : '');
+
+// onlyText returns the text in e, which is visible and whose style is s, where there is
+// but one and no element beside it but control, as Chromium reads it; '' where that may
+// be otherwise.
 function onlyText(e, control, s) {
   let only = null;
   for (let n = firstChild(e), i = 0; n; n = nextSibling(n)) {
     if (n === control) continue;
     if (nodeType(n) !== TEXT || ++i > 5) return '';
-    if (control !== null && !/\S/.test(textData(n))) continue;
+    if (control !== null && blank(textData(n))) continue;
     if (only !== null) return '';
     only = n;
   }
   const text = only === null ? '' : fold(textData(only));
   if (!text || UNSEEN.test(text)) return '';
-  if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.visibility !== 'visible' || s.content !== 'normal') return '';
+  if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.content !== 'normal') return '';
   if (unasked) {
     unasked.push(e);
     return text;
@@ -142,10 +146,19 @@ const NAMELESS_TAGS = words('p ul ol menu article blockquote main nav header foo
 
 // nameless tells whether el plainly has no name. A list item and a row are named
 // by their content where they can have the focus.
-function nameless(el, role, bits) {
-  if (role === 'listitem') return !bits && localName(el) === 'li' && closest(el, '[aria-activedescendant]') === null;
-  if (role === 'row') return !bits && localName(el) === 'tr' && !tableOf(el).grid && closest(el, '[aria-activedescendant]') === null;
-  return !(bits & (NAMING | OWNS | ARIA)) && NAMELESS.has(role) && NAMELESS_TAGS.has(localName(el));
+function nameless(el, role, f) {
+  if (role === 'listitem') return !f.bits && f.tag === 'li' && !inComposite(el);
+  if (role === 'row') return !f.bits && f.tag === 'tr' && !tableOf(el).grid && !inComposite(el);
+  return !(f.bits & (NAMING | OWNS | ARIA)) && NAMELESS.has(role) && NAMELESS_TAGS.has(f.tag);
+}
+
+// inComposite tells whether el, without attributes, stands in what says which of its
+// descendants has the focus.
+function inComposite(el) {
+  const p = parentNode(el);
+  let v = composites.get(p);
+  if (v === undefined) composites.set(p, v = closest(el, '[aria-activedescendant]') !== null);
+  return v;
 }
 
 // Roles of which Chromium keeps an empty name although text is there.
@@ -355,9 +368,9 @@ function shownText(el) {
 
 // shownName returns the name that the walk shows of el: by its role, else, where
 // it is clickable or written in, by what it says.
-function shownName(el, role, clicks, bits, s, hidden) {
+function shownName(el, role, clicks, f) {
   if (!role) return clicks || isHost(el) ? clickName(el) : givenName(el) || drawnName(el);
-  return nameFor(el, role, bits, s, hidden) || (clicks && !CONTROLS.has(role) && role !== 'heading' ? clickName(el) : '');
+  return nameFor(el, role, f) || (clicks && !CONTROLS.has(role) && role !== 'heading' ? clickName(el) : '');
 }
 
 // nameOf returns the name of el as the walk shows it.
@@ -384,7 +397,7 @@ function around(el) {
   const p = flatParent(el);
   let inControl = p;
   while (inControl && (roleOf(inControl) === 'heading' || !ATOMS.has(roleOf(inControl)))) inControl = flatParent(inControl);
-  return { pointer: !!p && !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor), inControl };
+  return { el: p, pointer: !!p && !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor), forItems: undefined, inControl };
 }
 
 Object.assign(__bd, { nameOf, contextOf });

@@ -22,6 +22,14 @@ const FROM_CONTENT = words('button link checkbox radio option menuitem menuitemc
 // Controls whose children are part of them (WAI-ARIA "children presentational").
 const ATOMS = words('button checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab link heading');
 
+// kindOf tells in which of these a role is, one bit for each.
+const CONTROL = 1, LANDMARK = 2, GROUP = 4, PHRASE = 8, CONTENT = 16, ATOM = 32;
+const kinds = new Map();
+const kindOf = (role) => kinds.get(role) || 0;
+for (const [set, bit] of [[CONTROLS, CONTROL], [LANDMARKS, LANDMARK], [GROUPS, GROUP], [PHRASES, PHRASE], [FROM_CONTENT, CONTENT], [ATOMS, ATOM]]) {
+  for (const role of set) kinds.set(role, kindOf(role) | bit);
+}
+
 const KNOWN = words([...CONTROLS, ...LANDMARKS, ...GROUPS].join(' ') + ' alert alertdialog article blockquote caption cell ' +
   'code columnheader comment definition deletion dialog directory document emphasis figure generic gridcell ' +
   'heading image img insertion list listitem log mark marquee math meter none note paragraph presentation progressbar ' +
@@ -56,11 +64,11 @@ const computedName = canCompute ? getter(Element, 'computedName') : () => '';
 let layouts = new WeakMap(); // table → whether it only lays out; of one walk
 
 // roleOf returns the role of el.
-function roleOf(el, bits = bitsOf(el), tag = localName(el)) {
+function roleOf(el, bits = bitsOf(el), tag = localName(el), html = isHTML(el)) {
   const given = bits & ROLE ? authorRole(el) : '';
   if (given) return given === 'generic' ? '' : given;
-  const role = nativeRole(el, bits, tag.toLowerCase());
-  if (role && inherited[role] && takenAway(el, role)) return 'none';
+  const role = nativeRole(el, bits, tag.toLowerCase(), html);
+  if (html && role && inherited[role] && takenAway(el, role)) return 'none';
   return role;
 }
 
@@ -120,7 +128,6 @@ function focusable(el) {
 const inherited = { __proto__: null, listitem: 1, row: 1, rowgroup: 1, cell: 1, gridcell: 1, columnheader: 1, rowheader: 1, caption: 1 };
 
 function takenAway(el, role) {
-  if (!isHTML(el)) return false;
   return role === 'listitem' ? deprives(parentNode(el)) : tableOf(el).deprives;
 }
 
@@ -155,9 +162,8 @@ function authorName(el, bits = NAMING) {
 }
 
 // nativeRole returns the role that HTML gives el.
-function nativeRole(el, bits = bitsOf(el), tag = tagOf(el)) {
-  const ns = namespaceURI(el);
-  if (ns === SVG) {
+function nativeRole(el, bits = bitsOf(el), tag = tagOf(el), html = isHTML(el)) {
+  if (!html && namespaceURI(el) === SVG) {
     if (tag === 'a') return has(el, 'href') || has(el, 'xlink:href') ? 'link' : '';
     if (tag === 'svg') return authorName(el) || svgTitle(el) ? 'img' : '';
     return '';
@@ -168,7 +174,7 @@ function nativeRole(el, bits = bitsOf(el), tag = tagOf(el)) {
     return role;
   }
   switch (tag) {
-    case 'a': case 'area': return has(el, 'href') ? 'link' : isHost(el) ? 'textbox' : '';
+    case 'a': case 'area': return bits & HREF ? 'link' : bits & EDITABLE && isHost(el) ? 'textbox' : '';
     case 'input': {
       const r = INPUT_ROLE[el.type] || 'textbox';
       return has(el, 'list') && el.list && (r === 'textbox' || r === 'searchbox') && !DATES.has(el.type) ? 'combobox' : r;
@@ -188,7 +194,10 @@ function nativeRole(el, bits = bitsOf(el), tag = tagOf(el)) {
     case 'caption': return 'caption';
     case 'thead': case 'tbody': case 'tfoot': return tableOf(el).data ? 'rowgroup' : '';
     case 'tr': return tableOf(el).data ? 'row' : '';
-    case 'td': return tableOf(el).data ? (tableOf(el).grid ? 'gridcell' : 'cell') : '';
+    case 'td': {
+      const t = tableOf(el);
+      return t.data ? (t.grid ? 'gridcell' : 'cell') : '';
+    }
     case 'th': return tableOf(el).data ? headerRole(el) : '';
   }
   return bits & EDITABLE && isHost(el) ? 'textbox' : '';
@@ -284,8 +293,9 @@ const listens = (el, bits = bitsOf(el)) => (bits & HANDLER) !== 0 || marked.has(
 
 // clickable tells whether el, which is no control by its role, is one by its
 // listeners, by the cursor that begins at it, by tabindex or by draggable.
-// s is its style; around tells {pointer: the cursor of what is around it is such
-// a one, inControl: the control it stands in}.
+// s is its style; around tells {el: what is around it, pointer: the cursor of that is
+// such a one, forItems: that is a list which listens for its items, inControl: the
+// control it stands in}.
 function clickable(el, tag, s, around, bits = bitsOf(el)) {
   if (tag === 'body' || tag === 'html') return false;
   const own = listens(el, bits);
@@ -294,7 +304,7 @@ function clickable(el, tag, s, around, bits = bitsOf(el)) {
   const tab = (bits & TABINDEX) !== 0 && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
   const drag = (bits & DRAGGABLE) !== 0 && attr(el, 'draggable') === 'true' && tag !== 'a';
   if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
-  if (!own && !begins && !tab && !drag) return tag === 'li' && listensForItems(flatParent(el));
+  if (!own && !begins && !tab && !drag) return tag === 'li' && forItems(around);
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
   if (own && !tab && listensForItems(el)) return false; // or dragged
   if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 && !listensFor(el, s) : true;
@@ -309,6 +319,11 @@ function clickable(el, tag, s, around, bits = bitsOf(el)) {
 function pointed(f) {
   if (f.pointer === undefined) f.pointer = CURSORS.has(f.s.cursor) && !(passesCursor(f.tag) && !listens(f.el));
   return f.pointer;
+}
+
+function forItems(f) {
+  if (f.forItems === undefined) f.forItems = listensForItems(f.el);
+  return f.forItems;
 }
 
 const LISTS = words('ul ol dl menu table thead tbody tfoot');
@@ -355,7 +370,7 @@ function seriesListens(el) {
 }
 
 function ownText(el) {
-  for (let c = firstChild(el), n = 0; c && n < 20; c = nextSibling(c), n++) if (nodeType(c) === TEXT && /\S/.test(textData(c))) return true;
+  for (let c = firstChild(el), n = 0; c && n < 20; c = nextSibling(c), n++) if (nodeType(c) === TEXT && !blank(textData(c))) return true;
   return false;
 }
 
@@ -367,7 +382,7 @@ const secret = (el) => el.type === 'password' || SECRET.test((attr(el, 'autocomp
 const htmlTag = (el) => (isHTML(el) ? localName(el) : '');
 
 // valueOf returns a control's value as it may be shown.
-function valueOf(el, role, tag = htmlTag(el)) {
+function valueOf(el, role, tag = htmlTag(el), bits = EDITABLE) {
   switch (tag) {
     case 'input':
       if (/^(checkbox|radio|submit|button|reset|image|hidden)$/.test(el.type)) return '';
@@ -378,7 +393,7 @@ function valueOf(el, role, tag = htmlTag(el)) {
     case 'progress': return el.position < 0 ? '' : String(el.value);
     case 'meter': return String(el.value);
   }
-  if (isHost(el) || (role === 'textbox' && isHTML(el) && isContentEditable(el))) return fold(someText(el, NAME_MAX));
+  if (bits & EDITABLE && isHost(el) || (role === 'textbox' && isHTML(el) && isContentEditable(el))) return fold(someText(el, NAME_MAX));
   switch (role) {
     case 'slider': case 'spinbutton': case 'progressbar': case 'meter': case 'scrollbar':
       return fold(attr(el, 'aria-valuetext') || attr(el, 'aria-valuenow') || '');
@@ -390,36 +405,47 @@ function valueOf(el, role, tag = htmlTag(el)) {
 // Input types that the role says already.
 const SAID_TYPE = words('text checkbox radio range number search submit button');
 
-// attrsOf returns the attributes to be shown, of those in list, as key, value,
-// key, value; a number stands for a bare value.
-function attrsOf(el, role, name, list, bits = bitsOf(el), tag = htmlTag(el)) {
-  const out = [];
-  const field = FIELD_TAGS.has(tag);
-  if (role === 'heading') out.push('level', headingLevel(el));
-  if (bits) {
-    for (const a of list) {
-      const bit = BITS.get(a);
-      if (bit === undefined || bit === HANDLER ? !has(el, a) : !(bits & bit)) continue;
-      let v = attr(el, a);
-      switch (a) {
-        case 'value': continue; // valueOf says it
-        case 'type': v = v.toLowerCase(); if (!field || SAID_TYPE.has(v) || v === '') continue; break;
-        case 'name': if (!field || tag === 'button') continue; break;
-        case 'placeholder': if (fold(v) === name) continue; break;
-        case 'aria-label': if (fold(v) === name) continue; break;
-        case 'role': if (v.trim().toLowerCase() === role || (role === 'img' && /^(img|image)$/.test(v.trim()))) continue; break;
-        case 'href': v = v.trim(); if (/^(javascript|data):/i.test(v)) v = v.slice(0, v.indexOf(':') + 1); break;
-      }
-      out.push(a, v.slice(0, NAME_MAX));
-    }
+// wantedOf is a list of attributes for attrsOf: of each its name and the bit that says
+// whether an element may have it; `any` has the bits of all.
+function wantedOf(list) {
+  const wanted = { list: [], any: 0, src: list.includes('src') };
+  for (const name of list) {
+    if (name === 'value') continue; // valueOf says it
+    const bit = BITS.get(name), own = bit !== undefined && bit !== HANDLER;
+    wanted.list.push({ name, bit: own ? bit : SOME, own });
+    wanted.any |= own ? bit : SOME;
   }
-  if ((tag === 'iframe' || tag === 'frame') && has(el, 'src') && !list.includes('src')) out.push('src', attr(el, 'src').slice(0, NAME_MAX));
+  return wanted;
+}
+
+// attrsOf returns the attributes to be shown, of those wanted, as key, value,
+// key, value; a number stands for a bare value.
+function attrsOf(el, role, name, wanted, bits, tag) {
+  const out = [];
+  if (role === 'heading') out.push('level', headingLevel(el));
+  if (bits & wanted.any) {
+    for (const w of wanted.list) if (bits & w.bit && (w.own || has(el, w.name))) attribute(el, w.name, role, name, tag, out);
+  }
+  if ((tag === 'iframe' || tag === 'frame') && has(el, 'src') && !wanted.src) out.push('src', attr(el, 'src').slice(0, NAME_MAX));
   if (tag === 'select') out.push('options', el.options.length);
   if (role === 'slider' || role === 'spinbutton') {
     number(out, 'min', tag === 'input' ? attr(el, 'min') : attr(el, 'aria-valuemin'));
     number(out, 'max', tag === 'input' ? attr(el, 'max') : attr(el, 'aria-valuemax'));
   }
   return out;
+}
+
+// attribute adds the attribute a of el to out, unless something else says it.
+function attribute(el, a, role, name, tag, out) {
+  if (a === 'name' && (tag === 'button' || !FIELD_TAGS.has(tag)) || a === 'type' && !FIELD_TAGS.has(tag)) return;
+  let v = attr(el, a);
+  switch (a) {
+    case 'type': v = v.toLowerCase(); if (SAID_TYPE.has(v) || v === '') return; break;
+    case 'placeholder': case 'aria-label': if (fold(v) === name) return; break;
+    case 'role': if (v.trim().toLowerCase() === role || (role === 'img' && /^(img|image)$/.test(v.trim()))) return; break;
+    case 'href': v = v.trim(); if (/^(javascript|data):/i.test(v)) v = v.slice(0, v.indexOf(':') + 1); break;
+  }
+  out.push(a, v.slice(0, NAME_MAX));
 }
 
 function number(out, key, v) {
@@ -429,39 +455,40 @@ function number(out, key, v) {
 const is = (el, a) => { const v = attr(el, a); return v !== null && v !== 'false' && v !== ''; };
 
 // statesOf returns the words of PROTOCOL.md section 5 that hold for el, in its
-// order. more holds those that only the walk knows: clickable, invisible, covered.
-// Without off nothing around el is aria-disabled.
-function statesOf(el, role, more, bits = bitsOf(el), tag = htmlTag(el), off = true) {
-  const out = [];
+// order, with a space before each. f is its frame, the others are what only the walk
+// knows.
+function statesOf(el, role, f, focused, invisible, covered) {
+  const tag = f.html ? f.tag : '', bits = f.bits;
+  let out = '';
   const field = tag === 'input' || tag === 'textarea' || tag === 'select';
   const aria = (bits & ARIA) !== 0;
   const typed = tag === 'textarea' || (tag === 'input' && TYPED.has(el.type));
-  if (disabled(el, tag, off)) out.push('disabled');
-  if ((typed && el.readOnly) || (aria && is(el, 'aria-readonly'))) out.push('readonly');
-  if ((field && el.required) || (aria && is(el, 'aria-required'))) out.push('required');
-  if ((aria && is(el, 'aria-invalid')) || (field && matches(el, ':user-invalid'))) out.push('invalid');
+  if (disabled(el, tag, f.off)) out += ' disabled';
+  if ((typed && el.readOnly) || (aria && is(el, 'aria-readonly'))) out += ' readonly';
+  if ((field && el.required) || (aria && is(el, 'aria-required'))) out += ' required';
+  if ((aria && is(el, 'aria-invalid')) || (field && matches(el, ':user-invalid'))) out += ' invalid';
   if (tag === 'input' && (el.type === 'checkbox' || el.type === 'radio')) {
-    out.push(...(el.type === 'checkbox' && el.indeterminate ? ['mixed'] : el.checked ? ['checked'] : []));
+    out += el.type === 'checkbox' && el.indeterminate ? ' mixed' : el.checked ? ' checked' : '';
   } else if (aria && has(el, 'aria-checked')) {
     const v = attr(el, 'aria-checked');
-    if (v === 'true') out.push('checked'); else if (v === 'mixed') out.push('mixed');
+    if (v === 'true') out += ' checked'; else if (v === 'mixed') out += ' mixed';
   }
   if (aria && has(el, 'aria-pressed')) {
     const v = attr(el, 'aria-pressed');
-    if (v === 'true') out.push('pressed'); else if (v === 'mixed') out.push('mixed');
+    if (v === 'true') out += ' pressed'; else if (v === 'mixed') out += ' mixed';
   }
-  if (tag === 'option' ? el.selected : aria && attr(el, 'aria-selected') === 'true') out.push('selected');
+  if (tag === 'option' ? el.selected : aria && attr(el, 'aria-selected') === 'true') out += ' selected';
   const open = expanded(el, tag, role, aria);
-  if (open !== null) out.push(open ? 'expanded' : 'collapsed');
-  if (aria && is(el, 'aria-current')) out.push('current');
-  if (more.focused) out.push('focused');
-  if (aria && attr(el, 'aria-busy') === 'true') out.push('busy');
-  if ((aria && attr(el, 'aria-modal') === 'true') || (tag === 'dialog' && matches(el, ':modal'))) out.push('modal');
-  if (tag === 'textarea' || (aria && attr(el, 'aria-multiline') === 'true')) out.push('multiline');
-  if (bits & EDITABLE && isHost(el)) out.push('editable');
-  if (more.clickable) out.push('clickable');
-  if (more.invisible) out.push('invisible');
-  if (more.covered) out.push('covered');
+  if (open !== null) out += open ? ' expanded' : ' collapsed';
+  if (aria && is(el, 'aria-current')) out += ' current';
+  if (focused) out += ' focused';
+  if (aria && attr(el, 'aria-busy') === 'true') out += ' busy';
+  if ((aria && attr(el, 'aria-modal') === 'true') || (tag === 'dialog' && matches(el, ':modal'))) out += ' modal';
+  if (tag === 'textarea' || (aria && attr(el, 'aria-multiline') === 'true')) out += ' multiline';
+  if (bits & EDITABLE && isHost(el)) out += ' editable';
+  if (f.clicks) out += ' clickable';
+  if (invisible) out += ' invisible';
+  if (covered) out += ' covered';
   return out;
 }
 

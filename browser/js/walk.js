@@ -42,10 +42,12 @@ class Walk {
     this.maxNodes = o.max_nodes;
     this.maxDepth = o.max_depth;
     this.maxText = o.max_text;
-    this.attrs = o.attrs || [];
-    this.values = this.attrs.includes('value');
+    this.wanted = wantedOf(o.attrs || []);
+    this.values = (o.attrs || []).includes('value');
     this.dedupe = o.dedupe_text !== false;
-    this.lines = [];
+    this.lines = []; // as they are written,
+    this.said = []; // of each the name or the text,
+    this.depths = []; // and of a text its depth, else -1
     this.frames = [];
     this.contexts = [];
     this.contextAt = new Map();
@@ -74,7 +76,7 @@ class Walk {
   segment(el, after, depth) {
     const p = flatParent(el);
     const s = p ? styleOf(p) : null;
-    const base = new Frame(p, p ? localName(p) : '', null, s, p ? s.display : '');
+    const base = new Frame(p, p ? localName(p) : '', p !== null && isHTML(p), null, s, p ? s.display : '');
     base.depth = depth;
     base.hidden = false;
     base.pointer = p !== null && !passesCursor(base.tag) && CURSORS.has(s.cursor);
@@ -130,7 +132,7 @@ class Walk {
     if (f.block || f.names || f.shown) this.flush(f);
     else if (f.spaced) this.space();
     if (f.line >= 0 && f.line === this.lines.length - 1 && f.left === this.rest && !this.counting) { // nothing in it
-      this.lines.pop();
+      this.unwrite();
       this.nodes--;
     }
   }
@@ -145,7 +147,7 @@ class Walk {
     if (f.clear || f.dark || f.mute || this.counting) return;
     if (!this.full && this.gap > this.maxText) return;
     const data = textData(n);
-    if (!/\S/.test(data)) {
+    if (blank(data)) {
       if (this.run && !f.hides()) this.run += ' ';
       return;
     }
@@ -156,14 +158,15 @@ class Walk {
   // flush writes the text of the block that ends here as a line.
   flush(f) {
     if (!this.run) return;
-    let s = fold(this.run).replace(/( \|)+$/, '');
+    let s = fold(this.run);
+    if (s.endsWith(' |')) s = s.replace(/( \|)+$/, '');
     this.run = '';
     if (!s) return;
     if (this.dedupe) {
       const low = s.toLowerCase();
       if (f.names && f.names.includes(low)) return;
-      const last = this.lines[this.lines.length - 1];
-      if (last && last[0] > 0 && (last[3] || '').toLowerCase() === low) return;
+      const last = this.lines.length - 1;
+      if (last >= 0 && this.depths[last] < 0 && this.said[last].toLowerCase() === low) return;
     }
     if (this.counting || f.depth > this.maxDepth) return;
     if (!this.full) {
@@ -178,7 +181,19 @@ class Walk {
     const chars = 2 * f.depth + s.length + 8;
     if (this.chars + chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); return; }
     this.chars += chars;
-    this.lines.push([0, f.depth, s]);
+    this.write('0\t' + f.depth + '\t' + s, s, f.depth);
+  }
+
+  write(line, said, depth) {
+    this.lines.push(line);
+    this.said.push(said);
+    this.depths.push(depth);
+  }
+
+  unwrite() {
+    this.lines.pop();
+    this.said.pop();
+    this.depths.pop();
   }
 
   stop(reason) {
@@ -206,8 +221,8 @@ class Walk {
     const s = styleFor(el);
     const display = s.display;
     if (display === 'none') return;
-    const child = new Frame(el, tag, f, s, display);
-    if (!f.renders(html, s, display)) {
+    const child = new Frame(el, tag, html, f, s, display);
+    if (!f.renders(child)) {
       child.hidden = false;
       if (!checkVisibility(el, VISIBLE)) {
         child.hidden = s.visibility !== 'visible';
@@ -216,25 +231,23 @@ class Walk {
         if (child.clear && s.pointerEvents === 'none') return;
       }
     }
-    const bits = bitsOf(el);
+    const bits = child.bits = bitsOf(el);
     if (bits & INERT && !this.silent) return;
     if (bits & HUSHED && attr(el, 'aria-hidden') === 'true') child.unheard = child.dark = true;
     if (bits & ARIA && attr(el, 'aria-disabled') === 'true') child.off = true;
-    const inline = display !== 'block' && (display === 'contents' || display.startsWith('inline') || display.startsWith('ruby'));
-    child.block = !inline;
-    child.spaced = inline && display !== 'inline' && display !== 'contents';
+    child.block = !(child.flow & INLINE);
+    child.spaced = (child.flow & SPACED) !== 0;
     if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
 
-    let what = this.decide(el, tag, html, child, f, bits, inline);
-    if (what && child.hides()) what = null;
+    const what = this.decide(el, child, f) && !child.hides();
     if (what || child.block) this.flush(f);
     else if (child.spaced) this.space();
     else if (child.cell && fold(this.run)) this.run += ' | ';
-    if (what) this.show(el, tag, what, f, child, bits);
+    if (what) this.show(el, f, child);
     else if (tag === 'label' && html && !child.hides()) this.label(el, f, child);
     else if (bits & ROLE && tag !== 'img' && !child.dark && attr(el, 'role') === 'img' && !child.hides() && this.picture(el, f)) return;
     if (this.ended) return;
-    this.enter(el, tag, html, child, what);
+    this.enter(el, child, what);
   }
 
   // count looks at an element behind the end of the budget, without its style
@@ -242,24 +255,27 @@ class Walk {
   count(el, tag, html, f) {
     const bits = bitsOf(el);
     if (bits & INERT || f.dark || f.mute || bits & HUSHED && attr(el, 'aria-hidden') === 'true') return;
-    const child = new Frame(el, tag, f, null, '');
-    let what = null;
+    const child = new Frame(el, tag, html, f, null, '');
+    let what = false;
     if (bits || this.full || !(html && MUTE.has(tag)) || marked.has(el)) {
-      const role = roleOf(el, bits, tag);
+      const role = roleOf(el, bits, tag, html);
       const counts = this.full ? role && role !== 'none'
         : CONTROLS.has(role) || role === 'heading' || LANDMARKS.has(role) && role !== 'form' || listens(el, bits) || (bits & EDITABLE) !== 0 && isHost(el);
       if (counts && attr(el, 'type') !== 'hidden') {
         if (!checkVisibility(el, VISIBLE)) return;
-        what = { role };
+        what = true;
+        child.role = role;
         this.rest++;
       }
     }
-    this.enter(el, tag, html, child, what);
+    this.enter(el, child, what);
   }
 
-  // enter puts child on the stack where el has children that are laid out.
-  enter(el, tag, html, child, what) {
-    if (html) {
+  // enter puts child on the stack where el has children that are laid out. what: it
+  // has a line, or would have one.
+  enter(el, child, what) {
+    const tag = child.tag;
+    if (child.html) {
       switch (tag) {
         case 'input': case 'textarea': case 'iframe': case 'frame': case 'video': case 'audio': case 'canvas':
         case 'img': case 'embed': case 'progress': case 'meter': case 'hr':
@@ -269,7 +285,7 @@ class Walk {
           break;
         case 'select':
           if (!what) return;
-          child.list = this.options(el, what.role);
+          child.list = this.options(el, child.role);
           if (child.list.length) this.stack.push(child);
           return;
         case 'details':
@@ -280,9 +296,9 @@ class Walk {
             return;
           }
       }
-    } else if (tag === 'svg' && (what && what.role === 'img' || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
+    } else if (tag === 'svg' && (what && child.role === 'img' || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
-    if (child.only && !shadowOf(el)) return; // its one text is its name
+    if (child.only && !rootOf(el, tag)) return; // its one text is its name
     child.list = flatList(el, tag);
     if (!child.list) child.next = firstChild(el);
     if (child.list || child.next) this.stack.push(child);
@@ -295,38 +311,49 @@ class Walk {
     this.leave(child);
   }
 
-  // decide returns whether and as what el gets a line: {role, clicks, prune}.
-  decide(el, tag, html, child, f, bits, inline) {
+  // decide tells whether el gets a line, and writes into child as what: its role, and
+  // whether it is a control, clicks, is to be pruned or owns a document.
+  decide(el, child, f) {
+    const { tag, html, bits } = child;
     const mute = !bits && !this.full && html && MUTE.has(tag);
-    let role = mute ? '' : roleOf(el, bits, tag);
-    if (html && tag === 'input' && el.type === 'hidden') return null;
-    if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, f);
-    const control = CONTROLS.has(role) || (bits & EDITABLE && html && isHost(el));
-    const clicks = !control && clickable(el, tag, child.s, f, bits);
-    if (mute && clicks) role = roleOf(el, bits, tag);
-    if (child.dark) return (control || clicks) && takesClick(el) ? { role, clicks, control } : null;
-    if (control || clicks) return f.mute && !control && !listens(el, bits) ? null : { role, clicks, control };
-    if (!role || role === 'none' || f.mute) return null;
-    if (role === 'heading') return { role };
-    if (LANDMARKS.has(role)) return role === 'form' && !this.full && !authorName(el, bits) ? null : { role, prune: !this.full };
-    switch (role) {
-      case 'dialog': case 'alertdialog': return { role };
-      case 'alert': case 'status': case 'log': return { role, prune: !this.full };
-      case 'progressbar': case 'meter': return { role };
-      case 'video': case 'audio': return has(el, 'controls') || this.full ? { role } : null;
-      case 'canvas': return this.full || rectOf(el).width >= 100 ? { role } : null;
+    let role = mute ? '' : roleOf(el, bits, tag, html);
+    if (html && tag === 'input' && el.type === 'hidden') return false;
+    if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, child);
+    const kind = kindOf(role);
+    const control = child.control = (kind & CONTROL) !== 0 || (bits & EDITABLE) !== 0 && html && isHost(el);
+    const clicks = child.clicks = !control && clickable(el, tag, child.s, f, bits);
+    if (mute && clicks) role = roleOf(el, bits, tag, html);
+    child.role = role;
+    if (child.dark) return (control || clicks) && takesClick(el);
+    if (control || clicks) return !f.mute || control || listens(el, bits);
+    if (!role || role === 'none' || f.mute) return false;
+    if (role === 'heading') return true;
+    if (kind & LANDMARK) {
+      child.prune = !this.full;
+      return role !== 'form' || this.full || authorName(el, bits);
     }
-    if (tag === 'tbody' && !authorName(el, bits)) return null; // the parser puts it there
-    if (!this.full) return GROUPS.has(role) && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && el.caption) ? { role, prune: true } : null;
-    if (PHRASES.has(role) && inline && inProse(el, f)) return null;
-    return { role, prune: HOLLOW.has(role) && firstChild(el) !== null };
+    switch (role) {
+      case 'dialog': case 'alertdialog': case 'progressbar': case 'meter': return true;
+      case 'alert': case 'status': case 'log': child.prune = !this.full; return true;
+      case 'video': case 'audio': return has(el, 'controls') || this.full;
+      case 'canvas': return this.full || rectOf(el).width >= 100;
+    }
+    if (tag === 'tbody' && !authorName(el, bits)) return false; // the parser puts it there
+    if (!this.full) {
+      child.prune = true;
+      return (kind & GROUP) !== 0 && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && !!el.caption);
+    }
+    if (kind & PHRASE && child.flow & INLINE && inProse(el, f)) return false;
+    child.prune = HOLLOW.has(role) && firstChild(el) !== null;
+    return true;
   }
 
   // owner decides on the element that holds another document.
-  owner(el, f) {
+  owner(el, child) {
     const r = rectOf(el);
-    if (localName(el) !== 'frame' && (r.width < 8 || r.height < 8 || offPage(r, el))) return null; // counts visitors
-    return { role: 'iframe', owner: true };
+    child.role = 'iframe';
+    child.owner = true;
+    return child.tag === 'frame' || !(r.width < 8 || r.height < 8 || offPage(r, el)); // others count visitors
   }
 
   // label keeps the text of a label from being said again by its control.
@@ -349,16 +376,17 @@ class Walk {
   }
 
   // show writes the line of el and prepares child for what it contains.
-  show(el, tag, what, f, child, bits) {
-    const { role, clicks } = what;
+  show(el, f, child) {
+    const { role, clicks, control } = child;
+    const kind = kindOf(role), names = this.dedupe && (clicks || (kind & CONTENT) !== 0);
     child.depth = f.depth + 1;
     child.shown = true;
     const tooDeep = f.depth > this.maxDepth;
-    if (what.control && ATOMS.has(role) || clicks && !role) child.inControl = el;
+    if (control && kind & ATOM || clicks && !role) child.inControl = el;
     if (this.silent) {
-      if (what.owner) this.frames.push([0, child.depth, idOf(el)]);
-      if (this.dedupe && (FROM_CONTENT.has(role) || clicks)) child.names = shownName(el, role, clicks, bits, child.s, child.unheard).toLowerCase();
-      if (what.control && !ATOMS.has(role) && isHost(el)) child.mute = true;
+      if (child.owner) this.frames.push([0, child.depth, idOf(el)]);
+      if (names) child.names = shownName(el, role, clicks, child).toLowerCase();
+      if (control && !(kind & ATOM) && isHost(el)) child.mute = true;
       return;
     }
     if (this.counting || tooDeep) {
@@ -368,22 +396,16 @@ class Walk {
     }
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
-    const invisible = (what.control || clicks) && (child.clear || (outOfPlace(el) ?? child.cuts())) && !standIn(el);
-    const name = what.control && this.known.get(el) || shownName(el, role, clicks, bits, child.s, child.unheard);
-    if (what.control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
-    const record = this.record(el, tag, role, name, clicks, invisible, f.depth, bits, child.off);
-    if (this.chars + record.chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); this.rest++; return; }
-    if (this.dedupe && what.control) this.unsay(name);
-    this.lines.push(record.line);
-    this.nodes++;
-    this.chars += record.chars;
-    this.gap = 0;
-    if (what.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
-    if (what.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
-    if (what.control && role !== 'button' && isField(el)) return;
-    if (what.control && (isHost(el) || role === 'textbox' || role === 'searchbox')) child.mute = true;
+    const invisible = (control || clicks) && (child.clear || (outOfPlace(el) ?? child.cuts())) && !standIn(el);
+    const name = control && this.known.get(el) || shownName(el, role, clicks, child);
+    if (control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
+    if (!this.record(el, role, name, invisible, f.depth, child, f.el)) { this.stop('max_chars'); this.rest++; return; }
+    if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
+    if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
+    if (control && role !== 'button' && isField(el)) return;
+    if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.mute = true;
     if (role === 'img') child.mute = true; // what it is drawn with
-    if (this.dedupe && name && (FROM_CONTENT.has(role) || clicks)) {
+    if (names && name) {
       child.names = name.toLowerCase();
       child.only = childElementCount(el) === 0;
     }
@@ -391,33 +413,43 @@ class Walk {
 
   // unsay takes back a text line right before a control that says its name.
   unsay(name) {
-    const last = this.lines[this.lines.length - 1];
-    if (!last || last[0] !== 0 || last[2].toLowerCase() !== name.toLowerCase()) return;
-    this.lines.pop();
-    this.chars -= 2 * last[1] + last[2].length + 8;
+    const last = this.lines.length - 1;
+    if (last < 0 || this.depths[last] < 0 || this.said[last].toLowerCase() !== name.toLowerCase()) return;
+    this.chars -= 2 * this.depths[last] + this.said[last].length + 8;
+    this.unwrite();
   }
 
-  // record makes the line of el. off: aria-disabled may be on it or around it.
-  record(el, tag, role, name, clicks, invisible, depth, bits = bitsOf(el), off = true) {
-    const operable = clicks || CONTROLS.has(role) || (bits & EDITABLE) !== 0 && isHost(el);
-    const own = isHTML(el) ? tag : '';
-    const attrs = attrsOf(el, role, name, this.attrs, bits, own);
-    if (operable) looksOf(el, name, clicks, attrs);
-    const more = { focused: el === this.active && el !== bodyOf(page), clickable: clicks, invisible, covered: operable && !invisible && this.covered(el) };
-    const states = statesOf(el, role, more, bits, own, off).join(' ');
-    const value = this.values ? valueOf(el, role, own) : '';
-    const context = operable ? this.context(el) : 0;
+  // record writes the line of el, whose frame is child, and tells whether there was
+  // room for it. parent is what el stands in, null to leave the context out.
+  record(el, role, name, invisible, depth, child, parent) {
+    const { clicks, bits, html } = child, operable = clicks || child.control;
+    const own = html ? child.tag : '', tag = child.tag.toLowerCase();
+    const attrs = attrsOf(el, role, name, this.wanted, bits, own);
+    if (operable) looksOf(el, name, clicks, html, attrs);
+    const states = statesOf(el, role, child, el === this.active && el !== bodyOf(page), invisible, operable && !invisible && this.covered(el));
+    const value = this.values ? valueOf(el, role, own, bits) : '';
+    const context = operable && parent !== null ? this.context(el, parent) : 0;
     const says = role || 'generic';
-    tag = tag.toLowerCase();
-    const line = [idOf(el), depth, says, name, tag, states, value, identOf(el, bits, tag), context, attrs];
-    let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + states.length + Math.min(value.length, this.maxText);
-    for (const a of attrs) chars += 2 + Math.min(String(a).length, this.maxText);
-    return { line, chars };
+    let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + Math.max(states.length - 1, 0) + Math.min(value.length, this.maxText);
+    let line = idOf(el) + '\t' + depth + '\t' + says + '\t' + name + '\t' + tag + '\t' + states.slice(1) + '\t' + plain(value) + '\t' +
+      identOf(el, bits, tag) + '\t' + (context || '');
+    for (let i = 0; i < attrs.length; i += 2) {
+      const v = attrs[i + 1], bare = typeof v === 'number', text = bare ? String(v) : v;
+      line += '\t' + attrs[i] + (bare ? '\t#' + text : '\t=' + plain(text));
+      chars += 4 + Math.min(attrs[i].length, this.maxText) + Math.min(text.length, this.maxText);
+    }
+    if (this.chars + chars > this.maxChars && this.nodes > 0) return false;
+    if (this.dedupe && child.control && child.shown) this.unsay(name);
+    this.write(line, name, -1);
+    this.nodes++;
+    this.chars += chars;
+    this.gap = 0;
+    return true;
   }
 
   // context returns the place of el's context among those of this walk, from 1.
-  context(el) {
-    const row = rowOf(el);
+  context(el, parent) {
+    const row = rowOf(el, parent);
     if (!row) return 0;
     let at = this.contextAt.get(row);
     if (at === undefined) {
@@ -456,12 +488,11 @@ class Walk {
       this.rest++;
       return;
     }
-    const record = this.record(el, localName(el), role, cutName(fold(el.label)), false, false, depth);
-    if (this.chars + record.chars > this.maxChars) { this.stop('max_chars'); this.rest++; return; }
-    this.lines.push(record.line);
-    this.nodes++;
-    this.chars += record.chars;
-    this.gap = 0;
+    const child = new Frame(el, localName(el), true, f, null, '');
+    child.bits = bitsOf(el);
+    child.off = f.off || (child.bits & ARIA) !== 0;
+    child.control = CONTROLS.has(role);
+    if (!this.record(el, role, cutName(fold(el.label)), false, depth, child, f.el)) { this.stop('max_chars'); this.rest++; }
   }
 
   // ---- what is on top
@@ -469,7 +500,7 @@ class Walk {
   // behind says that the page behind a modal dialog has been left out.
   behind(dialog) {
     const left = queryAllOf(page, OPERABLE).length - queryAll(dialog, OPERABLE).length;
-    if (left > 0) this.lines.push([-left, 0, 'inert behind the modal dialog; close it to reach them']);
+    if (left > 0) this.lines.push(-left + '\t0\tinert behind the modal dialog; close it to reach them');
   }
 
   // covered tells whether one of what lies on top takes the click on el.
@@ -491,7 +522,7 @@ function inProse(el, f) {
   if (has(el, 'role') || authorName(el)) return false;
   if (f.prose === undefined) {
     f.prose = false;
-    for (let k = firstChild(f.el), n = 0; k && n < 200 && !f.prose; k = nextSibling(k), n++) f.prose = nodeType(k) === TEXT && /\S/.test(textData(k));
+    for (let k = firstChild(f.el), n = 0; k && n < 200 && !f.prose; k = nextSibling(k), n++) f.prose = nodeType(k) === TEXT && !blank(textData(k));
   }
   return f.prose && firstChild(el) !== null;
 }
@@ -552,20 +583,7 @@ function walkOnce(o) {
   answer.r = w.counting || w.ended ? Math.max(1, w.rest) : w.rest;
   answer.rs = [...w.reasons];
   let text = JSON.stringify(answer);
-  for (const line of w.lines) text += '\n' + written(line);
-  return text;
-}
-
-// written writes a line as text.
-function written(line) {
-  let text = line[0] + '\t' + line[1] + '\t' + line[2];
-  if (line[0] <= 0) return text;
-  text += '\t' + line[3] + '\t' + line[4] + '\t' + line[5] + '\t' + plain(line[6]) + '\t' + line[7] + '\t' + (line[8] || '');
-  const attrs = line[9];
-  for (let i = 0; i < attrs.length; i += 2) {
-    const v = attrs[i + 1];
-    text += '\t' + attrs[i] + (typeof v === 'number' ? '\t#' + v : '\t=' + plain(v));
-  }
+  for (const line of w.lines) text += '\n' + line;
   return text;
 }
 
@@ -589,14 +607,14 @@ function scopeOf(o, answer) {
   return documentElementOf(page);
 }
 
-// nodeLine returns the line of el by itself, as walk writes it.
+// nodeLine returns the line of el by itself, as walk writes it, without a context.
 function nodeLine(el, attrs) {
-  const w = new Walk({ interactive: true, max_text: NAME_MAX, attrs: attrs || [] });
-  const role = roleOf(el);
-  const clicks = !CONTROLS.has(role) && clickable(el, localName(el), styleOf(el), around(el));
-  const line = w.record(el, localName(el), role, shownName(el, role, clicks), clicks, unseen(el) && !standIn(el), 0).line;
-  line[8] = 0;
-  return written(line);
+  const w = new Walk({ interactive: true, max_chars: Infinity, max_text: NAME_MAX, attrs, dedupe_text: false });
+  const f = lone(el), role = roleOf(el, f.bits);
+  f.clicks = !CONTROLS.has(role) && clickable(el, f.tag, f.s, around(el), f.bits);
+  f.control = CONTROLS.has(role) || isHost(el);
+  w.record(el, role, shownName(el, role, f.clicks, f), unseen(el) && !standIn(el), 0, f, null);
+  return w.lines[0];
 }
 
 Object.assign(__bd, { walk });

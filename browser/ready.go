@@ -189,7 +189,11 @@ func (b *Browser) restock() {
 			defer close(s.done)
 			ctx, cancel := context.WithTimeout(b.ctx, makeWithin)
 			defer cancel()
-			if s.c, s.err = b.make(ctx); s.err != nil && protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil {
+			s.c, s.err = b.make(ctx)
+			switch {
+			case s.err == nil:
+				s.c.rehearse()
+			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:
 				b.log.Debug("making a browser context ready", "error", s.err)
 			}
 		})

@@ -28,10 +28,19 @@ try { __bd.now().news(); return __bd.walk(` + string(options) + `); } finally { 
 })()`
 })
 
-// rehearse has a page that is nobody's yet walk once, beside whatever else it has to
-// wait for: V8 compiles a function when it is called first, and keeps what it has
-// compiled for the next documents of the same process, so that the first snapshot of
-// a session need not wait for it.
+// rehearse has the page of a context that is nobody's yet walk once: V8 compiles a
+// function when it is called first, and keeps what it has compiled for the next
+// documents of the same process, so that the first snapshot of a session need not
+// wait for it. A context that somebody waits for is handed out without.
+func (c *Context) rehearse() {
+	c.mu.Lock()
+	t := c.selected
+	c.mu.Unlock()
+	if t != nil {
+		t.rehearse()
+	}
+}
+
 func (t *tab) rehearse() *Pending {
 	t.c.mu.Lock()
 	world := t.main.ctxID

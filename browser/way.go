@@ -68,7 +68,6 @@ func (t *tab) prime(ctx context.Context, w Way) error {
 	loaded := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 		Expression: fmt.Sprintf("fetch(%q,{cache:'no-store'}).then(r=>r.status)", policy.PrimeURL), AwaitPromise: ptr(true), ReturnByValue: ptr(true),
 	})
-	t.rehearse()
 	done := make(chan error, 1) // one send
 	var got evaluated
 	go func() { done <- loaded.Wait(ctx, &got) }()

@@ -42,7 +42,7 @@ test-image: # builds the image and runs an agent's loop in it
 	scripts/with-docker.sh $(GO) test -count=1 -v -timeout $(TIMEOUT) ./e2e -run 'TestImage$$'
 
 # BENCH='-quick -only snapshot,click' for less; peers are installed with npm.
-bench: # browserd and its peers side by side, as Markdown, in some eight minutes
+bench: # browserd and its peers side by side, as Markdown, in ten minutes and more
 	@scripts/setup.sh demo
 	@$(GO) run ./bench/side $(BENCH)
 

@@ -1,7 +1,7 @@
 // Side runs browserd and tools like it side by side, in one run, with one
 // Chromium and the same pages, and prints what they need as Markdown tables.
 //
-//	go run ./bench/side                    everything, in some eight minutes
+//	go run ./bench/side                    everything, in ten minutes and more
 //	go run ./bench/side -quick             everything, with less patience
 //	go run ./bench/side -only snapshot,click -tools browserd,agent-browser
 //

@@ -102,6 +102,7 @@ type start struct {
 
 // begin starts to watch.
 func (t *tab) begin() *start {
+	t.stirs.Add(1)
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	t.c.watching = &happenings{refusedBefore: t.c.refused()}

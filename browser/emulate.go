@@ -101,6 +101,7 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 	if err != nil {
 		return err
 	}
+	selected.stirs.Add(1)
 	c.mu.Lock()
 	was := c.emulated
 	all := e.Over(was)

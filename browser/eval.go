@@ -44,6 +44,7 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 }
 
 func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
+	t.stirs.Add(1)
 	var p *Pending
 	if ref == "" {
 		p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{

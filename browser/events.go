@@ -17,6 +17,7 @@ import (
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *Session, method string, params jsonv2.Value) {
+	t.stirs.Add(1)
 	if t.tooLoud(s, method) {
 		return
 	}

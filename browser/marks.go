@@ -23,10 +23,15 @@ var clickEvents = map[string]bool{
 // maxMarked bounds how many listening elements one document is told about.
 const maxMarked = 3000
 
-// askAgain is how much longer than asking for the listeners took nobody asks
-// again where no element has come: a listener may come late, to an element
-// that was there, and where there are many elements asking is dear.
-const askAgain = 20
+// A listener may come late, to an element that was there. Where no element has
+// come, the listeners are asked for again once askAgain times as long as asking
+// took has passed, since that is dear where there are many elements; and where
+// nothing was done to the page and it said nothing either, so that only a timer of
+// its own can have added one, not before calm has passed.
+const (
+	askAgain = 20
+	calm     = 500 * time.Millisecond
+)
 
 // marks are what a document's script has been told. They belong to the
 // session's driver.
@@ -35,6 +40,14 @@ type marks struct {
 	told     map[cdp.BackendNodeID]bool // elements that have listeners for clicks
 	asked    time.Time
 	took     time.Duration
+	stirs    int64 // the tab's, when it was asked
+}
+
+// stale tells whether a listener may have come since they were asked for that is
+// worth asking for.
+func (m *marks) stale(stirs int64) bool {
+	since := time.Since(m.asked)
+	return since >= askAgain*m.took && (stirs != m.stirs || since >= calm)
 }
 
 // marksOf is the group of the remote objects of one telling: frames of one
@@ -66,6 +79,7 @@ func (f *frame) callMarked(ctx context.Context, function string, arg, result any
 	m, own, num, s := f.marks, f.own, f.num, f.cdp
 	t.c.mu.Unlock()
 
+	stirs := t.stirs.Load()
 	asking, err := f.start("news() || __bd."+function, arg)
 	if err != nil {
 		return err
@@ -76,7 +90,7 @@ func (f *frame) callMarked(ctx context.Context, function string, arg, result any
 		// isolated world's, Chromium 156 now and then leaves the page's wrappers of
 		// listening nodes in the isolated world, where no accessor takes them.
 		page = s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: own, ObjectGroup: world})
-	} else if time.Since(m.asked) >= askAgain*m.took {
+	} else if m.stale(stirs) {
 		listening = m.ask(s)
 	}
 	var answer json.RawMessage
@@ -103,7 +117,7 @@ func (f *frame) callMarked(ctx context.Context, function string, arg, result any
 	told := false
 	if listening != nil {
 		fresh := m.heard(ctx, t, listening)
-		m.asked, m.took = time.Now(), time.Since(since)
+		m.asked, m.took, m.stirs = time.Now(), time.Since(since), stirs
 		fresh = f.ownOf(ctx, fresh)
 		told = t.tell(ctx, s, num, fresh)
 	}

@@ -76,6 +76,7 @@ type tab struct {
 	refusedTabs int               // tabs that it opened beyond the limit, since its script was ended for it
 	speech      map[voice]*speech // the reader goroutine's own
 	pointer     pointer           // the driver's own
+	stirs       atomic.Int64      // what was done to the page, and what it said
 	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
 }
 

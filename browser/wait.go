@@ -181,6 +181,7 @@ func (t *tab) shows(ctx context.Context, text string) (bool, error) {
 // truth evaluates an expression in the page's own world. One that throws is
 // not true yet; one that does not parse is invalid_params.
 func (t *tab) truth(ctx context.Context, expression string) (value any, truth bool, err error) {
+	t.stirs.Add(1)
 	var got evaluated
 	p := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 		Expression:    "(async()=>{const v=await(" + expression + "\n);return v?(typeof v==='object'||typeof v==='function'?true:v):false})()",

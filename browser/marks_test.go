@@ -1,0 +1,115 @@
+package browser
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+const latecomer = `<title>Late</title><div id=d>Open</div><script>function listen(){d.addEventListener('click',()=>0)}</script>`
+
+func (v *visit) clickable(name string) bool {
+	v.t.Helper()
+	v.look()
+	for _, n := range v.seen {
+		if n.Role == "generic" && n.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// An element that was there is clickable soon after it was given a listener, by an
+// expression or by a timer of the page's own, of which nothing else is to be seen.
+func TestListenerThatComesLate(t *testing.T) {
+	s := newStage(t)
+	for _, by := range []string{"listen()", "setTimeout(listen,200),0"} {
+		t.Run(by, func(t *testing.T) {
+			v := s.open(t, latecomer)
+			for range 3 {
+				if v.clickable("Open") {
+					t.Fatal("it is clickable before it listens")
+				}
+			}
+			v.eval(by)
+			for end := time.Now().Add(10 * time.Second); !v.clickable("Open"); {
+				if time.Now().After(end) {
+					t.Fatalf("it is not clickable: %v", v.seen)
+				}
+			}
+		})
+	}
+}
+
+// Who looks again and again at a page to which nothing happens asks for its
+// listeners now and then; right after something was done to it they are asked for.
+func TestListenersAreAskedForWhereTheyMayHaveCome(t *testing.T) {
+	b, away := stageFar(t, 0)
+	ctx := limit(t, 30*time.Second)
+	c, err := b.NewContext(ctx, ContextOptions{}, func(string, map[string]any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, latecomer)
+	}))
+	t.Cleanup(srv.Close)
+	if _, err := c.Open(ctx, srv.URL, protocol.WaitAuto); err != nil {
+		t.Fatal(err)
+	}
+	v := &visit{t: t, c: c, refs: snapshot.NewRefs()}
+	asks := func() bool {
+		return strings.Contains(fmt.Sprint(away.roundTrips(v.look)), "getEventListeners")
+	}
+	end := time.Now().Add(20 * time.Second)
+	for last := time.Now(); ; {
+		for !asks() {
+		}
+		since := time.Since(last)
+		if last = time.Now(); since >= calm {
+			break
+		}
+		if last.After(end) {
+			t.Fatalf("a page to which nothing happens is asked again after %v", since)
+		}
+	}
+	// What was asked for a moment ago is not asked for again, even then.
+	for v.eval("0"); !asks(); {
+		if time.Now().After(end) {
+			t.Fatal("no look asks for the listeners after an expression")
+		}
+	}
+}
+
+// When listeners are asked for again: something was done, or it is long ago; and
+// asking takes a twentieth of the time at most.
+func TestStaleListeners(t *testing.T) {
+	for _, c := range []struct {
+		ago, took time.Duration
+		stirred   bool
+		want      bool
+	}{
+		{ago: time.Millisecond, stirred: true, want: true},
+		{ago: time.Millisecond, stirred: false, want: false},
+		{ago: calm, stirred: false, want: true},
+		{ago: calm, took: calm, stirred: true, want: false},
+		{ago: askAgain * calm, took: calm, stirred: false, want: true},
+	} {
+		m := marks{asked: time.Now().Add(-c.ago), took: c.took, stirs: 7}
+		stirs := m.stirs
+		if c.stirred {
+			stirs++
+		}
+		if got := m.stale(stirs); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}

@@ -31,12 +31,30 @@ func (c *Context) happened(note func(h *happenings)) {
 // errDialog ends what waits for a page that a dialog holds.
 var errDialog = errors.New("a dialog is open")
 
+// unsentError is the error of an action that was held up, by a dialog or by a script
+// that was ended, before its input had come to the page: what holds the page is not
+// what came of it.
+type unsentError struct{ error }
+
+// unsent is err as unsentError where that is why.
+func (t *tab) unsent(ctx context.Context, err error) error {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	switch {
+	case errors.Is(context.Cause(ctx), errDialog) && t.dialog != nil:
+		return unsentError{dialogError(t.dialog)}
+	case errors.Is(err, errEnded):
+		return unsentError{err}
+	}
+	return err
+}
+
 // act does something to the page and measures what it did: do runs, the page
 // settles, and the effect says what happened from the beginning to the end.
 // do returns the node that received the input, and has the script watch the
 // documents (begin, which locate does) before anything changes. While a dialog is open do's
 // context is cancelled, since the page answers nothing: the effect then says
-// that the dialog is open.
+// that the dialog is open, and where it opened before the input came so does the error.
 func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx context.Context) (snapshot.Key, error)) (protocol.Effect, error) {
 	t, err := c.ready(ctx)
 	if err != nil {
@@ -53,7 +71,9 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx cont
 		c.awaitOpened(doing)
 	}
 	stop()
-	if err != nil && (errors.Is(context.Cause(doing), errDialog) || errors.Is(err, errEnded)) {
+	if before := (unsentError{}); errors.As(err, &before) {
+		err = before.error
+	} else if err != nil && (errors.Is(context.Cause(doing), errDialog) || errors.Is(err, errEnded)) {
 		err = nil
 	}
 	cancel(nil)

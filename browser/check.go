@@ -66,6 +66,9 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 				With("parameter", "checked").Then("check another radio button of its group")
 		}
 		got, err := el.click(ctx, press{button: "left", count: 1}, "checked", nil)
+		if err != nil && !el.reached() {
+			return nil, err
+		}
 		if err != nil {
 			return el, err
 		}

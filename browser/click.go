@@ -46,6 +46,9 @@ func (c *Context) clickOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 			return el, el.choose(ctx)
 		}
 		got, err := el.click(ctx, p, "", nil)
+		if err != nil && !el.reached() {
+			return nil, err
+		}
 		if err != nil || got.Hit {
 			return el, err
 		}

@@ -52,6 +52,7 @@ func init() {
 		"Runtime.executionContextCreated":   on((*tab).worldCreated),
 		"Runtime.executionContextDestroyed": on((*tab).worldDestroyed),
 		"Runtime.executionContextsCleared":  on((*tab).worldsCleared),
+		"Runtime.bindingCalled":             on((*tab).bindingCalled),
 		"Runtime.consoleAPICalled":          on((*tab).consoleCalled),
 		"Runtime.exceptionThrown":           on((*tab).exceptionThrown),
 		"Network.requestWillBeSent":         on((*tab).requestSent),

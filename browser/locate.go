@@ -111,6 +111,8 @@ type element struct {
 	x, y  float64 // in the viewport of the tab, where located.X is set
 	// frames are those around its own, whose guards are armed.
 	frames []*frame
+	// reaches is how often input had reached its element in the tab by then.
+	reaches int
 }
 
 // locate finds the element of a ref, waits until it is what want says, begins to
@@ -135,7 +137,7 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 	for try := 0; ; try++ {
 		got = located{}
 		if err := f.call(ctx, "locate", q, &got); err != nil {
-			return nil, err
+			return nil, f.tab.unsent(ctx, err)
 		}
 		if got.Twin == nil {
 			break
@@ -156,7 +158,7 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 	case !got.OK:
 		return nil, notActionable(refs, e, doc, got)
 	}
-	el := &element{located: got, frame: f, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref()}
+	el := &element{located: got, frame: f, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: f.tab.reaches()}
 	if got.Moved {
 		refs.Move(e.N, got.Record.in(doc))
 	}

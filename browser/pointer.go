@@ -52,6 +52,25 @@ func pressOf(o protocol.Click) (press, error) {
 	return p, nil
 }
 
+// reachedBinding is the function with which the guard says that input has reached
+// its element (js/guard.js). It stands in the isolated world alone.
+const reachedBinding = "__bdReached"
+
+func (t *tab) bindingCalled(_ *Session, e struct {
+	Name string `json:"name"`
+}) {
+	if e.Name == reachedBinding {
+		t.reached++
+	}
+}
+
+// reaches is how often input has reached its element in the tab.
+func (t *tab) reaches() int {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	return t.reached
+}
+
 // collected is the answer of __bd.collect: what the guard saw.
 type collected struct {
 	Hit     bool        `json:"hit"`
@@ -109,8 +128,9 @@ func (el *element) click(ctx context.Context, p press, then string, with any) (c
 const releaseWait = 100 * time.Millisecond
 
 // collect waits for input that was written and for what the guard saw of it.
-// A document that the input has left cannot say: nothing else in it was let
-// through, so that the element has received it.
+// A document that the input has left, or that a dialog holds, cannot say: what the
+// guard told when the input came, before the page heard of it, says whether the
+// element has received it. Errors: stale_ref and dialog_open where it has not.
 func (el *element) collect(ctx context.Context, pending []*Pending, q map[string]any) (collected, error) {
 	t := el.frame.tab
 	var got collected
@@ -124,7 +144,7 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	}
 	for _, p := range pending {
 		if err := t.wait(ctx, p, nil); err != nil {
-			return got, err
+			return got, el.unlessReached(ctx, err)
 		}
 	}
 	// Chromium has answered for the input, so it has been handled; where the
@@ -133,7 +153,7 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	release := time.AfterFunc(releaseWait, func() { el.frame.start("release", nil) })
 	defer release.Stop()
 	err = el.frame.finish(ctx, seen, "collect", &got)
-	if protocol.CodeOf(err) == protocol.StaleRef {
+	if protocol.CodeOf(err) == protocol.StaleRef && el.reached() {
 		got.Hit = true
 		return got, nil
 	}
@@ -143,7 +163,18 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	if got.Settled != nil {
 		t.settledWith(el.frame, *got.Settled)
 	}
-	return got, err
+	return got, el.unlessReached(ctx, err)
+}
+
+// reached says whether input has reached the element since it was located.
+func (el *element) reached() bool { return el.frame.tab.reaches() != el.reaches }
+
+// unlessReached is unsent where the input has not reached the element.
+func (el *element) unlessReached(ctx context.Context, err error) error {
+	if err == nil || el.reached() {
+		return err
+	}
+	return el.frame.tab.unsent(ctx, err)
 }
 
 // missed is the error of input that did not reach its element although it was

@@ -115,6 +115,18 @@ func openFarAway(t *testing.T, html string) (*visit, *farAway) {
 
 func stageFar(t *testing.T, delay time.Duration) (*Browser, *farAway) {
 	t.Helper()
+	var away *farAway
+	b := stageOver(t, func(transport chromedp.Transport) chromedp.Transport {
+		away = newFarAway(transport, delay)
+		return away
+	})
+	return b, away
+}
+
+// stageOver starts a Chromium that is spoken to through what over makes of its
+// transport.
+func stageOver(t *testing.T, over func(chromedp.Transport) chromedp.Transport) *Browser {
+	t.Helper()
 	cfg := testConfig(t)
 	found, err := Find(cfg)
 	if err != nil {
@@ -124,15 +136,14 @@ func stageFar(t *testing.T, delay time.Duration) (*Browser, *farAway) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	away := newFarAway(transport, delay)
-	conn := newConn(away)
+	conn := newConn(over(transport))
 	t.Cleanup(func() {
 		conn.Close()
 		p.end()
 	})
 	c := Start(t.Context(), cfg, discard())
 	c.current = &running{gen: 1, conn: conn}
-	return New(c, discard()), away
+	return New(c, discard())
 }
 
 // A click is two round trips, whatever it waits for in the page: one to find

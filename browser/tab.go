@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/protocol"
@@ -76,6 +77,7 @@ type tab struct {
 	refusedTabs int               // tabs that it opened beyond the limit, since its script was ended for it
 	speech      map[voice]*speech // the reader goroutine's own
 	pointer     pointer           // the driver's own
+	reached     int               // times that the guard said that input has reached its element
 	stirs       atomic.Int64      // what was done to the page, and what it said
 	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
 }
@@ -260,6 +262,7 @@ func attachDomains(s *Session) []*Pending {
 		s.Send("DOM.enable", cdp.Empty{}),
 		s.Send("Accessibility.enable", cdp.Empty{}),
 		s.Send("Runtime.enable", cdp.Empty{}),
+		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: reachedBinding, ExecutionContextName: world}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
 		s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
 			AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true),

@@ -127,6 +127,9 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 		}
 		with["clicked"] = true
 		got, err := el.click(ctx, press{button: "left", count: 1}, "caret", with)
+		if err != nil && !el.reached() {
+			return nil, nil, err
+		}
 		if err != nil {
 			return el, nil, err
 		}

@@ -12,6 +12,10 @@ const guard = (() => {
   // moved that el was somewhere else than where it was expected.
   let armed = null;
 
+  // reached tells the daemon that the input has reached its element, before the page
+  // hears of it: a document that is left, or held by a dialog, answers nothing later.
+  const reached = () => { if (typeof __bdReached === 'function') __bdReached(''); };
+
   // turn is one turn of the event loop.
   const turn = () => new Promise((done) => {
     const c = new MessageChannel();
@@ -28,6 +32,7 @@ const guard = (() => {
       g.open = !!g.el && (takes(target, g.el) || takes(under(e.clientX, e.clientY, g.el), g.el));
       g.hit = target;
       g.moved = !g.open && !!g.el && isConnected(g.el) && where(g.el) !== g.at;
+      if (g.open) reached();
     }
     // It was let go somewhere else because the element has moved away meanwhile: no
     // click comes of that.

@@ -142,13 +142,18 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 		if got.Twin == nil {
 			break
 		}
-		if try > 0 || shownAs(refs, doc, *got.Twin) {
+		if try > 0 || refs.Shared(e.N) || shownAs(refs, doc, *got.Twin) {
 			// Another row with the same text that the client knows: not this one.
 			got.Changed = got.Now
 			break
 		}
 		moved := refs.Move(e.N, got.Twin.in(doc))
 		q.ID, q.Any = moved.Key.Node, true
+	}
+	if got.Moved && refs.Shared(e.N) {
+		f.start("disarm", nil)
+		got.Record.Why = "one of those that were the same"
+		return nil, staleError(refs, e, doc, []nodeRecord{got.Record})
 	}
 	switch {
 	case got.Stale:

@@ -65,6 +65,24 @@ func TestRefsOfRows(t *testing.T) {
 	}
 }
 
+// Of two rows that the client was shown beside one another, and that are the same to
+// it, nobody can say which is the one that is left when all are made anew.
+func TestRefOfOneOfTwoAlike(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<ul id=l></ul><script>let n=2;function render(){l.innerHTML='<li>Tea <button onclick="report(1);n--;render()">Remove</button></li>'.repeat(n)}render()</script>`)
+	got, err := v.c.Capture(limit(t, 10*time.Second), snapshot.DefaultOptions(), v.refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot.Render(got, snapshot.DefaultOptions(), v.refs)
+	ref := v.ref("button", "Remove")
+	equal(t, "first", v.click(ref), `{"hit":"`+ref+`","changed":true}`)
+	if again := v.click(ref); !strings.HasPrefix(again, "stale_ref:") || !strings.Contains(again, `"name":"Remove"`) {
+		t.Errorf("again: %s", again)
+	}
+	equal(t, "log", v.log(), "1")
+}
+
 // A renamed element is not clicked until the client has seen what it is now.
 func TestRefRenamed(t *testing.T) {
 	s := newStage(t)

@@ -154,6 +154,27 @@ func (r *Refs) Move(n int, to Node) Entry {
 	return target.Entry
 }
 
+// Shared tells whether the client was shown, beside the node of the ref n and at the
+// same time, another one of the same document that is the same to it: of what is
+// found later nobody can say which of the two it is.
+func (r *Refs) Shared(n int) bool {
+	e := r.resolve(n)
+	if e == nil || e.gone {
+		return false
+	}
+	d := r.docs[e.Key.Doc]
+	if d == nil {
+		return false
+	}
+	for _, m := range d.byNode {
+		o := r.entries[m]
+		if o != e && o.round == e.round && o.Role == e.Role && o.Name == e.Name && o.Tag == e.Tag && o.Ident == e.Ident && o.Context == e.Context {
+			return true
+		}
+	}
+	return false
+}
+
 // Forget drops what is known of a document that is gone. Its refs answer
 // stale_ref from now on, with what they were for as long as that is remembered.
 func (r *Refs) Forget(doc int) {

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/protocol"
@@ -309,5 +311,53 @@ func TestAStoppedChromiumHoldsNobodyUp(t *testing.T) {
 	case <-ended:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the end waits for Chromium")
+	}
+}
+
+// Who gives up while Chromium makes a context for it leaves no context that nobody
+// knows of, and that Chromium would keep for as long as it lives.
+func TestAContextThatIsGivenUpIsDisposedOf(t *testing.T) {
+	c := started(t, testConfig(t))
+	b := New(c, discard())
+	t.Cleanup(b.Close)
+	first := handed(t, b, ContextOptions{})
+	conn := first.host.conn
+	asked := func() bool {
+		conn.mu.Lock()
+		defer conn.mu.Unlock()
+		for _, p := range conn.pending {
+			if p.method == target.CreateBrowserContext.Method {
+				return true
+			}
+		}
+		return false
+	}
+	signal := func(s syscall.Signal) { syscall.Kill(-c.Info().PID, s) }
+	signal(syscall.SIGSTOP) // it answers when it has been given up
+	t.Cleanup(func() { signal(syscall.SIGCONT) })
+	ctx, cancel := context.WithCancel(t.Context())
+	opened := make(chan error, 1)
+	go func() {
+		_, err := b.NewContext(ctx, ContextOptions{}, quiet)
+		opened <- err
+	}()
+	eventually(t, 20*time.Second, "Chromium asked for a context", asked)
+	cancel()
+	if err := <-opened; !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want that it was given up", err)
+	}
+	signal(syscall.SIGCONT)
+	// Chromium answers in the order in which it is asked: the first answer knows of
+	// the context already.
+	var left target.GetBrowserContextsResult
+	eventually(t, 20*time.Second, "the context gone", func() bool {
+		var err error
+		if left, err = cdp.Call(limit(t, 20*time.Second), first.host.root, target.GetBrowserContexts, cdp.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+		return len(left.BrowserContextIDs) == 1
+	})
+	if left.BrowserContextIDs[0] != first.id {
+		t.Errorf("%v is left, want the one that is open, %s", left.BrowserContextIDs, first.id)
 	}
 }

@@ -1,13 +1,17 @@
 package browser
 
 import (
+	"errors"
 	"net"
 	"os"
+	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 )
 
 // A Chromium that is held is one process in its jail, from which the first launch
@@ -87,4 +91,30 @@ func TestHeld(t *testing.T) {
 			t.Error("the jail still waits")
 		}
 	})
+}
+
+// A jail that cannot be prepared is seen to have ended: nobody waits until it would
+// have taken too long.
+func TestAJailThatFailsIsSeen(t *testing.T) {
+	cfg := testConfig(t)
+	if err := CanJail(cfg); err != nil {
+		t.Skipf("no jail here, so this is NOT tested: %v", err)
+	}
+	cfg.JailPort = 70000 // which is refused inside
+	if h, err := Hold(cfg, discard()); err == nil || protocol.CodeOf(err) != protocol.ChromiumUnavailable || !strings.Contains(err.Error(), "its port") {
+		t.Fatalf("%v, %v; want the jail's own words", h, err)
+	}
+	owner, err := processOwner(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prof, err := newProfile(cfg.StateDir, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command("chromium"), profile: prof, stderr: &tail{limit: 1 << 10}, exited: make(chan struct{}), log: discard()}
+	confine(p.cmd, owner)
+	if _, err := p.start(cfg, owner); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v, want that the jail ended", err)
+	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // A Chromium that is held is one process in its jail, from which the first launch
-// starts; where that has ended meanwhile the launch begins anew, and where nobody
-// launches it nothing is left of it.
+// starts; where that has ended meanwhile, or is for another program, the launch begins
+// anew, and where nobody launches it nothing is left of it.
 func TestHeld(t *testing.T) {
 	hold := func(t *testing.T) (Config, *Held) {
 		cfg := testConfig(t)
@@ -72,6 +72,17 @@ func TestHeld(t *testing.T) {
 		<-p.exited
 		if c := started(t, cfg); c.Info().PID == p.cmd.Process.Pid {
 			t.Error("the dead process was launched")
+		}
+		left(t, p)
+	})
+	t.Run("another program by now", func(t *testing.T) {
+		cfg, h := hold(t)
+		p := h.proc
+		// It was found in the directory of a version that has been removed since.
+		p.found.Path = "/opt/chromium-1/chrome"
+		p.program[0] = p.found.Path
+		if c := started(t, cfg); c.Info().PID == p.cmd.Process.Pid {
+			t.Error("the program that is gone was launched")
 		}
 		left(t, p)
 	})

@@ -58,7 +58,7 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *Conn,
 	if err != nil {
 		return nil, nil, none, err
 	}
-	p, transport := cfg.Held.take()
+	p, transport := cfg.Held.take(found)
 	if p == nil {
 		if p, transport, err = spawn(cfg, found, log); err != nil {
 			return nil, nil, none, err

@@ -213,6 +213,43 @@ func TestIdleChromiumGoes(t *testing.T) {
 	}
 }
 
+// What was to be made ready when Chromium went is not made: it would launch Chromium
+// again, which nobody would let go.
+func TestNothingIsMadeReadyAfterwards(t *testing.T) {
+	b := keeping(t, Stock{Ready: 1, Idle: time.Hour})
+	c := handed(t, b, ContextOptions{})
+	stocked(t, b)
+	c.Close(context.Background())
+	eventually(t, 10*time.Second, "no session", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.inUse == 0
+	})
+	b.mu.Lock()
+	b.soon = time.AfterFunc(time.Hour, b.restock)
+	pending := b.soon
+	b.mu.Unlock()
+	b.rest()
+	if pending.Stop() {
+		t.Error("contexts are still to be made ready")
+	}
+	b.restock() // which had begun already, and waited for rest
+	b.mu.Lock()
+	if len(b.spares) > 0 || b.soon != nil {
+		t.Error("a context is made ready in a Chromium that goes")
+	}
+	b.mu.Unlock()
+	b.work.Wait()
+	if b.chromium.Running() || b.chromium.Info().Generation != 1 {
+		t.Errorf("Chromium was launched again: %+v", b.chromium.Info())
+	}
+	again := handed(t, b, ContextOptions{})
+	stocked(t, b)
+	if asked(t, again, "1+1") != "2" {
+		t.Error("it did not come back")
+	}
+}
+
 // Asked for ahead, Chromium and the contexts are there before any session, and
 // again after a loss.
 func TestReadyAhead(t *testing.T) {

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -209,14 +210,14 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 		// Chromium's implicit bypass of loopback is not inherited from the command line.
 		params.ProxyServer, params.ProxyBypassList = way.ProxyServer(), "<-loopback>"
 	}
-	made, err := cdp.Call(ctx, h.root, target.CreateBrowserContext, params)
+	id, err := h.create(ctx, params)
 	if err != nil {
 		if way != nil {
 			way.Close()
 		}
 		return nil, asUnavailable(err)
 	}
-	c := newContext(h, made.BrowserContextID, way)
+	c := newContext(h, id, way)
 	h.mu.Lock()
 	h.contexts[c.id] = c
 	h.mu.Unlock()
@@ -233,6 +234,29 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 		return nil, asUnavailable(err)
 	}
 	return c, nil
+}
+
+// create has Chromium make a browser context. Where ctx ends first Chromium makes it
+// all the same, and nobody would ever close it: it is disposed of when its id comes.
+func (h *host) create(ctx context.Context, params target.CreateBrowserContextParams) (cdp.BrowserContextID, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	pending := h.root.Send(target.CreateBrowserContext.Method, params)
+	var made target.CreateBrowserContextResult
+	answered := make(chan error, 1)
+	go func() { answered <- pending.Wait(context.Background(), &made) }() // it ends with the connection at the latest
+	select {
+	case err := <-answered:
+		return made.BrowserContextID, err
+	case <-ctx.Done():
+	}
+	go func() {
+		if <-answered == nil {
+			h.root.Send(target.DisposeBrowserContext.Method, target.DisposeBrowserContextParams{BrowserContextID: made.BrowserContextID})
+		}
+	}()
+	return "", fmt.Errorf("%s: %w", target.CreateBrowserContext.Method, ctx.Err())
 }
 
 // asUnavailable gives an error of opening a context its code.

@@ -30,8 +30,29 @@ func Hold(cfg Config, log *slog.Logger) (*Held, error) {
 	return &Held{proc: p, transport: transport}, nil
 }
 
-// take returns what is held, once; nil where that has ended meanwhile.
-func (h *Held) take() (*process, chromedp.Transport) {
+// take returns what is held, once; nil where that has ended meanwhile, or would become
+// another program than the one found now: an upgrade may have moved it.
+func (h *Held) take(found Found) (*process, chromedp.Transport) {
+	p, transport := h.out()
+	if p == nil {
+		return nil, nil
+	}
+	useless := p.found != found
+	select {
+	case <-p.exited:
+		useless = true
+	default:
+	}
+	if useless {
+		transport.Close()
+		p.end()
+		return nil, nil
+	}
+	return p, transport
+}
+
+// out returns what is held, whatever has become of it, once.
+func (h *Held) out() (*process, chromedp.Transport) {
 	if h == nil {
 		return nil, nil
 	}
@@ -39,22 +60,12 @@ func (h *Held) take() (*process, chromedp.Transport) {
 	defer h.mu.Unlock()
 	p := h.proc
 	h.proc = nil
-	if p == nil {
-		return nil, nil
-	}
-	select {
-	case <-p.exited:
-		h.transport.Close()
-		p.end()
-		return nil, nil
-	default:
-		return p, h.transport
-	}
+	return p, h.transport
 }
 
 // Close ends what is held, if nothing has been launched from it.
 func (h *Held) Close() {
-	if p, transport := h.take(); p != nil {
+	if p, transport := h.out(); p != nil {
 		transport.Close()
 		p.end()
 	}

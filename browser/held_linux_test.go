@@ -1,18 +1,22 @@
 package browser
 
 import (
+	"errors"
 	"net"
 	"os"
+	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 )
 
 // A Chromium that is held is one process in its jail, from which the first launch
-// starts; where that has ended meanwhile the launch begins anew, and where nobody
-// launches it nothing is left of it.
+// starts; where that has ended meanwhile, or is for another program, the launch begins
+// anew, and where nobody launches it nothing is left of it.
 func TestHeld(t *testing.T) {
 	hold := func(t *testing.T) (Config, *Held) {
 		cfg := testConfig(t)
@@ -71,6 +75,17 @@ func TestHeld(t *testing.T) {
 		}
 		left(t, p)
 	})
+	t.Run("another program by now", func(t *testing.T) {
+		cfg, h := hold(t)
+		p := h.proc
+		// It was found in the directory of a version that has been removed since.
+		p.found.Path = "/opt/chromium-1/chrome"
+		p.program[0] = p.found.Path
+		if c := started(t, cfg); c.Info().PID == p.cmd.Process.Pid {
+			t.Error("the program that is gone was launched")
+		}
+		left(t, p)
+	})
 	t.Run("not wanted", func(t *testing.T) {
 		_, h := hold(t)
 		p := h.proc
@@ -87,4 +102,30 @@ func TestHeld(t *testing.T) {
 			t.Error("the jail still waits")
 		}
 	})
+}
+
+// A jail that cannot be prepared is seen to have ended: nobody waits until it would
+// have taken too long.
+func TestAJailThatFailsIsSeen(t *testing.T) {
+	cfg := testConfig(t)
+	if err := CanJail(cfg); err != nil {
+		t.Skipf("no jail here, so this is NOT tested: %v", err)
+	}
+	cfg.JailPort = 70000 // which is refused inside
+	if h, err := Hold(cfg, discard()); err == nil || protocol.CodeOf(err) != protocol.ChromiumUnavailable || !strings.Contains(err.Error(), "its port") {
+		t.Fatalf("%v, %v; want the jail's own words", h, err)
+	}
+	owner, err := processOwner(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prof, err := newProfile(cfg.StateDir, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command("chromium"), profile: prof, stderr: &tail{limit: 1 << 10}, exited: make(chan struct{}), log: discard()}
+	confine(p.cmd, owner)
+	if _, err := p.start(cfg, owner); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v, want that the jail ended", err)
+	}
 }

@@ -58,7 +58,7 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *Conn,
 	if err != nil {
 		return nil, nil, none, err
 	}
-	p, transport := cfg.Held.take()
+	p, transport := cfg.Held.take(found)
 	if p == nil {
 		if p, transport, err = spawn(cfg, found, log); err != nil {
 			return nil, nil, none, err
@@ -139,15 +139,16 @@ func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) 
 		err = passPipes(p.cmd, commandR, answerW)
 	}
 	var handing *net.UnixConn
+	var theirs *os.File
 	if err == nil && cfg.JailPort != 0 {
 		p.program = p.cmd.Args
-		var theirs *os.File
-		if handing, theirs, err = intoJail(p.cmd, owner, cfg.JailPort); err == nil {
-			defer theirs.Close()
-		}
+		handing, theirs, err = intoJail(p.cmd, owner, cfg.JailPort)
 	}
 	if err == nil {
 		err = p.run()
+	}
+	if theirs != nil {
+		theirs.Close() // held open here too, the jail's end would not be seen
 	}
 	if err != nil {
 		if handing != nil {

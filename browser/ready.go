@@ -242,5 +242,12 @@ func (b *Browser) rest() {
 		}
 	}
 	b.spares = nil
+	// Its connection is good until it has closed: a restock would make another context,
+	// and launch Chromium for nobody.
+	b.host = nil
+	if b.soon != nil {
+		b.soon.Stop()
+		b.soon = nil
+	}
 	b.chromium.Rest()
 }

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/protocol"
@@ -211,6 +213,43 @@ func TestIdleChromiumGoes(t *testing.T) {
 	}
 }
 
+// What was to be made ready when Chromium went is not made: it would launch Chromium
+// again, which nobody would let go.
+func TestNothingIsMadeReadyAfterwards(t *testing.T) {
+	b := keeping(t, Stock{Ready: 1, Idle: time.Hour})
+	c := handed(t, b, ContextOptions{})
+	stocked(t, b)
+	c.Close(context.Background())
+	eventually(t, 10*time.Second, "no session", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.inUse == 0
+	})
+	b.mu.Lock()
+	b.soon = time.AfterFunc(time.Hour, b.restock)
+	pending := b.soon
+	b.mu.Unlock()
+	b.rest()
+	if pending.Stop() {
+		t.Error("contexts are still to be made ready")
+	}
+	b.restock() // which had begun already, and waited for rest
+	b.mu.Lock()
+	if len(b.spares) > 0 || b.soon != nil {
+		t.Error("a context is made ready in a Chromium that goes")
+	}
+	b.mu.Unlock()
+	b.work.Wait()
+	if b.chromium.Running() || b.chromium.Info().Generation != 1 {
+		t.Errorf("Chromium was launched again: %+v", b.chromium.Info())
+	}
+	again := handed(t, b, ContextOptions{})
+	stocked(t, b)
+	if asked(t, again, "1+1") != "2" {
+		t.Error("it did not come back")
+	}
+}
+
 // Asked for ahead, Chromium and the contexts are there before any session, and
 // again after a loss.
 func TestReadyAhead(t *testing.T) {
@@ -309,5 +348,53 @@ func TestAStoppedChromiumHoldsNobodyUp(t *testing.T) {
 	case <-ended:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the end waits for Chromium")
+	}
+}
+
+// Who gives up while Chromium makes a context for it leaves no context that nobody
+// knows of, and that Chromium would keep for as long as it lives.
+func TestAContextThatIsGivenUpIsDisposedOf(t *testing.T) {
+	c := started(t, testConfig(t))
+	b := New(c, discard())
+	t.Cleanup(b.Close)
+	first := handed(t, b, ContextOptions{})
+	conn := first.host.conn
+	asked := func() bool {
+		conn.mu.Lock()
+		defer conn.mu.Unlock()
+		for _, p := range conn.pending {
+			if p.method == target.CreateBrowserContext.Method {
+				return true
+			}
+		}
+		return false
+	}
+	signal := func(s syscall.Signal) { syscall.Kill(-c.Info().PID, s) }
+	signal(syscall.SIGSTOP) // it answers when it has been given up
+	t.Cleanup(func() { signal(syscall.SIGCONT) })
+	ctx, cancel := context.WithCancel(t.Context())
+	opened := make(chan error, 1)
+	go func() {
+		_, err := b.NewContext(ctx, ContextOptions{}, quiet)
+		opened <- err
+	}()
+	eventually(t, 20*time.Second, "Chromium asked for a context", asked)
+	cancel()
+	if err := <-opened; !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want that it was given up", err)
+	}
+	signal(syscall.SIGCONT)
+	// Chromium answers in the order in which it is asked: the first answer knows of
+	// the context already.
+	var left target.GetBrowserContextsResult
+	eventually(t, 20*time.Second, "the context gone", func() bool {
+		var err error
+		if left, err = cdp.Call(limit(t, 20*time.Second), first.host.root, target.GetBrowserContexts, cdp.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+		return len(left.BrowserContextIDs) == 1
+	})
+	if left.BrowserContextIDs[0] != first.id {
+		t.Errorf("%v is left, want the one that is open, %s", left.BrowserContextIDs, first.id)
 	}
 }

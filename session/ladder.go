@@ -29,6 +29,14 @@ var (
 // source takes its cookies along. Errors: chromium_unavailable, where Chromium
 // was asked for by name. Only for the holder of the turn.
 func (s *Session) For(ctx context.Context, source string) (Page, string, error) {
+	page, source, err := s.pageFor(ctx, source)
+	if err == nil && s.missing != nil {
+		s.giveUp() // another URL is opened in place of what is missing
+	}
+	return page, source, err
+}
+
+func (s *Session) pageFor(ctx context.Context, source string) (Page, string, error) {
 	if source == "" || source == SourceAuto {
 		source = s.options.Source
 	}

@@ -16,16 +16,27 @@ import (
 // which no command was told of answers browser_lost, so that no restart is
 // silent; opening a URL needs no telling.
 //
+// Where the URL cannot be loaded again, no command works on the empty page in its
+// place: each tries it once more and answers browser_lost, until one opens a URL.
+//
 // Where Chromium does not come back, a session that may do without it goes on
 // at the other sources, and restored.source says so.
 func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
-	if page := s.Page(); page != nil && !gone(page) {
-		if err := s.untold(); err != nil && !fresh {
-			return nil, err
-		}
+	page := s.Page()
+	if page == nil || gone(page) {
+		return s.ensure(ctx, s.options.Source, fresh)
+	}
+	if err := s.untold(); err != nil && !fresh {
+		return nil, err
+	}
+	if s.missing == nil || fresh {
 		return page, nil
 	}
-	return s.ensure(ctx, s.options.Source, fresh)
+	back, err := s.restore(ctx, page)
+	if err == nil {
+		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": back})
+	}
+	return s.afterwards(ctx, page, back, err)
 }
 
 // ensure makes a page at a source, where there is none or the old one is lost.
@@ -34,34 +45,87 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	if old == nil {
 		return s.newPage(ctx, source, nil)
 	}
-	remains := old.Remains()
+	remains := s.remains(old)
 	page, err := s.newPage(ctx, source, &remains)
 	if err != nil {
 		return nil, err
 	}
 	s.shown = shown{}
-	restored := map[string]any{"url": "", "cookies": remains.CookieCount, "not": notRestored, "source": page.State().Source}
-	if !fresh && remains.URL != "" && remains.URL != "about:blank" {
-		if _, err := page.Open(ctx, remains.URL, protocol.WaitAuto); err == nil {
-			restored["url"] = remains.URL
-		} else {
-			s.manager.log.WarnContext(ctx, "restoring a page", "session", s.name, "code", protocol.CodeOf(err))
-		}
-		restored["source"] = page.State().Source
-	}
-	s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": restored})
-	told := s.told
-	s.told = false
-	if fresh || told {
+	s.missing = &remains
+	if fresh {
+		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": s.back(page, "")})
+		s.giveUp()
 		return page, nil
 	}
+	back, err := s.restore(ctx, page)
+	s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": back})
+	return s.afterwards(ctx, page, back, err)
+}
+
+// remains is what a new page could go on from: what is missing of the page that was
+// lost before this one, where this one never got it.
+func (s *Session) remains(page Page) protocol.Remains {
+	r := page.Remains()
+	if s.missing != nil {
+		documents := r.Documents
+		r = *s.missing
+		r.Documents = documents
+	}
+	return r
+}
+
+// restore loads the URL that is missing, and says what the session has back.
+func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, err error) {
+	url := s.missing.URL
+	if url == "" || url == "about:blank" {
+		return s.back(page, ""), nil
+	}
+	_, err = page.Open(ctx, url, protocol.WaitAuto)
+	if protocol.CodeOf(err) == protocol.Timeout && page.State().URL == url {
+		err = nil // it is there, and slow: loaded anew by each command it would never be done
+	}
+	if err != nil {
+		s.manager.log.WarnContext(ctx, "restoring a page", "session", s.name, "code", protocol.CodeOf(err))
+		return s.back(page, ""), err
+	}
+	return s.back(page, url), nil
+}
+
+// back is details.restored: what the session has of a lost page in another.
+func (s *Session) back(page Page, url string) map[string]any {
+	return map[string]any{"url": url, "cookies": s.missing.CookieCount, "not": notRestored, "source": page.State().Source}
+}
+
+// afterwards gives the page to a command after restore: where all is back, and a
+// command was told of the loss.
+func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any, err error) (Page, error) {
 	went := "in a new one"
 	if page.State().Source != SourceChromium {
 		went = "without it: its pages are static documents now"
 	}
-	return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).
-		With("restored", restored)
+	told := s.told
+	switch {
+	case err == nil:
+		s.giveUp()
+		if told {
+			return page, nil
+		}
+		return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).
+			With("restored", back)
+	case ctx.Err() != nil:
+		return nil, err // it is of the command, not of the page
+	case protocol.CodeOf(err) == protocol.PageCrashed:
+		s.giveUp() // what kills its page is not loaded again and again
+		return nil, err
+	}
+	s.told = true
+	return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died, the session went on %s, and the URL could not be loaded again: %w", went, err).
+		With("restored", back).With("url", s.missing.URL).With("reason", string(protocol.CodeOf(err))).
+		Then("send the command again, which tries the URL once more, or open another")
 }
+
+// giveUp lets commands work on the page as it is, whatever is missing.
+func (s *Session) giveUp() { s.missing, s.told = nil, false }
 
 // notRestored is what a new page does not have of a lost one.
 var notRestored = []string{"refs", "form contents", "history", "other tabs", "local and session storage", "downloads"}
@@ -110,7 +174,7 @@ func (s *Session) Lost(err error) error {
 		return err
 	}
 	s.told = true
-	r := page.Remains()
+	r := s.remains(page)
 	lost := protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran")
 	if cause, ok := e.Details["cause"].(string); ok {
 		lost = protocol.Errorf(protocol.BrowserLost, "%s, and was ended while the command ran", cause).With("cause", cause)

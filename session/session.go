@@ -29,6 +29,8 @@ type Session struct {
 	shown shown
 	kept  kept
 	told  bool // the loss of the page was the answer to a command
+	// missing is what remained of a lost page whose URL is not loaded again yet; nil: nothing.
+	missing *protocol.Remains
 
 	mu        sync.Mutex
 	page      Page        // nil until a command needs it

@@ -37,8 +37,8 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	w := newWalkOptions(o)
 	root := t.main
 	if o.Scope != "" {
-		if e, f, err := c.resolve(refs, o.Scope); err == nil {
-			root, w.Scope = f, e.Key.Node
+		if e, d, err := c.resolve(refs, o.Scope); err == nil {
+			root, w.Scope = d.frame, e.Key.Node
 		} else if looksLikeRef(o.Scope) {
 			return snapshot.Capture{}, err
 		} else {
@@ -48,11 +48,11 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	var after *frame
 	var afterNode int
 	if o.After != "" {
-		e, f, err := c.resolve(refs, o.After)
+		e, d, err := c.resolve(refs, o.After)
 		if err != nil {
 			return snapshot.Capture{}, snapshot.ForParameter("after", err)
 		}
-		after, afterNode = f, e.Key.Node
+		after, afterNode = d.frame, e.Key.Node
 	}
 	var walks map[*frame]*walkOf
 	for try := 0; ; try++ {
@@ -152,14 +152,14 @@ func goneOf(o snapshot.Options, root, after *frame, walks map[*frame]*walkOf) st
 // findAgain looks for a ref's element that has left its document, and moves the ref
 // where it was made anew. Otherwise the error is stale_ref.
 func (c *Context) findAgain(ctx context.Context, refs *snapshot.Refs, ref string) error {
-	e, f, err := c.resolve(refs, ref)
+	e, d, err := c.resolve(refs, ref)
 	if err != nil {
 		return err
 	}
 	q := lookup{Any: true}
 	q.shown(e)
 	var got located
-	if err := f.call(ctx, "again", q, &got); err != nil {
+	if err := d.call(ctx, "again", q, &got); err != nil {
 		return err
 	}
 	if got.Stale {

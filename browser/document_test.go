@@ -107,3 +107,51 @@ func TestReadOfADocumentThatWasLeft(t *testing.T) {
 	}
 	equal(t, "text", got, "Of A")
 }
+
+// A page that goes on to another while it is told of its listeners is not what is
+// seen: every ref that is handed out is of the document that is there.
+func TestWalkOfADocumentThatWasLeft(t *testing.T) {
+	for _, what := range []string{"__bd.now().news()", `"expression":"document"`, "DOMDebugger.getEventListeners", "DOM.resolveNode"} {
+		t.Run(what, func(t *testing.T) {
+			v, away, leave := openLeft(t, map[string]string{
+				"/a": `<title>A</title><h1>a</h1><div id=d>More</div><script>d.addEventListener('click',()=>0)</script>`,
+				"/b": dear,
+			})
+			away.meanwhile(what, leave)
+			got, err := v.c.Capture(limit(t, 20*time.Second), snapshot.DefaultOptions(), v.refs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "title", got.Title, "B")
+			if !strings.HasSuffix(got.URL, "/b") {
+				t.Error("url", got.URL)
+			}
+			for _, n := range got.Nodes {
+				v.refs.Number(n)
+			}
+			v.seen = got.Nodes
+			ref := v.ref("button", "Buy")
+			equal(t, "a click on what was seen", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
+			equal(t, "what was bought", v.log(), "B")
+		})
+	}
+}
+
+// A page that goes on to another once it was seen leaves the tab the address of that.
+func TestAddressAfterAWalkOfADocumentThatWasLeft(t *testing.T) {
+	v, away, leave := openLeft(t, map[string]string{"/a": cheap, "/b": dear})
+	v.look()
+	away.meanwhile("__bd.now().news() || __bd.walk(", leave)
+	got, err := v.c.Capture(limit(t, 20*time.Second), snapshot.DefaultOptions(), v.refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if equal(t, "title", got.Title, "A"); !strings.HasSuffix(got.URL, "/a") {
+		t.Error("what was seen was at", got.URL)
+	}
+	v.c.mu.Lock()
+	defer v.c.mu.Unlock()
+	if at := v.c.selected.url; !strings.HasSuffix(at, "/b") {
+		t.Error("the tab is at", at)
+	}
+}

@@ -92,6 +92,7 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 	}
 	var answer json.RawMessage
 	if err := d.frame.finish(ctx, asking, function, &answer); err != nil {
+		m.asked = time.Time{} // whether elements had come was said once
 		return err
 	}
 	since := time.Now()
@@ -113,10 +114,17 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 	}
 	told := false
 	if listening != nil {
-		fresh := m.heard(ctx, t, listening)
+		listen, fresh := m.heard(ctx, t, listening)
 		m.asked, m.took, m.stirs = time.Now(), time.Since(since), stirs
 		fresh = d.ownOf(ctx, fresh)
 		told = d.tell(ctx, fresh)
+		if ctx.Err() == nil {
+			m.told = listen
+		}
+	}
+	if ctx.Err() != nil {
+		m.asked = time.Time{} // not all was told: who looks next tells the rest
+		return context.Cause(ctx)
 	}
 	if !come && !told {
 		return decoded(function, answer, result)
@@ -143,9 +151,9 @@ func (m *marks) ask(s *Session) *Pending {
 	return s.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": m.document, "depth": -1, "pierce": true})
 }
 
-// heard returns the elements that listen for clicks and that the script has not
-// been told of yet, and takes it that it is.
-func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) []cdp.BackendNodeID {
+// heard returns the elements that listen for clicks, and those of them that the
+// script has not been told of yet.
+func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) (listen map[cdp.BackendNodeID]bool, fresh []cdp.BackendNodeID) {
 	var got struct {
 		Listeners []struct {
 			Type          string            `json:"type"`
@@ -154,21 +162,19 @@ func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) []cdp.Bac
 	}
 	if t.wait(ctx, listening, &got) != nil {
 		m.document = "" // ask for it anew
-		return nil
+		return m.told, nil
 	}
-	var fresh []cdp.BackendNodeID
-	told := map[cdp.BackendNodeID]bool{}
+	listen = map[cdp.BackendNodeID]bool{}
 	for _, l := range got.Listeners {
-		if !clickEvents[l.Type] || l.BackendNodeID == 0 || told[l.BackendNodeID] || len(told) >= maxMarked {
+		if !clickEvents[l.Type] || l.BackendNodeID == 0 || listen[l.BackendNodeID] || len(listen) >= maxMarked {
 			continue
 		}
-		told[l.BackendNodeID] = true
+		listen[l.BackendNodeID] = true
 		if !m.told[l.BackendNodeID] {
 			fresh = append(fresh, l.BackendNodeID)
 		}
 	}
-	m.told = told
-	return fresh
+	return listen, fresh
 }
 
 // ownOf are those of the nodes that stand in the frame's own document. The
@@ -243,7 +249,8 @@ func (d *document) tell(ctx context.Context, nodes []cdp.BackendNodeID) bool {
 }
 
 // openRoots finds the closed shadow roots of the elements that the script takes
-// for hosts of such (DOM.describeNode with pierce) and hands them to it.
+// for hosts of such (DOM.describeNode with pierce) and hands them to it. Where it is
+// ended before it has asked about all of them, the script names them again.
 func (d *document) openRoots(ctx context.Context) {
 	t, s, num := d.frame.tab, d.cdp, d.num
 	var list evaluated
@@ -300,5 +307,8 @@ func (d *document) openRoots(ctx context.Context) {
 				"functionDeclaration": "function(root){__bd.closed(this,root)}",
 			}), nil)
 		}
+	}
+	if ctx.Err() == nil {
+		s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.hostsAsked()", UniqueContextID: d.ctxID})
 	}
 }

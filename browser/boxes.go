@@ -17,21 +17,25 @@ type box = [4]float64
 // out.
 func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, view bool) (map[string]box, error) {
 	at := map[string]box{}
-	byFrame := map[*frame][]snapshot.Entry{}
+	byDoc := map[int][]snapshot.Entry{}
 	for _, ref := range list {
-		if e, f, err := t.c.resolve(refs, ref); err == nil && f.tab == t {
-			byFrame[f] = append(byFrame[f], e)
+		if e, d, err := t.c.resolve(refs, ref); err == nil && d.frame.tab == t {
+			byDoc[d.doc] = append(byDoc[d.doc], e)
 		}
 	}
-	for f, entries := range byFrame {
+	for doc, entries := range byDoc {
+		d := t.byDoc(doc)
+		if d == nil {
+			continue
+		}
 		nodes := make([]int, len(entries))
 		for i, e := range entries {
 			nodes[i] = e.Key.Node
 		}
 		var got []*box
-		err := f.call(ctx, "boxes", map[string]any{"nodes": nodes, "view": view && f == t.main}, &got)
+		err := d.call(ctx, "boxes", map[string]any{"nodes": nodes, "view": view && d.frame == t.main}, &got)
 		if err == nil && len(got) == len(entries) {
-			err = t.outwards(ctx, f, got)
+			err = t.outwards(ctx, d.frame, got)
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -75,7 +79,7 @@ func (t *tab) outwards(ctx context.Context, f *frame, boxes []*box) error {
 				boxes[i] = nil
 			}
 		}
-		f = parent
+		f = parent.frame
 	}
 	return nil
 }

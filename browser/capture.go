@@ -36,9 +36,11 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	w := newWalkOptions(o)
 	root := t.main
+	docs := map[*frame]int{} // those that the refs of o are of
 	if o.Scope != "" {
-		if e, f, err := c.resolve(refs, o.Scope); err == nil {
-			root, w.Scope = f, e.Key.Node
+		if e, d, err := c.resolve(refs, o.Scope); err == nil {
+			root, w.Scope = d.frame, e.Key.Node
+			docs[root] = d.doc
 		} else if looksLikeRef(o.Scope) {
 			return snapshot.Capture{}, err
 		} else {
@@ -48,11 +50,12 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	var after *frame
 	var afterNode int
 	if o.After != "" {
-		e, f, err := c.resolve(refs, o.After)
+		e, d, err := c.resolve(refs, o.After)
 		if err != nil {
 			return snapshot.Capture{}, snapshot.ForParameter("after", err)
 		}
-		after, afterNode = f, e.Key.Node
+		after, afterNode = d.frame, e.Key.Node
+		docs[after] = d.doc
 	}
 	var walks map[*frame]*walkOf
 	for try := 0; ; try++ {
@@ -61,7 +64,7 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		}
 		frames := t.live()
 		t.owners(ctx, frames)
-		walks = t.walkAll(ctx, frames, root, w, after, afterNode)
+		walks = t.walkAll(ctx, frames, root, w, after, afterNode, docs)
 		// A page that was asked for whole is looked for until there is one: no ref of
 		// the client's has gone with the document that was left.
 		left := protocol.CodeOf(walks[root].err) == protocol.StaleRef && o.Scope == "" && o.After == ""
@@ -76,6 +79,9 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	}
 	if err := walks[root].err; err != nil {
 		return snapshot.Capture{}, err
+	}
+	if of := walks[after]; of != nil && protocol.CodeOf(of.err) == protocol.StaleRef {
+		return snapshot.Capture{}, of.err
 	}
 	if gone := goneOf(o, root, after, walks); gone != "" {
 		// Where its element was made anew, it is looked for again with the ref that
@@ -94,10 +100,11 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	got := join(root, walks)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if root == t.main {
-		t.title, t.url = got.Title, got.URL
-	} else {
+	switch {
+	case root != t.main:
 		got.Title, got.URL = t.title, t.url
+	case root.doc == walks[root].doc: // otherwise the tab has another's since
+		t.title, t.url = got.Title, got.URL
 	}
 	return got, nil
 }
@@ -152,18 +159,21 @@ func goneOf(o snapshot.Options, root, after *frame, walks map[*frame]*walkOf) st
 // findAgain looks for a ref's element that has left its document, and moves the ref
 // where it was made anew. Otherwise the error is stale_ref.
 func (c *Context) findAgain(ctx context.Context, refs *snapshot.Refs, ref string) error {
-	e, f, err := c.resolve(refs, ref)
+	e, d, err := c.resolve(refs, ref)
 	if err != nil {
 		return err
 	}
 	q := lookup{Any: true}
 	q.shown(e)
 	var got located
-	if err := f.call(ctx, "again", q, &got); err != nil {
+	if err := d.call(ctx, "again", q, &got); err != nil {
 		return err
 	}
 	if got.Stale {
 		return staleError(refs, e, e.Key.Doc, got.Candidates)
+	}
+	if got.Moved && refs.Shared(e.N) {
+		return staleError(refs, e, e.Key.Doc, []nodeRecord{got.Record})
 	}
 	if got.Moved {
 		refs.Move(e.N, got.Record.in(e.Key.Doc))
@@ -195,8 +205,9 @@ type walkOf struct {
 }
 
 // walkAll walks the frames at the same time. The root is walked with w; a
-// frame below it with w's budgets alone.
-func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkOptions, after *frame, afterNode int) map[*frame]*walkOf {
+// frame below it with w's budgets alone. A frame whose document is not the one that
+// docs has for it is not walked: the nodes of w and after are of that one.
+func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkOptions, after *frame, afterNode int, docs map[*frame]int) map[*frame]*walkOf {
 	walks := map[*frame]*walkOf{root: {}}
 	for _, f := range frames {
 		if within(t, f, root) {
@@ -209,7 +220,7 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 		t.c.mu.Lock()
 		enter[after] = afterNode
 		for f := after; f.parent != nil; f = f.parent {
-			enter[f.parent] = f.owner.Node
+			enter[f.parent], docs[f.parent] = f.owner.Node, f.owner.Doc
 		}
 		t.c.mu.Unlock()
 	}
@@ -221,12 +232,18 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 		}
 		p.After = enter[f]
 		t.c.mu.Lock()
-		of.doc, of.owner = f.doc, f.owner
+		d := f.holds()
+		of.owner = f.owner
 		t.c.mu.Unlock()
+		if d == nil || docs[f] != 0 && docs[f] != d.doc {
+			of.err = errDocumentGone()
+			continue
+		}
+		of.doc = d.doc
 		read := func() {
 			var raw string
-			if of.err = f.callMarked(ctx, "walk", p, &raw); of.err == nil {
-				of.walked, of.err = decodeWalk(of.doc, raw)
+			if of.err = d.callMarked(ctx, "walk", p, &raw); of.err == nil {
+				of.walked, of.err = decodeWalk(d.doc, raw)
 			}
 		}
 		if len(walks) == 1 { // nothing to wait for beside it

@@ -78,7 +78,7 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 			}
 			continue
 		}
-		err = el.frame.call(ctx, "checkedNow", map[string]any{"id": el.Target, "wanted": checked, "ms": checkLook}, &now)
+		err = el.in.call(ctx, "checkedNow", map[string]any{"id": el.Target, "wanted": checked, "ms": checkLook}, &now)
 		if protocol.CodeOf(err) == protocol.StaleRef {
 			return el, nil // it led to another document
 		}

@@ -60,5 +60,5 @@ func (c *Context) clickOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 
 // choose selects the option that the element is, of a closed select.
 func (el *element) choose(ctx context.Context) error {
-	return el.frame.call(ctx, "chooseOption", el.Target, nil)
+	return el.in.call(ctx, "chooseOption", el.Target, nil)
 }

@@ -104,7 +104,7 @@ func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64
 		X, Y float64
 		Gone bool
 	}
-	if err := el.frame.call(ctx, "middle", map[string]any{"node": el.Target, "over": over}, &at); err != nil {
+	if err := el.in.call(ctx, "middle", map[string]any{"node": el.Target, "over": over}, &at); err != nil {
 		return 0, 0, err
 	}
 	if at.Gone {

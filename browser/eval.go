@@ -51,11 +51,11 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 			Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: world,
 		})
 	} else {
-		e, f, err := c.resolve(refs, ref)
+		e, d, err := c.resolve(refs, ref)
 		if err != nil {
 			return nil, err
 		}
-		isolated, err := f.objectID(ctx, e.Key.Node)
+		isolated, err := d.objectID(ctx, e.Key.Node)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 				BackendNodeID int64 `json:"backendNodeId"`
 			} `json:"node"`
 		}
-		if err := t.wait(ctx, f.cdp.Send("DOM.describeNode", map[string]any{"objectId": isolated}), &node); err != nil {
+		if err := t.wait(ctx, d.cdp.Send("DOM.describeNode", map[string]any{"objectId": isolated}), &node); err != nil {
 			return nil, err
 		}
 		var own struct {
@@ -73,10 +73,10 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 				ObjectID runtime.RemoteObjectID `json:"objectId"`
 			} `json:"object"`
 		}
-		if err := t.wait(ctx, f.cdp.Send("DOM.resolveNode", map[string]any{"backendNodeId": node.Node.BackendNodeID}), &own); err != nil {
+		if err := t.wait(ctx, d.cdp.Send("DOM.resolveNode", map[string]any{"backendNodeId": node.Node.BackendNodeID}), &own); err != nil {
 			return nil, err
 		}
-		p = f.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{
+		p = d.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{
 			"objectId": own.Object.ObjectID, "returnByValue": true, "awaitPromise": true, "userGesture": true,
 			"functionDeclaration": "function(){const element=this;const v=(" + expression + "\n);return typeof v==='function'?v.call(this,this):v}",
 		})

@@ -37,13 +37,48 @@ type frame struct {
 	since   time.Time                  // when it came to be without a document
 }
 
-// byDoc finds the frame that holds a document now.
-func (t *tab) byDoc(doc int) *frame {
+// document is what a frame held when it was asked for. What is asked of it is asked
+// of no other: once the frame has left it, the answer is stale_ref. Whatever goes by
+// the number of a node goes by it, since the next document has the same numbers.
+type document struct {
+	frame  *frame
+	doc    int
+	ctxID  string
+	num    runtime.ExecutionContextID
+	own    string
+	ownNum runtime.ExecutionContextID
+	cdp    *Session
+	marks  *marks
+}
+
+// holds is the document that the frame has now, nil for none; the caller holds mu.
+func (f *frame) holds() *document {
+	if f.doc == 0 {
+		return nil
+	}
+	if f.marks == nil {
+		f.marks = &marks{}
+	}
+	return &document{frame: f, doc: f.doc, ctxID: f.ctxID, num: f.num, own: f.own, ownNum: f.ownNum, cdp: f.cdp, marks: f.marks}
+}
+
+// document is the document that the frame has now: stale_ref where it has none.
+func (f *frame) document() (*document, error) {
+	f.tab.c.mu.Lock()
+	defer f.tab.c.mu.Unlock()
+	if d := f.holds(); d != nil {
+		return d, nil
+	}
+	return nil, errDocumentGone()
+}
+
+// byDoc finds a document that a frame has now.
+func (t *tab) byDoc(doc int) *document {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	for _, f := range t.frames {
 		if f.doc == doc {
-			return f
+			return f.holds()
 		}
 	}
 	return nil
@@ -65,17 +100,26 @@ func (t *tab) live() []*frame {
 	return list
 }
 
-// call runs one function of the script in the frame's document: it evaluates
+// call runs one function of the script in the document: it evaluates
 // __bd.now().FUNCTION(ARG) in the isolated world, waits for a promise, and decodes
 // the JSON value into result. Errors: stale_ref where the document has gone,
 // internal where the script threw, what ended the tab (page_crashed,
 // browser_lost), or ctx's cause.
-func (f *frame) call(ctx context.Context, function string, arg, result any) error {
-	p, err := f.start(function, arg)
+func (d *document) call(ctx context.Context, function string, arg, result any) error {
+	p, err := d.start(function, arg)
 	if err != nil {
 		return err
 	}
-	return f.finish(ctx, p, function, result)
+	return d.frame.finish(ctx, p, function, result)
+}
+
+// call is that in whatever document the frame has now.
+func (f *frame) call(ctx context.Context, function string, arg, result any) error {
+	d, err := f.document()
+	if err != nil {
+		return err
+	}
+	return d.call(ctx, function, arg, result)
 }
 
 // scriptCall is a call of the script that was written.
@@ -88,24 +132,27 @@ type scriptCall struct {
 
 // start writes a call and does not wait for its answer, so that further
 // commands can be written behind it; finish waits.
-func (f *frame) start(function string, arg any) (*scriptCall, error) {
+func (d *document) start(function string, arg any) (*scriptCall, error) {
 	text, err := json.Marshal(arg)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the argument of %s: %w", function, err)
 	}
-	f.tab.c.mu.Lock()
-	id, s := f.ctxID, f.cdp
-	f.tab.c.mu.Unlock()
-	if id == "" {
-		return nil, errDocumentGone()
-	}
 	send := func() *Pending {
-		return s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-			Expression: "__bd.now()." + function + "(" + string(text) + ")", UniqueContextID: id,
+		return d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+			Expression: "__bd.now()." + function + "(" + string(text) + ")", UniqueContextID: d.ctxID,
 			ReturnByValue: ptr(true), AwaitPromise: ptr(true),
 		})
 	}
-	return &scriptCall{Pending: send(), again: send, world: id, cdp: s}, nil
+	return &scriptCall{Pending: send(), again: send, world: d.ctxID, cdp: d.cdp}, nil
+}
+
+// start is that in whatever document the frame has now.
+func (f *frame) start(function string, arg any) (*scriptCall, error) {
+	d, err := f.document()
+	if err != nil {
+		return nil, err
+	}
+	return d.start(function, arg)
 }
 
 func (f *frame) finish(ctx context.Context, p *scriptCall, function string, result any) error {
@@ -234,18 +281,12 @@ func errDocumentGone() *protocol.Error {
 }
 
 // objectID hands a node of the script to CDP as a remote object.
-func (f *frame) objectID(ctx context.Context, node int) (runtime.RemoteObjectID, error) {
-	f.tab.c.mu.Lock()
-	id, s := f.ctxID, f.cdp
-	f.tab.c.mu.Unlock()
-	if id == "" {
-		return "", errDocumentGone()
-	}
+func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObjectID, error) {
 	var got evaluated
-	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: fmt.Sprintf("__bd.now().node(%d)", node), UniqueContextID: id, ObjectGroup: world,
+	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+		Expression: fmt.Sprintf("__bd.now().node(%d)", node), UniqueContextID: d.ctxID, ObjectGroup: world,
 	})
-	if err := f.tab.wait(ctx, p, &got); err != nil {
+	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
 		return "", gone(err)
 	}
 	if got.Result.ObjectID == "" {
@@ -255,8 +296,8 @@ func (f *frame) objectID(ctx context.Context, node int) (runtime.RemoteObjectID,
 }
 
 // resolve finds what a ref stands for: unknown_ref, stale_ref, or the entry
-// and the frame whose document holds it.
-func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *frame, error) {
+// and the document that holds it.
+func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *document, error) {
 	c.mu.Lock()
 	t, left := c.selected, c.left
 	c.left = nil
@@ -268,15 +309,15 @@ func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *fra
 	if err != nil {
 		return e, nil, err
 	}
-	var f *frame
+	var d *document
 	if t != nil {
-		f = t.byDoc(e.Key.Doc)
+		d = t.byDoc(e.Key.Doc)
 	}
-	if f == nil {
+	if d == nil {
 		return e, nil, protocol.Errorf(protocol.StaleRef, "%s is gone: it was in a document that the page has left", e.Ref()).
 			With("candidates", []any{}).Then("take a snapshot of the page as it is now")
 	}
-	return e, f, nil
+	return e, d, nil
 }
 
 // owners learns which element of the parent's document holds each frame that

@@ -106,6 +106,7 @@ type closedOption struct {
 type element struct {
 	located
 	frame *frame
+	in    *document    // the one of the frame's that it is in
 	key   snapshot.Key // of the ref's element; its ref is what effect.hit names
 	ref   string
 	x, y  float64 // in the viewport of the tab, where located.X is set
@@ -119,11 +120,11 @@ type element struct {
 // watch its document and the tab's, and leaves the guard armed where it is to be
 // hit. Errors: those of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
 func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q lookup) (*element, error) {
-	e, f, err := c.resolve(refs, ref)
+	e, d, err := c.resolve(refs, ref)
 	if err != nil {
 		return nil, err
 	}
-	if f != f.tab.main && !q.Again {
+	if f := d.frame; f != f.tab.main && !q.Again {
 		f.tab.main.start("begin", 0) // answered before what is written behind it
 	}
 	doc := e.Key.Doc
@@ -136,8 +137,8 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 	var got located
 	for try := 0; ; try++ {
 		got = located{}
-		if err := f.call(ctx, "locate", q, &got); err != nil {
-			return nil, f.tab.unsent(ctx, err)
+		if err := d.call(ctx, "locate", q, &got); err != nil {
+			return nil, d.frame.tab.unsent(ctx, err)
 		}
 		if got.Twin == nil {
 			break
@@ -151,7 +152,7 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 		q.ID, q.Any = moved.Key.Node, true
 	}
 	if got.Moved && refs.Shared(e.N) {
-		f.start("disarm", nil)
+		d.start("disarm", nil)
 		got.Record.Why = "one of those that were the same"
 		return nil, staleError(refs, e, doc, []nodeRecord{got.Record})
 	}
@@ -163,7 +164,9 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 	case !got.OK:
 		return nil, notActionable(refs, e, doc, got)
 	}
-	el := &element{located: got, frame: f, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: f.tab.reaches()}
+	el := &element{
+		located: got, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
+	}
 	if got.Moved {
 		refs.Move(e.N, got.Record.in(doc))
 	}
@@ -204,7 +207,7 @@ func (el *element) toTab(ctx context.Context, refs *snapshot.Refs) error {
 		if err != nil {
 			return err
 		}
-		el.frames = append(el.frames, parent)
+		el.frames = append(el.frames, parent.frame)
 		if at.Reason != "" {
 			e, err := refs.Lookup(el.ref)
 			if err != nil {
@@ -212,7 +215,7 @@ func (el *element) toTab(ctx context.Context, refs *snapshot.Refs) error {
 			}
 			return notActionable(refs, e, at.doc, located{Reason: at.Reason, By: at.By})
 		}
-		el.x, el.y, f = at.X, at.Y, parent
+		el.x, el.y, f = at.X, at.Y, parent.frame
 	}
 	return nil
 }
@@ -228,7 +231,7 @@ type frameAt struct {
 
 // above takes a point of the frame's viewport to its parent's, bringing it into
 // view there.
-func (f *frame) above(ctx context.Context, x, y float64, guard bool) (frameAt, *frame, error) {
+func (f *frame) above(ctx context.Context, x, y float64, guard bool) (frameAt, *document, error) {
 	var at frameAt
 	owner, parent := f.tab.ownerAt(ctx, f)
 	if parent == nil {
@@ -251,25 +254,26 @@ func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, erro
 		if at.Reason != "" {
 			return 0, 0, protocol.Errorf(protocol.NotActionable, "the frame that the element is in is %s", at.Reason).With("reason", at.Reason)
 		}
-		x, y, f = at.X, at.Y, parent
+		x, y, f = at.X, at.Y, parent.frame
 	}
 	return x, y, nil
 }
 
-// ownerAt is the element that holds a frame, and the frame it stands in.
-func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *frame) {
+// ownerAt is the element that holds a frame, and the document it stands in; nil
+// where nobody knows.
+func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
 	t.owners(ctx, []*frame{f})
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	if f.parent == nil || f.owner.Node == 0 || f.owner.Doc != f.parent.doc {
 		return snapshot.Key{}, nil
 	}
-	return f.owner, f.parent
+	return f.owner, f.parent.holds()
 }
 
 // disarm lets input through again, where it was not sent after all.
 func (el *element) disarm() {
-	el.frame.start("disarm", nil)
+	el.in.start("disarm", nil)
 	for _, f := range el.frames {
 		f.start("disarm", nil)
 	}

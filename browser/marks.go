@@ -59,7 +59,11 @@ func marksOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-
 func (t *tab) mark(ctx context.Context, frames []*frame) {
 	var work sync.WaitGroup
 	for _, f := range frames {
-		work.Go(func() { f.callMarked(ctx, "yes", nil, nil) })
+		work.Go(func() {
+			if d, err := f.document(); err == nil {
+				d.callMarked(ctx, "yes", nil, nil)
+			}
+		})
 	}
 	work.Wait()
 }
@@ -70,17 +74,10 @@ func (t *tab) mark(ctx context.Context, frames []*frame) {
 // (DOMDebugger.getEventListeners). Where no element has come since it was told
 // last, all of it is one round trip. What goes wrong with the telling only
 // costs those refs.
-func (f *frame) callMarked(ctx context.Context, function string, arg, result any) error {
-	t := f.tab
-	t.c.mu.Lock()
-	if f.marks == nil {
-		f.marks = &marks{}
-	}
-	m, own, num, s := f.marks, f.own, f.num, f.cdp
-	t.c.mu.Unlock()
-
+func (d *document) callMarked(ctx context.Context, function string, arg, result any) error {
+	t, m, s := d.frame.tab, d.marks, d.cdp
 	stirs := t.stirs.Load()
-	asking, err := f.start("news() || __bd."+function, arg)
+	asking, err := d.start("news() || __bd."+function, arg)
 	if err != nil {
 		return err
 	}
@@ -89,12 +86,13 @@ func (f *frame) callMarked(ctx context.Context, function string, arg, result any
 		// The listeners are asked for by the page's own document: asked by the
 		// isolated world's, Chromium 156 now and then leaves the page's wrappers of
 		// listening nodes in the isolated world, where no accessor takes them.
-		page = s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: own, ObjectGroup: world})
+		page = s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: d.own, ObjectGroup: world})
 	} else if m.stale(stirs) {
 		listening = m.ask(s)
 	}
 	var answer json.RawMessage
-	if err := f.finish(ctx, asking, function, &answer); err != nil {
+	if err := d.frame.finish(ctx, asking, function, &answer); err != nil {
+		m.asked = time.Time{} // whether elements had come was said once
 		return err
 	}
 	since := time.Now()
@@ -103,28 +101,35 @@ func (f *frame) callMarked(ctx context.Context, function string, arg, result any
 		return decoded(function, answer, result)
 	}
 	if page != nil {
-		var document evaluated
-		if t.wait(ctx, page, &document) == nil {
-			m.document = document.Result.ObjectID
+		var got evaluated
+		if t.wait(ctx, page, &got) == nil {
+			m.document = got.Result.ObjectID
 		}
 	}
 	if string(answer) == `"hosts"` {
-		t.openRoots(ctx, f, s, num)
+		d.openRoots(ctx)
 	}
 	if listening == nil && m.document != "" {
 		listening, since = m.ask(s), time.Now()
 	}
 	told := false
 	if listening != nil {
-		fresh := m.heard(ctx, t, listening)
+		listen, fresh := m.heard(ctx, t, listening)
 		m.asked, m.took, m.stirs = time.Now(), time.Since(since), stirs
-		fresh = f.ownOf(ctx, fresh)
-		told = t.tell(ctx, s, num, fresh)
+		fresh = d.ownOf(ctx, fresh)
+		told = d.tell(ctx, fresh)
+		if ctx.Err() == nil {
+			m.told = listen
+		}
+	}
+	if ctx.Err() != nil {
+		m.asked = time.Time{} // not all was told: who looks next tells the rest
+		return context.Cause(ctx)
 	}
 	if !come && !told {
 		return decoded(function, answer, result)
 	}
-	return f.call(ctx, function, arg, result)
+	return d.call(ctx, function, arg, result)
 }
 
 func decoded(function string, answer json.RawMessage, result any) error {
@@ -146,9 +151,9 @@ func (m *marks) ask(s *Session) *Pending {
 	return s.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": m.document, "depth": -1, "pierce": true})
 }
 
-// heard returns the elements that listen for clicks and that the script has not
-// been told of yet, and takes it that it is.
-func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) []cdp.BackendNodeID {
+// heard returns the elements that listen for clicks, and those of them that the
+// script has not been told of yet.
+func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) (listen map[cdp.BackendNodeID]bool, fresh []cdp.BackendNodeID) {
 	var got struct {
 		Listeners []struct {
 			Type          string            `json:"type"`
@@ -157,21 +162,19 @@ func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) []cdp.Bac
 	}
 	if t.wait(ctx, listening, &got) != nil {
 		m.document = "" // ask for it anew
-		return nil
+		return m.told, nil
 	}
-	var fresh []cdp.BackendNodeID
-	told := map[cdp.BackendNodeID]bool{}
+	listen = map[cdp.BackendNodeID]bool{}
 	for _, l := range got.Listeners {
-		if !clickEvents[l.Type] || l.BackendNodeID == 0 || told[l.BackendNodeID] || len(told) >= maxMarked {
+		if !clickEvents[l.Type] || l.BackendNodeID == 0 || listen[l.BackendNodeID] || len(listen) >= maxMarked {
 			continue
 		}
-		told[l.BackendNodeID] = true
+		listen[l.BackendNodeID] = true
 		if !m.told[l.BackendNodeID] {
 			fresh = append(fresh, l.BackendNodeID)
 		}
 	}
-	m.told = told
-	return fresh
+	return listen, fresh
 }
 
 // ownOf are those of the nodes that stand in the frame's own document. The
@@ -180,12 +183,12 @@ func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) []cdp.Bac
 // takes it for an element from then on. A node that is resolved without a world
 // comes in its own frame's, and the id of the object begins with
 // "isolate.context." (V8's RemoteObjectId).
-func (f *frame) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.BackendNodeID {
-	t, s := f.tab, f.cdp
+func (d *document) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.BackendNodeID {
+	t, s := d.frame.tab, d.cdp
 	t.c.mu.Lock()
-	alone, own := true, f.ownNum
+	alone := true
 	for _, o := range t.frames {
-		alone = alone && (o == f || o.cdp.ID() != s.ID())
+		alone = alone && (o == d.frame || o.cdp.ID() != s.ID())
 	}
 	t.c.mu.Unlock()
 	if alone || len(nodes) == 0 {
@@ -206,7 +209,7 @@ func (f *frame) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.Back
 		if t.wait(ctx, p, &got) != nil {
 			continue
 		}
-		if id := strings.Split(got.Object.ObjectID, "."); len(id) == 3 && id[1] == fmt.Sprint(own) {
+		if id := strings.Split(got.Object.ObjectID, "."); len(id) == 3 && id[1] == fmt.Sprint(d.ownNum) {
 			mine = append(mine, nodes[i])
 		}
 	}
@@ -216,7 +219,8 @@ func (f *frame) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.Back
 // tell resolves backend nodes into the isolated world, all in one round trip,
 // and hands them to the script, before whatever is sent to it next. It says
 // whether there was anything to tell.
-func (t *tab) tell(ctx context.Context, s *Session, num runtime.ExecutionContextID, nodes []cdp.BackendNodeID) bool {
+func (d *document) tell(ctx context.Context, nodes []cdp.BackendNodeID) bool {
+	t, s, num := d.frame.tab, d.cdp, d.num
 	pending := make([]*Pending, len(nodes))
 	for i, n := range nodes {
 		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": num, "objectGroup": marksOf(num)})
@@ -237,7 +241,7 @@ func (t *tab) tell(ctx context.Context, s *Session, num runtime.ExecutionContext
 		return false
 	}
 	s.Send(runtime.CallFunctionOn.Method, map[string]any{
-		"executionContextId": num, "arguments": args, "returnByValue": true,
+		"uniqueContextId": d.ctxID, "arguments": args, "returnByValue": true,
 		"functionDeclaration": "function(...els){__bd.told(...els)}",
 	})
 	s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
@@ -245,13 +249,12 @@ func (t *tab) tell(ctx context.Context, s *Session, num runtime.ExecutionContext
 }
 
 // openRoots finds the closed shadow roots of the elements that the script takes
-// for hosts of such (DOM.describeNode with pierce) and hands them to it.
-func (t *tab) openRoots(ctx context.Context, f *frame, s *Session, num runtime.ExecutionContextID) {
-	t.c.mu.Lock()
-	id := f.ctxID
-	t.c.mu.Unlock()
+// for hosts of such (DOM.describeNode with pierce) and hands them to it. Where it is
+// ended before it has asked about all of them, the script names them again.
+func (d *document) openRoots(ctx context.Context) {
+	t, s, num := d.frame.tab, d.cdp, d.num
 	var list evaluated
-	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.now().hosts()", UniqueContextID: id, ObjectGroup: marksOf(num)})
+	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.now().hosts()", UniqueContextID: d.ctxID, ObjectGroup: marksOf(num)})
 	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
 	if t.wait(ctx, hosting, &list) != nil || list.Result.ObjectID == "" {
 		return
@@ -304,5 +307,8 @@ func (t *tab) openRoots(ctx context.Context, f *frame, s *Session, num runtime.E
 				"functionDeclaration": "function(root){__bd.closed(this,root)}",
 			}), nil)
 		}
+	}
+	if ctx.Err() == nil {
+		s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.hostsAsked()", UniqueContextID: d.ctxID})
 	}
 }

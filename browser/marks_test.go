@@ -1,10 +1,13 @@
 package browser
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +113,47 @@ func TestStaleListeners(t *testing.T) {
 		}
 		if got := m.stale(stirs); got != c.want {
 			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
+// Who gives up while a document is told of its listeners and its closed shadow roots
+// costs the next one none of them, whatever was asked for when that was.
+func TestListenersWhoseTellingWasGivenUp(t *testing.T) {
+	const (
+		late   = `<title>Late</title><div id=d>Open</div>`
+		listen = `d.addEventListener('click',()=>0);d.append(document.createElement('i'));0`
+		hidden = `<script>customElements.define('x-box',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'closed'}).innerHTML='<button>Inner</button>'}})</script>`
+		host   = `document.body.append(document.createElement('x-box'));0`
+	)
+	for _, c := range []struct {
+		page, act, role, name string
+		asked                 []string
+	}{
+		{late, listen, "generic", "Open", []string{"__bd.now().news()", "DOMDebugger.getEventListeners", "DOM.resolveNode"}},
+		{hidden, host, "button", "Inner", []string{"__bd.now().hosts()", "Runtime.getProperties", "DOM.describeNode", "DOM.resolveNode", "__bd.closed("}},
+	} {
+		for _, asked := range c.asked {
+			t.Run(c.name+" "+asked, func(t *testing.T) {
+				v, away, _ := openLeft(t, map[string]string{"/a": c.page})
+				v.look()
+				v.eval(c.act)
+				ctx, cancel := context.WithCancel(limit(t, 20*time.Second))
+				over := make(chan struct{})
+				away.meanwhile(asked, func() {
+					cancel()
+					<-over
+				})
+				_, err := v.c.Capture(ctx, snapshot.DefaultOptions(), v.refs)
+				close(over)
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("nobody gave up: %v", err)
+				}
+				v.look()
+				if !slices.ContainsFunc(v.seen, func(n snapshot.Node) bool { return n.Name == c.name && n.Role == c.role }) {
+					t.Errorf("%s %s is not seen: %v", c.role, c.name, v.seen)
+				}
+			})
 		}
 	}
 }

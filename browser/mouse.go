@@ -90,10 +90,11 @@ func (t *tab) hitAt(ctx context.Context, x, y float64) (*nodeRecord, int, error)
 				X, Y, SX, SY float64
 			} `json:"frame"`
 		}
-		t.c.mu.Lock()
-		doc := f.doc
-		t.c.mu.Unlock()
-		if err := f.call(ctx, "at", map[string]any{"x": x, "y": y}, &at); err != nil {
+		d, err := f.document()
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := d.call(ctx, "at", map[string]any{"x": x, "y": y}, &at); err != nil {
 			return nil, 0, err
 		}
 		if at.Outside && f == t.main {
@@ -101,12 +102,12 @@ func (t *tab) hitAt(ctx context.Context, x, y float64) (*nodeRecord, int, error)
 				With("parameter", "x").With("width", at.Width).With("height", at.Height).Then("scroll there first")
 		}
 		if at.Frame == nil || at.Hit == nil {
-			return at.Hit, doc, nil
+			return at.Hit, d.doc, nil
 		}
 		t.owners(ctx, t.live())
-		child := t.frameIn(snapshot.Key{Doc: doc, Node: at.Hit.Node})
+		child := t.frameIn(snapshot.Key{Doc: d.doc, Node: at.Hit.Node})
 		if child == nil {
-			return at.Hit, doc, nil
+			return at.Hit, d.doc, nil
 		}
 		x, y, f = (x-at.Frame.X)/at.Frame.SX, (y-at.Frame.Y)/at.Frame.SY, child
 	}

@@ -135,7 +135,7 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	t := el.frame.tab
 	var got collected
 	q["frame"] = !protocol.IsUnshown(ctx)
-	seen, err := el.frame.start("collect", q)
+	seen, err := el.in.start("collect", q)
 	for _, f := range el.frames {
 		f.start("disarm", nil)
 	}
@@ -150,7 +150,7 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	// Chromium has answered for the input, so it has been handled; where the
 	// release did not come by the guard (a control that its own mousedown
 	// disabled gets none) nobody else ends the waiting.
-	release := time.AfterFunc(releaseWait, func() { el.frame.start("release", nil) })
+	release := time.AfterFunc(releaseWait, func() { el.in.start("release", nil) })
 	defer release.Stop()
 	err = el.frame.finish(ctx, seen, "collect", &got)
 	if protocol.CodeOf(err) == protocol.StaleRef && el.reached() {

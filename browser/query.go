@@ -39,21 +39,22 @@ func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]sna
 		Line    string `json:"line"`
 		Context string `json:"context"`
 	}
-	err := f.call(ctx, "find", map[string]any{
+	d, err := f.document()
+	if err != nil {
+		return err
+	}
+	err = d.call(ctx, "find", map[string]any{
 		"text": q.Text, "role": q.Role, "name": q.Name, "limit": q.Limit - len(*nodes), "attrs": snapshot.DefaultOptions().Attrs,
 	}, &got)
 	if err != nil {
 		return err
 	}
-	t.c.mu.Lock()
-	doc := f.doc
-	t.c.mu.Unlock()
 	for _, one := range got {
 		if len(*nodes) >= q.Limit {
 			return nil
 		}
 		if one.Frame != 0 {
-			child := t.frameIn(snapshot.Key{Doc: doc, Node: one.Frame})
+			child := t.frameIn(snapshot.Key{Doc: d.doc, Node: one.Frame})
 			if child == nil || *frames >= maxFrames {
 				continue
 			}
@@ -65,7 +66,7 @@ func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]sna
 			continue
 		}
 		var n snapshot.Node
-		if err := decodeLine(doc, one.Line, nil, &n, new([]string)); err != nil {
+		if err := decodeLine(d.doc, one.Line, nil, &n, new([]string)); err != nil {
 			return err
 		}
 		n.Depth, n.Context = 0, one.Context

@@ -72,15 +72,16 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 
 // readRef reads the element of a ref, or without one the page.
 func (t *tab) readRef(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
-	f, node := t.main, 0
-	if ref != "" {
-		e, of, err := t.c.resolve(refs, ref)
-		if err != nil {
-			return "", err
-		}
-		f, node = of, e.Key.Node
+	q := map[string]any{"node": 0, "kind": kind, "attr": attr}
+	if ref == "" {
+		return t.readFrame(ctx, t.main, q, new(int))
 	}
-	return t.read(ctx, f, map[string]any{"node": node, "kind": kind, "attr": attr}, new(int))
+	e, d, err := t.c.resolve(refs, ref)
+	if err != nil {
+		return "", err
+	}
+	q["node"] = e.Key.Node
+	return t.read(ctx, d, q, new(int))
 }
 
 // errRead tells Read what the script answered in the place of content.
@@ -123,15 +124,24 @@ func (c *Context) look(ctx context.Context, do func(ctx context.Context, t *tab)
 	return err
 }
 
-// read reads a node of a frame and puts the content of the frames in it in
+// readFrame is read of whatever document the frame has now.
+func (t *tab) readFrame(ctx context.Context, f *frame, q map[string]any, frames *int) (string, error) {
+	d, err := f.document()
+	if err != nil {
+		return "", err
+	}
+	return t.read(ctx, d, q, frames)
+}
+
+// read reads a node of a document and puts the content of the frames in it in
 // their places.
-func (t *tab) read(ctx context.Context, f *frame, q map[string]any, frames *int) (string, error) {
+func (t *tab) read(ctx context.Context, d *document, q map[string]any, frames *int) (string, error) {
 	var got struct {
 		Pieces []json.RawMessage `json:"pieces"`
 		Gone   bool              `json:"gone"`
 		None   bool              `json:"none"`
 	}
-	if err := f.call(ctx, "read", q, &got); err != nil {
+	if err := d.call(ctx, "read", q, &got); err != nil {
 		return "", err
 	}
 	switch {
@@ -140,9 +150,6 @@ func (t *tab) read(ctx context.Context, f *frame, q map[string]any, frames *int)
 	case got.None:
 		return "", errReadNone
 	}
-	t.c.mu.Lock()
-	doc := f.doc
-	t.c.mu.Unlock()
 	parts := make([]string, 0, len(got.Pieces))
 	for _, piece := range got.Pieces {
 		var s string
@@ -156,13 +163,13 @@ func (t *tab) read(ctx context.Context, f *frame, q map[string]any, frames *int)
 		if err := json.Unmarshal(piece, &in); err != nil {
 			return "", err
 		}
-		child := t.frameIn(snapshot.Key{Doc: doc, Node: in.Frame})
+		child := t.frameIn(snapshot.Key{Doc: d.doc, Node: in.Frame})
 		if child == nil || *frames >= maxFrames {
 			continue
 		}
 		*frames++
 		// A frame that cannot be read costs its own content alone.
-		s, err := t.read(ctx, child, map[string]any{"node": 0, "kind": q["kind"]}, frames)
+		s, err := t.readFrame(ctx, child, map[string]any{"node": 0, "kind": q["kind"]}, frames)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}

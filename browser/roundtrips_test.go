@@ -32,6 +32,9 @@ type farAway struct {
 	mu       sync.Mutex
 	trips    [][]string // the commands of each round trip, in short
 	answered bool       // an answer was read since the last command
+	what     string     // see meanwhile
+	do       func()
+	asked    int64 // the command's id
 }
 
 type late struct {
@@ -47,6 +50,13 @@ func newFarAway(t chromedp.Transport, delay time.Duration) *farAway {
 			var l late
 			l.err = t.Read(context.Background(), &l.m)
 			l.at = time.Now()
+			if do := f.late(l.m.ID); do != nil {
+				go func() {
+					do()
+					f.arrived <- l
+				}()
+				continue
+			}
 			f.arrived <- l
 			if l.err != nil {
 				return
@@ -54,6 +64,25 @@ func newFarAway(t chromedp.Transport, delay time.Duration) *farAway {
 		}
 	}()
 	return f
+}
+
+// meanwhile has the answer to the next command that contains what come only when
+// do has returned, and before it whatever Chromium says until then.
+func (f *farAway) meanwhile(what string, do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.what, f.do = what, do
+}
+
+// late is what is done before the answer to the command with that id; nil: nothing.
+func (f *farAway) late(id int64) func() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id == 0 || id != f.asked {
+		return nil
+	}
+	f.asked = 0
+	return f.do
 }
 
 func (f *farAway) Read(_ context.Context, m *cdproto.Message) error {
@@ -71,6 +100,9 @@ func (f *farAway) Write(ctx context.Context, m *cdproto.Message) error {
 		return f.Transport.Write(ctx, m) // for input that gets no answer: nobody waits for it
 	}
 	f.mu.Lock()
+	if f.what != "" && strings.Contains(string(m.Method)+" "+string(m.Params), f.what) {
+		f.what, f.asked = "", m.ID
+	}
 	if f.answered || len(f.trips) == 0 {
 		f.trips, f.answered = append(f.trips, nil), false
 	}

@@ -147,19 +147,19 @@ func annotated(data []byte, o protocol.Screenshot, at map[string]box, dx, dy, wi
 // viewport: x, y, width, height in CSS pixels.
 func (c *Context) boxOf(ctx context.Context, refs *snapshot.Refs, ref string) ([4]float64, error) {
 	var box [4]float64
-	e, f, err := c.resolve(refs, ref)
+	e, d, err := c.resolve(refs, ref)
 	if err != nil {
 		return box, err
 	}
-	object, err := f.objectID(ctx, e.Key.Node)
+	object, err := d.objectID(ctx, e.Key.Node)
 	if err != nil {
 		return box, err
 	}
-	f.cdp.Send("DOM.scrollIntoViewIfNeeded", map[string]any{"objectId": object})
+	d.cdp.Send("DOM.scrollIntoViewIfNeeded", map[string]any{"objectId": object})
 	var quads struct {
 		Quads [][8]float64 `json:"quads"`
 	}
-	if err := f.tab.wait(ctx, f.cdp.Send("DOM.getContentQuads", map[string]any{"objectId": object}), &quads); err != nil || len(quads.Quads) == 0 {
+	if err := d.frame.tab.wait(ctx, d.cdp.Send("DOM.getContentQuads", map[string]any{"objectId": object}), &quads); err != nil || len(quads.Quads) == 0 {
 		return box, protocol.Errorf(protocol.NotActionable, "%s has no box on the page", e.Ref()).With("reason", "hidden")
 	}
 	x0, y0, x1, y1 := quads.Quads[0][0], quads.Quads[0][1], quads.Quads[0][0], quads.Quads[0][1]
@@ -168,7 +168,7 @@ func (c *Context) boxOf(ctx context.Context, refs *snapshot.Refs, ref string) ([
 			x0, x1, y0, y1 = min(x0, q[i]), max(x1, q[i]), min(y0, q[i+1]), max(y1, q[i+1])
 		}
 	}
-	dx, dy, err := f.tab.cornerOf(ctx, f)
+	dx, dy, err := d.frame.tab.cornerOf(ctx, d.frame)
 	if err != nil {
 		return box, err
 	}
@@ -199,7 +199,7 @@ func (t *tab) cornerOf(ctx context.Context, f *frame) (x, y float64, err error) 
 			}
 			x, y = x+box.Model.Content[0], y+box.Model.Content[1]
 		}
-		f = parent
+		f = parent.frame
 	}
 	return x, y, nil
 }

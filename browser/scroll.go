@@ -70,7 +70,7 @@ func (f *frame) intoView(ctx context.Context) error {
 		if err := parent.call(ctx, "intoView", owner.Node, nil); err != nil {
 			return err
 		}
-		f = parent
+		f = parent.frame
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (c *Context) Select(ctx context.Context, refs *snapshot.Refs, ref string, v
 // selectIn selects in an element that was found already.
 func (c *Context) selectIn(ctx context.Context, refs *snapshot.Refs, ref string, el *element, values []string) ([]string, error) {
 	var got rawJSON
-	if err := el.frame.call(ctx, "chooseIn", map[string]any{"node": el.Target, "values": values}, &got); err != nil {
+	if err := el.in.call(ctx, "chooseIn", map[string]any{"node": el.Target, "values": values}, &got); err != nil {
 		return nil, err
 	}
 	return chosen(refs, ref, got, values)

@@ -55,7 +55,7 @@ func (el *element) editedRow(ctx context.Context, refs *snapshot.Refs) {
 		return
 	}
 	var now *string
-	if el.frame.call(ctx, "contextNow", el.key.Node, &now) != nil || now == nil || *now == e.Context {
+	if el.in.call(ctx, "contextNow", el.key.Node, &now) != nil || now == nil || *now == e.Context {
 		return
 	}
 	refs.Number(snapshot.Node{Key: e.Key, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: *now})
@@ -119,7 +119,7 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 			break
 		}
 		if el.X == nil {
-			err = el.frame.call(ctx, "caretIn", map[string]any{"node": el.Target, "clear": o.Clear}, &ready)
+			err = el.in.call(ctx, "caretIn", map[string]any{"node": el.Target, "clear": o.Clear}, &ready)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -196,7 +196,7 @@ func (el *element) readBack(ctx context.Context, o protocol.Type, ready prepared
 		Asked bool   `json:"asked"`
 		Value string `json:"value"`
 	}
-	err := el.frame.call(ctx, "compare", map[string]any{"id": el.Target, "wanted": wanted, "loose": ready.Kind == "editable"}, &now)
+	err := el.in.call(ctx, "compare", map[string]any{"id": el.Target, "wanted": wanted, "loose": ready.Kind == "editable"}, &now)
 	if protocol.CodeOf(err) == protocol.StaleRef {
 		return nil, nil // typing led to another document
 	}

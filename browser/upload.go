@@ -67,12 +67,12 @@ func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string,
 	if in.Input == 0 {
 		return c.uploadByChooser(ctx, refs, ref, who, paths)
 	}
-	object, err := el.frame.objectID(ctx, in.Input)
+	object, err := el.in.objectID(ctx, in.Input)
 	if err != nil {
 		return nil, err
 	}
 	params := dom.SetFileInputFilesParams{Files: paths, ObjectID: object}
-	return el, el.frame.tab.wait(ctx, el.frame.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
+	return el, el.frame.tab.wait(ctx, el.in.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
 }
 
 func onlyOne(who string, n int) error {
@@ -82,11 +82,11 @@ func onlyOne(who string, n int) error {
 // uploadByChooser clicks what opens a file chooser, and gives it the files
 // (Page.fileChooserOpened; the tab intercepts file choosers).
 func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref, who string, paths []string) (*element, error) {
-	_, f, err := c.resolve(refs, ref)
+	_, d, err := c.resolve(refs, ref)
 	if err != nil {
 		return nil, err
 	}
-	opened, stop := f.cdp.Subscribe("Page.fileChooserOpened")
+	opened, stop := d.cdp.Subscribe("Page.fileChooserOpened")
 	defer stop()
 	el, err := c.clickOn(ctx, refs, ref, press{button: "left", count: 1}, lookup{Want: clickable})
 	if err != nil {
@@ -108,12 +108,12 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 			return nil, onlyOne(who, len(paths))
 		}
 		params := dom.SetFileInputFilesParams{Files: paths, BackendNodeID: e.BackendNodeID}
-		return el, f.tab.wait(ctx, f.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
+		return el, d.frame.tab.wait(ctx, d.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
 	case <-time.After(min(chooserWait, max(waiting(ctx), 0))):
 	case <-ctx.Done():
 		return el, context.Cause(ctx)
-	case <-f.tab.life.Done():
-		return el, context.Cause(f.tab.life)
+	case <-d.frame.tab.life.Done():
+		return el, context.Cause(d.frame.tab.life)
 	}
 	return nil, protocol.Errorf(protocol.InvalidParams, "ref %s has no file input, and a click on it opened no file chooser", who).
 		With("parameter", "ref").Then("use the ref of the file input")

@@ -141,7 +141,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 
 // ref says whether the ref's element is visible, hidden or gone.
 func (w *waiter) ref(ctx context.Context) (string, error) {
-	e, f, err := w.c.resolve(w.refs, w.q.Ref)
+	e, d, err := w.c.resolve(w.refs, w.q.Ref)
 	if protocol.CodeOf(err) == protocol.StaleRef {
 		return "gone", nil
 	}
@@ -149,7 +149,7 @@ func (w *waiter) ref(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var got struct{ Attached, Visible bool }
-	err = f.call(ctx, "refState", lookup{ID: e.Key.Node, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: e.Context}, &got)
+	err = d.call(ctx, "refState", lookup{ID: e.Key.Node, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: e.Context}, &got)
 	switch {
 	case protocol.CodeOf(err) == protocol.StaleRef:
 		return "gone", nil

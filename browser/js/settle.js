@@ -175,7 +175,8 @@ const asked = new WeakSet();
 const MAX_SUSPECTS = 100;
 
 // suspect looks in roots for custom elements that may have a closed shadow root:
-// script cannot tell. hosts names them, each once.
+// script cannot tell. hosts names them, until hostsAsked says that all of them
+// were asked about.
 let suspects = [];
 const suspect = (roots) => {
   let left = 20000;
@@ -193,10 +194,9 @@ const suspect = (roots) => {
   }
   return suspects.length > 0;
 };
-__bd.hosts = () => {
-  const list = suspects;
+__bd.hosts = () => suspects;
+__bd.hostsAsked = () => {
   suspects = [];
-  return list;
 };
 
 leftBehind.push(() => {

@@ -218,13 +218,24 @@ const seek = (() => {
       return out.filter(Boolean).join('\n\n');
     }
     const cell = (x) => fold(part(x, c, '').replace(/\n+/g, ' ')).replace(/\|/g, '\\|');
-    const grid = rows.map((r) => {
+    // A cell that spans rows has its columns in those below, too, as far as its
+    // group of rows goes (HTML, forming a table): until which row, by column.
+    let group = null, until = [];
+    const grid = rows.map((r, y) => {
+      if (parentNode(r) !== group) until = [];
+      group = parentNode(r);
       const list = [];
+      const pass = () => { while (until[list.length] > y) list.push(''); };
       for (const x of r.cells) {
         if (silent(x)) continue;
-        list.push(cell(x));
-        for (let i = 1; i < Math.min(x.colSpan, 50); i++) list.push('');
+        pass();
+        const text = cell(x), end = x.rowSpan ? y + x.rowSpan : Infinity;
+        for (let i = 0; i < Math.min(x.colSpan, 50); i++) {
+          until[list.length] = Math.max(until[list.length] || 0, end);
+          list.push(i ? '' : text);
+        }
       }
+      pass();
       return list;
     });
     const columns = Math.max(...grid.map((r) => r.length));

@@ -90,6 +90,44 @@ func cells(markdown string) string {
 	return strings.Join(rows, "|")
 }
 
+// What is visible within what is not is read and found, and nothing else of it.
+func TestReadWhatIsVisibleWithin(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<div style="visibility:hidden">x<h2>no</h2><p>no<span style="visibility:visible">Visible inner</span><input value=no><img alt=no><button style="visibility:visible">VB</button></p>
+		<ul><li>no<li style="visibility:visible">yes</ul><select><option>no</select><iframe srcdoc=no></iframe></div>
+		<table><tr><th>A<th>B<tr style="visibility:collapse"><td>no<td>no<tr><td style="visibility:hidden">no<td>1</table>`)
+	for kind, want := range map[string]string{
+		"text":     "Visible innerVB\nyes\n\nA\tB\n\t1",
+		"markdown": "Visible innerVB\n\nyes\n\n| A | B |\n| --- | --- |\n|  | 1 |",
+		"article":  "Visible inner\n\nyes\n\n| A | B |\n| --- | --- |\n|  | 1 |",
+	} {
+		got, err := v.c.Read(limit(t, 5*time.Second), v.refs, "", kind, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, kind, got, want)
+	}
+	for _, c := range []struct {
+		q    protocol.Query
+		want []string
+	}{
+		{protocol.Query{Role: "button", Name: "VB"}, []string{"button VB"}},
+		{protocol.Query{Text: "visible inner"}, []string{"generic "}},
+		{protocol.Query{Text: "no"}, []string{}},
+		{protocol.Query{Role: "heading"}, []string{}},
+	} {
+		nodes, err := v.c.Find(limit(t, 5*time.Second), v.refs, c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, n := range nodes {
+			got = append(got, n.Role+" "+n.Name)
+		}
+		equal(t, fmt.Sprintf("%+v", c.q), got, c.want)
+	}
+}
+
 // Values are those of controls, and secrets stay secret in every kind.
 func TestReadValues(t *testing.T) {
 	s := newStage(t)

@@ -296,7 +296,7 @@ class Walk {
             return;
           }
       }
-    } else if (tag === 'svg' && (what && child.role === 'img' || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
+    } else if (tag === 'svg' && (what && child.role === 'img' && !this.full || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
     if (child.only && !rootOf(el, tag)) return; // its one text is its name
     child.list = flatList(el, tag);
@@ -404,7 +404,7 @@ class Walk {
     if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
     if (control && role !== 'button' && isField(el)) return;
     if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.mute = true;
-    if (role === 'img') child.mute = true; // what it is drawn with
+    if (role === 'img' && !(this.full && child.tag === 'svg')) child.mute = true; // what it is drawn with; a drawing's labels are text
     if (names && name) {
       child.names = name.toLowerCase();
       child.only = childElementCount(el) === 0;

@@ -328,7 +328,7 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 				return
 			}
 		}
-	} else if n.Data == "svg" && (what != nil && what.role == "img" || !speaks(n)) {
+	} else if n.Data == "svg" && (what != nil && what.role == "img" && w.o.InteractiveOnly || !speaks(n)) {
 		return
 	} else if n.Data == "title" || n.Data == "desc" || n.Data == "defs" || n.Data == "metadata" {
 		return

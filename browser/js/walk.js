@@ -163,10 +163,10 @@ class Walk {
     this.run = '';
     if (!s) return;
     if (this.dedupe) {
-      const low = s.toLowerCase();
-      if (f.names && f.names.includes(low)) return;
+      if (f.names && f.names.includes(s.toLowerCase())) return;
+      // What stands by itself is a label only where it is the name to the letter.
       const last = this.lines.length - 1;
-      if (last >= 0 && this.depths[last] < 0 && this.said[last].toLowerCase() === low) return;
+      if (last >= 0 && this.depths[last] < 0 && this.said[last] === s) return;
     }
     if (this.counting || f.depth > this.maxDepth) return;
     if (!this.full) {
@@ -414,7 +414,7 @@ class Walk {
   // unsay takes back a text line right before a control that says its name.
   unsay(name) {
     const last = this.lines.length - 1;
-    if (last < 0 || this.depths[last] < 0 || this.said[last].toLowerCase() !== name.toLowerCase()) return;
+    if (last < 0 || this.depths[last] < 0 || this.said[last] !== name) return;
     this.chars -= 2 * this.depths[last] + this.said[last].length + 8;
     this.unwrite();
   }

@@ -165,7 +165,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 // unsay takes back a text line right before a control that says its name.
 func (w *walk) unsay(name string) {
 	i := len(w.lines) - 1
-	if i < 0 || w.lines[i].Role != snapshot.RoleText || w.lines[i].Key.Node != 0 || strings.ToLower(w.lines[i].Name) != strings.ToLower(name) {
+	if i < 0 || w.lines[i].Role != snapshot.RoleText || w.lines[i].Key.Node != 0 || w.lines[i].Name != name {
 		return
 	}
 	w.chars -= 2*w.lines[i].Depth + length(w.lines[i].Name) + 8

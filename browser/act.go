@@ -68,6 +68,9 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx cont
 		err = t.settle(doing, start)
 	}
 	if err == nil {
+		err = t.unreached(doing, start)
+	}
+	if err == nil {
 		c.awaitOpened(doing)
 	}
 	stop()
@@ -114,6 +117,7 @@ type start struct {
 	at                         time.Time
 	commits, within, requested int
 	stopped                    int
+	lost                       *lostPage
 	asked                      bool      // requests were made
 	looked                     time.Time // when the page was last asked whether it is quiet; zero: with the input
 	again                      bool      // and asked once more for an answer that had come meanwhile
@@ -132,7 +136,29 @@ func (t *tab) begin() *start {
 			f.unmuffle()
 		}
 	}
-	return &start{at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped}
+	return &start{at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped, lost: t.lost}
+}
+
+// unreached is the error of an action that led to a document which did not load:
+// Chromium has put a page of its own in its place, which says nothing. Nil where
+// the action led elsewhere, or nowhere.
+func (t *tab) unreached(ctx context.Context, s *start) error {
+	t.c.mu.Lock()
+	lost := t.lost
+	t.c.mu.Unlock()
+	if lost == nil {
+		return nil
+	}
+	if lost != s.lost {
+		t.awaitErrorPage(ctx, s.commits)
+	}
+	t.c.mu.Lock()
+	shown := t.commits != s.commits && t.url == errorPage
+	t.c.mu.Unlock()
+	if !shown {
+		return nil
+	}
+	return t.notLoaded(lost.reason, s.at).With("url", lost.url)
 }
 
 // effect stops watching and says what happened.

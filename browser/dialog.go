@@ -142,6 +142,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, accept bool, 
 	}
 	if err == nil && begun != nil {
 		settled = t.follow(ctx, begun)
+		err = t.unreached(ctx, begun)
 	}
 	if begun != nil {
 		e = c.effect(t, refs, begun, snapshot.Key{})

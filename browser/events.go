@@ -405,7 +405,7 @@ func (t *tab) requestSent(s *Session, e struct {
 		return
 	}
 	if e.Type == "Document" && e.FrameID == t.main.id {
-		t.going = e.Request.URL
+		t.going, t.goingBy = e.Request.URL, e.RequestID
 	}
 	t.inflight[e.RequestID] = request{kind: e.Type, since: time.Now()}
 	t.wake()
@@ -464,6 +464,9 @@ func (t *tab) loadingFailed(s *Session, e struct {
 	t.ended(e.RequestID)
 	if ok && r.kind == "Document" && t.failed == "" {
 		t.failed = e.ErrorText
+	}
+	if e.RequestID == t.goingBy && e.ErrorText != aborted && cdp.LoaderID(e.RequestID) != t.loader {
+		t.lost = &lostPage{url: t.going, reason: e.ErrorText}
 	}
 	t.step.failed(cdp.LoaderID(e.RequestID), e.ErrorText) // a navigation's request has its loader's id
 	if !e.Canceled {

@@ -133,7 +133,7 @@ func (t *tab) silence(ctx context.Context) error {
 	return errors.Join(err, t.wait(ctx, script(false), nil))
 }
 
-func navigationFailed(reason string) error {
+func navigationFailed(reason string) *protocol.Error {
 	e := protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", reason).With("reason", reason)
 	switch {
 	case strings.Contains(reason, "NAME_NOT_RESOLVED"):

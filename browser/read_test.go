@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,90 @@ func TestRead(t *testing.T) {
 			}
 			equal(t, "content", got, c.want)
 		})
+	}
+}
+
+// A cell that spans rows has its columns in those below, too: what stands there is
+// under its own heading. fallback/readable has the same test.
+func TestReadTableSpans(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct{ name, page, want string }{
+		{"down", `<table><tr><th>Team<th>Day<th>Score<tr><td rowspan=2>Red<td>Mon<td>1<tr><td>Tue<td>2</table>`,
+			"Team Day Score|Red Mon 1| Tue 2"},
+		{"down at the end", `<table><tr><th>A<th>B<th>C<tr><td>1<td>2<td rowspan=3>x<tr><td>3<td>4<tr><td>5<td>6</table>`,
+			"A B C|1 2 x|3 4 |5 6 "},
+		{"down and across", `<table><tr><th>A<th>B<th>C<th>D<tr><td>1<td rowspan=2 colspan=2>x<td>2<tr><td>3<td>4</table>`,
+			"A B C D|1 x  2|3   4"},
+		{"to the end of its rows", `<table><thead><tr><th>A<th>B<tbody><tr><td rowspan=0>x<td>1<tr><td>2<tbody><tr><td>y<td>3</table>`,
+			"A B|x 1| 2|y 3"},
+		{"no further than its rows", `<table><thead><tr><th>A<th>B<tbody><tr><td rowspan=9>x<td>1<tbody><tr><td>y<td>3</table>`,
+			"A B|x 1|y 3"},
+		{"endlessly", `<table><tr><th>A<th>B<tr><td rowspan=999999999>x<td>1<tr><td>2</table>`, "A B|x 1| 2"},
+		{"of headings", `<table><tr><th rowspan=2>Name<th colspan=2>Score<tr><th>One<th>Two<tr><td>Ann<td>1<td>2</table>`,
+			"Name Score | One Two|Ann 1 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, c.page)
+			got, err := v.c.Read(limit(t, 5*time.Second), v.refs, "", "markdown", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "cells", cells(got), c.want)
+		})
+	}
+}
+
+// cells are those of a table in Markdown: a bar between rows, a space between cells.
+func cells(markdown string) string {
+	var rows []string
+	for i, row := range strings.Split(markdown, "\n") {
+		if i == 1 {
+			continue // the rule below the headings
+		}
+		all := strings.Split(strings.TrimSuffix(strings.TrimPrefix(row, "|"), "|"), "|")
+		for j := range all {
+			all[j] = strings.TrimSpace(all[j])
+		}
+		rows = append(rows, strings.Join(all, " "))
+	}
+	return strings.Join(rows, "|")
+}
+
+// What is visible within what is not is read and found, and nothing else of it.
+func TestReadWhatIsVisibleWithin(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<div style="visibility:hidden">x<h2>no</h2><p>no<span style="visibility:visible">Visible inner</span><input value=no><img alt=no><button style="visibility:visible">VB</button></p>
+		<ul><li>no<li style="visibility:visible">yes</ul><select><option>no</select><iframe srcdoc=no></iframe></div>
+		<table><tr><th>A<th>B<tr style="visibility:collapse"><td>no<td>no<tr><td style="visibility:hidden">no<td>1</table>`)
+	for kind, want := range map[string]string{
+		"text":     "Visible innerVB\nyes\n\nA\tB\n\t1",
+		"markdown": "Visible innerVB\n\nyes\n\n| A | B |\n| --- | --- |\n|  | 1 |",
+		"article":  "Visible inner\n\nyes\n\n| A | B |\n| --- | --- |\n|  | 1 |",
+	} {
+		got, err := v.c.Read(limit(t, 5*time.Second), v.refs, "", kind, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, kind, got, want)
+	}
+	for _, c := range []struct {
+		q    protocol.Query
+		want []string
+	}{
+		{protocol.Query{Role: "button", Name: "VB"}, []string{"button VB"}},
+		{protocol.Query{Text: "visible inner"}, []string{"generic "}},
+		{protocol.Query{Text: "no"}, []string{}},
+		{protocol.Query{Role: "heading"}, []string{}},
+	} {
+		nodes, err := v.c.Find(limit(t, 5*time.Second), v.refs, c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, n := range nodes {
+			got = append(got, n.Role+" "+n.Name)
+		}
+		equal(t, fmt.Sprintf("%+v", c.q), got, c.want)
 	}
 }
 

@@ -61,9 +61,11 @@ type tab struct {
 	within    int    // navigations within a document
 	requested int    // navigations of the main frame that were asked for
 	going     string // URL of the last request for a main document, redirects followed
-	failed    string // why the last of them came to nothing; empty otherwise
-	stopped   int    // times that the main frame stopped loading
-	pulled    bool   // a document that was left has begun to load again, in place of the next
+	goingBy   network.RequestID
+	lost      *lostPage // the last of them that Chromium has a page of its own for
+	failed    string    // why the last of them came to nothing; empty otherwise
+	stopped   int       // times that the main frame stopped loading
+	pulled    bool      // a document that was left has begun to load again, in place of the next
 	opening   opening
 	step      *historyStep // under way
 	priming   atomic.Bool  // the proxy's challenge is under way, and prime has the requests
@@ -80,6 +82,15 @@ type tab struct {
 	reached     int               // times that the guard said that input has reached its element
 	stirs       atomic.Int64      // what was done to the page, and what it said
 	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
+}
+
+// errorPage is the address of Chromium's page in the place of one that did not load.
+const errorPage = "chrome-error://chromewebdata/"
+
+// lostPage is a main document that did not load.
+type lostPage struct {
+	url    string // redirects followed
+	reason string // net::ERR_…
 }
 
 // opening is a URL that is being opened, until its document is committed.

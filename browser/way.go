@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"time"
@@ -105,7 +106,7 @@ func (t *tab) prime(ctx context.Context, w Way) error {
 // notLoaded is the error of a navigation that Chromium says has failed for that
 // reason: where the egress proxy did not make the connection, the proxy's own
 // error, which knows more.
-func (t *tab) notLoaded(reason string, since time.Time) error {
+func (t *tab) notLoaded(reason string, since time.Time) *protocol.Error {
 	t.c.mu.Lock()
 	going := t.going
 	t.c.mu.Unlock()
@@ -120,6 +121,7 @@ func (t *tab) notLoaded(reason string, since time.Time) error {
 	var refused *protocol.Error
 	if errors.As(t.c.way.Failure(net.JoinHostPort(u.Hostname(), port), since), &refused) {
 		e := *refused
+		e.Details = maps.Clone(refused.Details) // the proxy keeps its own
 		return &e
 	}
 	return navigationFailed(reason)

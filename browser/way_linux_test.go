@@ -16,6 +16,7 @@ import (
 
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // guarded is a Chromium behind an egress proxy.
@@ -152,6 +153,47 @@ func TestOpenThroughTheProxy(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A click that leads where the policy forbids it, or where nothing answers, says
+// so as open does, and so for as often as it is tried.
+func TestClickThroughTheProxy(t *testing.T) {
+	dead := deadURL(t)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<a href="http://10.0.0.1/x">Private</a><a href="https://10.0.0.1/">Secure</a><a href="`+dead+`">Refused</a>`)
+	}))
+	defer site.Close()
+	g := behindProxy(t, testConfig(t), policy.Config{AllowHosts: []string{"127.0.0.1"}}, false)
+	c := g.open(t, policy.GateOptions{}, quiet)
+	for _, k := range []struct {
+		link string
+		code protocol.Code
+		want map[string]any
+	}{
+		{"Private", protocol.PolicyDenied, map[string]any{"reason": "ip_private", "host": "10.0.0.1", "url": "http://10.0.0.1/x"}},
+		{"Private", protocol.PolicyDenied, map[string]any{"reason": "ip_private", "host": "10.0.0.1", "url": "http://10.0.0.1/x"}},
+		{"Secure", protocol.PolicyDenied, map[string]any{"reason": "ip_private", "host": "10.0.0.1", "url": "https://10.0.0.1/"}},
+		{"Refused", protocol.NavigationFailed, map[string]any{"reason": "connect_failed", "host": "127.0.0.1", "url": dead}},
+	} {
+		v := &visit{t: t, c: c, refs: snapshot.NewRefs()}
+		if _, err := c.Open(limit(t, 15*time.Second), site.URL, protocol.WaitAuto); err != nil {
+			t.Fatal(err)
+		}
+		v.look()
+		_, err := c.Click(limit(t, 15*time.Second), v.refs, v.ref("link", k.link), protocol.Click{})
+		var e *protocol.Error
+		if !asError(err, &e) || e.Code != k.code {
+			t.Errorf("%s: %v", k.link, err)
+			continue
+		}
+		for key, want := range k.want {
+			equal(t, k.link+": "+key, e.Details[key], want)
+		}
+		if _, ok := e.Details["config"]; ok != (k.code == protocol.PolicyDenied) {
+			t.Errorf("%s: %v", k.link, e.Details)
+		}
+	}
 }
 
 // Two sessions with lists of their own in one Chromium: neither gets what the

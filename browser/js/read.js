@@ -43,7 +43,11 @@ const seek = (() => {
   const SILENT = new Set(['script', 'style', 'noscript', 'template', 'head', 'meta', 'link', 'title', 'datalist', 'audio', 'video', 'canvas', 'object', 'embed', 'param', 'source', 'track', 'option', 'optgroup']);
   const FRAME = new Set(['iframe', 'frame']);
   const BLOCK = /^(block|flex|grid|table|list-item|flow-root|table-row|table-row-group|table-header-group|table-footer-group|table-caption|-webkit-box)$/;
-  const silent = (el) => SILENT.has(localName(el)) || !rendered(el) || transparent(el);
+  const silent = (el) => SILENT.has(localName(el)) || !laidOut(el) || transparent(el);
+  // What is visibility:hidden says nothing itself, and may hold what is visible.
+  const laidOut = (el) => rendered(el) || checkVisibility(el);
+  const veiled = (el) => !rendered(el);
+  const elementsIn = (el) => flatChildren(el).filter((k) => nodeType(k) === ELEMENT);
 
   // ---- Text
 
@@ -58,6 +62,10 @@ const seek = (() => {
       return;
     }
     if (nodeType(n) !== ELEMENT || silent(n)) return;
+    if (veiled(n)) {
+      for (const k of elementsIn(n)) say(out, k, false);
+      return;
+    }
     const tag = localName(n);
     if (FRAME.has(tag)) return out.frame(idOf(n));
     if (tag === 'br') return out.br(Math.min(2, out.breaks + 1));
@@ -83,6 +91,7 @@ const seek = (() => {
   const inline = (n, c) => {
     if (nodeType(n) === TEXT) return c.pre ? textData(n) : textData(n).replace(/\s+/g, ' ');
     if (nodeType(n) !== ELEMENT || silent(n) || c.skip(n)) return '';
+    if (veiled(n)) return elementsIn(n).map((k) => inline(k, c)).join('');
     const tag = localName(n);
     const inner = () => flatChildren(n).map((k) => inline(k, c)).join('');
     // around puts marks at the words, not at the white space beside them.
@@ -137,7 +146,7 @@ const seek = (() => {
         c.out.br(2);
       }
     };
-    for (const n of flatChildren(el)) {
+    for (const n of veiled(el) ? elementsIn(el) : flatChildren(el)) {
       if (nodeType(n) === ELEMENT && !silent(n) && !c.skip(n) && (isBlock(n) || localName(n) !== 'a' && holdsBlock(n))) {
         flush();
         block(n, c);
@@ -156,6 +165,7 @@ const seek = (() => {
   };
 
   const block = (n, c) => {
+    if (veiled(n)) return blocks(n, c);
     const { out } = c, tag = localName(n);
     const put = (s) => {
       if (!s) return;
@@ -210,7 +220,7 @@ const seek = (() => {
   // table writes a table of data with pipes; one that only lays out is looked
   // through.
   const table = (el, c) => {
-    const rows = [...el.rows].filter((r) => !silent(r));
+    const rows = [...el.rows].filter((r) => !silent(r) && ![r, ...allIn(r, '*')].every(veiled));
     const wide = Math.max(0, ...rows.map((r) => r.cells.length));
     if (wide < 2 || allIn(el, 'table').length || /^(none|presentation)$/.test(attr(el, 'role') || '')) {
       const out = [];
@@ -218,20 +228,31 @@ const seek = (() => {
       return out.filter(Boolean).join('\n\n');
     }
     const cell = (x) => fold(part(x, c, '').replace(/\n+/g, ' ')).replace(/\|/g, '\\|');
-    const grid = rows.map((r) => {
+    // A cell that spans rows has its columns in those below, too, as far as its
+    // group of rows goes (HTML, forming a table): until which row, by column.
+    let group = null, until = [];
+    const grid = rows.map((r, y) => {
+      if (parentNode(r) !== group) until = [];
+      group = parentNode(r);
       const list = [];
+      const pass = () => { while (until[list.length] > y) list.push(''); };
       for (const x of r.cells) {
         if (silent(x)) continue;
-        list.push(cell(x));
-        for (let i = 1; i < Math.min(x.colSpan, 50); i++) list.push('');
+        pass();
+        const text = cell(x), end = x.rowSpan ? y + x.rowSpan : Infinity;
+        for (let i = 0; i < Math.min(x.colSpan, 50); i++) {
+          until[list.length] = Math.max(until[list.length] || 0, end);
+          list.push(i ? '' : text);
+        }
       }
+      pass();
       return list;
     });
     const columns = Math.max(...grid.map((r) => r.length));
     const line = (r) => '| ' + [...r, ...Array(columns - r.length).fill('')].join(' | ') + ' |';
     const headed = rows[0] && [...rows[0].cells].every((x) => localName(x) === 'th');
     const head = headed ? grid.shift() : Array(columns).fill('');
-    const caption = el.caption && !silent(el.caption) ? fold(textContent(el.caption)) + '\n\n' : '';
+    const caption = el.caption && !silent(el.caption) && !veiled(el.caption) ? fold(textContent(el.caption)) + '\n\n' : '';
     return caption + [line(head), '|' + ' --- |'.repeat(columns), ...grid.map(line)].join('\n');
   };
 
@@ -340,24 +361,26 @@ const seek = (() => {
       if (nodeType(n) !== ELEMENT || count >= q.limit) return { says: '', hit: false };
       const tag = localName(n);
       if (SILENT.has(tag) && tag !== 'option' && tag !== 'optgroup' && tag !== 'video' && tag !== 'audio') return { says: '', hit: false };
-      if (tag !== 'option' && tag !== 'optgroup' && !rendered(n)) return { says: '', hit: false };
+      if (tag !== 'option' && tag !== 'optgroup' && (!laidOut(n) || tag === 'select' && veiled(n))) return { says: '', hit: false };
       if (FRAME.has(tag)) {
+        if (veiled(n)) return { says: '', hit: false };
         if ((role || name) && !text && fits(n)) add(n);
         found.push({ frame: idOf(n) });
         return { says: '', hit: false };
       }
       // An element comes before those in it: its place is kept.
       const place = found.length;
-      const mine = (role || name) && fits(n);
+      const shown = tag === 'option' || tag === 'optgroup' || !veiled(n);
+      const mine = shown && (role || name) && fits(n);
       if (mine && !text) add(n);
       let says = '', hit = false;
       const inlined = /^inline/.test(styleOf(n).display);
-      for (const k of flatChildren(n)) {
+      for (const k of shown ? flatChildren(n) : elementsIn(n)) {
         const got = visit(k);
         says += got.says;
         hit = hit || got.hit;
       }
-      if (text) {
+      if (text && shown) {
         if (n instanceof HTMLInputElement && /^(button|submit|reset)$/.test(n.type)) says = n.value;
         const here = fold(says).toLowerCase().includes(text);
         // By text alone the innermost element is meant; with a role or a name the

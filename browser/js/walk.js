@@ -163,10 +163,10 @@ class Walk {
     this.run = '';
     if (!s) return;
     if (this.dedupe) {
-      const low = s.toLowerCase();
-      if (f.names && f.names.includes(low)) return;
+      if (f.names && f.names.includes(s.toLowerCase())) return;
+      // What stands by itself is a label only where it is the name to the letter.
       const last = this.lines.length - 1;
-      if (last >= 0 && this.depths[last] < 0 && this.said[last].toLowerCase() === low) return;
+      if (last >= 0 && this.depths[last] < 0 && this.said[last] === s) return;
     }
     if (this.counting || f.depth > this.maxDepth) return;
     if (!this.full) {
@@ -296,7 +296,7 @@ class Walk {
             return;
           }
       }
-    } else if (tag === 'svg' && (what && child.role === 'img' || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
+    } else if (tag === 'svg' && (what && child.role === 'img' && !this.full || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
     if (child.only && !rootOf(el, tag)) return; // its one text is its name
     child.list = flatList(el, tag);
@@ -404,7 +404,7 @@ class Walk {
     if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
     if (control && role !== 'button' && isField(el)) return;
     if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.mute = true;
-    if (role === 'img') child.mute = true; // what it is drawn with
+    if (role === 'img' && !(this.full && child.tag === 'svg')) child.mute = true; // what it is drawn with; a drawing's labels are text
     if (names && name) {
       child.names = name.toLowerCase();
       child.only = childElementCount(el) === 0;
@@ -414,7 +414,7 @@ class Walk {
   // unsay takes back a text line right before a control that says its name.
   unsay(name) {
     const last = this.lines.length - 1;
-    if (last < 0 || this.depths[last] < 0 || this.said[last].toLowerCase() !== name.toLowerCase()) return;
+    if (last < 0 || this.depths[last] < 0 || this.said[last] !== name) return;
     this.chars -= 2 * this.depths[last] + this.said[last].length + 8;
     this.unwrite();
   }

@@ -152,3 +152,45 @@ func FuzzReadable(f *testing.F) {
 		}
 	})
 }
+
+// A cell that spans rows has its columns in those below, too: what stands there is
+// under its own heading. browser has the same test.
+func TestTableSpans(t *testing.T) {
+	for _, c := range []struct{ name, page, want string }{
+		{"down", `<table><tr><th>Team<th>Day<th>Score<tr><td rowspan=2>Red<td>Mon<td>1<tr><td>Tue<td>2</table>`,
+			"Team Day Score|Red Mon 1| Tue 2"},
+		{"down at the end", `<table><tr><th>A<th>B<th>C<tr><td>1<td>2<td rowspan=3>x<tr><td>3<td>4<tr><td>5<td>6</table>`,
+			"A B C|1 2 x|3 4 |5 6 "},
+		{"down and across", `<table><tr><th>A<th>B<th>C<th>D<tr><td>1<td rowspan=2 colspan=2>x<td>2<tr><td>3<td>4</table>`,
+			"A B C D|1 x  2|3   4"},
+		{"to the end of its rows", `<table><thead><tr><th>A<th>B<tbody><tr><td rowspan=0>x<td>1<tr><td>2<tbody><tr><td>y<td>3</table>`,
+			"A B|x 1| 2|y 3"},
+		{"no further than its rows", `<table><thead><tr><th>A<th>B<tbody><tr><td rowspan=9>x<td>1<tbody><tr><td>y<td>3</table>`,
+			"A B|x 1|y 3"},
+		{"endlessly", `<table><tr><th>A<th>B<tr><td rowspan=999999999>x<td>1<tr><td>2</table>`, "A B|x 1| 2"},
+		{"of headings", `<table><tr><th rowspan=2>Name<th colspan=2>Score<tr><th>One<th>Two<tr><td>Ann<td>1<td>2</table>`,
+			"Name Score | One Two|Ann 1 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := cells(Fragment(c.page, nil).Markdown()); got != c.want {
+				t.Errorf("cells %q, not %q", got, c.want)
+			}
+		})
+	}
+}
+
+// cells are those of a table in Markdown: a bar between rows, a space between cells.
+func cells(markdown string) string {
+	var rows []string
+	for i, row := range strings.Split(markdown, "\n") {
+		if i == 1 {
+			continue // the rule below the headings
+		}
+		all := strings.Split(strings.TrimSuffix(strings.TrimPrefix(row, "|"), "|"), "|")
+		for j := range all {
+			all[j] = strings.TrimSpace(all[j])
+		}
+		rows = append(rows, strings.Join(all, " "))
+	}
+	return strings.Join(rows, "|")
+}

@@ -46,9 +46,9 @@ func flatten(root *html.Node) {
 }
 
 // tidy changes what the converter would break: bars in code in cells, pictures
-// in the URL, and the languages of code.
+// in the URL, the languages of code, and cells that span.
 func tidy(root *html.Node) {
-	var pictures, pres []*html.Node
+	var pictures, pres, tables []*html.Node
 	for n := range root.Descendants() {
 		switch {
 		case n.Type == html.TextNode:
@@ -59,6 +59,8 @@ func tidy(root *html.Node) {
 			pictures = append(pictures, n)
 		case isElement(n, "pre"):
 			pres = append(pres, n)
+		case isElement(n, "table"):
+			tables = append(tables, n)
 		}
 	}
 	for _, n := range pictures {
@@ -66,6 +68,9 @@ func tidy(root *html.Node) {
 	}
 	for _, n := range pres {
 		name(n)
+	}
+	for _, n := range tables {
+		unspan(n)
 	}
 }
 

@@ -23,11 +23,16 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 	if n.Type == html.TextNode {
 		return n.Data, false
 	}
-	if !isElement(n) || len(f.found) >= f.limit || isHTML(n) && unread[n.Data] || !f.rendered(n) && !is(n, atom.Option) && !is(n, atom.Optgroup) {
+	if !isElement(n) || len(f.found) >= f.limit || isHTML(n) && unread[n.Data] {
+		return "", false
+	}
+	// What is visibility:hidden says nothing itself, and may hold what is visible.
+	shown := f.rendered(n) || is(n, atom.Option) || is(n, atom.Optgroup)
+	if !shown && (f.style(n).gone || is(n, atom.Select)) {
 		return "", false
 	}
 	place := len(f.found)
-	mine := (f.role != "" || f.name != "") && f.fits(n)
+	mine := shown && (f.role != "" || f.name != "") && f.fits(n)
 	if mine && f.text == "" {
 		f.found = append(f.found, n)
 	}
@@ -38,18 +43,19 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 	list, ok := f.d.children(n)
 	if !ok {
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			s, h := f.visit(c)
-			f.say(&b, s)
-			hit = hit || h
+			list = append(list, c)
 		}
 	}
 	for _, c := range list {
+		if !shown && !isElement(c) {
+			continue
+		}
 		s, h := f.visit(c)
 		f.say(&b, s)
 		hit = hit || h
 	}
 	says = b.String()
-	if f.text != "" {
+	if f.text != "" && shown {
 		if is(n, atom.Input) {
 			switch InputType(n) {
 			case "button", "submit", "reset":

@@ -94,6 +94,12 @@ func beacon(n *html.Node) bool {
 	return false
 }
 
+// isPicture tells whether what n contains is what it is drawn with. Of a whole page
+// the labels of a drawing are text.
+func (w *walk) isPicture(n *html.Node, role string) bool {
+	return role == "img" && (w.o.InteractiveOnly || n.Data != "svg")
+}
+
 // show writes the line of n and prepares child for what it contains.
 func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 	role, clicks := what.role, what.clicks
@@ -106,7 +112,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 		if w.o.DedupeText && (fromContent[role] || clicks) {
 			child.names = strings.ToLower(w.shownName(n, role, clicks))
 		}
-		if what.control && (!atoms[role] && isHost(n) || role == "textbox" || role == "searchbox") || role == "img" {
+		if what.control && (!atoms[role] && isHost(n) || role == "textbox" || role == "searchbox") || w.isPicture(n, role) {
 			child.mute = true
 		}
 		return
@@ -147,7 +153,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 	if what.control && role != "button" && isField(n) {
 		return
 	}
-	if what.control && (isHost(n) || role == "textbox" || role == "searchbox") || role == "img" {
+	if what.control && (isHost(n) || role == "textbox" || role == "searchbox") || w.isPicture(n, role) {
 		child.mute = true
 	}
 	if w.o.DedupeText && name != "" && (fromContent[role] || clicks) {
@@ -159,7 +165,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 // unsay takes back a text line right before a control that says its name.
 func (w *walk) unsay(name string) {
 	i := len(w.lines) - 1
-	if i < 0 || w.lines[i].Role != snapshot.RoleText || w.lines[i].Key.Node != 0 || strings.ToLower(w.lines[i].Name) != strings.ToLower(name) {
+	if i < 0 || w.lines[i].Role != snapshot.RoleText || w.lines[i].Key.Node != 0 || w.lines[i].Name != name {
 		return
 	}
 	w.chars -= 2*w.lines[i].Depth + length(w.lines[i].Name) + 8

@@ -188,7 +188,15 @@ func (k *look) read(o *textOut, n *html.Node, pre bool) {
 		return
 	}
 	s := k.style(n)
-	if s.gone || s.hidden || s.clear {
+	if s.gone || s.clear {
+		return
+	}
+	if s.hidden { // and yet it may hold what is visible
+		for _, c := range k.d.flat(n) {
+			if isElement(c) {
+				k.read(o, c, pre)
+			}
+		}
 		return
 	}
 	switch {

@@ -55,8 +55,8 @@ var noBoxTags = words("head script style template title meta link base datalist 
 // userAgent is the display that HTML gives n without any author.
 func userAgent(n *html.Node) display {
 	if !isHTML(n) {
-		if n.Data == "svg" {
-			return inline
+		if n.Namespace == "svg" && (n.Data == "text" || n.Data == "foreignObject") {
+			return block
 		}
 		return inline
 	}

@@ -291,3 +291,19 @@ func TestItemsWithoutAList(t *testing.T) {
 		t.Errorf("%d items", i)
 	}
 }
+
+// What is visible within what is not is read and found, and nothing else of it.
+func TestWhatIsVisibleWithin(t *testing.T) {
+	d, err := Parse(`<div style="visibility:hidden">x<h2>no</h2><p>no<span style="visibility:visible">Visible inner</span><button style="visibility:visible">VB</button></p><select><option>no</select></div>`, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := d.Text(d.Root(), nil, 0); got != "Visible innerVB" {
+		t.Errorf("the document says %q", got)
+	}
+	for text, want := range map[string]int{"visible inner": 1, "vb": 1, "no": 0, "x": 0} {
+		if got, err := d.Find(protocol.Query{Text: text, Limit: 9}, nil); len(got) != want || err != nil {
+			t.Errorf("%q is found %d times, %v", text, len(got), err)
+		}
+	}
+}

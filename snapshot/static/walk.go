@@ -189,11 +189,11 @@ func (w *walk) flush(f *frame) {
 		return
 	}
 	if w.o.DedupeText {
-		low := strings.ToLower(s)
-		if f.names != "" && strings.Contains(f.names, low) {
+		if f.names != "" && strings.Contains(f.names, strings.ToLower(s)) {
 			return
 		}
-		if i := len(w.lines) - 1; i >= 0 && w.lines[i].Key.Node > 0 && strings.ToLower(w.lines[i].Name) == low {
+		// What stands by itself is a label only where it is the name to the letter.
+		if i := len(w.lines) - 1; i >= 0 && w.lines[i].Key.Node > 0 && w.lines[i].Name == s {
 			return
 		}
 	}
@@ -328,7 +328,7 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 				return
 			}
 		}
-	} else if n.Data == "svg" && (what != nil && what.role == "img" || !speaks(n)) {
+	} else if n.Data == "svg" && (what != nil && what.role == "img" && w.o.InteractiveOnly || !speaks(n)) {
 		return
 	} else if n.Data == "title" || n.Data == "desc" || n.Data == "defs" || n.Data == "metadata" {
 		return

@@ -1,0 +1,66 @@
+package browser
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// deadURL is an address at which nothing listens.
+func deadURL(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String() + "/"
+}
+
+// An action that leads to a page which does not load answers with the reason, as
+// open does, whatever it is that the page does to get there.
+func TestNavigationOfAnActionFails(t *testing.T) {
+	s := newStage(t)
+	dead := deadURL(t)
+	for name, page := range map[string]string{
+		"a link":      `<a href="DEAD">Go</a>`,
+		"a redirect":  `<a href="#" onclick="location.href='DEAD';return false">Go</a>`,
+		"a form":      `<form method=post action="DEAD"><input name=q><a href="#" onclick="document.forms[0].submit();return false">Go</a></form>`,
+		"after await": `<a href="#" onclick="fetch('/').then(()=>location.assign('DEAD'));return false">Go</a>`,
+		"a dialog":    `<a href="#" onclick="if(confirm('Go?'))location.href='DEAD';return false">Go</a>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := s.open(t, strings.ReplaceAll(page, "DEAD", dead))
+			got := v.click(v.ref("link", "Go"))
+			if name == "a dialog" {
+				_, e, _, err := v.c.Dialog(limit(t, 8*time.Second), v.refs, true, "")
+				got = answer(e, err)
+			}
+			equal(t, "answer", got, `navigation_failed: the page did not load: net::ERR_CONNECTION_REFUSED {"reason":"net::ERR_CONNECTION_REFUSED","url":"`+dead+`"}`)
+		})
+	}
+	t.Run("what is done afterwards", func(t *testing.T) {
+		v := s.open(t, `<a href="`+dead+`">Go</a>`)
+		url := v.c.State().URL
+		v.click(v.ref("link", "Go"))
+		// The failure is told once: Chromium's page in the place is like any other.
+		equal(t, "a key", answer(v.c.Press(limit(t, 8*time.Second), snapshot.NewRefs(), "", "Tab")), `{}`)
+		if _, err := v.c.Open(limit(t, 8*time.Second), url, protocol.WaitAuto); err != nil {
+			t.Fatal(err)
+		}
+		v.look()
+		v.eval(`document.body.innerHTML='<button onclick="report(1)">Stay</button>'`)
+		v.look()
+		ref := v.ref("button", "Stay")
+		equal(t, "a click", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
+	})
+	t.Run("a frame", func(t *testing.T) {
+		v := s.open(t, `<iframe name=f srcdoc=""></iframe><a href="`+dead+`" target=f>Go</a>`)
+		ref := v.ref("link", "Go")
+		equal(t, "answer", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`","requests_failed":1}`)
+	})
+}

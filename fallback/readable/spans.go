@@ -1,0 +1,93 @@
+package readable
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+const (
+	spanMax   = 50     // columns that one cell is taken to span
+	filledMax = 20_000 // empty cells that are put into one table
+)
+
+// unspan puts empty cells where those that span columns and rows reach (HTML,
+// forming a table), and takes the spans away: the converter does not know where
+// a group of rows ends, and believes every number.
+func unspan(table *html.Node) {
+	rows, left := rowsOf(table), filledMax
+	var until []int // for each column, the row to which a cell above has it
+	var group *html.Node
+	for y, row := range rows {
+		if row.Parent != group {
+			group, until = row.Parent, nil
+		}
+		x := 0
+		fill := func(before *html.Node) {
+			if left > 0 {
+				row.InsertBefore(&html.Node{Type: html.ElementNode, Data: "td"}, before)
+				left--
+			}
+		}
+		pass := func(before *html.Node) {
+			for ; left > 0 && x < len(until) && until[x] > y; x++ {
+				fill(before)
+			}
+		}
+		for _, cell := range cellsOf(row) {
+			pass(cell)
+			wide, end := span(cell, "colspan"), len(rows)
+			if high := span(cell, "rowspan"); high > 0 {
+				end = y + high
+			}
+			after := cell.NextSibling
+			for i := range min(max(wide, 1), spanMax) {
+				if x == len(until) {
+					until = append(until, 0)
+				}
+				until[x] = max(until[x], end)
+				x++
+				if i > 0 {
+					fill(after)
+				}
+			}
+		}
+		pass(nil)
+	}
+}
+
+// span takes a number of columns or rows from a cell: 1 where none is given.
+func span(cell *html.Node, key string) int {
+	if !has(cell, key) {
+		return 1
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(attr(cell, key)))
+	set(cell, key, "1")
+	if err != nil || n < 0 {
+		return 1
+	}
+	return min(n, 65534)
+}
+
+// rowsOf are the rows of a table, without those of the tables in it.
+func rowsOf(table *html.Node) (rows []*html.Node) {
+	for c := range table.ChildNodes() {
+		switch {
+		case isElement(c, "tr"):
+			rows = append(rows, c)
+		case isElement(c, "thead", "tbody", "tfoot"):
+			rows = append(rows, rowsOf(c)...)
+		}
+	}
+	return rows
+}
+
+func cellsOf(row *html.Node) (cells []*html.Node) {
+	for c := range row.ChildNodes() {
+		if isElement(c, "td", "th") {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}

@@ -84,7 +84,7 @@ func (c *Call) acted(ctx context.Context, p session.Page, e protocol.Effect, err
 	if e.Dialog == nil || e.Dialog.Answer != "open" {
 		switch s.Snapshot {
 		case "delta":
-			r.Snapshot, r.Delta, err = c.Session.Changes(ctx, p, snapshot.DefaultOptions())
+			r.Snapshot, r.Delta, err = c.Session.Changes(ctx, p, snapshot.DefaultOptions(), &e)
 		case "full":
 			var snap snapshot.Snapshot
 			snap, err = c.Session.Snapshot(ctx, p, snapshot.DefaultOptions())

@@ -18,7 +18,7 @@ type SnapshotParams struct {
 	DedupeText      bool     `json:"dedupe_text" default:"true" doc:"text that a name already says is not said again"`
 	After           string   `json:"after" doc:"continue after this ref, where the last snapshot stopped"`
 	Format          string   `json:"format" default:"text" enum:"text,json" doc:"json: the nodes as well"`
-	Delta           bool     `json:"delta" default:"false" doc:"only the change since your last snapshot"`
+	Delta           bool     `json:"delta" default:"false" doc:"only the change since your last snapshot, within its limits; where you give others, a whole snapshot"`
 }
 
 func takeSnapshot(ctx context.Context, c *Call, p *SnapshotParams) (Result, error) {
@@ -32,7 +32,7 @@ func takeSnapshot(ctx context.Context, c *Call, p *SnapshotParams) (Result, erro
 	}
 	var r Result
 	if p.Delta {
-		r.Snapshot, r.Delta, err = c.Session.Changes(ctx, page, o)
+		r.Snapshot, r.Delta, err = c.Session.Changes(ctx, page, o, nil)
 	} else {
 		var snap snapshot.Snapshot
 		snap, err = c.Session.Snapshot(ctx, page, o)

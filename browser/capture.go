@@ -19,6 +19,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer t.onDialog(func() { cancel(errDialog) })()
+	c.looks++
 	got, err := c.capture(ctx, t, o, refs)
 	if err != nil {
 		if context.Cause(ctx) == errDialog {
@@ -35,6 +36,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 
 func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	w := newWalkOptions(o)
+	w.Look = c.looks
 	root := t.main
 	docs := map[*frame]int{} // those that the refs of o are of
 	if o.Scope != "" {

@@ -55,6 +55,7 @@ type Context struct {
 	creating sync.Mutex // held while a target is made, see create
 
 	holding string // the mouse button that is down; the driver's alone
+	looks   int    // captures so far; the driver's alone
 	uploads string // the directory of uploaded files; empty until the first
 
 	mu        sync.Mutex

@@ -39,6 +39,8 @@ type walkOptions struct {
 	// feature is on. It needs Accessibility.enable on the target: without it each
 	// name rebuilds the accessibility tree.
 	Computed bool `json:"computed"`
+	// Look is the number of the capture: Beyond goes on from there.
+	Look int `json:"look,omitempty"`
 }
 
 // newWalkOptions returns the options of a walk of a whole document for a snapshot
@@ -68,6 +70,8 @@ type walked struct {
 	Reasons []string
 	// Modal tells that an open modal dialog makes the rest of the document inert.
 	Modal bool
+	// Hidden is how many changes had nothing to show; of beyond alone.
+	Hidden int
 	// Scope tells why there is nothing; empty where the walk was made.
 	Scope scopeFailure
 }
@@ -98,6 +102,7 @@ type walkHead struct {
 	Rest     int          `json:"r"`
 	Reasons  []string     `json:"rs"`
 	Modal    int          `json:"m"`
+	Hidden   int          `json:"h"`
 	Scope    scopeFailure `json:"e"`
 	Contexts []string     `json:"x"`
 	Frames   [][3]int     `json:"f"`
@@ -114,7 +119,7 @@ func decodeWalk(doc int, raw string) (walked, error) {
 	}
 	out := walked{
 		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
-		Reasons: in.Reasons, Modal: in.Modal != 0, Scope: in.Scope, Nodes: []snapshot.Node{},
+		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Scope: in.Scope, Nodes: []snapshot.Node{},
 	}
 	if more {
 		out.Nodes = make([]snapshot.Node, strings.Count(lines, "\n")+1)

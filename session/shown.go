@@ -46,12 +46,14 @@ func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Shown) {
 
 // Changes says what has changed since the client's last snapshot: a delta
 // against it, or a whole snapshot where there was none, the document is
-// another, or what it was limited to is gone. The delta has the limits of the
-// snapshot that it is against, but o.MaxChars; o is also how a whole snapshot is
-// written. Only for the holder of the turn.
-func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options) (*snapshot.Snapshot, *snapshot.Delta, error) {
+// another, what it was limited to is gone, or o limits it otherwise. The delta has
+// the limits of the snapshot that it is against, but o.MaxChars; o is also how a
+// whole snapshot is written. e is what the client's action did, nil where it only
+// looks: what changed outside of those limits is told too. Only for the holder of
+// the turn.
+func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options, e *protocol.Effect) (*snapshot.Snapshot, *snapshot.Delta, error) {
 	was := s.shown
-	if was.any && was.document == page.State().Document {
+	if was.any && was.document == page.State().Document && !limitedOtherwise(o, was.options) {
 		got, err := page.Capture(ctx, was.options, s.refs)
 		if err == nil {
 			_, lines := snapshot.Render(got, was.options, s.refs)
@@ -59,6 +61,7 @@ func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options) (*
 			told.MaxChars = o.MaxChars
 			delta, seen := snapshot.Diff(was.lines, lines, told, s.refs)
 			s.show(page, was.options, seen)
+			delta = s.outside(ctx, page, delta, lines, told, e)
 			return nil, &delta, nil
 		}
 		if c := protocol.CodeOf(err); c != protocol.StaleRef && c != protocol.InvalidParams {
@@ -67,6 +70,51 @@ func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options) (*
 	}
 	snap, err := s.Snapshot(ctx, page, o)
 	return &snap, nil, err
+}
+
+// limitedOtherwise says whether o asks for a limit that was does not have. A
+// parameter at its default asks for nothing.
+func limitedOtherwise(o, was snapshot.Options) bool {
+	d := snapshot.DefaultOptions()
+	return other(o.Scope, d.Scope, was.Scope) || other(o.After, d.After, was.After) ||
+		other(o.InteractiveOnly, d.InteractiveOnly, was.InteractiveOnly) || other(o.DedupeText, d.DedupeText, was.DedupeText) ||
+		other(o.MaxNodes, d.MaxNodes, was.MaxNodes) || other(o.MaxDepth, d.MaxDepth, was.MaxDepth) ||
+		other(o.MaxText, d.MaxText, was.MaxText) ||
+		!slices.Equal(o.Attrs, d.Attrs) && !slices.Equal(o.Attrs, was.Attrs)
+}
+
+func other[T comparable](asked, usual, was T) bool { return asked != usual && asked != was }
+
+// Watcher is a page that knows what has changed since the last Capture outside of the
+// window that it showed.
+type Watcher interface {
+	Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.Outside, error)
+}
+
+// outside adds to a delta of the lines, which were shown with o, what changed
+// outside of them. Where lines are the whole page there is no such thing.
+func (s *Session) outside(ctx context.Context, page Page, d snapshot.Delta, lines snapshot.Shown, o snapshot.Options, e *protocol.Effect) snapshot.Delta {
+	w, whole := lines.Window(o)
+	if whole || e != nil && !e.Changed {
+		return d
+	}
+	budgets := snapshot.OutsideOptions(o)
+	var out snapshot.Outside
+	var err error
+	if p, ok := page.(Watcher); ok {
+		out, err = p.Beyond(ctx, w, budgets, s.refs)
+	} else if e != nil && e.Hit != "" && !slices.Contains(w.Refs, e.Hit) {
+		// Without script only what was acted on changes.
+		budgets.Scope = e.Hit
+		var got snapshot.Capture
+		got, err = page.Capture(ctx, budgets, s.refs)
+		out = snapshot.Outside{Nodes: got.Nodes, Left: got.Rest}
+	}
+	if err != nil {
+		// The action is done: that something changed is all that can be said.
+		out = snapshot.Outside{Hidden: 1}
+	}
+	return d.Add(out, lines, o, s.refs)
 }
 
 // Shown lists the refs that the client was shown last; false where it was

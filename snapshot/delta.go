@@ -55,7 +55,7 @@ func Diff(prev, cur Shown, o Options, refs *Refs) (Delta, Shown) {
 			now.lines = append(now.lines, prev.lines[i])
 		}
 	}
-	return Delta{Text: text, Changes: differ, Stats: Stats{
+	return Delta{Text: text, Changes: differ, cut: shownTo < len(changes), Stats: Stats{
 		InputNodes: cur.input, NodesVisited: cur.visited, NodesEmitted: d.emitted,
 		Chars: utf8.RuneCountInString(text), Truncated: reasons != 0, Reasons: reasons.words(),
 	}}, now

@@ -109,15 +109,19 @@ const (
 	restDeeper  restKind = "deeper"  // nodes below max_depth; count 0: not counted
 	restCut     restKind = "cut"     // texts cut at max_text; count 0: not counted
 	restChanges restKind = "changes" // lines of a delta
+	restOutside restKind = "outside" // changes outside of what a delta is limited to
 )
 
 const (
-	moreStart  = "[more] "
-	moreAfter  = " not shown; continue with after=@e"
-	moreRaise  = " not shown; raise "
-	moreDeeper = "nodes not shown; raise max_depth, or set scope"
-	moreCut    = " characters; read the whole with read, or raise max_text"
-	moreChange = " changes not shown; take a snapshot"
+	moreStart   = "[more] "
+	moreAfter   = " not shown; continue with after=@e"
+	moreRaise   = " not shown; raise "
+	moreDeeper  = "nodes not shown; raise max_depth, or set scope"
+	moreCut     = " characters; read the whole with read, or raise max_text"
+	moreChange  = " changes not shown; take a snapshot"
+	moreOutside = " changes outside of what was shown; "
+	moreBehind  = "continue with after=@e"
+	moreWhole   = "take a snapshot"
 )
 
 // String returns the [more] line.
@@ -136,6 +140,11 @@ func (r rest) String() string {
 		return moreStart + n + " texts cut at " + strconv.Itoa(r.chars) + moreCut
 	case restChanges:
 		return moreStart + n + moreChange
+	case restOutside:
+		if r.after == 0 {
+			return moreStart + n + moreOutside + moreWhole
+		}
+		return moreStart + n + moreOutside + moreBehind + strconv.Itoa(r.after)
 	}
 	if r.after == 0 {
 		return moreStart + n + " " + string(r.what) + moreRaise + r.limit

@@ -130,5 +130,6 @@ type Delta struct {
 	Text  string `json:"text"`
 	Stats Stats  `json:"stats"`
 	// Changes is how many lines were added, changed or removed, shown or not.
-	Changes int `json:"-"`
+	Changes int  `json:"-"`
+	cut     bool // MaxChars ended it
 }

@@ -94,7 +94,12 @@ func Parse(text string) (Parsed, error) {
 func isDelta(line string) bool {
 	p := parser{s: line}
 	r, _ := parseRest(line)
-	return p.op() != "" || r.Kind == string(restChanges)
+	return p.op() != "" || r.ofDelta()
+}
+
+// ofDelta says whether the line counts what only a delta counts.
+func (r Rest) ofDelta() bool {
+	return r.Kind == string(restChanges) || r.Kind == string(restOutside)
 }
 
 // check compares the lines with each other and with what the header and the
@@ -111,12 +116,12 @@ func (doc *Parsed) check() error {
 		refs[l.Ref] = true
 	}
 	if doc.Kind == "delta" {
-		if doc.Rest.Kind != "" && doc.Rest.Kind != string(restChanges) {
+		if doc.Rest.Kind != "" && !doc.Rest.ofDelta() {
 			return fmt.Errorf("a delta's [more] line counts %s", doc.Rest.Kind)
 		}
 		return nil
 	}
-	if doc.Rest.Kind == string(restChanges) {
+	if doc.Rest.ofDelta() {
 		return fmt.Errorf("a snapshot's [more] line counts changes")
 	}
 	if doc.Emitted != len(refs) {
@@ -485,6 +490,16 @@ func parseRest(s string) (Rest, bool) {
 		case p.take(moreChange):
 			r.Kind = string(restChanges)
 			return r, p.done()
+		case p.take(moreOutside):
+			r.Kind = string(restOutside)
+			if p.take(moreWhole) {
+				return r, p.done()
+			}
+			if !p.take(moreBehind) {
+				return Rest{}, false
+			}
+			r.After, ok = p.number()
+			return r, ok && r.After > 0 && p.done()
 		case p.take(" " + moreDeeper):
 			r.Kind = string(restDeeper)
 			return r, p.done()

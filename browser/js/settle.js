@@ -17,7 +17,11 @@ begin = (el) => {
     w.observer.observe(root, what);
     n = root.host;
   }
-  w.input = () => { w.mutations++; };
+  w.input = (e) => {
+    w.mutations++;
+    const el = e.composedPath()[0];
+    if (e.type === 'input' && el instanceof Element) touch(el); // change comes with the blur, too
+  };
   w.saves = [];
   w.click = (e) => {
     if (w.saves.length < 10 && e.composedPath().some(savesOn)) w.saves.push(e);
@@ -34,6 +38,7 @@ __bd.begin = (id) => { begin(id ? node(id) : null); return true; };
 
 function end() {
   if (!watched) return;
+  dropTouched();
   clearTimeout(watched.timer);
   watched.observer.disconnect();
   removeEventListener('input', watched.input, true);
@@ -47,6 +52,7 @@ const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status
 // note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say.
 function note(w, records) {
   w.mutations += records.length;
+  touchAll(records);
   const regions = new Set();
   for (const r of records) {
     if (r.type === 'attributes') continue;

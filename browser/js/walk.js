@@ -535,26 +535,48 @@ function takesClick(el) {
   return hit !== null && flatContains(el, hit);
 }
 
-// walk walks the document: a second time where a name that was taken on trust is not
-// the whole of it, which happens once in a document.
+// walk walks the document.
 function walk(given) {
   const o = typeof given === 'string' ? JSON.parse(given) : given;
+  takeTouched(o.look || 0);
+  return trusting(() => walkOnce(o));
+}
+
+// trusting writes a second time where a name that was taken on trust is not the
+// whole of it, which happens once in a document.
+function trusting(write) {
   unasked = adornsNames ? null : [];
-  const text = walkOnce(o), trusted = unasked;
+  const text = write(), trusted = unasked;
   unasked = null;
   if (!trusted || !trusted.some(adorned)) return text;
   adornsNames = true;
-  return walkOnce(o);
+  return write();
 }
 
-function walkOnce(o) {
+function begun(o) {
   forget();
   layouts = new WeakMap();
   useComputed = canCompute && o.computed !== false;
-  const w = new Walk(o);
-  const answer = {
-    u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
-  };
+  return new Walk(o);
+}
+
+const answerOf = (w) => ({
+  u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
+});
+
+// toText is the answer as it is sent, with the lines of w; left counts the nodes that
+// are not among them.
+function toText(w, answer, left) {
+  answer.v = w.visited;
+  answer.r = left;
+  answer.rs = [...w.reasons];
+  let text = JSON.stringify(answer);
+  for (const line of w.lines) text += '\n' + line;
+  return text;
+}
+
+function walkOnce(o) {
+  const w = begun(o), answer = answerOf(w);
   const root = scopeOf(o, answer);
   if (!root) return JSON.stringify(answer);
   const after = o.after ? node(o.after) : null;
@@ -579,12 +601,7 @@ function walkOnce(o) {
     for (const later of segments.slice(i + 2)) w.skip.add(later);
   }
   if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
-  answer.v = w.visited;
-  answer.r = w.counting || w.ended ? Math.max(1, w.rest) : w.rest;
-  answer.rs = [...w.reasons];
-  let text = JSON.stringify(answer);
-  for (const line of w.lines) text += '\n' + line;
-  return text;
+  return toText(w, answer, w.counting || w.ended ? Math.max(1, w.rest) : w.rest);
 }
 
 // plain writes a tab as VT t, a line feed as VT n, and VT itself as VT v.

@@ -33,6 +33,12 @@ type told struct {
 	Content *string `json:"content"`
 }
 
+// changed says whether the effect is a change of the page.
+func (t told) changed() bool {
+	var e protocol.Effect
+	return json.Unmarshal(t.Effect, &e) == nil && e.Changed
+}
+
 // Shown writes a result for a model: one line that says where the page is, the
 // effect, the rest as JSON, and the snapshot or delta as it is; then, each in a
 // part of its own, the nodes where the format is json, what was read and what was pictured. Text that comes from
@@ -82,6 +88,8 @@ func Shown(result json.RawMessage) *mcp.CallToolResult {
 		}
 	case t.Delta != nil && t.Delta.Text != "":
 		lines = append(lines, t.Delta.Text)
+	case t.Delta != nil && t.changed():
+		lines = append(lines, "changed, but nothing of what was shown; take a snapshot to look for it, with interactive_only false for all of it")
 	case t.Delta != nil:
 		lines = append(lines, "nothing changed")
 	}

@@ -1,0 +1,130 @@
+package browser
+
+import (
+	"context"
+	"sync"
+
+	"github.com/browserd/browserd/snapshot"
+)
+
+// beyondOptions say to __bd.beyond which part of a document the client is shown.
+// Scope, Selector and After are the walk's.
+type beyondOptions struct {
+	walkOptions
+	None bool `json:"none,omitempty"` // of this document nothing
+	Last int  `json:"last,omitempty"` // the last node shown; 0: the part goes on to the end
+}
+
+// Beyond reads what has changed outside of what the last Capture showed, as the
+// window says: one round trip for every frame, all at the same time.
+func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.Outside, error) {
+	t, err := c.ready(ctx)
+	if err != nil {
+		return snapshot.Outside{}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer t.onDialog(cancel)()
+	frames := t.live()
+	walks := make([]walked, len(frames))
+	errs := make([]error, len(frames))
+	var work sync.WaitGroup
+	for i, p := range c.partsOf(t, frames, w, o, refs) {
+		if p == nil {
+			continue
+		}
+		f := frames[i]
+		work.Go(func() {
+			doc := f.documentNow()
+			var raw string
+			if errs[i] = f.call(ctx, "beyond", p, &raw); errs[i] == nil {
+				walks[i], errs[i] = decodeWalk(doc, raw)
+			}
+		})
+	}
+	work.Wait()
+	var out snapshot.Outside
+	for i, walk := range walks {
+		if errs[i] != nil && frames[i] == t.main {
+			return out, errs[i]
+		}
+		out.Nodes = append(out.Nodes, walk.Nodes...)
+		out.Left += walk.Rest
+		out.Hidden += walk.Hidden
+	}
+	return out, nil
+}
+
+func (f *frame) documentNow() int {
+	f.tab.c.mu.Lock()
+	defer f.tab.c.mu.Unlock()
+	return f.doc
+}
+
+// partsOf says of each frame what part of it the window shows; nil: all of it.
+func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) []*beyondOptions {
+	root, scope, selector := t.main, 0, ""
+	if w.Scope != "" {
+		if e, f, err := c.resolve(refs, w.Scope); err == nil {
+			root, scope = f, e.Key.Node
+		} else {
+			selector = w.Scope
+		}
+	}
+	last := map[int]int{} // document → the last node of it that was shown
+	end := 0              // the document in which the window ends
+	for _, ref := range w.Refs {
+		if e, err := refs.Lookup(ref); err == nil {
+			last[e.Key.Doc], end = e.Key.Node, e.Key.Doc
+		}
+	}
+	first := map[*frame]int{} // behind which the window begins
+	if w.After != "" {
+		if e, f, err := c.resolve(refs, w.After); err == nil {
+			first[f] = e.Key.Node
+			t.c.mu.Lock()
+			for ; f.parent != nil; f = f.parent {
+				first[f.parent] = f.owner.Node
+			}
+			t.c.mu.Unlock()
+		}
+	}
+	list := make([]*beyondOptions, len(frames))
+	for i, f := range frames {
+		p := &beyondOptions{walkOptions: newWalkOptions(o)}
+		p.Look, p.After = c.looks, first[f]
+		if f == root {
+			p.Scope, p.Selector = scope, selector
+		}
+		shown := last[f.documentNow()]
+		switch {
+		case !within(t, f, root):
+			p.None = true
+		case w.Cut && t.holds(f, end):
+			p.Last = shown
+		case f != root && shown == 0 && (w.Cut || w.After != ""):
+			p.None = true
+		case f != root && first[f] == 0:
+			continue
+		}
+		list[i] = p
+	}
+	return list
+}
+
+// holds says whether the document stands in f or in a frame below it.
+func (t *tab) holds(f *frame, doc int) bool {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	for _, g := range t.frames {
+		if g.doc != doc {
+			continue
+		}
+		for ; g != nil; g = g.parent {
+			if g == f {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -35,10 +35,14 @@ func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Opti
 		}
 		f := frames[i]
 		work.Go(func() {
-			doc := f.documentNow()
+			d, err := f.document()
+			if err != nil {
+				errs[i] = err
+				return
+			}
 			var raw string
-			if errs[i] = f.call(ctx, "beyond", p, &raw); errs[i] == nil {
-				walks[i], errs[i] = decodeWalk(doc, raw)
+			if errs[i] = d.call(ctx, "beyond", p, &raw); errs[i] == nil {
+				walks[i], errs[i] = decodeWalk(d.doc, raw)
 			}
 		})
 	}
@@ -65,8 +69,8 @@ func (f *frame) documentNow() int {
 func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) []*beyondOptions {
 	root, scope, selector := t.main, 0, ""
 	if w.Scope != "" {
-		if e, f, err := c.resolve(refs, w.Scope); err == nil {
-			root, scope = f, e.Key.Node
+		if e, d, err := c.resolve(refs, w.Scope); err == nil {
+			root, scope = d.frame, e.Key.Node
 		} else {
 			selector = w.Scope
 		}
@@ -80,10 +84,10 @@ func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot
 	}
 	first := map[*frame]int{} // behind which the window begins
 	if w.After != "" {
-		if e, f, err := c.resolve(refs, w.After); err == nil {
-			first[f] = e.Key.Node
+		if e, d, err := c.resolve(refs, w.After); err == nil {
+			first[d.frame] = e.Key.Node
 			t.c.mu.Lock()
-			for ; f.parent != nil; f = f.parent {
+			for f := d.frame; f.parent != nil; f = f.parent {
 				first[f.parent] = f.owner.Node
 			}
 			t.c.mu.Unlock()

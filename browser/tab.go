@@ -91,6 +91,7 @@ type request struct {
 	kind  string
 	since time.Time
 	ended time.Time // zero while it is under way
+	body  *body     // not nil: of an answer whose end is told only to who reads it
 }
 
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.

@@ -205,6 +205,9 @@ type frameRequested struct {
 }
 
 func (t *tab) frameRequested(s *Session, e frameRequested) {
+	if e.Disposition == "newTab" || e.Disposition == "newWindow" {
+		t.c.happened(func(h *happenings) { h.announced++ })
+	}
 	if e.FrameID == t.main.id && e.Disposition == "currentTab" && !strings.HasPrefix(e.URL, "javascript:") {
 		t.requested++
 		t.failed = ""

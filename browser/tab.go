@@ -174,9 +174,13 @@ func (c *Context) attached(e attachedToTarget) {
 	if over {
 		floods = c.refusedTab(t.opener)
 	}
-	popup := t.opener != "" && !over
-	if popup && c.watching != nil {
-		c.watching.opened = append(c.watching.opened, t)
+	c.happened(func(h *happenings) {
+		if h.comes(t.opener != "") && !over {
+			h.opened = append(h.opened, t)
+		}
+	})
+	for _, o := range c.tabs {
+		o.wake()
 	}
 	c.mu.Unlock()
 	if over {

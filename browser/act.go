@@ -159,6 +159,9 @@ func (c *Context) effect(t *tab, refs *snapshot.Refs, s *start, hit snapshot.Key
 		if t.dialog != nil {
 			e.Dialog = t.dialog
 		}
+		if n > 1 {
+			e.Dialogs = h.dialogs
+		}
 	} else if t.dialog != nil {
 		e.Dialog = t.dialog
 	}

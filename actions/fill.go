@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -159,6 +160,9 @@ func together(a, b protocol.Effect) protocol.Effect {
 	if e.Navigated == "" {
 		e.Navigated = a.Navigated
 	}
+	if all := append(dialogsOf(a), dialogsOf(b)...); len(all) > 1 {
+		e.Dialogs = all
+	}
 	if e.Dialog == nil {
 		e.Dialog = a.Dialog
 	}
@@ -172,4 +176,12 @@ func together(a, b protocol.Effect) protocol.Effect {
 	e.ConsoleErrors = append(a.ConsoleErrors, b.ConsoleErrors...)
 	e.RequestsFailed = a.RequestsFailed + b.RequestsFailed
 	return e
+}
+
+// dialogsOf are the dialogs that an effect tells of.
+func dialogsOf(e protocol.Effect) []protocol.Dialog {
+	if e.Dialogs == nil && e.Dialog != nil {
+		return []protocol.Dialog{*e.Dialog}
+	}
+	return slices.Clone(e.Dialogs)
 }

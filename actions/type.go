@@ -12,7 +12,7 @@ type TypeParams struct {
 	Text   string `json:"text" required:"true" doc:"what to write; empty with clear: nothing stays"`
 	Clear  bool   `json:"clear" default:"false" doc:"replace what is there"`
 	Submit bool   `json:"submit" default:"false" doc:"press Enter afterwards"`
-	Mode   string `json:"mode" default:"insert" enum:"insert,keys" doc:"keys: one key after the other"`
+	Mode   string `json:"mode" default:"insert" enum:"insert,keys" doc:"keys: one key after the other, line breaks by Enter"`
 	Shows
 }
 

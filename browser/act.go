@@ -14,6 +14,7 @@ type happenings struct {
 	navigated     string
 	dialogs       []protocol.Dialog
 	opened        []*tab
+	announced     int // tabs that a link asked for and that have not come
 	downloads     []string
 	consoleErrors []string
 	failed        int
@@ -71,7 +72,7 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx cont
 		err = t.unreached(doing, start)
 	}
 	if err == nil {
-		c.awaitOpened(doing)
+		t.awaitOpened(doing)
 	}
 	stop()
 	if before := (unsentError{}); errors.As(err, &before) {
@@ -94,22 +95,36 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx cont
 	return e, nil
 }
 
-// openedWait is how long a tab that an action opened may take to say its URL.
+// openedWait is how long a tab that an action opened may take to come and to say
+// its URL.
 const openedWait = 500 * time.Millisecond
 
-// awaitOpened waits until the tabs that the action opened have begun to load.
-func (c *Context) awaitOpened(ctx context.Context) {
-	c.mu.Lock()
-	var opened []*tab
-	if c.watching != nil {
-		opened = c.watching.opened
-	}
-	c.mu.Unlock()
+// awaitOpened waits until the tabs that the action asked for have come, and those
+// that it opened have begun to load.
+func (t *tab) awaitOpened(ctx context.Context) {
 	soon, cancel := context.WithTimeout(ctx, openedWait)
 	defer cancel()
-	for _, t := range opened {
-		t.until(soon, func() bool { return t.commits > 0 })
+	var opened []*tab
+	t.until(soon, func() bool {
+		if t.c.watching == nil {
+			return true
+		}
+		opened = t.c.watching.opened
+		return t.c.watching.announced == 0
+	})
+	for _, o := range opened {
+		o.until(soon, func() bool { return o.commits > 0 })
 	}
+}
+
+// comes takes it that a page appeared in the context while somebody acts, and says
+// whether it is one that a link asked for, which has no opener. The caller holds mu.
+func (h *happenings) comes(popup bool) (asked bool) {
+	asked = h.announced > 0
+	if asked {
+		h.announced--
+	}
+	return asked || popup
 }
 
 // start is the state of a tab when an action began.
@@ -189,6 +204,9 @@ func (c *Context) effect(t *tab, refs *snapshot.Refs, s *start, hit snapshot.Key
 		e.Dialog = &d
 		if t.dialog != nil {
 			e.Dialog = t.dialog
+		}
+		if n > 1 {
+			e.Dialogs = h.dialogs
 		}
 	} else if t.dialog != nil {
 		e.Dialog = t.dialog

@@ -166,7 +166,7 @@ func (t *tab) follow(ctx context.Context, s *start) bool {
 	defer t.onDialog(func() { held(errDialog) })()
 	err := t.settle(doing, s)
 	if err == nil {
-		t.c.awaitOpened(doing)
+		t.awaitOpened(doing)
 	}
 	return err == nil
 }

@@ -57,6 +57,7 @@ func init() {
 		"Runtime.exceptionThrown":           on((*tab).exceptionThrown),
 		"Network.requestWillBeSent":         on((*tab).requestSent),
 		"Network.responseReceived":          on((*tab).responseReceived),
+		"Network.dataReceived":              on((*tab).dataReceived),
 		"Network.loadingFinished":           on((*tab).loadingFinished),
 		"Network.loadingFailed":             on((*tab).loadingFailed),
 		"Fetch.requestPaused":               on((*tab).paused),
@@ -205,6 +206,9 @@ type frameRequested struct {
 }
 
 func (t *tab) frameRequested(s *Session, e frameRequested) {
+	if e.Disposition == "newTab" || e.Disposition == "newWindow" {
+		t.c.happened(func(h *happenings) { h.announced++ })
+	}
 	if e.FrameID == t.main.id && e.Disposition == "currentTab" && !strings.HasPrefix(e.URL, "javascript:") {
 		t.requested++
 		t.failed = ""
@@ -415,10 +419,13 @@ func (t *tab) responseReceived(s *Session, e struct {
 	RequestID network.RequestID `json:"requestId"`
 	LoaderID  cdp.LoaderID      `json:"loaderId"`
 	FrameID   cdp.FrameID       `json:"frameId"`
+	Timestamp float64           `json:"timestamp"`
 	Type      string            `json:"type"`
 	Response  struct {
-		Status   int    `json:"status"`
-		MimeType string `json:"mimeType"`
+		Status            int               `json:"status"`
+		MimeType          string            `json:"mimeType"`
+		Headers           map[string]string `json:"headers"`
+		EncodedDataLength float64           `json:"encodedDataLength"`
 	} `json:"response"`
 }) {
 	if e.Type == "Document" && e.FrameID == t.main.id {
@@ -427,10 +434,25 @@ func (t *tab) responseReceived(s *Session, e struct {
 			t.status = e.Response.Status
 		}
 	}
-	if r, ok := t.inflight[e.RequestID]; ok && (e.Response.MimeType == "text/event-stream" || r.kind == "Fetch" && e.Response.MimeType == "application/x-ndjson") {
+	r, ok := t.inflight[e.RequestID]
+	switch {
+	case !ok:
+	case e.Response.MimeType == "text/event-stream", r.kind == "Fetch" && e.Response.MimeType == "application/x-ndjson":
 		// A stream never ends by itself: nobody waits for it.
 		t.ended(e.RequestID)
 		t.wake()
+	case r.kind == "Fetch" && endsWhenRead(e.Response.Headers):
+		t.inflight[e.RequestID] = r.reading(t, s, e.RequestID, e.Response.Headers, e.Timestamp, e.Response.EncodedDataLength)
+	}
+}
+
+func (t *tab) dataReceived(s *Session, e struct {
+	RequestID         network.RequestID `json:"requestId"`
+	Timestamp         float64           `json:"timestamp"`
+	EncodedDataLength float64           `json:"encodedDataLength"`
+}) {
+	if r, ok := t.inflight[e.RequestID]; ok && r.body != nil {
+		r.body.comes(e.Timestamp, e.EncodedDataLength)
 	}
 }
 

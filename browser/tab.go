@@ -104,6 +104,7 @@ type request struct {
 	kind  string
 	since time.Time
 	ended time.Time // zero while it is under way
+	body  *body     // not nil: of an answer whose end is told only to who reads it
 }
 
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
@@ -186,9 +187,13 @@ func (c *Context) attached(e attachedToTarget) {
 	if over {
 		floods = c.refusedTab(t.opener)
 	}
-	popup := t.opener != "" && !over
-	if popup && c.watching != nil {
-		c.watching.opened = append(c.watching.opened, t)
+	c.happened(func(h *happenings) {
+		if h.comes(t.opener != "") && !over {
+			h.opened = append(h.opened, t)
+		}
+	})
+	for _, o := range c.tabs {
+		o.wake()
 	}
 	c.mu.Unlock()
 	if over {

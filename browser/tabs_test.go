@@ -77,3 +77,32 @@ func TestTabsAreToldOf(t *testing.T) {
 		t.Errorf("and %q", <-told)
 	}
 }
+
+// An action tells of the tabs that it opened however it was asked for them: by the
+// page, by the link, or by the keys and the button that open one.
+func TestTabsOpenedByAClick(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct {
+		name, page string
+		o          protocol.Click
+		opened     int
+	}{
+		{"the link's target", `<a href=/b target=_blank>L</a>`, protocol.Click{}, 1},
+		{"Control", `<a href=/b>L</a>`, protocol.Click{Modifiers: []string{"Control"}}, 1},
+		{"Shift", `<a href=/b>L</a>`, protocol.Click{Modifiers: []string{"Shift"}}, 1},
+		{"the middle button", `<a href=/b>L</a>`, protocol.Click{Button: "middle"}, 1},
+		{"Control, and the page", `<a href=/b onclick="window.open('/b')">L</a>`, protocol.Click{Modifiers: []string{"Control"}}, 2},
+		{"Control, refused", `<a href=/b onclick="event.preventDefault()">L</a>`, protocol.Click{Modifiers: []string{"Control"}}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, c.page, "/b", "<title>B</title>")
+			e, err := v.c.Click(limit(t, 8*time.Second), v.refs, v.ref("link", "L"), c.o)
+			if err != nil || len(e.TabsOpened) != c.opened {
+				t.Fatalf("opened %+v, %v", e.TabsOpened, err)
+			}
+			for _, tab := range e.TabsOpened {
+				equal(t, "url", tab.URL, s.srv.URL+"/b")
+			}
+		})
+	}
+}

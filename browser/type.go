@@ -22,7 +22,7 @@ const byKeys = 100
 // caret goes to the end, or with Clear all that is there is replaced. Key
 // events fire for every character of a short text; a longer one is inserted at
 // once (Input.insertText) up to its last character, and mode keys types all of
-// it. Dates, times, colours, ranges and numbers are set whole, with their
+// it, line breaks by Enter. Dates, times, colours, ranges and numbers are set whole, with their
 // events; a select selects. effect.Value is what the control holds where that
 // is not what was asked for. Errors: those of a ref, not_actionable,
 // invalid_params where the element takes no text, or none like this.
@@ -172,7 +172,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (
 	if text == "" && o.Clear && (ready.Length > 0 || ready.Keys) {
 		pending = append(pending, t.strike(chord{key: keyNames()["Delete"]})...)
 	}
-	if err := t.enter(ctx, pending, text, o.Mode == "keys", ready.Kind == ""); err != nil {
+	if err := t.enter(ctx, pending, text, o.Mode == "keys", ready.Kind); err != nil {
 		return nil, err
 	}
 	value, err := el.readBack(ctx, o, ready, text)
@@ -215,45 +215,51 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 	return t.waitKeys(ctx, t.strike(chord{key: keyNames()["Enter"]}))
 }
 
-// enter types text: characters of the keyboard as keys, others as an input
-// method gives them. Line breaks are inserted, unless keys are asked for, since
-// Enter sends many a form. pending are keys that have been written before.
-func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys, onlyKeys bool) error {
+// enter types text into a control of that kind: characters of the keyboard as
+// keys, others as an input method gives them. Line breaks are no Enter, which sends
+// many a form, unless keys are asked for: they are inserted, and in an editable
+// element made by themselves. pending are keys that have been written before; all
+// is written at once, since Chromium keeps its order.
+func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys bool, kind string) error {
 	runes := []rune(text)
 	first := 0 // what comes before is inserted at once
-	if !keys && !onlyKeys && len(runes) > byKeys {
+	if !keys && kind != "" && len(runes) > byKeys {
 		first = len(runes) - 1
 	}
-	insert := func(s string) error {
-		// Keys and inserted text take different ways into the page: each waits
-		// for the other.
-		if err := t.waitKeys(ctx, pending); err != nil {
-			return err
-		}
-		pending = nil
-		return t.wait(ctx, t.cdp.Send(input.InsertText.Method, input.InsertTextParams{Text: s}), nil)
+	breaks := !keys && kind == "editable"
+	byKey := func(i int) bool {
+		return i >= first && typable(runes[i]) && (runes[i] != '\n' || keys)
 	}
-	if first > 0 {
-		if err := insert(string(runes[:first])); err != nil {
-			return err
+	for i := 0; i < len(runes); i++ {
+		switch {
+		case breaks && runes[i] == '\n':
+			pending = append(pending, t.breakLine()...)
+		case byKey(i):
+			pending = append(pending, t.tap(keyRunes()[runes[i]])...)
+		default:
+			end := i + 1
+			for end < len(runes) && !byKey(end) && !(breaks && runes[end] == '\n') {
+				end++
+			}
+			pending = append(pending, t.cdp.Send(input.InsertText.Method, input.InsertTextParams{Text: string(runes[i:end])}))
+			i = end - 1
 		}
-	}
-	for i := first; i < len(runes); i++ {
-		k, ok := keyRunes()[runes[i]]
-		if ok && (runes[i] != '\n' || keys) {
-			pending = append(pending, t.tap(k)...)
-			continue
-		}
-		end := i + 1
-		for end < len(runes) && runes[i] != '\n' && !typable(runes[end]) {
-			end++
-		}
-		if err := insert(string(runes[i:end])); err != nil {
-			return err
-		}
-		i = end - 1
 	}
 	return t.waitKeys(ctx, pending)
+}
+
+// breakLine begins a new line in an editable element, where one within inserted text
+// would leave the caret in the line before: by an editing command, with the keys that
+// make a new line also where Enter alone sends, for editors that look at the keys.
+func (t *tab) breakLine() []*Pending {
+	k := keyNames()["Enter"]
+	e := input.DispatchKeyEventParams{
+		Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk,
+		Modifiers: shiftKey, Commands: []string{"insertNewline"},
+	}
+	up := e
+	up.Type, up.Commands = "keyUp", nil
+	return []*Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
 }
 
 func typable(r rune) bool {

@@ -119,8 +119,10 @@ type Effect struct {
 	Navigated string `json:"navigated,omitempty"`
 	// Changed is true where the page's DOM or a control's value changed.
 	Changed bool `json:"changed,omitempty"`
-	// Dialog is what opened while acting, and how it was answered.
+	// Dialog is what opened last while acting, and how it was answered.
 	Dialog *Dialog `json:"dialog,omitempty"`
+	// Dialogs are all of them, the last included, where there was more than one.
+	Dialogs []Dialog `json:"dialogs,omitempty"`
 	// TabsOpened are the tabs that the action opened.
 	TabsOpened []Tab `json:"tabs_opened,omitempty"`
 	// Downloads are the file names of downloads that the action started.

@@ -12,13 +12,15 @@ type FindParams struct {
 	Text  string `json:"text" doc:"contained in the element's text or name"`
 	Role  string `json:"role" doc:"the ARIA role"`
 	Name  string `json:"name" doc:"contained in the accessible name"`
-	Limit int    `json:"limit" default:"10" min:"1" max:"200" doc:"nodes returned"`
+	Limit int    `json:"limit" default:"10" min:"1" max:"200" doc:"nodes returned; truncated says that there are more"`
 }
 
 // FindResult is the answer of find.
 type FindResult struct {
 	Result
 	Nodes []snapshot.NodeJSON `json:"nodes"`
+	// Truncated tells that more fit than limit lets through.
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 func find(ctx context.Context, c *Call, p *FindParams) (FindResult, error) {
@@ -29,9 +31,13 @@ func find(ctx context.Context, c *Call, p *FindParams) (FindResult, error) {
 	if err != nil {
 		return FindResult{}, err
 	}
-	nodes, err := page.Find(ctx, c.Session.Refs(), protocol.Query{Text: p.Text, Role: p.Role, Name: p.Name, Limit: p.Limit})
+	nodes, err := page.Find(ctx, c.Session.Refs(), protocol.Query{Text: p.Text, Role: p.Role, Name: p.Name, Limit: p.Limit + 1})
 	if err != nil {
 		return FindResult{}, c.Session.Lost(err)
 	}
-	return FindResult{c.result(page), snapshot.Found(nodes, snapshot.DefaultOptions(), c.Session.Refs())}, nil
+	more := len(nodes) > p.Limit
+	if more {
+		nodes = nodes[:p.Limit]
+	}
+	return FindResult{c.result(page), snapshot.Found(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
 }

@@ -102,7 +102,7 @@ func TestKilledBrowser(t *testing.T) {
 func TestOneLaunchForAll(t *testing.T) {
 	c := started(t, testConfig(t))
 	syscall.Kill(c.Info().PID, syscall.SIGKILL)
-	eventually(t, time.Second, "lost", func() bool { return !c.Running() && !c.Info().Running })
+	eventually(t, 20*time.Second, "lost", func() bool { return !c.Running() && !c.Info().Running })
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	gens := map[Generation]int{}

@@ -99,6 +99,9 @@ func (c *Call) acted(ctx context.Context, p session.Page, e protocol.Effect, err
 	if r.Delta != nil && r.Delta.Changes > 0 {
 		e.Changed = true
 	}
+	if n, ok := c.Session.Refs().Seen(snapshot.Key{Doc: e.FocusedDoc, Node: e.FocusedNode}); ok && e.Focused == "" {
+		e.Focused = snapshot.RefOf(n) // it has its ref only now
+	}
 	r.Session, r.Page = c.Session.Name(), c.Session.State(p)
 	return r, nil
 }

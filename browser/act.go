@@ -192,6 +192,7 @@ func (c *Context) effect(t *tab, refs *snapshot.Refs, s *start, hit snapshot.Key
 		e.Hit = snapshot.RefOf(n)
 	}
 	if s.seen.Focused != 0 {
+		e.FocusedDoc, e.FocusedNode = s.seen.focusedIn, s.seen.Focused
 		if n, ok := refs.Seen(snapshot.Key{Doc: s.seen.focusedIn, Node: s.seen.Focused}); ok {
 			e.Focused = snapshot.RefOf(n)
 		}

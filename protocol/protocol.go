@@ -130,6 +130,10 @@ type Effect struct {
 	// Focused is the ref of the element that has the focus now, where the
 	// action moved it.
 	Focused string `json:"focused,omitempty"`
+	// FocusedDoc and FocusedNode are that element, for who gives it a ref only when
+	// it is shown afterwards.
+	FocusedDoc  int `json:"-"`
+	FocusedNode int `json:"-"`
 	// Announced is the text that live regions (ARIA alert, status, log) said.
 	Announced []string `json:"announced,omitempty"`
 	// ConsoleErrors are console.error calls and uncaught exceptions.

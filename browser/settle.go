@@ -149,21 +149,19 @@ func (t *tab) awaitSaved(ctx context.Context, s *start, deadline time.Time) {
 
 // quiet asks the script to wait until the DOM is quiet, and takes what it saw.
 func (t *tab) quiet(ctx context.Context, s *start) error {
-	t.c.mu.Lock()
-	doc := t.main.doc
-	t.c.mu.Unlock()
-	if doc == 0 {
-		return errDocumentGone()
+	d, err := t.main.document()
+	if err != nil {
+		return err
 	}
 	seen, ok := t.settledAlready()
-	if !ok || seen.doc != doc {
+	if !ok || seen.doc != d.doc {
 		before := seen
 		seen = settled{}
 		s.looked = time.Now()
-		if err := t.main.call(ctx, "settle", map[string]any{"max": 500, "frame": !protocol.IsUnshown(ctx)}, &seen); err != nil {
+		if err := d.call(ctx, "settle", map[string]any{"max": 500, "frame": !protocol.IsUnshown(ctx)}, &seen); err != nil {
 			return err
 		}
-		seen.doc, seen.focusedIn = doc, doc
+		seen.doc, seen.focusedIn = d.doc, d.doc
 		seen.add(before)
 		if before.Focused != 0 {
 			// The document above says only that the focus is in the frame.

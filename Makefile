@@ -34,7 +34,7 @@ ONCE = SSRFCases|EveryDoor|MCP|StaticForms|Credits|NothingExceeds|NobodyUses|Tra
 test-full:
 ifneq ($(wildcard e2e/*_test.go),)
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -timeout $(TIMEOUT) -skip '$(ONCE)' ./e2e/...
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -skip '$(ONCE)' ./e2e/...
 endif
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -136,8 +137,7 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 	q.Deadline = float64(wait.Milliseconds())
 	var got located
 	for try := 0; ; try++ {
-		got = located{}
-		if err := d.call(ctx, "locate", q, &got); err != nil {
+		if got, err = d.locate(ctx, q); err != nil {
 			return nil, d.frame.tab.unsent(ctx, err)
 		}
 		if got.Twin == nil {
@@ -177,6 +177,20 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 		}
 	}
 	return el, nil
+}
+
+// endedAgain is how often locate is asked again where it was ended with a script of the
+// page's that floods: it has done nothing yet.
+const endedAgain = 3
+
+func (d *document) locate(ctx context.Context, q lookup) (located, error) {
+	for try := 0; ; try++ {
+		var got located
+		err := d.call(ctx, "locate", q, &got)
+		if !errors.Is(err, errEnded) || try == endedAgain {
+			return got, err
+		}
+	}
 }
 
 // waiting is how long an action may wait for its element.

@@ -20,12 +20,7 @@ import (
 func TestHeld(t *testing.T) {
 	hold := func(t *testing.T) (Config, *Held) {
 		cfg := testConfig(t)
-		if err := CanJail(cfg); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatalf("no jail here: %v", err)
-			}
-			t.Skipf("no jail here, so this is NOT tested: %v", err)
-		}
+		needJail(t, cfg)
 		cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
 		cfg.Adopt = func(net.Listener) {}
 		h, err := Hold(cfg, discard())
@@ -104,13 +99,23 @@ func TestHeld(t *testing.T) {
 	})
 }
 
+// needJail skips a test where there can be no jail, and fails it in CI.
+func needJail(t *testing.T, cfg Config) {
+	t.Helper()
+	err := CanJail(cfg)
+	switch {
+	case err != nil && os.Getenv("CI") == "true":
+		t.Fatalf("no jail here: %v", err)
+	case err != nil:
+		t.Skipf("no jail here, so this is NOT tested: %v", err)
+	}
+}
+
 // A jail that cannot be prepared is seen to have ended: nobody waits until it would
 // have taken too long.
 func TestAJailThatFailsIsSeen(t *testing.T) {
 	cfg := testConfig(t)
-	if err := CanJail(cfg); err != nil {
-		t.Skipf("no jail here, so this is NOT tested: %v", err)
-	}
+	needJail(t, cfg)
 	cfg.JailPort = 70000 // which is refused inside
 	if h, err := Hold(cfg, discard()); err == nil || protocol.CodeOf(err) != protocol.ChromiumUnavailable || !strings.Contains(err.Error(), "its port") {
 		t.Fatalf("%v, %v; want the jail's own words", h, err)

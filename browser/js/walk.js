@@ -228,7 +228,7 @@ class Walk {
         child.hidden = s.visibility !== 'visible';
         child.clear = f.clear || parseFloat(s.opacity) === 0;
         if (!child.hidden && !child.clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
-        if (child.clear && s.pointerEvents === 'none') return;
+        if (child.clear && s.pointerEvents === 'none' && !(html && tag === 'input' && standIn(el))) return;
       }
     }
     const bits = child.bits = bitsOf(el);
@@ -359,11 +359,18 @@ class Walk {
   // label keeps the text of a label from being said again by its control.
   label(el, f, child) {
     const c = this.dedupe && el.control;
-    if (!c || c === el || !(rendered(c) || standIn(c))) return;
+    if (!c || c === el || !this.gives(c)) return;
     this.flush(f);
     const name = nameFor(c, roleOf(c));
     this.known.set(c, name);
     child.names = name.toLowerCase();
+  }
+
+  // gives tells whether c, which a label is for, gets a line that says its name.
+  // What a widget stands in front of gets none.
+  gives(c) {
+    if (!rendered(c) || transparent(c) && styleOf(c).pointerEvents === 'none' && !(localName(c) === 'input' && standIn(c))) return false;
+    return !closest(c, '[aria-hidden="true"]') || takesClick(c);
   }
 
   // picture puts the name of a picture that is drawn otherwise than by an image

@@ -256,7 +256,7 @@ func (w *walk) element(n *html.Node, f *frame) {
 		return
 	}
 	s := w.style(n)
-	if s.gone || s.clear && s.through {
+	if s.gone || s.clear && s.through && (!is(n, atom.Input) || w.standIn(n) == nil) {
 		return
 	}
 	dark := f.dark
@@ -363,11 +363,25 @@ func (w *walk) label(n *html.Node, f, child *frame) {
 		return
 	}
 	c := w.d.Control(n)
-	if c == nil || !w.rendered(c) && w.standIn(c) == nil {
+	if c == nil || !w.gives(c) {
 		return
 	}
 	w.flush(f)
 	child.names = strings.ToLower(w.name(c, w.role(c)))
+}
+
+// gives tells whether c, which a label is for, gets a line that says its name.
+// What a widget stands in front of gets none.
+func (w *walk) gives(c *html.Node) bool {
+	if s := w.style(c); !w.rendered(c) || s.clear && s.through && (!is(c, atom.Input) || w.standIn(c) == nil) {
+		return false
+	}
+	for p := c; p != nil; p = p.Parent {
+		if isElement(p) && attr(p, "aria-hidden") == "true" {
+			return false
+		}
+	}
+	return true
 }
 
 // picture puts the name of a picture that is drawn otherwise than by an image

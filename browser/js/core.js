@@ -382,6 +382,15 @@ function standIn(el) {
   return null;
 }
 
+// standsFor tells whether el is, or is around, an input in whose place something
+// else is clicked. Of those in it the first few are looked at.
+function standsFor(el) {
+  if (localName(el) === 'input') return standIn(el) !== null;
+  const inputs = queryAll(el, 'input');
+  for (let i = 0; i < inputs.length && i < 20; i++) if (standIn(inputs[i])) return true;
+  return false;
+}
+
 let labelling = null; // id → the labels that are for it; of one walk or question
 
 // labelsOf returns the labels of el in tree order. For el.labels Blink goes through

@@ -228,7 +228,7 @@ class Walk {
         child.hidden = s.visibility !== 'visible';
         child.clear = f.clear || parseFloat(s.opacity) === 0;
         if (!child.hidden && !child.clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
-        if (child.clear && s.pointerEvents === 'none' && !(html && tag === 'input' && standIn(el))) return;
+        if (child.clear && s.pointerEvents === 'none' && !standsFor(el)) return;
       }
     }
     const bits = child.bits = bitsOf(el);
@@ -369,7 +369,7 @@ class Walk {
   // gives tells whether c, which a label is for, gets a line that says its name.
   // What a widget stands in front of gets none.
   gives(c) {
-    if (!rendered(c) || transparent(c) && styleOf(c).pointerEvents === 'none' && !(localName(c) === 'input' && standIn(c))) return false;
+    if (!rendered(c) || transparent(c) && styleOf(c).pointerEvents === 'none' && !standsFor(c)) return false;
     return !closest(c, '[aria-hidden="true"]') || takesClick(c);
   }
 

@@ -228,3 +228,21 @@ func (k *look) standIn(n *html.Node) *html.Node {
 	}
 	return nil
 }
+
+// standsFor tells whether n is, or is around, an input in whose place something
+// else is clicked. Of those in it the first few are looked at.
+func (k *look) standsFor(n *html.Node) bool {
+	if is(n, atom.Input) {
+		return k.standIn(n) != nil
+	}
+	for c, i, tried := after(n, n), 0, 0; c != nil && i < maxInside && tried < 20; c, i = after(c, n), i+1 {
+		if !is(c, atom.Input) {
+			continue
+		}
+		if k.standIn(c) != nil {
+			return true
+		}
+		tried++
+	}
+	return false
+}

@@ -256,7 +256,7 @@ func (w *walk) element(n *html.Node, f *frame) {
 		return
 	}
 	s := w.style(n)
-	if s.gone || s.clear && s.through && (!is(n, atom.Input) || w.standIn(n) == nil) {
+	if s.gone || s.clear && s.through && !w.standsFor(n) {
 		return
 	}
 	dark := f.dark
@@ -373,7 +373,7 @@ func (w *walk) label(n *html.Node, f, child *frame) {
 // gives tells whether c, which a label is for, gets a line that says its name.
 // What a widget stands in front of gets none.
 func (w *walk) gives(c *html.Node) bool {
-	if s := w.style(c); !w.rendered(c) || s.clear && s.through && (!is(c, atom.Input) || w.standIn(c) == nil) {
+	if s := w.style(c); !w.rendered(c) || s.clear && s.through && !w.standsFor(c) {
 		return false
 	}
 	for p := c; p != nil; p = p.Parent {

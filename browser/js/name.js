@@ -369,9 +369,13 @@ function shownText(el) {
 // shownName returns the name that the walk shows of el: by its role, else, where
 // it is clickable or written in, by what it says.
 function shownName(el, role, clicks, f) {
-  if (!role) return clicks || isHost(el) ? clickName(el) : givenName(el) || drawnName(el);
+  if (!role) return clicks && ownName(el) || (clicks || isHost(el) ? clickName(el) : givenName(el) || drawnName(el));
   return nameFor(el, role, f) || (clicks && !CONTROLS.has(role) && role !== 'heading' ? clickName(el) : '');
 }
+
+// ownName returns the name that Chromium has for a custom element, which may be that
+// of its ElementInternals or of a label.
+const ownName = (el) => (useComputed && isHTML(el) && localName(el).includes('-') ? cutName(fold(computedName(el))) : '');
 
 // nameOf returns the name of el as the walk shows it.
 function nameOf(el) {

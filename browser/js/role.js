@@ -67,9 +67,22 @@ let layouts = new WeakMap(); // table → whether it only lays out; of one walk
 function roleOf(el, bits = bitsOf(el), tag = localName(el), html = isHTML(el)) {
   const given = bits & ROLE ? authorRole(el) : '';
   if (given) return given === 'generic' ? '' : given;
-  const role = nativeRole(el, bits, tag.toLowerCase(), html);
+  const role = nativeRole(el, bits, tag.toLowerCase(), html) || (html && tag.includes('-') ? ownRole(el, bits) : '');
   if (html && role && inherited[role] && takenAway(el, role)) return 'none';
   return role;
+}
+
+// What a custom element says of itself by its ElementInternals, Chromium alone can
+// tell, and of states that no attribute has it tells nothing: a role that is not
+// understood without its state, such as checkbox, is not taken.
+const OWN_ROLES = words('button link menuitem slider spinbutton');
+
+// ownRole returns the role that a custom element has by itself, of those that can
+// be acted on. Not each is asked about: a page may consist of them.
+function ownRole(el, bits) {
+  if (!useComputed || !(bits & TABINDEX) && !marked.has(el)) return '';
+  const r = computedRole(el);
+  return OWN_ROLES.has(r) ? r : '';
 }
 
 // authorRole returns the first role of the role attribute that ARIA knows and

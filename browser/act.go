@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
@@ -18,8 +19,38 @@ type happenings struct {
 	downloads     []string
 	consoleErrors []string
 	failed        int
-	refusedBefore int      // by the egress proxy, when the action began
-	settled       *settled // what the input itself brought back, see tab.settledWith
+	refusedBefore int         // by the egress proxy, when the action began
+	settled       *settled    // what the input itself brought back, see tab.settledWith
+	within        []*document // of frames, that the action is in
+}
+
+// actsIn takes it that the action is in the document of a frame, which has to
+// settle as well as that of the tab.
+func (t *tab) actsIn(d *document) {
+	if d.frame == t.main {
+		return
+	}
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.happened(func(h *happenings) {
+		if !slices.ContainsFunc(h.within, func(o *document) bool { return o.doc == d.doc }) {
+			h.within = append(h.within, d)
+		}
+	})
+}
+
+// actedIn returns the documents of frames that the action is in and that are there.
+func (t *tab) actedIn() (list []*document) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.happened(func(h *happenings) {
+		for _, d := range h.within {
+			if d.frame.doc == d.doc {
+				list = append(list, d)
+			}
+		}
+	})
+	return list
 }
 
 // happened writes down what happens while somebody acts; the caller holds mu.

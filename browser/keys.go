@@ -282,9 +282,30 @@ func (c *Context) Press(ctx context.Context, refs *snapshot.Refs, ref, name stri
 				return hit, err
 			}
 			hit = el.key
-		} else if err := t.main.call(ctx, "begin", 0, nil); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
+		} else if err := t.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
 			return hit, err
 		}
 		return hit, t.waitKeys(ctx, t.strike(pressed))
 	})
+}
+
+// beginAtFocus has the script watch the document of the tab and those of the frames
+// that have the focus.
+func (t *tab) beginAtFocus(ctx context.Context) error {
+	for f := t.main; f != nil; {
+		d, err := f.document()
+		if err != nil {
+			return err
+		}
+		var holds int // the frame's element that has the focus
+		if err := d.call(ctx, "begin", 0, &holds); err != nil {
+			return err
+		}
+		t.actsIn(d)
+		if f = nil; holds != 0 {
+			t.owners(ctx, t.live())
+			f = t.frameIn(snapshot.Key{Doc: d.doc, Node: holds})
+		}
+	}
+	return nil
 }

@@ -167,6 +167,7 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 	el := &element{
 		located: got, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
 	}
+	d.frame.tab.actsIn(d)
 	if got.Moved {
 		refs.Move(e.N, got.Record.in(doc))
 	}

@@ -156,12 +156,23 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	seen, ok := t.settledAlready()
 	if !ok || seen.doc != d.doc {
 		before := seen
-		seen = settled{}
+		for _, in := range t.actedIn() {
+			if in.doc == before.doc {
+				continue
+			}
+			within, err := in.quiet(ctx)
+			if protocol.CodeOf(err) == protocol.StaleRef {
+				continue // it was left; what comes of that the tab tells
+			} else if err != nil {
+				return err
+			}
+			within.add(before)
+			before = within
+		}
 		s.looked = time.Now()
-		if err := d.call(ctx, "settle", map[string]any{"max": 500, "frame": !protocol.IsUnshown(ctx)}, &seen); err != nil {
+		if seen, err = d.quiet(ctx); err != nil {
 			return err
 		}
-		seen.doc, seen.focusedIn = d.doc, d.doc
 		seen.add(before)
 		if before.Focused != 0 {
 			// The document above says only that the focus is in the frame.
@@ -174,6 +185,14 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	t.title, t.url = seen.Title, seen.URL
 	t.c.mu.Unlock()
 	return nil
+}
+
+// quiet is that in one document.
+func (d *document) quiet(ctx context.Context) (settled, error) {
+	var seen settled
+	err := d.call(ctx, "settle", map[string]any{"max": 500, "frame": !protocol.IsUnshown(ctx)}, &seen)
+	seen.doc, seen.focusedIn = d.doc, d.doc
+	return seen, err
 }
 
 // add takes what was seen before, or in another frame, into s.

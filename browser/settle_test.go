@@ -69,3 +69,23 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 	s.looked = time.Now() // behind the answer
 	look(s, false)
 }
+
+// What is done in a frame settles in the frame's document as well: what its script
+// goes on to do, what it announces and where it puts the focus are told.
+func TestActionsInFramesSettleThere(t *testing.T) {
+	s := newStage(t)
+	in := `<input aria-label=N oninput="setTimeout(()=>said.textContent='saw '+this.value)"><p id=said role=status></p>`
+	for _, c := range []struct{ name, page string }{
+		{"the same site", `<iframe src="/in"></iframe>`},
+		{"another site", `<iframe src="ALT/in"></iframe>`},
+		{"nested", `<iframe src="/mid"></iframe>`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, replaceAlt(c.page, s.srv.URL), "/in", in, "/mid", `<iframe src="/in"></iframe>`)
+			ref := v.ref("textbox", "N")
+			equal(t, "typed", v.write(ref, protocol.Type{Text: "x"}), `{"hit":"`+ref+`","changed":true,"focused":"`+ref+`","announced":["saw x"]}`)
+			e, err := v.c.Press(limit(t, 5*time.Second), v.refs, "", "y")
+			equal(t, "pressed", answer(e, err), `{"changed":true,"announced":["saw xy"]}`)
+		})
+	}
+}

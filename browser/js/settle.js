@@ -34,7 +34,12 @@ begin = (el) => {
 // savesOn tells whether a click on n, or in it, asks for a download (HTML, 4.6.5):
 // no request of the document's tells of that.
 const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localName(n) === 'area') && has(n, 'download') && n.href !== '';
-__bd.begin = (id) => { begin(id ? node(id) : null); return true; };
+
+// __bd.begin begins, and returns the frame that has the focus, 0 for none.
+__bd.begin = (id) => {
+  begin(id ? node(id) : null);
+  return watched.focus && /^i?frame$/.test(localName(watched.focus)) ? idOf(watched.focus) : 0;
+};
 
 function end() {
   if (!watched) return;

@@ -32,6 +32,12 @@ func (c *Context) Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mou
 		if at != nil {
 			hit = &protocol.Hit{Ref: snapshot.RefOf(refs.Number(at.in(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
 		}
+		if d := t.byDoc(doc); d != nil && d.frame != t.main {
+			if err := d.call(ctx, "begin", 0, nil); err != nil {
+				return snapshot.Key{}, err
+			}
+			t.actsIn(d)
+		}
 		for _, pending := range t.mouseDo(o, p) {
 			if err := t.wait(ctx, pending, nil); err != nil {
 				return snapshot.Key{}, err

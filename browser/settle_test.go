@@ -74,18 +74,22 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 // goes on to do, what it announces and where it puts the focus are told.
 func TestActionsInFramesSettleThere(t *testing.T) {
 	s := newStage(t)
-	in := `<input aria-label=N oninput="setTimeout(()=>said.textContent='saw '+this.value)"><p id=said role=status></p>`
+	in := `<input aria-label=N oninput="setTimeout(()=>said.textContent='saw '+this.value)"><p id=said role=status></p><script>onclick=()=>setTimeout(()=>said.textContent='clicked')</script>`
+	const whole = ` style="position:fixed;top:0;left:0;border:0"`
 	for _, c := range []struct{ name, page string }{
-		{"the same site", `<iframe src="/in"></iframe>`},
-		{"another site", `<iframe src="ALT/in"></iframe>`},
-		{"nested", `<iframe src="/mid"></iframe>`},
+		{"the same site", `<iframe src="/in"` + whole + `></iframe>`},
+		{"another site", `<iframe src="ALT/in"` + whole + `></iframe>`},
+		{"nested", `<iframe src="/mid"` + whole + `></iframe>`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := s.open(t, replaceAlt(c.page, s.srv.URL), "/in", in, "/mid", `<iframe src="/in"></iframe>`)
+			v := s.open(t, replaceAlt(c.page, s.srv.URL), "/in", in, "/mid", `<iframe src="/in"`+whole+`></iframe>`)
 			ref := v.ref("textbox", "N")
 			equal(t, "typed", v.write(ref, protocol.Type{Text: "x"}), `{"hit":"`+ref+`","changed":true,"focused":"`+ref+`","announced":["saw x"]}`)
 			e, err := v.c.Press(limit(t, 5*time.Second), v.refs, "", "y")
 			equal(t, "pressed", answer(e, err), `{"changed":true,"announced":["saw xy"]}`)
+			_, e, err = v.c.Mouse(limit(t, 5*time.Second), v.refs, protocol.Mouse{Action: "click", X: 200, Y: 100})
+			e.Hit = "" // what is there is of no name
+			equal(t, "clicked", answer(e, err), `{"changed":true,"announced":["clicked"]}`)
 		})
 	}
 }

@@ -185,8 +185,8 @@ func (t *tab) begin() *start {
 	return &start{at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped, lost: t.lost}
 }
 
-// unreached is the error of an action that led to a document which did not load:
-// Chromium has put a page of its own in its place, which says nothing. Nil where
+// unreached is the error of an action, or of a navigation, that led on to a
+// document which did not load: Chromium has put a page of its own in its place, which says nothing. Nil where
 // the action led elsewhere, or nowhere.
 func (t *tab) unreached(ctx context.Context, s *start) error {
 	t.c.mu.Lock()

@@ -23,8 +23,9 @@ const downloadWait = 500 * time.Millisecond
 
 // Open loads a URL in the selected tab (Page.navigate) and waits as wait says.
 // The URL has been decided on by the policy: only http, https and about:blank
-// come this far. Errors: navigation_failed with Chromium's reason, timeout,
-// dialog_open.
+// come this far. Errors: navigation_failed with Chromium's reason, or
+// policy_denied, of the URL or of the one (details.url) to which its page goes on
+// at once; timeout, dialog_open.
 func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, error) {
 	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && url != blank {
 		// file: and chrome: are readable, and chrome://settings ends the browser.
@@ -162,6 +163,9 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	if err == nil {
 		phase = wait
 		err = t.awaitDocument(doing, wait)
+	}
+	if err == nil {
+		err = t.unreached(doing, s) // what came may have gone on to a page that does not load
 	}
 	stop()
 	if err != nil && context.Cause(doing) == errDialog {

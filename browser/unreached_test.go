@@ -64,3 +64,27 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 		equal(t, "answer", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`","requests_failed":1}`)
 	})
 }
+
+// So does a navigation to a page that goes on at once to one that does not load.
+func TestNavigationIsLedToAPageThatDoesNotLoad(t *testing.T) {
+	s := newStage(t)
+	dead := deadURL(t)
+	want := `navigation_failed: the page did not load: net::ERR_CONNECTION_REFUSED {"reason":"net::ERR_CONNECTION_REFUSED","url":"` + dead + `"}`
+	s.pages["/fine"] = `<h1>Fine</h1>`
+	for name, page := range map[string]string{
+		"a refresh":   `<meta http-equiv=refresh content="0;url=DEAD">`,
+		"a script":    `<script>location.href='DEAD'</script>`,
+		"once loaded": `<script>onload=()=>location.replace('DEAD')</script>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := s.open(t, `<h1>Before</h1>`)
+			s.pages["/on"] = strings.ReplaceAll(page, "DEAD", dead)
+			for _, wait := range []string{protocol.WaitAuto, protocol.WaitNetworkIdle} {
+				_, err := v.c.Open(limit(t, 8*time.Second), s.srv.URL+"/on", wait)
+				equal(t, "open, "+wait, answer(nil, err), want)
+			}
+			_, err := v.c.Open(limit(t, 8*time.Second), s.srv.URL+"/fine", protocol.WaitAuto)
+			equal(t, "another", answer(nil, err), `null`)
+		})
+	}
+}

@@ -88,7 +88,11 @@ func (d *document) content(n *html.Node, kind string) string {
 		if n.Type == html.ElementNode && kind == "markdown" {
 			return readable.Fragment(text, d.static.Base()).Markdown()
 		}
-		return readable.Parse(text, d.static.Base()).Markdown()
+		base := d.static.Base()
+		if n.Type == html.DocumentNode {
+			base = d.static.URL() // its base element is in the text
+		}
+		return readable.Parse(text, base).Markdown()
 	}
 	for c := n.FirstChild; n.Type == html.DocumentNode && c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode {

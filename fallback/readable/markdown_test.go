@@ -194,3 +194,22 @@ func cells(markdown string) string {
 	}
 	return strings.Join(rows, "|")
 }
+
+// Links and pictures are relative to the page's base element where it has one.
+func TestBaseElement(t *testing.T) {
+	at, _ := url.Parse("https://example.com/dir/page")
+	for _, c := range []struct{ head, want string }{
+		{`<base href="https://cdn.example.org/v2/">`, "https://cdn.example.org/v2/x"},
+		{`<base target=_blank><base href=" sub/ "><base href=/second/>`, "https://example.com/dir/sub/x"},
+		{`<base href="javascript:x"><base href=/second/>`, "https://example.com/dir/x"},
+		{`<base href="https://[">`, "https://example.com/dir/x"},
+	} {
+		p := Parse(c.head+`<p><a href=x>Link</a>`, at)
+		if links := p.Links(1); len(links) != 1 || links[0].URL != c.want {
+			t.Errorf("%s: links %v, want %s", c.head, links, c.want)
+		}
+		if got, want := p.Markdown(), "[Link]("+c.want+")"; got != want {
+			t.Errorf("%s: markdown %q, want %q", c.head, got, want)
+		}
+	}
+}

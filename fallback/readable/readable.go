@@ -43,10 +43,11 @@ type Page struct {
 	large   bool
 }
 
-// Parse chooses what is to be read of a page. base, which may be nil, is what
-// its links are relative to. It never fails: HTML always has a meaning.
-func Parse(source string, base *url.URL) *Page {
-	p := &Page{base: base, large: len(source) > wholeLimit}
+// Parse chooses what is to be read of a page at that address, which may be nil:
+// its links are relative to it, or to what the page's base element makes of it.
+// It never fails: HTML always has a meaning.
+func Parse(source string, at *url.URL) *Page {
+	p := &Page{large: len(source) > wholeLimit}
 	if len(source) > leanLimit {
 		p.Title, p.text = tokens(source)
 		return p
@@ -56,13 +57,13 @@ func Parse(source string, base *url.URL) *Page {
 		p.Title, p.text = tokens(source)
 		return p
 	}
-	p.Title = titleOf(doc)
+	p.Title, p.base = titleOf(doc), baseOf(doc, at)
 	flatten(doc)
 	if p.large {
 		p.node = lean(doc)
 		return p
 	}
-	article, says := articleOf(source, base), saysArticle(doc)
+	article, says := articleOf(source, p.base), saysArticle(doc)
 	p.node = lean(doc)
 	if article == nil {
 		return p

@@ -2,7 +2,6 @@ package actions
 
 import (
 	"fmt"
-	"mime"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -21,9 +20,9 @@ const (
 // kindOf says what a body is: by its Content-Type, and by its bytes where that
 // says nothing (MIME Sniffing standard, by net/http).
 func kindOf(body []byte, contentType string) string {
-	media, _, _ := mime.ParseMediaType(contentType)
+	media, _ := fetch.MediaType(contentType)
 	if media == "" {
-		media, _, _ = mime.ParseMediaType(http.DetectContentType(body))
+		media, _ = fetch.MediaType(http.DetectContentType(body))
 	}
 	switch {
 	case media == "text/html" || media == "application/xhtml+xml":
@@ -48,9 +47,9 @@ var textual = map[string]bool{
 
 // binary is what is said of a body that is no text: its type and size.
 func binary(r *fetch.Response) string {
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	media, _ := fetch.MediaType(r.Header.Get("Content-Type"))
 	if media == "" {
-		media, _, _ = mime.ParseMediaType(http.DetectContentType(r.Body))
+		media, _ = fetch.MediaType(http.DetectContentType(r.Body))
 	}
 	size := fmt.Sprintf("%d bytes", len(r.Body))
 	if r.Truncated {

@@ -216,9 +216,9 @@ func documentOf(got *answer) (source, error) {
 		return source{}, errNoContent
 	}
 	contentType := got.header.Get("Content-Type")
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil || media == "" {
-		media, _, _ = mime.ParseMediaType(http.DetectContentType(got.body))
+	media, _ := fetch.MediaType(contentType)
+	if media == "" {
+		media, _ = fetch.MediaType(http.DetectContentType(got.body))
 	}
 	disposition, params, _ := mime.ParseMediaType(got.header.Get("Content-Disposition"))
 	s := source{at: got.at, status: got.status, name: HTTP, header: got.header}

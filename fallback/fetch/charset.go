@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"bytes"
-	"mime"
 	"strings"
 	"unicode/utf8"
 
@@ -28,8 +27,8 @@ func Text(body []byte, contentType string) (text, name string) {
 		s, _ := decode(body[n:], name)
 		return s, name
 	}
-	_, params, _ := mime.ParseMediaType(contentType)
-	for _, label := range []string{params["charset"], declared(body)} {
+	_, said := MediaType(contentType)
+	for _, label := range []string{said, declared(body)} {
 		_, name := charset.Lookup(strings.TrimSpace(label))
 		if name == "" || name == "replacement" {
 			continue

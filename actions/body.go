@@ -72,6 +72,8 @@ func cutNote(r *fetch.Response) string {
 		return fmt.Sprintf("the body is cut at %d KB: it unpacks to far more than was sent", len(r.Body)>>10)
 	case fetch.CutDeadline:
 		return fmt.Sprintf("the body is cut at %d bytes: the time was over", len(r.Body))
+	case fetch.CutCoding:
+		return fmt.Sprintf("the body is cut at %d bytes: what follows cannot be unpacked", len(r.Body))
 	}
 	return fmt.Sprintf("the body is cut at %d bytes: the connection broke off", len(r.Body))
 }

@@ -28,8 +28,8 @@ const (
 	maxWindow = 8 << 20
 )
 
-// errCoding is a content coding that is not read: unknown, one of several, or
-// not the one that was said.
+// errCoding is a content coding that is not read: unknown and no text, one of
+// several, or not the one that was said.
 var errCoding = errors.New("content coding")
 
 // readBody reads a response's body to its end or to a limit, whichever comes
@@ -96,7 +96,7 @@ func decoder(r *bufio.Reader, codings []string) (decoded io.Reader, end func(), 
 	case "":
 		return r, none, nil
 	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(r)
+		z, err := membersOf(r)
 		return z, none, err
 	case "deflate":
 		return inflate(r)
@@ -110,7 +110,40 @@ func decoder(r *bufio.Reader, codings []string) (decoded io.Reader, end func(), 
 		}
 		return z, z.Close, nil
 	}
+	// Browsers pass by what is no coding ("none", "utf-8"): servers write it over
+	// bodies that are not packed at all.
+	if head, _ := r.Peek(512); strings.HasPrefix(http.DetectContentType(head), "text/") {
+		return r, none, nil
+	}
 	return nil, nil, errCoding
+}
+
+// members reads one member of gzip after the other, and ends where something
+// else follows, as browsers do.
+type members struct {
+	*gzip.Reader
+	packed *bufio.Reader
+}
+
+func membersOf(r *bufio.Reader) (members, error) {
+	z, err := gzip.NewReader(r)
+	if err == nil {
+		z.Multistream(false)
+	}
+	return members{z, r}, err
+}
+
+func (m members) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if err != io.EOF {
+		return n, err
+	}
+	// RFC 1952 2.3: the two bytes with which a member begins, and deflate.
+	if head, _ := m.packed.Peek(3); string(head) == "\x1f\x8b\x08" {
+		err = m.Reset(m.packed)
+		m.Multistream(false)
+	}
+	return n, err
 }
 
 // inflate reads deflate, which by RFC 9110 is zlib's format and which some

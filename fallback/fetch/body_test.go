@@ -121,6 +121,46 @@ func TestNestedAndUnknownCodingsAreRefused(t *testing.T) {
 	}
 }
 
+// A word that is no coding is one that servers write by mistake, over a page that
+// browsers show; what is packed in some other way is not taken for text.
+func TestWordsThatAreNoCodings(t *testing.T) {
+	for coding, body := range map[string]string{"none": "<p>Hello", "utf-8": "<main>Grüße", "text/html": `{"a":1}`, "aws-chunked": ""} {
+		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", coding)
+			io.WriteString(w, body)
+		})
+		if r, err := client(t).Do(t.Context(), Request{URL: at}); err != nil || string(r.Body) != body || r.Truncated {
+			t.Errorf("%s: %+v, %v", coding, r, err)
+		}
+	}
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "lzma")
+		io.WriteString(w, "]\x00\x00\x80\x00\xff\xff\xff\xff")
+	})
+	_, err := client(t).Do(t.Context(), Request{URL: at})
+	wantReason(t, err, protocol.NavigationFailed, "content_coding")
+}
+
+// Members of gzip follow one another (RFC 1952 2.2); what follows the last and is
+// none is not part of the body.
+func TestWhatFollowsGzip(t *testing.T) {
+	var packed bytes.Buffer
+	for _, part := range []string{"<p>One", "<p>Two"} {
+		z := gzip.NewWriter(&packed)
+		io.WriteString(z, part)
+		z.Close()
+	}
+	for _, more := range []string{"", "\x00\x00\x00", "garbage", strings.Repeat("padding ", 10)} {
+		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			io.WriteString(w, packed.String()+more)
+		})
+		if r, err := client(t).Do(t.Context(), Request{URL: at}); err != nil || string(r.Body) != "<p>One<p>Two" || r.Truncated {
+			t.Errorf("%q: %+v, %v", more, r, err)
+		}
+	}
+}
+
 // A zstd frame that would make us remember more than 8 MiB is refused before
 // the memory is taken.
 func TestZstdWindowIsBounded(t *testing.T) {

@@ -213,3 +213,38 @@ func TestBaseElement(t *testing.T) {
 		}
 	}
 }
+
+// A cell stands under its heading also behind one that is empty; in a table
+// without headings, which may be there for the layout, nothing stands for it.
+func TestEmptyCellsInText(t *testing.T) {
+	for _, c := range []struct{ table, want string }{
+		{"<tr><th><th>Q1<th>Q2<tr><th>Cost<td><td>7<tr><td><td>5<td>6", "| Q1 | Q2\nCost | | 7\n| 5 | 6"},
+		{"<tr><th>A<th>B<th>C<tr> <td> <td></td> <td>c</td>", "A | B | C\n| | c"},
+		{"<tr><td><td>Indented<tr><td>Not", "Indented\nNot"},
+		{"<tr><td><td><table><tr><th>A<tr><td>a</table><tr><td><td>Indented", "A\na\n\nIndented"},
+	} {
+		if d := cmp.Diff(c.want, Fragment("<table>"+c.table+"</table>", nil).Text()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.table, d)
+		}
+	}
+	// Where there is too much of a page to be parsed its cells stay apart too.
+	deep := strings.Repeat("<div>", 600) + "<table><tr><td>1<td>2<tr><th>3<th>4</table>"
+	if got, want := Parse(deep, nil).Text(), "1 | 2\n3 | 4"; got != want {
+		t.Errorf("deep: %q, want %q", got, want)
+	}
+}
+
+// What is a block on the page is a paragraph or a list in Markdown.
+func TestBlocksAreNotJoined(t *testing.T) {
+	for page, want := range map[string]string{
+		"<details><summary>More</summary>Inside</details>":             "More\n\nInside",
+		"<fieldset><legend>Address</legend>Street</fieldset>":          "Address\n\nStreet",
+		"One<center>Two</center>Three<search>Four</search>Five":        "One\n\nTwo\n\nThree\n\nFour\n\nFive",
+		"<menu><li>One<li>Two</menu>":                                  "- One\n- Two",
+		"<details><summary><h2>More</h2></summary><p>Inside</details>": "## More\n\nInside",
+	} {
+		if got := Fragment(page, nil).Markdown(); got != want {
+			t.Errorf("%s: %q, want %q", page, got, want)
+		}
+	}
+}

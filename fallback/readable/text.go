@@ -31,6 +31,9 @@ type writer struct {
 	depth int  // of lists
 	pre   int
 
+	headed     bool // in a table with headings
+	row, cells int  // where its row begins, and how many cells of it have begun
+
 	item bool // an item's mark is the last that was written
 
 	uncaptioned bool
@@ -56,8 +59,17 @@ func (w *writer) node(n *html.Node) {
 	switch n.Data {
 	case "br":
 		w.lines = max(w.lines, 1)
+	case "table":
+		defer func(outer bool) { w.headed = outer }(w.headed)
+		w.headed = headed(n)
+	case "tr":
+		defer func(outer int) { w.row = outer }(w.row)
+		w.row = w.b.Len()
+		w.cells = 0
 	case "td", "th":
-		if n.PrevSibling != nil && w.lines == 0 && w.b.Len() > 0 {
+		if w.cells++; w.cells > 1 && w.headed && w.b.Len() == w.row {
+			w.text("| ") // or what follows would stand under another heading
+		} else if n.PrevSibling != nil && w.lines == 0 && w.b.Len() > 0 {
 			w.text(" | ")
 		}
 	case "ul", "ol", "menu":
@@ -75,6 +87,23 @@ func (w *writer) node(n *html.Node) {
 		w.node(c)
 	}
 	w.lines = max(w.lines, gap)
+}
+
+// headed is true for a table with headings of its own, not of one in its cells.
+func headed(table *html.Node) bool {
+	for n := range table.Descendants() {
+		if !isElement(n, "th") {
+			continue
+		}
+		of := n.Parent
+		for !isElement(of, "table") {
+			of = of.Parent
+		}
+		if of == table {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *writer) text(s string) {
@@ -126,8 +155,13 @@ func tokens(source string) (title, text string) {
 			raw, _ := z.TagName()
 			name := string(raw)
 			w.lines = max(w.lines, gaps[name])
-			if name == "br" {
+			switch {
+			case name == "br":
 				w.lines = max(w.lines, 1)
+			case kind == html.StartTagToken && skip == "" && (name == "td" || name == "th"):
+				if w.lines == 0 && w.b.Len() > 0 {
+					w.text(" | ")
+				}
 			}
 			switch {
 			case kind == html.StartTagToken && skip == "" && (name == "script" || name == "style" || name == "title" && title == "" || name == "svg" || name == "textarea" || name == "select"):

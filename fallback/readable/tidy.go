@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // Private-use characters stand for what the converter would escape, until it is
@@ -46,7 +47,8 @@ func flatten(root *html.Node) {
 }
 
 // tidy changes what the converter would break: bars in code in cells, pictures
-// in the URL, the languages of code, and cells that span.
+// in the URL, the languages of code, cells that span, and blocks that it takes
+// for a part of the line.
 func tidy(root *html.Node) {
 	var pictures, pres, tables []*html.Node
 	for n := range root.Descendants() {
@@ -57,6 +59,10 @@ func tidy(root *html.Node) {
 			}
 		case isElement(n, "img") && strings.HasPrefix(strings.TrimSpace(attr(n, "src")), "data:"):
 			pictures = append(pictures, n)
+		case isElement(n, "summary", "legend", "center", "search"):
+			n.Data, n.DataAtom = "div", atom.Div
+		case isElement(n, "menu"):
+			n.Data, n.DataAtom = "ul", atom.Ul
 		case isElement(n, "pre"):
 			pres = append(pres, n)
 		case isElement(n, "table"):

@@ -121,19 +121,20 @@ func (s *Search) Providers() []string {
 }
 
 // Search asks one provider after the other until one answers, and returns at
-// most n results and its name. The error is fetch_failed with
+// most n results and its name. Where others follow, each has half of the time that
+// is left. The error is fetch_failed with
 // details.attempts and asked, which is false where all of them are left alone
 // for now, and a next step that says how to set a provider up; or
 // ctx's cause.
 func (s *Search) Search(ctx context.Context, query string, n int) ([]Result, string, error) {
 	attempts, asked := []protocol.Attempt{}, false
-	for _, p := range s.providers {
+	for i, p := range s.providers {
 		begun := time.Now()
 		err := s.resting(p.Name())
 		var results []Result
 		if err == nil {
 			asked = true
-			results, err = p.Search(ctx, query, n)
+			results, err = timed(ctx, p, query, n, len(s.providers)-1-i)
 		}
 		if err == nil {
 			return tidy(results, n), p.Name(), nil
@@ -149,6 +150,20 @@ func (s *Search) Search(ctx context.Context, query string, n int) ([]Result, str
 	}
 	return nil, "", protocol.Errorf(protocol.FetchFailed, "no search provider answered: %s", attempts[0].Source+": "+attempts[0].Error).
 		With("attempts", attempts).With("asked", asked).Then(setUp)
+}
+
+// timed is p.Search with its share of the time.
+func timed(ctx context.Context, p Provider, query string, n, others int) ([]Result, error) {
+	if end, ok := ctx.Deadline(); ok && others > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	results, err := p.Search(ctx, query, n)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = protocol.Errorf(protocol.Timeout, "%s did not answer in its share of the time", p.Name())
+	}
+	return results, err
 }
 
 // resting is the error of a provider that is left alone for now.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -243,6 +244,22 @@ func TestProvidersAreTriedInOrder(t *testing.T) {
 	cancel(gone)
 	if _, _, err := s.Search(ctx, "x", 5); err != gone {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// A provider that does not answer leaves time for the next, however little there is.
+func TestAHungProviderLeavesTimeForTheNext(t *testing.T) {
+	hung := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	slow := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(300 * time.Millisecond)
+		io.WriteString(w, `{"results":[{"title":"Found","url":"https://example.com/","content":"here"}]}`)
+	}))
+	s := New(Config{Providers: []string{"brave", "searxng"}, BraveURL: hung, BraveAPIKey: "key", SearxngURL: slow}, reader.Config{}, options(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	results, from, err := s.Search(ctx, "gold", 5)
+	if err != nil || from != "searxng" || len(results) != 1 {
+		t.Errorf("%v from %q, %v", results, from, err)
 	}
 }
 

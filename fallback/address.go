@@ -2,7 +2,10 @@ package fallback
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/browserd/browserd/fallback/form"
 )
@@ -28,6 +31,18 @@ func (a address) request() string {
 // origin is what two URLs of one site share (HTML 7.1.1); the authority is
 // canonical where the URL comes from the policy.
 func (a address) origin() string { return a.scheme + "://" + a.authority }
+
+// site is what the origins of one owner share (HTML 7.1.1.1, schemeful): the
+// scheme and what is registered of the host.
+func (a address) site() string {
+	host := hostOf(a.authority)
+	if _, err := netip.ParseAddr(host); err != nil {
+		if registered, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+			host = registered
+		}
+	}
+	return a.scheme + "://" + host
+}
 
 // parseAddress reads a whole URL of scheme http or https; charset is that of
 // the document that holds it.

@@ -1,6 +1,9 @@
 package fallback
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +168,64 @@ func TestJarOrderAndReplacement(t *testing.T) {
 	j.Receive(u, map[string][]string{"Set-Cookie": {"b=; Path=/; Max-Age=0"}})
 	if got := j.Header(u); got != "c=3; a=4" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// What SameSite keeps from other sites is not sent where their pages lead, as
+// forged requests are made of it; where the agent goes it is.
+func TestSameSite(t *testing.T) {
+	var cookies string
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch w.Header().Set("Content-Type", "text/html"); r.URL.Path {
+		case "/set":
+			w.Header()["Set-Cookie"] = []string{"strict=1; SameSite=Strict; Path=/", "lax=1; SameSite=Lax; Path=/", "none=1; SameSite=None; Secure; Path=/", "unsaid=1; Path=/", "refused=1; SameSite=None; Path=/"}
+		case "/there":
+			http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusTemporaryRedirect)
+		default:
+			cookies = r.Header.Get("Cookie")
+		}
+	}))
+	defer site.Close()
+	g := &gate{transport: &http.Transport{}}
+	defer g.transport.CloseIdleConnections()
+	p := New(Options{Gate: g, Ladder: NewLadder(Config{Order: []string{HTTP}}, nil)})
+	defer p.Close(context.Background())
+	to, _ := parseAddress(site.URL+"/got", "")
+	other, _ := parseAddress("http://other.example/", "")
+	same, _ := parseAddress("http://127.0.0.1:1/", "")
+	around, _ := parseAddress(site.URL+"/there?to=/got", "")
+	set, _ := parseAddress(site.URL+"/set", "")
+	if _, err := p.exchange(t.Context(), request{method: "GET", to: set}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what, method string
+		from, to     address
+		later        time.Duration
+		want         string
+	}{
+		{"the agent goes there", "GET", address{}, to, 0, "strict=1; lax=1; none=1; unsaid=1"},
+		{"a page of the same site posts", "POST", same, to, time.Hour, "strict=1; lax=1; none=1; unsaid=1"},
+		{"another site leads there", "GET", other, to, time.Hour, "lax=1; none=1; unsaid=1"},
+		{"another site posts", "POST", other, to, time.Minute, "none=1; unsaid=1"},
+		{"another site posts, later", "POST", other, to, time.Hour, "none=1"},
+		{"another site posts, by a redirect of this one", "POST", other, around, time.Hour, "none=1"},
+	} {
+		p.jar.now = func() time.Time { return time.Now().Add(c.later) }
+		if _, err := p.exchange(t.Context(), request{method: c.method, to: c.to, from: c.from}); err != nil {
+			t.Fatal(err)
+		}
+		if cookies != c.want {
+			t.Errorf("%s: %q, want %q", c.what, cookies, c.want)
+		}
+	}
+	for _, c := range []struct{ url, site string }{
+		{"http://a.example.com:81/x", "http://example.com"}, {"https://a.example.com/", "https://example.com"}, {"http://a.b.co.uk/", "http://b.co.uk"},
+		{"http://co.uk/", "http://co.uk"}, {"http://127.0.0.1:81/", "http://127.0.0.1"}, {"http://[::1]:81/", "http://::1"}, {"http://localhost/", "http://localhost"},
+	} {
+		if u, _ := parseAddress(c.url, ""); u.site() != c.site {
+			t.Errorf("%s: site %s, want %s", c.url, u.site(), c.site)
+		}
 	}
 }
 

@@ -66,7 +66,11 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 		if r.method != http.MethodGet {
 			h.Set("Origin", originHeader(r.policy, origin, to))
 		}
-		if cookies := p.jar.Header(to); cookies != "" {
+		cookies := p.jar.Header(to)
+		if r.from.scheme != "" && r.from.site() != to.site() {
+			cookies = p.jar.Across(to, r.method)
+		}
+		if cookies != "" {
 			h.Set("Cookie", cookies)
 		}
 		got, err := p.client.Do(exactly(ctx, to), fetch.Request{

@@ -105,9 +105,32 @@ func (j *Jar) shrink(domain string) {
 
 // Header is the Cookie header of a request to u, empty where there is none
 // (RFC 6265 5.4).
-func (j *Jar) Header(u address) string {
+func (j *Jar) Header(u address) string { return header(j.For(u)) }
+
+// laxPost is how long after it was set a cookie without SameSite goes along with
+// what another site posts (RFC 6265bis 5.7.1, Lax-allowing-unsafe).
+const laxPost = 2 * time.Minute
+
+// Across is Header for a navigation to u that a document of another site began,
+// with that method: without what SameSite keeps from it (RFC 6265bis 5.7.3).
+// Redirects on the way are not counted, as Chromium does not.
+func (j *Jar) Across(u address, method string) string {
+	return header(slices.DeleteFunc(j.For(u), func(c Cookie) bool {
+		switch c.SameSite {
+		case "Strict":
+			return true
+		case "Lax":
+			return method != http.MethodGet
+		case "None":
+			return false
+		}
+		return method != http.MethodGet && j.now().Sub(c.created) >= laxPost
+	}))
+}
+
+func header(list []Cookie) string {
 	var pairs []string
-	for _, c := range j.For(u) {
+	for _, c := range list {
 		if c.Name == "" {
 			pairs = append(pairs, c.Value)
 			continue

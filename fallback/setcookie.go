@@ -96,6 +96,7 @@ func (c *Cookie) fits(u address, host string) bool {
 	name := strings.ToLower(c.Name)
 	switch {
 	case c.Secure && u.scheme != "https" && !isLoopback(host),
+		c.SameSite == "None" && !c.Secure,
 		strings.HasPrefix(name, "__secure-") && !c.Secure,
 		strings.HasPrefix(name, "__host-") && (!c.Secure || !c.HostOnly || c.Path != "/"):
 		return false

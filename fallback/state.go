@@ -100,7 +100,7 @@ func (p *Page) cookie(c protocol.Cookie) (Cookie, error) {
 		return bad("holds a character that no cookie may")
 	case c.Name == "" && c.Value == "", len(c.Name)+len(c.Value) > maxCookieBytes:
 		return bad("is empty, or longer than a cookie may be")
-	case !n.fits(u, n.Domain), c.SameSite == "None" && !n.Secure:
+	case !n.fits(u, n.Domain):
 		return bad("may not be set like this")
 	}
 	return n, nil

@@ -44,6 +44,7 @@ func init() {
 		"Page.frameNavigated":               on((*tab).frameNavigated),
 		"Page.navigatedWithinDocument":      on((*tab).navigatedWithin),
 		"Page.frameRequestedNavigation":     on((*tab).frameRequested),
+		"Page.frameScheduledNavigation":     on((*tab).frameScheduled),
 		"Page.frameStartedNavigating":       on((*tab).frameStarted),
 		"Page.frameStoppedLoading":          on((*tab).frameStopped),
 		"Page.lifecycleEvent":               on((*tab).lifecycle),
@@ -158,7 +159,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 	t.status = t.statuses[t.loader]
 	t.commits++
 	t.opening = opening{}
-	t.failed = ""
+	t.failed, t.refreshing = "", false
 	for id := range t.inflight {
 		delete(t.inflight, id)
 	}
@@ -212,6 +213,24 @@ func (t *tab) frameRequested(s *Session, e frameRequested) {
 	if e.FrameID == t.main.id && e.Disposition == "currentTab" && !strings.HasPrefix(e.URL, "javascript:") {
 		t.requested++
 		t.failed = ""
+		t.wake()
+	}
+}
+
+type frameScheduled struct {
+	FrameID cdp.FrameID `json:"frameId"`
+	Delay   float64     `json:"delay"` // seconds
+	URL     string      `json:"url"`
+}
+
+// refreshSoon is how long a refresh may be put off and still belong to the
+// navigation, in seconds: Chromium replaces the entry of the history up to there.
+const refreshSoon = 1
+
+// frameScheduled takes it that a document has a refresh, by meta or header.
+func (t *tab) frameScheduled(s *Session, e frameScheduled) {
+	if e.FrameID == t.main.id && e.Delay <= refreshSoon && withoutFragment(e.URL) != withoutFragment(t.url) {
+		t.refreshing = true
 		t.wake()
 	}
 }
@@ -485,7 +504,7 @@ func (t *tab) loadingFailed(s *Session, e struct {
 	r, ok := t.inflight[e.RequestID]
 	t.ended(e.RequestID)
 	if ok && r.kind == "Document" && t.failed == "" {
-		t.failed = e.ErrorText
+		t.failed, t.refreshing = e.ErrorText, false
 	}
 	if e.RequestID == t.goingBy && e.ErrorText != aborted && cdp.LoaderID(e.RequestID) != t.loader {
 		t.lost = &lostPage{url: t.going, reason: e.ErrorText}

@@ -298,20 +298,20 @@ func (t *tab) awaitContent(ctx context.Context) error {
 }
 
 // rest waits until a document that has its content is quiet too: no request
-// under way that the page waits for, and no change of its DOM for a moment.
+// under way that the page waits for, no refresh due, and no change of its DOM for a moment.
 // It gives up waiting after afterContent, without an error.
 func (t *tab) rest(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, afterContent)
 	defer cancel()
 	for {
-		err := t.until(limited, func() bool { return len(t.inflight) == 0 })
+		err := t.until(limited, func() bool { return len(t.inflight) == 0 && !t.refreshing })
 		var seen settled
 		if err == nil {
 			err = t.main.call(limited, "settle", map[string]any{"max": 500, "fresh": true}, &seen)
 		}
 		if err == nil {
 			t.c.mu.Lock()
-			busy := len(t.inflight) > 0
+			busy := len(t.inflight) > 0 || t.refreshing
 			t.title, t.url = seen.Title, seen.URL
 			t.c.mu.Unlock()
 			if busy {

@@ -65,14 +65,16 @@ type tab struct {
 	lost      *lostPage // the last of them that Chromium has a page of its own for
 	failed    string    // why the last of them came to nothing; empty otherwise
 	stopped   int       // times that the main frame stopped loading
-	pulled    bool      // a document that was left has begun to load again, in place of the next
-	opening   opening
-	step      *historyStep // under way
-	priming   atomic.Bool  // the proxy's challenge is under way, and prime has the requests
-	restored  string       // URL of the tab that died, whose place this one took
-	inflight  map[network.RequestID]request
-	answered  request       // the last of them that ended
-	changed   chan struct{} // closed and replaced when any of these changes
+	// refreshing: the document is about to load another, by a refresh that is due.
+	refreshing bool
+	pulled     bool // a document that was left has begun to load again, in place of the next
+	opening    opening
+	step       *historyStep // under way
+	priming    atomic.Bool  // the proxy's challenge is under way, and prime has the requests
+	restored   string       // URL of the tab that died, whose place this one took
+	inflight   map[network.RequestID]request
+	answered   request       // the last of them that ended
+	changed    chan struct{} // closed and replaced when any of these changes
 
 	dialog      *protocol.Dialog  // open, unanswered
 	timer       *time.Timer       // dismisses it

@@ -88,3 +88,19 @@ func TestNavigationIsLedToAPageThatDoesNotLoad(t *testing.T) {
 		})
 	}
 }
+
+// A refresh of up to a second belongs to the navigation, as it does without
+// Chromium: what is opened is where it leads.
+func TestARefreshBelongsToTheNavigation(t *testing.T) {
+	s := newStage(t)
+	s.pages["/fine"] = `<h1>Fine</h1>`
+	s.pages["/on"] = `<meta http-equiv=refresh content="0;url=/fine"><h1>On</h1>`
+	s.pages["/soon"] = `<meta http-equiv=refresh content="1;url=/fine"><h1>Soon</h1>`
+	s.pages["/later"] = `<meta http-equiv=refresh content="60;url=/fine"><h1>Later</h1>`
+	s.pages["/again"] = `<meta http-equiv=refresh content="1"><h1>Again</h1>`
+	v := s.open(t, `<h1>Before</h1>`)
+	for from, to := range map[string]string{"/on": "/fine", "/soon": "/fine", "/later": "/later", "/again": "/again"} {
+		e, err := v.c.Open(limit(t, 8*time.Second), s.srv.URL+from, protocol.WaitAuto)
+		equal(t, from, answer(e, err), `{"navigated":"`+s.srv.URL+to+`","changed":true}`)
+	}
+}

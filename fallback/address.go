@@ -65,8 +65,9 @@ func (a address) resolve(ref, charset string) (to address, other string) {
 	case "":
 		rest = ref
 	case "http", "https":
-		// With the base's own scheme and no slashes it is relative all the same.
-		if scheme != a.scheme || strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, `\`) {
+		// With the base's own scheme it is relative all the same (special relative
+		// or authority state), a host where two slashes follow.
+		if scheme != a.scheme {
 			to = address{scheme: scheme}
 			to.setAuthority(strings.TrimLeft(rest, `/\`), charset)
 			return to, ""

@@ -87,7 +87,13 @@ func portOf(u *url.URL) string {
 // one itself (WHATWG URL, basic URL parser): in the query it is sent as it is,
 // elsewhere, where net/url has no way to say that, as %25.
 func Resolve(base *url.URL, ref string) (*url.URL, error) {
-	r, err := url.Parse(repair(ref))
+	ref = repair(ref)
+	// Special relative or authority state: of base's own scheme and without two
+	// slashes it is relative.
+	if scheme, rest, ok := strings.Cut(ref, ":"); ok && strings.EqualFold(scheme, base.Scheme) && !strings.HasPrefix(rest, "//") {
+		ref = rest
+	}
+	r, err := url.Parse(ref)
 	if err != nil {
 		return nil, err
 	}

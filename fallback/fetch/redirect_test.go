@@ -152,16 +152,19 @@ func TestCheckIsAskedAtEveryHop(t *testing.T) {
 func TestResolveReadsAsABrowserDoes(t *testing.T) {
 	base, _ := url.Parse("https://example.com/a/b?q=1#f")
 	for ref, want := range map[string]string{
-		"c":                    "https://example.com/a/c",
-		"  /c d\n":             "https://example.com/c%20d",
-		"/c\n\td":              "https://example.com/cd",
-		`\x\y?\z`:              `https://example.com/x/y?\z`,
-		"//other.example/%zz":  "https://other.example/%25zz",
-		"?q=50%&r=%zz#%":       "https://example.com/a/b?q=50%&r=%zz#%25",
-		"?q=ä":                 "https://example.com/a/b?q=%C3%A4",
-		"#g":                   "https://example.com/a/b?q=1#g",
-		"http://other.example": "http://other.example",
-		"":                     "https://example.com/a/b?q=1",
+		"c":                     "https://example.com/a/c",
+		"  /c d\n":              "https://example.com/c%20d",
+		"/c\n\td":               "https://example.com/cd",
+		`\x\y?\z`:               `https://example.com/x/y?\z`,
+		"//other.example/%zz":   "https://other.example/%25zz",
+		"?q=50%&r=%zz#%":        "https://example.com/a/b?q=50%&r=%zz#%25",
+		"?q=ä":                  "https://example.com/a/b?q=%C3%A4",
+		"#g":                    "https://example.com/a/b?q=1#g",
+		"https:c":               "https://example.com/a/c",
+		"HTTPS:/c:d":            "https://example.com/c:d",
+		`https:\/other.example`: "https://other.example",
+		"http://other.example":  "http://other.example",
+		"":                      "https://example.com/a/b?q=1",
 	} {
 		got, err := Resolve(base, ref)
 		if err != nil || got.String() != want {

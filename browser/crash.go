@@ -73,7 +73,7 @@ func (t *tab) die(err *protocol.Error, url string) {
 	if c.selected == t {
 		c.selected = nil
 		c.replacing = make(chan struct{})
-		go c.replace(url)
+		go c.replace(url, c.replacing)
 	}
 	fields := map[string]any{"tab": t.name, "url": t.url}
 	if reason, ok := err.Details["reason"]; ok {
@@ -90,8 +90,9 @@ func (t *tab) die(err *protocol.Error, url string) {
 }
 
 // replace opens a tab in the place of a selected one that died, and loads its
-// URL again, where there is one. Whoever needs the selected tab waits for it.
-func (c *Context) replace(url string) {
+// URL again, where there is one, and closes done. Whoever needs the selected tab
+// waits for it; where another was selected meanwhile, that one stays.
+func (c *Context) replace(url string, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(c.life, 20*time.Second)
 	defer cancel()
 	t, err := c.newTab(ctx, url)
@@ -106,11 +107,14 @@ func (c *Context) replace(url string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil && t.life.Err() == nil {
+	close(done)
+	if c.replacing != done {
+		return // the one that was selected meanwhile has died as well, and is replaced itself
+	}
+	c.replacing = nil
+	if c.selected == nil && err == nil && t.life.Err() == nil {
 		c.selected = t // one that has died as well is no better: the next command opens another
 	}
-	close(c.replacing)
-	c.replacing = nil
 }
 
 // notice looks at an error with which a call to the page ended: where the

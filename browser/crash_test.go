@@ -1,6 +1,11 @@
 package browser
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +32,62 @@ func TestADeadTabIsReplacedAtTheLimit(t *testing.T) {
 	}
 	if list := v.c.Tabs(); len(list) != 2 {
 		t.Errorf("%+v", list)
+	}
+}
+
+// While a tab that died is loaded again, another may be selected, and may die too:
+// the one that was selected last stays, or is replaced itself.
+func TestATabDiesWhileAnotherIsReplaced(t *testing.T) {
+	s := newStage(t)
+	for _, both := range []bool{false, true} {
+		t.Run(fmt.Sprint("both: ", both), func(t *testing.T) {
+			again, goes := make(chan struct{}, 9), make(chan struct{}) // 9: more than there are
+			loads := 0
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if loads++; loads > 1 {
+					again <- struct{}{}
+					select {
+					case <-goes:
+					case <-t.Context().Done():
+					}
+				}
+				io.WriteString(w, "<title>Slow</title>")
+			}))
+			t.Cleanup(srv.Close)
+			ctx := limit(t, 20*time.Second)
+			v := s.open(t, "<title>Other</title>")
+			c := v.c
+			crash := func() {
+				c.mu.Lock()
+				dead := c.selected
+				c.mu.Unlock()
+				dead.cdp.Send("Page.crash", struct{}{})
+				<-dead.life.Done()
+			}
+			other := c.State().URL
+			if _, err := c.Open(ctx, srv.URL, protocol.WaitAuto); err != nil {
+				t.Fatal(err)
+			}
+			crash()
+			<-again
+			if _, err := c.TabNew(ctx, other); err != nil {
+				t.Fatal(err)
+			}
+			if both {
+				crash()
+				if _, err := c.tab(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			close(goes)
+			eventually(t, 10*time.Second, "the tab that died is loaded again", func() bool {
+				return slices.ContainsFunc(c.Tabs(), func(tab protocol.Tab) bool { return tab.Title == "Slow" })
+			})
+			time.Sleep(200 * time.Millisecond) // it must not be selected later either
+			if got := c.State(); got.URL != other {
+				t.Errorf("commands go to %s %s, want %s", got.Tab, got.URL, other)
+			}
+		})
 	}
 }
 

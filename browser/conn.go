@@ -118,8 +118,7 @@ func (c *Conn) HandleUnknown(f func(id target.SessionID, method string, params j
 	c.unknown = f
 }
 
-// Done is closed when the connection is gone. Every call under way has failed
-// by then or fails at once.
+// Done is closed when the connection is gone, before any call fails for it.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Err returns nil while the connection is good, and then the one error, with
@@ -162,9 +161,9 @@ func (c *Conn) lost(cause error) {
 	c.err = gone
 	err, pending, subs := c.err, c.pending, c.subs
 	c.pending, c.subs, c.waiting = nil, nil, nil
+	close(c.done)
 	c.mu.Unlock()
 
-	close(c.done)
 	for _, p := range pending {
 		p.reply <- reply{err: err}
 	}

@@ -143,8 +143,16 @@ func lost(cause error) error {
 	return e
 }
 
-// Done closes when the context is gone: closed, or its Chromium died.
-func (c *Context) Done() <-chan struct{} { return c.done }
+// Done closes when the context is gone: closed, or its Chromium died. Whoever asks
+// after a call has failed for that finds it closed.
+func (c *Context) Done() <-chan struct{} {
+	select {
+	case <-c.host.conn.Done():
+		return c.host.conn.Done() // the context's own life ends a moment later
+	default:
+		return c.done
+	}
+}
 
 // Close closes the pages and the context and forgets it. Closing twice is
 // harmless.

@@ -91,6 +91,23 @@ func TestATabDiesWhileAnotherIsReplaced(t *testing.T) {
 	}
 }
 
+// Who was told by a call that Chromium is lost finds the context gone at once: the
+// next command would work on it otherwise, and tell of the same loss again.
+func TestALostContextIsGoneAtOnce(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<button>Go</button>`)
+	v.c.host.root.Send("Browser.crash", struct{}{})
+	_, err := v.c.Eval(limit(t, 10*time.Second), v.refs, "", "new Promise(() => {})")
+	select {
+	case <-v.c.Done():
+	default:
+		t.Error("the context is not gone yet")
+	}
+	if protocol.CodeOf(err) != protocol.BrowserLost {
+		t.Errorf("the call: %v", err)
+	}
+}
+
 // A document in which browserd's script was ended before it had run gets it
 // again: a page's scripts may be ended just as the next document takes its place.
 func TestADocumentWithoutTheScript(t *testing.T) {

@@ -129,6 +129,14 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
+// ended is why a subscription's channel was closed.
+func (c *Conn) ended() error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	return ErrDetached
+}
+
 // Close ends the connection and waits for its goroutines. A browser on a
 // pipe exits when its pipe closes; one at an endpoint goes on.
 func (c *Conn) Close() { c.closeFor(errors.New("closed by the daemon")) }

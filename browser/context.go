@@ -56,7 +56,6 @@ type Context struct {
 
 	holding string // the mouse button that is down; the driver's alone
 	looks   int    // captures so far; the driver's alone
-	uploads string // the directory of uploaded files; empty until the first
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind
@@ -82,6 +81,7 @@ type Context struct {
 	held  []attachedToTarget
 	// downloaded is what the pages offered for download.
 	downloaded downloads
+	uploads    string // the directory of uploaded files; empty until the first
 	closed     bool
 }
 
@@ -181,19 +181,21 @@ func (c *Context) Close(ctx context.Context) error {
 		err = c.host.root.Send(target.DisposeBrowserContext.Method, params).Wait(ctx, nil)
 	}
 	c.mu.Lock()
-	tabs := c.tabs
+	tabs, uploads := c.tabs, c.uploads
 	c.tabs, c.selected = nil, nil
 	c.mu.Unlock()
 	for _, t := range tabs {
 		t.forget()
 	}
-	c.end(protocol.Errorf(protocol.SessionNotFound, "the session is closed"))
-	if c.uploads != "" {
-		os.RemoveAll(c.uploads)
+	c.end(errClosed())
+	if uploads != "" {
+		os.RemoveAll(uploads)
 	}
 	c.downloaded.remove()
 	return err
 }
+
+func errClosed() error { return protocol.Errorf(protocol.SessionNotFound, "the session is closed") }
 
 // discard closes a context that nobody will use, without waiting for Chromium: one
 // that is stopped does it when it goes on.

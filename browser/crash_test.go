@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -105,6 +106,40 @@ func TestALostContextIsGoneAtOnce(t *testing.T) {
 	}
 	if protocol.CodeOf(err) != protocol.BrowserLost {
 		t.Errorf("the call: %v", err)
+	}
+}
+
+// An upload that waits for a file chooser when Chromium dies says so, and one that
+// comes when the session is closed leaves nothing behind.
+func TestUploadToWhatEnds(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<button onclick="report('clicked')">Choose</button>`)
+	files := []protocol.File{{Name: "a.txt", Content: []byte("hello")}}
+	ended := make(chan error)
+	go func() {
+		_, err := v.c.Upload(limit(t, 10*time.Second), v.refs, v.ref("button", "Choose"), files)
+		ended <- err
+	}()
+	v.c.mu.Lock()
+	page := v.c.selected.cdp
+	v.c.mu.Unlock()
+	eventually(t, 5*time.Second, "the click", func() bool { // asked beside the upload
+		var log evaluated
+		err := page.Call(t.Context(), "Runtime.evaluate", map[string]any{"expression": "log.length"}, &log)
+		return err == nil && string(log.Result.Value) == "1"
+	})
+	v.c.host.root.Send("Browser.crash", struct{}{})
+	if err := <-ended; protocol.CodeOf(err) != protocol.BrowserLost {
+		t.Errorf("Chromium died: %v", err)
+	}
+
+	v = s.open(t, "")
+	v.c.Close(t.Context())
+	if _, err := v.c.store(files); protocol.CodeOf(err) != protocol.SessionNotFound {
+		t.Errorf("closed before: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(v.c.host.profile.dir, "uploads-*")); len(left) > 0 {
+		t.Errorf("%q is left", left)
 	}
 }
 

@@ -226,6 +226,12 @@ func (t *tab) wait(ctx context.Context, p *Pending, result any) error {
 	if err == nil {
 		return nil
 	}
+	return t.failure(ctx, err)
+}
+
+// failure is the error of a call to the page that failed with err: where what it ran
+// in has ended, the cause of that.
+func (t *tab) failure(ctx context.Context, err error) error {
 	if t.life.Err() != nil {
 		return context.Cause(t.life)
 	}

@@ -93,7 +93,10 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 		return nil, err
 	}
 	select {
-	case raw := <-opened:
+	case raw, ok := <-opened:
+		if !ok { // the session that was to say it has ended
+			return el, gone(d.frame.tab.failure(ctx, d.cdp.conn.ended()))
+		}
 		var e struct {
 			Mode          string            `json:"mode"`
 			BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
@@ -136,6 +139,35 @@ func (c *Context) uploadsDir() (string, error) {
 	return dir, os.Chmod(dir, 0o711)
 }
 
+// uploadsRoom is the directory of the context's uploads, made by the first of them.
+func (c *Context) uploadsRoom() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return "", errClosed()
+	case c.uploads != "":
+		return c.uploads, nil
+	}
+	dir, err := c.uploadsDir()
+	if err == nil {
+		c.uploads = dir
+	}
+	return dir, err
+}
+
+// unstored is the error of files that could not be written: what ended the context,
+// where that took their directory away.
+func (c *Context) unstored(err error) error {
+	switch {
+	case c.life.Err() != nil:
+		return context.Cause(c.life)
+	case c.host.conn.Err() != nil:
+		return lost(c.host.conn.Err())
+	}
+	return fmt.Errorf("storing uploads: %w", err)
+}
+
 // store writes the files where Chromium, which may run as another user, can
 // read them: each in a directory of its own with a name that nobody can guess,
 // in one that nobody else can list. They are removed with the context.
@@ -143,16 +175,13 @@ func (c *Context) store(files []protocol.File) ([]string, error) {
 	if len(files) == 0 {
 		return []string{}, nil
 	}
-	if c.uploads == "" {
-		dir, err := c.uploadsDir()
-		if err != nil {
-			return nil, fmt.Errorf("storing uploads: %w", err)
-		}
-		c.uploads = dir
+	room, err := c.uploadsRoom()
+	if err != nil {
+		return nil, c.unstored(err)
 	}
 	paths := make([]string, 0, len(files))
 	for _, f := range files {
-		dir := filepath.Join(c.uploads, rand.Text())
+		dir := filepath.Join(room, rand.Text())
 		path := filepath.Join(dir, fileName(f.Name))
 		err := errors.Join(os.Mkdir(dir, 0o711), os.WriteFile(path, f.Content, 0o644))
 		if err == nil {
@@ -161,7 +190,7 @@ func (c *Context) store(files []protocol.File) ([]string, error) {
 		}
 		if err != nil {
 			os.RemoveAll(dir) // half a file takes room too
-			return nil, fmt.Errorf("storing uploads: %w", err)
+			return nil, c.unstored(err)
 		}
 		paths = append(paths, path)
 	}

@@ -134,17 +134,21 @@ func (c *Chromium) Conn(ctx context.Context) (*Conn, Generation, error) {
 }
 
 // Rest ends the browser that runs, in the background; the next Conn launches
-// another. OnLost is not told.
-func (c *Chromium) Rest() {
+// another. OnLost is not told. One that is just being launched goes on: false.
+func (c *Chromium) Rest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.starting != nil {
+		return false
+	}
 	r := c.current
 	if r == nil || c.closed {
-		return
+		return true
 	}
 	c.current = nil
 	close(r.ending)
 	c.log.Info("Chromium is not needed for now", "generation", r.gen, "pid", r.pid())
+	return true
 }
 
 // belongings are the profile of a generation that runs and what it says on its

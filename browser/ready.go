@@ -241,6 +241,10 @@ func (b *Browser) rest() {
 			return
 		}
 	}
+	if !b.chromium.Rest() { // whoever asked for it has given up
+		b.idle.Reset(b.stock.Idle)
+		return
+	}
 	b.spares = nil
 	// Its connection is good until it has closed: a restock would make another context,
 	// and launch Chromium for nobody.
@@ -249,5 +253,4 @@ func (b *Browser) rest() {
 		b.soon.Stop()
 		b.soon = nil
 	}
-	b.chromium.Rest()
 }

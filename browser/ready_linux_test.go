@@ -213,6 +213,24 @@ func TestIdleChromiumGoes(t *testing.T) {
 	}
 }
 
+// A Chromium that is there only when whoever asked for it has given up goes too.
+func TestAChromiumThatNobodyAwaitsGoes(t *testing.T) {
+	chromium := Start(t.Context(), testConfig(t), discard())
+	t.Cleanup(func() { chromium.Close(context.Background()) })
+	b := New(chromium, discard())
+	t.Cleanup(b.Close)
+	b.Keep(Stock{Idle: time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.NewContext(ctx, ContextOptions{}, quiet); err == nil {
+		t.Fatal("a context for somebody who has given up")
+	}
+	eventually(t, 10*time.Second, "Chromium was launched and has gone", func() bool {
+		i := b.chromium.Info()
+		return i.Generation == 1 && !i.Running
+	})
+}
+
 // What was to be made ready when Chromium went is not made: it would launch Chromium
 // again, which nobody would let go.
 func TestNothingIsMadeReadyAfterwards(t *testing.T) {

@@ -43,7 +43,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	begun := false
 	root := newRoot(args)
 	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
-	root.SetArgs(args)
+	root.SetArgs(joinSwitches(root, args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
@@ -117,6 +117,39 @@ const (
 	groupCommands = "commands"
 	groupTools    = "tools"
 )
+
+// joinSwitches makes one word of a flag that takes true or false and the "true" or
+// "false" behind it. Others take their value as a word of its own; pflag alone would
+// switch the flag on and take its value for an argument: "type @e3 gold --submit
+// false" would write "gold false" and send the form.
+func joinSwitches(root *cobra.Command, args []string) []string {
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return args
+	}
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		if word == "--" {
+			return append(joined, args[i:]...)
+		}
+		joined = append(joined, word)
+		name, long := strings.CutPrefix(word, "--")
+		flag := cmd.Flags().Lookup(name)
+		if !long || flag == nil || i+1 == len(args) {
+			continue
+		}
+		switch next := args[i+1]; {
+		case flag.NoOptDefVal == "":
+			joined = append(joined, next) // its value, whatever that looks like
+			i++
+		case next == "true" || next == "false":
+			joined[len(joined)-1] = word + "=" + next
+			i++
+		}
+	}
+	return joined
+}
 
 // explainFlag names the key that a misspelt flag was most likely meant for.
 func explainFlag(cmd *cobra.Command, err error) error {

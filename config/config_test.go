@@ -77,6 +77,7 @@ func TestInvalidFiles(t *testing.T) {
 		"two-faults":            "unknown key server.lisen (from F:2): the nearest is server.listen\n" + `session.max: "many": takes a whole number (from F:4)`,
 		"not-yaml":              "F: line 2: found unexpected end of stream",
 		"not-a-mapping":         "F: unmarshal errors: line 1: cannot unmarshal !!seq into map[string]interface {}",
+		"two-documents":         "F:3: a second document begins: takes one, without --- between its keys",
 		"twice":                 `F: unmarshal errors: line 3: mapping key "level" already defined at line 2`,
 	}
 	files, err := filepath.Glob("testdata/invalid/*.yaml")

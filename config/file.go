@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -60,6 +61,9 @@ func (l *loader) readFile(path string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %s", path, strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
 	}
+	if n, err := secondDocument(data); err == nil {
+		return fmt.Errorf("%s:%d: a second document begins: takes one, without --- between its keys", path, n)
+	}
 	k := koanf.New(".")
 	if err := k.Load(confmap.Provider(tree, "."), nil); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -75,6 +79,18 @@ func (l *loader) readFile(path string, data []byte) error {
 		}
 		return path
 	})
+}
+
+// secondDocument is the line of the second YAML document in data (YAML 1.2.2,
+// section 9.2), which the parser would leave out; an error where there is none.
+func secondDocument(data []byte) (line int, err error) {
+	documents := yamlv3.NewDecoder(bytes.NewReader(data))
+	var n yamlv3.Node
+	if err := documents.Decode(&n); err != nil {
+		return 0, err
+	}
+	err = documents.Decode(&n)
+	return n.Line, err
 }
 
 // noteLines records on which line each key stands.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -33,6 +34,9 @@ func decodeParams(cmd *Command, raw json.RawMessage, common *Common) (any, error
 	if raw = bytes.TrimSpace(raw); len(raw) > 0 && !bytes.Equal(raw, []byte("null")) {
 		if raw[0] != '{' {
 			return nil, protocol.Errorf(protocol.InvalidParams, "params: takes an object, not %s", cut(string(raw), 60)).With("parameter", "params")
+		}
+		if !utf8.Valid(raw) { // the doors of JSON-RPC and HTTP have looked; an MCP library does not
+			return nil, protocol.Errorf(protocol.InvalidParams, "params: is not UTF-8").With("parameter", "params")
 		}
 		if err := json.Unmarshal(raw, &given); err != nil {
 			return nil, protocol.Errorf(protocol.InvalidParams, "params: %v", err).With("parameter", "params")

@@ -29,6 +29,7 @@ func TestDecodeParams(t *testing.T) {
 		{"click", `{"ref":"@e1","modifiers":["Hyper"]}`, nil, `modifiers: takes one of Alt, Control, Meta, Shift, not ["Hyper"]`},
 		{"click", `{"ref":"@e1","bogus":1}`, nil, `click has no parameter "bogus"`},
 		{"click", `[1]`, nil, `params: takes an object, not [1]`},
+		{"eval", "{\"expression\":\"'\xff'\"}", nil, `params: is not UTF-8`},
 		{"click", `{"ref":"@e1","timeout_ms":120001}`, nil, `timeout_ms: takes a whole number from 1 to 120000, not 120001`},
 		{"select", `{"ref":"@e1","values":"Green","snapshot":"full"}`, &SelectParams{Ref: "@e1", Values: []string{"Green"}, Shows: Shows{"full"}}, ""},
 		{"select", `{"ref":"@e1","values":[1]}`, nil, `values: takes a list of strings, not [1]`},

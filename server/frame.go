@@ -23,9 +23,6 @@ const maxID = 256
 // guess. Members that it does not know are ignored.
 func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 	none := protocol.Request{ID: json.RawMessage("null")}
-	if !utf8.Valid(frame) {
-		return none, protocol.Errorf(protocol.ParseError, "the message is not UTF-8")
-	}
 	frame = trimJSON(frame)
 	if err := checkJSON(frame); err != nil {
 		return none, err
@@ -72,8 +69,12 @@ func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 func trimJSON(text []byte) []byte { return bytes.Trim(text, " \t\r\n") }
 
 // checkJSON says where text stops being JSON. Nesting beyond encoding/json's
-// 10,000 levels is not JSON either.
+// 10,000 levels is not JSON either, nor is what is not UTF-8 (RFC 8259 section 8.1):
+// encoding/json would write U+FFFD in its place, into a page's field too.
 func checkJSON(text []byte) *protocol.Error {
+	if !utf8.Valid(text) {
+		return protocol.Errorf(protocol.ParseError, "the message is not UTF-8")
+	}
 	if json.Valid(text) {
 		return nil
 	}

@@ -63,6 +63,7 @@ func TestHTTP(t *testing.T) {
 		{"a form", "POST", "/v1/ping", "application/x-www-form-urlencoded", `a=1`, 400, `{"error":{"code":"parse_error"`},
 		{"multipart", "POST", "/v1/ping", "multipart/form-data; boundary=x", "--x--", 400, `{"error":{"code":"parse_error"`},
 		{"not JSON", "POST", "/v1/ping", js, `{`, 400, `{"error":{"code":"parse_error"`},
+		{"not UTF-8", "POST", "/v1/ping", js, "{\"a\":\"\xff\"}", 400, `{"error":{"code":"parse_error","message":"the message is not UTF-8","retryable":false,"next":"send the params as one JSON object"}}`},
 		{"trailing garbage", "POST", "/v1/ping", js, `{} {}`, 400, `{"error":{"code":"parse_error"`},
 		{"array", "POST", "/v1/ping", js, `[]`, 400, `{"error":{"code":"invalid_params","message":"the body []: takes a JSON object of the command's params"`},
 		{"null", "POST", "/v1/ping", js, `null`, 400, `{"error":{"code":"invalid_params"`},

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -135,6 +136,11 @@ func addFlag(flags *pflag.FlagSet, p actions.ParamHelp, schema map[string]any) {
 func paramsOf(flags *pflag.FlagSet, row *actions.Command, positional []actions.ParamHelp, schema map[string]any, args []string) (map[string]any, error) {
 	params := map[string]any{}
 	put := func(name string, words []string) error {
+		for _, word := range words {
+			if !utf8.ValidString(word) {
+				return fmt.Errorf("%s: %q is not UTF-8", name, word)
+			}
+		}
 		v, err := valueOf(row.Name, name, schema[name].(map[string]any), words)
 		params[name] = v
 		return err
@@ -195,10 +201,11 @@ func valueOf(command, name string, schema map[string]any, words []string) (any, 
 		}
 		return b, nil
 	case "integer", "number":
-		if _, err := strconv.ParseFloat(word, 64); err != nil {
+		number := json.Number(word)
+		if _, err := json.Marshal(number); err != nil || word == "" { // NaN, Inf and 0x2 are no JSON
 			return nil, fmt.Errorf("%s: takes a number, not %q", name, word)
 		}
-		return json.Number(word), nil
+		return number, nil
 	case "array":
 		items, _ := schema["items"].(map[string]any)
 		if items["type"] == "string" {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,12 +142,35 @@ func (f field) set(value json.RawMessage) error {
 	if f.v.Type() == reflect.TypeFor[[]string]() && len(value) > 0 && value[0] == '"' {
 		value = append(append([]byte{'['}, value...), ']')
 	}
+	switch pointed(f.v.Type()).Kind() {
+	case reflect.Int, reflect.Struct:
+		value = wholes(value)
+	}
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.DisallowUnknownFields()
 	if err := d.Decode(f.v.Addr().Interface()); err != nil {
 		return f.bad(value)
 	}
 	return f.check(value)
+}
+
+// token finds the strings and the numbers of a JSON text (RFC 8259 sections 6 and 7).
+var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
+
+// wholes writes the whole numbers of a JSON text without fraction and exponent: 10.0
+// is an integer to JSON Schema (draft 2020-12 section 4.2.3), as which the parameters are
+// described, and languages whose numbers are all floats send it so.
+func wholes(text json.RawMessage) json.RawMessage {
+	if !bytes.ContainsAny(text, ".eE") {
+		return text
+	}
+	return token.ReplaceAllFunc(text, func(word []byte) []byte {
+		n, err := strconv.ParseFloat(string(word), 64)
+		if err != nil || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
+			return word
+		}
+		return strconv.AppendInt(nil, int64(n), 10)
+	})
 }
 
 // check holds a value against the bounds and words of its tags.

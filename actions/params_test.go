@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 func TestDecodeParams(t *testing.T) {
@@ -25,6 +26,15 @@ func TestDecodeParams(t *testing.T) {
 		{"click", `{"ref":7}`, nil, `ref: takes a string, not 7`},
 		{"click", `{"ref":"@e1","count":4}`, nil, `count: takes a whole number from 1 to 3, not 4`},
 		{"click", `{"ref":"@e1","count":1.5}`, nil, `count: takes a whole number from 1 to 3, not 1.5`},
+		{"click", `{"ref":"@e5","count":2.0}`, &ClickParams{Ref: "@e5", Button: "left", Count: 2, Shows: Shows{"delta"}}, ""},
+		{"click", `{"ref":"@e5","count":20e-1}`, &ClickParams{Ref: "@e5", Button: "left", Count: 2, Shows: Shows{"delta"}}, ""},
+		{"click", `{"ref":"@e1","count":4.0}`, nil, `count: takes a whole number from 1 to 3, not 4`},
+		{"click", `{"ref":"@e1","count":"2.0"}`, nil, `count: takes a whole number from 1 to 3, not "2.0"`},
+		{"click", `{"ref":"@e1","count":1e400}`, nil, `count: takes a whole number from 1 to 3, not 1e400`},
+		{"emulate", `{"viewport":{"width":800.0,"height":6e2}}`, &EmulateParams{Viewport: &session.Viewport{Width: 800, Height: 600}}, ""},
+		{"emulate", `{"viewport":{"width":800.5,"height":600}}`, nil, `viewport.width: takes a whole number, not 800.5`},
+		{"http_request", `{"url":"http://a.test/","body":{"n":1.0},"timeout_secs":9.0}`,
+			&HTTPRequestParams{URL: "http://a.test/", Method: "GET", Body: json.RawMessage(`{"n":1.0}`), TimeoutSecs: 9, MaxChars: 1000000}, ""},
 		{"click", `{"ref":"@e1","button":"first"}`, nil, `button: takes one of left, middle, right, not "first"`},
 		{"click", `{"ref":"@e1","modifiers":["Hyper"]}`, nil, `modifiers: takes one of Alt, Control, Meta, Shift, not ["Hyper"]`},
 		{"click", `{"ref":"@e1","bogus":1}`, nil, `click has no parameter "bogus"`},

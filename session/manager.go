@@ -130,7 +130,7 @@ func (m *Manager) Get(agent, name string) (*Session, error) {
 	if s := m.sessions[owned{agent, name}]; s != nil {
 		return s, nil
 	}
-	return nil, protocol.Errorf(protocol.SessionNotFound, "there is no session %q", short(name))
+	return nil, protocol.Errorf(protocol.SessionNotFound, "there is no session %q", short(name)).With("session", short(name))
 }
 
 // Info is what session_list says of a session.
@@ -197,8 +197,8 @@ func (m *Manager) Queued() int {
 }
 
 func short(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
+	if len(s) > 64 { // as long as a name may be
+		return s[:64] + "…"
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,6 +37,22 @@ func (c *client) use(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session = session
+}
+
+// gone says of a command's error that the client's own session is no more: closed,
+// or expired. The client has none then, and the command, sent again, opens another,
+// as it does at every door.
+func (c *client) gone(own string, err error) bool {
+	var said *protocol.Error
+	if !errors.As(err, &said) || said.Code != protocol.SessionNotFound || said.Details["session"] != own {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == own {
+		c.session = ""
+	}
+	return true
 }
 
 // call sends one command and returns its result object. An error that the

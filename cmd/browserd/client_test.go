@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,6 +59,50 @@ func TestClientStaysInItsSession(t *testing.T) {
 		{"/v1/ping", "Bearer secret", "application/json", `{"session":"s_1"}`},
 	}, got); d != "" {
 		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+// A command of an MCP client that finds its session closed or expired begins another,
+// as at every door; many at once begin one. A session that it names itself stays named.
+func TestBridgeBeginsAnotherSession(t *testing.T) {
+	var mu sync.Mutex
+	opened := 0
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var params struct{ Session string }
+		json.NewDecoder(r.Body).Decode(&params)
+		mu.Lock()
+		defer mu.Unlock()
+		live := fmt.Sprintf("s_%d", opened)
+		switch params.Session {
+		case live:
+		case "":
+			opened++
+			live = fmt.Sprintf("s_%d", opened)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprintf(w, `{"error":{"code":"session_not_found","message":"there is no session","details":{"session":%q}}}`, params.Session)
+			return
+		}
+		w.Header().Set("Browserd-Session", live)
+		fmt.Fprintf(w, `{"session":%q}`, live)
+	}))
+	defer daemon.Close()
+	b := &bridge{client: &client{base: daemon.URL, session: "s_closed"}}
+
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			if result, err := b.do(t.Context(), "read", nil); err != nil || string(result) != `{"session":"s_1"}` {
+				t.Errorf("read: %s, %v", result, err)
+			}
+		})
+	}
+	calls.Wait()
+	if _, err := b.do(t.Context(), "read", json.RawMessage(`{"session":"s_other"}`)); err == nil || err.Code != protocol.SessionNotFound {
+		t.Errorf("another session: %v", err)
+	}
+	if own := b.client.own(); own != "s_1" || opened != 1 {
+		t.Errorf("%d sessions were opened, and the last is %q", opened, own)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/config"
-	"github.com/browserd/browserd/protocol"
 )
 
 // notAtATerminal are commands that need a connection that stays, or that
@@ -256,17 +254,12 @@ func runCommand(ctx context.Context, c *config.Loaded, row *actions.Command, par
 		return nil, err
 	}
 	kept := keptSession{address: c.Server.Listen}
-	_, named := params["session"]
-	if !named && row.Name != "session_open" {
+	if _, named := params["session"]; !named && row.Name != "session_open" {
 		cl.use(kept.read())
 	}
 	before := cl.own()
 	result, err := cl.call(ctx, row.Name, params)
-	var said *protocol.Error
-	if errors.As(err, &said) && said.Code == protocol.SessionNotFound && before != "" && !named {
-		// It expired, or its daemon ended: the command begins another.
-		cl.use("")
-		kept.write("")
+	if before != "" && cl.gone(before, err) {
 		result, err = cl.call(ctx, row.Name, params)
 	}
 	if now := cl.own(); now != before {

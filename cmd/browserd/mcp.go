@@ -70,24 +70,13 @@ func (b *bridge) do(ctx context.Context, command string, params json.RawMessage)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and mend what it names")
 	}
-	if row, known := actions.Lookup(command); cl.own() == "" && known && !row.NoSession {
-		b.first.Lock()
-		defer b.first.Unlock()
-	}
-	var given any
-	if len(params) > 0 {
-		given = params
-	}
-	result, err := cl.call(ctx, command, given)
+	result, err := b.call(ctx, cl, command, params)
 	if err == nil {
 		return result, nil
 	}
 	var said *protocol.Error
 	switch {
 	case errors.As(err, &said):
-		if said.Code == protocol.SessionNotFound {
-			cl.use("") // the next command opens another
-		}
 		return nil, said
 	case ctx.Err() != nil:
 		return nil, actions.ErrCancelled
@@ -97,6 +86,25 @@ func (b *bridge) do(ctx context.Context, command string, params json.RawMessage)
 	b.mu.Unlock()
 	return nil, protocol.Errorf(protocol.BrowserLost, "the daemon went away: %w", err).
 		Then("send the command again: a daemon is started, with a new session")
+}
+
+// call runs one command in the client's own session where it names none. Commands
+// that find none wait for each other, so that one of them opens it.
+func (b *bridge) call(ctx context.Context, cl *client, command string, params json.RawMessage) (json.RawMessage, error) {
+	if row, known := actions.Lookup(command); cl.own() == "" && known && !row.NoSession {
+		b.first.Lock()
+		defer b.first.Unlock()
+	}
+	var given any
+	if len(params) > 0 {
+		given = params
+	}
+	own := cl.own()
+	result, err := cl.call(ctx, command, given)
+	if own != "" && cl.gone(own, err) {
+		return b.call(ctx, cl, command, params)
+	}
+	return result, err
 }
 
 func (b *bridge) connect(ctx context.Context) (*client, error) {

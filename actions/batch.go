@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -54,7 +55,7 @@ func batch(ctx context.Context, c *Call, p *BatchParams) (BatchResult, error) {
 	for _, b := range p.Commands {
 		answer, err := c.one(ctx, b)
 		if err != nil && ctx.Err() != nil {
-			return r, context.Cause(ctx)
+			return r, c.cutShort(ctx, r)
 		}
 		if err != nil {
 			var e *protocol.Error
@@ -72,6 +73,19 @@ func batch(ctx context.Context, c *Call, p *BatchParams) (BatchResult, error) {
 		r.Results = append(r.Results, BatchAnswer{Result: answer})
 	}
 	return r, nil
+}
+
+// cutShort is the error of what ended a batch, with what was answered before that:
+// it is done, and is said nowhere else.
+func (c *Call) cutShort(ctx context.Context, r BatchResult) error {
+	err := c.failure(ctx, context.Cause(ctx))
+	var e *protocol.Error
+	if len(r.Results) == 0 || !errors.As(err, &e) {
+		return err
+	}
+	said := *e // it may be everybody's
+	said.Details = maps.Clone(e.Details)
+	return said.With("results", r.Results).Then("details.results says what was done; what follows it may have begun: take a snapshot, then send the rest")
 }
 
 // one runs a command of the batch, in the batch's own turn where it is for the

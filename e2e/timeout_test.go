@@ -1,10 +1,12 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,4 +50,41 @@ func TestATimeoutSaysWhatItWaitedFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A batch that is cut short, by its time or by a cancel, says what it had done.
+func TestABatchThatIsCutShortSaysWhatItDid(t *testing.T) {
+	t.Parallel()
+	w := newWitness(t)
+	w.serve("/page", page("page", `<button onclick="document.title += '!'">Pay</button>`), "")
+	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	a.open(w.URL + "/page")
+	v := a.snapshot()
+	commands := []params{
+		{"method": "click", "params": params{"ref": v.ref(t, "button", "Pay"), "snapshot": "none"}},
+		{"method": "click", "params": params{"ref": "@e99"}},
+		{"method": "wait", "params": params{"ms": 20000}},
+	}
+	said := func(err *protocol.Error) {
+		t.Helper()
+		results, _ := err.Details["results"].([]any)
+		if len(results) != 2 {
+			t.Fatalf("details: %v", err.Details)
+		}
+		effect := results[0].(map[string]any)["result"].(map[string]any)["effect"].(map[string]any)
+		failed := results[1].(map[string]any)["error"].(map[string]any)
+		if effect["changed"] != true || failed["code"] != "unknown_ref" {
+			t.Errorf("got %v and %v", effect, failed)
+		}
+	}
+	said(a.refused("batch", params{"commands": commands, "stop_on_error": false, "timeout_ms": 5000}, protocol.Timeout))
+
+	running := a.send("batch", params{"commands": commands, "stop_on_error": false})
+	time.Sleep(3 * time.Second)
+	a.do("cancel", params{"id": running.ID})
+	var e *protocol.Error
+	if err := running.Wait(t.Context(), nil); !errors.As(err, &e) || e.Code != protocol.Cancelled {
+		t.Fatalf("the cancelled batch: %v", err)
+	}
+	said(e)
 }

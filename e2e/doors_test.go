@@ -8,7 +8,9 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -224,4 +226,20 @@ func textOf(r *mcp.CallToolResult) string {
 		}
 	}
 	return sessionName.ReplaceAllString(strings.Join(parts, "\n"), "S")
+}
+
+// A picture is put where it was asked to be, also beside the result object.
+func TestJSONAndAFile(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	for command, magic := range map[string]string{"screenshot": "\x89PNG", "pdf": "%PDF"} {
+		file := filepath.Join(t.TempDir(), command)
+		out, err := d.Command(command, "--json", "-o", file)
+		if err != nil || !json.Valid([]byte(out)) {
+			t.Errorf("%s: %v %.80s", command, err, out)
+		}
+		if b, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(b), magic) {
+			t.Errorf("%s: %v %.8q", command, err, b)
+		}
+	}
 }

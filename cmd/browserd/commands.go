@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,13 +88,15 @@ func commandOf(row *actions.Command, args []string) *cobra.Command {
 		if err != nil {
 			return explain(err)
 		}
-		if *asJSON {
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), string(result))
-			return err
-		}
 		file := ""
 		if output != nil {
 			file = *output
+		}
+		if *asJSON {
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(result)); err != nil || file == "" {
+				return err
+			}
+			return show(io.Discard, row.Name, result, file)
 		}
 		return show(cmd.OutOrStdout(), row.Name, result, file)
 	}

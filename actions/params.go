@@ -151,7 +151,17 @@ func (f field) set(value json.RawMessage) error {
 	if err := d.Decode(f.v.Addr().Interface()); err != nil {
 		return f.bad(value)
 	}
+	if _, ok := f.v.Interface().([]string); ok && holdsNull(value) {
+		return f.bad(value)
+	}
 	return f.check(value)
+}
+
+// holdsNull says of a list of strings that one of them is null, of which
+// encoding/json makes an empty one.
+func holdsNull(value json.RawMessage) bool {
+	var items []*string
+	return bytes.Contains(value, []byte("null")) && json.Unmarshal(value, &items) == nil && slices.Contains(items, nil)
 }
 
 // token finds the strings and the numbers of a JSON text (RFC 8259 sections 6 and 7).

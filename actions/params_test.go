@@ -43,6 +43,8 @@ func TestDecodeParams(t *testing.T) {
 		{"click", `{"ref":"@e1","timeout_ms":120001}`, nil, `timeout_ms: takes a whole number from 1 to 120000, not 120001`},
 		{"select", `{"ref":"@e1","values":"Green","snapshot":"full"}`, &SelectParams{Ref: "@e1", Values: []string{"Green"}, Shows: Shows{"full"}}, ""},
 		{"select", `{"ref":"@e1","values":[1]}`, nil, `values: takes a list of strings, not [1]`},
+		{"select", `{"ref":"@e1","values":["Green",null]}`, nil, `values: takes a list of strings, not ["Green",null]`},
+		{"select", `{"ref":"@e1","values":["null"]}`, &SelectParams{Ref: "@e1", Values: []string{"null"}, Shows: Shows{"delta"}}, ""},
 		{"pdf", `{"options":7}`, nil, `options: takes an object, not 7`},
 		{"pdf", `{"options":{"foo":1}}`, nil, `options: has no field "foo"`},
 		{"pdf", `{"options":{"scale":"big"}}`, nil, `options.scale: takes a number, not "big"`},

@@ -17,15 +17,22 @@ func AddFlags(fs *pflag.FlagSet, path *string) {
 		switch {
 		case f.secret:
 		case f.isList():
-			fs.Var(&list{}, f.key, "`list` "+f.usage())
+			fs.Var(&list{}, f.key, f.usage())
 		case f.typ.Kind() == reflect.Bool:
-			fs.String(f.key, "", "`bool` "+f.usage())
+			fs.Var(&word{kind: "bool"}, f.key, f.usage())
 			fs.Lookup(f.key).NoOptDefVal = "true"
 		default:
-			fs.String(f.key, "", "`"+f.kindWord()+"` "+f.usage())
+			fs.Var(&word{kind: f.kindWord()}, f.key, f.usage())
 		}
 	}
 }
+
+// word is the value of a flag as it was written; its kind is for help alone.
+type word struct{ text, kind string }
+
+func (w *word) String() string        { return w.text }
+func (w *word) Type() string          { return w.kind }
+func (w *word) Set(text string) error { w.text = text; return nil }
 
 // list is the value of a flag that may be given several times. It is pflag's
 // stringArray without the CSV writer, which takes 4 KB for each flag that there is.

@@ -97,6 +97,10 @@ func checkLooks(v *session.Viewport, locale, timezone, agent string, headers map
 	if !httpguts.ValidHeaderFieldValue(agent) {
 		return misfit("user_agent", "one line", strconv.Quote(cut(agent, 60)))
 	}
+	return checkHeaders(headers)
+}
+
+func checkHeaders(headers map[string]string) error {
 	for name, value := range headers {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return misfit("headers", "names and values of one line", strconv.Quote(cut(name, 60)))
@@ -142,6 +146,13 @@ type RouteResult struct {
 const maxRoutes = 100
 
 func route(ctx context.Context, c *Call, p *RouteParams) (RouteResult, error) {
+	if p.Pattern == "" {
+		return RouteResult{}, misfit("pattern", "an address, or * for all", `""`)
+	}
+	// Chromium takes no answer with other headers, and the request would wait for ever.
+	if err := checkHeaders(p.Headers); err != nil {
+		return RouteResult{}, err
+	}
 	page, err := c.live(ctx)
 	if err != nil {
 		return RouteResult{}, err

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -121,6 +122,10 @@ func answerOf(r protocol.Route, id fetch.RequestID) fetch.FulfillRequestParams {
 	p := fetch.FulfillRequestParams{RequestID: id, ResponseCode: int64(r.Status), Body: []byte(r.Body)}
 	if p.ResponseCode == 0 {
 		p.ResponseCode = 200
+	}
+	// Chromium refuses a status that has no phrase of its own, and the request waits for ever.
+	if p.ResponsePhrase = http.StatusText(int(p.ResponseCode)); p.ResponsePhrase == "" {
+		p.ResponsePhrase = "Unknown"
 	}
 	for name, value := range r.Headers {
 		p.ResponseHeaders = append(p.ResponseHeaders, &fetch.HeaderEntry{Name: name, Value: value})

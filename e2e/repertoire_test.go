@@ -316,6 +316,16 @@ func TestRoute(t *testing.T) {
 	if diff := cmp.Diff(get("/api"), any([]any{200.0, nil, `{"from": "server"}`})); diff != "" {
 		t.Errorf("without routes, got before want:\n%s", diff)
 	}
+	// A status that has no phrase of its own is answered with, too.
+	ask[routeAnswer](a, "route", params{"pattern": "*/busy", "action": "answer", "status": 529})
+	if got := get("/busy"); !cmp.Equal(got, any([]any{529.0, nil, ""})) {
+		t.Errorf("status 529: %v", got)
+	}
 	a.refused("route", params{"pattern": "*", "kind": "cat"}, protocol.InvalidParams)
 	a.refused("route", params{"action": "block"}, protocol.InvalidParams)
+	a.refused("route", params{"pattern": ""}, protocol.InvalidParams)
+	// Chromium would not answer with these, and the page would wait for ever.
+	for _, headers := range []params{{"a b": "c"}, {"": "c"}, {"a": "b\nc"}} {
+		a.refused("route", params{"pattern": "*/api", "action": "answer", "headers": headers}, protocol.InvalidParams)
+	}
 }

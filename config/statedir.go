@@ -19,7 +19,7 @@ func StateDir() (string, error) {
 	}
 	dir := filepath.Join(base, "browserd")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("making the state directory: %w", err)
+		return "", fmt.Errorf("making the state directory: %w: set HOME or XDG_STATE_HOME", err)
 	}
 	// It may have been there before, made with a wider mode by somebody else.
 	if err := os.Chmod(dir, 0o700); err != nil {

@@ -63,7 +63,7 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 	case err == nil:
 		cfg.Browser.StateDir = dir
 	case len(cfg.Auth.Tokens) == 0:
-		return fmt.Errorf("there is nowhere to keep a token: %w, or set %s", err, config.TokenEnv)
+		return fmt.Errorf("there is nowhere to keep a token, and %s is not set: %w", config.TokenEnv, err)
 	default:
 		log.Warn("no state directory: Chromium that a killed daemon leaves behind will not be reaped", "cause", err)
 	}

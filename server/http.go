@@ -14,8 +14,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// bodyTimeout is how long a request's body may take to arrive.
-const bodyTimeout = 30 * time.Second
+// bodyTimeout is how long a request's body may take to arrive; tests have less time.
+var bodyTimeout = 30 * time.Second
 
 // serveCommand is the door POST /v1/{command}. Body: the command's params, a
 // JSON object, or nothing for no params. Answer: the result object, or
@@ -59,12 +59,13 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 func (s *Server) readParams(w http.ResponseWriter, r *http.Request) ([]byte, *protocol.Error) {
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	// The server goes on reading after the body, to notice when the client leaves.
-	defer control.SetReadDeadline(time.Time{})
 
 	limit := s.cfg.ReadLimit
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
+		// Without this net/http reads on before it answers, and the deadline stays for
+		// what it reads behind the answer: a client that stopped would keep both waiting.
+		w.Header().Set("Connection", "close")
 		return nil, protocol.Errorf(protocol.InvalidRequest, "the body ended early").Then("send the request again")
 	}
 	if size := max(int64(len(body)), r.ContentLength); size > limit {
@@ -78,6 +79,8 @@ func (s *Server) readParams(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		}
 		return nil, e
 	}
+	// The server goes on reading after the body, to notice when the client leaves.
+	control.SetReadDeadline(time.Time{})
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, protocol.Errorf(protocol.InvalidRequest, "Content-Encoding %q: the body is taken only as it is", cut(coding))
 	}

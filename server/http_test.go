@@ -203,6 +203,30 @@ func TestRawHTTP(t *testing.T) {
 	}
 }
 
+// A client that stops in the middle of a body gets its answer, and the connection ends.
+func TestStalledBody(t *testing.T) {
+	defer func(whole time.Duration) { bodyTimeout = whole }(bodyTimeout)
+	bodyTimeout = 200 * time.Millisecond
+	d := start(t, nil)
+	conn, err := net.Dial("tcp", d.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	fmt.Fprintf(conn, "POST /v1/ping HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 10\r\n\r\n{", d.addr, aliceToken)
+	in := bufio.NewReader(conn)
+	r, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(r.Body)
+	_, err = in.ReadByte()
+	if r.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), "the body ended early") || err != io.EOF {
+		t.Errorf("%d %s, then %v", r.StatusCode, body, err)
+	}
+}
+
 // readyz is 503 where nothing works; liveness is another matter.
 func TestNotReady(t *testing.T) {
 	d := start(t, nil)

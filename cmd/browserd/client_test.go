@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -103,6 +105,42 @@ func TestBridgeBeginsAnotherSession(t *testing.T) {
 	}
 	if own := b.client.own(); own != "s_1" || opened != 1 {
 		t.Errorf("%d sessions were opened, and the last is %q", opened, own)
+	}
+}
+
+// Where the session that another command opened meanwhile has gone as well, a
+// command opens one itself.
+func TestBridgeFindsWhatAnotherOpenedGone(t *testing.T) {
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var params struct{ Session string }
+		json.NewDecoder(r.Body).Decode(&params)
+		if params.Session == "s_gone" {
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, `{"error":{"code":"session_not_found","message":"there is no session","details":{"session":"s_gone"}}}`)
+			return
+		}
+		w.Header().Set("Browserd-Session", "s_1")
+		io.WriteString(w, `{"session":"s_1"}`)
+	}))
+	defer daemon.Close()
+	b := &bridge{client: &client{base: daemon.URL}}
+
+	b.first.Lock() // as the other command does
+	answered := make(chan error)
+	go func() {
+		_, err := b.do(t.Context(), "read", nil)
+		if err != nil {
+			answered <- err
+		}
+		close(answered)
+	}()
+	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks, []byte(".(*bridge).once(")); runtime.Stack(stacks, true) {
+		runtime.Gosched() // until it waits for that one
+	}
+	b.client.use("s_gone")
+	b.first.Unlock()
+	if err := <-answered; err != nil || b.client.own() != "s_1" {
+		t.Errorf("%v in %q", err, b.client.own())
 	}
 }
 

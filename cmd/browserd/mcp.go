@@ -88,9 +88,20 @@ func (b *bridge) do(ctx context.Context, command string, params json.RawMessage)
 		Then("send the command again: a daemon is started, with a new session")
 }
 
-// call runs one command in the client's own session where it names none. Commands
-// that find none wait for each other, so that one of them opens it.
+// call runs one command in the client's own session where it names none, and in
+// another where that one has gone.
 func (b *bridge) call(ctx context.Context, cl *client, command string, params json.RawMessage) (json.RawMessage, error) {
+	for {
+		own, result, err := b.once(ctx, cl, command, params)
+		if own == "" || !cl.gone(own, err) {
+			return result, err
+		}
+	}
+}
+
+// once sends a command once and says what the client's own session was. Commands
+// that find none wait for each other, so that one of them opens it.
+func (b *bridge) once(ctx context.Context, cl *client, command string, params json.RawMessage) (own string, result json.RawMessage, err error) {
 	if row, known := actions.Lookup(command); cl.own() == "" && known && !row.NoSession {
 		b.first.Lock()
 		defer b.first.Unlock()
@@ -99,12 +110,9 @@ func (b *bridge) call(ctx context.Context, cl *client, command string, params js
 	if len(params) > 0 {
 		given = params
 	}
-	own := cl.own()
-	result, err := cl.call(ctx, command, given)
-	if own != "" && cl.gone(own, err) {
-		return b.call(ctx, cl, command, params)
-	}
-	return result, err
+	own = cl.own()
+	result, err = cl.call(ctx, command, given)
+	return own, result, err
 }
 
 func (b *bridge) connect(ctx context.Context) (*client, error) {

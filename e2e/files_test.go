@@ -80,16 +80,12 @@ func filesDaemon(t *testing.T, env map[string]string, contents map[string][]byte
 	return d, w
 }
 
-// roomsOf lists the directories of downloads and uploads that are on disk.
+// roomsOf lists the daemon's directories of downloads and uploads that are on disk.
 func roomsOf(t *testing.T, d *testdaemon.Daemon, kind string) []string {
 	t.Helper()
-	var found []string
-	for _, base := range []string{filepath.Join(d.Home, "tmp"), "/tmp"} {
-		dirs, err := filepath.Glob(filepath.Join(base, "browserd-*", kind+"-*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		found = append(found, dirs...)
+	found, err := filepath.Glob(filepath.Join(d.Home, "tmp", "browserd-*", kind+"-*"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return found
 }

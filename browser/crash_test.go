@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,18 +37,19 @@ func TestADeadTabIsReplacedAtTheLimit(t *testing.T) {
 }
 
 // While a tab that died is loaded again, another may be selected, and may die too:
-// the one that was selected last stays, or is replaced itself.
+// the one that was selected last stays, or is replaced itself, whichever is back first.
 func TestATabDiesWhileAnotherIsReplaced(t *testing.T) {
 	s := newStage(t)
-	for _, both := range []bool{false, true} {
-		t.Run(fmt.Sprint("both: ", both), func(t *testing.T) {
-			again, goes := make(chan struct{}, 9), make(chan struct{}) // 9: more than there are
-			loads := 0
+	for _, order := range [][]string{{"/first"}, {"/second", "/first"}, {"/first", "/second"}} {
+		t.Run(fmt.Sprint("back: ", order), func(t *testing.T) {
+			again := make(chan string, 9) // 9: more than there are
+			goes := map[string]chan struct{}{"/first": make(chan struct{}), "/second": make(chan struct{})}
+			var loads sync.Map
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if loads++; loads > 1 {
-					again <- struct{}{}
+				if _, before := loads.LoadOrStore(r.URL.Path, true); before {
+					again <- r.URL.Path
 					select {
-					case <-goes:
+					case <-goes[r.URL.Path]:
 					case <-t.Context().Done():
 					}
 				}
@@ -56,38 +57,36 @@ func TestATabDiesWhileAnotherIsReplaced(t *testing.T) {
 			}))
 			t.Cleanup(srv.Close)
 			ctx := limit(t, 20*time.Second)
-			v := s.open(t, "<title>Other</title>")
-			c := v.c
-			crash := func() {
+			c := s.open(t, "").c
+			back := map[string]chan struct{}{} // closed when what died is replaced
+			crash := func(path string) {
 				c.mu.Lock()
 				dead := c.selected
 				c.mu.Unlock()
 				dead.cdp.Send("Page.crash", struct{}{})
 				<-dead.life.Done()
-			}
-			other := c.State().URL
-			if _, err := c.Open(ctx, srv.URL, protocol.WaitAuto); err != nil {
-				t.Fatal(err)
-			}
-			crash()
-			<-again
-			if _, err := c.TabNew(ctx, other); err != nil {
-				t.Fatal(err)
-			}
-			if both {
-				crash()
-				if _, err := c.tab(ctx); err != nil {
-					t.Fatal(err)
+				c.mu.Lock()
+				back[path] = c.replacing
+				c.mu.Unlock()
+				if got := <-again; got != path {
+					t.Fatalf("%s is loaded again, want %s", got, path)
 				}
 			}
-			close(goes)
-			eventually(t, 10*time.Second, "the tab that died is loaded again", func() bool {
-				return slices.ContainsFunc(c.Tabs(), func(tab protocol.Tab) bool { return tab.Title == "Slow" })
-			})
-			time.Sleep(200 * time.Millisecond) // it must not be selected later either
-			if got := c.State(); got.URL != other {
-				t.Errorf("commands go to %s %s, want %s", got.Tab, got.URL, other)
+			if _, err := c.Open(ctx, srv.URL+"/first", protocol.WaitAuto); err != nil {
+				t.Fatal(err)
 			}
+			crash("/first")
+			if _, err := c.TabNew(ctx, srv.URL+"/second"); err != nil {
+				t.Fatal(err)
+			}
+			if len(order) > 1 {
+				crash("/second")
+			}
+			for _, path := range order {
+				close(goes[path])
+				<-back[path]
+			}
+			eventually(t, 5*time.Second, "commands go to the second", func() bool { return c.State().URL == srv.URL+"/second" })
 		})
 	}
 }

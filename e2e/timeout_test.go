@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -57,13 +56,18 @@ func TestABatchThatIsCutShortSaysWhatItDid(t *testing.T) {
 	t.Parallel()
 	w := newWitness(t)
 	w.serve("/page", page("page", `<button onclick="document.title += '!'">Pay</button>`), "")
+	asked := make(chan struct{}, 9) // 9: more than there are
+	w.mux.HandleFunc("/hangs", func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	})
 	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
 	a.open(w.URL + "/page")
 	v := a.snapshot()
 	commands := []params{
 		{"method": "click", "params": params{"ref": v.ref(t, "button", "Pay"), "snapshot": "none"}},
 		{"method": "click", "params": params{"ref": "@e99"}},
-		{"method": "wait", "params": params{"ms": 20000}},
+		{"method": "open", "params": params{"url": w.URL + "/hangs"}},
 	}
 	said := func(err *protocol.Error) {
 		t.Helper()
@@ -79,8 +83,9 @@ func TestABatchThatIsCutShortSaysWhatItDid(t *testing.T) {
 	}
 	said(a.refused("batch", params{"commands": commands, "stop_on_error": false, "timeout_ms": 5000}, protocol.Timeout))
 
+	<-asked
 	running := a.send("batch", params{"commands": commands, "stop_on_error": false})
-	time.Sleep(3 * time.Second)
+	<-asked
 	a.do("cancel", params{"id": running.ID})
 	var e *protocol.Error
 	if err := running.Wait(t.Context(), nil); !errors.As(err, &e) || e.Code != protocol.Cancelled {

@@ -268,7 +268,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 			return nil, c.failure(ctx, err)
 		}
 		var end func()
-		ctx, end = c.Session.Touch(ctx)
+		ctx, end = c.Session.Touch(ctx, c.Command.Name)
 		defer end()
 	}
 	written := c.note(ctx)

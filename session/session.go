@@ -36,6 +36,7 @@ type Session struct {
 	page      Page        // nil until a command needs it
 	revisions map[int]int // how many snapshots of each document the client was shown: it may come back to it, in its tab
 	running   int
+	command   string // that runs; empty: none
 	used      time.Time
 	expiry    *time.Timer
 	closed    bool
@@ -103,13 +104,13 @@ func (s *Session) TakeIdle() *Turn { return s.turns.takeIdle() }
 
 // Touch says that a command of the session runs; the func it returns says that
 // it has ended. The session does not expire between the two, and ctx ends
-// with the session.
-func (s *Session) Touch(ctx context.Context) (context.Context, func()) {
+// with the session. Only for the holder of the turn.
+func (s *Session) Touch(ctx context.Context, command string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
 	s.mu.Lock()
 	s.running++
-	s.used = time.Now()
+	s.command, s.used = command, time.Now()
 	s.mu.Unlock()
 	return ctx, func() {
 		stop()
@@ -117,7 +118,7 @@ func (s *Session) Touch(ctx context.Context) (context.Context, func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.running--
-		s.used = time.Now()
+		s.command, s.used = "", time.Now()
 		s.expiry.Reset(s.manager.cfg.IdleTimeout)
 	}
 }

@@ -9,10 +9,10 @@ import (
 // maxURL is how much of a URL the trail keeps, in bytes.
 const maxURL = 2048
 
-// maskURL takes out of a URL what may be a secret: user info, the fragment and
+// MaskURL takes out of a URL what may be a secret: user info, the fragment and
 // every value of the query. Which keys were asked for stays. What is no URL at
 // all is not kept: nobody knows what it holds.
-func maskURL(raw string) string {
+func MaskURL(raw string) string {
 	if raw == "" || raw == "about:blank" {
 		return raw
 	}

@@ -20,7 +20,7 @@ func TestMaskURL(t *testing.T) {
 		"not a url %zz":                                   "…",
 		"https://" + strings.Repeat("é", 2000) + ".test/": "",
 	} {
-		got := maskURL(raw)
+		got := MaskURL(raw)
 		if want != "" && got != want {
 			t.Errorf("%s: %s, want %s", raw, got, want)
 		}
@@ -36,10 +36,10 @@ func FuzzMaskURL(f *testing.F) {
 	f.Add("https://u:CANARY@example.com/?a=CANARY&b#CANARY")
 	f.Add("https://example.com/?=CANARY;CANARY=&&=CANARY")
 	f.Fuzz(func(t *testing.T, raw string) {
-		if !utf8.ValidString(maskURL(raw)) && utf8.ValidString(raw) {
-			t.Errorf("%q: %q", raw, maskURL(raw))
+		if !utf8.ValidString(MaskURL(raw)) && utf8.ValidString(raw) {
+			t.Errorf("%q: %q", raw, MaskURL(raw))
 		}
-		if got := maskURL("https://u:CANARY@h.test/?k=CANARY" + strings.ReplaceAll(raw, "CANARY", "")); strings.Contains(got, "CANARY") {
+		if got := MaskURL("https://u:CANARY@h.test/?k=CANARY" + strings.ReplaceAll(raw, "CANARY", "")); strings.Contains(got, "CANARY") {
 			t.Errorf("%q: %q", raw, got)
 		}
 	})

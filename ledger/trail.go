@@ -46,7 +46,7 @@ func (l *Ledger) Record(e Entry) {
 	if e.Time.IsZero() {
 		e.Time = l.now()
 	}
-	e.URL = maskURL(e.URL)
+	e.URL = MaskURL(e.URL)
 	select {
 	case l.trail <- e:
 	default:

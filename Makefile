@@ -28,7 +28,7 @@ test: # everything, with the race detector, in both builds of Chromium
 
 # Tests whose subject is not the browser's build: they are not played again in
 # the whole browser. What leaves Chromium is tried in both builds by ./browser.
-ONCE = SSRFCases|EveryDoor|MCP|StaticForms|Credits|NothingExceeds|NobodyUses|Trail|WithoutChromium|WhatStatic|NoSource|WebTools|Bomb|Image|Supervised|ReadOnly|Autonomy|Threat|TheToken|Transcript|SIGTERM(Twice|With|InTheMiddleOfA(Launch|Download))|StartUp|ChromiumIsStarted|FullDisk|FullState|BadServers|TheNetworkIs|DNSIsGone|ClientsThat|FloodThat|HalfFrames|NobodyReads|LedgerIs(Gone|Locked)|Stopped(ForAWhile|Network|GPU|Renderer)|WithoutEnd|TwiceEachLimit|Soak|(Python|TypeScript)Loop|AtATerminal|ActionLog|OtherPrograms|Confirmed|OpenedByAnOperator|RefusalsAre|Watch|BadInput|Oversized|LogSays|WhoMay|Metrics|Forgeries|HugeDocuments|StateLogsIn|AllowedDomains|FilesOfAKilled|HostileStates
+ONCE = SSRFCases|EveryDoor|MCP|StaticForms|Credits|NothingExceeds|NobodyUses|Trail|WithoutChromium|WhatStatic|NoSource|WebTools|Bomb|Image|Supervised|ReadOnly|Autonomy|Threat|TheToken|Transcript|SIGTERM(Twice|With|InTheMiddleOfA(Launch|Download))|StartUp|ChromiumIsStarted|FullDisk|FullState|BadServers|TheNetworkIs|DNSIsGone|ClientsThat|FloodThat|HalfFrames|NobodyReads|LedgerIs(Gone|Locked)|Stopped(ForAWhile|Network|GPU|Renderer)|WithoutEnd|TwiceEachLimit|Soak|(Python|TypeScript)Loop|AtATerminal|ActionLog|OtherPrograms|Confirmed|OpenedByAnOperator|RefusalsAre|Watch|BadInput|Oversized|LogSays|WhoMay|Metrics|Forgeries|HugeDocuments|LiveView|StateLogsIn|AllowedDomains|FilesOfAKilled|HostileStates
 
 # The daemon from outside again, in the whole browser.
 test-full:

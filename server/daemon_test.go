@@ -35,8 +35,8 @@ const (
 // site stands in for a browser, whose pages cannot be made to hang on demand
 // and whose room is another: opening a URL under /hold waits until it is let
 // go or cancelled, under /flood?n=N tells N events, under /large?n=N ten of
-// N bytes, under /broken fails without a code, under /panic panics. Waiting for
-// a text fails with the code of that name.
+// N bytes, under /broken fails without a code, under /panic panics. A title in the
+// query is the page's. Waiting for a text fails with the code of that name.
 type site struct {
 	mu   sync.Mutex
 	gate map[string]chan struct{}
@@ -150,7 +150,7 @@ func (p *sitePage) Open(ctx context.Context, address, _ string) (protocol.Effect
 		panic("a canary that belongs nowhere")
 	}
 	p.mu.Lock()
-	p.state = protocol.Page{Tab: "t1", URL: address, Status: 200, Source: "chromium", Ready: "complete", Document: p.state.Document + 1}
+	p.state = protocol.Page{Tab: "t1", URL: address, Title: u.Query().Get("title"), Status: 200, Source: "chromium", Ready: "complete", Document: p.state.Document + 1}
 	p.mu.Unlock()
 	p.emit(protocol.EventNavigated, map[string]any{"url": address})
 	p.site.note("end %s", u.Path)

@@ -3,6 +3,7 @@ package server
 import (
 	"io"
 	"net/http"
+	"slices"
 )
 
 // Source is where documents come from, and whether it works now.
@@ -42,20 +43,27 @@ func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 		Why     string           `json:"why,omitempty"`
 		Sources map[string]state `json:"sources"`
 	}{Sources: map[string]state{}}
-	for _, source := range s.sources() {
+	sources := s.sources()
+	for _, source := range sources {
 		answer.Sources[source.Name] = state{source.OK, source.Why}
-		answer.Ready = answer.Ready || source.OK
 	}
-	switch {
-	case s.doors.isDraining():
-		answer.Ready, answer.Why = false, "the daemon is shutting down"
-	case !answer.Ready:
-		answer.Why = "no source of pages works"
-	}
+	answer.Why = s.notReady(sources)
+	answer.Ready = answer.Why == ""
 	status := http.StatusOK
 	if !answer.Ready {
 		status = http.StatusServiceUnavailable
 	}
 	body, _ := encode(answer) // strings and booleans only
 	writeJSON(w, status, body)
+}
+
+// notReady is why no command would get a page now; empty: it would.
+func (s *Server) notReady(sources []Source) string {
+	switch {
+	case s.doors.isDraining():
+		return "the daemon is shutting down"
+	case !slices.ContainsFunc(sources, func(s Source) bool { return s.OK }):
+		return "no source of pages works"
+	}
+	return ""
 }

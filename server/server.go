@@ -45,6 +45,7 @@ type Server struct {
 	gate    gate
 	cert    *certificate // nil: no TLS
 	http    *http.Server
+	began   time.Time
 
 	mu      sync.Mutex
 	sockets map[*socket]bool
@@ -84,6 +85,7 @@ func New(cfg Config, tokens []Token, house *actions.House, sources func() []Sour
 		keys:     newKeyring(tokens),
 		gate:     newGate(cfg.AllowedHosts, cfg.AllowedOrigins, cfg.TLS()),
 		cert:     cert,
+		began:    time.Now(),
 		sockets:  map[*socket]bool{},
 		shutDone: make(chan struct{}),
 	}
@@ -154,6 +156,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/metrics":
 		if allow(w, r, http.MethodGet) {
 			s.doors.metrics.handler.ServeHTTP(w, r)
+		}
+	case r.URL.Path == "/":
+		if allow(w, r, http.MethodGet, http.MethodHead) {
+			s.serveView(w, who)
 		}
 	case r.URL.Path == "/mcp":
 		s.mcp.serve(w, r, who)

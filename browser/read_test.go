@@ -132,7 +132,7 @@ func TestReadWhatIsVisibleWithin(t *testing.T) {
 func TestReadValues(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<form><input name=getAttribute aria-label=Text value=abc><input type=password aria-label=Pin value=hunter2><input autocomplete="cc-number" aria-label=Card value=4111>
-<select aria-label=Pick><option>Oslo<option selected>Rome</select><input type=checkbox checked aria-label=Check><div contenteditable role=textbox aria-label=Rich>rich <b>text</b></div><div role=slider aria-label=Vol aria-valuenow=3 tabindex=0>x</div><button>Plain</button><h1>Title</h1></form>`)
+<select aria-label=Pick><option>Oslo<option selected>Rome</select><input type=checkbox checked aria-label=Check><div contenteditable role=textbox aria-label=Rich>rich <b>text</b></div><div role=slider aria-label=Vol aria-valuenow=3 tabindex=0>x</div><button>Plain</button><h1>Title</h1><textarea autocomplete="cc-number" aria-label=Long>4222</textarea></form>`)
 	for _, c := range []struct{ role, name, kind, attr, want string }{
 		{"textbox", "Text", "value", "", "abc"},
 		{"textbox", "Pin", "value", "", "•••"},
@@ -140,6 +140,8 @@ func TestReadValues(t *testing.T) {
 		{"textbox", "Pin", "html", "", `<input type="password" aria-label="Pin" value="•••">`},
 		{"textbox", "Pin", "text", "", "•••"},
 		{"textbox", "Card", "value", "", "•••"},
+		{"textbox", "Long", "value", "", "•••"},
+		{"textbox", "Long", "html", "", `<textarea autocomplete="cc-number" aria-label="Long">•••</textarea>`},
 		{"combobox", "Pick", "value", "", "Rome"},
 		{"checkbox", "Check", "value", "", "true"},
 		{"textbox", "Rich", "value", "", "rich text"},
@@ -165,7 +167,7 @@ func TestReadValues(t *testing.T) {
 	}
 	v.eval(`document.querySelector('h1').outerHTML = '<h1>Titles</h1>'`)
 	_, err = v.c.Read(limit(t, 5*time.Second), v.refs, title, "text", "")
-	equal(t, "gone", answer(nil, err), `stale_ref: @e13 is gone: it was heading "Title" {"candidates":[{"name":"Titles","ref":"@e14","role":"heading","why":"the same role and a similar name"}]}`)
+	equal(t, "gone", answer(nil, err), `stale_ref: @e14 is gone: it was heading "Title" {"candidates":[{"name":"Titles","ref":"@e15","role":"heading","why":"the same role and a similar name"}]}`)
 }
 
 // A box is where the mouse finds the element, in frames and after scrolling too.

@@ -18,9 +18,36 @@ function nameFor(el, role, f = lone(el)) {
     if (plain) return cutName(plain);
     const s = fold(computedName(el));
     if (f.tag === 'input' && el.type === 'file') return cutName(s.replace(/: (No file chosen|\d+ files?)$/, '') || 'Choose File');
-    if (s || !DEAF.has(role)) return cutName(s);
+    if ((s || !DEAF.has(role)) && !(s && readsSecret(el, f.bits))) return cutName(s);
   }
   return cutName(fold(accname(el, role, { seen: new Set() })));
+}
+
+// readsSecret tells whether the name of el is read from something in which a field
+// holds a secret: Chromium says what such a field holds, accname that it holds something.
+function readsSecret(el, bits) {
+  if (holdsSecret(el) || (isField(el) && Array.from(labelsOf(el, bits)).some(holdsSecret))) return true;
+  if (!(bits & (LABELLEDBY | OWNS))) return false;
+  const root = getRootNode(el);
+  return ((attr(el, 'aria-labelledby') || '') + ' ' + (attr(el, 'aria-owns') || '')).split(/\s+/).some((id) => {
+    const e = id && root.getElementById && root.getElementById(id);
+    return e && holdsSecret(e);
+  });
+}
+
+// holdsSecret tells whether el is, or is around, a field that holds a secret.
+function holdsSecret(el) {
+  for (const left = [el]; left.length;) {
+    const e = left.pop(), tag = localName(e);
+    if (tag === 'input' || tag === 'textarea') {
+      if (isHTML(e) && e.value !== '' && secret(e)) return true;
+      continue;
+    }
+    const list = flatList(e, tag);
+    if (list) left.push(...Array.from(list).filter(isElement));
+    else for (let k = firstElementChild(e); k; k = nextElementSibling(k)) left.push(k);
+  }
+  return false;
 }
 
 // UNSEEN are characters that layout may leave out of a text.
@@ -375,7 +402,7 @@ function shownName(el, role, clicks, f) {
 
 // ownName returns the name that Chromium has for a custom element, which may be that
 // of its ElementInternals or of a label.
-const ownName = (el) => (useComputed && isHTML(el) && localName(el).includes('-') ? cutName(fold(computedName(el))) : '');
+const ownName = (el) => (useComputed && isHTML(el) && localName(el).includes('-') && !readsSecret(el, bitsOf(el)) ? cutName(fold(computedName(el))) : '');
 
 // nameOf returns the name of el as the walk shows it.
 function nameOf(el) {

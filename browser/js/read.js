@@ -315,6 +315,10 @@ const seek = (() => {
       const shell = of(e.cloneNode(false)), masked = shell.replace(/ value="[^"]*"/, ' value="' + mask(e, 'x') + '"');
       s = s.split(shell).join(masked);
     }
+    for (const e of [el, ...allIn(el, 'textarea')]) {
+      if (!(e instanceof HTMLTextAreaElement) || !textContent(e) || mask(e, 'x') === 'x') continue;
+      s = s.split(of(e)).join(of(e.cloneNode(false)).replace(/(?=<\/)/, mask(e, 'x')));
+    }
     return s;
   };
 

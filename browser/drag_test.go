@@ -111,3 +111,17 @@ func TestUpload(t *testing.T) {
 		})
 	}
 }
+
+// No files empty the input, which tells the page once.
+func TestUploadNothing(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<input type=file multiple aria-label=F onchange="report(this.files.length)">`)
+	file := v.ref("button", "F")
+	upload := func(files ...protocol.File) string {
+		return answer(v.c.Upload(limit(t, 2*time.Second), v.refs, file, files))
+	}
+	equal(t, "filled", upload(protocol.File{Name: "a.txt"}, protocol.File{Name: "b.txt"}), `{"hit":"@e1","changed":true}`)
+	equal(t, "emptied", upload(), `{"hit":"@e1","changed":true}`)
+	equal(t, "empty already", upload(), `{"hit":"@e1"}`)
+	equal(t, "log", v.log(), "2 0")
+}

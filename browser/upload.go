@@ -37,7 +37,7 @@ func (c *Context) Upload(ctx context.Context, refs *snapshot.Refs, ref string, f
 }
 
 func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (*element, error) {
-	el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantAttached, wantEnabled}, Then: "fileInput"})
+	el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantAttached, wantEnabled}, Then: "fileInput", With: map[string]any{"empty": len(files) == 0}})
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,9 @@ func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string,
 	}
 	if in.Input != 0 && !in.Multiple && len(files) > 1 {
 		return nil, onlyOne(who, len(files))
+	}
+	if in.Input != 0 && len(files) == 0 {
+		return el, nil
 	}
 	paths, err := c.store(files)
 	if err != nil {

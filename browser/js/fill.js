@@ -279,8 +279,15 @@ const fill = (() => {
     }
   };
 
-  __bd.fileInput = (el) => {
+  // fileInput is the file input that el is or stands for. Emptied, it tells the page,
+  // as it does when a person chooses no file: DOM.setFileInputFiles leaves out no files.
+  __bd.fileInput = (el, { empty }) => {
     const input = controlOf(el, 'file');
+    if (input && empty && !disabled(input) && input.value !== '') {
+      setValue.input(input, '');
+      fire(input, 'input');
+      fire(input, 'change');
+    }
     return input ? { input: idOf(input), multiple: input.multiple, disabled: disabled(input), accept: attr(input, 'accept') || '' } : { input: 0 };
   };
 

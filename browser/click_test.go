@@ -238,6 +238,33 @@ func TestClickInFrames(t *testing.T) {
 	})
 }
 
+// A frame that is clicked gets one press, in its middle, and so does one that
+// stands in what is clicked: its document takes it unseen by the one around it.
+func TestClickOnAFrame(t *testing.T) {
+	s := newStage(t)
+	listen := `<script>onmessage=e=>report(e.data)</script>`
+	button := `<style>button{width:100%;height:120px}</style><button onclick="top.postMessage('hit','*')">Pay</button>`
+	for _, c := range []struct{ name, page, role, label, want, log string }{
+		{"of the same site", listen + `<iframe title=F src="/in"></iframe>`, "iframe", "F", `{"hit":"@e1","focused":"@e1"}`, "hit"},
+		{"of another", listen + `<iframe title=F src="ALT/in"></iframe>`, "iframe", "F", `{"hit":"@e1","focused":"@e1"}`, "hit"},
+		{"an object", listen + `<object title=F type="text/html" data="/in"></object>`, "iframe", "F", `{"hit":"@e1","focused":"@e1"}`, "hit"},
+		{"in a button", listen + `<div role=button aria-label=Ad style="width:310px"><iframe src="/in"></iframe></div>`, "button", "Ad", `{"hit":"@e1","focused":"@e2"}`, "hit"},
+		{"covered", listen + `<iframe title=F src="/in"></iframe><button style="position:fixed;inset:0" onclick="report('veil')">Veil</button>`, "iframe", "F",
+			`not_actionable: @e2 iframe "F" is covered by @e1 button "Veil" {"by":{"name":"Veil","ref":"@e1","role":"button","tag":"button"},"reason":"covered"}`, ""},
+		{"that leaves the page", `<iframe title=F src="/out"></iframe>`, "iframe", "F", `{"hit":"@e1","navigated":"URL/left","changed":true}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, replaceAlt(c.page, s.srv.URL), "/in", button, "/left", "<h1>Left",
+				"/out", `<style>button{width:100%;height:120px}</style><button onclick="top.location='/left'">Out</button>`)
+			got := strings.ReplaceAll(v.clickWithin(time.Second, v.ref(c.role, c.label)), s.srv.URL, "URL")
+			equal(t, "answer", got, c.want)
+			if c.name != "that leaves the page" {
+				equal(t, "log", v.log(), c.log)
+			}
+		})
+	}
+}
+
 // A dialog that a click opens does not hold it up.
 func TestClickOpensDialog(t *testing.T) {
 	s := newStage(t)

@@ -86,6 +86,7 @@ type located struct {
 	Kind       string          `json:"kind"`
 	X          *float64        `json:"x"` // in the viewport of its frame
 	Y          *float64        `json:"y"`
+	Framed     bool            `json:"framed"` // what is hit there is the document of a frame
 	Option     *closedOption   `json:"option"`
 	Then       json.RawMessage `json:"then"`
 	Stale      bool            `json:"stale"`

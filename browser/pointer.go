@@ -166,8 +166,9 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	return got, el.unlessReached(ctx, err)
 }
 
-// reached says whether input has reached the element since it was located.
-func (el *element) reached() bool { return el.frame.tab.reaches() != el.reaches }
+// reached says whether input has reached the element since it was located. What goes
+// to the document of a frame the guard of the one around it cannot see.
+func (el *element) reached() bool { return el.Framed || el.frame.tab.reaches() != el.reaches }
 
 // unlessReached is unsent where the input has not reached the element.
 func (el *element) unlessReached(ctx context.Context, err error) error {

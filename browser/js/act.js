@@ -13,7 +13,8 @@
     for (const w of q.want || []) want[w] = true;
     const until = performance.now() + (q.deadline || 0);
     // Chromium finds what is in a frame only once that has been drawn as it is.
-    if (q.again) await frameTurn().then(frameTurn);
+    let drawn = !!q.again;
+    if (drawn) await frameTurn().then(frameTurn);
     let last = { reason: 'hidden' }, pause = 16, tolerate = 0;
     for (;;) {
       const found = findRef(q);
@@ -43,6 +44,12 @@
           if (!now.reason) now = obstacle(el, want);
         }
       }
+      const framed = !now.reason && !!now.at && FRAMES.has(localName(under(now.at.x, now.at.y, el) || el));
+      if (framed && !drawn) {
+        await frameTurn().then(frameTurn);
+        drawn = true;
+        continue;
+      }
       if (!now.reason) {
         if (typeof begin === 'function' && !q.again) begin(el);
         const answer = { ok: true, node: idOf(found.el), moved: !!found.moved, target: idOf(el), kind: fill.kindOf(el) };
@@ -51,7 +58,8 @@
         if (now.at) {
           answer.x = now.at.x;
           answer.y = now.at.y;
-          guard.arm({ el, ups: q.ups || 0 });
+          answer.framed = framed;
+          guard.arm({ el, ups: q.ups || 0, framed });
         }
         if (q.then) answer.then = __bd[q.then](el, q.with);
         return answer;

@@ -9,7 +9,8 @@ const guard = (() => {
 
   // What is watched over: el (null: nothing of this document may be hit), at where
   // it was found, ups the releases to come, open that the press has reached el,
-  // moved that el was somewhere else than where it was expected.
+  // moved that el was somewhere else than where it was expected, framed that the press
+  // goes to the document of a frame, which el is or is around.
   let armed = null;
 
   // reached tells the daemon that the input has reached its element, before the page
@@ -65,11 +66,11 @@ const guard = (() => {
   };
   listen();
 
-  const arm = ({ el, ups }) => {
+  const arm = ({ el, ups, framed = false }) => {
     // page.open() takes the listeners of the window away (HTML, 8.4.1);
     // where they still stand this changes nothing.
     listen();
-    const g = armed = { el, at: el && where(el), ups, seen: 0, decided: false, open: false, hit: null, moved: false, pressed: null, slips: false };
+    const g = armed = { el, at: el && where(el), ups, framed, seen: 0, decided: false, open: false, hit: null, moved: false, pressed: null, slips: false };
     g.done = new Promise((done) => { g.finish = done; });
   };
 
@@ -90,14 +91,14 @@ const guard = (() => {
     if (!g) return {};
     await g.done;
     if (armed === g) armed = null;
-    const answer = { hit: g.open };
-    if (!g.open && g.hit && !g.moved) {
+    const answer = { hit: g.open || g.framed && !g.decided };
+    if (!answer.hit && g.hit && !g.moved) {
       forget(); // the page is another than it was when el was found
       answer.by = cover(coverOf(g.hit));
     }
     if (g.el && isConnected(g.el) && q && q.then) answer.then = __bd[q.then](g.el, q.with);
     // What the input set off, in the same round trip, where nothing follows it.
-    if (g.open && q && q.settle) answer.settled = await __bd.settle({ max: 500, frame: q.frame });
+    if (answer.hit && q && q.settle) answer.settled = await __bd.settle({ max: 500, frame: q.frame });
     return answer;
   };
   return { arm };

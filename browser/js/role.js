@@ -63,8 +63,13 @@ const computedName = canCompute ? getter(Element, 'computedName') : () => '';
 
 let layouts = new WeakMap(); // table → whether it only lays out; of one walk
 
+// FRAMES are the tags of what may hold another document: it does so whatever role its
+// author gives it.
+const FRAMES = words('iframe frame embed object');
+
 // roleOf returns the role of el.
 function roleOf(el, bits = bitsOf(el), tag = localName(el), html = isHTML(el)) {
+  if (html && FRAMES.has(tag) && (tag !== 'object' || el.contentWindow)) return 'iframe';
   const given = bits & ROLE ? authorRole(el) : '';
   if (given) return given === 'generic' ? '' : given;
   const role = nativeRole(el, bits, tag.toLowerCase(), html) || (html && tag.includes('-') ? ownRole(el, bits) : '');

@@ -318,7 +318,7 @@ class Walk {
     const mute = !bits && !this.full && html && MUTE.has(tag);
     let role = mute ? '' : roleOf(el, bits, tag, html);
     if (html && tag === 'input' && el.type === 'hidden') return false;
-    if (role === 'iframe' || (html && (tag === 'embed' || tag === 'object' && el.contentWindow))) return this.owner(el, child);
+    if (role === 'iframe') return this.owner(el, child);
     const kind = kindOf(role);
     const control = child.control = (kind & CONTROL) !== 0 || (bits & EDITABLE) !== 0 && html && isHost(el);
     const clicks = child.clicks = !control && clickable(el, tag, child.s, f, bits);

@@ -24,7 +24,7 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 	if htm && n.DataAtom == atom.Input && InputType(n) == "hidden" {
 		return nil
 	}
-	if role == "iframe" || htm && n.DataAtom == atom.Embed {
+	if role == "iframe" {
 		if beacon(n) {
 			return nil
 		}

@@ -63,6 +63,9 @@ var inheritedRoles = words("listitem row rowgroup cell gridcell columnheader row
 // role returns the role of n: empty where it has none that says something, none
 // where its author took it away.
 func (k *look) role(n *html.Node) string {
+	if is(n, atom.Iframe) || is(n, atom.Frame) || is(n, atom.Embed) {
+		return "iframe" // whatever its author calls it
+	}
 	if has(n, "role") {
 		switch r := k.authorRole(n); r {
 		case "":

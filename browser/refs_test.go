@@ -21,6 +21,25 @@ for(const r of rows){const li=document.createElement('li');li.innerHTML='<span><
 function render(){[...l.children].forEach((li,i)=>{if(i<rows.length)li.firstChild.textContent=rows[i];else li.remove()})}
 render()</script>`
 
+// What a snapshot calls an element is what the check of its ref calls it, wherever it
+// stands: a menu in a card that can be dragged, a cell of what is no table, an item
+// that is written in.
+func TestNamesOfRefs(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct{ role, name, page string }{
+		{"menu", "Move up Move down", `<div draggable=true>Card <a href="#">Open</a><div role=menu onclick="0"><div role=menuitem>Move up</div><div role=menuitem>Move down</div></div></div>`},
+		{"cell", "Alpha", `<table role=menu><tr><td style="cursor:pointer"><p>Alpha</p><td><button>Beta</button></table>`},
+		{"listitem", "", `<ul draggable=true><li contenteditable onclick="0">Delete <button>Save</button></li></ul>`},
+	} {
+		t.Run(c.role, func(t *testing.T) {
+			v := s.open(t, c.page)
+			if got := v.click(v.ref(c.role, c.name)); strings.HasPrefix(got, "ref_changed") {
+				t.Error(got)
+			}
+		})
+	}
+}
+
 // No ref ever acts on another row; where the row itself has moved, the ref has
 // moved with it.
 func TestRefsOfRows(t *testing.T) {

@@ -637,6 +637,7 @@ function inSeries(p, tag) {
 }
 
 let rowTexts = new Map(); // of one walk or question
+let controlsAt = new Map(); // element → the control that it is or stands in (name.js); of one walk or question
 let composites = new Map(); // parent → whether its children stand in one (name.js); of one walk or question
 
 function rowText(row) {
@@ -692,6 +693,7 @@ function forget() {
   rows = new Map();
   rowTexts = new Map();
   composites = new Map();
+  controlsAt = new Map();
   labelling = null;
   view = null;
 }

@@ -407,8 +407,11 @@ const ownName = (el) => (useComputed && isHTML(el) && localName(el).includes('-'
 // nameOf returns the name of el as the walk shows it.
 function nameOf(el) {
   const role = roleOf(el);
-  if (role && (CONTROLS.has(role) || FROM_CONTENT.has(role))) return shownName(el, role, false);
-  return shownName(el, role, clickable(el, localName(el), styleOf(el), around(el)));
+  if (role && (CONTROLS.has(role) || FROM_CONTENT.has(role))) {
+    const name = shownName(el, role, false);
+    if (name || CONTROLS.has(role)) return name;
+  }
+  return shownName(el, role, !isHost(el) && clickable(el, localName(el), styleOf(el), around(el)));
 }
 
 // operable tells whether el is shown as something to act on.
@@ -426,9 +429,27 @@ function contextOf(el) {
 // around tells clickable what is around el.
 function around(el) {
   const p = flatParent(el);
-  let inControl = p;
-  while (inControl && (roleOf(inControl) === 'heading' || !ATOMS.has(roleOf(inControl)))) inControl = flatParent(inControl);
-  return { el: p, pointer: !!p && !passesCursor(localName(p)) && CURSORS.has(styleOf(p).cursor), forItems: undefined, inControl };
+  return surroundings(p, controlAt(p));
+}
+
+const surroundings = (p, inControl) => ({ el: p, pointer: !!p && CURSORS.has(styleOf(p).cursor) && !(passesCursor(localName(p)) && !listens(p)), forItems: undefined, inControl });
+
+// controlAt returns the control that e is or stands in, as the walk has it: what is
+// clickable without a role is one too.
+function controlAt(e) {
+  const path = [];
+  let control = null;
+  for (; e; e = flatParent(e)) {
+    const known = controlsAt.get(e);
+    if (known !== undefined) { control = known; break; }
+    path.push(e);
+  }
+  while (path.length) {
+    const p = path.pop(), role = roleOf(p);
+    if (role ? role !== 'heading' && ATOMS.has(role) : !isHost(p) && clickable(p, localName(p), styleOf(p), surroundings(flatParent(p), control))) control = p;
+    controlsAt.set(p, control);
+  }
+  return control;
 }
 
 Object.assign(__bd, { nameOf, contextOf });

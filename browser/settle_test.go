@@ -1,9 +1,11 @@
 package browser
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +92,37 @@ func TestActionsInFramesSettleThere(t *testing.T) {
 			_, e, err = v.c.Mouse(limit(t, 5*time.Second), v.refs, protocol.Mouse{Action: "click", X: 200, Y: 100})
 			e.Hit = "" // what is there is of no name
 			equal(t, "clicked", answer(e, err), `{"changed":true,"announced":["clicked"]}`)
+		})
+	}
+}
+
+// A live region is told as a whole where it is atomic, as alerts and states are, and
+// otherwise by what has come into it: a log says its new line, and nothing when one goes.
+func TestAnnounced(t *testing.T) {
+	s := newStage(t)
+	long := strings.Repeat("old line ", 40)
+	for _, c := range []struct{ name, page, want string }{
+		{"a log", `<div role=log id=r><p>` + long + `</p></div><button onclick="r.insertAdjacentHTML('beforeend','<p>new <b>line</b></p>')">Go</button>`, `["new line"]`},
+		{"polite", `<div aria-live=polite id=r><p>one</p></div><button onclick="r.append(Object.assign(document.createElement('p'),{textContent:'two'}))">Go</button>`, `["two"]`},
+		{"polite and atomic", `<div aria-live=polite aria-atomic=true id=r><p>one</p></div><button onclick="r.append('two')">Go</button>`, `["one two"]`},
+		{"a status", `<div role=status id=r>3 <b>items</b></div><button onclick="r.firstChild.data='4 '">Go</button>`, `["4 items"]`},
+		{"text of a log", `<div role=log id=r><p>one</p><p>2</p></div><button onclick="r.lastChild.firstChild.data='3'">Go</button>`, `["3"]`},
+		{"a line goes", `<div role=log id=r><p>one</p><p>two</p></div><button onclick="r.firstChild.remove()">Go</button>`, ""},
+		{"an alert comes", `<div id=r></div><button onclick="r.innerHTML='<div role=alert>Wrong</div>'">Go</button>`, `["Wrong"]`},
+		{"a line comes and goes", `<div role=log id=r><p>one</p></div><button onclick="const p=document.createElement('p');p.textContent='x';r.append(p);p.remove()">Go</button>`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, c.page)
+			e, err := v.c.Click(limit(t, 5*time.Second), v.refs, v.ref("button", "Go"), protocol.Click{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if len(e.Announced) > 0 {
+				raw, _ := json.Marshal(e.Announced)
+				got = string(raw)
+			}
+			equal(t, "announced", got, c.want)
 		})
 	}
 }

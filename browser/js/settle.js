@@ -54,31 +54,54 @@ function end() {
 
 const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status],[role=log],output';
 
-// note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say.
+// note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say: a whole
+// region where it is new or atomic, else what has come into it.
 function note(w, records) {
   w.mutations += records.length;
   touchAll(records);
-  const regions = new Set();
+  const regions = w.regions || (w.regions = new Map());
   for (const r of records) {
     if (r.type === 'attributes') continue;
     const e = nodeType(r.target) === ELEMENT ? r.target : parentNode(r.target);
     const region = e && nodeType(e) === ELEMENT && closest(e, LIVE);
-    if (region && attr(region, 'aria-live') !== 'off') regions.add(region);
-    else for (const n of r.addedNodes) if (nodeType(n) === ELEMENT && matches(n, LIVE)) regions.add(n);
-    if (regions.size >= 5) break;
+    if (!region || attr(region, 'aria-live') === 'off') {
+      for (const n of r.addedNodes) if (nodeType(n) === ELEMENT && matches(n, LIVE)) said(regions, n).add(n);
+    } else if (atomic(region)) {
+      said(regions, region).add(region);
+    } else {
+      for (const n of r.type === 'characterData' ? [r.target] : r.addedNodes) said(regions, region).add(n);
+    }
   }
-  w.regions = w.regions || new Set();
-  for (const r of regions) w.regions.add(r);
 }
 
-// announced are the texts of the live regions that changed.
-function announced(w) {
-  const said = [];
-  for (const r of w.regions || []) {
-    const text = (r instanceof HTMLElement ? innerText(r) : textContent(r)).replace(/\s+/g, ' ').trim();
-    if (text && said.length < 5 && !said.includes(text)) said.push(text.length > 200 ? text.slice(0, 199) + '…' : text);
+// said is what has come into a region, of some regions and some of each.
+function said(regions, region) {
+  let list = regions.get(region);
+  if (!list) {
+    list = new Set();
+    if (regions.size < 20) regions.set(region, list);
   }
-  return said;
+  return list.size < 50 ? list : new Set();
+}
+
+// atomic tells whether a region is told as a whole (WAI-ARIA 1.2, 6.6.4.1): alerts and
+// states are, where their author says nothing else.
+function atomic(region) {
+  const says = attr(region, 'aria-atomic');
+  return says ? says === 'true' : localName(region) === 'output' || /^(alert|status)$/.test(attr(region, 'role'));
+}
+
+// announced are the texts that the live regions said.
+function announced(w) {
+  const list = [];
+  for (const [region, nodes] of w.regions || []) {
+    const there = [...nodes].filter((n) => isConnected(n) && contains(region, n));
+    const outer = there.filter((n) => !there.some((o) => o !== n && contains(o, n)));
+    outer.sort((a, b) => (position(a, b) & FOLLOWING ? -1 : 1));
+    const text = outer.map((n) => (n instanceof HTMLElement ? innerText(n) : textContent(n))).join(' ').replace(/\s+/g, ' ').trim();
+    if (text && list.length < 5 && !list.includes(text)) list.push(text.length > 200 ? text.slice(0, 199) + '…' : text);
+  }
+  return list;
 }
 
 const tick = () => new Promise((r) => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); });

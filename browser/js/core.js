@@ -537,6 +537,9 @@ function fold(s) {
   return LOOSE.test(inner) ? inner.replace(/\s+/g, ' ') : inner;
 }
 
+// headOf returns the first n code units of s, without half a character at the end.
+const headOf = (s, n) => s.slice(0, (s.charCodeAt(n - 1) & 0xfc00) === 0xd800 ? n - 1 : n);
+
 // blank tells whether s is nothing but white space.
 function blank(s) {
   const first = s.charCodeAt(0);

@@ -14,7 +14,7 @@ function looksOf(el, name, clicks, html, out) {
   if (drawn) out.push('tag', localName(el));
   if (!name) {
     for (const a of ['class', 'id']) {
-      const v = has(el, a) ? fold(attr(el, a)).slice(0, MARK_MAX) : '';
+      const v = has(el, a) ? headOf(fold(attr(el, a)), MARK_MAX) : '';
       if (v) out.push(a, v);
     }
   }

@@ -8,7 +8,7 @@
 const NAME_MAX = 2000; // characters of a name, for those that show it and compare it alike
 
 // cutName keeps a name to NAME_MAX.
-const cutName = (s) => (s.length > NAME_MAX ? s.slice(0, NAME_MAX) : s);
+const cutName = (s) => (s.length > NAME_MAX ? headOf(s, NAME_MAX) : s);
 
 // nameFor returns the name of el, which has this role and the frame f.
 function nameFor(el, role, f = lone(el)) {

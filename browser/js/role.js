@@ -406,7 +406,7 @@ function valueOf(el, role, tag = htmlTag(el), bits = EDITABLE) {
       if (/^(checkbox|radio|submit|button|reset|image|hidden)$/.test(el.type)) return '';
       if (el.type === 'file') return Array.from(el.files || [], (f) => f.name).join(', ');
       return el.value && secret(el) ? MASK : el.value;
-    case 'textarea': return el.value && secret(el) ? MASK : el.value.slice(0, NAME_MAX);
+    case 'textarea': return el.value && secret(el) ? MASK : headOf(el.value, NAME_MAX);
     case 'select': return fold(Array.from(el.selectedOptions, (o) => o.label).join(', '));
     case 'progress': return el.position < 0 ? '' : String(el.value);
     case 'meter': return String(el.value);
@@ -444,7 +444,7 @@ function attrsOf(el, role, name, wanted, bits, tag) {
   if (bits & wanted.any) {
     for (const w of wanted.list) if (bits & w.bit && (w.own || has(el, w.name))) attribute(el, w.name, role, name, tag, out);
   }
-  if ((tag === 'iframe' || tag === 'frame') && has(el, 'src') && !wanted.src) out.push('src', attr(el, 'src').slice(0, NAME_MAX));
+  if ((tag === 'iframe' || tag === 'frame') && has(el, 'src') && !wanted.src) out.push('src', headOf(attr(el, 'src'), NAME_MAX));
   if (tag === 'select') out.push('options', el.options.length);
   if (role === 'slider' || role === 'spinbutton') {
     number(out, 'min', tag === 'input' ? attr(el, 'min') : attr(el, 'aria-valuemin'));
@@ -463,7 +463,7 @@ function attribute(el, a, role, name, tag, out) {
     case 'role': if (v.trim().toLowerCase() === role || (role === 'img' && /^(img|image)$/.test(v.trim()))) return; break;
     case 'href': v = v.trim(); if (/^(javascript|data):/i.test(v)) v = v.slice(0, v.indexOf(':') + 1); break;
   }
-  out.push(a, v.slice(0, NAME_MAX));
+  out.push(a, headOf(v, NAME_MAX));
 }
 
 function number(out, key, v) {

@@ -99,7 +99,7 @@ function announced(w) {
     const outer = there.filter((n) => !there.some((o) => o !== n && contains(o, n)));
     outer.sort((a, b) => (position(a, b) & FOLLOWING ? -1 : 1));
     const text = outer.map((n) => (n instanceof HTMLElement ? innerText(n) : textContent(n))).join(' ').replace(/\s+/g, ' ').trim();
-    if (text && list.length < 5 && !list.includes(text)) list.push(text.length > 200 ? text.slice(0, 199) + '…' : text);
+    if (text && list.length < 5 && !list.includes(text)) list.push(text.length > 200 ? headOf(text, 199) + '…' : text);
   }
   return list;
 }

@@ -152,7 +152,7 @@ class Walk {
       return;
     }
     if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(fold(data).toLowerCase())) return;
-    if (this.run.length <= NAME_MAX && f.sees(n)) this.run += data.length > 3 * NAME_MAX ? data.trimStart().slice(0, NAME_MAX) : data;
+    if (this.run.length <= NAME_MAX && f.sees(n)) this.run += data.length > 3 * NAME_MAX ? headOf(data.trimStart(), NAME_MAX) : data;
   }
 
   // flush writes the text of the block that ends here as a line.
@@ -175,9 +175,9 @@ class Walk {
       if (s.length > room) {
         this.reasons.add('max_text');
         if (room < 2) return;
-        s = s.slice(0, room - 1).trimEnd() + '\u2026';
+        s = headOf(s, room - 1).trimEnd() + '\u2026';
       }
-    } else if (s.length > this.maxText + 1) s = s.slice(0, Math.max(this.maxText + 1, NAME_MAX));
+    } else if (s.length > this.maxText + 1) s = headOf(s, Math.max(this.maxText + 1, NAME_MAX));
     const chars = 2 * f.depth + s.length + 8;
     if (this.chars + chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); return; }
     this.chars += chars;

@@ -199,22 +199,33 @@ const SILENT = words('script style noscript template head meta link title source
 function accname(el, role, c) {
   if (c.seen.has(el)) return '';
   c.seen.add(el);
+  const value = c.inside ? embedded(el, role, c) : null; // 2C, of a control in a name, before 2B as Chromium has it
+  if (value && !PICKED.has(el.type) || (value !== null && (localName(el) === 'select' || (role === 'textbox' || role === 'searchbox') && !isField(el)))) return value;
   if (!c.referred && has(el, 'aria-labelledby')) { // 2B
     const s = labelledBy(el);
     if (s) return s;
   }
-  const value = c.inside ? embedded(el, role, c) : null; // 2C, of a control in a label
   const label = has(el, 'aria-label') ? attr(el, 'aria-label').trim() : '';
-  if (c.inside && value !== null && !label) return value;
   if (label) return label; // 2D
+  if (value !== null) return value || titleOf(el);
   const native = nativeName(el, role, c); // 2E
   if (native) return native;
+  if (c.inside && !c.referred && APART.has(role) && !/^(details|footer|address)$/.test(localName(el))) return titleOf(el);
   if (FROM_CONTENT.has(role) || c.inside || (role === 'img' && !isHTML(el))) { // 2F
     const s = contentName(el, c);
     if (s.trim() || (c.inside && s)) return s;
   }
   return role === 'none' ? '' : titleOf(el);
 }
+
+// APART are the roles whose content is no part of the name of what is around them:
+// only their author names them (Chromium's AXObject::SupportsNameFromContents).
+const APART = words('alert alertdialog application article banner blockquote comment complementary contentinfo dialog document feed ' +
+  'figure form graphics-document grid group img log main marquee navigation note radiogroup row rowgroup search separator status suggestion ' +
+  'table tabpanel timer toolbar treegrid');
+
+// PICKED are the inputs of a date or time, which say what they are called before what they hold.
+const PICKED = words('date time month week datetime-local');
 
 const titleOf = (el) => (has(el, 'title') ? fold(attr(el, 'title')) : '') ||
   (has(el, 'placeholder') ? fold(attr(el, 'placeholder')) : '') ||
@@ -244,9 +255,9 @@ function embedded(el, role, c) {
       if (localName(el) === 'input') return valueOf(el, role);
       const on = Array.from(queryAll(el, '[role=option][aria-selected=true]'));
       if (on.length) return on.map((o) => accname(o, 'option', { seen: new Set(), inside: true })).join(' ');
-      return role === 'combobox' ? null : '';
+      return role === 'combobox' || c.referred ? null : '';
     }
-    case 'menu': case 'menubar': case 'tree': case 'tablist': return '';
+    case 'menu': case 'menubar': case 'tree': case 'tablist': return c.referred ? null : '';
     case 'slider': case 'spinbutton': case 'progressbar': case 'meter': case 'scrollbar':
       return attr(el, 'aria-valuetext') || attr(el, 'aria-valuenow') || (el.value === undefined ? '' : String(el.value));
   }
@@ -266,7 +277,7 @@ function nativeName(el, role, c) {
         case 'button': return labelName(el, c) || el.value;
         case 'submit': case 'reset': return labelName(el, c) || (has(el, 'value') ? el.value : '') || titleOf(el) || (el.type === 'submit' ? 'Submit' : 'Reset');
         case 'image': return labelName(el, c) || fold(attr(el, 'alt') || '') || fold(attr(el, 'value') || '') || titleOf(el) || 'Submit';
-        case 'file': return labelName(el, c) || titleOf(el) || 'Choose File';
+        case 'file': return labelName(el, c) || titleOf(el) || (el.multiple ? 'Choose Files' : 'Choose File');
       }
       return labelName(el, c);
     case 'select': case 'textarea': case 'meter': case 'progress': case 'output': case 'button':

@@ -45,25 +45,35 @@ func (k *look) accname(n *html.Node, role string, c naming) (name string, apart 
 		return "", false
 	}
 	c.seen[n] = true
+	value, control := "", false
+	if c.inside { // 2C, before 2B as Chromium has it
+		value, control = k.embedded(n, role, c)
+		if value != "" && !picked(n) || control && saysNoMore(n, role) {
+			return value, true
+		}
+	}
 	if !c.referred && has(n, "aria-labelledby") { // 2B
 		if s := k.labelledBy(n, c.steps); s != "" {
 			return s, true
 		}
 	}
-	label := trim(head(attr(n, "aria-label"), maxName))
-	if c.inside && label == "" { // 2C, of a control in a label
-		if s, ok := k.embedded(n, role, c); ok {
-			return s, true
-		}
-	}
-	if label != "" {
+	if label := trim(head(attr(n, "aria-label"), maxName)); label != "" {
 		return label, true // 2D
+	}
+	if value != "" {
+		return value, true
+	}
+	if control {
+		return titleOf(n), true
 	}
 	if s := k.nativeName(n, c); s != "" { // 2E
 		return s, true
 	}
 	if unnamed(n, c) || k.labelledEmpty(n) {
 		return "", false
+	}
+	if c.inside && !c.referred && apartRoles[role] && !(is(n, atom.Details) || is(n, atom.Footer) || is(n, atom.Address)) {
+		return titleOf(n), true
 	}
 	space := ""
 	if fromContent[role] || c.inside || role == "img" && !isHTML(n) { // 2F
@@ -82,6 +92,28 @@ func (k *look) accname(n *html.Node, role string, c naming) (name string, apart 
 		return s, true
 	}
 	return space, false
+}
+
+// apartRoles are those whose content is no part of the name of what is around them:
+// only their author names them (Chromium's AXObject::SupportsNameFromContents).
+var apartRoles = words("alert alertdialog application article banner blockquote comment complementary contentinfo dialog document feed " +
+	"figure form graphics-document grid group img log main marquee navigation note radiogroup row rowgroup search separator status suggestion " +
+	"table tabpanel timer toolbar treegrid")
+
+// saysNoMore tells whether a control that holds nothing says nothing in the name of
+// what is around it, whatever it is called.
+func saysNoMore(n *html.Node, role string) bool {
+	return n.Data == "select" || (role == "textbox" || role == "searchbox") && !isField(n)
+}
+
+// picked tells whether n is an input of a date or time, which says what it is called
+// before what it holds.
+func picked(n *html.Node) bool {
+	switch InputType(n) {
+	case "date", "time", "month", "week", "datetime-local":
+		return is(n, atom.Input)
+	}
+	return false
 }
 
 // unnamed tells whether n, an image read as part of another name, says that it
@@ -165,9 +197,9 @@ func (k *look) embedded(n *html.Node, role string, c naming) (value string, ok b
 				parts = append(parts, s)
 			}
 		}
-		return strings.Join(parts, " "), len(parts) > 0 || role == "listbox"
+		return strings.Join(parts, " "), len(parts) > 0 || role == "listbox" && !c.referred
 	case "menu", "menubar", "tree", "tablist":
-		return "", true
+		return "", !c.referred
 	case "slider", "spinbutton", "progressbar", "meter", "scrollbar":
 		for _, a := range []string{"aria-valuetext", "aria-valuenow"} {
 			if v := attr(n, a); v != "" {
@@ -232,7 +264,11 @@ func (k *look) inputName(n *html.Node, c naming) string {
 	case "image":
 		return either(attr(n, "alt"), attr(n, "value"), titleOf(n), "Submit")
 	case "file":
-		return either(titleOf(n), "Choose File")
+		choose := "Choose File"
+		if has(n, "multiple") {
+			choose = "Choose Files"
+		}
+		return either(titleOf(n), choose)
 	}
 	return ""
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -218,9 +219,18 @@ func checkOne(v reflect.Value) error {
 	return nil
 }
 
+// quotedAddress is an address that an error quotes.
+var quotedAddress = regexp.MustCompile(`"[^"\s]*://[^"]*"`)
+
 // withOrigin adds the source to an error that begins with a key, as the
-// errors of the rooms' Check do.
+// errors of the rooms' Check do, and takes the credentials out of the
+// addresses that it quotes.
 func (l *loader) withOrigin(err error) error {
+	if said := err.Error(); quotedAddress.MatchString(said) {
+		err = errors.New(quotedAddress.ReplaceAllStringFunc(said, func(q string) string {
+			return `"` + withoutCredentials(strings.Trim(q, `"`)) + `"`
+		}))
+	}
 	word, _, _ := strings.Cut(err.Error(), " ")
 	word = strings.TrimSuffix(word, ":")
 	if i := strings.IndexByte(word, '['); i > 0 { // auth.tokens[0].token

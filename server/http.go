@@ -57,17 +57,31 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 // readParams reads the body whole and returns its JSON object, nil where there
 // is no body. Errors: invalid_request, too_large, parse_error, invalid_params.
 func (s *Server) readParams(w http.ResponseWriter, r *http.Request) ([]byte, *protocol.Error) {
-	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	body, err := s.readBody(w, r)
+	if err != nil {
+		return nil, err
+	}
+	return decodeBody(body)
+}
 
+// expectBody is for a request whose body nobody has read yet, and perhaps nobody
+// will: it says until when the rest may come, and has the connection end with the
+// answer. Without that net/http reads the rest before it answers, and behind the answer
+// too: a client that stopped would keep both waiting, whoever it is.
+func expectBody(w http.ResponseWriter) {
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	w.Header().Set("Connection", "close")
+}
+
+// readBody reads the body whole, after which the connection may stay. Errors:
+// invalid_request, too_large.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *protocol.Error) {
 	limit := s.cfg.ReadLimit
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		// Without this net/http reads on before it answers, and the deadline stays for
-		// what it reads behind the answer: a client that stopped would keep both waiting.
-		w.Header().Set("Connection", "close")
 		return nil, protocol.Errorf(protocol.InvalidRequest, "the body ended early").Then("send the request again")
 	}
+	control := http.NewResponseController(w)
 	if size := max(int64(len(body)), r.ContentLength); size > limit {
 		// What is on its way is let in and thrown away, for a while: a client that
 		// is still sending would not see the answer.
@@ -81,10 +95,11 @@ func (s *Server) readParams(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	}
 	// The server goes on reading after the body, to notice when the client leaves.
 	control.SetReadDeadline(time.Time{})
+	w.Header().Del("Connection")
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, protocol.Errorf(protocol.InvalidRequest, "Content-Encoding %q: the body is taken only as it is", cut(coding))
 	}
-	return decodeBody(body)
+	return body, nil
 }
 
 // decodeBody checks that body is nothing or one JSON object, which it returns.

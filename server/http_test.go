@@ -205,27 +205,55 @@ func TestRawHTTP(t *testing.T) {
 	}
 }
 
-// A client that stops in the middle of a body gets its answer, and the connection ends.
+// A client that stops in the middle of a body has its answer all the same, at once
+// where nobody wants the body, and its connection ends: whoever it is, and whatever it
+// asks for.
 func TestStalledBody(t *testing.T) {
 	defer func(whole time.Duration) { bodyTimeout = whole }(bodyTimeout)
 	bodyTimeout = 200 * time.Millisecond
 	d := start(t, nil)
-	conn, err := net.Dial("tcp", d.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
-	fmt.Fprintf(conn, "POST /v1/ping HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 10\r\n\r\n{", d.addr, aliceToken)
-	in := bufio.NewReader(conn)
-	r, err := http.ReadResponse(in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, _ := io.ReadAll(r.Body)
-	_, err = in.ReadByte()
-	if r.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), "the body ended early") || err != io.EOF {
-		t.Errorf("%d %s, then %v", r.StatusCode, body, err)
+	const token, mcp = "Authorization: Bearer " + aliceToken + "\r\n", "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+	for _, test := range []struct {
+		name, line, header string
+		want               int
+		says               string
+	}{
+		{"a command", "POST /v1/ping", token, 400, "the body ended early"},
+		{"a command, without a token", "POST /v1/ping", "", 401, "unauthorized"},
+		{"a command, with a wrong token", "POST /v1/ping", "Authorization: Bearer x\r\n", 401, "unauthorized"},
+		{"a command, from a page", "POST /v1/ping", "Origin: https://evil.test\r\n", 403, "policy_denied"},
+		{"a command by another method", "PUT /v1/ping", token, 405, "invalid_request"},
+		{"nothing", "POST /nothing", token, 404, "unknown_command"},
+		{"liveness", "GET /healthz", "", 200, "ok"},
+		{"readiness", "GET /readyz", "", 200, "ready"},
+		{"metrics", "GET /metrics", token, 200, "browserd_"},
+		{"the WebSocket", "GET /v1/ws", token, 400, "invalid_request"},
+		{"MCP", "POST /mcp", token + mcp, 400, "the body ended early"},
+		{"MCP, with another choice of tools", "POST /mcp?tools=none", token + mcp, 400, ""},
+		{"MCP, without what it must accept", "POST /mcp", token, 400, ""},
+		{"MCP, listening", "GET /mcp", token + mcp, 400, "the body ended early"},
+	} {
+		for _, length := range []string{"Content-Length: 10\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"} {
+			t.Run(test.name+", "+length[:7], func(t *testing.T) {
+				conn, err := net.Dial("tcp", d.addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(5 * time.Second))
+				fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\n%s%s", test.line, d.addr, test.header, length)
+				in := bufio.NewReader(conn)
+				r, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, _ := io.ReadAll(r.Body)
+				_, err = in.ReadByte()
+				if r.StatusCode != test.want || !strings.Contains(string(body), test.says) || err != io.EOF {
+					t.Errorf("%d %s, then %v; want %d with %q, then the end", r.StatusCode, cut(string(body)), err, test.want, test.says)
+				}
+			})
+		}
 	}
 }
 

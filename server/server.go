@@ -1,10 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -109,6 +111,9 @@ func New(cfg Config, tokens []Token, house *actions.House, sources func() []Sour
 // foreign page; nothing about paths to who has no token. A further door is a
 // further case.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		expectBody(w)
+	}
 	if refused, _ := r.Context().Value(refusedKey{}).(bool); refused {
 		w.Header().Set("Connection", "close")
 		writeError(w, http.StatusServiceUnavailable, protocol.Errorf(protocol.RateLimited, "%d connections are open, as many as server.max_connections allows", s.cfg.MaxConnections).
@@ -162,7 +167,12 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 			s.serveView(w, who)
 		}
 	case r.URL.Path == "/mcp":
-		s.mcp.serve(w, r, who)
+		if body, err := s.readBody(w, r); err != nil {
+			writeError(w, err.Code.Row().HTTP, err)
+		} else {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			s.mcp.serve(w, r, who)
+		}
 	default:
 		writeError(w, http.StatusNotFound, protocol.Errorf(protocol.UnknownCommand, "there is nothing at %q", cut(r.URL.Path)).
 			Then("connect to GET /v1/ws, POST /v1/{command}, or speak MCP at /mcp"))

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/browserd/browserd/protocol"
@@ -105,14 +106,20 @@ func (c *client) body(method string, params any) ([]byte, error) {
 		return data, err
 	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return nil, err
+	if json.Unmarshal(data, &members) != nil {
+		return data, nil // no object: the daemon says so
+	}
+	session, err := json.Marshal(own)
+	switch named, there := members["session"]; {
+	case !there && len(members) > 0:
+		// Put behind what is there: a member that stands twice is for the daemon to refuse.
+		return slices.Concat(bytes.TrimSuffix(data, []byte("}")), []byte(`,"session":`), session, []byte("}")), err
+	case there && string(named) != "null" && string(named) != `""`:
+		return data, nil
 	}
 	if members == nil {
 		members = map[string]json.RawMessage{}
 	}
-	if named := string(members["session"]); named == "" || named == "null" || named == `""` {
-		members["session"], _ = json.Marshal(own)
-	}
+	members["session"] = session
 	return json.Marshal(members)
 }

@@ -54,11 +54,23 @@ func TestClientStaysInItsSession(t *testing.T) {
 	if _, err := c.call(t.Context(), "ping", nil); err != nil {
 		t.Error(err)
 	}
+	for _, params := range []string{`[1]`, `"x"`, `{"ref":"@e1","ref":"@e2"}`, `{"session":null}`, `{"session":""}`, `null`} {
+		if _, err := c.call(t.Context(), "read", json.RawMessage(params)); err != nil {
+			t.Error(err)
+		}
+	}
 	if d := cmp.Diff([]seen{
 		{"/v1/open", "Bearer secret", "application/json", `{"url":"http://a.test/"}`},
 		{"/v1/click", "Bearer secret", "application/json", `{"ref":"@e1","session":"s_1"}`},
 		{"/v1/snapshot", "Bearer secret", "application/json", `{"session":"s_other"}`},
 		{"/v1/ping", "Bearer secret", "application/json", `{"session":"s_1"}`},
+		// What is wrong goes as it is, for the daemon to say so.
+		{"/v1/read", "Bearer secret", "application/json", `[1]`},
+		{"/v1/read", "Bearer secret", "application/json", `"x"`},
+		{"/v1/read", "Bearer secret", "application/json", `{"ref":"@e1","ref":"@e2","session":"s_1"}`},
+		{"/v1/read", "Bearer secret", "application/json", `{"session":"s_1"}`},
+		{"/v1/read", "Bearer secret", "application/json", `{"session":"s_1"}`},
+		{"/v1/read", "Bearer secret", "application/json", `{"session":"s_1"}`},
 	}, got); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}

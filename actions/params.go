@@ -3,7 +3,9 @@ package actions
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"regexp"
@@ -40,8 +42,13 @@ func decodeParams(cmd *Command, raw json.RawMessage, common *Common) (any, error
 		if !utf8.Valid(raw) { // the doors of JSON-RPC and HTTP have looked; an MCP library does not
 			return nil, protocol.Errorf(protocol.InvalidParams, "params: is not UTF-8").With("parameter", "params")
 		}
-		if err := json.Unmarshal(raw, &given); err != nil {
+		var twice string
+		var err error
+		if given, twice, err = members(raw); err != nil {
 			return nil, protocol.Errorf(protocol.InvalidParams, "params: %v", err).With("parameter", "params")
+		}
+		if twice != "" {
+			return nil, protocol.Errorf(protocol.InvalidParams, "%s: is there twice", cut(twice, 60)).With("parameter", cut(twice, 60))
 		}
 	}
 	p := reflect.New(cmd.params)
@@ -64,6 +71,39 @@ func decodeParams(cmd *Command, raw json.RawMessage, common *Common) (any, error
 			With("parameter", cut(name, 60)).With("parameters", names(fields))
 	}
 	return p.Interface(), nil
+}
+
+// members are those of a JSON object. twice is the name of one that is there more
+// than once: which of them is meant is anybody's guess (RFC 8259 section 4), and who
+// looks at a request on its way may guess another than the command.
+func members(object json.RawMessage) (given map[string]json.RawMessage, twice string, err error) {
+	given = map[string]json.RawMessage{}
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil {
+		return nil, "", err
+	}
+	for d.More() {
+		word, err := d.Token()
+		if err != nil {
+			return nil, "", err
+		}
+		name, _ := word.(string)
+		if _, there := given[name]; there {
+			twice = name
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, "", err
+		}
+		given[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, "", err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, "", errors.New("there is more behind the object")
+	}
+	return given, twice, nil
 }
 
 func names(fields []field) []string {
@@ -151,6 +191,9 @@ func (f field) set(value json.RawMessage) error {
 	if err := d.Decode(f.v.Addr().Interface()); err != nil {
 		return f.bad(value)
 	}
+	if at := twiceIn(f.name, f.v.Type(), value); at != "" {
+		return protocol.Errorf(protocol.InvalidParams, "%s: is there twice", at).With("parameter", f.name)
+	}
 	if _, ok := f.v.Interface().([]string); ok && holdsNull(value) {
 		return f.bad(value)
 	}
@@ -229,6 +272,41 @@ func contains(list []string, s string) bool {
 		}
 	}
 	return false
+}
+
+// twiceIn is where in an object, or a list of them, a name is there twice; empty:
+// nowhere. A struct's names are the same in capitals, as encoding/json reads them.
+func twiceIn(path string, t reflect.Type, value json.RawMessage) string {
+	switch t = pointed(t); t.Kind() {
+	case reflect.Slice:
+		var list []json.RawMessage
+		if t.Elem().Kind() != reflect.Struct || json.Unmarshal(value, &list) != nil {
+			return ""
+		}
+		for i, one := range list {
+			if at := twiceIn(fmt.Sprintf("%s[%d]", path, i), t.Elem(), one); at != "" {
+				return at
+			}
+		}
+	case reflect.Struct, reflect.Map:
+		if len(value) == 0 || value[0] != '{' {
+			return ""
+		}
+		given, twice, _ := members(value)
+		if twice == "" && t.Kind() == reflect.Struct {
+			seen := map[string]bool{}
+			for name := range given {
+				if name = strings.ToLower(name); seen[name] {
+					twice = name
+				}
+				seen[name] = true
+			}
+		}
+		if twice != "" {
+			return path + "." + cut(twice, 60)
+		}
+	}
+	return ""
 }
 
 // bad is the error of a value that the parameter does not take. Of an object, or a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -17,18 +18,55 @@ import (
 
 // EmulateParams are the parameters of emulate.
 type EmulateParams struct {
-	Device      string                `json:"device" enum:",desktop,iphone,ipad,pixel,galaxy" doc:"viewport, scale, touch and user agent of a device; what else is given stands over it"`
-	Viewport    *session.Viewport     `json:"viewport" doc:"{width, height} in CSS pixels"`
-	Scale       *float64              `json:"scale" min:"0.1" max:"8" doc:"device pixels for one CSS pixel"`
-	Mobile      *bool                 `json:"mobile" doc:"behave as a browser on a phone"`
-	Touch       *bool                 `json:"touch" doc:"have a touch screen"`
-	UserAgent   *string               `json:"user_agent" doc:"in place of Chromium's own; empty: Chromium's own again"`
-	Locale      *string               `json:"locale" doc:"a language, such as de-DE"`
-	Timezone    *string               `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
-	Geolocation *protocol.Geolocation `json:"geolocation" doc:"{latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation"`
-	ColorScheme *string               `json:"color_scheme" enum:"light,dark,no-preference" doc:"what the person is said to prefer"`
-	Offline     *bool                 `json:"offline" doc:"without a network"`
-	Headers     map[string]string     `json:"headers" doc:"sent with every request, in place of those before; {}: none"`
+	Device      string            `json:"device" enum:",desktop,iphone,ipad,pixel,galaxy" doc:"viewport, scale, touch and user agent of a device; what else is given stands over it"`
+	Viewport    *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels"`
+	Scale       *float64          `json:"scale" min:"0.1" max:"8" doc:"device pixels for one CSS pixel"`
+	Mobile      *bool             `json:"mobile" doc:"behave as a browser on a phone"`
+	Touch       *bool             `json:"touch" doc:"have a touch screen"`
+	UserAgent   *string           `json:"user_agent" doc:"in place of Chromium's own; empty: Chromium's own again"`
+	Locale      *string           `json:"locale" doc:"a language, such as de-DE"`
+	Timezone    *string           `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	Geolocation *Place            `json:"geolocation" doc:"{latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation"`
+	ColorScheme *string           `json:"color_scheme" enum:"light,dark,no-preference" doc:"what the person is said to prefer"`
+	Offline     *bool             `json:"offline" doc:"without a network"`
+	Headers     map[string]string `json:"headers" doc:"sent with every request, in place of those before; {}: none"`
+}
+
+// Place is a protocol.Geolocation of which it is known what was said.
+type Place struct {
+	Latitude  *float64 `json:"latitude"`
+	Longitude *float64 `json:"longitude"`
+	Accuracy  *float64 `json:"accuracy"`
+}
+
+// geolocation checks p, which may be nil.
+func (p *Place) geolocation() (*protocol.Geolocation, error) {
+	if p == nil {
+		return nil, nil
+	}
+	var g protocol.Geolocation
+	for _, f := range []struct {
+		name   string
+		given  *float64
+		lo, hi float64
+		takes  string
+		into   *float64
+	}{
+		{"latitude", p.Latitude, -90, 90, "degrees from -90 to 90", &g.Latitude},
+		{"longitude", p.Longitude, -180, 180, "degrees from -180 to 180", &g.Longitude},
+		{"accuracy", p.Accuracy, 0, math.Inf(1), "metres, at least 0", &g.Accuracy},
+	} {
+		switch {
+		case f.given == nil && f.name == "accuracy":
+		case f.given == nil:
+			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: is missing: takes %s", f.name, f.takes).With("parameter", "geolocation")
+		case *f.given < f.lo || *f.given > f.hi:
+			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: takes %s, not %g", f.name, f.takes, *f.given).With("parameter", "geolocation")
+		default:
+			*f.into = *f.given
+		}
+	}
+	return &g, nil
 }
 
 // device is what a page sees of a device.
@@ -51,7 +89,7 @@ var devices = map[string]device{
 func (p *EmulateParams) emulation() (protocol.Emulation, error) {
 	e := protocol.Emulation{
 		Scale: p.Scale, Mobile: p.Mobile, Touch: p.Touch, UserAgent: p.UserAgent, Locale: p.Locale, Timezone: p.Timezone,
-		Geolocation: p.Geolocation, ColorScheme: p.ColorScheme, Offline: p.Offline, Headers: p.Headers,
+		ColorScheme: p.ColorScheme, Offline: p.Offline, Headers: p.Headers,
 	}
 	if err := checkLooks(p.Viewport, given(p.Locale), given(p.Timezone), given(p.UserAgent), p.Headers); err != nil {
 		return e, err
@@ -59,8 +97,9 @@ func (p *EmulateParams) emulation() (protocol.Emulation, error) {
 	if v := p.Viewport; v != nil {
 		e.Width, e.Height = &v.Width, &v.Height
 	}
-	if g := p.Geolocation; g != nil && (g.Latitude < -90 || g.Latitude > 90 || g.Longitude < -180 || g.Longitude > 180 || g.Accuracy < 0) {
-		return e, misfit("geolocation", "a latitude from -90 to 90, a longitude from -180 to 180 and an accuracy in metres", *g)
+	var err error
+	if e.Geolocation, err = p.Geolocation.geolocation(); err != nil {
+		return e, err
 	}
 	if d, ok := devices[p.Device]; ok {
 		e = e.Over(protocol.Emulation{Width: &d.width, Height: &d.height, Scale: &d.scale, Mobile: &d.mobile, Touch: &d.mobile, UserAgent: &d.agent})

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -226,7 +227,12 @@ func (c *Call) findSession() error {
 // checkURL decides on a URL that the agent named, within what its session
 // narrows.
 func (c *Call) checkURL(ctx context.Context, url string) (string, error) {
-	return c.House.CheckURL(ctx, c.domains, url)
+	checked, err := c.House.CheckURL(ctx, c.domains, url)
+	var e *protocol.Error
+	if errors.As(err, &e) && e.Code == protocol.InvalidParams {
+		e.With("parameter", "url")
+	}
+	return checked, err
 }
 
 // Command is the row that the job runs.

@@ -29,7 +29,7 @@ type Gate struct {
 func (p *Policy) Gate(o GateOptions) (*Gate, error) {
 	domains, err := parseAllowedDomains(o.AllowedDomains)
 	if err != nil {
-		return nil, protocol.Errorf(protocol.InvalidParams, "allowed_domains: %w", err).
+		return nil, protocol.Errorf(protocol.InvalidParams, "allowed_domains: %w", err).With("parameter", "allowed_domains").
 			Then("send a list such as [\"example.com\", \"*.example.com\"]")
 	}
 	return &Gate{policy: p, session: domains}, nil

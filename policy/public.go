@@ -20,7 +20,7 @@ func (g *Gate) Public(ctx context.Context, raw string) error {
 		return err
 	}
 	if u.blank {
-		return protocol.Errorf(protocol.InvalidParams, "about:blank is no address on the internet").With("reason", string(ReasonScheme))
+		return protocol.Errorf(protocol.InvalidParams, "url: about:blank is no address on the internet").With("parameter", "url").With("reason", string(ReasonScheme))
 	}
 	private := func(u target) error {
 		reason, what, _, err := g.policy.classify(u)

@@ -59,7 +59,7 @@ func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 	params, ok := members["params"]
 	if ok && params[0] != '{' {
 		// Not a fault of the envelope: a notification gets no answer to it.
-		return req, protocol.Errorf(protocol.InvalidParams, "params: %s: takes an object, or is left out", shown(params))
+		return req, protocol.Errorf(protocol.InvalidParams, "params: %s: takes an object, or is left out", shown(params)).With("parameter", "params")
 	}
 	req.Params = params
 	return req, nil

@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+	"net/url"
+	"strconv"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -41,7 +43,21 @@ func (c *Call) jar(ctx context.Context) (session.Page, session.Jar, error) {
 	return p, j, nil
 }
 
+// check refuses what is no URL of a site, to which no cookie would be sent: whoever
+// means a host would take the empty answer for its having none.
+func (p *CookieURLs) check() error {
+	for _, raw := range p.URLs {
+		if u, err := url.Parse(raw); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return misfit("urls", "addresses that begin with http:// or https://", strconv.Quote(cut(raw, 60)))
+		}
+	}
+	return nil
+}
+
 func cookiesGet(ctx context.Context, c *Call, p *CookieURLs) (CookiesResult, error) {
+	if err := p.check(); err != nil {
+		return CookiesResult{}, err
+	}
 	page, jar, err := c.jar(ctx)
 	if err != nil {
 		return CookiesResult{}, err
@@ -73,6 +89,9 @@ func cookiesSet(ctx context.Context, c *Call, p *CookiesSetParams) (CookiesResul
 }
 
 func cookiesClear(ctx context.Context, c *Call, p *CookieURLs) (CookiesResult, error) {
+	if err := p.check(); err != nil {
+		return CookiesResult{}, err
+	}
 	page, jar, err := c.jar(ctx)
 	if err != nil {
 		return CookiesResult{}, err

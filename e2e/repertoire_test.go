@@ -258,6 +258,8 @@ func TestSessionOpenSaysWhatItDoesNotTake(t *testing.T) {
 		{params{"headers": params{"": "x"}}, "headers"},
 		{params{"headers": params{"X": "a\nb"}}, "headers"},
 		{params{"user_agent": "a\r\nX: y"}, "user_agent"},
+		{params{"allowed_domains": []string{"http://one.test"}}, "allowed_domains"},
+		{params{"allowed_domains": []string{""}}, "allowed_domains"},
 		{params{"state": "none"}, "state"},
 		{params{"state": "../none"}, "state"},
 	} {
@@ -269,6 +271,41 @@ func TestSessionOpenSaysWhatItDoesNotTake(t *testing.T) {
 	var list struct{ Sessions []struct{ Session string } }
 	if err := a.c.Call(t.Context(), "session_list", nil, &list); err != nil || len(list.Sessions) != 1 || list.Sessions[0].Session != "first" {
 		t.Errorf("there are %+v", list.Sessions)
+	}
+}
+
+// An address that is none is refused by its parameter's name, with Chromium and
+// without: nothing is taken for a URL to which no cookie is sent.
+func TestAddressesThatAreNone(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	w := newWitness(t)
+	w.serve("/page", page("page", `<h1>Page</h1>`), "")
+	for _, source := range []string{"chromium", "http"} {
+		a := newAgent(t, d)
+		a.do("session_open", params{"source": source})
+		a.open(w.URL + "/page")
+		a.do("cookies_set", params{"cookies": []params{{"name": "one", "value": "1"}}})
+		for _, address := range []string{"foo", "", "127.0.0.1", "ftp://127.0.0.1/", "http://", "http:///page", "/page", "http://a b/"} {
+			for _, command := range []string{"cookies_get", "cookies_clear"} {
+				err := a.refused(command, params{"urls": []string{w.URL + "/page", address}}, protocol.InvalidParams)
+				if err.Details["parameter"] != "urls" || !strings.HasPrefix(err.Message, "urls: ") || !strings.Contains(err.Message, address) {
+					t.Errorf("%s, %s %q: %s, %v", source, command, address, err.Message, err.Details)
+				}
+			}
+		}
+		if cookies := ask[cookiesAnswer](a, "cookies_get", params{"urls": []string{w.URL + "/page"}}).Cookies; len(cookies) != 1 {
+			t.Errorf("%s: there are %+v", source, cookies)
+		}
+		for _, command := range []string{"open", "tab_new", "web_fetch", "http_request"} {
+			if command == "tab_new" && source == "http" {
+				continue
+			}
+			err := a.refused(command, params{"url": "foo"}, protocol.InvalidParams)
+			if err.Details["parameter"] != "url" || err.Details["reason"] != "bad_url" {
+				t.Errorf("%s, %s: %s, %v", source, command, err.Message, err.Details)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/protocol"
 )
 
 // notAtATerminal are commands that need a connection that stays, or that
@@ -86,6 +88,9 @@ func commandOf(row *actions.Command, args []string) *cobra.Command {
 		result, err := runCommand(cmd.Context(), c, row, params)
 		stop()
 		if err != nil {
+			if said := (*protocol.Error)(nil); cmd.Context().Err() != nil && !errors.As(err, &said) {
+				err = actions.ErrCancelled // by a signal; the daemon has lost its client and ends the command
+			}
 			return explain(err)
 		}
 		file := ""

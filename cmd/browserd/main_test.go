@@ -50,11 +50,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// siteOfScripts is a page at /, a SearXNG at /search, and what was sent at /echo.
+// siteOfScripts is a page at /, a SearXNG at /search, what was sent at /echo, and at
+// /hang nothing: the file that its query names says that it was asked.
 func siteOfScripts(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/search":
 		json.NewEncoder(w).Encode(map[string]any{"results": []any{map[string]string{"title": "Found", "url": "https://found.example/", "content": r.URL.Query().Get("q")}}})
+	case "/hang":
+		os.WriteFile(r.FormValue("asked"), []byte("asked\n"), 0o600)
+		<-r.Context().Done()
 	case "/echo":
 		io.Copy(w, r.Body)
 	default:

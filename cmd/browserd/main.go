@@ -109,7 +109,20 @@ func newRoot(args []string) *cobra.Command {
 		cmd.GroupID = groupTools
 		root.AddCommand(cmd)
 	}
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = helpTopic
 	return root
+}
+
+// helpTopic refuses help for what is no command, of which cobra's own help shows the
+// list and says that all went well.
+func helpTopic(help *cobra.Command, args []string) error {
+	cmd, rest, err := help.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
+	}
+	return err
 }
 
 // The groups in which help lists the subcommands.

@@ -139,7 +139,7 @@ func TestAdmissionOrder(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"/v1/ping", []string{"Origin", "https://evil.test"}, 403, `{"error":{"code":"policy_denied","message":"pages of the origin \"https://evil.test\" may not use this daemon","retryable":false,"next":"ask the operator; details.config names the setting that would allow it","details":{"config":{"add":"https://evil.test","key":"server.allowed_origins"},"reason":"origin"}}}`},
+		{"/v1/ping", []string{"Origin", "https://evil.test"}, 403, `{"error":{"code":"policy_denied","message":"pages of the origin \"https://evil.test\" may not use this daemon","retryable":false,"next":"ask the operator; details.config names the setting that would allow it","details":{"config":{"add":["https://evil.test"],"key":"server.allowed_origins"},"reason":"origin"}}}`},
 		{"/v1/ping", nil, 401, `{"error":{"code":"unauthorized","message":"the request carries no token","retryable":false,"next":"send Authorization: Bearer TOKEN"}}`},
 		{"/nothing", nil, 401, `{"error":{"code":"unauthorized"`},
 		{"/nothing", []string{"Authorization", "Bearer " + aliceToken}, 404, `{"error":{"code":"unknown_command"`},

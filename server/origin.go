@@ -43,7 +43,7 @@ func (g gate) check(r *http.Request) *protocol.Error {
 	if !g.hostAllowed(r.Host, localPort(r)) {
 		return protocol.Errorf(protocol.PolicyDenied, "Host %q is not a name of this daemon", cut(r.Host)).
 			With("reason", "host").With("host", cut(r.Host)).
-			With("config", map[string]string{"key": "server.allowed_hosts", "add": cut(r.Host)})
+			With("config", map[string]any{"key": "server.allowed_hosts", "add": []string{cut(r.Host)}})
 	}
 	origins, sent := r.Header["Origin"]
 	if !sent || len(origins) == 1 && g.origins[origins[0]] {
@@ -52,7 +52,7 @@ func (g gate) check(r *http.Request) *protocol.Error {
 	origin := strings.Join(origins, ", ")
 	return protocol.Errorf(protocol.PolicyDenied, "pages of the origin %q may not use this daemon", cut(origin)).
 		With("reason", "origin").
-		With("config", map[string]string{"key": "server.allowed_origins", "add": cut(origin)})
+		With("config", map[string]any{"key": "server.allowed_origins", "add": []string{cut(origin)}})
 }
 
 // hostAllowed compares whole strings, so that nothing needs to be parsed that

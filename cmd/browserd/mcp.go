@@ -43,7 +43,7 @@ by itself when it is idle.
 			return err
 		}
 		bridge := &bridge{config: c}
-		err = tools.New(buildVersion(), chosen, bridge.do).Run(cmd.Context(), &mcp.StdioTransport{})
+		err = tools.New(buildVersion(), chosen, bridge.do).Run(cmd.Context(), stdio(os.Stdin, cmd.OutOrStdout()))
 		if cmd.Context().Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) {
 			return nil
 		}

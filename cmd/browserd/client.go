@@ -82,7 +82,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 		c.use(s)
 	}
 	if resp.StatusCode == http.StatusOK {
-		return answer, nil
+		return bytes.TrimSuffix(answer, []byte("\n")), nil
 	}
 	var refused struct {
 		Error protocol.ErrorData `json:"error"`

@@ -31,7 +31,7 @@ func TestClientStaysInItsSession(t *testing.T) {
 			io.WriteString(w, `{"error":{"code":"stale_ref","message":"@e1 is gone","retryable":false,"next":"take a snapshot","details":{"ref":"@e1"}}}`)
 			return
 		}
-		io.WriteString(w, `{"ok":true}`)
+		io.WriteString(w, `{"ok":true}`+"\n")
 	}))
 	defer daemon.Close()
 	c := &client{base: daemon.URL, token: "secret"}

@@ -1,9 +1,12 @@
 package e2e_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -233,6 +236,55 @@ func TestMCPToolListIsSmall(t *testing.T) {
 		}
 		if !readOnly("snapshot") || readOnly("click") {
 			t.Error("snapshot only reads, click does not: the annotations say otherwise")
+		}
+	}
+}
+
+// A signal ends `browserd mcp` and the command that runs, whose session is free then.
+func TestMCPEndsWithASignal(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	c := d.Dial(t)
+	if err := c.Call(t.Context(), "session_open", map[string]any{"name": "mine"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	bin, err := testdaemon.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		client := exec.Command(bin, "mcp", "--tools", "all")
+		client.Env = d.Environ()
+		in, err := client.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := client.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.Process.Kill() })
+		io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`+"\n")
+		bufio.NewReader(out).ReadString('\n')
+		io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+		io.WriteString(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"eval","arguments":{"session":"mine","expression":"console.log('`+signal.String()+`'); new Promise(() => {})"}}}`+"\n")
+		for begun := false; !begun; { // at once, beside the command that runs
+			var console struct{ Entries []any }
+			if err := c.Call(t.Context(), "console", map[string]any{"session": "mine", "filter": signal.String()}, &console); err != nil {
+				t.Fatal(err)
+			}
+			begun = len(console.Entries) > 0
+		}
+		began := time.Now()
+		client.Process.Signal(signal)
+		if err := client.Wait(); err != nil || time.Since(began) > 5*time.Second {
+			t.Errorf("%v: ended after %v: %v", signal, time.Since(began), err)
+		}
+		if err := c.Call(t.Context(), "eval", map[string]any{"session": "mine", "expression": "1", "timeout_ms": 5000}, nil); err != nil {
+			t.Errorf("%v: the next command: %v", signal, err)
 		}
 	}
 }

@@ -43,7 +43,14 @@ by itself when it is idle.
 			return err
 		}
 		bridge := &bridge{config: c}
-		err = tools.New(buildVersion(), chosen, bridge.do).Run(cmd.Context(), stdio(os.Stdin, cmd.OutOrStdout()))
+		do := func(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
+			// The library waits for what runs before it ends: that ends with a signal.
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(cmd.Context(), cancel)()
+			return bridge.do(ctx, command, params)
+		}
+		err = tools.New(buildVersion(), chosen, do).Run(cmd.Context(), stdio(os.Stdin, cmd.OutOrStdout()))
 		if cmd.Context().Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) {
 			return nil
 		}

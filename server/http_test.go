@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -254,6 +255,35 @@ func TestStalledBody(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A client that asks on and on and reads no answer is cut off, whoever it is; one whose
+// command takes longer than that has its answer.
+func TestAnswersThatNobodyReads(t *testing.T) {
+	d := start(t, func(c *Config) { c.WriteTimeout = 300 * time.Millisecond })
+	const token = "Authorization: Bearer " + aliceToken + "\r\n"
+	for _, request := range []string{"GET /healthz", "GET /readyz", "GET /v1/ping", "GET /metrics\n" + token, "GET /nothing\n" + token} {
+		t.Run(strings.Fields(request)[1], func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", d.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			line, header, _ := strings.Cut(request, "\n")
+			many := []byte(strings.Repeat(line+" HTTP/1.1\r\nHost: "+d.addr+"\r\n"+header+"\r\n", 100))
+			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			for err == nil {
+				_, err = conn.Write(many)
+			}
+			if os.IsTimeout(err) {
+				t.Error("the connection is held for a client that reads nothing")
+			}
+		})
+	}
+	if status, body := d.post(t, "open", `{"url":"/hold","timeout_ms":700}`); status != 504 {
+		t.Errorf("a command of 700 ms: %d %s", status, body)
 	}
 }
 

@@ -111,6 +111,9 @@ func New(cfg Config, tokens []Token, house *actions.House, sources func() []Sour
 // foreign page; nothing about paths to who has no token. A further door is a
 // further case.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	// Of the answers that are made at once; doors that take longer set another.
+	control := http.NewResponseController(w)
+	control.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	if r.ContentLength != 0 {
 		expectBody(w)
 	}
@@ -171,6 +174,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 			writeError(w, err.Code.Row().HTTP, err)
 		} else {
 			r.Body = io.NopCloser(bytes.NewReader(body))
+			control.SetWriteDeadline(time.Time{}) // its streams last
 			s.mcp.serve(w, r, who)
 		}
 	default:

@@ -52,6 +52,9 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	}
 	s.shown = shown{}
 	s.missing = &remains
+	if page.State().Source != SourceChromium {
+		s.told = false // that it goes on without Chromium, nobody was told
+	}
 	if fresh {
 		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": s.back(page, "")})
 		s.giveUp()
@@ -99,8 +102,8 @@ func (s *Session) back(page Page, url string) map[string]any {
 // afterwards gives the page to a command after restore: where all is back, and a
 // command was told of the loss.
 func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any, err error) (Page, error) {
-	went := "in a new one"
-	if page.State().Source != SourceChromium {
+	went, static := "in a new one", page.State().Source != SourceChromium
+	if static {
 		went = "without it: its pages are static documents now"
 	}
 	told := s.told
@@ -110,8 +113,11 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 		if told {
 			return page, nil
 		}
-		return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).
-			With("restored", back)
+		lost := protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).With("restored", back)
+		if static {
+			lost.Then("send the command again to go on with the static document, or open its URL, which tries Chromium once more")
+		}
+		return nil, lost
 	case ctx.Err() != nil:
 		return nil, err // it is of the command, not of the page
 	case protocol.CodeOf(err) == protocol.PageCrashed:

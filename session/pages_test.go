@@ -15,9 +15,10 @@ type fakePage struct {
 	of   *fakeChromium
 	done chan struct{}
 	url  string
+	from string // source
 }
 
-func (p *fakePage) State() protocol.Page      { return protocol.Page{URL: p.url, Source: SourceChromium} }
+func (p *fakePage) State() protocol.Page      { return protocol.Page{URL: p.url, Source: p.from} }
 func (p *fakePage) Remains() protocol.Remains { return protocol.Remains{URL: p.url} }
 func (p *fakePage) Done() <-chan struct{}     { return p.done }
 
@@ -39,12 +40,17 @@ type fakeChromium struct {
 	fails error // of every Open; nil: they load
 	late  bool  // what fails is there all the same
 	asked int   // Opens
+	gone  bool  // it does not start: pages come from http
 	with  *protocol.Remains
 }
 
 func (c *fakeChromium) NewPage(_ context.Context, o Options, _ func(string, map[string]any)) (Page, error) {
 	c.with = o.Restore
-	return &fakePage{of: c, done: make(chan struct{}), url: "about:blank"}, nil
+	from := SourceChromium
+	if c.gone {
+		from = "http"
+	}
+	return &fakePage{of: c, done: make(chan struct{}), url: "about:blank", from: from}, nil
 }
 
 const cart = "https://shop.example/cart"
@@ -132,6 +138,29 @@ func TestALostPageThatCannotBeLoadedAgain(t *testing.T) {
 		t.Errorf("the next loss: %v", err)
 	}
 	at(t, s, cart)
+}
+
+// A command that was told of the loss was told that Chromium starts again. Where it does
+// not, the next one says so, once: its refs and what it may do are those of a static
+// document from now on.
+func TestALostPageThatGoesOnWithoutChromium(t *testing.T) {
+	for name, fails := range map[string]error{"it loads": nil, "it does not load at first": refused} {
+		t.Run(name, func(t *testing.T) {
+			c := &fakeChromium{}
+			s := lostAt(t, c)
+			c.gone, c.fails = true, fails
+			_, err := s.Ensure(t.Context(), false)
+			e, ok := err.(*protocol.Error)
+			if !ok || e.Code != protocol.BrowserLost {
+				t.Fatalf("the command after the loss: %v, want browser_lost", err)
+			}
+			if back, _ := e.Details["restored"].(map[string]any); back["source"] != "http" {
+				t.Errorf("details.restored: %v, want the source http", back)
+			}
+			c.fails = nil
+			at(t, s, cart)
+		})
+	}
 }
 
 // Who opens another URL needs the lost one no more.

@@ -120,6 +120,7 @@ func newContext(h *host, id cdp.BrowserContextID, way Way) *Context {
 	go func() {
 		select {
 		case <-h.conn.Done():
+			c.loseDownloads()
 			c.end(lost(h.conn.Err()))
 		case <-c.life.Done():
 		}

@@ -201,6 +201,18 @@ func (c *Context) downloadProgress(e downloadProgress) bool {
 	return true
 }
 
+// loseDownloads notes that nothing will end the downloads of a Chromium that died.
+func (c *Context) loseDownloads() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range c.downloaded.list {
+		if d.State == protocol.DownloadRunning {
+			d.State, d.Why = protocol.DownloadFailed, "Chromium died"
+			c.tellDownload(d)
+		}
+	}
+}
+
 // weighEvery is how often the file of a download is looked at. Chromium tells
 // its progress twice a second, in which a fast server sends 300 MB.
 const weighEvery = 20 * time.Millisecond
@@ -311,7 +323,10 @@ func (c *Context) Downloads(ctx context.Context, name string, wait bool) ([]prot
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-c.life.Done():
-			return nil, context.Cause(c.life)
+			if err := context.Cause(c.life); !errors.Is(err, ErrGone) {
+				return nil, err
+			}
+			c.loseDownloads() // one may have begun in its last moment
 		}
 	}
 }

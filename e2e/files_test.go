@@ -224,6 +224,46 @@ func TestAClickSaysWhatItDownloads(t *testing.T) {
 	}
 }
 
+// A download that was running when Chromium died has failed, and who waits for it is
+// told so: nothing will ever end it.
+func TestADownloadOfALostChromium(t *testing.T) {
+	t.Parallel()
+	d, w := filesDaemon(t, nil, nil)
+	w.mux.HandleFunc("/long.bin", func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Length", "1000000")
+		rw.Write(make([]byte, 1000))
+		http.NewResponseController(rw).Flush()
+		<-r.Context().Done()
+	})
+	w.serve("/page", page("reports", `<a href="/long.bin" download>Report</a>`), "")
+	a := newAgent(t, d)
+	name := a.do("session_open", params{"downloads": true}).Session
+	a.open(w.URL + "/page")
+	a.do("click", click(a.snapshot().ref(t, "link", "Report"), nil))
+	waiting := make(chan error, 1)
+	other := newAgent(t, d)
+	go func() {
+		var answer downloadsAnswer
+		err := other.c.Call(t.Context(), "downloads", params{"session": name, "wait": true}, &answer)
+		if err == nil && (len(answer.Entries) != 1 || answer.Entries[0].State != protocol.DownloadFailed) {
+			err = fmt.Errorf("%+v", answer.Entries)
+		}
+		waiting <- err
+	}()
+	time.Sleep(200 * time.Millisecond) // for it to wait
+	for _, p := range d.Chromium("browser") {
+		p.Kill()
+	}
+	if err := <-waiting; err != nil {
+		t.Errorf("who waited: %v", err)
+	}
+	for _, e := range ask[downloadsAnswer](a, "downloads", params{"wait": true}).Entries {
+		if e.State != protocol.DownloadFailed || e.Why == "" {
+			t.Errorf("after the loss: %+v", e)
+		}
+	}
+}
+
 // What a server calls a file is never a path, never hidden, and never what a
 // system takes for something else.
 func TestDownloadNames(t *testing.T) {

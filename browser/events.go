@@ -509,6 +509,12 @@ func (t *tab) loadingFailed(s *Session, e struct {
 	if e.RequestID == t.goingBy && e.ErrorText != aborted && cdp.LoaderID(e.RequestID) != t.loader {
 		t.lost = &lostPage{url: t.going, reason: e.ErrorText}
 	}
+	if cdp.LoaderID(e.RequestID) == t.loader && e.ErrorText != aborted {
+		// The document broke off: what has come is all, and Chromium will tell
+		// neither DOMContentLoaded nor load of it.
+		t.ready = "complete"
+		t.askTitle()
+	}
 	t.step.failed(cdp.LoaderID(e.RequestID), e.ErrorText) // a navigation's request has its loader's id
 	if !e.Canceled {
 		t.c.happened(func(h *happenings) { h.failed++ })

@@ -122,6 +122,7 @@ func TestBadServers(t *testing.T) {
 	failed := []protocol.Code{protocol.NavigationFailed, protocol.FetchFailed}
 	either := append(slices.Clone(failed), protocol.Timeout)
 	whatever := append(slices.Clone(either), "", protocol.TooLarge, protocol.PageCrashed) // "": shown as far as it came
+	shown := []protocol.Code{""}
 	for _, tt := range []struct {
 		name   string
 		scheme string
@@ -135,13 +136,13 @@ func TestBadServers(t *testing.T) {
 		{"speaks before it is asked", "http", func(c net.Conn) { fmt.Fprint(c, head+"Content-Length: 8\r\n\r\n<h1>Half") }, whatever, whatever},
 		{"hangs up", "http", hangUp, failed, failed},
 		{"resets", "http", then(said(""), reset), failed, failed},
-		{"resets in the middle", "http", then(said(head+"Content-Length: 1000\r\n\r\n<h1>Half"), reset), whatever, whatever},
+		{"resets in the middle", "http", then(said(head+"Content-Length: 1000\r\n\r\n<h1>Half"), reset), shown, whatever},
 		{"half a chunked body", "http", then(said(head+"Transfer-Encoding: chunked\r\n\r\n40\r\n<h1>Half"), hangUp), whatever, whatever},
 		{"half a chunked body, and waits", "http", said(head + "Transfer-Encoding: chunked\r\n\r\n40\r\n<h1>Half"), whatever, whatever},
 		{"a chunk of no size", "http", then(said(head+"Transfer-Encoding: chunked\r\n\r\nzz\r\n<h1>Half"), hangUp), whatever, whatever},
 		{"no HTTP", "http", then(said("SSH-2.0-OpenSSH_9.6\r\n"), hangUp), whatever, failed},
 		{"a status line of garbage", "http", then(said("HTTP/9.9 banana\r\n\r\n"), hangUp), whatever, failed},
-		{"a length that is too long", "http", then(said(head+"Content-Length: 100000\r\n\r\n<h1>Half</h1>"), hangUp), whatever, whatever},
+		{"a length that is too long", "http", then(said(head+"Content-Length: 100000\r\n\r\n<h1>Half</h1>"), hangUp), shown, whatever},
 		{"a length that is too short", "http", then(said(head+"Content-Length: 4\r\n\r\n<h1>Half</h1>"), hangUp), whatever, whatever},
 		{"two lengths", "http", then(said(head+"Content-Length: 4\r\nContent-Length: 5\r\n\r\n<h1>H"), hangUp), whatever, whatever},
 		{"headers without end", "http", func(c net.Conn) {
@@ -204,6 +205,33 @@ func TestBadServers(t *testing.T) {
 			t.Error("the log quotes what a server sent")
 		}
 	})
+}
+
+// A page whose server breaks off in the middle never says that it is loaded, not to
+// itself either. Nothing more of it will come, and nobody waits for it.
+func TestAPageThatBreaksOffIsNotWaitedFor(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{})
+	w := newWitness(t)
+	w.mux.HandleFunc("/half", func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		rw.Header().Set("Content-Length", "1000")
+		fmt.Fprint(rw, "<title>Half</title><h1>Half</h1>")
+	})
+	w.serve("/", page("start", `<a href="/half">Half</a>`), "")
+	a := newAgent(t, d)
+	for _, until := range []string{"auto", "domcontentloaded", "load", "networkidle"} {
+		r := a.do("open", params{"url": w.URL + "/half", "wait_until": until, "timeout_ms": 6000})
+		if !strings.Contains(r.Snapshot.Text, "Half") || r.Effect.RequestsFailed == 0 {
+			t.Errorf("%s: effect %+v\n%s", until, r.Effect, r.Snapshot.Text)
+		}
+	}
+	a.open(w.URL + "/")
+	p := click(a.snapshot().ref(t, "link", "Half"), nil)
+	p["timeout_ms"] = 6000
+	if r := a.do("click", p); r.Page.URL != w.URL+"/half" {
+		t.Errorf("the click led to %s", r.Page.URL)
+	}
+	a.do("wait", params{"state": "load", "timeout_ms": 6000})
 }
 
 // The network goes away and comes back: the page that is open stays, a page

@@ -42,7 +42,7 @@ func newPeer(t *testing.T) (*Conn, *peer) {
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	c := newConn(chromedp.NewPipeConn(r2, w1))
+	c := newConn(chromedp.NewPipeConn(&bounded{ReadCloser: r2}, w1))
 	p := &peer{t: t, in: bufio.NewReader(r1), r: r1, w: w2}
 	t.Cleanup(func() {
 		c.Close()

@@ -176,7 +176,7 @@ func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) 
 		}
 		p.proxy, p.word = l, handing
 	}
-	return chromedp.NewPipeConn(answerR, commandW), nil
+	return chromedp.NewPipeConn(&bounded{ReadCloser: answerR}, commandW), nil
 }
 
 // release lets what waits in its jail become Chromium, whose proxy adopt serves.

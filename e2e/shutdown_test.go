@@ -207,6 +207,68 @@ func TestSIGTERMTwiceAtOnce(t *testing.T) {
 	}
 }
 
+// A terminal that is closed says it with SIGHUP, more than once, and the daemon ends
+// as for SIGTERM.
+func TestSIGHUP(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	r, _ := faultPage(t, d)
+	below := testdaemon.Descendants(d.PID)
+	for range 3 {
+		syscall.Kill(d.PID, syscall.SIGHUP)
+		time.Sleep(10 * time.Millisecond)
+	}
+	select {
+	case <-d.Exited():
+	case <-time.After(10 * time.Second):
+		t.Error("SIGHUP does not end it")
+	}
+	if left := testdaemon.AwaitGone(below, 3*time.Second); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+	if left := d.Profiles(); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if e, err := r.c.Event(ctx, client.OfType(protocol.EventSessionClosing)); err != nil {
+		t.Errorf("the client was told %v, %v; want session_closing", e.Fields, err)
+	}
+}
+
+// Under nohup a daemon outlives its terminal.
+func TestSIGHUPUnderNohup(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{Wrap: []string{"nohup"}})
+	syscall.Kill(d.PID, syscall.SIGHUP)
+	select {
+	case <-d.Exited():
+		t.Error("SIGHUP ends it")
+	case <-time.After(500 * time.Millisecond):
+	}
+}
+
+// Who reads the log may go away: the daemon and its sessions stay.
+func TestALogThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "log")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := testdaemon.Start(t, testdaemon.Options{Wrap: []string{"sh", "-c", `exec "$@" 2>` + pipe, "sh"}})
+	r, _ := faultPage(t, d)
+	reader.Close()
+	for _, p := range d.Chromium("browser") {
+		p.Kill() // which is worth a line
+	}
+	r.told(protocol.EventBrowserLost, 3*time.Second)
+	r.works()
+}
+
 // No command needs Chromium yet, and so there is none, but for the jail that waits
 // for it; the first answer comes
 // before any browser could be up.

@@ -65,16 +65,20 @@ func execute(args []string, stdout, stderr io.Writer) int {
 }
 
 // untilTold returns a context that ends with the first signal to stop. The second
-// ends the process at once, however soon it comes behind the first.
+// ends the process at once, however soon it comes behind the first; but not SIGHUP,
+// which shell and kernel both send when a terminal is closed.
 func untilTold() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	told, over := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(told, syscall.SIGHUP)
+	}
 	go func() {
 		for {
 			select {
 			case s := <-told:
-				if number, ok := s.(syscall.Signal); ok && ctx.Err() != nil {
+				if number, ok := s.(syscall.Signal); ok && ctx.Err() != nil && s != syscall.SIGHUP {
 					os.Exit(128 + int(number)) // as a shell tells of a process that a signal ended
 				}
 				cancel()

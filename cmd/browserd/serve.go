@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,8 +28,8 @@ import (
 func serveCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the daemon until SIGTERM or SIGINT",
-		Long: `Run the daemon until SIGTERM or SIGINT, then end the sessions and Chromium and exit with 0.
+		Short: "Run the daemon until SIGTERM, SIGINT or SIGHUP",
+		Long: `Run the daemon until SIGTERM, SIGINT or SIGHUP, then end the sessions and Chromium and exit with 0.
 
 Every key of the configuration is a flag; docs/configuration.md explains them,
 and "browserd config" shows what is in force. The log goes to standard error.`,
@@ -38,6 +41,9 @@ and "browserd config" shows what is in force. The log goes to standard error.`,
 		if err != nil {
 			return err
 		}
+		// Who reads the log may go away, and Go would end the daemon for that. Not
+		// ignored: Chromium would inherit it.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		log := newLog(c.Log, cmd.ErrOrStderr())
 		if len(c.Ignored) > 0 {
 			log.Debug("environment variables that are no keys", "names", c.Ignored)

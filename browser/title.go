@@ -13,8 +13,8 @@ import (
 // known, and nobody is told when it changes.
 
 // titleOfDocument does not ask the document as it stands: a form named title would
-// answer in its place.
-const titleOfDocument = "Reflect.get(Document.prototype, 'title', document)"
+// answer in its place. It is cut as in a snapshot (NAME_MAX of js/name.js).
+const titleOfDocument = "Reflect.get(Document.prototype, 'title', document).slice(0, 2000)"
 
 // askTitle asks the document for its title and does not wait: a page that is held
 // does not say it. One question is under way at a time; where another comes

@@ -75,6 +75,16 @@ func TestTitleOfAPopup(t *testing.T) {
 	equal(t, "title", v.c.State().Title, "TitleB")
 }
 
+// A title is taken as far as it is shown: a page may make it as long as it likes.
+func TestATitleWithoutEnd(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<title>One</title><button onclick="document.title = 'x'.repeat(1e6)">Go</button>`)
+	v.eval(`document.title = 'x'.repeat(1e6); 0`)
+	equal(t, "title after eval", len(v.c.State().Title), 2000)
+	v.click(v.ref("button", "Go"))
+	equal(t, "title after a click", len(v.c.State().Title), 2000)
+}
+
 // A title that a script changes is the page's at the next answer.
 func TestTitleThatChanges(t *testing.T) {
 	s := newStage(t)

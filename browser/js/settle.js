@@ -152,7 +152,7 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
     focused: focused && focused !== w.focus && focused !== bodyOf(document) ? idOf(focused) : 0,
     announced: announced(w),
     saves: w.saves.some((e) => !e.defaultPrevented),
-    title: titleOfPage(document), url: location.href,
+    title: cutName(titleOfPage(document)), url: location.href,
   };
   // What is told is told once. The watching goes on, for what an answer from the
   // server changes, until the next action or for a few seconds.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -46,6 +47,7 @@ type process struct {
 
 	endOnce sync.Once
 	endErr  error
+	killed  atomic.Bool // by end, and not by itself or another
 }
 
 // launch starts Chromium and returns when it has answered its first command,
@@ -214,6 +216,11 @@ func (p *process) run() error {
 // directory and its mark. It may be called more than once.
 func (p *process) end() error {
 	p.endOnce.Do(func() {
+		select {
+		case <-p.exited:
+		default:
+			p.killed.Store(true)
+		}
 		killErr := killTree(p.cmd.Process, p.profile.userData(), p.exited)
 		p.stderr.close()
 		if p.word != nil {
@@ -230,8 +237,12 @@ func (p *process) end() error {
 	return p.endErr
 }
 
-// cause says how the browser process ended, or "" while it runs.
+// cause says how the browser process ended, or "" while it runs, and where its end
+// was ours.
 func (p *process) cause() string {
+	if p.killed.Load() {
+		return ""
+	}
 	select {
 	case <-p.exited:
 	default:

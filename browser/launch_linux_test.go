@@ -328,6 +328,8 @@ func TestFailedStartIsExplained(t *testing.T) {
 		{"a library is missing", script("lib", "echo 'x: error while loading shared libraries: libnss3.so: cannot open shared object file' >&2; exit 127"), "cannot start: x: error while loading shared libraries: libnss3.so", "package manager"},
 		{"it dies", script("dies", "echo '[12:12:1121/010203.4:FATAL:a.cc(1)] Out of cheese' >&2; exit 3"), "did not start: Chromium ended: exit status 3: Out of cheese", "doctor"},
 		{"it is killed", script("killed", "kill -9 $$"), "did not start: Chromium ended: signal: killed", "doctor"},
+		{"it refuses", script("refuses", `head -c 1 <&3 >/dev/null; printf '{"id":1,"error":{"code":-32000,"message":"Not today"}}\0' >&4; exec sleep 60`), "did not start: Browser.getVersion: Not today", "doctor"},
+		{"it closes its pipes", script("closes", "exec 3<&- 4>&-; exec sleep 60"), "did not start: Browser.getVersion: browser_lost: the connection to Chromium is gone", "doctor"},
 		{"it is no Chromium", script("true", "exit 0"), "did not start: Chromium exited", "doctor"},
 		{"no program at all", script("bad", ""), "did not start", "doctor"},
 	} {

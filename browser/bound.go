@@ -7,21 +7,23 @@ import (
 
 // How large a message of Chromium may be. A page decides how much an event says
 // (one line on its console may have 100 MB), and to decode one takes ten times its
-// memory; an answer is what was asked for, such as a picture of a long page.
+// memory; an answer is what was asked for, such as a picture of a long page. So is a
+// request that is held up for a route, which comes with its body, and waits for ever
+// where it is not let go.
 const (
 	maxEvent  = 16 << 20
 	maxAnswer = 256 << 20
 )
 
-// kindAt is where {"id":… and {"method":… differ.
-const kindAt = 2
+// askedFor are the beginnings of messages that were asked for.
+var askedFor = [][]byte{[]byte(`{"id":`), []byte(`{"method":"Fetch.`)}
 
 // bounded reads messages that end with a zero byte, and cuts those that are too
 // large: who reads gets their beginning, which is no JSON, and their end.
 type bounded struct {
 	io.ReadCloser
-	at    int // bytes of the message so far
-	limit int // of the message; 0: not known yet
+	at   int    // bytes of the message so far
+	head []byte // and the first of them
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -38,21 +40,27 @@ func (b *bounded) cut(p []byte) int {
 	left := p[:0]
 	for len(p) > 0 {
 		part, rest, ends := bytes.Cut(p, []byte{0})
-		if i := kindAt - b.at; i >= 0 && i < len(part) {
-			b.limit = maxEvent
-			if part[i] == 'i' {
-				b.limit = maxAnswer
-			}
-		}
-		if b.limit > 0 {
-			part = part[:min(len(part), b.limit-b.at)]
-		}
+		b.head = append(b.head, part[:min(len(part), headSize-len(b.head))]...)
+		part = part[:min(len(part), b.limit()-b.at)]
 		b.at += len(part)
 		left = append(left, part...) // in its place, or before it
 		if ends {
-			left, b.at, b.limit = append(left, 0), 0, 0
+			left, b.at, b.head = append(left, 0), 0, b.head[:0]
 		}
 		p = rest
 	}
 	return len(left)
+}
+
+// headSize is how much of a message says whether it was asked for.
+const headSize = len(`{"method":"Fetch.`)
+
+// limit is that of the message, as far as its beginning is there.
+func (b *bounded) limit() int {
+	for _, beginning := range askedFor {
+		if bytes.HasPrefix(b.head, beginning) {
+			return maxAnswer
+		}
+	}
+	return maxEvent
 }

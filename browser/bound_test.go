@@ -16,10 +16,10 @@ import (
 // What is cut is what is too much, wherever the reads begin and end.
 func TestMessagesAreCut(t *testing.T) {
 	event, answer := func(n int) string { return `{"method":"` + strings.Repeat("x", n) }, func(n int) string { return `{"id":1,"` + strings.Repeat("x", n) }
-	in := []string{"", "{", `{"id":1}`, event(10), event(maxEvent + 1000), event(1), answer(maxEvent + 1000), event(maxEvent - 11), "{}"}
+	in := []string{"", "{", `{"id":1}`, event(10), event(maxEvent + 1000), event(1), answer(maxEvent + 1000), `{"method":"Fetch.requestPaused","params":{"` + strings.Repeat("x", maxEvent), event(maxEvent - 11), "{}"}
 	var want []int
 	for _, m := range in {
-		if strings.HasPrefix(m, `{"m`) {
+		if strings.HasPrefix(m, `{"method":"x`) {
 			want = append(want, min(len(m), maxEvent))
 		} else {
 			want = append(want, len(m))

@@ -330,6 +330,11 @@ func TestRoute(t *testing.T) {
 	if diff := cmp.Diff(get("/api?x=1#frag"), any([]any{201.0, "yes", `{"from":"route","ž":1}`})); diff != "" {
 		t.Errorf("got before want:\n%s", diff)
 	}
+	// A request is told with all that it sends.
+	long := a.do("eval", params{"expression": "fetch('/api', {method: 'POST', body: 'x'.repeat(20 << 20)}).then((r) => r.status)", "timeout_ms": 9000}).Value
+	if long != 201.0 {
+		t.Errorf("a request of 20 MiB: %v", long)
+	}
 	if got := get("/other.png"); !cmp.Equal(got, any([]any{404.0, nil, "404 page not found\n"})) {
 		t.Errorf("a fetch of an image's name is no image: %v", got)
 	}
@@ -339,7 +344,7 @@ func TestRoute(t *testing.T) {
 	}
 	// In a tab that comes later, and the newest of two that fit.
 	list := ask[routeAnswer](a, "route", params{"pattern": "*", "kind": "fetch", "action": "block"}).Routes
-	if len(list) != 3 || list[0].Hits != 1 || list[1].Hits != 1 {
+	if len(list) != 3 || list[0].Hits != 2 || list[1].Hits != 1 {
 		t.Errorf("%+v", list)
 	}
 	a.do("tab_new", params{"url": w.URL + "/page"})

@@ -22,7 +22,7 @@ var scripts embed.FS
 // of a row share one scope; the first row's is around all others.
 var scriptFiles = [][]string{
 	{"core", "role", "looks", "name", "frame", "walk", "touched"},
-	{"settle"},
+	{"settle", "arrive"},
 	{"refs", "reach", "guard", "act", "fill", "read", "wait", "boxes"},
 }
 

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +125,85 @@ func TestAnnounced(t *testing.T) {
 				got = string(raw)
 			}
 			equal(t, "announced", got, c.want)
+		})
+	}
+}
+
+// What slides or fades into sight, or out of it, is waited for: the snapshot that
+// follows has it, or has it no more.
+func TestWhatComesIntoSight(t *testing.T) {
+	s := newStage(t)
+	const style = `<style>
+.drawer{position:fixed;top:0;right:0;width:300px;height:300px;transform:translateX(100%);visibility:hidden;transition:transform .3s,visibility .3s}
+.drawer.on{transform:none;visibility:visible}
+.part{overflow:hidden;max-height:0;transition:max-height .3s}.part.on{max-height:90px}
+.tip{opacity:0;transition:opacity .3s}button:hover + .tip{opacity:1}
+@keyframes in{from{opacity:0;transform:translateY(20px)}}.toast{animation:in .3s}
+</style>`
+	for _, c := range []struct{ name, page, want string }{
+		{"a drawer comes", `<button onclick="d.className='drawer on'">Go</button><div id=d class=drawer><button>In</button></div>`, `"Go" "In"`},
+		{"a drawer goes", `<button onclick="d.className='drawer'">Go</button><div id=d class="drawer on"><button>In</button></div>`, `"Go"`},
+		{"an accordion", `<button onclick="d.className='part on'">Go</button><div id=d class=part><button>In</button></div>`, `"Go" "In"`},
+		{"a toast", `<button onclick="document.body.insertAdjacentHTML('beforeend','<div class=toast><button>In</button></div>')">Go</button>`, `"Go" "In"`},
+		{"by hovering", `<button>Go</button><div class=tip><a href="#">In</a></div>`, `"Go" "In"`},
+		{"one behind the other", `<button onclick="d.className='part on'">Go</button><div id=d class=part ontransitionend="e.className='drawer on'"><button>In</button></div><div id=e class=drawer><button>Last</button></div>`, `"Go" "In" "Last"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, style+c.page)
+			v.click(v.ref("button", "Go"))
+			v.look()
+			var names []string
+			for _, n := range v.seen {
+				if n.Key.Node != 0 && n.Name != "" && !slices.Contains(n.States, "invisible") {
+					names = append(names, strconv.Quote(n.Name))
+				}
+			}
+			equal(t, "in sight", strings.Join(names, " "), c.want)
+		})
+	}
+}
+
+// What is not waited for: what is endless or long, small, without words, or moves
+// under the pointer alone.
+func TestWhatIsNotWaitedFor(t *testing.T) {
+	s := newStage(t)
+	const sheet = `<style>
+*{margin:0}div{width:200px;height:100px}
+@keyframes in{from{opacity:0}}@keyframes slide{from{transform:translateX(200px)}}@keyframes paint{from{color:red;opacity:.5}}@keyframes grow{from{width:10px}}
+</style>`
+	for _, c := range []struct{ name, page, want string }{
+		{"it fades in", `<div id=x style="animation:in 900s">Words</div>`, "x"},
+		{"a control without words", `<div id=x tabindex=0 style="animation:in 900s"></div>`, "x"},
+		{"it slides", `<div id=x style="animation:slide 900s">Words</div>`, "x"},
+		{"a small one slides", `<div id=x style="animation:slide 900s;height:20px">Words</div>`, ""},
+		{"without words", `<div id=x style="animation:in 900s"></div>`, ""},
+		{"paint", `<div id=x style="animation:paint 900s">Words</div>`, ""},
+		{"it grows from something", `<div id=x style="animation:grow 900s">Words</div>`, ""},
+		{"longer than anybody waits", `<div id=x style="animation:in 1001s">Words</div>`, ""},
+		{"endless", `<div id=x style="animation:in 1s infinite">Words</div>`, ""},
+		{"it stands still", `<div id=x style="animation:in 900s paused">Words</div>`, ""},
+		{"under the pointer", `<style>#x:hover{transform:scale(1.1);transition:transform 900s}</style><div id=x role=button>Go</div>`, ""},
+		{"a pseudo-element", `<style>#x::before{content:"a";animation:in 900s}</style><div id=x>Words</div>`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, sheet+c.page)
+			if c.name == "under the pointer" {
+				v.click(v.ref("button", "Go"))
+				equal(t, "animations", v.eval(`document.getAnimations().length`), "1")
+			}
+			tab, err := v.c.ready(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := tab.main.document()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			if err := d.call(t.Context(), "arriving(1e6).map((a) => a.effect.target.id).join", " ", &got); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "waited for", got, c.want)
 		})
 	}
 }

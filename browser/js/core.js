@@ -54,6 +54,7 @@ const isContentEditable = getter(HTMLElement, 'isContentEditable');
 const innerText = getter(HTMLElement, 'innerText');
 const elementsIn = method(Element, 'getElementsByTagName');
 const animationsOf = method(Element, 'getAnimations');
+const visibilityOf = getter(Document, 'visibilityState');
 const scrollLeft = getter(Element, 'scrollLeft');
 const scrollTop = getter(Element, 'scrollTop');
 const scrollWidth = getter(Element, 'scrollWidth');

@@ -110,32 +110,20 @@ const pause = (ms) => new Promise((r) => setTimeout(r, ms));
 // nextFrame is the next frame, or a moment where none is drawn.
 const nextFrame = () => new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); });
 
-// settle waits until the document has not changed for a moment, at most max
-// milliseconds, and says what happened since begin(). With fresh it waits a
-// little longer: the document is new and its scripts may only be starting. With
-// frame a change is followed to the next frame, where pages often go on (a
-// dialog's close event comes with it; HTML, 8.1.7.3).
-__bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
-  if (!watched) begin(null);
-  const w = watched, until = performance.now() + max;
-  if (fresh) {
-    // A document without scripts has said all it will say.
-    if (readyState(document) !== 'complete' || scriptsOf(document).length) await pause(1);
-  } else {
-    await tick();
-  }
-  let seen = -1, calm = 0;
+// calm waits until the document has not changed for a moment, at most max milliseconds.
+const calm = async (w, max, fresh, frame) => {
+  const until = performance.now() + max;
+  let seen = -1, still = 0;
   const looks = frame; // somebody looks afterwards
-  const still = fresh && readyState(document) === 'complete' && !scriptsOf(document).length;
-  while (!still && performance.now() < until) {
+  while (performance.now() < until) {
     for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
     // Two looks in a row without a change, a timer's turn apart; after a
     // change a little more, since renderers batch, unless nobody looks at the page
     // next.
     if (w.mutations === seen) {
-      if (++calm >= 2) break;
+      if (++still >= 2) break;
     } else {
-      calm = 0;
+      still = 0;
     }
     const first = seen < 0;
     seen = w.mutations;
@@ -143,9 +131,29 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
       frame = false;
       await nextFrame();
     }
-    if (calm > 0 && seen > 0 && !looks && !fresh) await tick();
+    if (still > 0 && seen > 0 && !looks && !fresh) await tick();
     else await pause(first && !fresh ? 0 : fresh || looks && seen > 0 ? 8 : seen > 0 ? 3 : 1);
   }
+};
+
+// LONGEST is how long what comes into sight is waited for, in milliseconds; what takes
+// longer is not waited for at all.
+const LONGEST = 600;
+
+// settle waits until the document is calm, and says what happened since begin(). With
+// fresh it waits a little longer: the document is new and its scripts may only be
+// starting. With frame a change is followed to the next frame, where pages often go on (a
+// dialog's close event comes with it; HTML, 8.1.7.3). Where somebody looks, with fresh or
+// frame, what comes into sight is waited for, too.
+__bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
+  if (!watched) begin(null);
+  const w = watched, looks = fresh || frame;
+  // A document without scripts has said all it will say.
+  const mute = () => fresh && readyState(document) === 'complete' && !scriptsOf(document).length;
+  if (!fresh) await tick();
+  else if (!mute()) await pause(1);
+  if (!mute()) await calm(w, max, fresh, frame);
+  if (looks) for (const until = performance.now() + LONGEST; await arrived(until);) await calm(w, max, fresh, frame);
   const focused = activeElement();
   const result = {
     changed: w.mutations > 0,

@@ -250,7 +250,7 @@ func TestADownloadOfALostChromium(t *testing.T) {
 		}
 		waiting <- err
 	}()
-	time.Sleep(200 * time.Millisecond) // for it to wait
+	until(t, 5*time.Second, "the other command waits", func() bool { return metricsOf(t, d)("browserd_commands_running") == 1 })
 	for _, p := range d.Chromium("browser") {
 		p.Kill()
 	}

@@ -1,11 +1,14 @@
 package e2e_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/browserd/browserd/internal/testdaemon"
 )
@@ -83,5 +86,40 @@ func TestMetrics(t *testing.T) {
 	}
 	if status, _ := get("wrong-token-0123456789"); status != http.StatusUnauthorized {
 		t.Errorf("without a token: HTTP %d", status)
+	}
+}
+
+// metricsOf reads the daemon's metrics, of which the func gives the one with a name.
+func metricsOf(t *testing.T, d *testdaemon.Daemon) func(name string) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL()+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Close = true // a connection that is kept would be counted
+	req.Header.Set("Authorization", "Bearer "+d.Token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(name string) int {
+		for line := range strings.Lines(string(text)) {
+			if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
+				f, err := strconv.ParseFloat(v, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return int(f)
+			}
+		}
+		t.Fatalf("no metric %s", name)
+		return 0
 	}
 }

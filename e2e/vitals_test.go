@@ -3,12 +3,8 @@
 package e2e_test
 
 import (
-	"context"
-	"io"
-	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,36 +32,7 @@ func steadily(more ...string) map[string]string {
 
 func vitalsOf(t *testing.T, d *testdaemon.Daemon) vitals {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL()+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Close = true // a connection that is kept would be counted
-	req.Header.Set("Authorization", "Bearer "+d.Token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value := func(name string) int {
-		for line := range strings.Lines(string(text)) {
-			if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
-				f, err := strconv.ParseFloat(v, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return int(f)
-			}
-		}
-		t.Fatalf("no metric %s", name)
-		return 0
-	}
+	value := metricsOf(t, d)
 	files, err := os.ReadDir("/proc/" + strconv.Itoa(d.PID) + "/fd")
 	if err != nil {
 		t.Fatal(err)

@@ -208,7 +208,9 @@ func holdsNull(value json.RawMessage) bool {
 }
 
 // token finds the strings and the numbers of a JSON text (RFC 8259 sections 6 and 7).
-var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
+var token = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
+})
 
 // wholes writes the whole numbers of a JSON text without fraction and exponent: 10.0
 // is an integer to JSON Schema (draft 2020-12 section 4.2.3), as which the parameters are
@@ -217,7 +219,7 @@ func wholes(text json.RawMessage) json.RawMessage {
 	if !bytes.ContainsAny(text, ".eE") {
 		return text
 	}
-	return token.ReplaceAllFunc(text, func(word []byte) []byte {
+	return token().ReplaceAllFunc(text, func(word []byte) []byte {
 		n, err := strconv.ParseFloat(string(word), 64)
 		if err != nil || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
 			return word

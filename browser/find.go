@@ -3,13 +3,13 @@ package browser
 import (
 	"bytes"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+	"unicode"
 )
 
 // Found is a Chromium on this machine.
@@ -76,7 +76,7 @@ func (f finder) find(cfg Config) (Found, error) {
 		return describe(f.program(path)), nil
 	}
 	windows := cfg.withWindows(f.goos)
-	for _, path := range f.candidates() {
+	for path := range f.candidates() {
 		if !f.executable(path) {
 			continue
 		}
@@ -89,56 +89,78 @@ func (f finder) find(cfg Config) (Found, error) {
 	return Found{}, unavailable(f.remedy(), "no Chromium was found on PATH or where it is usually installed; %s", f.remedy())
 }
 
-// candidates lists every path to try, best first.
-func (f finder) candidates() []string {
-	var list []string
-	onPath := func(names []string) {
-		for _, n := range names {
-			if f.goos == "windows" {
-				n += ".exe"
-			}
-			for _, dir := range f.path {
-				if filepath.IsAbs(dir) { // never from the working directory
-					list = append(list, filepath.Join(dir, n))
+// candidates are the paths to try, best first.
+func (f finder) candidates() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, group := range f.groups() {
+			for _, path := range group() {
+				if !yield(path) {
+					return
 				}
 			}
 		}
 	}
+}
+
+// groups are the candidates by where they are found. What comes behind the first that
+// fits is not put together.
+func (f finder) groups() []func() []string {
+	shells := func() []string { return f.onPath(shellNames) }
+	full := func() []string { return f.onPath(fullNames) }
 	switch f.goos {
 	case "darwin":
-		onPath(shellNames)
-		for _, dir := range []string{"/Applications", f.env("HOME") + "/Applications"} {
-			for _, app := range []string{"Chromium", "Google Chrome", "Google Chrome for Testing", "Microsoft Edge"} {
-				list = append(list, filepath.Join(dir, app+".app/Contents/MacOS", app))
-			}
-		}
-		list = append(list, "/opt/homebrew/bin/chromium", "/usr/local/bin/chromium")
-		onPath(fullNames)
+		return []func() []string{shells, f.applications, full}
 	case "windows":
-		onPath(shellNames)
-		for _, v := range []string{"ProgramFiles", "ProgramFiles(x86)", "LocalAppData"} {
-			dir := f.env(v)
-			if dir == "" {
-				continue
-			}
-			for _, app := range []string{`Chromium\Application\chrome.exe`, `Google\Chrome\Application\chrome.exe`, `Microsoft\Edge\Application\msedge.exe`} {
-				list = append(list, strings.TrimRight(dir, `\`)+`\`+app)
+		return []func() []string{shells, f.programFiles, full}
+	}
+	isSnap := func(path string) bool { return strings.HasPrefix(path, "/snap/") }
+	return []func() []string{
+		func() []string { return slices.DeleteFunc(shells(), isSnap) },
+		func() []string {
+			return slices.DeleteFunc(slices.Clone(places), func(p string) bool { return !isShell(p) })
+		},
+		func() []string { return slices.DeleteFunc(full(), isSnap) },
+		func() []string { return places },
+		// snap's wrapper is on PATH as /snap/bin/chromium: left for last.
+		func() []string { return slices.DeleteFunc(full(), func(p string) bool { return !isSnap(p) }) },
+	}
+}
+
+// onPath are the names in the directories of PATH; never in the working directory.
+func (f finder) onPath(names []string) (list []string) {
+	for _, n := range names {
+		if f.goos == "windows" {
+			n += ".exe"
+		}
+		for _, dir := range f.path {
+			if filepath.IsAbs(dir) {
+				list = append(list, filepath.Join(dir, n))
 			}
 		}
-		onPath(fullNames)
-	default:
-		onPath(shellNames)
-		for _, p := range places {
-			if isShell(p) {
-				list = append(list, p)
-			}
+	}
+	return list
+}
+
+// applications are the places of macOS.
+func (f finder) applications() (list []string) {
+	for _, dir := range []string{"/Applications", f.env("HOME") + "/Applications"} {
+		for _, app := range []string{"Chromium", "Google Chrome", "Google Chrome for Testing", "Microsoft Edge"} {
+			list = append(list, filepath.Join(dir, app+".app/Contents/MacOS", app))
 		}
-		// snap's wrapper is on PATH as /snap/bin/chromium: leave it for last.
-		n := len(list)
-		onPath(fullNames)
-		snap := slices.DeleteFunc(slices.Clone(list[n:]), func(p string) bool { return !strings.HasPrefix(p, "/snap/") })
-		list = slices.DeleteFunc(list, func(p string) bool { return strings.HasPrefix(p, "/snap/") })
-		list = append(append(list, places...), snap...)
+	}
+	return append(list, "/opt/homebrew/bin/chromium", "/usr/local/bin/chromium")
+}
+
+// programFiles are the places of Windows.
+func (f finder) programFiles() (list []string) {
+	for _, v := range []string{"ProgramFiles", "ProgramFiles(x86)", "LocalAppData"} {
+		dir := f.env(v)
+		if dir == "" {
+			continue
+		}
+		for _, app := range []string{`Chromium\Application\chrome.exe`, `Google\Chrome\Application\chrome.exe`, `Microsoft\Edge\Application\msedge.exe`} {
+			list = append(list, strings.TrimRight(dir, `\`)+`\`+app)
+		}
 	}
 	return list
 }
@@ -205,27 +227,39 @@ func (f finder) script(path string) ([]byte, bool) {
 		return nil, false
 	}
 	defer file.Close()
-	head := make([]byte, 16<<10)
-	n, _ := io.ReadFull(file, head)
-	head = head[:n]
-	return head, bytes.HasPrefix(head, []byte("#!"))
+	head := make([]byte, 2, 16<<10)
+	if _, err := io.ReadFull(file, head); err != nil || string(head) != "#!" {
+		return nil, false
+	}
+	n, _ := io.ReadFull(file, head[2:cap(head)])
+	return head[:2+n], true
 }
-
-var absolute = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s"'=])(/(?:usr|opt)/[\w./+-]+)`) })
 
 // named returns the absolute paths of likely programs that a script names, of
 // those that a distribution installs: elsewhere (Nix) a wrapper sets what its
 // program needs.
 func named(script []byte) []string {
 	var list []string
-	for _, m := range absolute().FindAllSubmatch(script, -1) {
-		p := string(m[1])
+	between := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'=`, r) }
+	for word := range bytes.FieldsFuncSeq(script, between) {
+		if !bytes.HasPrefix(word, []byte("/usr/")) && !bytes.HasPrefix(word, []byte("/opt/")) {
+			continue
+		}
+		p := string(word)
+		if end := strings.IndexFunc(p, notOfAPath); end > 0 {
+			p = p[:end]
+		}
 		base := strings.ToLower(filepath.Base(p))
 		if strings.Contains(base, "chrom") || strings.Contains(base, "headless") || strings.Contains(base, "msedge") {
 			list = append(list, p)
 		}
 	}
 	return list
+}
+
+func notOfAPath(r rune) bool {
+	letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
+	return !letter && !strings.ContainsRune("_./+-", r)
 }
 
 func isShell(path string) bool {

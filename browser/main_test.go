@@ -83,7 +83,7 @@ func builds(t *testing.T, f func(t *testing.T, cfg Config)) {
 	}{{"chromium-headless-shell", true}, {"chromium", false}} {
 		t.Run(b.name, func(t *testing.T) {
 			cfg := testConfig(t)
-			for _, path := range (finder{goos: runtime.GOOS, env: os.Getenv, path: filepath.SplitList(os.Getenv("PATH"))}).candidates() {
+			for path := range (finder{goos: runtime.GOOS, env: os.Getenv, path: filepath.SplitList(os.Getenv("PATH"))}).candidates() {
 				if isShell(path) == b.shell && (finder{}).executable(path) {
 					cfg.Path = path
 					f(t, cfg)

@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/knadh/koanf/providers/confmap"
@@ -111,7 +112,7 @@ func Load(src Sources) (*Loaded, error) {
 		src.Env = os.Environ()
 	}
 	out := &Loaded{}
-	l, err := load(&out.Config, src)
+	l, err := load(&out.Config, keys(), src)
 	if err != nil {
 		return nil, err
 	}
@@ -133,25 +134,19 @@ func Load(src Sources) (*Loaded, error) {
 // loader gathers the layers of one Load.
 type loader struct {
 	schema  []field
-	k       *koanf.Koanf
-	origins map[string]string // key → where its value in force comes from
+	inForce map[string]any    // key → its value so far
+	origins map[string]string // key → where that comes from
 	file    string
 	ignored []string
 	faults  []error
 }
 
-// load fills dst, a pointer to a struct of structs, from the layers; check is
-// still to be called.
-func load(dst any, src Sources) (*loader, error) {
-	l := &loader{schema: schemaOf(reflect.TypeOf(dst).Elem(), ""), k: koanf.New("."), origins: map[string]string{}}
-
-	defaults := map[string]any{}
-	for _, f := range l.schema {
-		defaults[f.key] = f.defaultValue()
-		l.origins[f.key] = "default"
-	}
-	if err := l.k.Load(confmap.Provider(defaults, "."), nil); err != nil {
-		return nil, err
+// load fills dst, a pointer to a struct of structs that schema describes, from the
+// layers; check is still to be called.
+func load(dst any, schema []field, src Sources) (*loader, error) {
+	l := &loader{schema: schema, inForce: make(map[string]any, len(schema)), origins: make(map[string]string, len(schema))}
+	for _, f := range schema {
+		l.inForce[f.key], l.origins[f.key] = f.defaultValue(), "default"
 	}
 	for _, layer := range []func(Sources) error{l.loadFile, l.loadEnv, l.loadFlags} {
 		if err := layer(src); err != nil {
@@ -161,14 +156,18 @@ func load(dst any, src Sources) (*loader, error) {
 	if len(l.faults) > 0 {
 		return nil, errors.Join(l.faults...)
 	}
-	err := l.k.UnmarshalWithConf("", dst, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{TagName: "koanf", ErrorUnused: true}})
+	// Once, behind all layers: koanf copies all that it has for each.
+	k := koanf.New(".")
+	if err := k.Load(confmap.Provider(l.inForce, "."), nil); err != nil {
+		return nil, err
+	}
+	err := k.UnmarshalWithConf("", dst, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{TagName: "koanf", ErrorUnused: true}})
 	return l, err
 }
 
 // put takes one layer's values, as flat keys, over those before it. Faults
 // are collected, so that one start shows them all.
-func (l *loader) put(raw map[string]any, origin func(key string) string) error {
-	good := map[string]any{}
+func (l *loader) put(raw map[string]any, origin func(key string) string) {
 	for _, key := range sortedKeys(raw) {
 		f, known := l.find(key)
 		switch {
@@ -178,8 +177,7 @@ func (l *loader) put(raw map[string]any, origin func(key string) string) error {
 				l.faults = append(l.faults, fmt.Errorf("%w (from %s)", err, origin(key)))
 				continue
 			}
-			good[key] = v
-			l.origins[key] = origin(key)
+			l.inForce[key], l.origins[key] = v, origin(key)
 		case l.isSection(key):
 			if raw[key] != nil && !isEmptyMap(raw[key]) {
 				l.faults = append(l.faults, fmt.Errorf("%s: takes keys below it, such as %s (from %s)", key, l.firstBelow(key), origin(key)))
@@ -191,7 +189,6 @@ func (l *loader) put(raw map[string]any, origin func(key string) string) error {
 			l.faults = append(l.faults, fmt.Errorf("unknown key %s (from %s)%s", key, origin(key), l.suggest(key)))
 		}
 	}
-	return l.k.Load(confmap.Provider(good, "."), nil)
 }
 
 // check runs the Check of every room and of the whole, and says for each fault
@@ -220,14 +217,14 @@ func checkOne(v reflect.Value) error {
 }
 
 // quotedAddress is an address that an error quotes.
-var quotedAddress = regexp.MustCompile(`"[^"\s]*://[^"]*"`)
+var quotedAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"\s]*://[^"]*"`) })
 
 // withOrigin adds the source to an error that begins with a key, as the
 // errors of the rooms' Check do, and takes the credentials out of the
 // addresses that it quotes.
 func (l *loader) withOrigin(err error) error {
-	if said := err.Error(); quotedAddress.MatchString(said) {
-		err = errors.New(quotedAddress.ReplaceAllStringFunc(said, func(q string) string {
+	if said := err.Error(); quotedAddress().MatchString(said) {
+		err = errors.New(quotedAddress().ReplaceAllStringFunc(said, func(q string) string {
 			return `"` + withoutCredentials(strings.Trim(q, `"`)) + `"`
 		}))
 	}

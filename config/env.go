@@ -61,7 +61,8 @@ func (l *loader) loadEnv(src Sources) error {
 		}
 	}
 	slices.Sort(l.ignored)
-	return l.put(raw, func(key string) string { return "environment " + envName(key) })
+	l.put(raw, func(key string) string { return "environment " + envName(key) })
+	return nil
 }
 
 // misspelt returns the known variable that name most likely stands for: the

@@ -73,12 +73,13 @@ func (l *loader) readFile(path string, data []byte) error {
 	if err := yamlv3.Unmarshal(data, &root); err == nil {
 		noteLines(&root, "", lines)
 	}
-	return l.put(k.All(), func(key string) string {
+	l.put(k.All(), func(key string) string {
 		if n := lines[key]; n > 0 {
 			return fmt.Sprintf("%s:%d", path, n)
 		}
 		return path
 	})
+	return nil
 }
 
 // secondDocument is the line of the second YAML document in data (YAML 1.2.2,

@@ -91,5 +91,6 @@ func (l *loader) loadFlags(src Sources) error {
 			raw[f.Name] = strings.Join(texts.GetSlice(), ",")
 		}
 	})
-	return l.put(raw, func(key string) string { return "flag --" + key })
+	l.put(raw, func(key string) string { return "flag --" + key })
+	return nil
 }

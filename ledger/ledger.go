@@ -96,7 +96,7 @@ type Ledger struct {
 	laidOut bool
 	file    file // whose token is ready's
 
-	trail chan Entry
+	trail chan *Entry
 	flush chan chan struct{}
 	// unsettled are settlements that the database could not take yet.
 	mu        sync.Mutex
@@ -142,7 +142,7 @@ func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]i
 	}
 	var writing context.Context
 	writing, l.stop = context.WithCancel(context.Background())
-	l.trail, l.flush = make(chan Entry, trailBuffer), make(chan chan struct{})
+	l.trail, l.flush = make(chan *Entry, trailBuffer), make(chan chan struct{})
 	go l.write(writing)
 	return l, nil
 }

@@ -48,7 +48,7 @@ func (l *Ledger) Record(e Entry) {
 	}
 	e.URL = MaskURL(e.URL)
 	select {
-	case l.trail <- e:
+	case l.trail <- &e:
 	default:
 		l.mu.Lock()
 		l.dropped++
@@ -120,7 +120,7 @@ func (l *Ledger) write(ctx context.Context) {
 		}
 		select {
 		case e := <-in:
-			if batch = append(batch, e); len(batch) == trailBatch {
+			if batch = append(batch, *e); len(batch) == trailBatch {
 				write()
 			}
 		case <-tick.C:
@@ -135,7 +135,7 @@ func (l *Ledger) write(ctx context.Context) {
 			for more := true; more && !failing; {
 				select {
 				case e := <-l.trail:
-					if batch = append(batch, e); len(batch) == trailBatch {
+					if batch = append(batch, *e); len(batch) == trailBatch {
 						write()
 					}
 				default:

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,15 +16,16 @@ import (
 // anything that a page or a client chose: commands are those of the registry,
 // sources and codes those of the protocol.
 type metrics struct {
-	registry *prometheus.Registry
-	handler  http.Handler
 	commands *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	// more are the figures that are asked for when somebody looks: they are put
+	// together, and registered, for the first look.
+	more    []func() []prometheus.Collector
+	handler func() http.Handler
 }
 
 func newMetrics() *metrics {
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
 		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "browserd_commands_total", Help: "Commands that have ended, by command, by who served the page, and by the error's code (ok where it ended well).",
 		}, []string{"command", "source", "code"}),
@@ -32,8 +34,14 @@ func newMetrics() *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
 		}, []string{"command"}),
 	}
-	m.registry.MustRegister(m.commands, m.seconds, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+	m.handler = sync.OnceValue(func() http.Handler {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(m.commands, m.seconds, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		for _, more := range m.more {
+			registry.MustRegister(more()...)
+		}
+		return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+	})
 	return m
 }
 
@@ -43,23 +51,26 @@ func (m *metrics) ended(command, source string, code protocol.Code, took time.Du
 	m.seconds.WithLabelValues(command).Observe(took.Seconds())
 }
 
-// watch shows what the server itself knows.
-func (m *metrics) watch(s *Server) {
-	gauge := func(name, help string, value func() float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+// figures are those that the server itself knows.
+func (s *Server) figures() []prometheus.Collector {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-	gauge("browserd_sessions", "Sessions that are open.", func() float64 { return float64(s.house.Sessions.Count()) })
-	gauge("browserd_commands_queued", "Commands that wait for their session's turn.", func() float64 { return float64(s.house.Sessions.Queued()) })
-	gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.doors.now()) })
-	gauge("browserd_websockets", "WebSocket connections that are open.", func() float64 {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return float64(len(s.sockets))
-	})
+	return []prometheus.Collector{
+		gauge("browserd_sessions", "Sessions that are open.", func() float64 { return float64(s.house.Sessions.Count()) }),
+		gauge("browserd_commands_queued", "Commands that wait for their session's turn.", func() float64 { return float64(s.house.Sessions.Queued()) }),
+		gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.doors.now()) }),
+		gauge("browserd_websockets", "WebSocket connections that are open.", func() float64 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return float64(len(s.sockets))
+		}),
+	}
 }
 
-// Collect adds figures of another room to /metrics. It is called before Serve,
-// and panics on a name that is taken: that is a fault of the program.
-func (s *Server) Collect(more ...prometheus.Collector) {
-	s.doors.metrics.registry.MustRegister(more...)
+// Collect adds figures of another room to /metrics: more is called once, when it is
+// first looked at, and that look panics on a name that is taken, which is a fault of
+// the program. Collect is called before Serve.
+func (s *Server) Collect(more func() []prometheus.Collector) {
+	s.doors.metrics.more = append(s.doors.metrics.more, more)
 }

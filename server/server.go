@@ -91,7 +91,7 @@ func New(cfg Config, tokens []Token, house *actions.House, sources func() []Sour
 		sockets:  map[*socket]bool{},
 		shutDone: make(chan struct{}),
 	}
-	s.doors.metrics.watch(s)
+	s.Collect(s.figures)
 	s.mcp = newMCPDoor(s.doors, cfg)
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.route),
@@ -163,7 +163,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		}
 	case r.URL.Path == "/metrics":
 		if allow(w, r, http.MethodGet) {
-			s.doors.metrics.handler.ServeHTTP(w, r)
+			s.doors.metrics.handler().ServeHTTP(w, r)
 		}
 	case r.URL.Path == "/":
 		if allow(w, r, http.MethodGet, http.MethodHead) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,8 +42,9 @@ func Browserd(ctx context.Context, dir string) (string, error) {
 	return bin, nil
 }
 
-// serveBrowserd starts a daemon that answers.
-func serveBrowserd(ctx context.Context, o Options) (*process, string, error) {
+// serveBrowserd starts a daemon that lets its clients in. first, if there is one, is
+// such a client, tried until it is let in: nothing is asked before it.
+func serveBrowserd(ctx context.Context, o Options, first func(addr string) error) (*process, string, error) {
 	bin := o.Browserd
 	if bin == "" {
 		var err error
@@ -74,14 +74,16 @@ func serveBrowserd(ctx context.Context, o Options) (*process, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	err = p.until(ctx, "browserd answers", func() bool {
-		resp, err := http.Get("http://" + addr + "/healthz")
-		if err != nil {
-			return false
+	if first == nil {
+		first = func(addr string) error {
+			conn, err := net.Dial("tcp", addr)
+			if err == nil {
+				conn.Close()
+			}
+			return err
 		}
-		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
+	}
+	err = p.until(ctx, "browserd answers", func() bool { return first(addr) == nil })
 	if err != nil {
 		p.stop(p.cmd.Process.Kill)
 		return nil, "", err
@@ -90,15 +92,16 @@ func serveBrowserd(ctx context.Context, o Options) (*process, string, error) {
 }
 
 func startBrowserd(ctx context.Context, o Options) (Driver, error) {
-	p, addr, err := serveBrowserd(ctx, o)
+	d := &browserd{first: true}
+	p, _, err := serveBrowserd(ctx, o, func(addr string) error {
+		d.addr = addr
+		return d.dial(ctx)
+	})
 	if err != nil {
 		return nil, err
 	}
-	d := &browserd{process: p, addr: addr, first: true}
-	if err = d.dial(ctx); err == nil {
-		err = d.client.Call(ctx, "ping", nil, nil)
-	}
-	if err != nil {
+	d.process = p
+	if err := d.client.Call(ctx, "ping", nil, nil); err != nil {
 		d.stop(p.cmd.Process.Kill)
 		return nil, err
 	}

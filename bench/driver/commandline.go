@@ -51,7 +51,7 @@ type browserdCommand struct {
 }
 
 func startBrowserdCommand(ctx context.Context, o Options) (Driver, error) {
-	p, _, err := serveBrowserd(ctx, o)
+	p, _, err := serveBrowserd(ctx, o, nil)
 	if err != nil {
 		return nil, err
 	}

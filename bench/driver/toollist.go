@@ -32,7 +32,7 @@ func (t Tool) ToolList(ctx context.Context, o Options, set string) (json.RawMess
 		}
 		return stdioTools(ctx, o, []string{bin, "mcp"})
 	case "":
-		p, addr, err := serveBrowserd(ctx, o)
+		p, addr, err := serveBrowserd(ctx, o, nil)
 		if err != nil {
 			return nil, err
 		}

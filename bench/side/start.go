@@ -14,9 +14,9 @@ import (
 // to the first page that is open. Command lines have no server: their first is
 // the page.
 func (b *suite) starts() error {
-	rounds := 5
+	rounds := 11
 	if b.quick {
-		rounds = 2
+		rounds = 5
 	}
 	tools := b.tools
 	ready, page := map[string]figure{}, map[string]figure{}

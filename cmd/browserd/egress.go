@@ -19,7 +19,7 @@ type wayOut struct {
 	held      *browser.Held // what the first launch starts from; nil: from the beginning
 }
 
-// exit is the way out, which is looked for when the daemon starts: it waits until
+// exit is the way out, which is looked for once, by its first caller: it waits until
 // that is known. Whether there can be a jail takes some ten milliseconds, in which the
 // daemon answers what needs no Chromium.
 type exit func() (wayOut, error)
@@ -38,7 +38,6 @@ func leave(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *sl
 		return err
 	}
 	if cfg.Endpoint == "" && !cfg.Disabled && cfg.Jail != browser.JailOff && cfg.Jail != browser.JailRequired {
-		go look()
 		return look, nil
 	}
 	_, err := look()

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions"
@@ -153,7 +154,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
-	s.Collect(figures(supervisor, way.stats(cfg.Browser), books)...)
+	s.Collect(func() []prometheus.Collector { return figures(supervisor, way.stats(cfg.Browser), books) })
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)
@@ -172,6 +173,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		log.Warn("tokens and pages cross the network as they are: set server.tls_cert and server.tls_key, or put a proxy that speaks TLS before the daemon")
 	}
 	log.Info("listening on " + scheme + l.Addr().String())
+	go way() // not before: it would take a processor from what answers
 	err = s.Serve(ctx, l)
 	log.Info("stopping")
 	contexts.Close()

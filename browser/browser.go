@@ -164,12 +164,6 @@ func (h *host) event(method string, params jsonv2.Value) {
 	}
 }
 
-func (h *host) context(id cdp.BrowserContextID) *Context {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.contexts[id]
-}
-
 func (h *host) all() []*Context {
 	h.mu.Lock()
 	defer h.mu.Unlock()

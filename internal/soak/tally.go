@@ -110,10 +110,3 @@ func (t *Tally) Faults() []string {
 	slices.Sort(list)
 	return list
 }
-
-// Count says how often a counter was counted.
-func (t *Tally) Count(what string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.counters[what]
-}

@@ -109,6 +109,10 @@ func TestClickRefused(t *testing.T) {
 			`not_actionable: @e2 button "Go" is covered by @e1 iframe "Ad" {"by":{"name":"Ad","ref":"@e1","role":"iframe","tag":"iframe"},"reason":"covered"}`},
 		{"covered by what has no name", `<button>Go</button><div style="position:fixed;inset:0">Words</div>`,
 			`not_actionable: @e1 button "Go" is covered by @e2 generic that says "Words" {"by":{"name":"","ref":"@e2","role":"generic","says":"Words","tag":"div"},"reason":"covered"}`},
+		{"covered by what a dialog lies in", `<button>Go</button><div style="position:fixed;inset:0"><div role=dialog aria-label=Rename style="margin:200px">Words</div></div>`,
+			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Rename" {"by":{"name":"Rename","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
+		{"covered by a backdrop", `<button>Go</button><div style="position:fixed;inset:0"></div><div role=dialog aria-modal=true aria-label=Rename style="position:fixed;top:200px">Words</div>`,
+			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Rename" {"by":{"name":"Rename","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
 		{"takes no pointer events", `<button style="pointer-events:none">Go</button>`, `not_actionable: @e1 button "Go" is disabled {"because":"pointer-events: none","reason":"disabled"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

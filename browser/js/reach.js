@@ -270,14 +270,19 @@ const reach = (() => {
     return false;
   };
 
+  const DIALOGS = 'dialog,[role=dialog],[role=alertdialog]';
+
   // coverOf is what to call the thing that was hit: the nearest thing around it
-  // with a role or a name.
+  // with a role or a name, else the dialog that it lies around, or behind which it
+  // lies as its backdrop.
   const coverOf = (hit) => {
     for (let e = hit; e && e !== bodyOf(page) && e !== documentElementOf(page); e = flatParent(e)) {
       const role = roleOf(e);
       if (role && role !== 'generic' && role !== 'none' && role !== 'presentation' || has(e, 'aria-label') || has(e, 'id') || matches(e, 'dialog')) return e;
     }
-    return hit;
+    const dialogs = [query(hit, DIALOGS)];
+    if (!dialogs[0] && blank(textContent(hit))) dialogs.push(...allIn(page, '[aria-modal=true]'));
+    return dialogs.findLast((d) => d && shown(d)) || hit;
   };
 
   // cover is the record of what lies over something, with what it says where it has

@@ -317,7 +317,7 @@ const listens = (el, bits = bitsOf(el)) => (bits & HANDLER) !== 0 || marked.has(
 function clickable(el, tag, s, around, bits = bitsOf(el)) {
   if (tag === 'body' || tag === 'html') return false;
   const own = listens(el, bits);
-  if (around.inControl) return own && fold(someText(el, 200)) !== fold(someText(around.inControl, 200));
+  if (around.inControl) return own && fold(someText(el, 200)) !== fold(someText(around.inControl, 200)) && touchable(el);
   const begins = CURSORS.has(s.cursor) && !pointed(around);
   const tab = (bits & TABINDEX) !== 0 && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
   const drag = (bits & DRAGGABLE) !== 0 && attr(el, 'draggable') === 'true' && tag !== 'a';
@@ -330,6 +330,20 @@ function clickable(el, tag, s, around, bits = bitsOf(el)) {
   // has one, or what it has to say is its own.
   if (begins || drag) return !wide(el);
   return own && !wide(el) && (seriesListens(el) || ownText(el));
+}
+
+// touchable tells whether there is a place of el, or of what is in it, that takes a
+// click. A ripple that is drawn over a button has none.
+function touchable(el) {
+  if (sized(el)) return true;
+  const all = queryAll(el, '*');
+  for (let i = 0; i < all.length && i < 20; i++) if (sized(all[i]) && styleOf(all[i]).pointerEvents !== 'none') return true;
+  return false;
+}
+
+function sized(el) {
+  const r = rectOf(el);
+  return r.width >= 1 && r.height >= 1;
 }
 
 // pointed tells whether such a cursor has begun around what is in the frame f of

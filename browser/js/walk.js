@@ -405,7 +405,7 @@ class Walk {
 
     const invisible = (control || clicks) && (child.clear || (outOfPlace(el) ?? child.cuts())) && !standIn(el);
     const name = control && this.known.get(el) || shownName(el, role, clicks, child);
-    if (control && !name && invisible && !this.full && !isField(el)) { child.names = ''; return; } // nothing to see or say
+    if ((control && !isField(el) || clicks) && !name && invisible && !this.full) { child.names = ''; return; } // nothing to see or say
     if (!this.record(el, role, name, invisible, f.depth, child, f.el)) { this.stop('max_chars'); this.rest++; return; }
     if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
     if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);

@@ -7,9 +7,14 @@ import (
 
 // change is one step from one list of lines to another; -1 is no line.
 type change struct {
-	op        byte // '=', '+', '~' or '-'
+	// '=', '+', '~' or '-'; 'c' is told by one line for itself and for all '.', which
+	// are changed too; 'h' is such a line for what a dialog hides.
+	op        byte
 	prev, cur int
 }
+
+// tells says whether the change has a line of its own.
+func (c change) tells() bool { return c.op != '=' && c.op != '.' }
 
 // Diff says what changed from what a client has been shown to a new snapshot
 // that it has not: the lines added (+), changed (~) and removed (-), in the
@@ -22,6 +27,10 @@ type change struct {
 // as it has that ref: it is changed where its text is another or where it has
 // moved among the others. Lines without a ref are compared by what they say.
 //
+// Where many lines are changed in nothing but that they are covered, or no longer, a
+// [more] line counts those behind the first ones; where a modal dialog hides many,
+// they are counted too, and not removed: the client knows them when it closes.
+//
 // The text is these lines and nothing else, empty where nothing changed. Where
 // o.MaxChars cuts it, max_chars is among Stats.Reasons and a last line, [more],
 // counts the changes not shown; where there is no room for that one, the text
@@ -33,14 +42,20 @@ type change struct {
 // cur's reasons then.
 func Diff(prev, cur Shown, o Options, refs *Refs) (Delta, Shown) {
 	changes, kept := settle(compare(prev.lines, cur.lines), cur.open)
+	changes, hidden, nodes := behind(changes, prev.lines, cur.lines)
+	kept = append(kept, hidden...)
+	d := deltaWriter{prev: &prev, cur: &cur, maxChars: o.MaxChars, covered: onlyCovered(changes, prev.lines, cur.lines)}
+	if nodes > 0 {
+		d.hidden = moreHere(nodes, "behind the dialog; close it to reach them")
+		changes = append(changes, change{'h', -1, -1})
+	}
 	differ := 0
 	for _, c := range changes {
 		if c.op != '=' {
 			differ++
 		}
 	}
-	d := deltaWriter{prev: &prev, cur: &cur, maxChars: o.MaxChars}
-	text, shownTo := d.write(changes, differ)
+	text, shownTo := d.write(changes)
 
 	reasons := cur.reasons
 	now := cur
@@ -51,8 +66,10 @@ func Diff(prev, cur Shown, o Options, refs *Refs) (Delta, Shown) {
 	}
 	if len(kept) > 0 {
 		now.lines = slices.Clip(now.lines)
-		for _, i := range kept[:min(len(kept), maxKept)] {
-			now.lines = append(now.lines, prev.lines[i])
+		for k, i := range kept[:min(len(kept), maxKept)] {
+			line := prev.lines[i]
+			line.behind = line.behind || k >= len(kept)-len(hidden)
+			now.lines = append(now.lines, line)
 		}
 	}
 	return Delta{Text: text, Changes: differ, cut: shownTo < len(changes), Stats: Stats{
@@ -87,12 +104,19 @@ func settle(changes []change, open bool) (_ []change, kept []int) {
 type deltaWriter struct {
 	prev, cur *Shown
 	maxChars  int
-	emitted   int // lines with a ref, added or changed
+	covered   string // the line for all that is 'c'
+	hidden    string // the line that is 'h'
+	emitted   int    // lines with a ref, added or changed
 }
 
-// write returns the delta's text, and up to which change it tells them; total
-// is how many there are to tell.
-func (d *deltaWriter) write(changes []change, total int) (text string, shownTo int) {
+// write returns the delta's text, and up to which change it tells them.
+func (d *deltaWriter) write(changes []change) (text string, shownTo int) {
+	total := 0 // lines
+	for _, c := range changes {
+		if c.tells() {
+			total++
+		}
+	}
 	if total == 0 {
 		return "", len(changes)
 	}
@@ -103,17 +127,17 @@ func (d *deltaWriter) write(changes []change, total int) (text string, shownTo i
 	b := make([]byte, 0, 1024)
 	chars := 0
 	for i, c := range changes {
-		if c.op == '=' {
+		if !c.tells() {
 			continue
 		}
 		start := len(b)
 		if start > 0 {
 			b = append(b, '\n')
 		}
-		b = append(b, c.op, ' ')
-		l := d.line(c)
+		op, l := d.line(c)
+		b = append(b, op, ' ')
 		b = append(b, l.text...)
-		if c.op != '-' && l.ref != 0 {
+		if op != '-' && l.ref != 0 {
 			now.emitted++
 		}
 		chars += utf8.RuneCount(b[start:])
@@ -141,11 +165,17 @@ func (d *deltaWriter) write(changes []change, total int) (text string, shownTo i
 	return string(b), safe.next
 }
 
-func (d *deltaWriter) line(c change) shownLine {
-	if c.op == '-' {
-		return d.prev.lines[c.prev]
+// line is what a change is told by.
+func (d *deltaWriter) line(c change) (op byte, l shownLine) {
+	switch c.op {
+	case '-':
+		return '-', d.prev.lines[c.prev]
+	case 'c':
+		return '+', shownLine{text: d.covered}
+	case 'h':
+		return '+', shownLine{text: d.hidden}
 	}
-	return d.cur.lines[c.cur]
+	return c.op, d.cur.lines[c.cur]
 }
 
 // settled returns the lines that the client knows after a delta that told the

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,7 +15,8 @@ import (
 )
 
 // page makes a capture of short words: "b3 Save" a button with node 3 and the
-// name Save, "  t words" a text at depth 1.
+// name Save, "  t words" a text at depth 1, "d4 Open" a modal dialog, "more 12" a
+// [more] line.
 func page(lines ...string) Capture {
 	c := Capture{URL: "https://example.com/", Title: "Page", Input: len(lines), Visited: len(lines)}
 	for _, l := range lines {
@@ -25,9 +27,19 @@ func page(lines ...string) Capture {
 			c.Nodes = append(c.Nodes, Node{Depth: depth, Role: RoleText, Name: name})
 			continue
 		}
-		var node int
-		fmt.Sscanf(kind, "b%d", &node)
+		if kind == "more" {
+			more, _ := strconv.Atoi(name)
+			c.Nodes = append(c.Nodes, Node{Depth: depth, More: more, Name: "inert"})
+			continue
+		}
+		node, _ := strconv.Atoi(kind[1:])
 		n := Node{Key: Key{1, node}, Depth: depth, Role: "button", Name: name}
+		if kind[0] == 'd' {
+			n.Role, n.States = "dialog", []string{"modal"}
+		}
+		if name, covered := strings.CutSuffix(name, " covered"); covered {
+			n.Name, n.States = name, []string{"covered"}
+		}
 		if name, off := strings.CutSuffix(name, " off"); off {
 			n.Name, n.States = name, []string{"disabled"}
 		}
@@ -357,4 +369,113 @@ func longest(a, b []string) int {
 		}
 	}
 	return table[len(a)][len(b)]
+}
+
+// A dialog that comes up before a page changes every line of it, and none: what an
+// agent needs is the dialog.
+func TestDiffBehindDialogs(t *testing.T) {
+	rows := func(n int, state string) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf("b%d Row %d%s", i+1, i+1, state))
+		}
+		return list
+	}
+	dialog := []string{"d90 Rename", "  b91 Save"}
+	told := func(op string, from, to int, state string) (text string) {
+		for i := from; i <= to; i++ {
+			text += fmt.Sprintf("%s @e%d [button%s] \"Row %d\"\n", op, i, state, i)
+		}
+		return text
+	}
+	plus := "+ @e13 [dialog modal] \"Rename\"\n+   @e14 [button] \"Save\"\n"
+	minus := "- @e13 [dialog modal] \"Rename\"\n-   @e14 [button] \"Save\"\n"
+	for _, test := range []struct {
+		name   string
+		states [][]string // of the page, one after the other
+		want   []string   // the deltas between them
+	}{
+		{"covers few", [][]string{rows(8, ""), append(slices.Clone(dialog), rows(8, " covered")...), rows(8, "")}, []string{
+			strings.ReplaceAll(strings.ReplaceAll(plus, "@e13", "@e9"), "@e14", "@e10") + told("~", 1, 8, " covered"),
+			strings.ReplaceAll(strings.ReplaceAll(minus, "@e13", "@e9"), "@e14", "@e10") + told("~", 1, 8, ""),
+		}},
+		{"covers many", [][]string{rows(12, ""), append(slices.Clone(dialog), rows(12, " covered")...), rows(12, "")}, []string{
+			plus + told("~", 1, 8, " covered") + "+ [more] 4 nodes not shown here: \"covered now, and else as they were\"\n",
+			minus + told("~", 1, 8, "") + "+ [more] 4 nodes not shown here: \"no longer covered, and else as they were\"\n",
+		}},
+		{"hides few", [][]string{rows(3, ""), dialog, rows(3, "")}, []string{
+			told("-", 1, 3, "") + strings.ReplaceAll(strings.ReplaceAll(plus, "@e13", "@e4"), "@e14", "@e5"),
+			strings.ReplaceAll(strings.ReplaceAll(minus, "@e13", "@e4"), "@e14", "@e5") + told("+", 1, 3, ""),
+		}},
+		{"hides many, which are there when it goes, but one", [][]string{rows(12, ""), dialog, append(slices.Clone(dialog), "  b92 Cancel"), rows(11, "")}, []string{
+			plus + "+ [more] 12 nodes not shown here: \"behind the dialog; close it to reach them\"\n",
+			"+   @e15 [button] \"Cancel\"\n",
+			minus + "-   @e15 [button] \"Cancel\"\n" + told("-", 12, 12, ""),
+		}},
+		{"hides many, and counts them itself", [][]string{rows(12, ""), append(slices.Clone(dialog), "more 12"), rows(12, "")}, []string{
+			plus + "+ [more] 12 nodes not shown here: \"inert\"\n",
+			minus + "- [more] 12 nodes not shown here: \"inert\"\n",
+		}},
+		{"goes when the dialog is there already", [][]string{append(slices.Clone(dialog), rows(12, "")...), dialog, dialog[:1]}, []string{
+			"+ [more] 12 nodes not shown here: \"behind the dialog; close it to reach them\"\n",
+			"-   @e2 [button] \"Save\"\n",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o, refs := DefaultOptions(), NewRefs()
+			_, shown := Render(page(test.states[0]...), o, refs)
+			for i, want := range test.want {
+				_, cur := Render(page(test.states[i+1]...), o, refs)
+				var got Delta
+				got, shown = Diff(shown, cur, o, refs)
+				if got.Text != strings.TrimSuffix(want, "\n") {
+					t.Errorf("delta %d: got\n%s\nwant\n%s", i+1, got.Text, want)
+				}
+				if _, err := Parse(got.Text); err != nil {
+					t.Errorf("delta %d: %v", i+1, err)
+				}
+			}
+		})
+	}
+}
+
+// Whatever dialogs come and go, what is told can be read, and when none is left the
+// client has the page.
+func TestDiffThroughDialogs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o, refs := DefaultOptions(), NewRefs()
+		_, shown := Render(draw(t, "first"), o, refs)
+		for step := range rapid.IntRange(1, 5).Draw(t, "steps") {
+			c := draw(t, "page")
+			switch rapid.SampledFrom([]string{"covers", "hides", "counts"}).Draw(t, "dialog") {
+			case "covers":
+				for i := range c.Nodes {
+					if c.Nodes[i].Role == "button" {
+						c.Nodes[i].States = []string{"covered"}
+					}
+				}
+			case "hides":
+				c.Nodes = nil
+			case "counts":
+				c.Nodes = []Node{{More: len(c.Nodes) + 1, Name: "inert"}}
+			}
+			c.Nodes = append([]Node{{Key: Key{1, 100 + step}, Role: "dialog", States: []string{"modal"}}, {Depth: 1, Role: RoleText, Name: "in it"}}, c.Nodes...)
+			_, cur := Render(c, o, refs)
+			var d Delta
+			d, shown = Diff(shown, cur, o, refs)
+			if _, err := Parse(d.Text); err != nil {
+				t.Fatalf("%v\n%s", err, d.Text)
+			}
+		}
+		_, cur := Render(draw(t, "last"), o, refs)
+		d, now := Diff(shown, cur, o, refs)
+		if _, err := Parse(d.Text); err != nil {
+			t.Fatalf("%v\n%s", err, d.Text)
+		}
+		if diff := cmp.Diff(now.lines, cur.lines, cmp.AllowUnexported(shownLine{})); diff != "" {
+			t.Fatalf("the client has, before the page\n%s", diff)
+		}
+		if again, _ := Diff(now, cur, o, refs); again.Text != "" {
+			t.Fatalf("told twice\n%s", again.Text)
+		}
+	})
 }

@@ -23,6 +23,8 @@ type Shown struct {
 type shownLine struct {
 	ref  int    // 0 for a text or a [more]
 	text string // the line, indented
+	// behind: a modal dialog hides it, which the client has been told.
+	behind bool
 }
 
 // Refs lists the refs of the lines, in their order.

@@ -1,0 +1,138 @@
+package snapshot
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxBehind is how many lines a delta tells one by one of which there is nothing to
+// say but that something lies before them now, or no longer does.
+const maxBehind = 8
+
+// behind takes out of the changes the removals of what a modal dialog hides, where
+// they are many: it is there still, and the client will know it when the dialog
+// closes. It returns the lines that they spoke of, and how many nodes are to be told
+// of in their place: those that were not behind a dialog before, where the new snapshot
+// does not count them itself.
+func behind(changes []change, prev, cur []shownLine) (_ []change, kept []int, hidden int) {
+	there, counted := modal(cur)
+	if !there {
+		return changes, nil, 0
+	}
+	inside := insideModal(prev)
+	for _, c := range changes {
+		if c.op == '-' && !inside[c.prev] {
+			kept = append(kept, c.prev)
+		}
+	}
+	if len(kept) <= maxBehind {
+		return changes, nil, 0
+	}
+	texts := 0
+	for _, i := range kept {
+		switch {
+		case counted || prev[i].behind:
+		case prev[i].ref != 0:
+			hidden++
+		default:
+			texts = 1
+		}
+	}
+	hidden = max(hidden, texts)
+	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.op == '-' && !inside[c.prev] }), kept, hidden
+}
+
+// modal tells whether a modal dialog is before all of a page, and whether a [more]
+// line counts what it makes inert.
+func modal(lines []shownLine) (there, counted bool) {
+	for _, l := range lines {
+		there = there || isModal(l)
+		counted = counted || there && l.ref == 0 && strings.HasPrefix(l.text, moreStart)
+	}
+	return there, counted
+}
+
+// isModal says whether l is a modal dialog at the page's own depth.
+func isModal(l shownLine) bool {
+	if l.ref == 0 || !strings.HasPrefix(l.text, "@e") || !strings.Contains(l.text, "dialog") || !strings.Contains(l.text, " modal") {
+		return false
+	}
+	got := lineOf(l)
+	return (got.Role == "dialog" || got.Role == "alertdialog") && slices.Contains(got.States, "modal")
+}
+
+// insideModal says of each line whether it is of a modal dialog, or counts what one
+// makes inert.
+func insideModal(lines []shownLine) []bool {
+	inside := make([]bool, len(lines))
+	within, any := false, false
+	for i, l := range lines {
+		if !strings.HasPrefix(l.text, "  ") {
+			within = isModal(l)
+			any = any || within
+		}
+		inside[i] = within || any && l.ref == 0 && strings.HasPrefix(l.text, moreStart)
+	}
+	return inside
+}
+
+// onlyCovered marks the changes that are nothing but covered, or no longer, where
+// they are many, and returns what is said in the place of those behind the first ones.
+func onlyCovered(changes []change, prev, cur []shownLine) (said string) {
+	told, folded := 0, 0
+	var states []bool
+	for i, c := range changes {
+		if c.op != '~' || !strings.Contains(prev[c.prev].text+cur[c.cur].text, " covered") {
+			continue
+		}
+		was, is := lineOf(prev[c.prev]), lineOf(cur[c.cur])
+		covered := takeState(&is, "covered")
+		if takeState(&was, "covered") == covered || !reflect.DeepEqual(was, is) {
+			continue
+		}
+		if told++; told <= maxBehind {
+			continue
+		}
+		if changes[i].op = '.'; folded == 0 {
+			changes[i].op = 'c'
+		}
+		folded++
+		states = append(states, covered)
+	}
+	switch {
+	case folded == 0:
+		return ""
+	case !slices.Contains(states, false):
+		return moreHere(folded, "covered now, and else as they were")
+	case !slices.Contains(states, true):
+		return moreHere(folded, "no longer covered, and else as they were")
+	}
+	return moreHere(folded, "covered now, or no longer, and else as they were")
+}
+
+// lineOf reads a line that has been written.
+func lineOf(l shownLine) Line {
+	p := parser{s: l.text}
+	got, _ := p.body("snapshot") // what was written can be read
+	return got
+}
+
+// takeState takes a state from the line and says whether it had it.
+func takeState(l *Line, state string) bool {
+	i := slices.Index(l.States, state)
+	if i < 0 {
+		return false
+	}
+	l.States = slices.Delete(l.States, i, i+1)
+	if len(l.States) == 0 {
+		l.States = nil
+	}
+	return true
+}
+
+// moreHere is a [more] line in the place of nodes that are left out.
+func moreHere(count int, why string) string {
+	return moreStart + strconv.Itoa(count) + foldedHere + ": " + string(appendQuoted(nil, why))
+}

@@ -9,10 +9,13 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
+// hoveringKey marks the context of an action that may open something a while later.
+type hoveringKey struct{}
+
 // Hover moves the mouse over an element, and leaves it there. Errors: those of
 // a ref, not_actionable.
 func (c *Context) Hover(ctx context.Context, refs *snapshot.Refs, ref string) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+	return c.act(context.WithValue(ctx, hoveringKey{}, true), refs, func(ctx context.Context) (snapshot.Key, error) {
 		el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantVisible, wantStable, wantHit}})
 		if err != nil {
 			return snapshot.Key{}, err

@@ -18,6 +18,9 @@ const (
 	contentWait = 8 * time.Second
 	// requestsWait is how long the requests of an action may keep it waiting.
 	requestsWait = 2 * time.Second
+	// hoverWait is how long what a mouse opens by coming may take to begin, where
+	// somebody looks: Ant Design waits for 0.15 s, jQuery UI's menus for 0.3.
+	hoverWait = 400 * time.Millisecond
 	// afterContent is how long a new document may take to become quiet once its
 	// content is there.
 	afterContent = 3 * time.Second
@@ -153,6 +156,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	if err != nil {
 		return err
 	}
+	hovering := ctx.Value(hoveringKey{}) != nil
 	seen, ok := t.settledAlready()
 	if !ok || seen.doc != d.doc {
 		before := seen
@@ -160,7 +164,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			if in.doc == before.doc {
 				continue
 			}
-			within, err := in.quiet(ctx)
+			within, err := in.quiet(ctx, hovering)
 			if protocol.CodeOf(err) == protocol.StaleRef {
 				continue // it was left; what comes of that the tab tells
 			} else if err != nil {
@@ -170,7 +174,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			before = within
 		}
 		s.looked = time.Now()
-		if seen, err = d.quiet(ctx); err != nil {
+		if seen, err = d.quiet(ctx, hovering && before.doc == 0); err != nil {
 			return err
 		}
 		seen.add(before)
@@ -187,10 +191,15 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	return nil
 }
 
-// quiet is that in one document.
-func (d *document) quiet(ctx context.Context) (settled, error) {
+// quiet is that in one document; hovering says that something may open in it only a
+// while later.
+func (d *document) quiet(ctx context.Context, hovering bool) (settled, error) {
 	var seen settled
-	err := d.call(ctx, "settle", map[string]any{"max": 500, "frame": !protocol.IsUnshown(ctx)}, &seen)
+	shown, late := !protocol.IsUnshown(ctx), 0
+	if shown && hovering {
+		late = int(hoverWait.Milliseconds())
+	}
+	err := d.call(ctx, "settle", map[string]any{"max": 500, "frame": shown, "late": late}, &seen)
 	seen.doc, seen.focusedIn = d.doc, d.doc
 	return seen, err
 }

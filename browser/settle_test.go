@@ -163,6 +163,16 @@ func TestWhatComesIntoSight(t *testing.T) {
 	}
 }
 
+// A menu that opens a while after the mouse has come is there when hover answers.
+func TestHoverWaitsForWhatItOpens(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<button id=b onmouseenter="setTimeout(()=>{b.insertAdjacentHTML('afterend','<a href=#>In</a>')},250)">Menu</button>`)
+	ref := v.ref("button", "Menu")
+	equal(t, "hover", answer(v.c.Hover(limit(t, 5*time.Second), v.refs, ref)), `{"hit":"`+ref+`","changed":true}`)
+	v.look()
+	v.ref("link", "In")
+}
+
 // What is not waited for: what is endless or long, small, without words, or moves
 // under the pointer alone.
 func TestWhatIsNotWaitedFor(t *testing.T) {

@@ -7,7 +7,7 @@ let watched = null;
 // begin starts to watch the document, and the shadow roots that el stands in.
 begin = (el) => {
   end();
-  const w = watched = { el, mutations: 0, focus: activeElement(), regions: null, timer: 0 };
+  const w = watched = { el, mutations: 0, focus: activeElement(), regions: null, timer: 0, wake: () => {} };
   w.observer = new MutationObserver((records) => note(w, records));
   const what = { subtree: true, childList: true, characterData: true, attributes: true };
   w.observer.observe(document, what);
@@ -58,6 +58,7 @@ const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status
 // region where it is new or atomic, else what has come into it.
 function note(w, records) {
   w.mutations += records.length;
+  w.wake();
   touchAll(records);
   const regions = w.regions || (w.regions = new Map());
   for (const r of records) {
@@ -136,6 +137,9 @@ const calm = async (w, max, fresh, frame) => {
   }
 };
 
+// stirred waits until the document changes, at most max milliseconds.
+const stirred = (w, max) => Promise.race([new Promise((r) => { w.wake = r; }), pause(max)]);
+
 // LONGEST is how long what comes into sight is waited for, in milliseconds; what takes
 // longer is not waited for at all.
 const LONGEST = 600;
@@ -144,8 +148,9 @@ const LONGEST = 600;
 // fresh it waits a little longer: the document is new and its scripts may only be
 // starting. With frame a change is followed to the next frame, where pages often go on (a
 // dialog's close event comes with it; HTML, 8.1.7.3). Where somebody looks, with fresh or
-// frame, what comes into sight is waited for, too.
-__bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
+// frame, what comes into sight is waited for, too. late is how many milliseconds the
+// first change may take: menus and hints open a while after the mouse has come.
+__bd.settle = async ({ max = 500, fresh = false, frame = false, late = 0 } = {}) => {
   if (!watched) begin(null);
   const w = watched, looks = fresh || frame;
   // A document without scripts has said all it will say.
@@ -153,6 +158,10 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false } = {}) => {
   if (!fresh) await tick();
   else if (!mute()) await pause(1);
   if (!mute()) await calm(w, max, fresh, frame);
+  if (late && !w.mutations && !arriving(LONGEST).length) {
+    await stirred(w, late);
+    if (w.mutations) await calm(w, max, fresh, frame);
+  }
   if (looks) for (const until = performance.now() + LONGEST; await arrived(until);) await calm(w, max, fresh, frame);
   const focused = activeElement();
   const result = {

@@ -113,6 +113,8 @@ func TestClickRefused(t *testing.T) {
 			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Rename" {"by":{"name":"Rename","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
 		{"covered by a backdrop", `<button>Go</button><div style="position:fixed;inset:0"></div><div role=dialog aria-modal=true aria-label=Rename style="position:fixed;top:200px">Words</div>`,
 			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Rename" {"by":{"name":"Rename","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
+		{"covered by a backdrop of a dialog that does not say that it is modal", `<button>Go</button><div style="position:fixed;inset:0"></div><div role=dialog aria-label=Rename style="position:fixed;inset:30%">Words</div>`,
+			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Rename" {"by":{"name":"Rename","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
 		{"takes no pointer events", `<button style="pointer-events:none">Go</button>`, `not_actionable: @e1 button "Go" is disabled {"because":"pointer-events: none","reason":"disabled"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -508,12 +508,13 @@ function hitOnTop() {
     chains.push(chain);
   }
   let over = null;
-  const common = chains.slice(0, 2).map((c) => c.find((p) => counts.get(p) >= 4)).find((p) => p);
-  for (let p = common; p && !over; p = flatParent(p)) {
-    if (p === bodyOf(page) || localName(p) === 'html') break;
-    if (!lifted(p)) continue;
-    const r = rectOf(p);
-    if (r.width >= w * 0.7 && r.height >= h * 0.7) over = p;
+  for (const chain of chains.slice(0, 2)) { // a dialog may stand before the middle of it
+    for (const p of chain) {
+      if (over || p === bodyOf(page) || localName(p) === 'html') break;
+      if (counts.get(p) < 4 || !lifted(p)) continue;
+      const r = rectOf(p);
+      if (r.width >= w * 0.7 && r.height >= h * 0.7) over = p;
+    }
   }
   const dialog = chains[0].find((p) => matches(p, '[aria-modal=true],[role=dialog],[role=alertdialog],dialog[open]'));
   const tops = [];

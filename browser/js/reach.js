@@ -280,9 +280,9 @@ const reach = (() => {
       const role = roleOf(e);
       if (role && role !== 'generic' && role !== 'none' && role !== 'presentation' || has(e, 'aria-label') || has(e, 'id') || matches(e, 'dialog')) return e;
     }
-    const dialogs = [query(hit, DIALOGS)];
-    if (!dialogs[0] && blank(textContent(hit))) dialogs.push(...allIn(page, '[aria-modal=true]'));
-    return dialogs.findLast((d) => d && shown(d)) || hit;
+    const inside = query(hit, DIALOGS);
+    if (inside && shown(inside)) return inside;
+    return blank(textContent(hit)) && onTop().tops.find((t) => matches(t, DIALOGS)) || hit;
   };
 
   // cover is the record of what lies over something, with what it says where it has

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/page"
@@ -24,7 +25,19 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 	var got struct {
 		Data string `json:"data"`
 	}
-	if err := t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got); err != nil {
+	err = t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got)
+	if e := (*cdproto.Error)(nil); errors.As(err, &e) && e.Message == "Printing failed" {
+		// A process in which a part of the page is drawn has died. Where it was the
+		// page's own, the event that says so is on its way.
+		select {
+		case <-t.life.Done():
+			return nil, context.Cause(t.life)
+		case <-ctx.Done():
+		case <-time.After(2 * crashWait):
+		}
+		err = t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got)
+	}
+	if err != nil {
 		t.notice(ctx, err)
 		return nil, unprinted(err, o)
 	}

@@ -1,0 +1,51 @@
+package browser
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Whenever the page's process is killed while it is printed, that is what is said:
+// Chromium says "Printing failed" of it, before it tells why.
+func TestPDFOfAPageThatDies(t *testing.T) {
+	s := newStage(t)
+	page := strings.Repeat("<p>A line of a long page.</p>", 20000)
+	for after := time.Duration(0); after < 300*time.Millisecond; after += 20 * time.Millisecond {
+		v := s.open(t, page)
+		done := make(chan error, 1)
+		go func() {
+			_, err := v.c.PDF(limit(t, 20*time.Second), protocol.PDF{})
+			done <- err
+		}()
+		select { // at each stage of the printing, of which no event tells
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		case <-time.After(after):
+		}
+		for _, pid := range descendants(s.b.chromium.Info().PID) {
+			if slices.Contains(cmdline(pid), "--type=renderer") {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if err := <-done; err != nil && protocol.CodeOf(err) != protocol.PageCrashed {
+			t.Errorf("killed after %v: %v", after, err)
+		}
+	}
+}
+
+func descendants(pid int) (list []int) {
+	for _, p := range pids() {
+		if s, err := readStat(p); err == nil && s.parent == pid {
+			list = append(append(list, p), descendants(p)...)
+		}
+	}
+	return list
+}

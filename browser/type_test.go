@@ -124,3 +124,11 @@ func TestTypeRefused(t *testing.T) {
 		})
 	}
 }
+
+// A body that is edited is what would have the focus in its document, whether or not
+// that has it: keys are typed there only once it has.
+func TestTypeEditedBody(t *testing.T) {
+	v := newStage(t).open(t, `<input autofocus id=o aria-label=Other><iframe title=F src="/editor"></iframe>`, "/editor", `<body contenteditable>old`)
+	equal(t, "answer", v.write(v.ref("textbox", ""), protocol.Type{Text: "new", Clear: true}), `{"hit":"@e3","changed":true,"focused":"@e2"}`)
+	equal(t, "holds", v.text(`frames[0].document.body.innerText+' '+o.value`), "new ")
+}

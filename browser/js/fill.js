@@ -20,6 +20,7 @@ const fill = (() => {
   };
   const checkedOf = getter(HTMLInputElement, 'checked');
 
+  const hasFocus = method(Document, 'hasFocus');
   const scrollInto = method(Element, 'scrollTo'), scrollOn = method(Element, 'scrollBy');
   const editable = (el) => el instanceof HTMLElement && isContentEditable(el);
 
@@ -189,7 +190,7 @@ const fill = (() => {
       __bd.disarm();
       return { ...assign(el, q), assigned: true };
     }
-    const active = deepActive(el);
+    const active = hasFocus(page) && deepActive(el); // in a frame that has not the focus, what would have it
     if (active && (active === el || kind === 'editable' && (flatContains(el, active) || flatContains(active, el) && isContentEditable(active)))) {
       __bd.disarm();
       return { ...__bd.caret(el, q), ready: true };

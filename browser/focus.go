@@ -27,6 +27,7 @@ func (c *Context) focusOn(ctx context.Context, refs *snapshot.Refs, ref string) 
 	}
 	var got struct {
 		Focused bool `json:"focused"`
+		Framed  bool `json:"framed"`
 	}
 	if err := json.Unmarshal(el.Then, &got); err != nil {
 		return nil, err
@@ -39,5 +40,12 @@ func (c *Context) focusOn(ctx context.Context, refs *snapshot.Refs, ref string) 
 		return nil, protocol.Errorf(protocol.NotActionable, "%s %s does not take the focus", e.Ref(), spoken(e.Role, e.Name)).
 			With("reason", "disabled").With("because", "not focusable").Then("click it, or focus a control in it")
 	}
-	return el, nil
+	if got.Framed {
+		t := el.frame.tab
+		t.owners(ctx, t.live())
+		if f := t.frameIn(el.key); f != nil {
+			err = f.call(ctx, "focusEdited", nil, nil)
+		}
+	}
+	return el, err
 }

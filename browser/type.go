@@ -22,7 +22,7 @@ const byKeys = 100
 // caret goes to the end, or with Clear all that is there is replaced. Key
 // events fire for every character of a short text; a longer one is inserted at
 // once (Input.insertText) up to its last character, and mode keys types all of
-// it, line breaks by Enter. Dates, times, colours, ranges and numbers are set whole, with their
+// it, line breaks by Enter. The ref of a frame means what takes text in it, where that is one thing. Dates, times, colours, ranges and numbers are set whole, with their
 // events; a select selects. effect.Value is what the control holds where that
 // is not what was asked for. Errors: those of a ref, not_actionable,
 // invalid_params where the element takes no text, or none like this.
@@ -64,6 +64,7 @@ func (el *element) editedRow(ctx context.Context, refs *snapshot.Refs) {
 // prepared is what the script did with a control when it was found: nothing,
 // or assigned its value, or set the caret because it had the focus.
 type prepared struct {
+	Framed    bool        `json:"framed"`   // it is a frame: nothing was done
 	Takes     string      `json:"takes"`    // not empty: the text is no value of this control
 	Assigned  bool        `json:"assigned"` // the value was set whole
 	Asked     bool        `json:"asked"`    // and is what was asked for
@@ -96,6 +97,14 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 		}
 		if err := json.Unmarshal(el.Then, &ready); err != nil {
 			return nil, nil, err
+		}
+		if ready.Framed {
+			el.disarm()
+			inner, err := c.fieldWithin(ctx, refs, el)
+			if err != nil {
+				return nil, nil, err
+			}
+			return c.typeInto(ctx, refs, inner, o)
 		}
 		if ready.Textless != "" || ready.Takes != "" {
 			el.disarm()
@@ -151,6 +160,55 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 	}
 	value, err := el.write(ctx, o, ready)
 	return el, value, err
+}
+
+// fieldWithin returns the ref of what takes text in the frame that el is. Nothing is
+// clicked: what a frame shows in its middle may be a button. Errors: invalid_params
+// where it has several fields or none.
+func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *element) (string, error) {
+	t, owner := el.frame.tab, snapshot.Key{Doc: el.key.Doc, Node: el.Target}
+	var got struct {
+		Field   *nodeRecord  `json:"field"`
+		Frame   int          `json:"frame"`
+		Several []nodeRecord `json:"several"`
+	}
+	for owner.Node != 0 {
+		t.owners(ctx, t.live())
+		f := t.frameIn(owner)
+		if f == nil {
+			break
+		}
+		d, err := f.document()
+		if err != nil {
+			return "", err
+		}
+		got.Frame = 0
+		if err := d.call(ctx, "fieldWithin", nil, &got); err != nil {
+			return "", err
+		}
+		owner = snapshot.Key{Doc: d.doc, Node: got.Frame}
+	}
+	if got.Field != nil {
+		return snapshot.RefOf(refs.Number(got.Field.in(owner.Doc))), nil
+	}
+	e, err := refs.Lookup(el.ref)
+	if err != nil {
+		return "", err
+	}
+	who := e.Ref() + " " + spoken(e.Role, e.Name)
+	if len(got.Several) == 0 {
+		return "", protocol.Errorf(protocol.InvalidParams, "ref %s has nothing in it that takes text", who).With("parameter", "ref").
+			Then("click in it what opens a field, or use press to send keys to it")
+	}
+	var candidates []any
+	var said []string
+	for _, r := range got.Several {
+		ref := snapshot.RefOf(refs.Number(r.in(owner.Doc)))
+		candidates = append(candidates, map[string]any{"ref": ref, "role": r.Role, "name": r.Name})
+		said = append(said, ref+" "+spoken(r.Role, r.Name))
+	}
+	return "", protocol.Errorf(protocol.InvalidParams, "ref %s has several fields in it", who).With("parameter", "ref").
+		With("candidates", candidates).Then("type into one of them: %s", strings.Join(said, ", "))
 }
 
 // write types into the control that has the focus, and reads back what it holds.

@@ -132,3 +132,89 @@ func TestTypeEditedBody(t *testing.T) {
 	equal(t, "answer", v.write(v.ref("textbox", ""), protocol.Type{Text: "new", Clear: true}), `{"hit":"@e3","changed":true,"focused":"@e2"}`)
 	equal(t, "holds", v.text(`frames[0].document.body.innerText+' '+o.value`), "new ")
 }
+
+// The ref of a frame means what takes text in it, where that is one thing. Nothing
+// in the frame is clicked to find out.
+func TestTypeIntoFrame(t *testing.T) {
+	s := newStage(t)
+	const tell = `<script>onclick=e=>top.postMessage(e.target.localName,'*')</script>`
+	pages := []string{
+		"/one", tell + `<button style="width:280px;height:60px">Go</button><input id=i value=a aria-label=N><input type=hidden><input hidden>`,
+		"/two", tell + `<button style="width:280px;height:60px">Go</button><input aria-label=N><input id=i aria-label=M autofocus>`,
+		"/many", tell + `<button style="width:280px;height:60px">Go</button><input aria-label=N><textarea aria-label=M></textarea>`,
+		"/none", tell + `<button style="width:280px;height:140px">Go</button>`,
+		"/editor", `<body id=i contenteditable>old`,
+		"/design", `<script>document.designMode='on'</script>`,
+		"/within", `<p>Around</p><iframe src="/one"></iframe>`,
+		"/select", `<select id=i><option>Oslo<option>Rome</select>`,
+	}
+	const listen = `<script>onmessage=e=>report(e.data)</script>`
+	for _, c := range []struct {
+		name, frame, role string
+		o                 protocol.Type
+		want, js, holds   string
+	}{
+		{"its only field", `<iframe title=F src="/one"></iframe>`, "textbox", protocol.Type{Text: "b"}, `{"hit":"FIELD","changed":true,"focused":"FIELD"}`, `i.value`, "ab"},
+		{"its only field, cleared", `<iframe title=F src="/one"></iframe>`, "textbox", protocol.Type{Text: "b", Clear: true}, `{"hit":"FIELD","changed":true,"focused":"FIELD"}`, `i.value`, "b"},
+		{"the field that has the focus", `<iframe title=F src="/two"></iframe>`, "textbox M", protocol.Type{Text: "b"}, `{"hit":"FIELD","changed":true}`, `i.value`, "b"},
+		{"an editor", `<iframe title=F src="/editor"></iframe>`, "textbox", protocol.Type{Text: "new", Clear: true}, `{"hit":"FIELD","changed":true,"focused":"@e1"}`, `i.innerText`, "new"},
+		{"a frame within", `<iframe title=F src="/within"></iframe>`, "textbox", protocol.Type{Text: "b"}, `{"hit":"FIELD","changed":true,"focused":"FIELD"}`, "", ""},
+		{"of another site", `<iframe title=F src="ALT/one"></iframe>`, "textbox", protocol.Type{Text: "b"}, `{"hit":"FIELD","changed":true,"focused":"FIELD"}`, "", ""},
+		{"a select", `<iframe title=F src="/select"></iframe>`, "combobox", protocol.Type{Text: "Rome"}, `{"hit":"FIELD","changed":true,"focused":"FIELD"}`, `i.value`, "Rome"},
+		{"several", `<iframe title=F src="/many"></iframe>`, "", protocol.Type{Text: "b"},
+			`invalid_params: ref @e1 iframe "F" has several fields in it {"candidates":[{"name":"N","ref":"@e3","role":"textbox"},{"name":"M","ref":"@e4","role":"textbox"}],"parameter":"ref"}`, "", ""},
+		{"nothing", `<iframe title=F src="/none"></iframe>`, "", protocol.Type{Text: "b"}, `invalid_params: ref @e1 iframe "F" has nothing in it that takes text {"parameter":"ref"}`, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, listen+replaceAlt(c.frame, s.srv.URL), pages...)
+			got := v.write(v.ref("iframe", "F"), c.o)
+			if role, name, _ := strings.Cut(c.role, " "); role != "" {
+				v.look()
+				for _, n := range v.seen {
+					if n.Role == role && (name == "" || n.Name == name) {
+						name = n.Name
+						break
+					}
+				}
+				c.want = strings.ReplaceAll(c.want, "FIELD", v.ref(role, name))
+			}
+			equal(t, "answer", got, c.want)
+			if c.js != "" {
+				equal(t, "holds", v.text(`(document=>{let i=document.getElementById('i');return `+c.js+`})(frames[0].document)`), c.holds)
+			}
+			if pressed := v.log(); strings.Contains(pressed, "button") {
+				t.Errorf("pressed %s", pressed)
+			}
+		})
+	}
+	t.Run("a page that is edited as a whole", func(t *testing.T) {
+		v := s.open(t, `<iframe title=F src="/design"></iframe>`, pages...)
+		got := v.write(v.ref("iframe", "F"), protocol.Type{Text: "new\nlines"})
+		if !strings.HasPrefix(got, `{"hit":`) || !strings.Contains(got, `"changed":true`) {
+			t.Errorf("got %s", got)
+		}
+		equal(t, "holds", v.text(`frames[0].document.body.innerText`), "new\nlines")
+		v.write(v.ref("iframe", "F"), protocol.Type{Text: "other", Clear: true})
+		equal(t, "then holds", v.text(`frames[0].document.body.innerText.trim()`), "other")
+	})
+}
+
+// A key for the ref of a frame goes to the page in it, at its caret where that is an editor.
+func TestPressInFrame(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct{ name, page, js, holds string }{
+		{"a page", `<body onkeydown="top.postMessage(event.key,'*')"><button>Go</button>`, `log.join()`, "x"},
+		{"an editor", `<body contenteditable>`, `frames[0].document.body.innerText`, "x"},
+		{"a page that is edited as a whole", `<script>document.designMode='on'</script>`, `frames[0].document.body.innerText`, "x"},
+		{"the field that has the focus", `<input><input id=i autofocus>`, `frames[0].document.getElementById('i').value`, "x"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, `<script>onmessage=e=>report(e.data)</script><iframe title=F src="/in"></iframe>`, "/in", c.page)
+			got := answer(v.c.Press(limit(t, 8*time.Second), v.refs, v.ref("iframe", "F"), "x"))
+			if !strings.HasPrefix(got, `{"hit":"@e1"`) {
+				t.Errorf("got %s", got)
+			}
+			equal(t, "holds", v.text(c.js), c.holds)
+		})
+	}
+}

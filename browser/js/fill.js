@@ -184,6 +184,7 @@ const fill = (() => {
   __bd.prepare = (el, q) => {
     const kind = kindOf(el);
     if (kind === 'select') return {};
+    if (roleOf(el) === 'iframe') return { framed: true };
     if (NOT_TEXT[kind]) return { textless: NOT_TEXT[kind] };
     if (kind === '' && !takesKeys(el)) return { textless: localName(el) === 'button' || roleOf(el) === 'button' || roleOf(el) === 'link' ? 'click' : 'none' };
     if (FORMATS[kind] || kind === 'number' && !q.keys) {
@@ -202,6 +203,25 @@ const fill = (() => {
   // to the keyboard: it can have the focus, and is no button or link.
   const takesKeys = (el) => (el instanceof HTMLElement ? tabIndexOf(el) : has(el, 'tabindex') ? 0 : -1) >= 0 && !['button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'menuitem', 'option', 'slider'].includes(roleOf(el)) || ['application', 'textbox', 'combobox', 'searchbox', 'document'].includes(roleOf(el));
 
+  // fieldWithin is what takes text in the document of a frame: its only field, or that
+  // which has the focus, or the page where all of it is edited (designMode). It answers
+  // {field}, {frame: the only frame in it, where nothing else takes text}, {several}, or {}.
+  __bd.fieldWithin = () => {
+    forget();
+    const fields = [], frames = [], body = bodyOf(page);
+    everyElement(page, (e) => {
+      if (matches(e, CONTROLS.field)) { if (fields.length < MAX_FIELDS && visible(e)) fields.push(e); }
+      else if (roleOf(e) === 'iframe' && visible(e)) frames.push(e);
+    });
+    const active = deepActive(null);
+    if (fields.length === 1) return { field: record(fields[0]) };
+    if (active && active !== body && (matches(active, CONTROLS.field) || editable(active))) return { field: record(active) };
+    if (fields.length) return { several: fields.map(record) };
+    if (body && editable(body)) return { field: record(rectOf(body).height >= 1 ? body : documentElementOf(page)) };
+    return frames.length === 1 ? { frame: idOf(frames[0]) } : {};
+  };
+  const MAX_FIELDS = 12; // that are told
+
   // compare says whether a control holds what was asked, without telling a secret.
   __bd.compare = ({ id, wanted, loose }) => {
     const el = node(id);
@@ -218,9 +238,20 @@ const fill = (() => {
   };
 
   __bd.focusOn = (el) => {
-    focus(el, { preventScroll: false });
+    const framed = roleOf(el) === 'iframe';
+    // The focus anew would be the frame's own, and not that of the field in it.
+    if (!(framed && hasFocus(page) && deepActive(el) === el)) focus(el, { preventScroll: false });
     const active = deepActive(el);
-    return { focused: !!active && (active === el || flatContains(el, active)) };
+    return { focused: !!active && (active === el || flatContains(el, active)), framed };
+  };
+
+  // focusEdited puts the caret into a page that is edited as a whole: with the focus of
+  // its frame alone it has none.
+  __bd.focusEdited = () => {
+    const body = bodyOf(page), active = activeIn(page), s = getSelection();
+    if (!body || !editable(body) || active && active !== body) return;
+    focus(body, { preventScroll: true });
+    if (s && s.rangeCount === 0) s.collapse(body, 0);
   };
 
   // optionsOf are the options of a select as a client may name them.

@@ -5,7 +5,7 @@ import "context"
 // SelectParams are the parameters of select.
 type SelectParams struct {
 	Ref    string   `json:"ref" required:"true" doc:"the select"`
-	Values []string `json:"values" required:"true" doc:"labels or values of the options"`
+	Values []string `json:"values" required:"true" doc:"labels or values of the options; none clears a select that takes several"`
 	Shows
 }
 

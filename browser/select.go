@@ -10,12 +10,13 @@ import (
 )
 
 // Select selects options of a select by their labels or values, all of them or
-// none, and returns the labels of those that are selected afterwards. Errors:
+// none, and returns the labels of those that are selected afterwards. No values
+// clear a select that takes several. Errors:
 // those of a ref, not_actionable, invalid_params which lists the options,
 // unsupported for a list that is not a select.
 func (c *Context) Select(ctx context.Context, refs *snapshot.Refs, ref string, values []string) ([]string, protocol.Effect, error) {
-	if len(values) == 0 {
-		return nil, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "values: takes at least one label or value").With("parameter", "values")
+	if values == nil {
+		values = []string{} // null to the script otherwise
 	}
 	var selected []string
 	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {

@@ -107,7 +107,7 @@ func fillAndEnter(name, text string) formStep {
 }
 func tickOn(role, name string) formStep { return formStep{"check", role, name, nil} }
 func pick(name string, values ...string) formStep {
-	return formStep{"select", "", name, params{"values": values}}
+	return formStep{"select", "", name, params{"values": append([]string{}, values...)}}
 }
 func attach(name string, files ...string) formStep {
 	var list []params

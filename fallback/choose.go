@@ -13,14 +13,11 @@ import (
 )
 
 // Select selects options of a select by their labels or values, all of them or
-// none, and returns the labels of those that are selected then. Errors: those
-// of a ref, not_actionable, invalid_params which lists the options, unsupported
-// for a list that is not a select.
+// none, and returns the labels of those that are selected then. No values clear
+// a select that takes several. Errors: those of a ref, not_actionable,
+// invalid_params which lists the options, unsupported for a list that is not a select.
 func (p *Page) Select(ctx context.Context, refs *snapshot.Refs, ref string, values []string) ([]string, protocol.Effect, error) {
 	var none protocol.Effect
-	if len(values) == 0 {
-		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: takes at least one label or value").With("parameter", "values")
-	}
 	el, err := p.usable(refs, ref)
 	if err != nil {
 		return nil, none, err
@@ -38,7 +35,7 @@ func (p *Page) Select(ctx context.Context, refs *snapshot.Refs, ref string, valu
 	if err != nil {
 		return nil, none, err
 	}
-	if _, multiple := form.Attr(sel, "multiple"); !multiple && len(picked) > 1 {
+	if _, multiple := form.Attr(sel, "multiple"); !multiple && len(picked) != 1 {
 		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", el.who, len(values)).With("parameter", "values")
 	}
 	before := d.selected(options)

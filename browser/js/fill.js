@@ -270,7 +270,7 @@ const fill = (() => {
       if (matches(option, ':disabled') || option.disabled || closest(option, 'optgroup:disabled')) return { disabled: labelOf(option) };
       picked.add(option);
     }
-    if (!el.multiple && picked.size > 1) return { single: true };
+    if (!el.multiple && picked.size !== 1) return { single: true };
     const before = options.map((o) => o.selected);
     focus(el, { preventScroll: true });
     if (el.multiple) for (const o of options) o.selected = picked.has(o);

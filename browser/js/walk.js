@@ -245,7 +245,9 @@ class Walk {
     else if (child.cell && fold(this.run)) this.run += ' | ';
     if (what) this.show(el, f, child);
     else if (tag === 'label' && html && !child.hides()) this.label(el, f, child);
-    else if (bits & ROLE && tag !== 'img' && !child.dark && attr(el, 'role') === 'img' && !child.hides() && this.picture(el, f)) return;
+    else if (tag === 'img' ? html && f.inControl !== null && f.names === '' : bits & ROLE && attr(el, 'role') === 'img') {
+      if (!child.dark && !child.hides() && this.picture(el, f)) return;
+    }
     if (this.ended) return;
     this.enter(el, child, what);
   }
@@ -374,7 +376,9 @@ class Walk {
   }
 
   // picture puts the name of a picture that is drawn otherwise than by an image
-  // into the text, in the place of what it is drawn with.
+  // into the text, in the place of what it is drawn with; that of an image where it
+  // stands in a control that nothing names, as Chromium names none by what is in a
+  // figure or an article.
   picture(el, f) {
     const name = this.counting || f.clear || f.mute || f.hides() ? '' : nameFor(el, 'img');
     if (!name || !visible(el)) return false;

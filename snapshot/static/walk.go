@@ -292,7 +292,7 @@ func (w *walk) element(n *html.Node, f *frame) {
 	case s.hidden:
 	case is(n, atom.Label):
 		w.label(n, f, child)
-	case !dark && n.Data != "img" && attr(n, "role") == "img":
+	case !dark && pictures(n, f):
 		if w.picture(n, f, child) {
 			return
 		}
@@ -384,8 +384,16 @@ func (w *walk) gives(c *html.Node) bool {
 	return true
 }
 
-// picture puts the name of a picture that is drawn otherwise than by an image
-// into the text, in the place of what it is drawn with.
+// pictures tells whether the name of n is text: that of a picture which is drawn
+// otherwise than by an image, or of an image in a control that nothing names.
+func pictures(n *html.Node, f *frame) bool {
+	if n.Data == "img" {
+		return isHTML(n) && f.control != nil && f.names == ""
+	}
+	return attr(n, "role") == "img"
+}
+
+// picture puts the name of a picture into the text, in the place of what it is drawn with.
 func (w *walk) picture(n *html.Node, f, child *frame) bool {
 	if f.style.clear || f.mute || w.counting > 0 || w.silent || !w.visible(n) {
 		return false

@@ -137,6 +137,34 @@ func TestWhatStaticDocumentsRefuse(t *testing.T) {
 	a.do("click", params{"ref": a.snapshot().ref(t, "link", "Inside")})
 }
 
+// A popover opens and closes with its buttons, with Chromium and without.
+func TestPopovers(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<title>Popovers</title><button popovertarget=p>Menu</button><div popover id=p><a href=/in>Inside</a><button commandfor=p command=hide-popover>Close</button></div>`)
+	}))
+	t.Cleanup(s.Close)
+	for _, disabled := range []string{"false", "true"} {
+		t.Run("without Chromium "+disabled, func(t *testing.T) {
+			a := newAgent(t, testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": disabled}}))
+			a.open(s.URL)
+			menu := a.snapshot().ref(t, "button", "Menu")
+			r := a.do("click", params{"ref": menu})
+			if want := "~ @e1 [button expanded focused] \"Menu\"\n+ @e2 [link href=\"/in\"] \"Inside\"\n+ @e3 [button] \"Close\""; r.Delta == nil || !strings.Contains(r.Delta.Text, want) {
+				t.Fatalf("got %+v, want %s", r.Delta, want)
+			}
+			r = a.do("click", params{"ref": a.snapshot().ref(t, "button", "Close")})
+			if want := "- @e2 [link href=\"/in\"] \"Inside\""; r.Delta == nil || !strings.Contains(r.Delta.Text, want) || !strings.Contains(r.Delta.Text, "~ @e1 [button collapsed") {
+				t.Fatalf("got %+v, want %s", r.Delta, want)
+			}
+			if r := a.do("click", params{"ref": menu, "snapshot": "none"}); !r.Effect.Changed {
+				t.Errorf("opening it has changed nothing: %+v", r.Effect)
+			}
+		})
+	}
+}
+
 // readyz is what /readyz says of each source.
 func readyz(t *testing.T, d *testdaemon.Daemon) map[string]bool {
 	t.Helper()

@@ -12,6 +12,7 @@ import (
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/snapshot/static"
 )
 
 // Click does what HTML says of a click, by the element or the nearest around it
@@ -113,6 +114,18 @@ func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *ht
 		return p.submit(ctx, refs, c.Owner(n), n, imagePoint(n), el)
 	case kind == "reset" && c.Owner(n) != nil:
 		c.Reset(c.Owner(n))
+		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
+	}
+	if popover, command := p.history.now.static.Popover(n); popover != nil {
+		_, open := form.Attr(popover, static.PopoverOpen)
+		switch {
+		case open && command != "show":
+			popover.Attr = slices.DeleteFunc(popover.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == static.PopoverOpen })
+		case !open && command != "hide":
+			popover.Attr = append(popover.Attr, html.Attribute{Key: static.PopoverOpen})
+		default:
+			return protocol.Effect{Focused: p.history.now.focus(refs, n)}, nil
+		}
 		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
 	}
 	return protocol.Effect{}, p.needsScript(el.who)

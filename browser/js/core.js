@@ -94,6 +94,7 @@ const FOLLOWING = Node.DOCUMENT_POSITION_FOLLOWING;
 const SOME = 1, LABEL = 2, LABELLEDBY = 4, TITLE = 8, TABINDEX = 16, EDITABLE = 32, HUSHED = 64, INERT = 128, HANDLER = 256,
   DRAGGABLE = 512, OWNS = 1024, ARIA = 2048, ID = 4096;
 const LASTING_SHIFT = 13, FIRST_LASTING = 1 << LASTING_SHIFT; // from there on one for each of LASTING
+const POPOVER = 1 << 29, COMMAND = 1 << 30; // behind those of LASTING
 const HANDLERS = ['onclick', 'ondblclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup', 'ontouchstart'];
 const LASTING = ['type', 'name', 'href', 'for', 'role', 'placeholder', 'alt', 'action', 'src', 'data-testid', 'data-test',
   'data-id', 'data-key', 'data-value', 'data-action', 'value'];
@@ -102,6 +103,7 @@ const ALL_LASTING = FIRST_LASTING * ((1 << LASTING.length) - 1);
 const BITS = new Map([
   ['aria-label', LABEL], ['aria-labelledby', LABELLEDBY], ['title', TITLE], ['tabindex', TABINDEX], ['contenteditable', EDITABLE],
   ['aria-hidden', HUSHED], ['inert', INERT], ['draggable', DRAGGABLE], ['aria-owns', OWNS], ['id', ID],
+  ['popovertarget', POPOVER], ['commandfor', COMMAND],
   ...HANDLERS.map((h) => [h, HANDLER]), ...LASTING.map((a, i) => [a, FIRST_LASTING << i]),
 ]);
 const ROLE = BITS.get('role'), HREF = BITS.get('href');

@@ -510,7 +510,7 @@ function statesOf(el, role, f, focused, invisible, covered) {
     if (v === 'true') out += ' pressed'; else if (v === 'mixed') out += ' mixed';
   }
   if (tag === 'option' ? el.selected : aria && attr(el, 'aria-selected') === 'true') out += ' selected';
-  const open = expanded(el, tag, role, aria);
+  const open = expanded(el, tag, role, bits);
   if (open !== null) out += open ? ' expanded' : ' collapsed';
   if (aria && is(el, 'aria-current')) out += ' current';
   if (focused) out += ' focused';
@@ -535,14 +535,24 @@ function disabled(el, tag = localName(el), off = true) {
 }
 
 // expanded tells whether what el opens is open; null where it opens nothing.
-function expanded(el, tag, role, aria) {
-  if (aria && has(el, 'aria-expanded')) {
+function expanded(el, tag, role, bits) {
+  const popover = bits & (POPOVER | COMMAND) ? popoverOf(el, tag, bits) : null;
+  if (popover) return matches(popover, ':popover-open');
+  if (bits & ARIA && has(el, 'aria-expanded')) {
     const v = attr(el, 'aria-expanded');
     if (v === 'true' || v === 'false') return v === 'true';
   }
   if (tag === 'summary' && isSummary(el)) return parentNode(el).open;
   if (tag === 'select' && role === 'combobox') return matches(el, ':open');
   return null;
+}
+
+// popoverOf returns the popover that the button el shows or hides, whose state is the
+// button's, before what its author says (Chromium); null where el stands in it.
+function popoverOf(el, tag, bits) {
+  if (tag !== 'button' && tag !== 'input' || matches(el, ':disabled') || el.form && /^(submit|image)$/.test(el.type)) return null;
+  const target = !(bits & COMMAND) ? el.popoverTargetElement : /^(toggle|show|hide)-popover$/i.test(attr(el, 'command')) ? el.commandForElement : null;
+  return target && has(target, 'popover') && !flatContains(target, el) ? target : null;
 }
 
 Object.assign(__bd, { roleOf: (el) => roleOf(el) || 'generic', disabled });

@@ -22,12 +22,18 @@ begin = (el) => {
     const el = e.composedPath()[0];
     if (e.type === 'input' && el instanceof Element) touch(el); // change comes with the blur, too
   };
+  // That a popover opens or closes is no mutation.
+  w.toggle = (e) => {
+    w.mutations++;
+    if (e.target instanceof Element) touch(e.target, e.newState === 'open');
+  };
   w.saves = [];
   w.click = (e) => {
     if (w.saves.length < 10 && e.composedPath().some(savesOn)) w.saves.push(e);
   };
   addEventListener('input', w.input, true);
   addEventListener('change', w.input, true);
+  addEventListener('beforetoggle', w.toggle, true);
   addEventListener('click', w.click, true);
 };
 
@@ -48,6 +54,7 @@ function end() {
   watched.observer.disconnect();
   removeEventListener('input', watched.input, true);
   removeEventListener('change', watched.input, true);
+  removeEventListener('beforetoggle', watched.toggle, true);
   removeEventListener('click', watched.click, true);
   watched = null;
 }

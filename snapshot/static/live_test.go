@@ -19,6 +19,7 @@ var likeLive = map[string]struct{ page, golden []string }{
 	"pairs":      {},
 	"partnames":  {},
 	"pictured":   {},
+	"popovers":   {},
 	"secrets":    {},
 	"article":    {page: []string{"<script>document.write('word '.repeat(100))</script>", strings.Repeat("word ", 100)}},
 	"clickables": {page: []string{" data-listens", " onclick=1"}},

@@ -191,7 +191,7 @@ func (k *look) states(n *html.Node, role string, focused, clicks, invisible bool
 	} else {
 		add("selected", attr(n, "aria-selected") == "true")
 	}
-	if open, ok := expanded(n, role); ok {
+	if open, ok := k.expanded(n, role); ok {
 		add("expanded", open)
 		add("collapsed", !open)
 	}
@@ -220,7 +220,10 @@ func (k *look) isSelected(o *html.Node) bool {
 }
 
 // expanded tells whether what n opens is open; ok is false where it opens nothing.
-func expanded(n *html.Node, role string) (open, ok bool) {
+func (k *look) expanded(n *html.Node, role string) (open, ok bool) {
+	if popover, _ := k.d.Popover(n); popover != nil && !contains(popover, n) {
+		return has(popover, PopoverOpen), true
+	}
 	switch attr(n, "aria-expanded") {
 	case "true":
 		return true, true
@@ -231,4 +234,44 @@ func expanded(n *html.Node, role string) (open, ok bool) {
 		return has(parent(n), "open"), true
 	}
 	return false, is(n, atom.Select) && role == "combobox"
+}
+
+// PopoverOpen is the attribute that a popover has while it is open, as details and
+// dialog have theirs; HTML has none.
+const PopoverOpen = "popover-open"
+
+// Popover returns the popover that the button n shows or hides, nil for none, and the
+// command: toggle, show or hide.
+func (d *Document) Popover(n *html.Node) (popover *html.Node, command string) {
+	id, commands := lookup(n, "commandfor")
+	if commands {
+		var ok bool
+		if command, ok = strings.CutSuffix(strings.ToLower(attr(n, "command")), "-popover"); !ok {
+			return nil, ""
+		}
+	} else {
+		id, command = attr(n, "popovertarget"), strings.ToLower(attr(n, "popovertargetaction"))
+	}
+	if id == "" || Disabled(n) {
+		return nil, ""
+	}
+	form := has(n, "form") || closest(n, func(p *html.Node) bool { return is(p, atom.Form) }) != nil
+	switch kind := strings.ToLower(attr(n, "type")); {
+	case is(n, atom.Input) && (kind == "button" || kind == "reset"):
+	case is(n, atom.Input) && (kind == "submit" || kind == "image") && !form:
+	case is(n, atom.Button) && (kind == "button" || kind == "reset" || !form || commands && kind != "submit"):
+	default:
+		return nil, ""
+	}
+	switch {
+	case command == "show" || command == "hide":
+	case commands && command != "toggle":
+		return nil, ""
+	default:
+		command = "toggle"
+	}
+	if popover = d.ByID(id); popover == nil || !has(popover, "popover") {
+		return nil, ""
+	}
+	return popover, command
 }

@@ -68,7 +68,7 @@ func userAgent(n *html.Node) display {
 		return tableCell
 	case tag == "slot":
 		return contents
-	case tag == "dialog" && !has(n, "open"), tag == "audio" && !has(n, "controls"),
+	case tag == "dialog" && !has(n, "open"), has(n, "popover") && !has(n, PopoverOpen) && !(tag == "dialog" && has(n, "open")), tag == "audio" && !has(n, "controls"),
 		tag == "input" && strings.EqualFold(attr(n, "type"), "hidden"), noBoxTags[tag]:
 		return none
 	case blockTags[tag]:

@@ -199,7 +199,7 @@ func (t *tab) unreached(ctx context.Context, s *start) error {
 		t.awaitErrorPage(ctx, s.commits)
 	}
 	t.c.mu.Lock()
-	shown := t.commits != s.commits && t.url == errorPage
+	shown := t.commits != s.commits && t.failing
 	t.c.mu.Unlock()
 	if !shown {
 		return nil

@@ -106,6 +106,7 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	case root != t.main:
 		got.Title, got.URL = t.title, t.url
 	case root.doc == walks[root].doc: // otherwise the tab has another's since
+		got.URL = t.told(got.URL)
 		t.title, t.url = got.Title, got.URL
 	}
 	return got, nil

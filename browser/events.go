@@ -131,6 +131,7 @@ type frameNavigated struct {
 		LoaderID cdp.LoaderID `json:"loaderId"`
 		URL      string       `json:"url"`
 		Fragment string       `json:"urlFragment"`
+		Failed   string       `json:"unreachableUrl"`
 	} `json:"frame"`
 }
 
@@ -155,6 +156,9 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 	t.c.documents++
 	t.document = t.c.documents
 	t.url, t.title, t.loader, t.ready = f.url, "", e.Frame.LoaderID, "loading"
+	if t.failing = f.url == errorPage; t.failing && e.Frame.Failed != "" {
+		t.url = e.Frame.Failed
+	}
 	t.asked, t.askAgain = nil, false
 	t.status = t.statuses[t.loader]
 	t.commits++
@@ -168,7 +172,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 			delete(t.statuses, id)
 		}
 	}
-	t.c.visited(t.url)
+	t.c.visited(f.url)
 	t.moved()
 	t.wake()
 	t.appear(t.url)

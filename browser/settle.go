@@ -186,7 +186,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	seen.add(s.seen)
 	s.seen = seen
 	t.c.mu.Lock()
-	t.title, t.url = seen.Title, seen.URL
+	t.title, t.url = seen.Title, t.told(seen.URL)
 	t.c.mu.Unlock()
 	return nil
 }
@@ -321,7 +321,7 @@ func (t *tab) rest(ctx context.Context) error {
 		if err == nil {
 			t.c.mu.Lock()
 			busy := len(t.inflight) > 0 || t.refreshing
-			t.title, t.url = seen.Title, seen.URL
+			t.title, t.url = seen.Title, t.told(seen.URL)
 			t.c.mu.Unlock()
 			if busy {
 				continue

@@ -48,6 +48,7 @@ type tab struct {
 	children map[target.SessionID]*Session // out-of-process frames and workers
 
 	url      string
+	failing  bool // the document at url did not load: Chromium's own page is there
 	title    string
 	asked    *Pending // for the title, unanswered; see askTitle
 	askAgain bool     // once that is answered
@@ -93,6 +94,15 @@ const errorPage = "chrome-error://chromewebdata/"
 type lostPage struct {
 	url    string // redirects followed
 	reason string // net::ERR_…
+}
+
+// told is the address of the document that says it is at url: that of Chromium's
+// page for one that did not load is the one that failed, as for a person.
+func (t *tab) told(url string) string {
+	if t.failing && url == errorPage {
+		return t.url
+	}
+	return url
 }
 
 // opening is a URL that is being opened, until its document is committed.

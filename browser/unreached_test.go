@@ -58,6 +58,23 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 		ref := v.ref("button", "Stay")
 		equal(t, "a click", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
 	})
+	t.Run("where the tab is", func(t *testing.T) {
+		v := s.open(t, `<a href="`+dead+`">Go</a>`)
+		before := v.c.State().URL
+		v.click(v.ref("link", "Go"))
+		equal(t, "the state", v.c.State().URL, dead)
+		equal(t, "the tab", v.c.Tabs()[0].URL, dead)
+		got, err := v.c.Capture(limit(t, 8*time.Second), snapshot.DefaultOptions(), v.refs)
+		equal(t, "the snapshot", []any{got.URL, err}, []any{dead, nil})
+		answer(v.c.Press(limit(t, 8*time.Second), v.refs, "", "Tab"))
+		equal(t, "after a key", v.c.State().URL, dead)
+		_, err = v.c.Wait(limit(t, time.Second), v.refs, protocol.Wait{URL: dead})
+		equal(t, "waited for", protocol.CodeOf(err), protocol.Timeout)
+		_, err = v.c.History(limit(t, 8*time.Second), 0)
+		equal(t, "again", answer(nil, err), `navigation_failed: the page did not load: net::ERR_CONNECTION_REFUSED {"reason":"net::ERR_CONNECTION_REFUSED"}`)
+		_, err = v.c.History(limit(t, 8*time.Second), -1)
+		equal(t, "back", []any{v.c.State().URL, err}, []any{before, nil})
+	})
 	t.Run("a frame", func(t *testing.T) {
 		v := s.open(t, `<iframe name=f srcdoc=""></iframe><a href="`+dead+`" target=f>Go</a>`)
 		ref := v.ref("link", "Go")

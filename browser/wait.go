@@ -86,6 +86,9 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 	}
 	w.c.mu.Lock()
 	url, ready, busy := t.url, t.ready, len(t.inflight)
+	if t.failing {
+		url = errorPage // it is not there
+	}
 	w.c.mu.Unlock()
 	if busy > 0 {
 		w.idle = time.Time{}

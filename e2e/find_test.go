@@ -32,3 +32,39 @@ func TestFindSaysThatThereIsMore(t *testing.T) {
 		}
 	}
 }
+
+// By the words of a label its field is found, as a snapshot names it, whatever the
+// source; a link in the label is itself, and so is a label without a field.
+func TestFindByALabel(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{})
+	w := newWitness(t)
+	w.serve("/labels", page("Labels", `<label for=q>Search words</label><input id=q><label><b>Wrapped</b> words <input></label>
+<label><input type=checkbox> Agree to <a href="/terms">the terms</a></label><label>Alone</label><label>Hidden <input style="display:none"></label>`), "")
+	a := newAgent(t, d)
+	for _, source := range []string{"chromium", "http"} {
+		a.do("open", params{"url": w.URL + "/labels", "source": source})
+		for _, c := range []struct{ text, want string }{
+			{"search words", "textbox Search words input"},
+			{"wrapped", "textbox Wrapped words input"},
+			{"agree to", "checkbox Agree to the terms input"},
+			{"the terms", "link the terms a"},
+			{"words", "textbox Search words input, textbox Wrapped words input"},
+			{"alone", "generic  label"},
+			{"hidden", "generic Hidden label"},
+		} {
+			var found struct {
+				Nodes []struct{ Role, Name, Tag string } `json:"nodes"`
+			}
+			if err := a.c.Call(t.Context(), "find", params{"text": c.text}, &found); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, n := range found.Nodes {
+				got = append(got, n.Role+" "+n.Name+" "+n.Tag)
+			}
+			if strings.Join(got, ", ") != c.want {
+				t.Errorf("%s, %q: got %q, want %q", source, c.text, got, c.want)
+			}
+		}
+	}
+}

@@ -390,8 +390,11 @@ const seek = (() => {
         // By text alone the innermost element is meant; with a role or a name the
         // innermost that has them.
         if (here && !hit && (mine || !role && !name)) {
-          found.splice(place, 0, n);
-          count++;
+          const is = mine ? n : labelled(n);
+          if (!found.includes(is)) {
+            found.splice(place, 0, is);
+            count++;
+          }
           hit = true;
         }
       }
@@ -404,6 +407,15 @@ const seek = (() => {
     const root = documentElementOf(page); // none while another document takes its place
     if (root) visit(root);
     return found;
+  };
+
+  // labelled is the field whose label n is, or is part of, as a snapshot shows it by
+  // that name; n where it is none's, or another control's in the label.
+  const labelled = (n) => {
+    const label = closest(n, 'label'), c = label && label.control;
+    if (!c || !rendered(c)) return n;
+    for (let e = n; e !== label; e = parentNode(e)) if (matches(e, OPERABLE)) return n;
+    return c;
   };
 
   __bd.find = (q) => {

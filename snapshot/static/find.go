@@ -65,8 +65,12 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 		// By text alone the innermost element is meant; with a role or a name the
 		// innermost that has them.
 		if !hit && (mine || f.role == "" && f.name == "") && strings.Contains(strings.ToLower(fold(says)), f.text) {
-			if len(f.found) < f.limit {
-				f.found = slices.Insert(f.found, place, n)
+			is := n
+			if !mine {
+				is = f.labelled(n)
+			}
+			if len(f.found) < f.limit && !slices.Contains(f.found, is) {
+				f.found = slices.Insert(f.found, place, is)
 			}
 			hit = true
 		}
@@ -75,6 +79,23 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 		says = " " + says + " "
 	}
 	return says, hit
+}
+
+// labelled is the field whose label n is, or is part of, as a snapshot shows it by
+// that name; n where it is none's, or another control's in the label.
+func (f *finder) labelled(n *html.Node) *html.Node {
+	for p := n; p != nil; p = parent(p) {
+		if is(p, atom.Label) {
+			if c := f.d.Control(p); c != nil && f.rendered(c) {
+				return c
+			}
+			return n
+		}
+		if controls[f.look.role(p)] {
+			return n
+		}
+	}
+	return n
 }
 
 // say gathers text only where it is asked for.

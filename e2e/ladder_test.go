@@ -165,6 +165,43 @@ func TestPopovers(t *testing.T) {
 	}
 }
 
+// An area of an image map is a link that stands in its image, with Chromium and
+// without: it has a ref, and a click follows it.
+func TestImageMaps(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/i.svg" {
+			w.Header().Set("Content-Type", "image/svg+xml")
+			io.WriteString(w, `<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect width="200" height="100" fill="red"/></svg>`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<title>Map</title><div style="height:1500px"></div><img src=/i.svg usemap=#m alt=Plan style="border:10px solid;padding:5px"><p>Under</p>
+<map name=m><area coords="0,0,50,100" href=/left alt=Left><area shape=circle coords="100,50,40" href=/middle alt=Middle><area shape=poly coords="150,0,200,0,200,100" href=/right alt=Right></map>`)
+	}))
+	t.Cleanup(s.Close)
+	for _, disabled := range []string{"false", "true"} {
+		t.Run("without Chromium "+disabled, func(t *testing.T) {
+			a := newAgent(t, testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": disabled}}))
+			for _, name := range []string{"Left", "Middle", "Right"} {
+				a.open(s.URL)
+				v := a.snapshot()
+				ref := v.ref(t, "link", name)
+				var found struct {
+					Nodes []struct{ Ref string } `json:"nodes"`
+				}
+				if err := a.c.Call(t.Context(), "find", params{"role": "link", "name": name}, &found); err != nil || len(found.Nodes) != 1 || found.Nodes[0].Ref != ref {
+					t.Errorf("find %s: %+v %v, want %s", name, found, err, ref)
+				}
+				r := a.do("click", params{"ref": ref})
+				if want := s.URL + "/" + strings.ToLower(name); r.Effect.Hit != ref || r.Effect.Navigated != want {
+					t.Errorf("%s: %+v, want %s", name, r.Effect, want)
+				}
+			}
+		})
+	}
+}
+
 // readyz is what /readyz says of each source.
 func readyz(t *testing.T, d *testdaemon.Daemon) map[string]bool {
 	t.Helper()

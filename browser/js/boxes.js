@@ -36,7 +36,7 @@ __bd.boxes = ({ nodes: ids, view: only }) => {
     const el = node(id);
     if (!el) return null;
     const shown = visible(el) ? el : standIn(el);
-    let box = shown && inSight(shown, edges(boxOf(shown)));
+    let box = shown && inSight(shown, edges(imageOf(shown) ? reach.boxesOf(shown)[0] : boxOf(shown)));
     if (box && only) box = common(box, [0, 0, innerWidth, innerHeight]);
     if (!box || !uncovered(el, box)) return null;
     return [box[0], box[1], box[2] - box[0], box[3] - box[1]];

@@ -334,7 +334,8 @@ function clipped(el) {
 // children, and is not visibility:hidden.
 function rendered(el) {
   if (checkVisibility(el, { visibilityProperty: true })) return true;
-  const s = styleOf(el);
+  const s = styleOf(el), image = imageOf(el);
+  if (image) return rendered(image);
   if (s.display !== 'contents' || s.visibility !== 'visible') return false;
   for (let p = flatParent(el); p; p = flatParent(p)) {
     if (checkVisibility(p)) return true;
@@ -343,9 +344,43 @@ function rendered(el) {
   return true;
 }
 
+let imageMaps = new Map(); // root → name → {areas, image} of its image maps; of one walk or question
+
+// imageMap returns the areas that link of the image map with that name and the image
+// that shows them: of those that use it the first that is laid out.
+function imageMap(root, name) {
+  let all = imageMaps.get(root);
+  if (!all) {
+    imageMaps.set(root, all = new Map());
+    const find = (selector) => (root === page ? queryAllOf(page, selector) : nodeType(root) === 11 ? root.querySelectorAll(selector) : []);
+    for (const m of find('map[name]')) {
+      if (!all.has(attr(m, 'name'))) all.set(attr(m, 'name'), { areas: [...queryAll(m, 'area[href]')], image: null });
+    }
+    for (const i of all.size ? find('img[usemap^="#"]') : []) {
+      const m = all.get(attr(i, 'usemap').slice(1));
+      if (m && (!m.image || !checkVisibility(m.image))) m.image = i;
+    }
+  }
+  return all.get(name);
+}
+
+// areasOf returns the areas that the image el shows.
+function areasOf(el) {
+  const m = imageMap(getRootNode(el), attr(el, 'usemap').slice(1));
+  return m && m.image === el ? m.areas : [];
+}
+
+// imageOf returns the image in which el is seen, where it is an area of an image map.
+function imageOf(el) {
+  const map = localName(el) === 'area' ? closest(el, 'map') : null;
+  const m = map && imageMap(getRootNode(el), attr(map, 'name'));
+  return m ? m.image : null;
+}
+
 // unseen tells whether a person could not see el although it is rendered:
 // transparent, without size, cut away, or where scrolling does not reach.
 function unseen(el) {
+  el = imageOf(el) || el;
   return (!checkVisibility(el, VISIBLE) && transparent(el)) || outOfSight(el);
 }
 
@@ -696,6 +731,7 @@ const WORDLESS = new Set(['script', 'style', 'noscript', 'template', 'select', '
 // about boxes, names or contexts in a new turn calls it first.
 function forget() {
   clips = new Map();
+  imageMaps = new Map();
   tables = new Map();
   rows = new Map();
   rowTexts = new Map();

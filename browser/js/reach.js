@@ -83,12 +83,13 @@ const reach = (() => {
 
   // areaBoxes is the box of an image map's area, in its image.
   const areaBoxes = (el) => {
-    const map = closest(el, 'map');
-    const img = map && [...allIn(getRootNode(el), 'img[usemap]')].find((i) => attr(i, 'usemap') === '#' + map.name);
+    const img = imageOf(el);
     if (!img) return [];
-    const b = rectOf(img), n = (attr(el, 'coords') || '').split(/[\s,]+/).map(Number);
+    const r = rectOf(img), style = getComputedStyle(img), scale = img.offsetWidth ? r.width / img.offsetWidth : 1;
+    const b = new DOMRect(r.left + (img.clientLeft + parseFloat(style.paddingLeft)) * scale, r.top + (img.clientTop + parseFloat(style.paddingTop)) * scale, r.width, r.height);
+    const n = (attr(el, 'coords') || '').split(/[\s,]+/).map((x) => Number(x) * scale);
     const shape = (attr(el, 'shape') || 'rect').toLowerCase();
-    if (shape === 'default') return [b];
+    if (shape === 'default') return [r];
     if (shape.startsWith('circ')) return [new DOMRect(b.left + n[0] - n[2] * 0.7, b.top + n[1] - n[2] * 0.7, n[2] * 1.4, n[2] * 1.4)];
     const xs = n.filter((_, i) => i % 2 === 0), ys = n.filter((_, i) => i % 2 === 1);
     const x = Math.min(...xs), y = Math.min(...ys);
@@ -218,6 +219,15 @@ const reach = (() => {
 
   // scrollTo brings el into view in every scroller that it stands in.
   const scrollTo = (el, block) => {
+    const img = imageOf(el);
+    if (img) {
+      scrollTo(img, block);
+      const r = areaBoxes(el)[0]; // of an image larger than the viewport
+      if (r && (r.top < 0 || r.left < 0 || r.bottom > innerHeight || r.right > innerWidth)) {
+        window.scrollBy({ left: r.left + (r.width - innerWidth) / 2, top: r.top + (r.height - innerHeight) / 2, behavior: 'instant' });
+      }
+      return;
+    }
     if (getComputedStyle(el).display === 'contents') {
       const child = [...flatChildren(el)].find((c) => nodeType(c) === ELEMENT ? rectsOf(c).length : fold(textData(c)));
       if (child && nodeType(child) === ELEMENT) el = child;

@@ -69,7 +69,7 @@ function wholeOf(el) {
 // upOf lists el and what it stands in, the outermost first.
 function upOf(el) {
   const list = [];
-  for (let p = el; p; p = flatParent(p)) list.unshift(p);
+  for (let p = imageOf(el) || el; p; p = flatParent(p)) list.unshift(p);
   return list;
 }
 

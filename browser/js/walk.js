@@ -23,7 +23,7 @@
 // such controls are shown as would take the click at their middle. What is
 // transparent and lets clicks through is left out, controls included.
 
-const SKIPPED = words('script style noscript template head meta link title base source track param col colgroup datalist rp area map wbr');
+const SKIPPED = words('script style noscript template head meta link title base source track param col colgroup datalist rp area wbr');
 const OPTIONS_SHOWN = 12; // of a closed select (PROTOCOL.md section 5)
 const COUNT_ON = 100; // elements looked at, after the budget's end, to count what is left
 const LINE = 12; // characters of a line beside its strings
@@ -33,7 +33,7 @@ const HOLLOW = words('paragraph listitem list blockquote definition group figure
 
 // In a walk that shows what can be acted on, these have no line by their tag.
 const MUTE = words('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
-  'article caption label legend body html');
+  'article caption label legend map body html');
 
 class Walk {
   constructor(o) {
@@ -109,7 +109,7 @@ class Walk {
   // behind it: the cost is that of the way down, not of what was shown before.
   resume(top, after, base) {
     const path = [];
-    for (let p = after; p && p !== top; p = flatParent(p)) {
+    for (let p = after; p && p !== top; p = imageOf(p) || flatParent(p)) {
       if (localName(p) !== 'optgroup' || p === after) path.push(p);
     }
     path.push(top);
@@ -209,7 +209,10 @@ class Walk {
   element(el, f) {
     const tag = localName(el);
     const html = isHTML(el);
-    if (html && SKIPPED.has(tag)) return;
+    if (html && SKIPPED.has(tag)) {
+      if (tag === 'area' && f.tag === 'img') this.area(el, f);
+      return;
+    }
     if (tag === 'br') { this.space(); return; }
     if (this.skip.size > 0 && this.skip.has(el)) return;
     this.visited++;
@@ -280,7 +283,11 @@ class Walk {
     if (child.html) {
       switch (tag) {
         case 'input': case 'textarea': case 'iframe': case 'frame': case 'video': case 'audio': case 'canvas':
-        case 'img': case 'embed': case 'progress': case 'meter': case 'hr':
+        case 'embed': case 'progress': case 'meter': case 'hr':
+          return;
+        case 'img':
+          child.list = has(el, 'usemap') ? areasOf(el) : null;
+          if (child.list && child.list.length) this.stack.push(child);
           return;
         case 'object':
           if (el.contentWindow) return;
@@ -506,6 +513,23 @@ class Walk {
     if (!this.record(el, role, cutName(fold(el.label)), false, depth, child, f.el)) { this.stop('max_chars'); this.rest++; }
   }
 
+  // area writes the line of an area of the image map that the image of f shows.
+  area(el, f) {
+    if (this.silent || f.clear || f.dark || f.hides()) return;
+    if (this.counting || f.depth > this.maxDepth || this.nodes >= this.maxNodes) {
+      if (f.depth <= this.maxDepth) this.stop('max_nodes');
+      else this.reasons.add('max_depth');
+      this.rest++;
+      return;
+    }
+    this.flush(f);
+    const child = new Frame(el, 'area', true, f, null, '');
+    child.bits = bitsOf(el);
+    child.off = child.control = true;
+    const invisible = outOfPlace(f.el) ?? f.cuts();
+    if (!this.record(el, 'link', nameFor(el, 'link', child), invisible, f.depth, child, flatParent(el))) { this.stop('max_chars'); this.rest++; }
+  }
+
   // ---- what is on top
 
   // behind says that the page behind a modal dialog has been left out.
@@ -517,6 +541,7 @@ class Walk {
   // covered tells whether one of what lies on top takes the click on el.
   covered(el) {
     if (!this.tops.length) return false;
+    el = imageOf(el) || el;
     const r = rectsOf(standIn(el) || el)[0] || rectOf(el);
     const x = r.left + r.width / 2, y = r.top + r.height / 2;
     if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll && this.found.covered > 0 && this.found.free === 0;
@@ -591,7 +616,8 @@ function walkOnce(o) {
   const root = scopeOf(o, answer);
   if (!root) return JSON.stringify(answer);
   const after = o.after ? node(o.after) : null;
-  if (o.after && !(after && flatContains(root, after))) {
+  const at = after && imageOf(after) || after;
+  if (o.after && !(after && flatContains(root, at))) {
     answer.e = after ? 'after' : 'past';
     return JSON.stringify(answer);
   }
@@ -600,7 +626,7 @@ function walkOnce(o) {
   if (top.modal) answer.m = 1;
   w.coversAll = top.all;
   let segments = top.modal ? top.tops : [...top.tops, root];
-  let from = after ? segments.findIndex((s) => flatContains(s, after)) : 0;
+  let from = after ? segments.findIndex((s) => flatContains(s, at)) : 0;
   if (from < 0) { segments = [root]; from = 0; } // what was on top has gone meanwhile
   for (let i = 0; i < segments.length && !w.ended && !w.counting; i++) {
     w.skip.delete(segments[i]);

@@ -30,6 +30,8 @@ type Document struct {
 	title, base *html.Node
 	styles      []*html.Node
 	labelTags   []*html.Node
+	maps        map[string]*imageMap // by name
+	images      []*html.Node         // that use one
 	autofocus   []*html.Node
 }
 
@@ -70,6 +72,7 @@ func (d *Document) number() {
 		nodes++
 	}
 	d.count = len(d.elements)
+	d.linkMaps()
 }
 
 func (d *Document) note(n *html.Node) {
@@ -92,6 +95,21 @@ func (d *Document) note(n *html.Node) {
 		d.styles = append(d.styles, n)
 	case atom.Label:
 		d.labelTags = append(d.labelTags, n)
+	case atom.Img:
+		if has(n, "usemap") {
+			d.images = append(d.images, n)
+		}
+	case atom.Map:
+		if name := attr(n, "name"); name != "" && d.maps[name] == nil {
+			if d.maps == nil {
+				d.maps = map[string]*imageMap{}
+			}
+			d.maps[name] = &imageMap{node: n}
+		}
+	case atom.Area:
+		if m := d.mapOf(n); m != nil && has(n, "href") {
+			m.areas = append(m.areas, n)
+		}
 	case atom.Template:
 		if d.composed == nil && has(n, "shadowrootmode") {
 			d.composed = compose(d.root)
@@ -152,6 +170,62 @@ func (d *Document) numberOf(n *html.Node) int {
 		}
 		if n = before(n); n == nil {
 			return 0
+		}
+	}
+}
+
+// imageMap is the areas that link of an image map, and the image that shows them.
+type imageMap struct {
+	node  *html.Node
+	areas []*html.Node
+	image *html.Node
+}
+
+// areas are those that the image n shows, of the map that it is the first to use.
+func (d *Document) areas(n *html.Node) []*html.Node {
+	name, ok := strings.CutPrefix(attr(n, "usemap"), "#")
+	if m := d.maps[name]; ok && m != nil && m.image == n {
+		return m.areas
+	}
+	return nil
+}
+
+// imageOf is the image that shows n, an area of an image map, nil for none.
+func (d *Document) imageOf(n *html.Node) *html.Node {
+	if m := d.mapOf(n); m != nil {
+		return m.image
+	}
+	return nil
+}
+
+// mapOf is the image map that n is an area of, nil for none.
+func (d *Document) mapOf(n *html.Node) *imageMap {
+	if !is(n, atom.Area) || len(d.maps) == 0 {
+		return nil
+	}
+	p := closest(n, func(p *html.Node) bool { return is(p, atom.Map) })
+	if p == nil {
+		return nil
+	}
+	if m := d.maps[attr(p, "name")]; m != nil && m.node == p {
+		return m
+	}
+	return nil
+}
+
+// shownIn is what n is seen in: around it, or for an area its image.
+func (d *Document) shownIn(n *html.Node) *html.Node {
+	if image := d.imageOf(n); image != nil {
+		return image
+	}
+	return d.around(n)
+}
+
+// linkMaps finds the areas of the maps, and for each the first image that uses it.
+func (d *Document) linkMaps() {
+	for _, n := range d.images {
+		if m := d.maps[strings.TrimPrefix(attr(n, "usemap"), "#")]; m != nil && m.image == nil {
+			m.image = n
 		}
 	}
 }

@@ -19,6 +19,7 @@ var likeLive = map[string]struct{ page, golden []string }{
 	"pairs":      {},
 	"partnames":  {},
 	"pictured":   {},
+	"imagemap":   {},
 	"popovers":   {},
 	"secrets":    {},
 	"article":    {page: []string{"<script>document.write('word '.repeat(100))</script>", strings.Repeat("word ", 100)}},

@@ -122,12 +122,18 @@ func (k *look) compute(n, p *html.Node, around style) style {
 // rendered tells whether n has a box or shows its children, and is not
 // visibility:hidden.
 func (k *look) rendered(n *html.Node) bool {
+	if image := k.d.imageOf(n); image != nil {
+		n = image
+	}
 	s := k.style(n)
 	return !s.gone && !s.hidden
 }
 
 // unseen tells whether a person could not see n although it is rendered.
 func (k *look) unseen(n *html.Node) bool {
+	if image := k.d.imageOf(n); image != nil {
+		n = image
+	}
 	s := k.style(n)
 	return s.clear || s.cut
 }

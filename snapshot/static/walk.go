@@ -10,7 +10,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-var skipped = words("script style template head meta link title base source track param col colgroup datalist rp area map wbr")
+var skipped = words("script style template head meta link title base source track param col colgroup datalist rp area wbr")
 
 const (
 	optionsShown = 12  // of a closed select (PROTOCOL.md section 5)
@@ -71,7 +71,7 @@ func (w *walk) segment(top, last *html.Node) {
 		base.pointer = !lists[p.Data] && w.style(p).pointer
 	}
 	if last != nil {
-		for p := last; p != nil && p != top; p = w.d.around(p) {
+		for p := last; p != nil && p != top; p = w.d.shownIn(p) {
 			if !is(p, atom.Optgroup) || p == last {
 				w.path = append(w.path, p)
 			}
@@ -238,6 +238,9 @@ func (w *walk) stop(reason string) {
 func (w *walk) element(n *html.Node, f *frame) {
 	htm := isHTML(n)
 	if htm && skipped[n.Data] {
+		if n.Data == "area" && f.n != nil && is(f.n, atom.Img) {
+			w.area(n, f)
+		}
 		return
 	}
 	if is(n, atom.Br) {
@@ -306,7 +309,12 @@ func (w *walk) element(n *html.Node, f *frame) {
 func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 	if htm {
 		switch n.Data {
-		case "input", "textarea", "iframe", "frame", "video", "audio", "canvas", "img", "embed", "progress", "meter", "hr":
+		case "input", "textarea", "iframe", "frame", "video", "audio", "canvas", "embed", "progress", "meter", "hr":
+			return
+		case "img":
+			if list := w.d.areas(n); len(list) > 0 {
+				w.descend(child, list, false)
+			}
 			return
 		case "select":
 			if what == nil {
@@ -454,6 +462,25 @@ func (w *walk) option(n *html.Node, f *frame) {
 		name = attr(n, "label")
 	}
 	l, chars := w.record(n, role, cutName(fold(name)), false, false, depth)
+	w.add(l, chars)
+}
+
+// area writes the line of an area of the image map that the image of f shows.
+func (w *walk) area(n *html.Node, f *frame) {
+	if w.silent || f.style.clear || f.style.hidden || f.dark {
+		return
+	}
+	if w.counting > 0 || f.depth > w.o.MaxDepth || w.nodes >= w.o.MaxNodes {
+		if f.depth <= w.o.MaxDepth {
+			w.stop("max_nodes")
+		} else {
+			w.reasons["max_depth"] = true
+		}
+		w.rest++
+		return
+	}
+	w.flush(f)
+	l, chars := w.record(n, "link", cutName(w.name(n, "link")), false, w.unseen(f.n), f.depth)
 	w.add(l, chars)
 }
 

@@ -94,7 +94,10 @@ func httpRequest(ctx context.Context, c *Call, p *HTTPRequestParams) (HTTPReques
 	}
 	text, _ := fetch.Text(resp.Body, r.ContentType)
 	if kind == kindHTML && w.Config.StripThresholdKB > 0 {
-		text = readable.Strip(text)
+		text = readable.Strip(ctx, text)
+		if err := ctx.Err(); err != nil {
+			return HTTPRequestResult{}, err
+		}
 	}
 	f, err := w.fit(ctx, text, kind != kindHTML, p.Extract)
 	if err != nil {

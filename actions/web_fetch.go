@@ -57,7 +57,10 @@ func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, 
 	}
 	r := WebFetchResult{URL: d.url, Status: d.status, ContentType: d.contentType, Source: d.source, Attempts: attempts}
 	var text string
-	text, r.Title = d.as(p.Format)
+	text, r.Title = d.as(ctx, p.Format)
+	if err := ctx.Err(); err != nil {
+		return WebFetchResult{}, err
+	}
 	r.Title = snapshot.Cut(r.Title, maxTitle)
 	rest := after(text, p.Offset)
 	f := fitted{text: rest}
@@ -108,7 +111,7 @@ const maxTitle = 500
 const maxLinks = 100
 
 // as is the document in a format, and its title where it is a page.
-func (d document) as(format string) (text, title string) {
+func (d document) as(ctx context.Context, format string) (text, title string) {
 	if d.kind != kindHTML || format == "raw" {
 		return d.text, d.title
 	}
@@ -116,7 +119,7 @@ func (d document) as(format string) (text, title string) {
 		return d.text, readable.Title(d.text)
 	}
 	base, _ := url.Parse(d.url)
-	page := readable.Parse(d.text, base)
+	page := readable.Parse(ctx, d.text, base)
 	switch format {
 	case "markdown":
 		return page.Markdown(), page.Title

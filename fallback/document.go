@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,8 +34,8 @@ type document struct {
 	policy   string // of the referrers of its requests
 }
 
-// load makes a document of a source, under a number of its own.
-func (p *Page) load(s source) (*document, error) {
+// load makes a document of a source, under a number of its own. The error is ctx's.
+func (p *Page) load(ctx context.Context, s source) (*document, error) {
 	var at *url.URL
 	if s.at.scheme != "" {
 		at, _ = url.Parse(s.at.String()) // nil: a URL that only a browser can read
@@ -43,11 +44,11 @@ func (p *Page) load(s source) (*document, error) {
 	p.state.Document++
 	number := p.state.Document
 	p.mu.Unlock()
-	tree, err := static.Parse(s.text, at, number)
+	tree, err := static.Parse(ctx, s.text, at, number)
 	if err != nil {
 		return nil, err
 	}
-	d := &document{source: s, static: tree, controls: form.NewControls(tree.Root()), base: s.at, policy: policyOf(tree.Root(), s.header)}
+	d := &document{source: s, static: tree, controls: form.NewControls(ctx, tree.Root()), base: s.at, policy: policyOf(tree.Root(), s.header)}
 	if href, ok := baseHref(tree.Root()); ok && s.at.scheme != "" {
 		if base, other := s.at.resolve(href, s.charset); other == "" {
 			d.base = base
@@ -58,14 +59,17 @@ func (p *Page) load(s source) (*document, error) {
 			d.controls.Focus(n)
 			return false
 		}
-		return true
+		return ctx.Err() == nil
 	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return d, nil
 }
 
 // empty is the document of a page that has opened nothing.
 func (p *Page) empty() *document {
-	d, err := p.load(source{charset: "utf-8", name: p.State().Source})
+	d, err := p.load(context.Background(), source{charset: "utf-8", name: p.State().Source})
 	if err != nil { // nothing to parse
 		panic(err)
 	}

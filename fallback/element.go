@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"context"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -122,8 +123,8 @@ func spoken(role, name string) string {
 
 func quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }
 
-func parse(text string) (*html.Node, error) {
-	d, err := static.Parse(text, nil, 0)
+func parse(ctx context.Context, text string) (*html.Node, error) {
+	d, err := static.Parse(ctx, text, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (p *Page) History(ctx context.Context, delta int) (protocol.Effect, error) 
 		}
 		return p.navigate(ctx, asked, e.visit.name, to)
 	}
-	d, err := p.load(e.visit.source)
+	d, err := p.load(ctx, e.visit.source)
 	if err != nil {
 		return protocol.Effect{}, err
 	}

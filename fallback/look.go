@@ -18,7 +18,7 @@ import (
 // Errors: invalid_params where q asks for nothing.
 func (p *Page) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error) {
 	d := p.document(refs)
-	return d.static.Find(q, d.controls)
+	return d.static.Find(ctx, q, d.controls)
 }
 
 // readKinds are the kinds of Read.
@@ -43,7 +43,7 @@ func (p *Page) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr st
 		if kind == "value" || kind == "attrs" {
 			return "", protocol.Errorf(protocol.InvalidParams, "kind %s: needs a ref", kind).With("parameter", "ref")
 		}
-		return d.content(d.static.Root(), kind), nil
+		return d.content(ctx, d.static.Root(), kind), ctx.Err()
 	}
 	el, err := p.locate(refs, ref)
 	if err != nil {
@@ -74,11 +74,11 @@ func (p *Page) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr st
 		}
 		return v, nil
 	}
-	return d.content(el.Node, kind), nil
+	return d.content(ctx, el.Node, kind), ctx.Err()
 }
 
 // content is what a node and all in it say.
-func (d *document) content(n *html.Node, kind string) string {
+func (d *document) content(ctx context.Context, n *html.Node, kind string) string {
 	switch kind {
 	case "html":
 		text, _ := d.static.HTML(n, 0)
@@ -86,13 +86,13 @@ func (d *document) content(n *html.Node, kind string) string {
 	case "markdown", "article":
 		text, _ := d.static.HTML(n, 0)
 		if n.Type == html.ElementNode && kind == "markdown" {
-			return readable.Fragment(text, d.static.Base()).Markdown()
+			return readable.Fragment(ctx, text, d.static.Base()).Markdown()
 		}
 		base := d.static.Base()
 		if n.Type == html.DocumentNode {
 			base = d.static.URL() // its base element is in the text
 		}
-		return readable.Parse(text, base).Markdown()
+		return readable.Parse(ctx, text, base).Markdown()
 	}
 	for c := n.FirstChild; n.Type == html.DocumentNode && c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode {
@@ -141,7 +141,7 @@ func (p *Page) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (
 		note("ref", q.Ref, state, (state == "visible") != q.Gone)
 	}
 	if q.Text != "" {
-		found, err := d.static.Find(protocol.Query{Text: q.Text, Limit: 1}, d.controls)
+		found, err := d.static.Find(ctx, protocol.Query{Text: q.Text, Limit: 1}, d.controls)
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func (p *Page) navigate(ctx context.Context, r request, source string, place int
 		case err != nil:
 			return protocol.Effect{}, err
 		}
-		d, err := p.load(got)
+		d, err := p.load(ctx, got)
 		if err != nil {
 			return protocol.Effect{}, err
 		}
@@ -123,7 +123,7 @@ func (p *Page) climb(ctx context.Context, r request, from string) (source, error
 		got, err := p.step(ctx, step, r, i+1 < len(steps))
 		a := protocol.Attempt{Source: step, MS: int(time.Since(begin).Milliseconds())}
 		if err == nil {
-			if why := got.wanting(); why != "" && i+1 < len(steps) {
+			if why := got.wanting(ctx); why != "" && i+1 < len(steps) {
 				a.Error, second = why, &got
 				tried = append(tried, a)
 				continue
@@ -188,12 +188,12 @@ func (p *Page) tried(list []protocol.Attempt) {
 
 // wanting says why another source may do better: the site refuses this one, or
 // the page is an empty shell.
-func (s *source) wanting() string {
+func (s *source) wanting(ctx context.Context) string {
 	switch s.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return "the site refuses: HTTP " + http.StatusText(s.status)
 	}
-	if isShell(s.text) {
+	if isShell(ctx, s.text) {
 		return "the page is an empty shell that needs script"
 	}
 	return ""

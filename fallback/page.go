@@ -110,7 +110,7 @@ func (p *Page) Close(context.Context) error {
 // selector in o.
 func (p *Page) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	d := p.document(refs)
-	got, err := d.static.Capture(o, refs, d.controls)
+	got, err := d.static.Capture(ctx, o, refs, d.controls)
 	got.URL = p.State().URL // with the fragment that was gone to since
 	return got, err
 }

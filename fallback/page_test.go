@@ -40,6 +40,36 @@ func (g *gate) CheckURL(_ context.Context, url string) (string, error) {
 func (g *gate) Transport() *http.Transport                 { return g.transport }
 func (g *gate) Public(_ context.Context, url string) error { return g.private }
 
+// brief is a context that ends when it has been asked so many times.
+type brief struct {
+	context.Context
+	left int
+}
+
+func (b *brief) Err() error {
+	if b.left--; b.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestADocumentIsMadeInItsTime: wherever on the way to a document the command's time
+// ends, the page stays where it is and nothing goes on.
+func TestADocumentIsMadeInItsTime(t *testing.T) {
+	s := newSite(t)
+	p := s.page(t)
+	text := strings.Repeat("<input autofocus hidden>", 5000)
+	for _, asks := range []int{1, 20, 3000, 8000, 13000} {
+		ctx := &brief{t.Context(), asks}
+		if _, err := p.load(ctx, source{text: text, charset: "utf-8"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %d: %v", asks, err)
+		}
+		if ctx.left < -10 {
+			t.Errorf("after %d: went on for %d more", asks, -ctx.left)
+		}
+	}
+}
+
 const (
 	shellPage = `<title>App</title><div id=root></div><script src=/app.js></script>`
 	realPage  = `<title>Real</title><h1>Real</h1><p>Some words.</p><a href=/next>Next</a>`

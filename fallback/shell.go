@@ -1,6 +1,8 @@
 package fallback
 
 import (
+	"context"
+
 	"golang.org/x/net/html"
 
 	"github.com/browserd/browserd/fallback/form"
@@ -13,11 +15,11 @@ const fewLinks = 3
 // isShell says whether there is nothing to read on a page and nothing to do
 // until its script has run: what reading calls an empty shell, but one that has
 // no field to fill in and next to no links.
-func isShell(text string) bool {
-	if !readable.IsShell(text) {
+func isShell(ctx context.Context, text string) bool {
+	if !readable.IsShell(ctx, text) {
 		return false
 	}
-	root, err := parse(text)
+	root, err := parse(ctx, text)
 	if err != nil {
 		return false
 	}

@@ -22,7 +22,7 @@ func TestIsShell(t *testing.T) {
 		`<frameset><frame src=a></frameset>`:                                    false,
 		``:                                                                      false,
 	} {
-		if got := isShell(page); got != want {
+		if got := isShell(t.Context(), page); got != want {
 			t.Errorf("%.70q: %v", page, got)
 		}
 	}
@@ -48,7 +48,7 @@ func TestRealPagesAreNoShells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if isShell(string(text)) {
+		if isShell(t.Context(), string(text)) {
 			t.Errorf("%s is taken for a shell", filepath.Base(path))
 		}
 	}

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -27,14 +28,17 @@ type Controls struct {
 }
 
 // NewControls returns the controls of the document below root as its markup
-// sets them.
-func NewControls(root *html.Node) *Controls {
+// sets them. They are all there where ctx has not ended.
+func NewControls(ctx context.Context, root *html.Node) *Controls {
 	c := &Controls{
 		values: map[*html.Node]string{}, typed: map[*html.Node]bool{}, checked: map[*html.Node]bool{},
 		chosen: map[*html.Node]bool{}, files: map[*html.Node][]protocol.File{}, radios: map[group]*html.Node{},
 	}
-	c.index(root)
+	c.index(ctx, root)
 	for _, n := range c.list {
+		if ctx.Err() != nil {
+			break
+		}
 		c.reset(n)
 	}
 	return c

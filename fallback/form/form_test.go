@@ -17,7 +17,7 @@ func document(t testing.TB, page string) (*Controls, *html.Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := NewControls(root)
+	c := NewControls(t.Context(), root)
 	if len(c.forms) == 0 {
 		return c, nil
 	}
@@ -175,7 +175,7 @@ func FuzzForms(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := NewControls(root)
+		c := NewControls(t.Context(), root)
 		for _, form := range c.forms {
 			c.Invalids(form)
 			s := c.Submit(form, c.Default(form), Point{1, 2}, charset)

@@ -1,6 +1,8 @@
 package form
 
 import (
+	"context"
+
 	"golang.org/x/net/html"
 
 	"github.com/browserd/browserd/snapshot/static"
@@ -11,7 +13,7 @@ var listed = []string{"button", "fieldset", "input", "object", "output", "select
 
 // index looks through the document once: its forms, its listed elements, and
 // which belongs to which.
-func (c *Controls) index(root *html.Node) {
+func (c *Controls) index(ctx context.Context, root *html.Node) {
 	c.ids = map[string]*html.Node{}
 	c.owners = map[*html.Node]*html.Node{}
 	var table *html.Node // a form that the parser closed at once, see adopted
@@ -34,7 +36,7 @@ func (c *Controls) index(root *html.Node) {
 				c.owners[n] = table
 			}
 		}
-		return true
+		return ctx.Err() == nil
 	})
 	// form= names any form of the document, also one that comes later.
 	for _, n := range c.list {

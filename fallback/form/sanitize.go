@@ -57,10 +57,15 @@ func sanitize(n *html.Node, v string) string {
 
 var colour = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#[0-9a-fA-F]{6}$`) })
 
-func oneLine(s string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(s) }
+var (
+	oneLiner  = strings.NewReplacer("\r", "", "\n", "")
+	newlining = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+)
+
+func oneLine(s string) string { return oneLiner.Replace(s) }
 
 // newlines makes every line break a newline.
-func newlines(s string) string { return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s) }
+func newlines(s string) string { return newlining.Replace(s) }
 
 var floating = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)([eE][-+]?\d{1,4})?$`) })
 

@@ -34,7 +34,7 @@ func TestArticleExtraction(t *testing.T) {
 	for id, want := range truth {
 		base, _ := url.Parse(want.URL)
 		text, _ := fetch.Text(unzip(t, filepath.Join(dir, "html", id+".html.gz")), "text/html")
-		got := Parse(text, base).Text()
+		got := Parse(t.Context(), text, base).Text()
 		if got == "" {
 			t.Errorf("%s: no text", id)
 		}

@@ -1,6 +1,7 @@
 package readable
 
 import (
+	"context"
 	"net/url"
 	"strings"
 
@@ -16,12 +17,12 @@ var around = map[string]string{
 // Fragment is one element of a page, which its HTML begins with, to be read
 // whole: nothing of it is taken for the page's surroundings, and no article is
 // looked for in it. What nobody reads is left out all the same.
-func Fragment(source string, base *url.URL) *Page {
+func Fragment(ctx context.Context, source string, base *url.URL) *Page {
 	p := &Page{base: base, large: len(source) > wholeLimit}
 	z := html.NewTokenizer(strings.NewReader(source))
 	z.Next()
 	name, _ := z.TagName()
-	doc, err := parse(around[string(name)] + source)
+	doc, err := parse(ctx, around[string(name)]+source)
 	if err != nil || len(source) > leanLimit {
 		_, p.text = tokens(source)
 		return p

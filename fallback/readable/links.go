@@ -1,6 +1,9 @@
 package readable
 
-import "net/url"
+import (
+	"context"
+	"net/url"
+)
 
 // Link is a link of a page: its text, folded, and where it leads.
 type Link struct {
@@ -35,12 +38,12 @@ func (p *Page) Links(n int) []Link {
 
 // Strip is all the text of a page, what surrounds it included: without script,
 // style, pictures in code, form controls and what the markup hides.
-func Strip(source string) string {
+func Strip(ctx context.Context, source string) string {
 	if len(source) > leanLimit {
 		_, text := tokens(source)
 		return text
 	}
-	doc, err := parse(source)
+	doc, err := parse(ctx, source)
 	if err != nil {
 		_, text := tokens(source)
 		return text

@@ -25,7 +25,7 @@ const document = `<!DOCTYPE html><title>
 
 func TestTextAndMarkdown(t *testing.T) {
 	base, _ := url.Parse("https://example.com/dir/page")
-	p := Parse(document, base)
+	p := Parse(t.Context(), document, base)
 	if p.Title != "A page" {
 		t.Errorf("title %q", p.Title)
 	}
@@ -71,7 +71,7 @@ func TestWhatSaysArticleIsReadAsOne(t *testing.T) {
 		`<script type="application/ld+json">{"@context":"x","@type":["NewsArticle"],"a":1}</script>`: false,
 		`<script type="application/ld+json">{"@type":"Product"}</script>`:                            true,
 	} {
-		text := Parse(page(head), nil).Text()
+		text := Parse(t.Context(), page(head), nil).Text()
 		if !strings.Contains(text, "narrow majority") || strings.Contains(text, "I do not agree") != whole {
 			t.Errorf("head %q: comments shown %v, want %v", head, !whole, whole)
 		}
@@ -88,8 +88,8 @@ func TestShells(t *testing.T) {
 		`<p>` + strings.Repeat("Text that is there. ", 40) + `</p><script src=a></script>`:                    false,
 		``: false,
 	} {
-		if got := IsShell(page); got != want {
-			t.Errorf("IsShell(%.60q) = %v", page, got)
+		if got := IsShell(t.Context(), page); got != want {
+			t.Errorf("IsShell(t.Context(), %.60q) = %v", page, got)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestLargeAndDeepPagesAreRead(t *testing.T) {
 		"above 2 MB": "<title>Large</title><nav>menu</nav>" + strings.Repeat(para, (2<<20+1<<10)/len(para)),
 		"deep":       "<title>Large</title>" + strings.Repeat("<div>", 5000) + para,
 	} {
-		p := Parse(page, nil)
+		p := Parse(t.Context(), page, nil)
 		text := p.Text()
 		if p.Title != "Large" || !strings.HasPrefix(strings.TrimPrefix(text, "Large\n"), "Some text of a large page & more.") || strings.Contains(text, "var no") {
 			t.Errorf("%s: %q: %.80q", name, p.Title, text)
@@ -123,7 +123,7 @@ func TestRealPagesAreRead(t *testing.T) {
 		if len(source) > 60<<10 {
 			continue // the larger ones take the race detector half a minute
 		}
-		p := Parse(source, nil)
+		p := Parse(t.Context(), source, nil)
 		text := p.Text()
 		md := p.Markdown()
 		// Of the pages whose scripts were to make them, Chromium has no heading either.
@@ -143,10 +143,10 @@ func FuzzReadable(f *testing.F) {
 		f.Add(string(raw))
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		p := Parse(source, &url.URL{Scheme: "http", Host: "a"})
+		p := Parse(t.Context(), source, &url.URL{Scheme: "http", Host: "a"})
 		text := p.Text()
 		md := p.Markdown()
-		IsShell(source)
+		IsShell(t.Context(), source)
 		if utf8.ValidString(source) && !(utf8.ValidString(text) && utf8.ValidString(md)) {
 			t.Errorf("%q becomes %q and %q", source, text, md)
 		}
@@ -172,7 +172,7 @@ func TestTableSpans(t *testing.T) {
 			"Name Score | One Two|Ann 1 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := cells(Fragment(c.page, nil).Markdown()); got != c.want {
+			if got := cells(Fragment(t.Context(), c.page, nil).Markdown()); got != c.want {
 				t.Errorf("cells %q, not %q", got, c.want)
 			}
 		})
@@ -204,7 +204,7 @@ func TestBaseElement(t *testing.T) {
 		{`<base href="javascript:x"><base href=/second/>`, "https://example.com/dir/x"},
 		{`<base href="https://[">`, "https://example.com/dir/x"},
 	} {
-		p := Parse(c.head+`<p><a href=x>Link</a>`, at)
+		p := Parse(t.Context(), c.head+`<p><a href=x>Link</a>`, at)
 		if links := p.Links(1); len(links) != 1 || links[0].URL != c.want {
 			t.Errorf("%s: links %v, want %s", c.head, links, c.want)
 		}
@@ -223,13 +223,13 @@ func TestEmptyCellsInText(t *testing.T) {
 		{"<tr><td><td>Indented<tr><td>Not", "Indented\nNot"},
 		{"<tr><td><td><table><tr><th>A<tr><td>a</table><tr><td><td>Indented", "A\na\n\nIndented"},
 	} {
-		if d := cmp.Diff(c.want, Fragment("<table>"+c.table+"</table>", nil).Text()); d != "" {
+		if d := cmp.Diff(c.want, Fragment(t.Context(), "<table>"+c.table+"</table>", nil).Text()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.table, d)
 		}
 	}
 	// Where there is too much of a page to be parsed its cells stay apart too.
 	deep := strings.Repeat("<div>", 600) + "<table><tr><td>1<td>2<tr><th>3<th>4</table>"
-	if got, want := Parse(deep, nil).Text(), "1 | 2\n3 | 4"; got != want {
+	if got, want := Parse(t.Context(), deep, nil).Text(), "1 | 2\n3 | 4"; got != want {
 		t.Errorf("deep: %q, want %q", got, want)
 	}
 }
@@ -243,7 +243,7 @@ func TestBlocksAreNotJoined(t *testing.T) {
 		"<menu><li>One<li>Two</menu>":                                  "- One\n- Two",
 		"<details><summary><h2>More</h2></summary><p>Inside</details>": "## More\n\nInside",
 	} {
-		if got := Fragment(page, nil).Markdown(); got != want {
+		if got := Fragment(t.Context(), page, nil).Markdown(); got != want {
 			t.Errorf("%s: %q, want %q", page, got, want)
 		}
 	}

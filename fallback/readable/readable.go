@@ -11,6 +11,7 @@
 package readable
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/url"
@@ -18,6 +19,8 @@ import (
 
 	readability "codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
+
+	"github.com/browserd/browserd/internal/ctxio"
 )
 
 const (
@@ -45,14 +48,14 @@ type Page struct {
 
 // Parse chooses what is to be read of a page at that address, which may be nil:
 // its links are relative to it, or to what the page's base element makes of it.
-// It never fails: HTML always has a meaning.
-func Parse(source string, at *url.URL) *Page {
+// It never fails: HTML always has a meaning. Where ctx ends first, it is the text alone.
+func Parse(ctx context.Context, source string, at *url.URL) *Page {
 	p := &Page{large: len(source) > wholeLimit}
 	if len(source) > leanLimit {
 		p.Title, p.text = tokens(source)
 		return p
 	}
-	doc, err := parse(source)
+	doc, err := parse(ctx, source)
 	if err != nil {
 		p.Title, p.text = tokens(source)
 		return p
@@ -63,7 +66,7 @@ func Parse(source string, at *url.URL) *Page {
 		p.node = lean(doc)
 		return p
 	}
-	article, says := articleOf(source, p.base), saysArticle(doc)
+	article, says := articleOf(ctx, source, p.base), saysArticle(doc)
 	p.node = lean(doc)
 	if article == nil {
 		return p
@@ -104,20 +107,20 @@ func (p *Page) Text() string {
 	return textOf(p.node, p.article)
 }
 
-// parse reads HTML as a browser without script does.
-func parse(source string) (*html.Node, error) {
-	return html.ParseWithOptions(strings.NewReader(source), html.ParseOptionEnableScripting(false))
+// parse reads HTML as a browser without script does, until ctx ends.
+func parse(ctx context.Context, source string) (*html.Node, error) {
+	return html.ParseWithOptions(ctxio.Text(ctx, source), html.ParseOptionEnableScripting(false))
 }
 
 // articleOf is the article that readability finds, or nil. A page that it
 // cannot cope with has none.
-func articleOf(source string, base *url.URL) (article *html.Node) {
+func articleOf(ctx context.Context, source string, base *url.URL) (article *html.Node) {
 	defer func() {
 		if recover() != nil {
 			article = nil
 		}
 	}()
-	doc, err := parse(source)
+	doc, err := parse(ctx, source)
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package readable
 
 import (
+	"context"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -13,11 +14,11 @@ const shellText = 250
 // whatever its navigation and fields, and script that would make some. Such a
 // page needs a source that runs its script. A short page without script is no
 // shell.
-func IsShell(source string) bool {
+func IsShell(ctx context.Context, source string) bool {
 	if len(source) > wholeLimit {
 		return false
 	}
-	doc, err := parse(source)
+	doc, err := parse(ctx, source)
 	if err != nil {
 		return false
 	}

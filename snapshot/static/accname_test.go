@@ -44,11 +44,11 @@ func TestNameCases(t *testing.T) {
 			continue
 		}
 		scored++
-		d, err := Parse("<!doctype html><html><head><title>case</title></head><body>"+c.HTML+"</body></html>", nil, 1)
+		d, err := Parse(t.Context(), "<!doctype html><html><head><title>case</title></head><body>"+c.HTML+"</body></html>", nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := d.Capture(o, snapshot.NewRefs(), nil)
+		got, err := d.Capture(t.Context(), o, snapshot.NewRefs(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,12 +33,12 @@ func BenchmarkSnapshot(b *testing.B) {
 		b.Run(fmt.Sprintf("parse/%dKB", size>>10), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Parse(page, nil, 1); err != nil {
+				if _, err := Parse(b.Context(), page, nil, 1); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		d, err := Parse(page, nil, 1)
+		d, err := Parse(b.Context(), page, nil, 1)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func BenchmarkSnapshot(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				refs := snapshot.NewRefs()
-				c, err := d.Capture(snapshot.DefaultOptions(), refs, nil)
+				c, err := d.Capture(b.Context(), snapshot.DefaultOptions(), refs, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

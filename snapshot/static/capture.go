@@ -1,6 +1,7 @@
 package static
 
 import (
+	"context"
 	"strings"
 
 	"github.com/andybalholm/cascadia"
@@ -16,9 +17,11 @@ import (
 // o.Scope and o.After mean.
 //
 // Errors are *protocol.Error: unknown_ref and stale_ref for refs, invalid_params
-// for a scope that is neither a ref nor a CSS selector, or that nothing matches.
-func (d *Document) Capture(o snapshot.Options, refs *snapshot.Refs, v Values) (snapshot.Capture, error) {
+// for a scope that is neither a ref nor a CSS selector, or that nothing matches; or
+// ctx's, where that ends first.
+func (d *Document) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs, v Values) (snapshot.Capture, error) {
 	w := &walk{look: d.look(v), o: o, reasons: map[string]bool{}}
+	w.ctx = ctx
 	got := snapshot.Capture{URL: d.url.String(), Title: cutName(d.Title()), Input: d.count}
 	top := d.top()
 	if o.Scope != "" {
@@ -45,6 +48,9 @@ func (d *Document) Capture(o snapshot.Options, refs *snapshot.Refs, v Values) (s
 	}
 	w.focused = w.focus()
 	w.segment(top, last)
+	if err := ctx.Err(); err != nil {
+		return snapshot.Capture{}, err
+	}
 	got.Nodes, got.Visited, got.Rest = w.lines, w.visited, w.rest
 	if w.counting > 0 || w.ended {
 		got.Rest = max(1, w.rest)
@@ -156,7 +162,7 @@ func (k *look) alone(n *html.Node, attrs []string) snapshot.Node {
 // (20 without): those of a role, those whose name holds a string, and those
 // that show a text, the innermost ones. It errs with invalid_params where q asks
 // for nothing.
-func (d *Document) Find(q protocol.Query, v Values) ([]snapshot.Node, error) {
+func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snapshot.Node, error) {
 	if q.Text == "" && q.Role == "" && q.Name == "" {
 		return nil, protocol.Errorf(protocol.InvalidParams, "find takes at least one of text, role and name").With("parameter", "text")
 	}
@@ -165,8 +171,12 @@ func (d *Document) Find(q protocol.Query, v Values) ([]snapshot.Node, error) {
 	}
 	f := finder{look: d.look(v), limit: q.Limit,
 		text: strings.ToLower(fold(q.Text)), name: strings.ToLower(fold(q.Name)), role: strings.ToLower(q.Role)}
+	f.ctx = ctx
 	if top := d.top(); top != nil {
 		f.visit(top)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	nodes := []snapshot.Node{}
 	for _, n := range f.found {

@@ -1,6 +1,8 @@
 package static
 
 import (
+	"errors"
+	"io"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -14,21 +16,26 @@ const maxDepth = 256
 // alone. Down to maxDepth the tree is as the tags say, with the end tags that HTML
 // lets be left out; below it what says nothing by itself (div, span) is left out,
 // and what does becomes a child of the last element above the limit, with its
-// own text. Nothing of the text, no link, heading or control is lost.
-func parseDeep(text string) *html.Node {
+// own text. Nothing of the text, no link, heading or control is lost. The error is
+// the reader's.
+func parseDeep(text io.Reader) (*html.Node, error) {
 	root := &html.Node{Type: html.DocumentNode}
 	b := deepBuilder{html: element("html", nil), body: element("body", nil), head: element("head", nil)}
 	root.AppendChild(b.html)
 	b.html.AppendChild(b.head)
 	b.html.AppendChild(b.body)
 	b.open = []deepOpen{{node: b.body, into: b.body}}
-	z := html.NewTokenizer(strings.NewReader(text))
+	z := html.NewTokenizer(text)
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			return root
+			b.said()
+			if err := z.Err(); !errors.Is(err, io.EOF) {
+				return nil, err
+			}
+			return root, nil
 		case html.TextToken:
-			b.text(string(z.Text()))
+			b.say(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
 			b.start(z.Token())
 		case html.EndTagToken:
@@ -54,20 +61,39 @@ type deepBuilder struct {
 	html, head, body *html.Node
 	open             []deepOpen
 	tags             []string // of open[1:]
+
+	// Text that goes on in one node, whatever is left out in between, is put together once.
+	texts *html.Node
+	text  strings.Builder
 }
 
 func (b *deepBuilder) top() deepOpen { return b.open[len(b.open)-1] }
 
-func (b *deepBuilder) text(s string) {
+func (b *deepBuilder) say(s string) {
 	at := b.top().node
-	if last := at.LastChild; last != nil && last.Type == html.TextNode {
-		last.Data += s
-		return
+	last := at.LastChild
+	if last == nil || last.Type != html.TextNode {
+		if at == b.body && strings.TrimSpace(s) == "" {
+			return
+		}
+		last = &html.Node{Type: html.TextNode}
+		at.AppendChild(last)
 	}
-	if at == b.body && strings.TrimSpace(s) == "" {
-		return
+	if last != b.texts {
+		b.said()
+		b.texts = last
+		b.text.WriteString(last.Data)
 	}
-	at.AppendChild(&html.Node{Type: html.TextNode, Data: s})
+	b.text.WriteString(s)
+}
+
+// said gives the text that was put together to its node.
+func (b *deepBuilder) said() {
+	if b.texts != nil {
+		b.texts.Data = b.text.String()
+		b.texts = nil
+	}
+	b.text.Reset()
 }
 
 // plain are the elements that say nothing by themselves.

@@ -1,12 +1,14 @@
 package static
 
 import (
+	"context"
 	"net/url"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/browserd/browserd/internal/ctxio"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -42,11 +44,14 @@ const markEvery = 64
 // Parse reads a document. location is where it came from, nil where nobody
 // knows; doc is its number in the Keys of its nodes. What html.Parse refuses,
 // since it is nested deeper than 512 elements, is read as a flatter tree with the
-// same elements that say something. The error is nil but for a reader's own.
-func Parse(text string, location *url.URL, doc int) (*Document, error) {
-	root, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
+// same elements that say something. The error is ctx's, where that ends first.
+func Parse(ctx context.Context, text string, location *url.URL, doc int) (*Document, error) {
+	root, err := html.ParseWithOptions(ctxio.Text(ctx, text), html.ParseOptionEnableScripting(false))
+	if err != nil && ctx.Err() == nil {
+		root, err = parseDeep(ctxio.Text(ctx, text))
+	}
 	if err != nil {
-		root = parseDeep(text)
+		return nil, err
 	}
 	if location == nil {
 		location = &url.URL{Scheme: "about", Opaque: "blank"}

@@ -47,6 +47,9 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 		}
 	}
 	for _, c := range list {
+		if f.over() {
+			return "", false
+		}
 		if !shown && !isElement(c) {
 			continue
 		}

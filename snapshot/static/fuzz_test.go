@@ -73,7 +73,7 @@ func FuzzSnapshot(f *testing.F) {
 			t.Fatal(err)
 		}
 		check(t, s, o)
-		if _, err := view.Document.Find(protocol.Query{Text: head(scope, 20), Role: "link", Limit: 5}, nil); err != nil {
+		if _, err := view.Document.Find(t.Context(), protocol.Query{Text: head(scope, 20), Role: "link", Limit: 5}, nil); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -94,7 +94,7 @@ func FuzzSheet(f *testing.F) {
 		if len(css) > 1<<14 {
 			return
 		}
-		d, err := Parse("<a id=g class='c f' href=x><b class=c d=e>text</b></a>", nil, 1)
+		d, err := Parse(t.Context(), "<a id=g class='c f' href=x><b class=c d=e>text</b></a>", nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,15 @@
 package static
 
 import (
+	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -48,6 +51,7 @@ var hostile = map[string]string{
 	"white space":   "<p>" + strings.Repeat(" \n", 1<<20) + "</p><a href=x>x</a>",
 	"rows":          "<table>" + strings.Repeat("<tr><td><a href=x>x</a>", 20000),
 	"deep":          strings.Repeat("<div><p><a href=x>", 50000),
+	"deep saying":   strings.Repeat("<div>x", 400000),
 	"deep closing":  strings.Repeat("<div>", 50000) + strings.Repeat("</p>", 50000),
 	"templates":     strings.Repeat("<div><template shadowrootmode=open><slot></slot></template>", 100) + strings.Repeat("<i>x</i>", 5000),
 }
@@ -79,6 +83,58 @@ func TestHostilePages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// ends is a context that ends when it has been asked so many times.
+type ends struct {
+	context.Context
+	left int
+}
+
+func (e *ends) Err() error {
+	if e.left--; e.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestALookEndsWithItsContext: whatever a page was written to cost, its command is
+// over when its time is, within a part of the text or an element.
+func TestALookEndsWithItsContext(t *testing.T) {
+	plain := strings.Repeat("<p>x</p>", 20000)
+	for name, page := range map[string]string{"parsed": plain, "nested too deep": strings.Repeat("<div>", 5000) + plain} {
+		ctx := &ends{t.Context(), 20}
+		if _, err := Parse(ctx, page, nil, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if ctx.left < -3 {
+			t.Errorf("%s: went on for %d parts", name, -ctx.left)
+		}
+	}
+	d, err := Parse(t.Context(), plain, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, look := range map[string]func(ctx context.Context) error{
+		"capture": func(ctx context.Context) error {
+			o := snapshot.DefaultOptions()
+			o.Scope = "body"
+			_, err := d.Capture(ctx, o, snapshot.NewRefs(), nil)
+			return err
+		},
+		"find": func(ctx context.Context) error {
+			_, err := d.Find(ctx, protocol.Query{Text: "x", Limit: 1}, nil)
+			return err
+		},
+	} {
+		ctx := &ends{t.Context(), 50}
+		if err := look(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if ctx.left < -1000 {
+			t.Errorf("%s: asked %d times more", name, -ctx.left)
+		}
 	}
 }
 

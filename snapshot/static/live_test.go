@@ -64,7 +64,7 @@ func TestLikeTheLivePage(t *testing.T) {
 			want := readLive(t, name+".golden", unlike.golden)
 			want = frames.ReplaceAllString(numbers.ReplaceAllString(want, "$1["), "")
 
-			d, err := Parse(page, nil, 1)
+			d, err := Parse(t.Context(), page, nil, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestLikeTheLivePage(t *testing.T) {
 				if o.InteractiveOnly = digest; !digest {
 					got += "\n==== whole ====\n"
 				}
-				c, err := d.Capture(o, snapshot.NewRefs(), nil)
+				c, err := d.Capture(t.Context(), o, snapshot.NewRefs(), nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,6 +1,10 @@
 package static
 
-import "golang.org/x/net/html"
+import (
+	"context"
+
+	"golang.org/x/net/html"
+)
 
 // Values are what a person has entered into a document's controls. The methods
 // answer for one element each; not known is the markup's own. A nil Values is
@@ -27,6 +31,7 @@ const (
 // look is one look at a document with the values as they are: what it remembers
 // holds for as long as it takes.
 type look struct {
+	ctx      context.Context // of the command, where one waits
 	d        *Document
 	v        Values
 	styles   map[*html.Node]style
@@ -39,9 +44,13 @@ type look struct {
 	limit    int // of steps
 }
 
+// over tells whether the look's time is over: what goes on from element to element
+// ends then, and what it has seen so far is nobody's.
+func (k *look) over() bool { return k.ctx.Err() != nil }
+
 func (d *Document) look(v Values) *look {
 	return &look{
-		d: d, v: v, styles: map[*html.Node]style{}, layouts: map[*html.Node]bool{},
+		ctx: context.Background(), d: d, v: v, styles: map[*html.Node]style{}, layouts: map[*html.Node]bool{},
 		rows: map[*html.Node]*row{}, rowTexts: map[*html.Node]string{}, chosen: map[*html.Node][]*html.Node{},
 		limit: stepsAtLeast + stepsAnElement*d.count,
 	}

@@ -111,11 +111,11 @@ func TestRealPages(t *testing.T) {
 		if err := json.Unmarshal(gunzip(t, cases+"static/truth/"+p.ID+".json.gz"), &want); err != nil {
 			t.Fatal(err)
 		}
-		d, err := Parse(readPage(t, p), nil, 1)
+		d, err := Parse(t.Context(), readPage(t, p), nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := d.Capture(o, snapshot.NewRefs(), nil)
+		c, err := d.Capture(t.Context(), o, snapshot.NewRefs(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

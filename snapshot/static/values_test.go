@@ -35,7 +35,7 @@ func (e entered) Focused() *html.Node                { return e.focused }
 // What has been entered is shown in the place of what the markup says, masked
 // like it, also within names.
 func TestValues(t *testing.T) {
-	d, err := Parse(`<input id=a aria-label=A value=old autofocus><input id=p type=password aria-label=P>
+	d, err := Parse(t.Context(), `<input id=a aria-label=A value=old autofocus><input id=p type=password aria-label=P>
 <input id=c type=checkbox aria-label=C checked><select aria-label=S><option id=x selected>X<option id=y>Y</select>
 <input type=checkbox id=k><label for=k>Wait <input id=n type=number value=5> seconds</label>`, nil, 7)
 	if err != nil {
@@ -43,7 +43,7 @@ func TestValues(t *testing.T) {
 	}
 	o := snapshot.DefaultOptions()
 	lines := func(v Values) []string {
-		c, err := d.Capture(o, snapshot.NewRefs(), v)
+		c, err := d.Capture(t.Context(), o, snapshot.NewRefs(), v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,14 +74,14 @@ func TestValues(t *testing.T) {
 // The same HTML has the same keys; what comes from another document is stale.
 func TestKeys(t *testing.T) {
 	page := shopPage(100 << 10)
-	a, _ := Parse(page, nil, 3)
-	b, _ := Parse(page, nil, 3)
+	a, _ := Parse(t.Context(), page, nil, 3)
+	b, _ := Parse(t.Context(), page, nil, 3)
 	refs := snapshot.NewRefs()
-	ca, err := a.Capture(snapshot.DefaultOptions(), refs, nil)
+	ca, err := a.Capture(t.Context(), snapshot.DefaultOptions(), refs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cb, err := b.Capture(snapshot.DefaultOptions(), refs, nil)
+	cb, err := b.Capture(t.Context(), snapshot.DefaultOptions(), refs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestKeys(t *testing.T) {
 	if err != nil || a.Element(a.Key(n).Node) != n {
 		t.Fatal(n, err)
 	}
-	other, _ := Parse(page, nil, 4)
+	other, _ := Parse(t.Context(), page, nil, 4)
 	if _, err := other.Resolve("@e5", refs); protocol.CodeOf(err) != protocol.StaleRef {
 		t.Errorf("a ref of another document: %v", err)
 	}
@@ -204,7 +204,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	d, err := Parse(`<h1>Red lamp</h1><ul><li>Red <button>Buy</button><li>Blue <button>Buy</button></ul><p>A <b>red</b> one</p><p hidden>Red</p><span aria-label=Lonely>x</span><svg><g><title>Bar</title></g></svg>`, nil, 1)
+	d, err := Parse(t.Context(), `<h1>Red lamp</h1><ul><li>Red <button>Buy</button><li>Blue <button>Buy</button></ul><p>A <b>red</b> one</p><p hidden>Red</p><span aria-label=Lonely>x</span><svg><g><title>Bar</title></g></svg>`, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestFind(t *testing.T) {
 		{protocol.Query{Name: "lone"}, []string{`generic "Lonely"`}},
 		{protocol.Query{Name: "bar"}, []string{`generic "Bar"`}},
 	} {
-		nodes, err := d.Find(c.q, nil)
+		nodes, err := d.Find(t.Context(), c.q, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%+v: got - want +\n%s", c.q, d)
 		}
 	}
-	if _, err := d.Find(protocol.Query{}, nil); protocol.CodeOf(err) != protocol.InvalidParams {
+	if _, err := d.Find(t.Context(), protocol.Query{}, nil); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Error(err)
 	}
 }
@@ -247,7 +247,7 @@ func TestBase(t *testing.T) {
 		"<base target=_top><base href=e><base href=f>": "https://shop.test/a/e",
 		"<base href='data:,x'>":                        "https://shop.test/a/b?c",
 	} {
-		d, err := Parse(page, at, 1)
+		d, err := Parse(t.Context(), page, at, 1)
 		if err != nil || d.Base().String() != want {
 			t.Errorf("%s: %v, %v", page, d.Base(), err)
 		}
@@ -257,7 +257,7 @@ func TestBase(t *testing.T) {
 // Items that stand in nothing that they could be items of, and some that do: the
 // roles are Chromium's (TestItemsWithoutAList in browser has the same page).
 func TestItemsWithoutAList(t *testing.T) {
-	d, err := Parse(`<main><p role=listitem>1</p></main><div role=none><div role=treeitem>2</div></div><div role=option tabindex=0>3</div>
+	d, err := Parse(t.Context(), `<main><p role=listitem>1</p></main><div role=none><div role=treeitem>2</div></div><div role=option tabindex=0>3</div>
 <div role=listbox><div role=option>4</div><div><span><b role=option>5</b></span></div><div role=group><div role=option>6</div></div>
 <ul role=none><li role=option>7</ul><ul><li role=option>8</ul><section><div role=option>9</div></section></div>
 <div role=menu><div role=option>10</div></div><div role=treegrid><div role=treeitem>11</div></div>
@@ -294,7 +294,7 @@ func TestItemsWithoutAList(t *testing.T) {
 
 // What is visible within what is not is read and found, and nothing else of it.
 func TestWhatIsVisibleWithin(t *testing.T) {
-	d, err := Parse(`<div style="visibility:hidden">x<h2>no</h2><p>no<span style="visibility:visible">Visible inner</span><button style="visibility:visible">VB</button></p><select><option>no</select></div>`, nil, 1)
+	d, err := Parse(t.Context(), `<div style="visibility:hidden">x<h2>no</h2><p>no<span style="visibility:visible">Visible inner</span><button style="visibility:visible">VB</button></p><select><option>no</select></div>`, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestWhatIsVisibleWithin(t *testing.T) {
 		t.Errorf("the document says %q", got)
 	}
 	for text, want := range map[string]int{"visible inner": 1, "vb": 1, "no": 0, "x": 0} {
-		if got, err := d.Find(protocol.Query{Text: text, Limit: 9}, nil); len(got) != want || err != nil {
+		if got, err := d.Find(t.Context(), protocol.Query{Text: text, Limit: 9}, nil); len(got) != want || err != nil {
 			t.Errorf("%q is found %d times, %v", text, len(got), err)
 		}
 	}

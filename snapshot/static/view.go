@@ -1,6 +1,7 @@
 package static
 
 import (
+	"context"
 	"net/url"
 
 	"github.com/browserd/browserd/protocol"
@@ -28,7 +29,7 @@ func Snapshot(text string, o snapshot.Options) (snapshot.Snapshot, *View, error)
 
 // Open reads HTML that came from location, nil where nobody knows.
 func Open(text string, location *url.URL) (*View, error) {
-	d, err := Parse(text, location, 1)
+	d, err := Parse(context.Background(), text, location, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func Open(text string, location *url.URL) (*View, error) {
 
 // Snapshot takes a further snapshot: what comes after a ref, or what is within one.
 func (v *View) Snapshot(o snapshot.Options) (snapshot.Snapshot, error) {
-	c, err := v.Document.Capture(o, v.refs, nil)
+	c, err := v.Document.Capture(context.Background(), o, v.refs, nil)
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}

@@ -236,6 +236,10 @@ func (w *walk) stop(reason string) {
 
 // element looks at an element: writes its line where it has one, and enters it.
 func (w *walk) element(n *html.Node, f *frame) {
+	if w.over() {
+		w.ended = true
+		return
+	}
 	htm := isHTML(n)
 	if htm && skipped[n.Data] {
 		if n.Data == "area" && f.n != nil && is(f.n, atom.Img) {

@@ -28,6 +28,8 @@ const (
 	// freeFailures may happen in a row before a new launch has to wait.
 	freeFailures = 3
 	maxBackoff   = 30 * time.Second
+	// manyFailures have the next launch wait for maxBackoff.
+	manyFailures = freeFailures + 5
 )
 
 // Chromium is one supervised browser: launched when it is first needed, told
@@ -44,6 +46,7 @@ type Chromium struct {
 	closed   bool
 	current  *running // nil: none runs
 	starting *flight  // not nil: a launch is under way
+	failed   error    // why the last launch came to nothing; nil: it did not
 	launches Generation
 	failures int       // launches that failed or soon died, in a row
 	retryAt  time.Time // no launch before
@@ -63,9 +66,10 @@ type running struct {
 
 // flight is a launch that any number of callers wait for.
 type flight struct {
-	done chan struct{}
-	run  *running
-	err  error
+	began time.Time
+	done  chan struct{}
+	run   *running
+	err   error
 }
 
 // Start returns the supervisor of a Chromium that is not running yet: Warm or
@@ -116,7 +120,7 @@ func (c *Chromium) Conn(ctx context.Context) (*Conn, Generation, error) {
 			c.mu.Unlock()
 			return nil, 0, held(err, wait)
 		}
-		f = &flight{done: make(chan struct{})}
+		f = &flight{began: time.Now(), done: make(chan struct{})}
 		c.starting = f
 		c.work.Go(func() { c.fly(f) })
 	}
@@ -176,10 +180,9 @@ func held(err error, wait time.Duration) error {
 
 // fly makes the launch of f and tells who waits for it.
 func (c *Chromium) fly(f *flight) {
-	begin := time.Now()
 	r, err := c.begin()
 	c.mu.Lock()
-	c.starting = nil
+	c.starting, c.failed = nil, err
 	if err == nil && c.closed {
 		err = protocol.Errorf(protocol.ShuttingDown, "the browser is being closed")
 		close(r.ending)
@@ -197,14 +200,14 @@ func (c *Chromium) fly(f *flight) {
 			c.work.Go(func() { r.conn.watchNetwork(c.cfg.AnswerTimeout) })
 		}
 	} else if c.ctx.Err() == nil {
-		c.failed(err)
+		c.count(err, time.Since(f.began) >= startLimit)
 	}
 	f.run, f.err = r, err
 	c.mu.Unlock()
 	close(f.done)
 	switch {
 	case err == nil:
-		c.log.Info("Chromium runs", "product", r.version.Product, "pid", r.pid(), "generation", r.gen, "took", time.Since(begin).Round(time.Millisecond))
+		c.log.Info("Chromium runs", "product", r.version.Product, "pid", r.pid(), "generation", r.gen, "took", time.Since(f.began).Round(time.Millisecond))
 	case protocol.CodeOf(err) == protocol.ChromiumUnavailable:
 		c.log.Warn("Chromium does not start", "error", err)
 	}
@@ -236,10 +239,14 @@ func (c *Chromium) begin() (*running, error) {
 	return r, nil
 }
 
-// failed counts a launch that came to nothing; after several in a row the next
-// has to wait, longer each time. Called with mu held.
-func (c *Chromium) failed(err error) {
+// count counts a launch that came to nothing; after several in a row the next
+// has to wait, longer each time. One that hung counts for many: the next would hold
+// everybody up as long. Called with mu held.
+func (c *Chromium) count(err error, hung bool) {
 	c.failures++
+	if hung {
+		c.failures = max(c.failures, manyFailures)
+	}
 	c.lastErr = err
 	if over := c.failures - freeFailures; over >= 0 {
 		c.retryAt = time.Now().Add(min(maxBackoff, time.Second<<min(over, 10)))
@@ -279,7 +286,7 @@ func (c *Chromium) supervise(r *running) {
 		c.current = nil
 	}
 	if time.Since(r.since) < stableAfter {
-		c.failed(unavailable("browserd doctor says what is wrong", "Chromium ended right after its start: %s", cause))
+		c.count(unavailable("browserd doctor says what is wrong", "Chromium ended right after its start: %s", cause), false)
 	} else {
 		c.failures = 0
 	}
@@ -427,6 +434,23 @@ func (c *Chromium) Running() bool {
 	r := c.current
 	c.mu.Unlock()
 	return r != nil && r.conn.Err() == nil
+}
+
+// Starting is how long the launch that is under way has taken so far; 0: none is.
+func (c *Chromium) Starting() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.starting == nil {
+		return 0
+	}
+	return time.Since(c.starting.began)
+}
+
+// Failed is why the last launch came to nothing; nil where it did not, or there was none.
+func (c *Chromium) Failed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed
 }
 
 // Usage counts Chromium's processes and their resident memory in bytes, where

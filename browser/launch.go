@@ -25,8 +25,9 @@ import (
 
 const (
 	// startLimit is how long Chromium may take to answer its first command; a
-	// cold disk and a busy machine need several seconds.
-	startLimit = 30 * time.Second
+	// cold disk and a busy machine need several seconds. It is less than a command
+	// has by default, which answers then what is wrong.
+	startLimit = 25 * time.Second
 	// killLimit is how long killed processes may take to be gone. They are gone
 	// in milliseconds unless the kernel holds one.
 	killLimit = 3 * time.Second

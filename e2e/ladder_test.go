@@ -281,6 +281,40 @@ func TestASessionMovesToChromiumWhenItIsThere(t *testing.T) {
 	}
 }
 
+// A Chromium that never answers holds up who can do without it for a part of their
+// time, once; then its start is known to be slow, and /readyz says so.
+func TestAChromiumThatHangs(t *testing.T) {
+	t.Parallel()
+	app := renderedServer(t)
+	path := filepath.Join(t.TempDir(), "hangs")
+	if err := os.Chmod(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__PATH": path}})
+	a := newAgent(t, d)
+	for range 2 { // the first page, and the move to Chromium at the next open
+		r := a.do("open", params{"url": app, "timeout_ms": 12000})
+		if at(r) != "http Shop" {
+			t.Fatalf("open: %+v %+v", r.Page, r.Attempts)
+		}
+	}
+	for began := time.Now(); readyz(t, d)["chromium"]; time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("/readyz says that Chromium works")
+		}
+	}
+	began := time.Now()
+	if r := newAgent(t, d).do("open", params{"url": app}); at(r) != "http Shop" || len(r.Attempts) < 2 || r.Attempts[0].Source != "chromium" || r.Attempts[0].Error == "" {
+		t.Errorf("open: %+v %+v", r.Page, r.Attempts)
+	}
+	if took := time.Since(began); took > 12*time.Second {
+		t.Errorf("it was held up for %v", took)
+	}
+}
+
 // Chromium killed for good in the middle of a session: said once, then the
 // session goes on without it.
 func TestASessionGoesOnWithoutChromium(t *testing.T) {

@@ -54,14 +54,14 @@ func (s *Session) pageFor(ctx context.Context, source string) (Page, string, err
 		return old, source, nil
 	case source == SourceAuto:
 		// Begun without Chromium: it may be there by now.
-		if page, err := s.move(ctx, old, SourceChromium); err == nil {
+		if page, err := s.move(ctx, old, SourceChromium, true); err == nil {
 			return page, source, nil
 		} else if ctx.Err() != nil || protocol.CodeOf(err) == protocol.SessionNotFound {
 			return nil, source, err
 		}
 		return old, source, nil
 	}
-	page, err := s.move(ctx, old, source)
+	page, err := s.move(ctx, old, source, false)
 	return page, source, err
 }
 
@@ -71,10 +71,10 @@ const (
 	SourceChromium = "chromium"
 )
 
-// move goes on at another source, with the cookies.
-func (s *Session) move(ctx context.Context, old Page, source string) (Page, error) {
+// move goes on at another source, with the cookies. dispensable is that of Options.
+func (s *Session) move(ctx context.Context, old Page, source string, dispensable bool) (Page, error) {
 	remains := old.Remains()
-	page, err := s.newPage(ctx, source, &remains)
+	page, err := s.newPage(ctx, source, dispensable, &remains)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +104,9 @@ func (s *Session) discard(page Page) {
 }
 
 // newPage makes a page at a source and makes it the session's.
-func (s *Session) newPage(ctx context.Context, source string, remains *protocol.Remains) (Page, error) {
+func (s *Session) newPage(ctx context.Context, source string, dispensable bool, remains *protocol.Remains) (Page, error) {
 	o := s.options
-	o.Name, o.Source, o.Restore = s.name, source, remains
+	o.Name, o.Source, o.Dispensable, o.Restore = s.name, source, dispensable, remains
 	page, err := s.manager.source.NewPage(ctx, o, s.happens)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,8 @@ type Options struct {
 	Permissions []string
 	Downloads   bool              // its pages may download files; false: denied
 	Restore     *protocol.Remains // what to start with; nil: nothing
+	// Dispensable: where Chromium is long in starting, the session does without it.
+	Dispensable bool
 }
 
 // Viewport is the size of a page in CSS pixels.

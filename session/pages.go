@@ -41,12 +41,12 @@ func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 
 // ensure makes a page at a source, where there is none or the old one is lost.
 func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, error) {
-	old := s.Page()
+	old, dispensable := s.Page(), source != SourceChromium
 	if old == nil {
-		return s.newPage(ctx, source, nil)
+		return s.newPage(ctx, source, dispensable, nil)
 	}
 	remains := s.remains(old)
-	page, err := s.newPage(ctx, source, &remains)
+	page, err := s.newPage(ctx, source, dispensable, &remains)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
@@ -85,9 +86,44 @@ func (c *installation) told(err error) {
 	c.last = err
 }
 
+const (
+	// startPatience is how long a command that can do without Chromium waits for it to
+	// start, half of the time that it has at most.
+	startPatience = 10 * time.Second
+	// slowStart is how long a start may take that nobody need hear of.
+	slowStart = 5 * time.Second
+)
+
+var errStarting = protocol.Errorf(protocol.ChromiumUnavailable, "Chromium was started and does not answer yet").
+	Then("browserd doctor says what is slow or missing; the next open tries Chromium again")
+
+// patient is ctx for a command that can do without Chromium: it ends with errStarting
+// where Chromium does not run when the patience with its start is over.
+func (c *installation) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	patience := startPatience
+	if end, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(end)/2)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	over := time.AfterFunc(patience-c.supervisor.Starting(), func() {
+		if !c.supervisor.Running() {
+			cancel(errStarting)
+		}
+	})
+	return ctx, func() {
+		over.Stop()
+		cancel(nil)
+	}
+}
+
 // source says whether Chromium works now.
 func (c *installation) source() server.Source {
 	err := c.missing()
+	if err == nil && !c.supervisor.Running() {
+		if err = c.supervisor.Failed(); c.supervisor.Starting() > slowStart {
+			err = errStarting
+		}
+	}
 	if err == nil {
 		c.mu.Lock()
 		err = c.last

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -84,8 +85,17 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	if o.Viewport != nil {
 		c.Width, c.Height = o.Viewport.Width, o.Viewport.Height
 	}
+	if o.Dispensable {
+		var cancel context.CancelFunc
+		ctx, cancel = p.chromium.patient(ctx)
+		defer cancel()
+	}
 	opened, err := p.browser.NewContext(ctx, c, emit)
-	p.chromium.told(err)
+	if slow := (*protocol.Error)(nil); err != nil && errors.As(context.Cause(ctx), &slow) && slow == errStarting {
+		err = slow
+	} else {
+		p.chromium.told(err)
+	}
 	if err != nil {
 		return nil, true, err
 	}

@@ -116,7 +116,22 @@ func newRoot(args []string) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
 	help.Args = helpTopic
+	if slices.Contains(args, "completion") {
+		root.InitDefaultCompletionCmd()
+		if completion, _, err := root.Find([]string{"completion"}); err == nil && completion != root {
+			completion.Args = noShell
+			completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 	return root
+}
+
+// noShell refuses a script for what is no shell, for which cobra shows the list as well.
+func noShell(completion *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unknown command %q for %q", args[0], completion.CommandPath())
+	}
+	return nil
 }
 
 // helpTopic refuses help for what is no command, of which cobra's own help shows the

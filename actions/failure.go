@@ -27,6 +27,10 @@ func (c *Call) failure(ctx context.Context, err error) error {
 		return c.complete(protocol.Errorf(protocol.Timeout, "%s did not finish within %d ms", c.Command.Name, c.Common.TimeoutMS))
 	case errors.Is(err, context.Canceled):
 		return ErrCancelled
+	case errors.Is(err, syscall.EFBIG):
+		c.House.Log.Error("no file may grow so large", "command", c.Command.Name, "error", err)
+		return protocol.Errorf(protocol.NoSpace, "%s could not be done: the daemon may write no file of that size", c.Command.Name).
+			Then("ask the operator to raise the daemon's limit on the size of files (ulimit -f, LimitFSIZE), then send the command again: nothing of it was kept")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		c.House.Log.Error("the disk is full", "command", c.Command.Name, "error", err)
 		return protocol.Errorf(protocol.NoSpace, "%s could not be done: the daemon's disk is full", c.Command.Name)

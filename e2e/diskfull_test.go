@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
@@ -280,4 +282,25 @@ func TestFullStateDirectory(t *testing.T) {
 	if log, err := os.ReadFile(filepath.Join(kept.path, "log")); err != nil || !strings.Contains(string(log), "the ledger's database is back") && !strings.Contains(string(log), "command=state_save") {
 		t.Errorf("the log does not go on: %v", err)
 	}
+}
+
+// A daemon that may write no file of the size says so, and what to do; once it may, it
+// works.
+func TestNoFileMayGrow(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true", "BROWSERD_LEDGER__AUDIT": "false"}})
+	r := rowTest{newAgent(t, d), newWitness(t), "limit"}
+	r.do("open", params{"url": "about:blank"})
+	var before unix.Rlimit
+	if err := unix.Prlimit(d.PID, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1, Max: unix.RLIM_INFINITY}, &before); err != nil {
+		t.Fatal(err)
+	}
+	e := r.refused("state_save", params{"name": "early"}, protocol.NoSpace)
+	if !strings.Contains(e.Next, "limit on the size of files") {
+		t.Errorf("next: %s", e.Next)
+	}
+	if err := unix.Prlimit(d.PID, unix.RLIMIT_FSIZE, &before, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.do("state_save", params{"name": "late"})
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"reflect"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -125,6 +126,7 @@ type Call struct {
 	// Session is the session that the command is for; nil where it needs none.
 	Session *session.Session
 	before  string // the connection's own session before session_open
+	opened  bool   // Session was opened for want of one
 	// domains are the only hosts that the call may reach; empty: it narrows nothing.
 	domains []string
 	turn    *session.Turn
@@ -219,7 +221,7 @@ func (c *Call) findSession() error {
 	if err != nil {
 		return err
 	}
-	c.Session = s
+	c.Session, c.opened = s, true
 	c.Caller.use(s.Name())
 	return nil
 }
@@ -244,6 +246,22 @@ func (j *Job) SessionName() string {
 		return ""
 	}
 	return j.call.Session.Name()
+}
+
+// OpenedSession says whether the command opened its session, for want of one.
+func (j *Job) OpenedSession() bool { return j.call.opened }
+
+// Failed closes the session that a command opened and then failed in, where nothing was
+// opened in it or nobody will hear its name (unheard), and says whether it did.
+func (j *Job) Failed(unheard bool) (closed bool) {
+	c := j.call
+	if p := c.Session.Page(); p != nil && !unheard && strings.HasPrefix(p.State().URL, "http") {
+		return false
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nobody waits for its end
+	c.House.Sessions.Close(ctx, c.Caller.Agent, c.Session.Name())
+	return true
 }
 
 // Timeout is how long the command may take, from its arrival.

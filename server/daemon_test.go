@@ -154,6 +154,9 @@ func (p *sitePage) Open(ctx context.Context, address, _ string) (protocol.Effect
 	p.mu.Unlock()
 	p.emit(protocol.EventNavigated, map[string]any{"url": address})
 	p.site.note("end %s", u.Path)
+	if u.Path == "/fails" {
+		return protocol.Effect{}, protocol.Errorf(protocol.Timeout, "the page is there, and not quiet")
+	}
 	return protocol.Effect{Navigated: address}, nil
 }
 

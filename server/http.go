@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,7 +25,8 @@ var bodyTimeout = 30 * time.Second
 // Every request is a connection of its own: it has no session of its own yet,
 // so a command that needs one and names none opens one, and the answer's
 // header Browserd-Session says its name, as does the result where it says
-// sessions at all. Browserd-Request is what the daemon's log calls the request.
+// sessions at all, and an error's details. Where it failed before anything was opened in
+// that session, the session is closed. Browserd-Request is what the daemon's log calls the request.
 // What only makes sense on a connection that stays, cancel and
 // subscribe, is not to be had here; a client cancels by closing the connection.
 //
@@ -51,7 +53,18 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 	if name := t.job.SessionName(); name != "" {
 		w.Header().Set("Browserd-Session", name)
 	}
-	t.run(ctx, func(result json.RawMessage, err *protocol.Error) { s.answerHTTP(w, result, err) })
+	t.run(ctx, func(result json.RawMessage, err *protocol.Error) {
+		if err != nil && t.job.OpenedSession() {
+			if t.job.Failed(r.Context().Err() != nil) {
+				w.Header().Del("Browserd-Session")
+			} else {
+				said := *err // it may be everybody's
+				said.Details = maps.Clone(err.Details)
+				err = said.With("session", t.job.SessionName())
+			}
+		}
+		s.answerHTTP(w, result, err)
+	})
 }
 
 // readParams reads the body whole and returns its JSON object, nil where there

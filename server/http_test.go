@@ -148,6 +148,38 @@ func TestHTTPSession(t *testing.T) {
 	}
 }
 
+// A command that opened a session and failed leaves none that nobody can find: where
+// nothing was opened in it it is closed, else the error says its name.
+func TestHTTPSessionOfAFailure(t *testing.T) {
+	d := start(t, nil)
+	auth := []string{"Content-Type", "application/json", "Authorization", "Bearer " + aliceToken}
+	open := func() string {
+		_, body := d.post(t, "session_list", "")
+		return body
+	}
+	status, h, body := d.do(t, "POST", "/v1/wait", `{"text":"timeout"}`, auth...)
+	if status != 504 || h.Get("Browserd-Session") != "" || strings.Contains(body, `"session"`) {
+		t.Errorf("nothing was opened: %d %v %s", status, h, body)
+	}
+	if got := open(); got != `{"sessions":[]}` {
+		t.Errorf("left open: %s", got)
+	}
+	status, h, body = d.do(t, "POST", "/v1/open", `{"url":"https://site.test/fails"}`, auth...)
+	name := h.Get("Browserd-Session")
+	if status != 504 || name == "" || !strings.Contains(body, `"session":"`+name+`"`) {
+		t.Errorf("with a page: %d %v %s", status, h, body)
+	}
+	if got := open(); !strings.Contains(got, name) {
+		t.Errorf("%s is gone: %s", name, got)
+	}
+	if status, body = d.post(t, "wait", fmt.Sprintf(`{"session":%q,"text":"timeout"}`, name)); status != 504 || strings.Contains(body, `"session"`) {
+		t.Errorf("by name: %d %s", status, body)
+	}
+	if got := open(); !strings.Contains(got, name) {
+		t.Errorf("%s is gone: %s", name, got)
+	}
+}
+
 // A client that goes away cancels its command.
 func TestHTTPDisconnect(t *testing.T) {
 	d := start(t, nil)
@@ -161,6 +193,13 @@ func TestHTTPDisconnect(t *testing.T) {
 	conn.Close()
 	if got := d.site.lines(t, 2)[1]; got != "end /hold: cancelled" {
 		t.Errorf("the site saw %q", got)
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) { // nobody heard its session's name
+		if _, body := d.post(t, "session_list", ""); body == `{"sessions":[]}` {
+			break
+		} else if time.Since(began) > 10*time.Second {
+			t.Fatalf("left open: %s", body)
+		}
 	}
 }
 

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // What is cut is what is too much, wherever the reads begin and end.
@@ -66,4 +69,41 @@ func TestAnEventThatIsTooLarge(t *testing.T) {
 	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 200 {
 		t.Errorf("%d MiB were taken for it", took)
 	}
+}
+
+// In the place of an event that is too large its session is told so, wherever the reads
+// begin and end, and what comes behind it is read.
+func TestWhatIsCutIsTold(t *testing.T) {
+	large := func(over int) string {
+		const head, end = `{"method":"Runtime.consoleAPICalled","params":{"x":"`, `"},"sessionId":"AB12"}`
+		return head + strings.Repeat("x", maxEvent+over-len(head)-len(end)) + end
+	}
+	for over, told := range map[int]bool{0: false, 1: true, 20: true, 1000: true} {
+		in := `{"id":1}` + "\x00" + large(over) + "\x00" + `{"id":2}` + "\x00"
+		want := `{"id":1}` + "\x00" + large(over)[:maxEvent] + "\x00"
+		if told {
+			want += `{"method":"browserd.leftOut","params":{"method":"Runtime.consoleAPICalled"},"sessionId":"AB12"}` + "\x00"
+		}
+		want += `{"id":2}` + "\x00"
+		for name, reader := range map[string]io.Reader{"as it comes": strings.NewReader(in), "in halves": iotest.HalfReader(strings.NewReader(in)), "with its end": iotest.DataErrReader(strings.NewReader(in))} {
+			got, err := io.ReadAll(&bounded{ReadCloser: io.NopCloser(reader)})
+			if err != nil || string(got) != want {
+				t.Errorf("%d too many, %s: %v, %d bytes that end with %s", over, name, err, len(got), got[max(0, len(got)-200):])
+			}
+		}
+	}
+}
+
+// A line that is too large for the console leaves a line that says so.
+func TestALineThatIsTooLarge(t *testing.T) {
+	p := openTestPage(t, `<title>Large</title>`)
+	p.ask(`(() => { console.log("before"); console.log("x".repeat(17<<20)); console.log("behind"); return "" })()`)
+	eventually(t, 20*time.Second, "the line behind it", func() bool {
+		said, _ := p.c.Console(protocol.Watching{})
+		var texts []string
+		for _, l := range said {
+			texts = append(texts, l.Kind+": "+l.Text)
+		}
+		return slices.Equal(texts, []string{"log: before", "warning: browserd: what the page wrote is left out: it has more than 16 MiB", "log: behind"})
+	})
 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,6 +57,7 @@ func init() {
 		"Runtime.bindingCalled":             on((*tab).bindingCalled),
 		"Runtime.consoleAPICalled":          on((*tab).consoleCalled),
 		"Runtime.exceptionThrown":           on((*tab).exceptionThrown),
+		eventLeftOut:                        on((*tab).leftOut),
 		"Network.requestWillBeSent":         on((*tab).requestSent),
 		"Network.responseReceived":          on((*tab).responseReceived),
 		"Network.dataReceived":              on((*tab).dataReceived),
@@ -369,6 +371,16 @@ func (v remoteValue) text() string {
 		return v.Description
 	}
 	return string(v.Value)
+}
+
+// leftOut is told of an event that was too large: the console says that there was one.
+func (t *tab) leftOut(_ *Session, e struct {
+	Method string `json:"method"`
+}) {
+	if !loud[e.Method] {
+		return
+	}
+	t.c.recorder.say(t, "warning", "browserd: what the page wrote is left out: it has more than "+strconv.Itoa(maxEvent>>20)+" MiB", "", 0)
 }
 
 func (t *tab) consoleCalled(s *Session, e struct {

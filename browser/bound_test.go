@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/gorilla/websocket"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -106,4 +109,62 @@ func TestALineThatIsTooLarge(t *testing.T) {
 		}
 		return slices.Equal(texts, []string{"log: before", "warning: browserd: what the page wrote is left out: it has more than 16 MiB", "log: behind"})
 	})
+}
+
+// Of a Chromium elsewhere an event that is too large costs no more, and not the connection.
+func TestAnEventOfARemoteThatIsTooLarge(t *testing.T) {
+	up := websocket.Upgrader{}
+	heard := make(chan string, 1)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		ws, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer ws.Close()
+		_, said, err := ws.ReadMessage()
+		heard <- fmt.Sprintf("%s:%s %s %v", user, password, said, err)
+		m, _ := ws.NextWriter(websocket.TextMessage)
+		io.WriteString(m, `{"method":"Runtime.consoleAPICalled","params":{"args":[{"value":"`)
+		for range 300 {
+			m.Write(bytes.Repeat([]byte("x"), 1<<20))
+		}
+		io.WriteString(m, `"}]},"sessionId":"AB12"}`)
+		m.Close()
+		ws.WriteMessage(websocket.TextMessage, []byte(`{"method":"Page.next","params":{}}`))
+		ws.ReadMessage() // until the other side is gone
+	}))
+	defer s.Close()
+	transport, err := dialPipe(t.Context(), strings.Replace(s.URL, "http://", "ws://ann:hush@", 1)+"/devtools/browser/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConn(transport)
+	defer c.Close()
+	events := make(chan string, 10)
+	c.Handle("", func(method string, _ jsonv2.Value) { events <- method })
+	c.Handle("AB12", func(method string, _ jsonv2.Value) { events <- method })
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c.Session("").Send("Browser.getVersion", nil)
+	if got := <-heard; got != `ann:hush {"id":1,"method":"Browser.getVersion"} <nil>` {
+		t.Errorf("the other side heard %s", got)
+	}
+	for _, want := range []string{eventLeftOut, "Page.next"} {
+		select {
+		case got := <-events:
+			if got != want {
+				t.Errorf("told %s, want %s", got, want)
+			}
+		case <-c.Done():
+			t.Fatal(c.Err())
+		case <-time.After(60 * time.Second):
+			t.Fatalf("%s was not told", want)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 600 { // the writer's 300 among them
+		t.Errorf("%d MiB were taken for it", took)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/chromedp/remote"
 )
 
 // dialLimit bounds finding and connecting to a Chromium that runs elsewhere.
@@ -33,7 +32,7 @@ func dial(ctx context.Context, cfg Config) (*Conn, browser.GetVersionResult, err
 	if err != nil {
 		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: nothing answers at %s: %w", redacted(cfg.Endpoint), unnamed(err))
 	}
-	t, err := remote.DialContext(ctx, address)
+	t, err := dialPipe(ctx, address)
 	if err != nil {
 		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: connecting to %s: %w", redacted(cfg.Endpoint), unnamed(err))
 	}

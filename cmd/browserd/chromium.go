@@ -88,7 +88,8 @@ func (c *installation) told(err error) {
 
 const (
 	// startPatience is how long a command that can do without Chromium waits for it to
-	// start, half of the time that it has at most.
+	// start: half of the time that it has at most, but for slowStart, which a cold disk
+	// and a busy machine may take.
 	startPatience = 10 * time.Second
 	// slowStart is how long a start may take that nobody need hear of.
 	slowStart = 5 * time.Second
@@ -102,7 +103,7 @@ var errStarting = protocol.Errorf(protocol.ChromiumUnavailable, "Chromium was st
 func (c *installation) patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := startPatience
 	if end, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(end)/2)
+		patience = min(patience, max(slowStart, time.Until(end)/2))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	over := time.AfterFunc(patience-c.supervisor.Starting(), func() {

@@ -131,7 +131,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 	}
 	name := w.shownName(n, role, clicks)
 	invisible := (what.control || clicks) && w.unseen(n) && w.standIn(n) == nil
-	if what.control && name == "" && invisible && w.o.InteractiveOnly && !isField(n) {
+	if (what.control && !isField(n) || clicks) && name == "" && invisible && w.o.InteractiveOnly {
 		child.names = ""
 		return // nothing to see or say
 	}

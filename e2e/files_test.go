@@ -49,7 +49,8 @@ type downloadsAnswer struct {
 }
 
 // filesDaemon is a daemon and a server of downloads: /file?name= answers with
-// that name in Content-Disposition, /endless never ends.
+// that name in Content-Disposition, /endless never ends, with 64 KiB each millisecond at
+// most: how far a download has come Chromium tells a few times a second.
 func filesDaemon(t *testing.T, env map[string]string, contents map[string][]byte) (*testdaemon.Daemon, *witness) {
 	t.Helper()
 	d := testdaemon.Start(t, testdaemon.Options{Env: env})
@@ -63,10 +64,13 @@ func filesDaemon(t *testing.T, env map[string]string, contents map[string][]byte
 	w.mux.HandleFunc("/endless", func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Disposition", `attachment; filename="endless.bin"`)
 		block := bytes.Repeat([]byte{1}, 64<<10)
+		pace := time.NewTicker(time.Millisecond)
+		defer pace.Stop()
 		for r.Context().Err() == nil {
 			if _, err := rw.Write(block); err != nil {
 				return
 			}
+			<-pace.C
 		}
 	})
 	w.mux.HandleFunc("/huge", func(rw http.ResponseWriter, r *http.Request) {

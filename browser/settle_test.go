@@ -171,6 +171,18 @@ func TestHoverWaitsForWhatItOpens(t *testing.T) {
 	equal(t, "hover", answer(v.c.Hover(limit(t, 5*time.Second), v.refs, ref)), `{"hit":"`+ref+`","changed":true}`)
 	v.look()
 	v.ref("link", "In")
+
+	// As widget libraries do it: transparent first, and some frames later animated.
+	v = s.open(t, `<style>.m{opacity:0}.on{animation:in .2s both}@keyframes in{to{opacity:1}}</style>
+<button id=b onmouseenter="setTimeout(()=>{b.insertAdjacentHTML('afterend','<div class=m><a href=#>In</a></div>');const m=b.nextSibling,f=requestAnimationFrame;f(()=>f(()=>f(()=>m.classList.add('on'))))},150)">Menu</button>`)
+	v.c.Hover(limit(t, 5*time.Second), v.refs, v.ref("button", "Menu"))
+	v.look()
+	for _, n := range v.seen {
+		if slices.Contains(n.States, "invisible") {
+			t.Errorf("%s is told as invisible", n.Name)
+		}
+	}
+	v.ref("link", "In")
 }
 
 // What is not waited for: what is endless or long, small, without words, or moves

@@ -167,7 +167,10 @@ __bd.settle = async ({ max = 500, fresh = false, frame = false, late = 0 } = {})
   if (!mute()) await calm(w, max, fresh, frame);
   if (late && !w.mutations && !arriving(LONGEST).length) {
     await stirred(w, late);
-    if (w.mutations) await calm(w, max, fresh, frame);
+    if (w.mutations) {
+      for (let i = 0; i < 3; i++) await nextFrame(); // transparent first, animated some frames later
+      await calm(w, max, fresh, frame);
+    }
   }
   if (looks) for (const until = performance.now() + LONGEST; await arrived(until);) await calm(w, max, fresh, frame);
   const focused = activeElement();

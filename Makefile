@@ -16,25 +16,26 @@ demo: # a transcript of an agent's visit to a small app
 setup: # a Chromium, where there is none
 	@scripts/setup.sh demo
 
-# One package at a time: each has a Chromium of its own to wait for. The tests of
-# the daemon from outside wait much of their time: three of them at once, but two
-# (Go's own) in the whole browser, which leaves two cores nothing to spare.
+# Two packages at a time, and three tests of the daemon from outside: much of their
+# time they wait.
 test: # everything, with the race detector, in both builds of Chromium
 	@scripts/setup.sh test
 	$(GO) vet ./...
-	$(GO) test -race -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /e2e)
+	$(GO) test -race -p 2 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /e2e)
 	$(GO) test -race -parallel 3 -timeout $(TIMEOUT) ./e2e/...
 	@$(MAKE) --no-print-directory test-full
 
-# Tests whose subject is not the browser's build: they are not played again in
-# the whole browser. What leaves Chromium is tried in both builds by ./browser.
-ONCE = SSRFCases|EveryDoor|MCP|StaticForms|Credits|NothingExceeds|NobodyUses|Trail|WithoutChromium|WhatStatic|NoSource|WebTools|Bomb|Image|Supervised|ReadOnly|Autonomy|Threat|TheToken|Transcript|SIGTERM(Twice|With|InTheMiddleOfA(Launch|Download))|StartUp|ChromiumIsStarted|FullDisk|FullState|BadServers|TheNetworkIs|DNSIsGone|ClientsThat|FloodThat|HalfFrames|NobodyReads|LedgerIs(Gone|Locked)|Stopped(ForAWhile|Network|GPU|Renderer)|WithoutEnd|TwiceEachLimit|Soak|(Python|TypeScript)Loop|AtATerminal|ActionLog|OtherPrograms|Confirmed|OpenedByAnOperator|RefusalsAre|Watch|BadInput|Oversized|LogSays|WhoMay|Metrics|Forgeries|HugeDocuments|LiveView|StateLogsIn|AllowedDomains|FilesOfAKilled|HostileStates
+# What the builds of Chromium do each in their own way: windows, dialogs, files,
+# input, permissions, and how their processes live and die. Of these the tests of
+# the daemon from outside are played in the whole browser too. What leaves Chromium
+# is tried in both builds by ./browser.
+BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|StoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
 
 # The daemon from outside again, in the whole browser.
 test-full:
 ifneq ($(wildcard e2e/*_test.go),)
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -skip '$(ONCE)' ./e2e/...
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/...
 endif
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

@@ -14,8 +14,8 @@ import (
 // Chromium says "Printing failed" of it, before it tells why.
 func TestPDFOfAPageThatDies(t *testing.T) {
 	s := newStage(t)
-	page := strings.Repeat("<p>A line of a long page.</p>", 20000)
-	for after := time.Duration(0); after < 300*time.Millisecond; after += 20 * time.Millisecond {
+	page := strings.Repeat("<p>A line of a long page.</p>", 5000)
+	for after := time.Duration(0); after < 240*time.Millisecond; after += 30 * time.Millisecond {
 		v := s.open(t, page)
 		done := make(chan error, 1)
 		go func() {
@@ -38,6 +38,7 @@ func TestPDFOfAPageThatDies(t *testing.T) {
 		if err := <-done; err != nil && protocol.CodeOf(err) != protocol.PageCrashed {
 			t.Errorf("killed after %v: %v", after, err)
 		}
+		v.c.Close(limit(t, 5*time.Second))
 	}
 }
 

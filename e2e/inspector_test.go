@@ -29,6 +29,7 @@ type inspected struct {
 // finds nothing to say of their schemas, and visits the demo app: by both doors,
 // as a client of the protocol that has sessions and as one of that which has none.
 func TestMCPInspector(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	app := demoServer(t)
 	bin, err := testdaemon.Binary()
@@ -96,6 +97,7 @@ func TestMCPInspector(t *testing.T) {
 
 // Nor has it anything to say of the schemas of all the tools.
 func TestMCPInspectorOfEveryTool(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	cmd := mcpTool(t, inspector, "--cli", "--format", "json", "--method", "tools/list", "--strict",
 		"--transport", "http", "--server-url", d.URL()+"/mcp?tools=all", "--header", "Authorization: Bearer "+d.Token)
@@ -109,6 +111,7 @@ func TestMCPInspectorOfEveryTool(t *testing.T) {
 // What `browserd mcp config` prints is a configuration that a client takes: the
 // Inspector, which reads the form that most have.
 func TestMCPInspectorTakesTheSnippets(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	for _, client := range []string{"cursor", "http"} {
 		snippet, err := d.Command("mcp", "config", client)

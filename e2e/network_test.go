@@ -89,6 +89,7 @@ func blackHole(t *testing.T) (address string) {
 // answers in its time with a code that says what kind of failure it was, and
 // no connection is left.
 func TestBadServers(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")

@@ -62,7 +62,7 @@ func TestImportsRunDownwards(t *testing.T) {
 // homes are the modules that one room alone may import, tests aside.
 var homes = map[string][]string{
 	"github.com/chromedp/":            {"browser"},
-	"github.com/gorilla/websocket":    {"server", "browser", "examples/go", "internal/client"},
+	"github.com/gorilla/websocket":    {"server", "browser", "examples/go", "internal/client", "bench/side"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
 	"github.com/go-viper/mapstruct":   {"config"},

@@ -34,7 +34,7 @@ import (
 // reference is the tool that the others are compared with.
 const reference = "browserd"
 
-func isPeer(name string) bool { return !strings.HasPrefix(name, reference) }
+func isPeer(name string) bool { return !strings.HasPrefix(name, reference) && name != floorName }
 
 // suite is one run.
 type suite struct {
@@ -66,6 +66,10 @@ var groups = []struct {
 }
 
 func main() {
+	run := run
+	if chromium := os.Getenv(floorVariable); chromium != "" {
+		run = func() error { return serveFloor(context.Background(), chromium) }
+	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

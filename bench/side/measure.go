@@ -135,8 +135,8 @@ type column struct {
 
 // report writes a table of the columns: for each tool the median waited, the
 // 90th percentile in brackets, and the processor time; then how many times as
-// fast browserd is as the fastest peer, and which that is. The tools' errors
-// stand below.
+// fast browserd is as the fastest peer, and which that is, and the same of the
+// floor, where it is among the names. The tools' errors stand below.
 func report(w io.Writer, names []string, columns []column) {
 	fmt.Fprint(w, "| ms: waited, median (90th percentile) / processor |")
 	for _, c := range columns {
@@ -166,36 +166,41 @@ func report(w io.Writer, names []string, columns []column) {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprint(w, "| **fastest peer over browserd**, waited / processor |")
-	for _, c := range columns {
-		fmt.Fprintf(w, " %s |", ratios(c.figures))
+	for _, who := range []string{reference, floorName} {
+		if who != reference && !slices.Contains(names, who) {
+			continue
+		}
+		fmt.Fprintf(w, "| **fastest peer over %s**, waited / processor |", who)
+		for _, c := range columns {
+			fmt.Fprintf(w, " %s |", ratios(c.figures, who))
+		}
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
 	for _, f := range failed {
 		fmt.Fprintf(w, "\nFailed: %s\n", oneLine(f))
 	}
 	fmt.Fprintln(w)
 }
 
-// ratios compares browserd at its WebSocket door with the peer that needs the
-// least, once for each measure.
-func ratios(figures map[string]figure) string {
-	ours, ok := figures[reference]
+// ratios compares browserd at its WebSocket door, or the floor, with the peer that
+// needs the least, once for each measure.
+func ratios(figures map[string]figure, who string) string {
+	ours, ok := figures[who]
 	if !ok || ours.err != nil {
 		return "–"
 	}
 	over := func(of func(figure) time.Duration) string {
 		var best time.Duration
-		who := ""
+		peer := ""
 		for name, f := range figures {
-			if isPeer(name) && f.err == nil && f.n > 0 && (who == "" || of(f) < best) {
-				best, who = of(f), name
+			if isPeer(name) && f.err == nil && f.n > 0 && (peer == "" || of(f) < best) {
+				best, peer = of(f), name
 			}
 		}
-		if who == "" || of(ours) == 0 {
+		if peer == "" || of(ours) == 0 {
 			return "–"
 		}
-		return fmt.Sprintf("%s (%s)", three(float64(best)/float64(of(ours))), who)
+		return fmt.Sprintf("%s (%s)", three(float64(best)/float64(of(ours))), peer)
 	}
 	waited := over(func(f figure) time.Duration { return f.p50 })
 	if ours.cpu == 0 {

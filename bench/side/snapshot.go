@@ -47,6 +47,12 @@ func only(members []*member, prefixes ...string) []*member {
 func (b *suite) snapshots() error {
 	members, stop := b.fleet(b.doors(true))
 	defer stop()
+	if d, err := startFloor(b.ctx, b.o.Chromium); err != nil {
+		fmt.Fprintf(b.out, "Missing: the floor: %s\n\n", oneLine(err.Error()))
+	} else {
+		defer d.Close()
+		members = append(members, &member{name: floorName, d: d, meter: driver.NewMeter(d)})
+	}
 	doors := withoutCommandLines(members)
 	e := b.effort(40, 2*time.Second)
 	var defaults, wholes []column
@@ -60,14 +66,14 @@ func (b *suite) snapshots() error {
 		}
 		defaults = append(defaults, column{fmt.Sprintf("%d elements", n), b.race(taking, e, open(b.site.shop(n)), snapshotOf(driver.Default))})
 	}
-	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, `snap` of pinchtab, the only snapshot of the others.\n\n")
+	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, `snap` of pinchtab, the only snapshot of the others. The floor is no tool: a daemon that asks Chromium once, for the number 1.\n\n")
 	report(b.out, namesOf(members), defaults)
 	b.flat(defaults)
 	for i, n := range b.sizes {
 		if n > 10_000 {
 			continue
 		}
-		figures := b.race(only(doors, "browserd", "agent-browser", "pinchtab"), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
+		figures := b.race(only(doors, "browserd", "agent-browser", "pinchtab", floorName), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
 		// The others have one snapshot: it was timed just now.
 		for _, m := range doors {
 			if _, ran := figures[m.name]; !ran {
@@ -76,7 +82,7 @@ func (b *suite) snapshots() error {
 		}
 		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), figures})
 	}
-	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, pinchtab's text format without a filter, the others' figures again.\n\n")
+	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, pinchtab's text format without a filter, the others' figures again. The floor walks the page here, asks each element for tag, display, visibility, the width of its box, attributes and text, and works nothing out.\n\n")
 	report(b.out, namesOf(doors), wholes)
 	return nil
 }

@@ -93,6 +93,10 @@ func Resolve(base *url.URL, ref string) (*url.URL, error) {
 	if scheme, rest, ok := strings.Cut(ref, ":"); ok && strings.EqualFold(scheme, base.Scheme) && !strings.HasPrefix(rest, "//") {
 		ref = rest
 	}
+	// Special authority ignore slashes state: after two and more a host follows.
+	if strings.HasPrefix(ref, "//") {
+		ref = "//" + strings.TrimLeft(ref, "/")
+	}
 	r, err := url.Parse(ref)
 	if err != nil {
 		return nil, err

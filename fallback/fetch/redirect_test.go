@@ -165,6 +165,8 @@ func TestResolveReadsAsABrowserDoes(t *testing.T) {
 		`https:\/other.example`: "https://other.example",
 		"http://other.example":  "http://other.example",
 		"":                      "https://example.com/a/b?q=1",
+		"///other.example/c":    "https://other.example/c",
+		`/\\/other.example/c`:   "https://other.example/c",
 	} {
 		got, err := Resolve(base, ref)
 		if err != nil || got.String() != want {

@@ -312,32 +312,3 @@ func parseIPv4Number(s string) (uint64, error) {
 	}
 	return n, err
 }
-
-// escapeRest writes path, query and fragment as the serializer does: forward
-// slashes and no dot segments in the path, and what may not stand there
-// percent-encoded (URL 1.3).
-func escapeRest(rest string) string {
-	var b strings.Builder
-	if !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) {
-		b.WriteByte('/')
-	}
-	const path, query, fragment = "\"<>`{}^", "\"<>'", "\"<>`"
-	part := path
-	for i := 0; i < len(rest); i++ {
-		c := rest[i]
-		switch {
-		case part == path && c == '\\':
-			c = '/'
-		case part == path && c == '?':
-			part = query
-		case part != fragment && c == '#':
-			part = fragment
-		case c <= ' ' || c >= 0x7f || strings.IndexByte(part, c) >= 0:
-			fmt.Fprintf(&b, "%%%02X", c)
-			continue
-		}
-		b.WriteByte(c)
-	}
-	p, q, f := cutRest(b.String())
-	return removeDots(p) + q + f
-}

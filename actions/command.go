@@ -237,9 +237,6 @@ func (c *Call) checkURL(ctx context.Context, url string) (string, error) {
 	return checked, err
 }
 
-// Command is the row that the job runs.
-func (j *Job) Command() *Command { return j.call.Command }
-
 // SessionName is the name of the job's session, "" where it has none.
 func (j *Job) SessionName() string {
 	if j.call.Session == nil {
@@ -264,9 +261,7 @@ func (j *Job) Failed(unheard bool) (closed bool) {
 	return true
 }
 
-// Timeout is how long the command may take, from its arrival.
-func (j *Job) Timeout() time.Duration { return j.call.timeout() }
-
+// timeout is how long the command may take, from its arrival.
 func (c *Call) timeout() time.Duration {
 	return time.Duration(c.Common.TimeoutMS) * time.Millisecond
 }

@@ -144,8 +144,8 @@ func TestHTTPRequestWaitsAsLongAsItIsTold(t *testing.T) {
 	for secs, want := range map[int]time.Duration{1: 30 * time.Second, 60: 61 * time.Second, 120: 120 * time.Second} {
 		raw, _ := json.Marshal(map[string]any{"url": "http://api.example.com/", "timeout_secs": secs})
 		job, err := w.house.Prepare(&Caller{}, "http_request", raw)
-		if err != nil || job.Timeout() != want {
-			t.Errorf("%d s: %v, %v", secs, job.Timeout(), err)
+		if err != nil || job.call.timeout() != want {
+			t.Errorf("%d s: %v, %v", secs, job.call.timeout(), err)
 		}
 		job.Drop()
 	}

@@ -42,19 +42,6 @@ func Token(stateDir string) (string, error) {
 	return readToken(stateDir)
 }
 
-// ClientToken returns the token with which this machine's command line speaks
-// to its daemon: BROWSERD_TOKEN, or the one in stateDir.
-func ClientToken(stateDir string) (string, error) {
-	if t := os.Getenv(TokenEnv); t != "" {
-		return t, nil
-	}
-	token, err := readToken(stateDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("no token: set %s, or start browserd serve once as this user, which makes %s", TokenEnv, TokenFile(stateDir))
-	}
-	return token, err
-}
-
 func readToken(stateDir string) (string, error) {
 	path := TokenFile(stateDir)
 	info, err := os.Lstat(path)

@@ -111,15 +111,6 @@ func New(cfg Config, jina reader.Config, o Options) *Search {
 // setUp is the next step where no provider works.
 const setUp = "ask the operator to set search.brave_api_key, search.serper_api_key, search.tavily_api_key, fallback.jina_api_key or search.searxng_url"
 
-// Providers names those that are set up, in their order.
-func (s *Search) Providers() []string {
-	list := []string{}
-	for _, p := range s.providers {
-		list = append(list, p.Name())
-	}
-	return list
-}
-
 // Search asks one provider after the other until one answers, and returns at
 // most n results and its name. Where others follow, each has half of the time that
 // is left. The error is fetch_failed with

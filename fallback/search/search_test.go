@@ -228,7 +228,11 @@ func TestProvidersAreTriedInOrder(t *testing.T) {
 	good := start(t, &service{t: t, status: 200, answer: `{"organic":[{"title":"T","link":"https://a.example/"}]}`, expect: any})
 	c := Config{Providers: []string{"jina", "tavily", "brave", "serper"}, BraveAPIKey: "k", BraveURL: bad, SerperAPIKey: "k", SerperURL: good}
 	s := New(c, reader.Config{SearchURL: bad}, options(t))
-	if d := cmp.Diff([]string{"brave", "serper"}, s.Providers()); d != "" {
+	var set []string // those with their key
+	for _, p := range s.providers {
+		set = append(set, p.Name())
+	}
+	if d := cmp.Diff([]string{"brave", "serper"}, set); d != "" {
 		t.Error(d)
 	}
 	if _, by, err := s.Search(t.Context(), "x", 5); by != "serper" || err != nil {

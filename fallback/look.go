@@ -61,8 +61,7 @@ func (p *Page) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr st
 		return v, nil
 	case "attrs":
 		if attr == "" {
-			all, _ := d.static.Attributes(el.Node, 0)
-			return all, nil
+			return d.static.Attributes(el.Node), nil
 		}
 		v, ok := form.Attr(el.Node, attr)
 		if !ok {
@@ -81,10 +80,9 @@ func (p *Page) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr st
 func (d *document) content(ctx context.Context, n *html.Node, kind string) string {
 	switch kind {
 	case "html":
-		text, _ := d.static.HTML(n, 0)
-		return text
+		return d.static.HTML(n)
 	case "markdown", "article":
-		text, _ := d.static.HTML(n, 0)
+		text := d.static.HTML(n)
 		if n.Type == html.ElementNode && kind == "markdown" {
 			return readable.Fragment(ctx, text, d.static.Base()).Markdown()
 		}
@@ -100,8 +98,7 @@ func (d *document) content(ctx context.Context, n *html.Node, kind string) strin
 			break
 		}
 	}
-	text, _ := d.static.Text(n, d.controls, 0)
-	return text
+	return d.static.Text(n, d.controls)
 }
 
 // Wait says whether all that q names holds. Nothing changes a static document

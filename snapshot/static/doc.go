@@ -1,7 +1,6 @@
 // Package static reads a document from its HTML alone, as the same lines with
-// refs that package snapshot writes of a live page: HTML string in, snapshot and
-// refs out, and Query for what one ref holds. It needs no browser, no daemon and
-// no network.
+// refs that package snapshot writes of a live page, and reads what one element
+// holds. It needs no browser, no daemon and no network.
 //
 // Roles are HTML-AAM's, names those of Accessible Name and Description
 // Computation 1.2, and what gets a line is decided as the live page's script

@@ -2,28 +2,26 @@ package static
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
-// Text returns what n, an element or the document node, shows as text, broken into lines as it is laid out, in at
-// most limit characters; cut says that there is more. A limit below 1 is none.
-func (d *Document) Text(n *html.Node, v Values, limit int) (text string, cut bool) {
+// Text returns what n, an element or the document node, shows as text, broken
+// into lines as it is laid out, secrets masked.
+func (d *Document) Text(n *html.Node, v Values) string {
 	k := d.look(v)
 	if isHTML(n) && (n.Data == "input" || n.Data == "textarea" || n.Data == "select") {
-		return shorten(k.value(n, k.role(n)), limit)
+		return k.value(n, k.role(n))
 	}
-	o := &textOut{max: limit}
+	o := &textOut{}
 	k.read(o, n, false)
-	return shorten(strings.TrimRight(o.b.String(), " \t\n"), limit)
+	return strings.TrimRight(o.b.String(), " \t\n")
 }
 
-// Attributes returns n's attributes as a JSON object, secrets masked, in at most
-// limit characters.
-func (d *Document) Attributes(n *html.Node, limit int) (text string, cut bool) {
+// Attributes returns n's attributes as a JSON object, secrets masked.
+func (d *Document) Attributes(n *html.Node) string {
 	all := map[string]string{}
 	for _, a := range n.Attr {
 		key := a.Key
@@ -37,59 +35,19 @@ func (d *Document) Attributes(n *html.Node, limit int) (text string, cut bool) {
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		return "{}", false
+		return "{}"
 	}
-	return shorten(string(raw), limit)
+	return string(raw)
 }
 
-// HTML returns n's markup, secrets masked, in at most limit characters.
-func (d *Document) HTML(n *html.Node, limit int) (text string, cut bool) {
-	var b strings.Builder
-	w := &limited{b: &b, left: limit*4 + 64}
-	if limit < 1 {
-		w.left = -1
-	}
+// HTML returns n's markup, secrets masked.
+func (d *Document) HTML(n *html.Node) string {
 	defer maskTree(n)()
-	if err := html.Render(w, n); err != nil && !errors.Is(err, errFull) {
-		return "", false
+	var b strings.Builder
+	if err := html.Render(&b, n); err != nil {
+		return ""
 	}
-	return shorten(b.String(), limit)
-}
-
-// shorten cuts s at limit characters, at no limit where that is below 1.
-func shorten(s string, limit int) (string, bool) {
-	if limit < 1 || len(s) <= limit {
-		return s, false
-	}
-	n := 0
-	for i := range s {
-		if n == limit {
-			return s[:i], true
-		}
-		n++
-	}
-	return s, false
-}
-
-var errFull = errors.New("enough")
-
-// limited takes so many bytes and then fails, so that rendering stops.
-type limited struct {
-	b    *strings.Builder
-	left int // below 0: no limit
-}
-
-func (w *limited) Write(p []byte) (int, error) {
-	if w.left < 0 {
-		return w.b.Write(p)
-	}
-	if len(p) > w.left {
-		w.b.Write(p[:w.left])
-		w.left = 0
-		return 0, errFull
-	}
-	w.left -= len(p)
-	return w.b.Write(p)
+	return b.String()
 }
 
 // maskTree masks the secrets in n's tree until undo is called.
@@ -132,10 +90,7 @@ type textOut struct {
 	b      strings.Builder
 	breaks int
 	space  bool
-	max    int
 }
-
-func (o *textOut) full() bool { return o.max > 0 && o.b.Len() > 4*o.max }
 
 func (o *textOut) add(s string) {
 	if s == "" {
@@ -157,14 +112,8 @@ func (o *textOut) br(n int) { o.breaks = max(o.breaks, n) }
 var gapTags = words("p h1 h2 h3 h4 h5 h6 pre blockquote ul ol table")
 
 func (k *look) read(o *textOut, n *html.Node, pre bool) {
-	if o.full() {
-		return
-	}
 	if n.Type == html.TextNode {
 		s := n.Data
-		if o.max > 0 {
-			s = head(s, 8*o.max+4096)
-		}
 		switch {
 		case pre:
 			o.add(s)

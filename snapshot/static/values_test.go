@@ -172,34 +172,23 @@ func TestScope(t *testing.T) {
 	}
 }
 
-func TestQuery(t *testing.T) {
+func TestRead(t *testing.T) {
 	_, view, err := Snapshot(`<main><h2>Title</h2><p>One <b>two</b>.</p><p hidden>no</p><ul><li>a<li>b</ul><input name=n type=password value=secret></main>`, snapshot.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []struct {
-		ref, kind string
-		limit     int
-		want      string
-		cut       bool
-	}{
-		{"@e1", KindText, 0, "Title\n\nOne two.\n\na\nb", false},
-		{"@e1", KindText, 8, "Title\n\nO", true},
-		{"@e3", KindAttrs, 0, `{"name":"n","type":"password","value":"•••"}`, false},
-		{"@e3", KindHTML, 0, `<input name="n" type="password" value="•••"/>`, false},
-		{"@e3", KindText, 0, "•••", false},
-		{"@e1", KindHTML, 10, "<main><h2>", true},
+	const shown = "Title\n\nOne two.\n\na\nb"
+	for ref, want := range map[string][3]string{
+		"@e1": {shown, "{}", `<main><h2>Title</h2><p>One <b>two</b>.</p><p hidden="">no</p><ul><li>a</li><li>b</li></ul><input name="n" type="password" value="•••"/></main>`},
+		"@e3": {"•••", `{"name":"n","type":"password","value":"•••"}`, `<input name="n" type="password" value="•••"/>`},
 	} {
-		got, cut, err := view.Query(q.ref, q.kind, q.limit)
-		if got != q.want || cut != q.cut || err != nil {
-			t.Errorf("%s of %s: %q, %t, %v; want %q, %t", q.kind, q.ref, got, cut, err, q.want, q.cut)
+		text, attributes, markup, err := view.read(ref)
+		if d := cmp.Diff([3]string{text, attributes, markup}, want); d != "" || err != nil {
+			t.Errorf("%s: %v, got - want +\n%s", ref, err, d)
 		}
 	}
-	if got, cut := view.Document.Text(view.Document.Root(), nil, 0); got != "Title\n\nOne two.\n\na\nb" || cut {
-		t.Errorf("the document says %q, %t", got, cut)
-	}
-	if _, _, err := view.Query("@e1", "pdf", 0); protocol.CodeOf(err) != protocol.InvalidParams {
-		t.Error(err)
+	if got := view.Document.Text(view.Document.Root(), nil); got != shown {
+		t.Errorf("the document says %q", got)
 	}
 }
 
@@ -298,7 +287,7 @@ func TestWhatIsVisibleWithin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := d.Text(d.Root(), nil, 0); got != "Visible innerVB" {
+	if got := d.Text(d.Root(), nil); got != "Visible innerVB" {
 		t.Errorf("the document says %q", got)
 	}
 	for text, want := range map[string]int{"visible inner": 1, "vb": 1, "no": 0, "x": 0} {

@@ -12,8 +12,7 @@ import (
 )
 
 // Config says which Chromium is used, and how. The zero value works: a
-// Chromium that is installed is found and run without windows. [Defaults] has
-// the values that the default tags name.
+// Chromium that is installed is found and run, with windows where there is a display.
 type Config struct {
 	Path                string        `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
 	Endpoint            string        `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
@@ -51,11 +50,6 @@ type Config struct {
 	// Advertised says that the Chromium at Endpoint reaches the egress proxy
 	// (policy.proxy_advertise). Set by cmd.
 	Advertised bool `koanf:"-"`
-}
-
-// Defaults returns the configuration of a daemon that was told nothing.
-func Defaults() Config {
-	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048, ReadyContexts: 1, IdleTimeout: 5 * time.Minute}
 }
 
 // maxReady bounds Config.ReadyContexts: each has a process.

@@ -314,7 +314,7 @@ func TestTypedCalls(t *testing.T) {
 }
 
 func BenchmarkRoundTrip(b *testing.B) {
-	cfg := Defaults()
+	cfg := defaults()
 	c := Start(b.Context(), cfg, discard())
 	defer c.Close(context.Background())
 	conn, _, err := c.Conn(b.Context())

@@ -36,13 +36,13 @@ func TestFind(t *testing.T) {
 				"/usr/lib/chromium/chromium":                program,
 				"/usr/lib/chromium/chromium-headless-shell": program,
 			},
-			cfg:  Defaults(),
+			cfg:  defaults(),
 			want: Found{Path: "/usr/lib/chromium/chromium-headless-shell", Product: "chromium-headless-shell", Shell: true},
 		},
 		{
 			name: "debian, chromium alone: its wrapper names no path", goos: "linux", path: linuxPath,
 			files: map[string]string{"/usr/bin/chromium": wrapper + "$LIBDIR/$APPNAME\n", "/usr/lib/chromium/chromium": program},
-			cfg:   Defaults(),
+			cfg:   defaults(),
 			want:  Found{Path: "/usr/lib/chromium/chromium", Product: "chromium"},
 		},
 		{
@@ -58,19 +58,19 @@ func TestFind(t *testing.T) {
 		{
 			name: "fedora", goos: "linux", path: []string{"/usr/bin"},
 			files: map[string]string{"/usr/bin/chromium-browser": wrapper + "\"$@\"\n", "/usr/lib64/chromium-browser/chromium-browser": program},
-			cfg:   Defaults(),
+			cfg:   defaults(),
 			want:  Found{Path: "/usr/lib64/chromium-browser/chromium-browser", Product: "chromium"},
 		},
 		{
 			name: "chrome's wrapper is not resolved to a chromium", goos: "linux", path: []string{"/usr/bin"},
 			files: map[string]string{"/usr/bin/google-chrome-stable": wrapper + "-a \"$0\" \"$HERE/chrome\"\n", "/opt/google/chrome/chrome": program},
-			cfg:   Defaults(),
+			cfg:   defaults(),
 			want:  Found{Path: "/opt/google/chrome/chrome", Product: "chrome"},
 		},
 		{
 			name: "a wrapper of nothing known is used as it is", goos: "linux", path: []string{"/usr/bin"},
 			files: map[string]string{"/usr/bin/chromium": wrapper + "/usr/libexec/gone \"$@\"\n"},
-			cfg:   Defaults(),
+			cfg:   defaults(),
 			want:  Found{Path: "/usr/bin/chromium", Product: "chromium"},
 		},
 		{
@@ -81,24 +81,24 @@ func TestFind(t *testing.T) {
 		{
 			name: "an empty PATH", goos: "linux",
 			files: map[string]string{"/usr/lib/chromium/chromium": program},
-			cfg:   Defaults(),
+			cfg:   defaults(),
 			want:  Found{Path: "/usr/lib/chromium/chromium", Product: "chromium"},
 		},
 		{
 			name: "the program inside a snap, not its wrapper", goos: "linux", path: linuxPath,
 			files: map[string]string{"/snap/bin/chromium": program, "/snap/chromium/current/usr/lib/chromium-browser/chrome": program},
-			cfg:   Defaults(),
+			cfg:   defaults(),
 			want:  Found{Path: "/snap/chromium/current/usr/lib/chromium-browser/chrome", Product: "chromium"},
 		},
 		{
 			name: "never from the working directory", goos: "linux", path: []string{".", "", "bin"},
-			files: map[string]string{"/chromium": program, "/bin/chromium": program}, cfg: Defaults(),
+			files: map[string]string{"/chromium": program, "/bin/chromium": program}, cfg: defaults(),
 			err: "no Chromium was found",
 		},
 		{
 			name: "macOS", goos: "darwin", env: map[string]string{"HOME": "/Users/ann"},
 			files: map[string]string{"/Users/ann/Applications/Google Chrome.app/Contents/MacOS/Google Chrome": program},
-			cfg:   Defaults(),
+			cfg:   defaults(),
 			want:  Found{Path: "/Users/ann/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", Product: "chrome"},
 		},
 		{
@@ -107,17 +107,17 @@ func TestFind(t *testing.T) {
 				"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome": program,
 				"/Applications/Chromium.app/Contents/MacOS/Chromium":           program,
 			},
-			cfg:  Defaults(),
+			cfg:  defaults(),
 			want: Found{Path: "/Applications/Chromium.app/Contents/MacOS/Chromium", Product: "chromium"},
 		},
 		{
 			name: "windows", goos: "windows", env: map[string]string{"ProgramFiles": "/Program Files"},
 			files: map[string]string{`/Program Files\Google\Chrome\Application\chrome.exe`: program},
-			cfg:   Defaults(),
+			cfg:   defaults(),
 			want:  Found{Path: `/Program Files\Google\Chrome\Application\chrome.exe`, Product: "chrome"},
 		},
 		{
-			name: "nothing", goos: "linux", files: map[string]string{"/etc/debian_version": "13"}, cfg: Defaults(),
+			name: "nothing", goos: "linux", files: map[string]string{"/etc/debian_version": "13"}, cfg: defaults(),
 			err: "no Chromium was found on PATH or where it is usually installed; install it (apt-get install chromium-headless-shell",
 		},
 		{

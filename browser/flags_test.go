@@ -19,13 +19,13 @@ func TestFlags(t *testing.T) {
 		hasNot   []string // prefixes
 	}{
 		{
-			name: "the shell", cfg: Defaults(), found: shell,
+			name: "the shell", cfg: defaults(), found: shell,
 			has:    []string{"--remote-debugging-pipe", "--user-data-dir=/p", "--enable-blink-features=ComputedAccessibilityInfo", "--disable-quic", "--no-first-run"},
 			hasNot: []string{"--headless", "--no-sandbox", "--disable-popup-blocking", "--disable-ipc-flooding-protection", "--remote-debugging-port", "--proxy", "--disable-dev-shm-usage", "--enable-features"},
 		},
-		{name: "the full browser", cfg: Defaults(), found: full, has: []string{"--headless=new"}, hasNot: []string{"--no-sandbox"}},
+		{name: "the full browser", cfg: defaults(), found: full, has: []string{"--headless=new"}, hasNot: []string{"--no-sandbox"}},
 		{name: "with windows", cfg: Config{}, found: full, windows: true, hasNot: []string{"--headless", "--enable-blink-features"}},
-		{name: "small shared memory", cfg: Defaults(), found: shell, smallShm: true, has: []string{"--disable-dev-shm-usage"}},
+		{name: "small shared memory", cfg: defaults(), found: shell, smallShm: true, has: []string{"--disable-dev-shm-usage"}},
 		{name: "the operator's word", cfg: Config{UnsafeNoSandbox: true}, found: shell, has: []string{"--no-sandbox"}},
 		{
 			name: "a proxy", cfg: Config{ProxyServer: "http://127.0.0.1:1"}, found: shell,
@@ -83,7 +83,7 @@ func TestConfigCheck(t *testing.T) {
 		want string // "": good; otherwise the beginning
 	}{
 		{Config{}, ""},
-		{Defaults(), ""},
+		{defaults(), ""},
 		{Config{Args: []string{"--lang=de", "--force-dark-mode"}}, ""},
 		{Config{Args: []string{"--no-sandbox"}}, "browser.args: --no-sandbox is refused: set browser.unsafe_no_sandbox"},
 		{Config{Args: []string{"--remote-debugging-port=0"}}, "browser.args: --remote-debugging-port is refused"},

@@ -32,8 +32,6 @@ var leakPages embed.FS
 type fakeWorld struct {
 	t                            *testing.T
 	site, forbidden, preconnects string // host:port on 127.0.0.1
-	lookups, packets             *net.UDPConn
-	raw                          int
 
 	mu      sync.Mutex
 	reached map[string]bool

@@ -98,8 +98,13 @@ func builds(t *testing.T, f func(t *testing.T, cfg Config)) {
 	}
 }
 
+// defaults is the configuration of a daemon that was told nothing.
+func defaults() Config {
+	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048, ReadyContexts: 1, IdleTimeout: 5 * time.Minute}
+}
+
 func testConfig(t *testing.T) Config {
-	cfg := Defaults()
+	cfg := defaults()
 	cfg.StateDir = t.TempDir()
 	return cfg
 }

@@ -78,7 +78,7 @@ func BenchmarkOverhead(b *testing.B) {
 		io.WriteString(w, `<!doctype html><title>Counter</title><h1>Counter</h1><button onclick="n.textContent++">Count</button><p id=n>0</p><input aria-label=Name>`)
 	}))
 	b.Cleanup(srv.Close)
-	cfg := Defaults()
+	cfg := defaults()
 	cfg.StateDir = b.TempDir()
 	found, err := Find(cfg)
 	if err != nil {

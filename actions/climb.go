@@ -51,7 +51,7 @@ func (w *webCall) climb(ctx context.Context, url, source, format string) (docume
 				return document{}, nil, err // a redirect that leads where nobody may go
 			}
 		} else if source == session.SourceAuto && i < len(steps)-1 {
-			a.Error = d.lacks(ctx, format)
+			a.Error = d.lacks(ctx)
 		}
 		attempts = append(attempts, a)
 		switch {
@@ -106,7 +106,7 @@ func (w *Web) steps(source, format string) []string {
 
 // lacks says why another source may have more of the document, "" where none
 // will.
-func (d document) lacks(ctx context.Context, format string) string {
+func (d document) lacks(ctx context.Context) string {
 	switch {
 	case d.status == http.StatusForbidden || d.status == http.StatusTooManyRequests || d.status == http.StatusServiceUnavailable:
 		return fmt.Sprintf("the site answers %d %s", d.status, http.StatusText(d.status))

@@ -87,8 +87,8 @@ func upload(ctx context.Context, c *Call, p *UploadParams) (Result, error) {
 // fromUploadDir reads a file below the upload directory and nowhere else:
 // neither .. nor a symbolic link leads out of an os.Root.
 func fromUploadDir(dir, path string) (protocol.File, error) {
-	bad := func(format string, args ...any) (protocol.File, error) {
-		return protocol.File{}, protocol.Errorf(protocol.InvalidParams, "files: %s: %s", cut(path, 100), fmt.Sprintf(format, args...)).
+	bad := func(why string) (protocol.File, error) {
+		return protocol.File{}, protocol.Errorf(protocol.InvalidParams, "files: %s: %s", cut(path, 100), why).
 			With("parameter", "files").Then("send the contents as {name, base64}, or put the file into the daemon's session.upload_dir")
 	}
 	if dir == "" {

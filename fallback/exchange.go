@@ -57,7 +57,7 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 		if !ok {
 			return nil, protocol.Errorf(protocol.NavigationFailed, "%s cannot be fetched", cut(checked)).With("reason", "scheme")
 		}
-		h := p.header(r, to)
+		h := p.header(r)
 		if from, ok := parseAddress(refers, ""); ok {
 			if refers = referer(r.policy, from, to); refers != "" {
 				h.Set("Referer", refers)
@@ -81,7 +81,7 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 		}
 		p.jar.Receive(to, got.Header)
 		location := got.Header.Get("Location")
-		if location == "" || !redirected(got.Status) {
+		if location == "" || !fetch.Redirects(got.Status) {
 			return &answer{to, got.Status, got.Header, got.Body, got.Truncated}, nil
 		}
 		if hops == maxRedirects {
@@ -104,16 +104,8 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 	}
 }
 
-func redirected(status int) bool {
-	switch status {
-	case 301, 302, 303, 307, 308:
-		return true
-	}
-	return false
-}
-
 // header is what every request of the page says.
-func (p *Page) header(r request, to address) http.Header {
+func (p *Page) header(r request) http.Header {
 	h := http.Header{}
 	h.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 	h.Set("Accept-Language", acceptLanguage(p.o.Locale))

@@ -21,7 +21,7 @@ const maxInvalid = 20
 func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *html.Node, at form.Point, el element) (protocol.Effect, error) {
 	d := p.history.now
 	if form.Checked(f, submitter) {
-		if err := p.invalid(refs, f, el); err != nil {
+		if err := p.invalid(refs, f); err != nil {
 			return protocol.Effect{}, err
 		}
 	}
@@ -49,7 +49,7 @@ func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *ht
 
 // invalid is the error of a form that may not be sent as it is: it names the
 // fields, and the first gets the focus as it would in a browser.
-func (p *Page) invalid(refs *snapshot.Refs, f *html.Node, el element) error {
+func (p *Page) invalid(refs *snapshot.Refs, f *html.Node) error {
 	d := p.history.now
 	list := d.controls.Invalids(f)
 	if len(list) == 0 {

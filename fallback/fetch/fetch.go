@@ -125,7 +125,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 			r.Jar.SetCookies(u, resp.Cookies())
 		}
 		location := resp.Header.Get("Location")
-		if r.MaxRedirects < 0 || !redirects(resp.StatusCode) || location == "" {
+		if r.MaxRedirects < 0 || !Redirects(resp.StatusCode) || location == "" {
 			err := out.take(own, resp, u, or(r.MaxBytes, DefaultMaxBytes))
 			if err != nil {
 				return nil, ended(ctx, own, err, u.Host, timeout)

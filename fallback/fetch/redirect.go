@@ -14,8 +14,8 @@ type hop struct {
 	body   []byte
 }
 
-// redirects is true for the redirect statuses of the Fetch standard.
-func redirects(status int) bool {
+// Redirects is true for the redirect statuses of the Fetch standard.
+func Redirects(status int) bool {
 	switch status {
 	case 301, 302, 303, 307, 308:
 		return true

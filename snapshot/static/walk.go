@@ -300,7 +300,7 @@ func (w *walk) element(n *html.Node, f *frame) {
 	case is(n, atom.Label):
 		w.label(n, f, child)
 	case !dark && pictures(n, f):
-		if w.picture(n, f, child) {
+		if w.picture(n, f) {
 			return
 		}
 	}
@@ -406,7 +406,7 @@ func pictures(n *html.Node, f *frame) bool {
 }
 
 // picture puts the name of a picture into the text, in the place of what it is drawn with.
-func (w *walk) picture(n *html.Node, f, child *frame) bool {
+func (w *walk) picture(n *html.Node, f *frame) bool {
 	if f.style.clear || f.mute || w.counting > 0 || w.silent || !w.visible(n) {
 		return false
 	}

@@ -158,10 +158,15 @@ func TestBridgeFindsWhatAnotherOpenedGone(t *testing.T) {
 
 // What is no browserd is said to be none.
 func TestClientMeetsSomethingElse(t *testing.T) {
-	other := httptest.NewServer(http.NotFoundHandler())
-	defer other.Close()
-	_, err := (&client{base: other.URL}).call(t.Context(), "ping", nil)
-	if err == nil || err.Error() != "ping: HTTP 404, and no browserd's answer" {
-		t.Errorf("got %v", err)
+	for _, body := range []string{"404 page not found", `{}`, `{"error":"no such page"}`} {
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, body)
+		}))
+		_, err := (&client{base: other.URL}).call(t.Context(), "ping", nil)
+		other.Close()
+		if err == nil || err.Error() != "ping: HTTP 404, and no browserd's answer" {
+			t.Errorf("%s: got %v", body, err)
+		}
 	}
 }

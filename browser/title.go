@@ -12,9 +12,9 @@ import (
 // says of the target is none: the address stands there while the title is not
 // known, and nobody is told when it changes.
 
-// titleOfDocument does not ask the document as it stands: a form named title would
-// answer in its place. It is cut as in a snapshot (NAME_MAX of js/name.js).
-const titleOfDocument = "Reflect.get(Document.prototype, 'title', document).slice(0, 2000)"
+// titleOfDocument is asked in the isolated world, where no element that is named
+// title answers in its place. It is cut as in a snapshot (NAME_MAX of js/name.js).
+const titleOfDocument = "document.title.slice(0, 2000)"
 
 // askTitle asks the document for its title and does not wait: a page that is held
 // does not say it. One question is under way at a time; where another comes

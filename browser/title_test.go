@@ -31,7 +31,7 @@ func (v *visit) awaitTab(n int, url, title string) {
 func TestTitle(t *testing.T) {
 	s := newStage(t)
 	s.pages["/b"] = `<title> Title
-	B </title><img name=title>`
+	B </title><img name=title><form name=title></form>`
 	url := s.srv.URL + "/b"
 	for _, wait := range []string{protocol.WaitAuto, protocol.WaitDOMContentLoaded, protocol.WaitLoad, protocol.WaitNetworkIdle, protocol.WaitNone} {
 		t.Run(wait, func(t *testing.T) {

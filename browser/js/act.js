@@ -3,7 +3,7 @@
 // the guard over it.
 
 (() => {
-  const { inputType, frameTurn, nap, disabled, moving, where, boxesOf, under, aim, ALIGN, scrollTo, obstacle, coverOf, cover } = reach;
+  const { frameTurn, nap, disabled, moving, where, boxesOf, under, aim, ALIGN, scrollTo, obstacle, coverOf, cover } = reach;
 
   // locate answers {ok, node, moved, x, y, hit, …} or why not:
   // {stale, candidates}, {changed}, {twin, now}, {reason, by}. Until the deadline

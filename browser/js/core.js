@@ -587,8 +587,8 @@ function blank(s) {
 
 // ---- listeners
 
-let marked = new WeakSet(); // have click-like listeners of their own
-let aroundMarked = new WeakSet(); // contain such
+const marked = new WeakSet(); // have click-like listeners of their own
+const aroundMarked = new WeakSet(); // contain such
 
 // mark tells the script which elements have click-like listeners of their own,
 // which only CDP sees (DOMDebugger.getEventListeners).
@@ -598,12 +598,6 @@ function mark(...els) {
     marked.add(el);
     for (let p = flatParent(el); p && !aroundMarked.has(p); p = flatParent(p)) aroundMarked.add(p);
   }
-}
-
-// unmark forgets all marks.
-function unmark() {
-  marked = new WeakSet();
-  aroundMarked = new WeakSet();
 }
 
 // ---- who a node is, for when it has gone and another stands in its place
@@ -754,4 +748,4 @@ __bd.now = () => {
   }
   return __bd;
 };
-Object.assign(__bd, { idOf, node, closed, mark, unmark, forget, visible, hiddenFromAX, flatParent, flatChildren, standIn, hitAt, identOf });
+Object.assign(__bd, { idOf, node, closed, mark, visible });

@@ -188,28 +188,32 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Failures are slowed down at the socket, and the answer says for how long.
+// Who sends no token, or one outdated one, is told so however often; who guesses is slowed
+// down at the socket, and the answer says for how long.
 func TestFailuresAnswered(t *testing.T) {
 	d := start(t, nil)
-	for i := range 12 {
-		status, h, body := d.do(t, "POST", "/v1/ping", "", "Authorization", "Bearer an-outdated-token")
-		want := 401
-		if i >= maxFailures {
-			want = 429
-		}
-		if status != want || (status == 429) != (h.Get("Retry-After") != "") || status == 429 && !strings.Contains(body, `"rate_limited"`) {
-			t.Errorf("failure %d: %d, Retry-After %q, %s", i+1, status, h.Get("Retry-After"), body)
+	for _, outdated := range [][]string{nil, {"Authorization", "Bearer an-outdated-token"}} {
+		for i := range 2 * maxGuesses {
+			if status, _, body := d.do(t, "POST", "/v1/ping", "", outdated...); status != 401 || !strings.Contains(body, `"unauthorized"`) {
+				t.Fatalf("%q, request %d: %d %s", outdated, i+1, status, body)
+			}
 		}
 	}
-	// One outdated token locks nobody else out; guessing does.
 	if status, _ := d.post(t, "ping", `{}`); status != 200 {
 		t.Errorf("the right token meanwhile: %d", status)
 	}
-	for i := range 12 {
-		d.do(t, "POST", "/v1/ping", "", "Authorization", fmt.Sprintf("Bearer guess-%d", i))
+	for i := range maxGuesses + 2 {
+		status, h, body := d.do(t, "POST", "/v1/ping", "", "Authorization", fmt.Sprintf("Bearer guess-%d", i))
+		want := 401
+		if i+1 >= maxGuesses { // the outdated one was the first
+			want = 429
+		}
+		if status != want || (status == 429) != (h.Get("Retry-After") != "") || status == 429 && !strings.Contains(body, `"rate_limited"`) {
+			t.Errorf("guess %d: %d, Retry-After %q, %s", i+1, status, h.Get("Retry-After"), body)
+		}
 	}
 	if status, body := d.post(t, "ping", `{}`); status != 429 {
-		t.Errorf("the right token after 10 guesses: %d %s", status, body)
+		t.Errorf("the right token after %d guesses: %d %s", maxGuesses, status, body)
 	}
 }
 
@@ -217,40 +221,37 @@ func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &failures{seen: map[netip.Prefix]*record{}}
 		a, b := remoteNet("192.0.2.1:1"), remoteNet("192.0.2.2:1")
-		for i := range maxFailures {
-			if wait := f.add(a, digest{byte(i)}, true, time.Now()); wait != 0 {
-				t.Errorf("failure %d: wait %v", i+1, wait)
+		for i := range maxGuesses {
+			if wait := f.locked(a, time.Now()); wait != 0 {
+				t.Errorf("after %d guesses: wait %v", i, wait)
 			}
-			time.Sleep(time.Second)
+			f.add(a, digest{byte(i)}, time.Now())
+			time.Sleep(100 * time.Millisecond)
 		}
 		if wait := f.locked(a, time.Now()); wait != 50*time.Second {
-			t.Errorf("after ten guesses: wait %v, want 50s", wait)
+			t.Errorf("after %d guesses: wait %v, want 50s", maxGuesses, wait)
 		}
-		if wait := f.add(a, digest{}, false, time.Now()); wait != 50*time.Second {
-			t.Errorf("the eleventh failure: wait %v, want 50s", wait)
-		}
-		if wait := f.add(b, digest{}, true, time.Now()); wait != 0 || f.locked(b, time.Now()) != 0 {
-			t.Errorf("another address: wait %v", wait)
+		if f.add(b, digest{}, time.Now()); f.locked(b, time.Now()) != 0 {
+			t.Errorf("another address: wait %v", f.locked(b, time.Now()))
 		}
 		time.Sleep(50 * time.Second)
 		if wait := f.locked(a, time.Now()); wait != 0 {
 			t.Errorf("a minute later: wait %v", wait)
 		}
-		if wait := f.add(a, digest{}, true, time.Now()); wait != 0 {
-			t.Errorf("a failure a minute later: wait %v", wait)
+		if f.add(a, digest{}, time.Now()); f.locked(a, time.Now()) != 0 {
+			t.Errorf("a failure a minute later: wait %v", f.locked(a, time.Now()))
 		}
-		// Without a token, or with always the same, nobody is guessing.
+		// With always the same token nobody is guessing.
 		c := remoteNet("192.0.2.3:1")
-		for range 100 {
-			f.add(c, digest{}, false, time.Now())
-			f.add(c, digest{1}, true, time.Now())
+		for range 2 * maxGuesses {
+			f.add(c, digest{1}, time.Now())
 		}
 		if wait := f.locked(c, time.Now()); wait != 0 {
 			t.Errorf("no guessing: wait %v", wait)
 		}
 		// Memory is bounded, and the oldest goes first.
 		for i := range maxAddresses + 100 {
-			f.add(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32), digest{}, true, time.Now())
+			f.add(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32), digest{}, time.Now())
 			time.Sleep(time.Millisecond)
 		}
 		if len(f.seen) > maxAddresses {

@@ -53,7 +53,7 @@ func newKeyring(tokens []Token) *keyring {
 
 // authenticate says whose token the request's Authorization header carries
 // (RFC 6750 section 2.1; the query string of section 2.3 is never looked at).
-// Errors: unauthorized, and rate_limited for an address that tries too often.
+// Errors: unauthorized, and rate_limited for an address that guesses.
 func (k *keyring) authenticate(r *http.Request) (holder, *protocol.Error) {
 	from := remoteNet(r.RemoteAddr)
 	secret, sent := bearer(r)
@@ -66,18 +66,16 @@ func (k *keyring) authenticate(r *http.Request) (holder, *protocol.Error) {
 			return h, nil
 		}
 	}
-	if wait := k.failures.add(from, sum, sent, time.Now()); wait > 0 {
-		return holder{}, tooManyFailures(wait)
-	}
 	if !sent {
 		return holder{}, protocol.Errorf(protocol.Unauthorized, "the request carries no token")
 	}
+	k.failures.add(from, sum, time.Now())
 	return holder{}, protocol.Errorf(protocol.Unauthorized, "the token is not one of this daemon's").
 		Then("send the token of auth.tokens, of BROWSERD_TOKEN, or of the daemon's state directory as Authorization: Bearer TOKEN")
 }
 
 func tooManyFailures(wait time.Duration) *protocol.Error {
-	return protocol.Errorf(protocol.RateLimited, "too many requests without a right token came from this address").
+	return protocol.Errorf(protocol.RateLimited, "too many different tokens that are not right came from this address").
 		With("retry_after_s", int(math.Ceil(wait.Seconds())))
 }
 
@@ -107,17 +105,16 @@ func (k *keyring) match(sum digest) (holder, bool) {
 
 // What an address may get wrong.
 const (
-	maxFailures   = 10
+	maxGuesses    = 100
 	failureWindow = time.Minute
 	maxAddresses  = 1024 // remembered at once
 )
 
-// failures counts requests that brought no right token, by address. After
-// maxFailures within a minute further failures answer 429. After as many
-// different wrong tokens somebody is guessing, and then no token of that
-// address is tried at all until the minute is over. So a client that repeats
-// one outdated token, or a web page that makes a browser send requests without
-// any, locks nobody else out.
+// failures remembers the wrong tokens that an address sent. After maxGuesses
+// different ones within a minute somebody is guessing, and then no token of that
+// address is tried at all until the minute is over. A client that repeats one
+// outdated token, or a web page that makes a browser send requests without any,
+// locks nobody out and is told `unauthorized` each time.
 type failures struct {
 	mu   sync.Mutex
 	seen map[netip.Prefix]*record
@@ -125,22 +122,21 @@ type failures struct {
 
 type record struct {
 	since   time.Time
-	count   int
-	guesses []digest // different ones, at most maxFailures
+	guesses []digest // different ones, at most maxGuesses
 }
 
 // locked returns how long no token of the address is tried; 0: it is.
 func (f *failures) locked(from netip.Prefix, now time.Time) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if r := f.seen[from]; r != nil && len(r.guesses) >= maxFailures {
+	if r := f.seen[from]; r != nil && len(r.guesses) >= maxGuesses {
 		return r.since.Add(failureWindow).Sub(now)
 	}
 	return 0
 }
 
-// add counts a failure. It returns how long to wait where there were too many.
-func (f *failures) add(from netip.Prefix, guess digest, sent bool, now time.Time) time.Duration {
+// add remembers a wrong token.
+func (f *failures) add(from netip.Prefix, guess digest, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := f.seen[from]
@@ -149,14 +145,9 @@ func (f *failures) add(from netip.Prefix, guess digest, sent bool, now time.Time
 		r = &record{since: now}
 		f.seen[from] = r
 	}
-	r.count++
-	if sent && len(r.guesses) < maxFailures && !slices.Contains(r.guesses, guess) {
+	if len(r.guesses) < maxGuesses && !slices.Contains(r.guesses, guess) {
 		r.guesses = append(r.guesses, guess)
 	}
-	if r.count <= maxFailures {
-		return 0
-	}
-	return r.since.Add(failureWindow).Sub(now)
 }
 
 // makeRoom forgets what is over, and the oldest record where nothing is.

@@ -176,7 +176,7 @@ func (h *House) prepare(caller *Caller, method string, params json.RawMessage, o
 		return &Job{c}, nil
 	}
 	c.domains = c.Session.AllowedDomains()
-	if cmd.AtOnce {
+	if cmd.AtOnce && !c.opened {
 		return &Job{c}, nil
 	}
 	if outer != nil && outer.Session == c.Session {
@@ -214,7 +214,7 @@ func (c *Call) findSession() error {
 			return err
 		}
 	}
-	if c.Command.AtOnce {
+	if c.Command.Name == "session_close" { // one that is opened to be closed is nobody's
 		return protocol.Errorf(protocol.SessionNotFound, "this connection has no session yet")
 	}
 	s, err := c.House.Sessions.Open(c.Caller.Agent, session.Options{})
@@ -289,6 +289,11 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		var end func()
 		ctx, end = c.Session.Touch(ctx, c.Command.Name)
 		defer end()
+	}
+	if c.opened && c.Command.AtOnce { // such commands find a page, as they do behind session_open
+		if _, err := c.page(ctx); err != nil {
+			return nil, c.failure(ctx, err)
+		}
 	}
 	written := c.note(ctx)
 	result, err := c.booked(ctx)

@@ -36,14 +36,18 @@ type document struct {
 
 // load makes a document of a source, under a number of its own. The error is ctx's.
 func (p *Page) load(ctx context.Context, s source) (*document, error) {
-	var at *url.URL
-	if s.at.scheme != "" {
-		at, _ = url.Parse(s.at.String()) // nil: a URL that only a browser can read
-	}
 	p.mu.Lock()
 	p.state.Document++
 	number := p.state.Document
 	p.mu.Unlock()
+	return read(ctx, s, number)
+}
+
+func read(ctx context.Context, s source, number int) (*document, error) {
+	var at *url.URL
+	if s.at.scheme != "" {
+		at, _ = url.Parse(s.at.String()) // nil: a URL that only a browser can read
+	}
 	tree, err := static.Parse(ctx, s.text, at, number)
 	if err != nil {
 		return nil, err
@@ -67,9 +71,10 @@ func (p *Page) load(ctx context.Context, s source) (*document, error) {
 	return d, nil
 }
 
-// empty is the document of a page that has opened nothing.
+// empty is the document of a page that has opened nothing: it counts for none.
 func (p *Page) empty() *document {
-	d, err := p.load(context.Background(), source{charset: "utf-8", name: p.State().Source})
+	at := p.State()
+	d, err := read(context.Background(), source{charset: "utf-8", name: at.Source}, at.Document)
 	if err != nil { // nothing to parse
 		panic(err)
 	}

@@ -65,6 +65,8 @@ func TestDecodeParams(t *testing.T) {
 		{"fill", `{"fields":[{"Ref":7,"value":1}]}`, nil, `fields[0].ref: takes a string, not 7`},
 		{"upload", `{"ref":"@e1","files":["a",7]}`, nil, `files[1]: takes a path or {name, base64}, not 7`},
 		{"upload", `{"ref":"@e1","files":["a",{"base64":"aGk="}]}`, nil, `files[1]: a file needs a name`},
+		{"upload", `{"ref":"@e1","files":[{"name":"a"}]}`, nil, `files[0]: a file needs its contents in base64; an empty one has ""`},
+		{"upload", `{"ref":"@e1","files":[{"name":"a","base64":null}]}`, nil, `files[0]: a file needs its contents in base64; an empty one has ""`},
 		{"upload", `{"ref":"@e1","files":[{"name":"a","base64":"*"}]}`, nil, `files[0].base64: takes base64, not "*"`},
 		{"upload", `{"ref":"@e1","files":[{"name":"a","base64":"aGk=","foo":1}]}`, nil, `files[0]: has no field "foo"`},
 		{"batch", `{"commands":[{"method":"ping"},{"method":7}]}`, nil, `commands[1].method: takes a string, not 7`},

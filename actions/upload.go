@@ -46,6 +46,9 @@ func (f *UploadFile) UnmarshalJSON(b []byte) error {
 	if f.Name == "" {
 		return errors.New("a file needs a name")
 	}
+	if f.Base64 == nil {
+		return errors.New("a file needs its contents in base64; an empty one has \"\"")
+	}
 	return nil
 }
 

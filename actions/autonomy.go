@@ -82,10 +82,15 @@ func (c *Call) mayEver() error {
 	if c.autonomy() != policy.ReadOnly {
 		return nil
 	}
+	setting := "policy.autonomy"
+	if c.Caller.Autonomy != "" {
+		setting = "auth.tokens[].autonomy"
+	}
 	for _, name := range c.asks() {
 		if !slices.Contains(reads, name) {
 			return protocol.Errorf(protocol.PolicyDenied, "%s changes something, and this agent only reads", spoken(c.Command.Name, name)).
 				With("reason", string(policy.ReasonReadOnly)).With("command", name).
+				With("config", map[string]any{"key": setting, "add": []string{string(policy.Full)}}).
 				Then("read the page with snapshot, read or find; an operator can set another policy.autonomy, or one for this token in auth.tokens")
 		}
 	}

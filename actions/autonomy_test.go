@@ -2,7 +2,9 @@ package actions
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -102,7 +104,17 @@ func TestReadOnly(t *testing.T) {
 		e, ok := err.(*protocol.Error)
 		if !ok || e.Code != protocol.PolicyDenied || e.Details["reason"] != "read_only" || e.Details["command"] != test.refused {
 			t.Errorf("%s %s: got %v, want policy_denied as %s", test.method, test.params, err, test.refused)
+			continue
 		}
+		if want := (map[string]any{"key": "auth.tokens[].autonomy", "add": []string{"full"}}); !reflect.DeepEqual(e.Details["config"], want) {
+			t.Errorf("%s: the setting that would allow it: %v, want %v", test.method, e.Details["config"], want)
+		}
+	}
+	click, _ := Lookup("click")
+	var e *protocol.Error
+	err := (&Call{House: &House{Rules: Rules{Autonomy: policy.ReadOnly}}, Caller: &Caller{Agent: "a"}, Command: click}).mayEver()
+	if want := (map[string]any{"key": "policy.autonomy", "add": []string{"full"}}); !errors.As(err, &e) || !reflect.DeepEqual(e.Details["config"], want) {
+		t.Errorf("where no token says otherwise: %v, want the setting %v", err, want)
 	}
 	for i := range All {
 		if !slices.Contains(reads, All[i].Name) {

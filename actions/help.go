@@ -38,8 +38,11 @@ type ParamHelp struct {
 	Doc      string `json:"doc"`
 }
 
-func help(ctx context.Context, c *Call, p *HelpParams) (HelpResult, error) {
-	if p.Command == "" {
+func help(ctx context.Context, c *Call, p *HelpParams) (HelpResult, error) { return HelpOn(p.Command) }
+
+// HelpOn is what the command help answers about a command, or with "" about all of them.
+func HelpOn(name string) (HelpResult, error) {
+	if name == "" {
 		r := HelpResult{}
 		for i := range All {
 			h := All[i].Help()
@@ -48,10 +51,10 @@ func help(ctx context.Context, c *Call, p *HelpParams) (HelpResult, error) {
 		}
 		return r, nil
 	}
-	cmd, ok := Lookup(p.Command)
+	cmd, ok := Lookup(name)
 	if !ok {
-		return HelpResult{}, protocol.Errorf(protocol.InvalidParams, "command: there is no command %q", cut(p.Command, 60)).
-			With("parameter", "command").With("nearest", nearest(p.Command))
+		return HelpResult{}, protocol.Errorf(protocol.InvalidParams, "command: there is no command %q", cut(name, 60)).
+			With("parameter", "command").With("nearest", nearest(name))
 	}
 	return HelpResult{[]CommandHelp{cmd.Help()}}, nil
 }

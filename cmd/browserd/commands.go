@@ -22,10 +22,6 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// notAtATerminal are commands that need a connection that stays, or that
-// another subcommand is for.
-var notAtATerminal = []string{"cancel", "subscribe", "help"}
-
 // repertoire makes one subcommand of each row of the registry.
 //
 // Those that args do not name are listed and nothing more: to declare the flags
@@ -35,7 +31,7 @@ func repertoire(args []string) []*cobra.Command {
 	for i := range actions.All {
 		row := &actions.All[i]
 		switch {
-		case slices.Contains(notAtATerminal, row.Name):
+		case row.Name == "help": // cobra's, made to answer as the command by speaksHelp
 		case slices.Contains(args, row.Name):
 			list = append(list, commandOf(row, args))
 		default:

@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/config"
 )
 
@@ -116,6 +118,7 @@ func newRoot(args []string) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
 	help.Args = helpTopic
+	speaksHelp(help)
 	if slices.Contains(args, "completion") {
 		root.InitDefaultCompletionCmd()
 		if completion, _, err := root.Find([]string{"completion"}); err == nil && completion != root {
@@ -132,6 +135,31 @@ func noShell(completion *cobra.Command, args []string) error {
 		return fmt.Errorf("unknown command %q for %q", args[0], completion.CommandPath())
 	}
 	return nil
+}
+
+// speaksHelp gives cobra's subcommand help the flags of the command of that name, and
+// with --json its result.
+func speaksHelp(help *cobra.Command) {
+	command := help.Flags().String("command", "", "one command, with its parameters; left out: a line for each")
+	asJSON := help.Flags().Bool("json", false, "print the result object as JSON")
+	usage := help.Run
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		if *command != "" {
+			args = append([]string{*command}, args...)
+		}
+		if !*asJSON {
+			if err := helpTopic(cmd, args); err != nil {
+				return refusal{err}
+			}
+			usage(cmd, args)
+			return nil
+		}
+		result, err := actions.HelpOn(strings.Join(args, " "))
+		if err != nil {
+			return explain(err)
+		}
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
+	}
 }
 
 // helpTopic refuses help for what is no command, of which cobra's own help shows the

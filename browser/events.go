@@ -19,7 +19,7 @@ import (
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *Session, method string, params jsonv2.Value) {
 	t.stirs.Add(1)
-	if t.tooLoud(s, method) {
+	if t.tooLoud(s, method, len(params)) {
 		return
 	}
 	if recorded[method] {

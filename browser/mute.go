@@ -26,6 +26,11 @@ const (
 // request has four or more.
 var tooMany = map[string]int{"Runtime": 1000, "Network": 6000}
 
+// tooMuch is how many bytes they may have together, the last of them left out: while
+// they are read nobody else's answer is, and on a busy machine the pipe takes no more
+// than some megabytes a second.
+var tooMuch = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20}
+
 // loud are the events of Runtime of which a page can cause any number.
 var loud = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionThrown": true}
 
@@ -34,6 +39,7 @@ var loud = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionT
 type speech struct {
 	since time.Time // when this second began
 	said  int       // in it
+	bytes int       // of what was said
 	mute  time.Duration
 	muted atomic.Bool
 }
@@ -43,9 +49,9 @@ type voice struct {
 	domain  string
 }
 
-// tooLoud counts an event and tells whether it is to be dropped. On the reader
-// goroutine alone.
-func (t *tab) tooLoud(s *Session, method string) bool {
+// tooLoud counts an event of so many bytes and tells whether it is to be dropped. On
+// the reader goroutine alone.
+func (t *tab) tooLoud(s *Session, method string, bytes int) bool {
 	domain, _, _ := strings.Cut(method, ".")
 	if domain != "Network" && !loud[method] {
 		return false
@@ -62,17 +68,19 @@ func (t *tab) tooLoud(s *Session, method string) bool {
 	p.said++
 	now := time.Now()
 	if now.Sub(p.since) >= time.Second {
-		if p.said < tooMany[domain]/2 {
+		if p.said < tooMany[domain]/2 && p.bytes < tooMuch[domain]/2 {
 			p.mute = 0
 		}
-		p.since, p.said = now, 1
+		p.since, p.said, p.bytes = now, 1, 0
 	}
-	if p.said < tooMany[domain] {
+	before := p.bytes
+	if p.bytes += bytes; p.said < tooMany[domain] && before < tooMuch[domain] {
 		return false
 	}
 	p.mute = min(max(2*p.mute, muteFor), muteAtMost)
-	p.muted.Store(true)
 	t.c.mu.Lock()
+	p.muted.Store(true)
+	s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": slowed})
 	switch domain {
 	case "Network":
 		clear(t.inflight) // their ends will not be told
@@ -87,7 +95,6 @@ func (t *tab) tooLoud(s *Session, method string) bool {
 	t.c.recorder.say(t, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
 		": what comes in the next "+p.mute.String()+" is left out", "", 0)
 	t.c.mu.Unlock()
-	s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": slowed})
 	s.Send(domain+".disable", cdp.Empty{})
 	time.AfterFunc(p.mute, func() { t.listenAgain(s, domain, p, true) })
 	return true
@@ -99,11 +106,23 @@ func (t *tab) listenAgain(s *Session, domain string, p *speech, forget bool) {
 	if !p.muted.CompareAndSwap(true, false) || t.life.Err() != nil {
 		return
 	}
-	s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": 1})
 	if domain == "Runtime" && forget {
 		s.Send("Runtime.discardConsoleEntries", cdp.Empty{})
 	}
 	s.Send(domain+".enable", cdp.Empty{})
+	if !forget {
+		s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": 1})
+		return
+	}
+	// One that goes on would have queued up so much by the time it is heard that the
+	// browser process is held up for long behind it: it stays slow until it is found quiet.
+	time.AfterFunc(muteFor, func() {
+		t.c.mu.Lock()
+		defer t.c.mu.Unlock()
+		if !p.muted.Load() {
+			s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": 1})
+		}
+	})
 }
 
 // listenToAll switches on what is muted, for a document that has just come: it
@@ -113,7 +132,7 @@ func (t *tab) listenAgain(s *Session, domain string, p *speech, forget bool) {
 func (t *tab) listenToAll(s *Session) {
 	for key, p := range t.speech {
 		if key.session == s.ID() && p.muted.Load() {
-			p.since, p.said, p.mute = time.Now(), 0, 0
+			p.since, p.said, p.bytes, p.mute = time.Now(), 0, 0, 0
 			if key.domain == "Runtime" {
 				t.worldsCleared(s, struct{}{}) // which was not told
 			}

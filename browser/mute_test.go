@@ -32,3 +32,23 @@ func TestAConsoleFloodIsMuted(t *testing.T) {
 		t.Errorf("the last of %d entries is %q", len(all), all[len(all)-1].Text)
 	}
 }
+
+// So is one that says little at a time and much of it: the pipe is full of it, however few its lines are.
+func TestAConsoleOfLongLinesIsMuted(t *testing.T) {
+	p := openTestPage(t, `<h1>Flood</h1>`)
+	p.ask(`(() => { setInterval(() => { for (let i = 0; i < 5; i++) console.log("x".repeat(900000)) }, 100); return "" })()`)
+	eventually(t, 20*time.Second, "a flood that is muted", func() bool {
+		said, _ := p.c.Console(protocol.Watching{Kind: "warning", Filter: "floods the console"})
+		return len(said) > 0
+	})
+}
+
+// One line of any length is heard.
+func TestOneLongLineIsHeard(t *testing.T) {
+	p := openTestPage(t, `<h1>Long</h1>`)
+	p.ask(`(() => { console.log("long " + "x".repeat(5 << 20)); console.log("behind it"); return "" })()`)
+	eventually(t, 20*time.Second, "the line", func() bool {
+		said, _ := p.c.Console(protocol.Watching{Filter: "long x"})
+		return len(said) == 1
+	})
+}

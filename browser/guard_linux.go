@@ -22,7 +22,7 @@ const (
 	// it or not, gives way to the others from then on (nice), until it has wanted
 	// little in as many.
 	hogLooks = 4
-	hogNice  = 10
+	hogNice  = 10 // more than the daemon's own
 )
 
 // renderer is a process of pages; the start time tells it from a later one.
@@ -106,10 +106,10 @@ func (p *renderer) giveWay(cpu uint64, since time.Duration) {
 	switch {
 	case p.busy >= hogLooks && !p.nice:
 		p.nice = true
-		niceAll(p.pid, hogNice)
+		niceAll(p.pid, min(ownNice()+hogNice, 19))
 	case p.still >= hogLooks && p.nice:
 		// Without the right to it the process keeps its place behind the others.
-		p.nice = niceAll(p.pid, 0) != nil
+		p.nice = niceAll(p.pid, ownNice()) != nil
 	}
 }
 
@@ -126,6 +126,15 @@ func wanted(pid int) (all time.Duration) {
 		}
 	}
 	return all
+}
+
+// ownNice is the nice value of the daemon, which its Chromium has from it.
+func ownNice() int {
+	v, err := syscall.Getpriority(syscall.PRIO_PROCESS, os.Getpid())
+	if err != nil {
+		return 0
+	}
+	return 20 - v // as the kernel says it (getpriority(2))
 }
 
 // niceAll sets the nice value of every thread of the process (setpriority(2):

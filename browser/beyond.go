@@ -30,7 +30,7 @@ func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Opti
 	errs := make([]error, len(frames))
 	var work sync.WaitGroup
 	for i, p := range c.partsOf(t, frames, w, o, refs) {
-		if p == nil {
+		if p == nil || p.None && len(frames) > maxFrames { // many of which nothing is shown
 			continue
 		}
 		f := frames[i]

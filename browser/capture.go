@@ -10,7 +10,8 @@ import (
 )
 
 // Capture reads the selected tab for a snapshot: one round trip for every
-// frame, all at the same time, put together in document order.
+// frame, all at the same time, put together in document order. Of a page of more than
+// maxFrames frames it reads those that come first, and ends with the last of them.
 func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	t, err := c.ready(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (t *tab) unsettled(walks map[*frame]*walkOf) bool {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	for _, f := range t.frames {
-		if f.parent == nil || walks[f.parent] == nil {
+		if of := walks[f]; f.parent == nil || walks[f.parent] == nil || of != nil && of.unread {
 			continue
 		}
 		if f.doc == 0 && time.Since(f.since) < frameSettles || f.doc != 0 && f.owner.Doc != f.parent.doc {
@@ -202,14 +203,16 @@ func (s scopeFailure) error(o snapshot.Options) error {
 // walkOf is one frame's part of a capture.
 type walkOf struct {
 	walked
-	err   error
-	doc   int
-	owner snapshot.Key // the element that holds the frame
+	err    error
+	doc    int
+	owner  snapshot.Key // the element that holds the frame
+	unread bool         // it was not walked: there are too many
 }
 
 // walkAll walks the frames at the same time. The root is walked with w; a
 // frame below it with w's budgets alone. A frame whose document is not the one that
-// docs has for it is not walked: the nodes of w and after are of that one.
+// docs has for it is not walked: the nodes of w and after are of that one. Of more than
+// maxFrames below the root, those are walked that come first in the text.
 func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkOptions, after *frame, afterNode int, docs map[*frame]int) map[*frame]*walkOf {
 	walks := map[*frame]*walkOf{root: {}}
 	for _, f := range frames {
@@ -227,7 +230,7 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 		}
 		t.c.mu.Unlock()
 	}
-	var work sync.WaitGroup
+	reads := map[*walkOf]func(){}
 	for f, of := range walks {
 		p := w
 		if f != root {
@@ -243,20 +246,70 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 			continue
 		}
 		of.doc = d.doc
-		read := func() {
+		reads[of] = func() {
 			var raw string
 			if of.err = d.callMarked(ctx, "walk", p, &raw); of.err == nil {
 				of.walked, of.err = decodeWalk(d.doc, raw)
 			}
 		}
-		if len(walks) == 1 { // nothing to wait for beside it
-			read()
-			break
-		}
-		work.Go(read)
 	}
-	work.Wait()
+	switch {
+	case len(walks) > maxFrames+1:
+		walkFirst(walks[root], reads)
+	case len(walks) == 1: // nothing to wait for beside it
+		for _, read := range reads {
+			read()
+		}
+	default:
+		var work sync.WaitGroup
+		for _, read := range reads {
+			work.Go(read)
+		}
+		work.Wait()
+	}
 	return walks
+}
+
+// walkFirst walks the root and the maxFrames frames below it whose lines come first.
+// All are in one process, mostly, and to look at one of them Chromium goes through all: a
+// thousand would take it half a minute.
+func walkFirst(root *walkOf, reads map[*walkOf]func()) {
+	byOwner := map[snapshot.Key]*walkOf{}
+	for of := range reads {
+		if of.unread = of != root; of.unread && of.owner.Node != 0 {
+			byOwner[of.owner] = of
+		}
+	}
+	left := maxFrames
+	var enter func(level []*walkOf)
+	enter = func(level []*walkOf) {
+		var work sync.WaitGroup
+		for _, of := range level {
+			if reads[of] != nil {
+				work.Go(reads[of])
+			}
+		}
+		work.Wait()
+		for _, of := range level {
+			var below []*walkOf
+			for _, place := range of.Frames {
+				child := byOwner[snapshot.Key{Doc: of.doc, Node: place.Owner}]
+				if child == nil || !child.unread {
+					continue
+				}
+				if left == 0 {
+					break
+				}
+				left--
+				child.unread = false
+				below = append(below, child)
+			}
+			if len(below) > 0 {
+				enter(below)
+			}
+		}
+	}
+	enter([]*walkOf{root})
 }
 
 // within says whether f is root or below it.
@@ -271,7 +324,8 @@ func within(t *tab, f, root *frame) bool {
 	return false
 }
 
-// join puts the frames' nodes where their owners stand.
+// join puts the frames' nodes where their owners stand. It ends in front of a frame
+// that was not read: who goes on behind the last line comes to it next.
 func join(root *frame, walks map[*frame]*walkOf) snapshot.Capture {
 	byOwner := map[snapshot.Key]*walkOf{}
 	for f, of := range walks {
@@ -291,6 +345,7 @@ func join(root *frame, walks map[*frame]*walkOf) snapshot.Capture {
 	}
 	got.Nodes = make([]snapshot.Node, 0, lines)
 	reasons := map[string]bool{}
+	ended := false
 	var add func(of *walkOf, depth int)
 	add = func(of *walkOf, depth int) {
 		got.Input += of.Elements
@@ -304,17 +359,29 @@ func join(root *frame, walks map[*frame]*walkOf) snapshot.Capture {
 		}
 		places := of.Frames
 		for i := 0; i <= len(of.Nodes); i++ {
-			for len(places) > 0 && places[0].Index == i {
+			for len(places) > 0 && places[0].Index == i && !ended {
 				place := places[0]
 				places = places[1:]
 				key := snapshot.Key{Doc: of.doc, Node: place.Owner}
-				if child := byOwner[key]; child != nil {
+				child := byOwner[key]
+				switch {
+				case child == nil:
+				case child.unread:
+					ended = true
+					got.Rest++
+				default:
 					delete(byOwner, key) // a frame is shown once
 					add(child, depth+place.Depth)
 				}
 			}
 			if i < len(of.Nodes) {
 				n := of.Nodes[i]
+				if ended {
+					if n.Key.Node != 0 {
+						got.Rest++
+					}
+					continue
+				}
 				n.Depth += depth
 				got.Nodes = append(got.Nodes, n)
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -53,20 +52,6 @@ func (m *marks) stale(stirs int64) bool {
 // marksOf is the group of the remote objects of one telling: frames of one
 // target are told at the same time.
 func marksOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-%d", num) }
-
-// mark tells the script of each frame which elements have listeners of their
-// own for clicks, and which closed shadow roots there are.
-func (t *tab) mark(ctx context.Context, frames []*frame) {
-	var work sync.WaitGroup
-	for _, f := range frames {
-		work.Go(func() {
-			if d, err := f.document(); err == nil {
-				d.callMarked(ctx, "yes", nil, nil)
-			}
-		})
-	}
-	work.Wait()
-}
 
 // callMarked is call for a function that looks at the document as a person
 // would. Before, the script is told which elements have listeners of their own

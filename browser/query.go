@@ -23,9 +23,7 @@ func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Quer
 	}
 	var nodes []snapshot.Node
 	err := c.look(ctx, func(ctx context.Context, t *tab) error {
-		frames := t.live()
-		t.owners(ctx, frames)
-		t.mark(ctx, frames)
+		t.owners(ctx, t.live())
 		nodes = []snapshot.Node{}
 		return t.find(ctx, t.main, q, &nodes, new(int))
 	})
@@ -43,7 +41,7 @@ func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]sna
 	if err != nil {
 		return err
 	}
-	err = d.call(ctx, "find", map[string]any{
+	err = d.callMarked(ctx, "find", map[string]any{
 		"text": q.Text, "role": q.Role, "name": q.Name, "limit": q.Limit - len(*nodes), "attrs": snapshot.DefaultOptions().Attrs,
 	}, &got)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // CancelParams are the parameters of cancel.
 type CancelParams struct {
-	ID json.RawMessage `json:"id" required:"true" doc:"the id of a request of this connection"`
+	ID json.RawMessage `json:"id" required:"true" takes:"string,number" doc:"the id of a request of this connection"`
 }
 
 // CancelResult is the answer of cancel.

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -195,6 +196,27 @@ func TestMCPCancelAndProgress(t *testing.T) {
 				t.Errorf("the session was free after %v", waited)
 			}
 		})
+	}
+}
+
+// There is one tool for each command: a client is told of those that it chose, and may
+// call the others.
+func TestMCPHasEveryCommand(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	for choice, told := range map[string]int{"default": 16, "snapshot,read": 2, "all": len(actions.All)} {
+		for door, transport := range transports(t, d, choice) {
+			s := connect(t, transport, nil)
+			list, err := s.ListTools(t.Context(), nil)
+			if err != nil || len(list.Tools) != told {
+				t.Errorf("%s, %s: %d tools, want %d, %v", door, choice, len(list.Tools), told, err)
+			}
+			for tool, args := range map[string]map[string]any{
+				"ping": nil, "eval": {"expression": "1"}, "batch": {"commands": []map[string]any{{"method": "ping"}}}, "cookies_get": nil, "help": {"command": "eval"},
+			} {
+				use(t, s, tool, args)
+			}
+		}
 	}
 }
 

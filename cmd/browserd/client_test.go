@@ -120,6 +120,21 @@ func TestBridgeBeginsAnotherSession(t *testing.T) {
 	}
 }
 
+// Arguments that are null, as some clients send them, are none.
+func TestBridgeTakesNoArguments(t *testing.T) {
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, `{"body":%s}`, body)
+	}))
+	defer daemon.Close()
+	b := &bridge{client: &client{base: daemon.URL}}
+	for _, arguments := range []string{"", "null", "{}"} {
+		if result, err := b.do(t.Context(), "status", json.RawMessage(arguments)); err != nil || string(result) != `{"body":{}}` {
+			t.Errorf("%q: %s, %v", arguments, result, err)
+		}
+	}
+}
+
 // Where the session that another command opened meanwhile has gone as well, a
 // command opens one itself.
 func TestBridgeFindsWhatAnotherOpenedGone(t *testing.T) {

@@ -114,7 +114,7 @@ func (b *bridge) once(ctx context.Context, cl *client, command string, params js
 		defer b.first.Unlock()
 	}
 	var given any
-	if len(params) > 0 {
+	if len(params) > 0 && string(params) != "null" { // arguments that are null are none, as at /mcp
 		given = params
 	}
 	own = cl.own()

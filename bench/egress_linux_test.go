@@ -28,7 +28,7 @@ var ways = []string{"none", "flags", "jail"}
 
 func newWay(b *testing.B, name string) way {
 	b.Helper()
-	cfg := browser.Defaults()
+	cfg := browser.Config{Headless: true, ComputedNames: true, AnswerTimeout: 10 * time.Second}
 	cfg.StateDir = b.TempDir()
 	var o browser.ContextOptions
 	var stock browser.Stock

@@ -11,10 +11,11 @@
 // another one. What a daemon that was killed left behind, [Reap] removes at the
 // next start.
 //
-// Chromium runs with its own sandbox on, always: as root its processes are
-// given to an unprivileged user, because Chromium refuses to sandbox root. It
-// listens on no port (the protocol goes over a pipe), gets a clean environment, a
-// HOME and a profile directory of its own, and nothing of them outlives it.
+// Chromium runs with its own sandbox on, unless browser.unsafe_no_sandbox is set:
+// as root its processes are given to an unprivileged user, because Chromium
+// refuses to sandbox root. It listens on no port (the protocol goes over a pipe),
+// gets a clean environment, a HOME and a profile directory of its own, and nothing
+// of them outlives it.
 //
 // The package never decides whether a URL may be opened (package policy), and
 // never logs page text or what is typed.

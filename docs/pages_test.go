@@ -4,8 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // fenced is a block of code of one language.
@@ -101,5 +104,49 @@ func TestSecurityNamesTests(t *testing.T) {
 		if !there {
 			t.Errorf("security.md: there is no test %s in %s", m[2], m[1])
 		}
+	}
+}
+
+var (
+	cited   = regexp.MustCompile(`PROTOCOL\.md\s+(?://\s+)?sections? (\d)(?: (?:to|and) (\d))?`)
+	section = regexp.MustCompile(`(?m)^## (\d)\. `)
+	events  = regexp.MustCompile(`(?m)^\| ([a-z_, ]+) \| .* \| .*\|$`)
+)
+
+// The sections of PROTOCOL.md that the code cites are there, and so is every event.
+func TestProtocolIsWhole(t *testing.T) {
+	text := read(t, "PROTOCOL.md")
+	there := map[string]bool{}
+	for _, m := range section.FindAllStringSubmatch(text, -1) {
+		there[m[1]] = true
+	}
+	found := 0
+	for _, pattern := range []string{"../*/*.go", "../*/*/*.go", "../browser/js/*.js"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for _, m := range cited.FindAllStringSubmatch(read(t, file), -1) {
+				for _, n := range m[1:] {
+					found++
+					if n != "" && !there[n] {
+						t.Errorf("%s cites section %s of PROTOCOL.md, which has none", file, n)
+					}
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d citations were found: does the pattern still match?", found)
+	}
+	_, table, _ := strings.Cut(text, "| event | with | when |")
+	var listed []string
+	for _, m := range events.FindAllStringSubmatch(table, -1) {
+		listed = append(listed, strings.Split(m[1], ", ")...)
+	}
+	slices.Sort(listed)
+	if want := slices.Sorted(slices.Values(protocol.EventTypes)); !slices.Equal(listed, want) {
+		t.Errorf("PROTOCOL.md lists the events %v, want %v", listed, want)
 	}
 }

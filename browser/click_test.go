@@ -116,11 +116,18 @@ func TestClickRefused(t *testing.T) {
 		{"covered by a backdrop of a dialog that does not say that it is modal", `<button>Go</button><div style="position:fixed;inset:0"></div><div role=dialog aria-label=Rename style="position:fixed;inset:30%">Words</div>`,
 			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Rename" {"by":{"name":"Rename","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
 		{"takes no pointer events", `<button style="pointer-events:none">Go</button>`, `not_actionable: @e1 button "Go" is disabled {"because":"pointer-events: none","reason":"disabled"}`},
+		{"inert", `<button id=b>Go</button><script>addEventListener('hide',()=>{b.inert=true})</script>`, `not_actionable: @e1 button "Go" is disabled {"because":"inert","reason":"disabled"}`},
+		{"inert while a list is open", `<div id=b><button>Go</button></div><div role=listbox aria-label=Size id=l tabindex=-1 style="position:absolute;top:200px"><div role=option>Small</div></div><script>addEventListener('hide',()=>{b.inert=true;l.focus()})</script>`,
+			`not_actionable: @e1 button "Go" is covered by @e2 listbox "Size" {"because":"inert","by":{"name":"Size","ref":"@e2","role":"listbox","tag":"div"},"reason":"covered"}`},
+		{"a menu lets nothing else be touched", `<button>Go</button><div role=menu aria-label=Edit style="position:absolute;top:200px;pointer-events:auto"><button role=menuitem id=m>Copy</button></div><script>addEventListener('hide',()=>{document.body.style.pointerEvents='none';m.focus()})</script>`,
+			`not_actionable: @e1 button "Go" is covered by @e2 menu "Edit" {"because":"pointer-events: none","by":{"name":"Edit","ref":"@e2","role":"menu","tag":"div"},"reason":"covered"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, all+c.page)
+			ref := v.ref("button", "Go")
+			v.eval(`dispatchEvent(new Event('hide'))`)
 			begun := time.Now()
-			equal(t, "answer", v.clickWithin(time.Second, v.ref("button", "Go")), c.want)
+			equal(t, "answer", v.clickWithin(time.Second, ref), c.want)
 			if d := time.Since(begun); d > time.Second {
 				t.Errorf("answered after %v", d)
 			}

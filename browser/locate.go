@@ -340,6 +340,9 @@ func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got located) 
 		err = protocol.Errorf(protocol.NotActionable, "%s is covered by %s", who, what).
 			Then("deal with what covers it first: details.by")
 		if got.By != nil {
+			if got.By.Role == "menu" || got.By.Role == "listbox" {
+				err.Then("choose something in it, or press Escape to close it: details.by")
+			}
 			by := map[string]any{
 				"ref": snapshot.RefOf(refs.Number(got.By.in(doc))), "role": got.By.Role, "name": got.By.Name, "tag": got.By.Tag,
 			}

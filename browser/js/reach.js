@@ -246,7 +246,7 @@ const reach = (() => {
   // why says what keeps el from being acted on now, or what is needed to act.
   const obstacle = (el, want) => {
     if (!isConnected(el)) return { reason: 'detached' };
-    if (want.enabled && disabled(el)) return { reason: 'disabled' };
+    if (want.enabled && disabled(el)) return inertNow(el) ? shut(el, 'inert') : { reason: 'disabled' };
     if (want.editable && readonly(el)) return { reason: 'readonly' };
     if (want.hit || want.touch) {
       const at = bring(el);
@@ -259,7 +259,7 @@ const reach = (() => {
         const modal = allIn(page, 'dialog:modal');
         if (modal.length) return { reason: 'covered', by: modal[modal.length - 1] };
         // Its ancestor is hit in its place: it takes no input, or is clipped away.
-        return untouchable(el) ? { reason: 'disabled', because: 'pointer-events: none' } : { reason: 'hidden', because: 'clipped' };
+        return untouchable(el) ? shut(el, 'pointer-events: none') : { reason: 'hidden', because: 'clipped' };
       }
       if (!at.by) {
         const modal = allIn(page, 'dialog:modal');
@@ -281,6 +281,15 @@ const reach = (() => {
   };
 
   const DIALOGS = 'dialog,[role=dialog],[role=alertdialog]';
+
+  // shut is what keeps from el, which its page has shut off: the menu, list or dialog
+  // that has the focus, where el is not in it, for while it is open nothing else is to
+  // be touched.
+  const shut = (el, because) => {
+    let by = activeElement();
+    while (by && !matches(by, DIALOGS + ',[role=menu],[role=listbox]')) by = flatParent(by);
+    return by && !flatContains(by, el) ? { reason: 'covered', by, because } : { reason: 'disabled', because };
+  };
 
   // coverOf is what to call the thing that was hit: the nearest thing around it
   // with a role or a name, else the dialog that it lies around, or behind which it

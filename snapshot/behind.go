@@ -11,17 +11,21 @@ import (
 // say but that something lies before them now, or no longer does.
 const maxBehind = 8
 
-// behind takes out of the changes the removals of what a modal dialog hides, where
-// they are many: it is there still, and the client will know it when the dialog
-// closes. It returns the lines that they spoke of, and how many nodes are to be told
-// of in their place: those that were not behind a dialog before, where the new snapshot
+// behindOpen is what a walk says of the controls that a page makes inert or hides from
+// assistive technology, and from it alone, while a menu, a list or a dialog is open.
+const behindOpen = "behind what is open; close it to reach them"
+
+// behind takes out of the changes the removals of what a modal dialog hides, or
+// anything else that is open, where they are many: it is there still, and the client
+// will know it when that closes. It returns the lines that they spoke of, and how many nodes are to be told
+// of in their place: those that were not behind something before, where the new snapshot
 // does not count them itself.
 func behind(changes []change, prev, cur []shownLine) (_ []change, kept []int, hidden int) {
-	there, counted := modal(cur)
+	there, counted := hides(cur)
 	if !there {
 		return changes, nil, 0
 	}
-	inside := insideModal(prev)
+	inside := inFront(prev)
 	for _, c := range changes {
 		if c.op == '-' && !inside[c.prev] {
 			kept = append(kept, c.prev)
@@ -44,14 +48,22 @@ func behind(changes []change, prev, cur []shownLine) (_ []change, kept []int, hi
 	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.op == '-' && !inside[c.prev] }), kept, hidden
 }
 
-// modal tells whether a modal dialog is before all of a page, and whether a [more]
-// line counts what it makes inert.
-func modal(lines []shownLine) (there, counted bool) {
+// hides tells whether a modal dialog is before all of a page, or something else that is
+// open, and whether a [more] line counts what is behind it.
+func hides(lines []shownLine) (there, counted bool) {
 	for _, l := range lines {
+		if saysBehindOpen(l) {
+			return true, true
+		}
 		there = there || isModal(l)
 		counted = counted || there && l.ref == 0 && strings.HasPrefix(l.text, moreStart)
 	}
 	return there, counted
+}
+
+// saysBehindOpen says whether l counts what is behind something that is open.
+func saysBehindOpen(l shownLine) bool {
+	return l.ref == 0 && strings.HasPrefix(l.text, moreStart) && strings.Contains(l.text, behindOpen)
 }
 
 // isModal says whether l is a modal dialog at the page's own depth.
@@ -63,10 +75,16 @@ func isModal(l shownLine) bool {
 	return (got.Role == "dialog" || got.Role == "alertdialog") && slices.Contains(got.States, "modal")
 }
 
-// insideModal says of each line whether it is of a modal dialog, or counts what one
-// makes inert.
-func insideModal(lines []shownLine) []bool {
+// inFront says of each line whether it is of a modal dialog, or of anything else that
+// is open, or counts what is behind it.
+func inFront(lines []shownLine) []bool {
 	inside := make([]bool, len(lines))
+	if slices.ContainsFunc(lines, saysBehindOpen) {
+		for i, l := range lines {
+			inside[i] = !l.behind
+		}
+		return inside
+	}
 	within, any := false, false
 	for i, l := range lines {
 		if !strings.HasPrefix(l.text, "  ") {

@@ -16,7 +16,7 @@ import (
 
 // page makes a capture of short words: "b3 Save" a button with node 3 and the
 // name Save, "  t words" a text at depth 1, "d4 Open" a modal dialog, "more 12" a
-// [more] line.
+// [more] line, "open 12" one that counts what is behind a menu.
 func page(lines ...string) Capture {
 	c := Capture{URL: "https://example.com/", Title: "Page", Input: len(lines), Visited: len(lines)}
 	for _, l := range lines {
@@ -30,6 +30,11 @@ func page(lines ...string) Capture {
 		if kind == "more" {
 			more, _ := strconv.Atoi(name)
 			c.Nodes = append(c.Nodes, Node{Depth: depth, More: more, Name: "inert"})
+			continue
+		}
+		if kind == "open" {
+			more, _ := strconv.Atoi(name)
+			c.Nodes = append(c.Nodes, Node{Depth: depth, More: more, Name: behindOpen})
 			continue
 		}
 		node, _ := strconv.Atoi(kind[1:])
@@ -415,6 +420,12 @@ func TestDiffBehindDialogs(t *testing.T) {
 			plus + "+ [more] 12 nodes not shown here: \"inert\"\n",
 			minus + "- [more] 12 nodes not shown here: \"inert\"\n",
 		}},
+		{"hides many behind a menu, of which one line changes and one goes", [][]string{
+			rows(12, ""), {"b90 Copy", "b91 Paste", "open 12"}, {"b90 Cut", "open 12"}, append(rows(11, ""), "b99 Undo")}, []string{
+			"+ @e13 [button] \"Copy\"\n+ @e14 [button] \"Paste\"\n+ [more] 12 nodes not shown here: \"behind what is open; close it to reach them\"\n",
+			"~ @e13 [button] \"Cut\"\n- @e14 [button] \"Paste\"\n",
+			"- @e13 [button] \"Cut\"\n- [more] 12 nodes not shown here: \"behind what is open; close it to reach them\"\n- @e12 [button] \"Row 12\"\n+ @e15 [button] \"Undo\"\n",
+		}},
 		{"goes when the dialog is there already", [][]string{append(slices.Clone(dialog), rows(12, "")...), dialog, dialog[:1]}, []string{
 			"+ [more] 12 nodes not shown here: \"behind the dialog; close it to reach them\"\n",
 			"-   @e2 [button] \"Save\"\n",
@@ -446,7 +457,7 @@ func TestDiffThroughDialogs(t *testing.T) {
 		_, shown := Render(draw(t, "first"), o, refs)
 		for step := range rapid.IntRange(1, 5).Draw(t, "steps") {
 			c := draw(t, "page")
-			switch rapid.SampledFrom([]string{"covers", "hides", "counts"}).Draw(t, "dialog") {
+			switch rapid.SampledFrom([]string{"covers", "hides", "counts", "menu"}).Draw(t, "dialog") {
 			case "covers":
 				for i := range c.Nodes {
 					if c.Nodes[i].Role == "button" {
@@ -457,6 +468,8 @@ func TestDiffThroughDialogs(t *testing.T) {
 				c.Nodes = nil
 			case "counts":
 				c.Nodes = []Node{{More: len(c.Nodes) + 1, Name: "inert"}}
+			case "menu":
+				c.Nodes = []Node{{More: len(c.Nodes) + 1, Name: behindOpen}}
 			}
 			c.Nodes = append([]Node{{Key: Key{1, 100 + step}, Role: "dialog", States: []string{"modal"}}, {Depth: 1, Role: RoleText, Name: "in it"}}, c.Nodes...)
 			_, cur := Render(c, o, refs)

@@ -55,6 +55,7 @@ class Frame {
     this.i = 0; // of which i is the next
     this.depth = up === null ? 0 : up.depth;
     this.dark = up !== null && up.dark; // in aria-hidden, as far as the walk has come
+    this.behind = up !== null && up.behind; // in what the page withholds while something is open
     this.unheard = up !== null && up.unheard; // in aria-hidden at all
     this.clear = up !== null && up.clear; // transparent
     this.off = up !== null && up.off; // aria-disabled is on it or around it

@@ -286,8 +286,7 @@ const reach = (() => {
   // that has the focus, where el is not in it, for while it is open nothing else is to
   // be touched.
   const shut = (el, because) => {
-    let by = activeElement();
-    while (by && !matches(by, DIALOGS + ',[role=menu],[role=listbox]')) by = flatParent(by);
+    const by = opened();
     return by && !flatContains(by, el) ? { reason: 'covered', by, because } : { reason: 'disabled', because };
   };
 

@@ -68,6 +68,8 @@ class Walk {
     this.active = activeElement();
     this.scope = null;
     this.known = new Map(); // control → its name, of those whose label has been met
+    this.whole = !o.scope && !o.selector;
+    this.behindOpen = 0; // controls in sight that the page withholds while something is open
   }
 
   // ---- the pass
@@ -235,8 +237,14 @@ class Walk {
       }
     }
     const bits = child.bits = bitsOf(el);
-    if (bits & INERT && !this.silent) return;
-    if (bits & HUSHED && attr(el, 'aria-hidden') === 'true') child.unheard = child.dark = true;
+    if (bits & INERT && !this.silent) {
+      if (this.withholds(el, child)) this.behindOpen += queryAll(el, OPERABLE).length + (matches(el, OPERABLE) ? 1 : 0);
+      return;
+    }
+    if (bits & HUSHED && attr(el, 'aria-hidden') === 'true') {
+      if (!child.dark) child.behind = this.withholds(el, child);
+      child.unheard = child.dark = true;
+    }
     if (bits & ARIA && attr(el, 'aria-disabled') === 'true') child.off = true;
     child.block = !(child.flow & INLINE);
     child.spaced = (child.flow & SPACED) !== 0;
@@ -333,7 +341,12 @@ class Walk {
     const clicks = child.clicks = !control && clickable(el, tag, child.s, f, bits);
     if (mute && clicks) role = roleOf(el, bits, tag, html);
     child.role = role;
-    if (child.dark) return (control || clicks) && takesClick(el);
+    if (child.dark) {
+      if (!control && !clicks) return false;
+      if (takesClick(el)) return true;
+      if (control && child.behind && !child.hides()) this.behindOpen++;
+      return false;
+    }
     if (control || clicks) return !f.mute || control || listens(el, bits);
     if (!role || role === 'none' || f.mute) return false;
     if (role === 'heading') return true;
@@ -532,6 +545,20 @@ class Walk {
 
   // ---- what is on top
 
+  // withholds tells whether el, which is inert or aria-hidden, is a part of the page
+  // that a person sees: menus and lists that are open withhold what is behind them.
+  withholds(el, child) {
+    if (!this.whole || child.hides() || child.clear) return false;
+    const r = boxOf(el);
+    if (r.width < 1 || r.height < 1 || r.right <= 0 || r.bottom <= 0 || r.left >= innerWidth || r.top >= innerHeight) return false;
+    const all = rectOf(bodyOf(page)), much = Math.min(all.width * all.height, innerWidth * innerHeight) / 2;
+    for (let up = child.up; up && up.el && up.tag !== 'body'; up = up.up) {
+      const around = rectOf(up.el);
+      if (around.width * around.height < much) return false; // a part of the page withholds one of its own
+    }
+    return !child.cuts();
+  }
+
   // behind says that the page behind a modal dialog has been left out.
   behind(dialog) {
     const left = queryAllOf(page, OPERABLE).length - queryAll(dialog, OPERABLE).length;
@@ -550,6 +577,13 @@ class Walk {
     if (!this.tops.some((t) => flatContains(t, el))) this.found[covered ? 'covered' : 'free']++;
     return covered;
   }
+}
+
+// opened returns the menu, list or dialog that has the focus, null where none has.
+function opened() {
+  let e = activeElement();
+  while (e && !matches(e, 'dialog,[role=dialog],[role=alertdialog],[role=menu],[role=listbox]')) e = flatParent(e);
+  return e;
 }
 
 // inProse tells whether el, of a text-level element, is one of several pieces of
@@ -638,6 +672,7 @@ function walkOnce(o) {
     for (const later of segments.slice(i + 2)) w.skip.add(later);
   }
   if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
+  else if (w.behindOpen && !w.counting && !w.ended && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
   return toText(w, answer, w.counting || w.ended ? Math.max(1, w.rest) : w.rest);
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
@@ -340,7 +341,7 @@ func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got located) 
 		err = protocol.Errorf(protocol.NotActionable, "%s is covered by %s", who, what).
 			Then("deal with what covers it first: details.by")
 		if got.By != nil {
-			if got.By.Role == "menu" || got.By.Role == "listbox" {
+			if strings.HasPrefix(got.By.Role, "menu") || got.By.Role == "listbox" || got.By.Role == "option" {
 				err.Then("choose something in it, or press Escape to close it: details.by")
 			}
 			by := map[string]any{

@@ -103,6 +103,7 @@ func TestActionsInFramesSettleThere(t *testing.T) {
 func TestAnnounced(t *testing.T) {
 	s := newStage(t)
 	long := strings.Repeat("old line ", 40)
+	const box = `<script>customElements.define('status-box',class extends HTMLElement{connectedCallback(){window.box=this.attachShadow({mode:'open'});box.innerHTML='<p role=status id=s></p>'}})</script>`
 	for _, c := range []struct{ name, page, want string }{
 		{"a log", `<div role=log id=r><p>` + long + `</p></div><button onclick="r.insertAdjacentHTML('beforeend','<p>new <b>line</b></p>')">Go</button>`, `["new line"]`},
 		{"polite", `<div aria-live=polite id=r><p>one</p></div><button onclick="r.append(Object.assign(document.createElement('p'),{textContent:'two'}))">Go</button>`, `["two"]`},
@@ -111,6 +112,8 @@ func TestAnnounced(t *testing.T) {
 		{"text of a log", `<div role=log id=r><p>one</p><p>2</p></div><button onclick="r.lastChild.firstChild.data='3'">Go</button>`, `["3"]`},
 		{"a line goes", `<div role=log id=r><p>one</p><p>two</p></div><button onclick="r.firstChild.remove()">Go</button>`, ""},
 		{"an alert comes", `<div id=r></div><button onclick="r.innerHTML='<div role=alert>Wrong</div>'">Go</button>`, `["Wrong"]`},
+		{"in another shadow tree", box + `<status-box></status-box><button onclick="box.getElementById('s').textContent='Saved'">Go</button>`, `["Saved"]`},
+		{"in a shadow tree that comes", box + `<div id=r></div><button onclick="r.innerHTML='<status-box></status-box>';Promise.resolve().then(()=>{box.getElementById('s').textContent='Saved'})">Go</button>`, `["Saved"]`},
 		{"a line comes and goes", `<div role=log id=r><p>one</p></div><button onclick="const p=document.createElement('p');p.textContent='x';r.append(p);p.remove()">Go</button>`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -140,7 +143,10 @@ func TestWhatComesIntoSight(t *testing.T) {
 .tip{opacity:0;transition:opacity .3s}button:hover + .tip{opacity:1}
 @keyframes in{from{opacity:0;transform:translateY(20px)}}.toast{animation:in .3s}
 </style>`
+	const box = `<script>customElements.define('my-box',class extends HTMLElement{connectedCallback(){const r=this.attachShadow({mode:'open'});r.innerHTML=` + "`" + style + `<div id=d class="drawer ${this.className}"><slot></slot></div>` + "`" + `;this.turn=()=>r.getElementById('d').classList.toggle('on')}})</script>`
 	for _, c := range []struct{ name, page, want string }{
+		{"a drawer of another element comes", box + `<button onclick="b.turn()">Go</button><my-box id=b><button>In</button></my-box>`, `"Go" "In"`},
+		{"a drawer of another element goes", box + `<button onclick="b.turn()">Go</button><my-box id=b class=on><button>In</button></my-box>`, `"Go"`},
 		{"a drawer comes", `<button onclick="d.className='drawer on'">Go</button><div id=d class=drawer><button>In</button></div>`, `"Go" "In"`},
 		{"a drawer goes", `<button onclick="d.className='drawer'">Go</button><div id=d class="drawer on"><button>In</button></div>`, `"Go"`},
 		{"an accordion", `<button onclick="d.className='part on'">Go</button><div id=d class=part><button>In</button></div>`, `"Go" "In"`},

@@ -14,7 +14,7 @@ const LARGE = 10000; // square pixels: less moves within what is in sight, as a 
 // under the pointer lifts and grows by that alone.
 const arriving = (within) => {
   const list = animationsIn.document(document);
-  for (let root = watched && watched.el && getRootNode(watched.el); root instanceof ShadowRoot; root = getRootNode(root.host)) list.push(...animationsIn.root(root));
+  for (const root of new Set([...watched ? watched.roots : [], ...rootsMet()])) list.push(...animationsIn.root(root));
   return list.slice(0, 100).filter((a) => {
     const el = a.effect && a.effect.target;
     if (a.playState !== 'running' || !el || a.effect.pseudoElement || !(a.effect instanceof KeyframeEffect)) return false;
@@ -27,7 +27,7 @@ const arriving = (within) => {
       const r = rectOf(el);
       if (r.width * r.height < LARGE) return false;
     }
-    return !!query(el, 'a,button,input,select,textarea,[role],[tabindex]') || !blank(textContent(el)) || operable(el);
+    return !!query(el, 'a,button,input,select,textarea,[role],[tabindex],slot') || !blank(textContent(el)) || operable(el);
   });
 };
 __bd.arriving = arriving;

@@ -195,12 +195,41 @@ const HOSTS = new Set('article aside blockquote body div footer h1 h2 h3 h4 h5 h
 // rootOf is shadowOf for who knows the tag of el.
 const rootOf = (el, tag) => (anyClosed || HOSTS.has(tag) || tag.includes('-') ? shadowOf(el) : null);
 
+// The shadow roots that have been looked into: who watches the document watches them.
+const MAX_MET = 300;
+const met = new Set(); // of WeakRefs
+const metBefore = new WeakSet();
+
+function meet(root) {
+  if (met.size >= MAX_MET || metBefore.has(root)) return;
+  metBefore.add(root);
+  met.add(new WeakRef(root));
+}
+
+// rootsMet returns those that are in the document.
+function rootsMet() {
+  const list = [];
+  for (const ref of met) {
+    const root = ref.deref();
+    if (root && isConnected(root)) {
+      list.push(root);
+      continue;
+    }
+    met.delete(ref);
+    if (root) metBefore.delete(root);
+  }
+  return list;
+}
+
 // flatList returns the children of el as they are laid out where they are not
 // simply its own children, otherwise null: they are then read one by one, so
 // that a million siblings cost only those that are looked at.
 function flatList(el, tag = localName(el)) {
   const root = rootOf(el, tag);
-  if (root) return childNodes(root);
+  if (root) {
+    meet(root);
+    return childNodes(root);
+  }
   if (tag === 'slot' && isHTML(el)) {
     const assigned = assignedNodes(el);
     if (assigned.length) return assigned;

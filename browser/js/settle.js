@@ -4,19 +4,23 @@
 // What has been seen since begin().
 let watched = null;
 
-// begin starts to watch the document, and the shadow roots that el stands in.
+const EVERYTHING = { subtree: true, childList: true, characterData: true, attributes: true };
+
+// begin starts to watch the document, the shadow roots that el stands in and those that
+// have been looked into. roots are those that el stands in, and those that came.
 begin = (el) => {
   end();
   const w = watched = { el, mutations: 0, focus: activeElement(), regions: null, timer: 0, wake: () => {} };
+  w.roots = new Set();
   w.observer = new MutationObserver((records) => note(w, records));
-  const what = { subtree: true, childList: true, characterData: true, attributes: true };
-  w.observer.observe(document, what);
+  w.observer.observe(document, EVERYTHING);
   for (let n = el; n; ) {
     const root = getRootNode(n);
     if (!(root instanceof ShadowRoot)) break;
-    w.observer.observe(root, what);
+    w.roots.add(root);
     n = root.host;
   }
+  for (const root of [...w.roots, ...rootsMet()]) w.observer.observe(root, EVERYTHING);
   w.input = (e) => {
     w.mutations++;
     const el = e.composedPath()[0];
@@ -66,6 +70,7 @@ const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status
 function note(w, records) {
   w.mutations += records.length;
   w.wake();
+  noteRoots(w, records.length > MANY ? records.slice(0, MANY) : records);
   touchAll(records);
   const regions = w.regions || (w.regions = new Map());
   for (const r of records) {
@@ -78,6 +83,22 @@ function note(w, records) {
       said(regions, region).add(region);
     } else {
       for (const n of r.type === 'characterData' ? [r.target] : r.addedNodes) said(regions, region).add(n);
+    }
+  }
+}
+
+// noteRoots watches the shadow roots that have come.
+function noteRoots(w, records) {
+  for (const r of records) {
+    for (const n of r.addedNodes) {
+      if (nodeType(n) !== ELEMENT) continue;
+      const all = elementsIn(n, '*');
+      for (let el = n, i = 0; el && i < MANY; el = all[i++]) {
+        const come = rootOf(el, localName(el));
+        if (!come || w.roots.has(come)) continue;
+        w.roots.add(come);
+        w.observer.observe(come, EVERYTHING);
+      }
     }
   }
 }
@@ -262,9 +283,6 @@ __bd.hostsAsked = () => {
 
 leftBehind.push(() => {
   end();
-  if (cleanWatch) cleanWatch.disconnect();
-  cleanWatch = null;
-  changedSinceClean = true;
   if (comings) comings.disconnect();
   newcomers = null;
 });

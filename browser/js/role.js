@@ -460,12 +460,21 @@ function attrsOf(el, role, name, wanted, bits, tag) {
   }
   if ((tag === 'iframe' || tag === 'frame') && has(el, 'src') && !wanted.src) out.push('src', headOf(attr(el, 'src'), NAME_MAX));
   if (tag === 'select') out.push('options', el.options.length);
+  if (bits & ARIA && sorted(el, role)) out.push('sort', attr(el, 'aria-sort').toLowerCase());
   if (role === 'slider' || role === 'spinbutton') {
     number(out, 'min', tag === 'input' ? attr(el, 'min') : attr(el, 'aria-valuemin'));
     number(out, 'max', tag === 'input' ? attr(el, 'max') : attr(el, 'aria-valuemax'));
   }
   return out;
 }
+
+// sorted tells whether el is the header by which its table is sorted.
+const sorted = (el, role) => (role === 'columnheader' || role === 'rowheader') && /^(ascending|descending|other)$/i.test(attr(el, 'aria-sort'));
+
+// ofItsOwn tells whether a cell of a grid is something by itself: its author names it, as
+// the days of a calendar, or has it take the focus, as what is edited in place.
+const ofItsOwn = (el, role, bits) => role === 'gridcell' && (bits & ROLE) !== 0 &&
+  ((bits & (LABEL | LABELLEDBY)) !== 0 || (bits & TABINDEX) !== 0 && !operablesIn(el));
 
 // attribute adds the attribute a of el to out, unless something else says it.
 function attribute(el, a, role, name, tag, out) {

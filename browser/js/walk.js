@@ -362,7 +362,9 @@ class Walk {
     }
     if (tag === 'tbody' && !authorName(el, bits)) return false; // the parser puts it there
     if (!this.full) {
+      if (bits & ARIA && sorted(el, role)) return true;
       child.prune = true;
+      if (ofItsOwn(el, role, bits)) return true;
       return (kind & GROUP) !== 0 && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && !!el.caption);
     }
     if (kind & PHRASE && child.flow & INLINE && inProse(el, f)) return false;

@@ -71,7 +71,13 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 		return nil // the parser puts it there
 	}
 	if digest {
+		if sorted(n, role) != "" {
+			return &line{role: role}
+		}
 		if groups[role] && (authorNamed(n) || n.Data == "fieldset" || n.Data == "table" && captionOf(n) != nil) {
+			return &line{role: role, prune: true}
+		}
+		if w.ofItsOwn(n, role) {
 			return &line{role: role, prune: true}
 		}
 		return nil
@@ -80,6 +86,25 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 		return nil
 	}
 	return &line{role: role, prune: hollow[role] && n.FirstChild != nil}
+}
+
+// sorted returns how the table is sorted by n, its header; "" where it is not.
+func sorted(n *html.Node, role string) string {
+	if role != "columnheader" && role != "rowheader" {
+		return ""
+	}
+	switch v := strings.ToLower(attr(n, "aria-sort")); v {
+	case "ascending", "descending", "other":
+		return v
+	}
+	return ""
+}
+
+// ofItsOwn tells whether a cell of a grid is something by itself: its author names it,
+// as the days of a calendar, or has it take the focus, as what is edited in place.
+func (w *walk) ofItsOwn(n *html.Node, role string) bool {
+	return role == "gridcell" && has(n, "role") &&
+		(has(n, "aria-label") || has(n, "aria-labelledby") || has(n, "tabindex") && !w.operablesIn(n))
 }
 
 // beacon tells whether a frame is of the size of those that count visitors.

@@ -141,6 +141,9 @@ func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snap
 	if is(n, atom.Select) {
 		out = append(out, snapshot.Attr{Key: "options", Value: strconv.Itoa(len(Options(n))), Bare: true})
 	}
+	if by := sorted(n, role); by != "" {
+		out = append(out, snapshot.Attr{Key: "sort", Value: by})
+	}
 	if role == "slider" || role == "spinbutton" {
 		low, high := "aria-valuemin", "aria-valuemax"
 		if is(n, atom.Input) {

@@ -226,6 +226,21 @@ func TestFindNodes(t *testing.T) {
 	equal(t, "what was found has the ref of the snapshot", snapshot.RefOf(v.refs.Number(nodes[0])), v.ref("button", "Buy last"))
 }
 
+// What a slot shows is found where it is shown: the control that the slot stands in, and
+// not the slot, which is nowhere.
+func TestFindWhatASlotShows(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<script>customElements.define('x-b',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'open'}).innerHTML='<button><slot name=icon></slot><slot></slot></button>'}})</script>
+<x-b>Delete all</x-b><x-b><i slot=icon>o</i> Keep <b>these</b></x-b>`)
+	for text, want := range map[string]string{"delete all": "button Delete all", "keep": "button o Keep these", "these": "generic "} {
+		nodes, err := v.c.Find(limit(t, 5*time.Second), v.refs, protocol.Query{Text: text})
+		if err != nil || len(nodes) != 1 {
+			t.Fatal(text, nodes, err)
+		}
+		equal(t, text, nodes[0].Role+" "+nodes[0].Name, want)
+	}
+}
+
 // What has no role and is nothing to click has no name but what its author calls it,
 // so that what is found by name is what bears it.
 func TestFindByName(t *testing.T) {

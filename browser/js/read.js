@@ -389,7 +389,8 @@ const seek = (() => {
         const here = fold(says).toLowerCase().includes(text);
         // By text alone the innermost element is meant; with a role or a name the
         // innermost that has them.
-        if (here && !hit && (mine || !role && !name)) {
+        // A slot has no place of its own: what shows the text is what it stands in.
+        if (here && !hit && (mine || !role && !name && tag !== 'slot')) {
           const is = mine ? n : labelled(n);
           if (!found.includes(is)) {
             found.splice(place, 0, is);

@@ -435,7 +435,7 @@ class Walk {
     if (!this.record(el, role, name, invisible, f.depth, child, f.el)) { this.stop('max_chars'); this.rest++; return; }
     if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
     if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
-    if (control && role !== 'button' && isField(el)) return;
+    if (control && role !== 'button' && child.tag !== 'button' && isField(el)) return;
     if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.mute = true;
     if (role === 'img' && !(this.full && child.tag === 'svg')) child.mute = true; // what it is drawn with; a drawing's labels are text
     if (names && name) {

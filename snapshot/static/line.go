@@ -175,7 +175,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 	if what.prune && name == "" {
 		child.line, child.left = len(w.lines)-1, w.rest
 	}
-	if what.control && role != "button" && isField(n) {
+	if what.control && role != "button" && !is(n, atom.Button) && isField(n) {
 		return
 	}
 	if what.control && (isHost(n) || role == "textbox" || role == "searchbox") || w.isPicture(n, role) {

@@ -45,7 +45,8 @@ var likeLive = map[string]struct{ page, golden []string }{
 	"cells": {golden: []string{ // of a grid's rows Chromium alone makes names of what is in them
 		`[row] "Monday Tuesday"`, "[row]", `[row] "November 2 November 3"`, "[row]", `[row] "Pears 12 Sold"`, "[row]", `[row] "Plums 7"`, "[row]", `[row] "Kind"`, "[row]",
 	}},
-	"frameset": {},
+	"buttonroles": {},
+	"frameset":    {},
 }
 
 func fortyOptions() string {

@@ -711,30 +711,40 @@ function rowText(row) {
   return s;
 }
 
+// writtenText is someText with a space only where a line ends: what is written in el, as
+// it stands there.
+const writtenText = (el, max) => someText(el, max, true);
+
 // someText returns the text in el, at least max characters of it if there are so
-// many, without looking at more nodes than that needs. Styles are not asked.
-function someText(el, max) {
+// many, without looking at more nodes than that needs. Styles are not asked, unless
+// the text is to be tight.
+function someText(el, max, tight = false) {
   const only = firstChild(el);
   const tag = localName(el);
   if (only && !nextSibling(only) && nodeType(only) === TEXT && !rootOf(el, tag)) return textData(only).slice(0, 2 * max + 200);
-  const so = { out: '', max, left: 400 };
+  const so = { out: '', max, left: 400, tight };
   const list = flatList(el, tag);
   moreText(list, list ? list[0] : only, so);
   return so.out;
 }
 
-// moreText adds the text from n on to so.out, with a space between nodes. list
-// begins with n, and is null where n and its siblings are read one by one.
+// moreText adds the text from n on to so.out, with a space between nodes; tight, with
+// one between lines. list begins with n, and is null where n and its siblings are read
+// one by one.
 function moreText(list, n, so) {
   let first = true;
   for (let i = 0; n && so.out.length < so.max && so.left > 0; n = list ? list[++i] : nextSibling(n)) {
     so.left--;
-    if (!first) so.out += ' ';
-    first = false;
     const type = nodeType(n);
+    const apart = !so.tight || type === ELEMENT && (localName(n) === 'br' || !/^(inline|contents)/.test(styleOf(n).display));
+    if (!first && apart) so.out += ' ';
+    first = false;
     if (type === TEXT) {
       const data = textData(n);
-      if (blank(data)) continue;
+      if (blank(data)) {
+        if (so.tight && data) so.out += ' ';
+        continue;
+      }
       const part = data.slice(0, so.max + 50);
       so.out += LOOSE.test(part) ? part.replace(/\s+/g, ' ') : part;
     } else if (type === ELEMENT) {
@@ -742,8 +752,9 @@ function moreText(list, n, so) {
       if (WORDLESS.has(tag)) continue;
       const inner = flatList(n, tag), start = inner ? inner[0] : firstChild(n);
       if (!start) continue;
-      so.out += ' ';
+      if (apart) so.out += ' ';
       moreText(inner, start, so);
+      if (so.tight && apart) so.out += ' ';
     }
   }
 }

@@ -425,11 +425,11 @@ function valueOf(el, role, tag = htmlTag(el), bits = EDITABLE) {
     case 'progress': return el.position < 0 ? '' : String(el.value);
     case 'meter': return String(el.value);
   }
-  if (bits & EDITABLE && isHost(el) || (role === 'textbox' && isHTML(el) && isContentEditable(el))) return fold(someText(el, NAME_MAX));
+  if (bits & EDITABLE && isHost(el) || (role === 'textbox' && isHTML(el) && isContentEditable(el))) return fold(writtenText(el, NAME_MAX));
   switch (role) {
     case 'slider': case 'spinbutton': case 'progressbar': case 'meter': case 'scrollbar':
       return fold(attr(el, 'aria-valuetext') || attr(el, 'aria-valuenow') || '');
-    case 'textbox': case 'searchbox': return fold(someText(el, NAME_MAX));
+    case 'textbox': case 'searchbox': return fold(writtenText(el, NAME_MAX));
   }
   return '';
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 var lasting = strings.Fields("type name href for role placeholder alt action src data-testid data-test " +
@@ -145,31 +146,42 @@ func (k *look) rowText(r *html.Node) string {
 
 // someText returns the text in n, at least max characters of it if there are so
 // many, without looking at more nodes than that needs. Styles are not asked.
-func (k *look) someText(n *html.Node, max int) string {
+func (k *look) someText(n *html.Node, max int) string { return k.textOf(n, max, false) }
+
+// writtenText is someText with a space only where a line ends: what is written in n, as
+// it stands there.
+func (k *look) writtenText(n *html.Node, max int) string { return k.textOf(n, max, true) }
+
+func (k *look) textOf(n *html.Node, max int, tight bool) string {
 	if c := n.FirstChild; c != nil && c.Type == html.TextNode && c.NextSibling == nil {
 		return units(c.Data, 2*max+200)
 	}
 	var b strings.Builder
 	seen := 0
-	k.gather(&b, n, max, &seen)
+	k.gather(&b, n, max, tight, &seen)
 	return b.String()
 }
 
-func (k *look) gather(b *strings.Builder, n *html.Node, max int, seen *int) {
+func (k *look) gather(b *strings.Builder, n *html.Node, max int, tight bool, seen *int) {
 	add := func(c *html.Node) bool {
 		if *seen++; b.Len() >= max && length(b.String()) >= max || *seen > 400 {
 			return false
 		}
-		switch {
-		case c.Type == html.TextNode:
-			if !blank(c.Data) {
-				b.WriteString(squeeze(units(c.Data, max+50)))
-			}
-		case isElement(c) && !wordless[c.Data]:
+		apart := !tight || isElement(c) && (is(c, atom.Br) || !k.style(c).inlined())
+		if apart {
 			b.WriteByte(' ')
-			k.gather(b, c, max, seen)
 		}
-		b.WriteByte(' ')
+		switch {
+		case c.Type == html.TextNode && !blank(c.Data):
+			b.WriteString(squeeze(units(c.Data, max+50)))
+		case c.Type == html.TextNode && tight:
+			b.WriteByte(' ')
+		case isElement(c) && !wordless[c.Data]:
+			k.gather(b, c, max, tight, seen)
+		}
+		if apart {
+			b.WriteByte(' ')
+		}
 		return true
 	}
 	if list, ok := k.d.children(n); ok {

@@ -61,7 +61,7 @@ func (k *look) value(n *html.Node, role string) string {
 		}
 	}
 	if isHost(n) {
-		return fold(k.someText(n, nameMax))
+		return fold(k.writtenText(n, nameMax))
 	}
 	switch role {
 	case "slider", "spinbutton", "progressbar", "meter", "scrollbar":
@@ -70,7 +70,7 @@ func (k *look) value(n *html.Node, role string) string {
 		}
 		return fold(attr(n, "aria-valuenow"))
 	case "textbox", "searchbox":
-		return fold(k.someText(n, nameMax))
+		return fold(k.writtenText(n, nameMax))
 	}
 	return ""
 }

@@ -325,11 +325,19 @@ function clickable(el, tag, s, around, bits = bitsOf(el)) {
   if (!own && !begins && !tab && !drag) return tag === 'li' && forItems(around);
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
   if (own && !tab && listensForItems(el)) return false; // or dragged
+  if (!drag && shell(el, tag)) return false;
   if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 && !listensFor(el, s) : true;
   // A listener around other controls listens for them, unless each of a series
   // has one, or what it has to say is its own.
   if (begins || drag) return !wide(el);
   return own && !wide(el) && (seriesListens(el) || ownText(el));
+}
+
+// shell tells whether el is a web component around one control, which says all that el
+// says.
+function shell(el, tag) {
+  const root = rootOf(el, tag), inner = root && root.querySelector(OPERABLE);
+  return !!inner && rendered(inner) && !authorName(el) && fold(someText(inner, 200)) === fold(someText(el, 200));
 }
 
 // touchable tells whether there is a place of el, or of what is in it, that takes a

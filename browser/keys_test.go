@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -52,4 +54,27 @@ func TestPress(t *testing.T) {
 		got := answer(v.c.Focus(limit(t, 5*time.Second), v.refs, v.ref("heading", "Title")))
 		equal(t, "answer", got, `not_actionable: @e1 heading "Title" does not take the focus {"because":"not focusable","reason":"disabled"}`)
 	})
+}
+
+// Where the keys go to while a field keeps the focus is to be seen: the option that the
+// field calls the active one.
+func TestPressMovesTheActiveOption(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<input role=combobox aria-label=Film aria-expanded=true aria-controls=l onkeydown="setAttribute('aria-activedescendant', event.key === 'ArrowDown' ? 'b' : 'none')"><ul role=listbox id=l><li role=option id=a>Alien<li role=option id=b>Brazil</ul>`)
+	focused := func() string {
+		v.look()
+		var names []string
+		for _, n := range v.seen {
+			if slices.Contains(n.States, "focused") {
+				names = append(names, n.Name)
+			}
+		}
+		return strings.Join(names, " ")
+	}
+	for _, c := range []struct{ key, want string }{{"ArrowDown", "Film Brazil"}, {"Escape", "Film"}} {
+		if _, err := v.c.Press(limit(t, 5*time.Second), v.refs, v.ref("combobox", "Film"), c.key); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "focused after "+c.key, focused(), c.want)
+	}
 }

@@ -66,6 +66,7 @@ class Walk {
     this.coversAll = false; // what is on top covers whatever is scrolled to
     this.found = { covered: 0, free: 0 };
     this.active = activeElement();
+    this.descendant = descendantOf(this.active);
     this.scope = null;
     this.known = new Map(); // control → its name, of those whose label has been met
     this.whole = !o.scope && !o.selector;
@@ -459,7 +460,7 @@ class Walk {
     const own = html ? child.tag : '', tag = child.tag.toLowerCase();
     const attrs = attrsOf(el, role, name, this.wanted, bits, own);
     if (operable) looksOf(el, name, clicks, html, attrs);
-    const states = statesOf(el, role, child, el === this.active && el !== bodyOf(page), invisible, operable && !invisible && this.covered(el));
+    const states = statesOf(el, role, child, (el === this.active || el === this.descendant) && el !== bodyOf(page), invisible, operable && !invisible && this.covered(el));
     const value = this.values ? valueOf(el, role, own, bits) : '';
     const context = operable && parent !== null ? this.context(el, parent) : 0;
     const says = role || 'generic';
@@ -579,6 +580,14 @@ class Walk {
     if (!this.tops.some((t) => flatContains(t, el))) this.found[covered ? 'covered' : 'free']++;
     return covered;
   }
+}
+
+// descendantOf returns what the keys go to while el has the focus: the option of a list
+// that el says is the active one (WAI-ARIA 1.2, aria-activedescendant).
+function descendantOf(el) {
+  const id = el && has(el, 'aria-activedescendant') ? attr(el, 'aria-activedescendant') : '';
+  const root = id && getRootNode(el);
+  return root && root.getElementById ? root.getElementById(id) : null;
 }
 
 // opened returns the menu, list or dialog that has the focus, null where none has.

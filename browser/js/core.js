@@ -589,11 +589,26 @@ function hitOnTop() {
   return { tops, modal: false, all: over !== null && styleOf(over).position === 'fixed' };
 }
 
-// lifted tells whether el is taken out of the flow to lie over what it is beside.
+// lifted tells whether el is taken out of the flow to lie over what it is beside. Without
+// an order of its own (z-index) it may as well be a part of the layout, which lies over nothing.
 function lifted(el) {
   const s = styleOf(el);
   const position = s.position;
-  return position === 'fixed' || (position === 'absolute' && +s.zIndex > 0);
+  return position === 'fixed' || (position === 'absolute' && (+s.zIndex > 0 || (!(s.zIndex < 0) && liesOver(el))));
+}
+
+// liesOver tells whether more than half of something beside el is under it.
+function liesOver(el) {
+  const r = rectOf(el);
+  for (const step of [previousElementSibling, nextElementSibling]) {
+    for (let b = step(el), n = 0; b && n < 20; b = step(b), n++) {
+      const s = rectOf(b);
+      const w = Math.min(r.right, s.right) - Math.max(r.left, s.left);
+      const h = Math.min(r.bottom, s.bottom) - Math.max(r.top, s.top);
+      if (w > 0 && h > 0 && w * h * 2 > s.width * s.height) return true;
+    }
+  }
+  return false;
 }
 
 const LOOSE = /[^\S ]| {2}|^ | $/; // white space that fold changes

@@ -597,15 +597,18 @@ function lifted(el) {
   return position === 'fixed' || (position === 'absolute' && (+s.zIndex > 0 || (!(s.zIndex < 0) && liesOver(el))));
 }
 
-// liesOver tells whether more than half of something beside el is under it.
+// liesOver tells whether more than half of something beside el, which has no order of
+// its own, is painted under it (CSS 2.2 appendix E).
 function liesOver(el) {
   const r = rectOf(el);
-  for (const step of [previousElementSibling, nextElementSibling]) {
+  for (const [step, before] of [[previousElementSibling, true], [nextElementSibling, false]]) {
     for (let b = step(el), n = 0; b && n < 20; b = step(b), n++) {
       const s = rectOf(b);
       const w = Math.min(r.right, s.right) - Math.max(r.left, s.left);
       const h = Math.min(r.bottom, s.bottom) - Math.max(r.top, s.top);
-      if (w > 0 && h > 0 && w * h * 2 > s.width * s.height) return true;
+      if (w <= 0 || h <= 0 || w * h * 2 <= s.width * s.height) continue;
+      const { position, zIndex } = styleOf(b);
+      if (position === 'static' || zIndex < 0 || before && !(zIndex > 0)) return true;
     }
   }
   return false;

@@ -118,10 +118,4 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-func cut(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n]) + "…"
-}
+func cut(s string, n int) string { return protocol.Cut(s, n) }

@@ -99,7 +99,7 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": world})
 	}
 	if got.ExceptionDetails != nil {
-		return nil, protocol.Errorf(protocol.InvalidParams, "the expression threw: %s", cutText(got.ExceptionDetails.text(), 300)).
+		return nil, protocol.Errorf(protocol.InvalidParams, "the expression threw: %s", protocol.Cut(got.ExceptionDetails.text(), 300)).
 			With("parameter", "expression").Then("correct the expression")
 	}
 	switch {
@@ -109,13 +109,6 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 		return json.Marshal(got.Result.UnserializableValue)
 	}
 	return json.RawMessage("null"), nil
-}
-
-func cutText(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }
 
 // unvalued is the error of a value that JSON cannot hold.

@@ -420,9 +420,7 @@ func (t *tab) exceptionThrown(s *Session, e struct {
 const maxConsoleText = 500
 
 func (t *tab) consoleError(text string) {
-	if r := []rune(text); len(r) > maxConsoleText {
-		text = string(r[:maxConsoleText]) + "…"
-	}
+	text = protocol.Cut(text, maxConsoleText)
 	t.c.happened(func(h *happenings) { h.consoleErrors = keep(h.consoleErrors, text, 20) })
 	t.c.emit(protocol.EventConsoleError, map[string]any{"tab": t.name, "text": text})
 }

@@ -381,12 +381,7 @@ func lineWith(s, part string) string {
 	return part
 }
 
-func clip(s string) string {
-	if len(s) > 300 {
-		return s[:300] + "…"
-	}
-	return s
-}
+func clip(s string) string { return protocol.Cut(s, 300) }
 
 // withoutPrograms leaves Chromium no PATH to find programs by: a link such as
 // mailto: would make it start xdg-settings and xdg-open. It finds its own

@@ -71,9 +71,7 @@ func (r *recorder) record(t *tab, s *Session, method string, params jsonv2.Value
 // say keeps an entry of the console; the caller holds mu.
 func (r *recorder) say(t *tab, kind, text, url string, line int) {
 	r.number++
-	if len(text) > consoleText {
-		text = cutText(text, consoleText)
-	}
+	text = protocol.Cut(text, consoleText)
 	if len(r.console) >= consoleKept {
 		r.console = r.console[1:]
 	}

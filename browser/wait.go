@@ -194,7 +194,7 @@ func (t *tab) truth(ctx context.Context, expression string) (value any, truth bo
 		return nil, false, gone(err)
 	}
 	if e := got.ExceptionDetails; e != nil {
-		text := cutText(e.text(), 200)
+		text := protocol.Cut(e.text(), 200)
 		if strings.HasPrefix(text, "SyntaxError") {
 			return nil, false, protocol.Errorf(protocol.InvalidParams, "expression: %s", text).With("parameter", "expression").
 				Then("correct the expression")

@@ -157,9 +157,4 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(sent)
 }
 
-func cut(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return s
-}
+func cut(s string) string { return protocol.Cut(s, 80) }

@@ -328,9 +328,4 @@ func (c *Confirmations) Listen(tell func(protocol.Event)) (stop func()) {
 	}
 }
 
-func shortID(id string) string {
-	if len(id) > 40 {
-		return id[:40] + "…"
-	}
-	return id
-}
+func shortID(id string) string { return protocol.Cut(id, 40) }

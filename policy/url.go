@@ -156,13 +156,7 @@ func badURL(raw, format string, args ...any) *protocol.Error {
 }
 
 // cut keeps what a message quotes short.
-func cut(s string) string {
-	const limit = 100
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
-}
+func cut(s string) string { return protocol.Cut(s, 100) }
 
 // cutScheme takes "scheme:" off the front, in lower case (URL 4.4, scheme
 // start state and scheme state).

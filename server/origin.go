@@ -84,10 +84,4 @@ func localPort(r *http.Request) string {
 }
 
 // cut shortens what a client sent for a message.
-func cut(s string) string {
-	r := []rune(s)
-	if len(r) <= 80 {
-		return s
-	}
-	return string(r[:80]) + "…"
-}
+func cut(s string) string { return protocol.Cut(s, 80) }

@@ -198,12 +198,8 @@ func (m *Manager) Queued() int {
 	return n
 }
 
-func short(s string) string {
-	if len(s) > 64 { // as long as a name may be
-		return s[:64] + "…"
-	}
-	return s
-}
+// short is as long as a name may be.
+func short(s string) string { return protocol.Cut(s, 64) }
 
 // UploadDir is the directory whose files upload may name; empty: none.
 func (m *Manager) UploadDir() string { return m.cfg.UploadDir }

@@ -241,12 +241,7 @@ func or[T comparable](v, otherwise T) T {
 	return v
 }
 
-func short(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:60]) + "…"
-	}
-	return s
-}
+func short(s string) string { return protocol.Cut(s, 60) }
 
 // hostOf is the host of a URL that need not be one.
 func hostOf(raw string) string {

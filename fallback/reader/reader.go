@@ -207,9 +207,4 @@ func statusIn(warning string) int {
 	return http.StatusOK
 }
 
-func short(s string) string {
-	if r := []rune(s); len(r) > 200 {
-		return string(r[:200]) + "…"
-	}
-	return s
-}
+func short(s string) string { return protocol.Cut(s, 200) }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/server"
 )
 
 const (
@@ -55,7 +56,7 @@ func tokenOf(cfg config.Config) (string, error) {
 		return t, nil
 	}
 	for _, t := range cfg.Auth.Tokens {
-		if t.Role != "operator" {
+		if t.Role != server.RoleOperator {
 			return t.Token, nil
 		}
 	}

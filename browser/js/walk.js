@@ -554,7 +554,7 @@ class Walk {
     if (!this.whole || child.hides() || child.clear) return false;
     const r = boxOf(el);
     if (r.width < 1 || r.height < 1 || r.right <= 0 || r.bottom <= 0 || r.left >= innerWidth || r.top >= innerHeight) return false;
-    const all = rectOf(bodyOf(page)), much = Math.min(all.width * all.height, innerWidth * innerHeight) / 2;
+    const all = rectOf(documentElementOf(page)), much = Math.min(all.width * all.height, innerWidth * innerHeight) / 2;
     for (let up = child.up; up && up.el && up.tag !== 'body'; up = up.up) {
       const around = rectOf(up.el);
       if (around.width * around.height < much) return false; // a part of the page withholds one of its own
@@ -586,8 +586,8 @@ class Walk {
 // that el says is the active one (WAI-ARIA 1.2, aria-activedescendant).
 function descendantOf(el) {
   const id = el && has(el, 'aria-activedescendant') ? attr(el, 'aria-activedescendant') : '';
-  const root = id && getRootNode(el);
-  return root && root.getElementById ? root.getElementById(id) : null;
+  const root = id ? getRootNode(el) : null;
+  return root === page ? byId(page, id) : root instanceof ShadowRoot ? root.getElementById(id) : null;
 }
 
 // opened returns the menu, list or dialog that has the focus, null where none has.

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/browserd/browserd/protocol"
@@ -73,6 +74,12 @@ func cookiesSet(ctx context.Context, c *Call, p *CookiesSetParams) (CookiesResul
 	if len(p.Cookies) > maxCookies {
 		return CookiesResult{}, protocol.Errorf(protocol.TooLarge, "cookies: %d are too many at once", len(p.Cookies)).
 			With("limit", maxCookies).With("size", len(p.Cookies))
+	}
+	for _, k := range p.Cookies {
+		if !slices.Contains([]string{"", "Strict", "Lax", "None"}, k.SameSite) {
+			return CookiesResult{}, protocol.Errorf(protocol.InvalidParams, "cookies: same_site of %q: takes Strict, Lax or None, not %q", cut(k.Name, 60), cut(k.SameSite, 60)).
+				With("parameter", "cookies")
+		}
 	}
 	page, jar, err := c.jar(ctx)
 	if err != nil {

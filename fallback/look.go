@@ -83,7 +83,7 @@ func (d *document) content(ctx context.Context, n *html.Node, kind string) strin
 		return d.static.HTML(n)
 	case "markdown", "article":
 		text := d.static.HTML(n)
-		if n.Type == html.ElementNode && kind == "markdown" {
+		if kind == "markdown" { // all that is there, as in Chromium
 			return readable.Fragment(ctx, text, d.static.Base()).Markdown()
 		}
 		base := d.static.Base()
@@ -121,7 +121,11 @@ func (p *Page) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (
 	if q.URL != "" {
 		note("url", q.URL, at.URL, matchURL(q.URL, at.URL))
 	}
-	if q.State != "" {
+	switch q.State {
+	case "":
+	case protocol.WaitLoad:
+		note("state", q.State, at.Ready, true)
+	default:
 		note("state", q.State, q.State, true)
 	}
 	if q.Ref != "" {

@@ -101,7 +101,7 @@ type Stats struct {
 	Truncated    bool     `json:"truncated"`
 	Reasons      []string `json:"reasons"`
 	// After is the ref to continue after; empty where nothing is left.
-	After string `json:"after,omitempty"`
+	After string `json:"after"`
 }
 
 // NodeJSON is one node of a snapshot in format json, in the text's order.

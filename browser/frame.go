@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -305,7 +306,7 @@ func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObject
 // and the document that holds it.
 func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *document, error) {
 	c.mu.Lock()
-	t, left := c.selected, c.left
+	t, left, tabs := c.selected, c.left, slices.Clone(c.tabs)
 	c.left = nil
 	c.mu.Unlock()
 	for _, doc := range left {
@@ -318,6 +319,12 @@ func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *doc
 	var d *document
 	if t != nil {
 		d = t.byDoc(e.Key.Doc)
+	}
+	for _, other := range tabs {
+		if d == nil && other.byDoc(e.Key.Doc) != nil {
+			return e, nil, protocol.Errorf(protocol.StaleRef, "%s is in another tab than the selected one", e.Ref()).
+				With("candidates", []any{}).With("tab", other.name).Then("tab_select {\"tab\": %q}, then send the command again", other.name)
+		}
 	}
 	if d == nil {
 		return e, nil, protocol.Errorf(protocol.StaleRef, "%s is gone: it was in a document that the page has left", e.Ref()).

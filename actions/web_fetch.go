@@ -122,7 +122,7 @@ func (d document) as(ctx context.Context, format string) (text, title string) {
 	page := readable.Parse(ctx, d.text, base)
 	switch format {
 	case "markdown":
-		return page.Markdown(), page.Title
+		return page.Markdown(ctx), page.Title
 	case "json":
 		links := page.Links(maxLinks)
 		raw, _ := json.Marshal(map[string]any{"url": d.url, "title": page.Title, "text": page.Text(), "links": links})

@@ -84,13 +84,13 @@ func (d *document) content(ctx context.Context, n *html.Node, kind string) strin
 	case "markdown", "article":
 		text := d.static.HTML(n)
 		if kind == "markdown" { // all that is there, as in Chromium
-			return readable.Fragment(ctx, text, d.static.Base()).Markdown()
+			return readable.Fragment(ctx, text, d.static.Base()).Markdown(ctx)
 		}
 		base := d.static.Base()
 		if n.Type == html.DocumentNode {
 			base = d.static.URL() // its base element is in the text
 		}
-		return readable.Parse(ctx, text, base).Markdown()
+		return readable.Parse(ctx, text, base).Markdown(ctx)
 	}
 	for c := n.FirstChild; n.Type == html.DocumentNode && c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode {

@@ -16,7 +16,7 @@ func TestOneElementIsReadWhole(t *testing.T) {
 		`<h2>Head</h2>`:                                                          "## Head",
 		`<div><header>Top</header><article>One article.</article>And more</div>`: "Top\n\nOne article.\n\nAnd more",
 	} {
-		if got := Fragment(t.Context(), source, base).Markdown(); got != want {
+		if got := Fragment(t.Context(), source, base).Markdown(t.Context()); got != want {
 			t.Errorf("%s:\n%q\nwant\n%q", source, got, want)
 		}
 	}

@@ -53,7 +53,7 @@ x := 1`
 		"- [x] done\n- [ ] open\n  \n  - inner\n\n" +
 		"| Name | Parts |\n|---|---|\n| Saw | blade; grip |\n| Pipe | `a\\|b` |\n\n" +
 		"```js\nlet a = \"|\";\n  b()\n```\n\n```go\nx := 1\n```\n\na chart![logo](https://example.com/dir/logo.png)"
-	if d := cmp.Diff(md, p.Markdown()); d != "" {
+	if d := cmp.Diff(md, p.Markdown(t.Context())); d != "" {
 		t.Errorf("markdown (-want +got):\n%s", d)
 	}
 }
@@ -107,7 +107,7 @@ func TestLargeAndDeepPagesAreRead(t *testing.T) {
 		if p.Title != "Large" || !strings.HasPrefix(strings.TrimPrefix(text, "Large\n"), "Some text of a large page & more.") || strings.Contains(text, "var no") {
 			t.Errorf("%s: %q: %.80q", name, p.Title, text)
 		}
-		if md := p.Markdown(); md != text {
+		if md := p.Markdown(t.Context()); md != text {
 			t.Errorf("%s: markdown %.80q", name, md)
 		}
 	}
@@ -125,7 +125,7 @@ func TestRealPagesAreRead(t *testing.T) {
 		}
 		p := Parse(t.Context(), source, nil)
 		text := p.Text()
-		md := p.Markdown()
+		md := p.Markdown(t.Context())
 		// Of the pages whose scripts were to make them, Chromium has no heading either.
 		truth := unzip(t, strings.NewReplacer("/pages/", "/truth/", ".html.gz", ".json.gz").Replace(file))
 		empty := strings.Contains(string(truth), `"headings":[]`)
@@ -145,7 +145,7 @@ func FuzzReadable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		p := Parse(t.Context(), source, &url.URL{Scheme: "http", Host: "a"})
 		text := p.Text()
-		md := p.Markdown()
+		md := p.Markdown(t.Context())
 		IsShell(t.Context(), source)
 		if utf8.ValidString(source) && !(utf8.ValidString(text) && utf8.ValidString(md)) {
 			t.Errorf("%q becomes %q and %q", source, text, md)
@@ -172,7 +172,7 @@ func TestTableSpans(t *testing.T) {
 			"Name Score | One Two|Ann 1 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := cells(Fragment(t.Context(), c.page, nil).Markdown()); got != c.want {
+			if got := cells(Fragment(t.Context(), c.page, nil).Markdown(t.Context())); got != c.want {
 				t.Errorf("cells %q, not %q", got, c.want)
 			}
 		})
@@ -208,7 +208,7 @@ func TestBaseElement(t *testing.T) {
 		if links := p.Links(1); len(links) != 1 || links[0].URL != c.want {
 			t.Errorf("%s: links %v, want %s", c.head, links, c.want)
 		}
-		if got, want := p.Markdown(), "[Link]("+c.want+")"; got != want {
+		if got, want := p.Markdown(t.Context()), "[Link]("+c.want+")"; got != want {
 			t.Errorf("%s: markdown %q, want %q", c.head, got, want)
 		}
 	}
@@ -243,7 +243,7 @@ func TestBlocksAreNotJoined(t *testing.T) {
 		"<menu><li>One<li>Two</menu>":                                  "- One\n- Two",
 		"<details><summary><h2>More</h2></summary><p>Inside</details>": "## More\n\nInside",
 	} {
-		if got := Fragment(t.Context(), page, nil).Markdown(); got != want {
+		if got := Fragment(t.Context(), page, nil).Markdown(t.Context()); got != want {
 			t.Errorf("%s: %q, want %q", page, got, want)
 		}
 	}

@@ -12,7 +12,6 @@ package readable
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -48,7 +47,7 @@ type Page struct {
 
 // Parse chooses what is to be read of a page at that address, which may be nil:
 // its links are relative to it, or to what the page's base element makes of it.
-// It never fails: HTML always has a meaning. Where ctx ends first, it is the text alone.
+// It never fails: HTML always has a meaning. Where ctx ends first, it is the text alone, or nothing.
 func Parse(ctx context.Context, source string, at *url.URL) *Page {
 	p := &Page{large: len(source) > wholeLimit}
 	if len(source) > leanLimit {
@@ -67,6 +66,9 @@ func Parse(ctx context.Context, source string, at *url.URL) *Page {
 		return p
 	}
 	article, says := articleOf(ctx, source, p.base), saysArticle(doc)
+	if ctx.Err() != nil {
+		return p // nobody reads it any more
+	}
 	p.node = lean(doc)
 	if article == nil {
 		return p
@@ -113,7 +115,7 @@ func parse(ctx context.Context, source string) (*html.Node, error) {
 }
 
 // articleOf is the article that readability finds, or nil. A page that it
-// cannot cope with has none.
+// cannot cope with has none, nor has one with which it is not done when ctx ends.
 func articleOf(ctx context.Context, source string, base *url.URL) (article *html.Node) {
 	defer func() {
 		if recover() != nil {
@@ -130,7 +132,7 @@ func articleOf(ctx context.Context, source string, base *url.URL) (article *html
 	}
 	parser := readability.NewParser()
 	parser.KeepClasses = true // of code, for its language
-	parser.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	parser.Logger = slog.New(ending{ctx})
 	found, err := parser.ParseAndMutate(doc, base)
 	if err != nil || found.Node == nil {
 		return nil
@@ -138,6 +140,30 @@ func articleOf(ctx context.Context, source string, base *url.URL) (article *html
 	polish(found.Node)
 	return found.Node
 }
+
+// ending is a log that says nothing and ends with ctx: readability takes no context,
+// but tells its log of the elements that it looks at. articleOf recovers from the panic.
+type ending struct{ ctx context.Context }
+
+func (e ending) check() {
+	if err := e.ctx.Err(); err != nil {
+		panic(err)
+	}
+}
+
+func (e ending) Enabled(context.Context, slog.Level) bool {
+	e.check()
+	return false
+}
+
+func (e ending) Handle(context.Context, slog.Record) error { return nil }
+
+func (e ending) WithAttrs([]slog.Attr) slog.Handler {
+	e.check()
+	return e
+}
+
+func (e ending) WithGroup(string) slog.Handler { return e }
 
 func titleOf(doc *html.Node) string {
 	if t := first(doc, "title"); t != nil {

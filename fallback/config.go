@@ -18,6 +18,8 @@ const (
 type Config struct {
 	Order []string      `koanf:"order" default:"jina,http" doc:"sources beside Chromium, in the order in which reading tries them: jina (the reader), http (direct); one left out is not used. Opening takes http first"`
 	Jina  reader.Config `koanf:",squash"`
+	// MemoryMB is for all sessions together.
+	MemoryMB int `koanf:"memory_mb" default:"2048" doc:"MiB that the daemon may take with the pages of sessions without Chromium, above which it opens no further large one (too_large); 0: as much as there is"`
 }
 
 // Check says which value is none.
@@ -29,6 +31,9 @@ func (c Config) Check() error {
 		if slices.Contains(c.Order[:i], s) {
 			return fmt.Errorf("fallback.order: %s: names %s twice", strings.Join(c.Order, ","), s)
 		}
+	}
+	if c.MemoryMB < 0 {
+		return fmt.Errorf("fallback.memory_mb: %d: takes a number of MiB, 0 for no limit", c.MemoryMB)
 	}
 	return c.Jina.Check()
 }

@@ -34,8 +34,14 @@ type document struct {
 	policy   string // of the referrers of its requests
 }
 
-// load makes a document of a source, under a number of its own. The error is ctx's.
+// load makes a document of a source, under a number of its own. The error is ctx's, or
+// too_large.
 func (p *Page) load(ctx context.Context, s source) (*document, error) {
+	done, err := p.o.Ladder.room.take(len(s.text))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	p.mu.Lock()
 	p.state.Document++
 	number := p.state.Document

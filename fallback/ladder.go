@@ -16,17 +16,18 @@ type Reader interface {
 	Rendered(ctx context.Context, url string) (html, finalURL string, err error)
 }
 
-// Ladder is what the sessions of a daemon share: the sources beside Chromium,
-// and how the reader has done lately. Any goroutine may use it.
+// Ladder is what the sessions of a daemon share: the sources beside Chromium, how
+// the reader has done lately, and the room for documents. Any goroutine may use it.
 type Ladder struct {
 	cfg    Config
 	reader Reader
 	rest   Breaker // of the reader
+	room   room
 }
 
 // NewLadder returns the ladder of cfg. reader may be nil: there is none.
 func NewLadder(cfg Config, reader Reader) *Ladder {
-	return &Ladder{cfg: cfg, reader: reader}
+	return &Ladder{cfg: cfg, reader: reader, room: room{limit: uint64(cfg.MemoryMB) << 20}}
 }
 
 // Rest is what leaves the reader alone while it fails, for all who ask it.

@@ -29,7 +29,7 @@ test: # everything, with the race detector, in both builds of Chromium
 # input, permissions, and how their processes live and die. Of these the tests of
 # the daemon from outside are played in the whole browser too. What leaves Chromium
 # is tried in both builds by ./browser.
-BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|StoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
+BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
 
 # The daemon from outside again, in the whole browser.
 test-full:

@@ -25,7 +25,10 @@ func behind(changes []change, prev, cur []shownLine) (_ []change, kept []int, hi
 	if !there {
 		return changes, nil, 0
 	}
-	inside := inFront(prev)
+	inside := inFront(prev, countsBehind(cur))
+	for _, i := range goneFromSight(changes, prev) {
+		inside[i] = true
+	}
 	for _, c := range changes {
 		if c.op == '-' && !inside[c.prev] {
 			kept = append(kept, c.prev)
@@ -48,6 +51,29 @@ func behind(changes []change, prev, cur []shownLine) (_ []change, kept []int, hi
 	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.op == '-' && !inside[c.prev] }), kept, hidden
 }
 
+// goneFromSight are the removed lines that were behind something, as the line that they
+// stood under was, which is in sight again: of them it is known that they are gone.
+func goneFromSight(changes []change, prev []shownLine) (list []int) {
+	removed := make([]bool, len(prev))
+	for _, c := range changes {
+		if c.op == '-' {
+			removed[c.prev] = true
+		}
+	}
+	var above []int // the lines that the next one may stand under, the deepest last
+	for i, l := range prev {
+		depth := (len(l.text) - len(strings.TrimLeft(l.text, " "))) / 2
+		above = above[:min(depth, len(above))]
+		if removed[i] && l.behind && len(above) > 0 {
+			if under := above[len(above)-1]; prev[under].behind && !removed[under] {
+				list = append(list, i)
+			}
+		}
+		above = append(above, i)
+	}
+	return list
+}
+
 // hides tells whether a modal dialog is before all of a page, or something else that is
 // open, and whether a [more] line counts what is behind it.
 func hides(lines []shownLine) (there, counted bool) {
@@ -59,6 +85,16 @@ func hides(lines []shownLine) (there, counted bool) {
 		counted = counted || there && l.ref == 0 && strings.HasPrefix(l.text, moreStart)
 	}
 	return there, counted
+}
+
+// countsBehind is how many controls the lines say are behind what is open; 0: nothing is said.
+func countsBehind(lines []shownLine) int {
+	if i := slices.IndexFunc(lines, saysBehindOpen); i >= 0 {
+		number, _, _ := strings.Cut(strings.TrimPrefix(lines[i].text, moreStart), " ")
+		n, _ := strconv.Atoi(number)
+		return n
+	}
+	return 0
 }
 
 // saysBehindOpen says whether l counts what is behind something that is open.
@@ -76,12 +112,16 @@ func isModal(l shownLine) bool {
 }
 
 // inFront says of each line whether it is of a modal dialog, or of anything else that
-// is open, or counts what is behind it.
-func inFront(lines []shownLine) []bool {
+// is open, or counts what is behind it. now is how many controls the next snapshot counts
+// behind what is open there: where they are more, what was in front is among them, as a
+// dialog in which a list opens.
+func inFront(lines []shownLine, now int) []bool {
 	inside := make([]bool, len(lines))
-	if slices.ContainsFunc(lines, saysBehindOpen) {
+	counts := func(l shownLine) bool { return l.ref == 0 && strings.HasPrefix(l.text, moreStart) }
+	before := countsBehind(lines)
+	if before > 0 {
 		for i, l := range lines {
-			inside[i] = !l.behind
+			inside[i] = !l.behind && (now <= before || counts(l))
 		}
 		return inside
 	}
@@ -91,7 +131,7 @@ func inFront(lines []shownLine) []bool {
 			within = isModal(l)
 			any = any || within
 		}
-		inside[i] = within || any && l.ref == 0 && strings.HasPrefix(l.text, moreStart)
+		inside[i] = within || any && counts(l)
 	}
 	return inside
 }

@@ -394,6 +394,8 @@ func TestDiffBehindDialogs(t *testing.T) {
 	}
 	plus := "+ @e13 [dialog modal] \"Rename\"\n+   @e14 [button] \"Save\"\n"
 	minus := "- @e13 [dialog modal] \"Rename\"\n-   @e14 [button] \"Save\"\n"
+	const open12 = " [more] 12 nodes not shown here: \"behind what is open; close it to reach them\"\n"
+	open14 := strings.Replace(open12, "12", "14", 1)
 	for _, test := range []struct {
 		name   string
 		states [][]string // of the page, one after the other
@@ -425,6 +427,18 @@ func TestDiffBehindDialogs(t *testing.T) {
 			"+ @e13 [button] \"Copy\"\n+ @e14 [button] \"Paste\"\n+ [more] 12 nodes not shown here: \"behind what is open; close it to reach them\"\n",
 			"~ @e13 [button] \"Cut\"\n- @e14 [button] \"Paste\"\n",
 			"- @e13 [button] \"Cut\"\n- [more] 12 nodes not shown here: \"behind what is open; close it to reach them\"\n- @e12 [button] \"Row 12\"\n+ @e15 [button] \"Undo\"\n",
+		}},
+		{"a list that opens in a dialog, and closes with a choice by which one line changes and one goes", [][]string{
+			rows(12, ""), append(slices.Clone(dialog), "  b92 Cancel", "open 12"), {"b93 Small", "open 14"}, {"d90 Rename", "  b91 Saved", "open 12"}, rows(12, "")}, []string{
+			plus + "+   @e15 [button] \"Cancel\"\n+" + open12,
+			"-" + open12 + "+ @e16 [button] \"Small\"\n+" + open14,
+			"- @e16 [button] \"Small\"\n-" + open14 + "~   @e14 [button] \"Saved\"\n-   @e15 [button] \"Cancel\"\n+" + open12,
+			strings.ReplaceAll(minus, "Save", "Saved") + "-" + open12,
+		}},
+		{"a dialog makes room for a menu", [][]string{
+			rows(12, ""), append(slices.Clone(dialog), "open 12"), {"b93 Small", "open 12"}}, []string{
+			plus + "+" + open12,
+			minus + "+ @e15 [button] \"Small\"\n",
 		}},
 		{"goes when the dialog is there already", [][]string{append(slices.Clone(dialog), rows(12, "")...), dialog, dialog[:1]}, []string{
 			"+ [more] 12 nodes not shown here: \"behind the dialog; close it to reach them\"\n",

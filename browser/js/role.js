@@ -468,6 +468,8 @@ function attrsOf(el, role, name, wanted, bits, tag) {
   }
   if ((tag === 'iframe' || tag === 'frame') && has(el, 'src') && !wanted.src) out.push('src', headOf(attr(el, 'src'), NAME_MAX));
   if (tag === 'select') out.push('options', el.options.length);
+  const rows = bits & ARIA ? rowsSaid(el, role) : 0;
+  if (rows) out.push('rows', rows);
   if (bits & ARIA && sorted(el, role)) out.push('sort', attr(el, 'aria-sort').toLowerCase());
   if (role === 'slider' || role === 'spinbutton') {
     number(out, 'min', tag === 'input' ? attr(el, 'min') : attr(el, 'aria-valuemin'));
@@ -475,6 +477,10 @@ function attrsOf(el, role, name, wanted, bits, tag) {
   }
   return out;
 }
+
+// rowsSaid is how many rows a table says that it has, of which a part may be there; 0
+// where it does not say.
+const rowsSaid = (el, role) => ((role === 'grid' || role === 'treegrid' || role === 'table') && /^[1-9]\d{0,8}$/.test(attr(el, 'aria-rowcount')) ? +attr(el, 'aria-rowcount') : 0);
 
 // sorted tells whether el is the header by which its table is sorted.
 const sorted = (el, role) => (role === 'columnheader' || role === 'rowheader') && /^(ascending|descending|other)$/i.test(attr(el, 'aria-sort'));

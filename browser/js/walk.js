@@ -365,7 +365,7 @@ class Walk {
     if (!this.full) {
       if (bits & ARIA && sorted(el, role)) return true;
       child.prune = true;
-      if (ofItsOwn(el, role, bits)) return true;
+      if (ofItsOwn(el, role, bits) || bits & ARIA && rowsSaid(el, role)) return true;
       return (kind & GROUP) !== 0 && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && !!el.caption);
     }
     if (kind & PHRASE && child.flow & INLINE && inProse(el, f)) return false;

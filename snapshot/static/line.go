@@ -77,7 +77,7 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 		if groups[role] && (authorNamed(n) || n.Data == "fieldset" || n.Data == "table" && captionOf(n) != nil) {
 			return &line{role: role, prune: true}
 		}
-		if w.ofItsOwn(n, role) {
+		if w.ofItsOwn(n, role) || rowsSaid(n, role) != "" {
 			return &line{role: role, prune: true}
 		}
 		return nil
@@ -86,6 +86,19 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 		return nil
 	}
 	return &line{role: role, prune: hollow[role] && n.FirstChild != nil}
+}
+
+// rowsSaid is how many rows a table says that it has, of which a part may be there; ""
+// where it does not say.
+func rowsSaid(n *html.Node, role string) string {
+	if role != "grid" && role != "treegrid" && role != "table" {
+		return ""
+	}
+	v := attr(n, "aria-rowcount")
+	if v == "" || len(v) > 9 || v[0] == '0' || strings.Trim(v, "0123456789") != "" {
+		return ""
+	}
+	return v
 }
 
 // sorted returns how the table is sorted by n, its header; "" where it is not.

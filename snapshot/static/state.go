@@ -141,6 +141,9 @@ func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snap
 	if is(n, atom.Select) {
 		out = append(out, snapshot.Attr{Key: "options", Value: strconv.Itoa(len(Options(n))), Bare: true})
 	}
+	if rows := rowsSaid(n, role); rows != "" {
+		out = append(out, snapshot.Attr{Key: "rows", Value: rows, Bare: true})
+	}
 	if by := sorted(n, role); by != "" {
 		out = append(out, snapshot.Attr{Key: "sort", Value: by})
 	}

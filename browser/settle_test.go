@@ -114,6 +114,9 @@ func TestAnnounced(t *testing.T) {
 		{"an alert comes", `<div id=r></div><button onclick="r.innerHTML='<div role=alert>Wrong</div>'">Go</button>`, `["Wrong"]`},
 		{"in another shadow tree", box + `<status-box></status-box><button onclick="box.getElementById('s').textContent='Saved'">Go</button>`, `["Saved"]`},
 		{"in a shadow tree that comes", box + `<div id=r></div><button onclick="r.innerHTML='<status-box></status-box>';Promise.resolve().then(()=>{box.getElementById('s').textContent='Saved'})">Go</button>`, `["Saved"]`},
+		{"an alert comes in something", `<div id=r></div><button onclick="r.innerHTML='<div><b>!</b><div role=alert>Wrong</div></div>'">Go</button>`, `["Wrong"]`},
+		{"a log comes in something", `<div id=r></div><button onclick="r.innerHTML='<div><h2>Chat</h2><div role=log>Yesterday</div></div>'">Go</button>`, ""},
+		{"a component comes that says what is in it", `<script>customElements.define('my-toast',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'open'}).innerHTML='<div role=alert><slot></slot></div>'}})</script><div id=r></div><button onclick="r.innerHTML='<my-toast>Saved <b>twice</b></my-toast>'">Go</button>`, `["Saved twice"]`},
 		{"a line comes and goes", `<div role=log id=r><p>one</p></div><button onclick="const p=document.createElement('p');p.textContent='x';r.append(p);p.remove()">Go</button>`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

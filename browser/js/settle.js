@@ -64,27 +64,38 @@ function end() {
 }
 
 const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status],[role=log],output';
+// What speaks when it comes in something else: a log that does has its past in it.
+const SPEAKS = ':is(' + LIVE + '):not([role=log],[aria-live=off])';
 
 // note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say: a whole
 // region where it is new or atomic, else what has come into it.
 function note(w, records) {
   w.mutations += records.length;
   w.wake();
+  const regions = w.regions || (w.regions = new Map());
   noteRoots(w, records.length > MANY ? records.slice(0, MANY) : records);
   touchAll(records);
-  const regions = w.regions || (w.regions = new Map());
   for (const r of records) {
     if (r.type === 'attributes') continue;
     const e = nodeType(r.target) === ELEMENT ? r.target : parentNode(r.target);
     const region = e && nodeType(e) === ELEMENT && closest(e, LIVE);
     if (!region || attr(region, 'aria-live') === 'off') {
-      for (const n of r.addedNodes) if (nodeType(n) === ELEMENT && matches(n, LIVE)) said(regions, n).add(n);
+      for (const n of r.addedNodes) {
+        if (nodeType(n) !== ELEMENT) continue;
+        if (matches(n, LIVE)) said(regions, n).add(n);
+        else noteRegions(regions, queryAll(n, SPEAKS));
+      }
     } else if (atomic(region)) {
       said(regions, region).add(region);
     } else {
       for (const n of r.type === 'characterData' ? [r.target] : r.addedNodes) said(regions, region).add(n);
     }
   }
+}
+
+// noteRegions keeps some of the live regions that have come in something else.
+function noteRegions(regions, list) {
+  for (let i = 0; i < list.length && i < 5; i++) said(regions, list[i]).add(list[i]);
 }
 
 // noteRoots watches the shadow roots that have come.
@@ -98,6 +109,7 @@ function noteRoots(w, records) {
         if (!come || w.roots.has(come)) continue;
         w.roots.add(come);
         w.observer.observe(come, EVERYTHING);
+        noteRegions(w.regions, come.querySelectorAll(SPEAKS));
       }
     }
   }
@@ -127,11 +139,14 @@ function announced(w) {
     const there = [...nodes].filter((n) => isConnected(n) && contains(region, n));
     const outer = there.filter((n) => !there.some((o) => o !== n && contains(o, n)));
     outer.sort((a, b) => (position(a, b) & FOLLOWING ? -1 : 1));
-    const text = outer.map((n) => (n instanceof HTMLElement ? innerText(n) : textContent(n))).join(' ').replace(/\s+/g, ' ').trim();
+    const text = outer.map(saidBy).join(' ').replace(/\s+/g, ' ').trim();
     if (text && list.length < 5 && !list.includes(text)) list.push(text.length > 200 ? headOf(text, 199) + '…' : text);
   }
   return list;
 }
+
+// saidBy is the text of n; what slots show in it is not in its innerText.
+const saidBy = (n) => (n instanceof HTMLElement ? innerText(n) || (rendered(n) ? someText(n, 200) : '') : textContent(n));
 
 const tick = () => new Promise((r) => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); });
 const pause = (ms) => new Promise((r) => setTimeout(r, ms));

@@ -204,7 +204,7 @@ let n=0;addEventListener('mousemove',()=>{if(++n<=%d)b.style.left=n%%2*300+'px'}
 	})
 	t.Run("and is covered then", func(t *testing.T) {
 		v := s.open(t, jumping(6)+`<div id=o hidden role=menu aria-label=Menu style="position:fixed;inset:0"></div><script>addEventListener('mousemove',()=>{if(n===6)o.hidden=false})</script>`)
-		equal(t, "answer", v.clickWithin(2*time.Second, v.ref("button", "Go")),
+		equal(t, "answer", v.clickWithin(5*time.Second, v.ref("button", "Go")),
 			`not_actionable: @e1 button "Go" is covered by @e2 menu "Menu" {"by":{"name":"Menu","ref":"@e2","role":"menu","tag":"div"},"reason":"covered"}`)
 		equal(t, "log", v.log(), "")
 	})

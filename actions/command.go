@@ -295,6 +295,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 			return nil, c.failure(ctx, err)
 		}
 	}
+	deepen(0)
 	written := c.note(ctx)
 	result, err := c.booked(ctx)
 	if err != nil {
@@ -305,6 +306,15 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		written(result, err)
 	}
 	return result, err
+}
+
+// deepen has the goroutine's stack grow to what a command needs while there is little on
+// it. It begins with 2 to 8 KB, and is copied, frame by frame, each time it doubles.
+//
+//go:noinline
+func deepen(i int) byte {
+	var room [12 << 10]byte // which makes it 16 KB
+	return room[i]
 }
 
 var errTimeout = fmt.Errorf("the command's time is over")

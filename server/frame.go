@@ -184,18 +184,16 @@ func shown(raw json.RawMessage) string {
 	return cut(string(raw))
 }
 
-// answerFrame is a JSON-RPC response: the result, or err where it is not nil.
-func answerFrame(id, result json.RawMessage, err *protocol.Error) []byte {
-	member, value := `,"result":`, result
-	if err != nil {
-		member, value = `,"error":`, encodeError(err, err.RPC())
-	}
-	b := make([]byte, 0, len(id)+len(value)+40)
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, id...)
-	b = append(b, member...)
-	b = append(b, value...)
-	return append(b, '}')
+// errorFrame is a JSON-RPC response that says why there is no result. A result is
+// encoded behind what resultBegins returns, and closed with a brace.
+func errorFrame(id json.RawMessage, err *protocol.Error) []byte {
+	return append(append(responseBegins(id, `,"error":`), encodeError(err, err.RPC())...), '}')
+}
+
+func resultBegins(id json.RawMessage) []byte { return responseBegins(id, `,"result":`) }
+
+func responseBegins(id json.RawMessage, member string) []byte {
+	return append(append(append(make([]byte, 0, len(id)+40), `{"jsonrpc":"2.0","id":`...), id...), member...)
 }
 
 // encodeError encodes shape, an error's form at one door; where its details

@@ -29,6 +29,7 @@ func FuzzFrame(f *testing.F) {
 	s := fuzzServer(f)
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		c := s.newSocket(holder{agent: "alice", role: RoleAgent}, nil)
+		c.out.take() // so that the answer stays there
 		c.handle(frame)
 		end := time.AfterFunc(50*time.Millisecond, func() { c.stop(actions.ErrCancelled) })
 		c.jobs.Wait()

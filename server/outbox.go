@@ -4,9 +4,9 @@ import (
 	"sync"
 )
 
-// outbox holds the frames of one connection that are not written yet. put may
-// be called by any goroutine and never blocks; next by the writer alone; crowd
-// by the reader alone.
+// outbox holds the frames of one connection that are not written yet. put and add may
+// be called by any goroutine and never block; next by whoever writes alone, which is
+// who was told so by take; crowded by the reader alone.
 type outbox struct {
 	maxFrames int
 	maxBytes  int
@@ -16,6 +16,7 @@ type outbox struct {
 	bytes  int
 	pong   []byte // the payload of the last ping, nil where it is answered
 	final  bool   // nothing may be put any more; what is there is still written
+	taken  bool   // somebody writes
 	// more holds one signal for the writer: there is something to look at.
 	more chan struct{}
 	// room holds one signal for the reader: something was taken.
@@ -26,9 +27,16 @@ func newOutbox(maxFrames, maxBytes int) *outbox {
 	return &outbox{maxFrames: maxFrames, maxBytes: maxBytes, more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// put adds a frame. false says that too much lies there already; one frame
-// of any size always fits into an outbox that is not full.
+// put adds a frame, and has it written.
 func (o *outbox) put(frame []byte) bool {
+	ok := o.add(frame)
+	signal(o.more)
+	return ok
+}
+
+// add adds a frame, for a caller that takes the outbox then. false says that too much
+// lies there already; one frame of any size always fits into an outbox that is not full.
+func (o *outbox) add(frame []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.final {
@@ -39,7 +47,18 @@ func (o *outbox) put(frame []byte) bool {
 	}
 	o.frames = append(o.frames, frame)
 	o.bytes += len(frame)
-	signal(o.more)
+	return true
+}
+
+// take says whether the caller is to write what lies here, until next has nothing left.
+// Otherwise somebody else does, and what was added before the call too.
+func (o *outbox) take() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.taken {
+		return false
+	}
+	o.taken = true
 	return true
 }
 
@@ -61,12 +80,13 @@ func (o *outbox) finish() {
 }
 
 // next takes the first frame, and the pong that is due. last says that no
-// frame is left and none will come.
+// frame is left and none will come. Without either the caller writes no more.
 func (o *outbox) next() (frame, pong []byte, last bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	pong, o.pong = o.pong, nil
 	if len(o.frames) == 0 {
+		o.taken = o.final
 		return nil, pong, o.final
 	}
 	frame = o.frames[0]

@@ -48,6 +48,7 @@ type task struct {
 	command string
 	id      string // tells it from all others, in the log
 	arrived time.Time
+	begins  []byte // stands before the encoded result, which so needs not be copied
 }
 
 // prepare checks a command and takes its place in its session's queue. It
@@ -74,8 +75,8 @@ func (d *doors) prepare(caller *actions.Caller, method string, params json.RawMe
 	return &task{doors: d, job: job, command: method, id: id, arrived: arrived}, nil
 }
 
-// run waits for the command's turn, runs it, and hands its encoded result, or
-// what it failed with, to reply. The daemon's end waits until reply is back.
+// run waits for the command's turn, runs it, and hands its encoded result, behind
+// begins, or what it failed with, to reply. The daemon's end waits until reply is back.
 // ctx descends from doors.life and may end with the cause actions.ErrCancelled.
 func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *protocol.Error)) {
 	defer t.doors.leave()
@@ -104,7 +105,7 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 	if served, ok := value.(interface{ ServedBy() string }); ok {
 		source = served.ServedBy()
 	}
-	result, e = encode(value)
+	result, e = encodeBehind(t.begins, value)
 	if e != nil {
 		return nil, d.coded(t.id, session, t.command, fmt.Errorf("encoding the result: %w", e))
 	}
@@ -200,9 +201,12 @@ func (d *doors) count(id, session, command, source string, code protocol.Code, s
 
 // encode writes JSON as the wire has it: <, > and & as they are, since page
 // text is full of them and no answer is ever read as HTML.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+func encode(v any) (json.RawMessage, error) { return encodeBehind(nil, v) }
+
+// encodeBehind is encode with something before it.
+func encodeBehind(begins []byte, v any) (json.RawMessage, error) {
+	b := bytes.NewBuffer(begins)
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return nil, err

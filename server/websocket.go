@@ -175,7 +175,7 @@ func (c *socket) read() error {
 			return err
 		}
 		if kind != websocket.TextMessage {
-			c.answer(json.RawMessage("null"), nil, protocol.Errorf(protocol.InvalidRequest, "the message is a binary frame").
+			c.refuse(json.RawMessage("null"), protocol.Errorf(protocol.InvalidRequest, "the message is a binary frame").
 				Then("send JSON-RPC in text frames"))
 			continue
 		}
@@ -187,27 +187,42 @@ func (c *socket) read() error {
 func (c *socket) handle(frame []byte) {
 	req, err := decodeRequest(frame)
 	if err != nil {
-		c.answer(req.ID, nil, err)
+		c.refuse(req.ID, err)
 		return
 	}
 	ctx, done, err := c.admit(req)
 	if err != nil {
-		c.answer(req.ID, nil, err)
+		c.refuse(req.ID, err)
 		return
 	}
 	t, err := c.server.doors.prepare(c.caller, req.Method, req.Params)
 	if err != nil {
 		done()
-		c.answer(req.ID, nil, err)
+		c.refuse(req.ID, err)
 		return
 	}
+	t.begins = resultBegins(req.ID)
 	c.jobs.Add(1)
 	go func() {
 		defer c.jobs.Done()
 		t.run(ctx, func(result json.RawMessage, err *protocol.Error) {
 			done() // before the answer: who has read it may use the id again
-			c.answer(req.ID, result, err)
+			if req.ID == nil {
+				return // a notification
+			}
+			frame := append(result, '}')
+			if err != nil {
+				frame = errorFrame(req.ID, err)
+			}
+			if !c.out.add(frame) {
+				c.unread()
+			}
 		})
+		// Here and not by the writer, which would have to be woken for it; and behind
+		// run, since the daemon's end does not wait for who does not read.
+		if c.out.take() {
+			c.empty()
+		}
 	}()
 }
 
@@ -246,19 +261,24 @@ func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), 
 	}, nil
 }
 
-// answer sends a response, to a notification none.
-func (c *socket) answer(id, result json.RawMessage, err *protocol.Error) {
+// refuse sends a response that says why there is no result, to a notification none.
+func (c *socket) refuse(id json.RawMessage, err *protocol.Error) {
 	if id != nil {
-		c.send(answerFrame(id, result, err))
+		c.send(errorFrame(id, err))
 	}
 }
 
 // send puts a frame into the outbox, and ends a connection that has too much there.
 func (c *socket) send(frame []byte) {
 	if !c.out.put(frame) {
-		c.server.log.Info("a client does not read: its connection is closed", "agent", c.caller.Agent)
-		c.drop()
+		c.unread()
 	}
+}
+
+// unread ends a connection whose client does not read.
+func (c *socket) unread() {
+	c.server.log.Info("a client does not read: its connection is closed", "agent", c.caller.Agent)
+	c.drop()
 }
 
 // cancel is actions.Caller.Cancel.
@@ -359,14 +379,15 @@ func (c *socket) write() {
 				return
 			}
 		case <-c.out.more:
-			if !c.empty() {
+			if c.out.take() && !c.empty() {
 				return
 			}
 		}
 	}
 }
 
-// empty writes all that lies in the outbox; false says that the writer is done.
+// empty writes all that lies in the outbox, which the caller has taken; false says that
+// nothing may be written any more.
 func (c *socket) empty() bool {
 	for {
 		frame, pong, last := c.out.next()

@@ -53,8 +53,8 @@ type entry struct {
 
 // docRefs are the refs of one document.
 type docRefs struct {
-	byNode map[int]int // node to number
-	moved  []int       // refs that now mean a node of this document
+	byNode map[int]*entry
+	moved  []int // refs that now mean a node of this document
 }
 
 // NewRefs returns a Refs that has given out nothing.
@@ -80,8 +80,11 @@ func (r *Refs) Seen(key Key) (int, bool) {
 	if !ok {
 		return 0, false
 	}
-	n, ok := d.byNode[key.Node]
-	return n, ok
+	e, ok := d.byNode[key.Node]
+	if !ok {
+		return 0, false
+	}
+	return e.N, true
 }
 
 // ForParameter is the error of Lookup for a ref that stood in another parameter than
@@ -166,8 +169,7 @@ func (r *Refs) Shared(n int) bool {
 	if d == nil {
 		return false
 	}
-	for _, m := range d.byNode {
-		o := r.entries[m]
+	for _, o := range d.byNode {
 		if o != e && o.round == e.round && o.Role == e.Role && o.Name == e.Name && o.Tag == e.Tag && o.Ident == e.Ident && o.Context == e.Context {
 			return true
 		}
@@ -184,8 +186,8 @@ func (r *Refs) Forget(doc int) {
 	}
 	delete(r.docs, doc)
 	ns := d.moved
-	for _, n := range d.byNode {
-		ns = append(ns, n)
+	for _, e := range d.byNode {
+		ns = append(ns, e.N)
 	}
 	slices.Sort(ns)
 	for _, n := range ns {
@@ -240,15 +242,15 @@ func (r *Refs) evict(keep int) {
 func (r *Refs) number(key Key) *entry {
 	d := r.docs[key.Doc]
 	if d == nil {
-		d = &docRefs{byNode: map[int]int{}}
+		d = &docRefs{byNode: map[int]*entry{}}
 		r.docs[key.Doc] = d
 	}
-	if n, ok := d.byNode[key.Node]; ok {
-		return r.entries[n]
+	if e, ok := d.byNode[key.Node]; ok {
+		return e
 	}
 	r.last++
 	e := &entry{Entry: Entry{N: r.last, Key: key}}
-	d.byNode[key.Node] = r.last
+	d.byNode[key.Node] = e
 	r.entries[r.last] = e
 	r.live++
 	return e
@@ -266,11 +268,18 @@ func (r *Refs) takeBack(last int) {
 }
 
 // show records what the client is shown of e's node and returns what it was
-// shown before.
+// shown before. A ref outlives by far what its node was read from, so it has strings of
+// its own; but for Context, which many nodes have in common.
 func (r *Refs) show(e *entry, n *Node) (was Entry) {
 	was = e.Entry
-	e.round = r.round
-	e.Role, e.Name, e.Tag, e.Ident, e.Context = n.Role, n.Name, n.Tag, n.Ident, n.Context
+	e.round, e.Context = r.round, n.Context
+	if e.Role == n.Role && e.Name == n.Name && e.Tag == n.Tag && e.Ident == n.Ident {
+		return was
+	}
+	own := strings.Join([]string{n.Role, n.Name, n.Tag, n.Ident}, "") // never one of them itself
+	e.Role, own = own[:len(n.Role)], own[len(n.Role):]
+	e.Name, own = own[:len(n.Name)], own[len(n.Name):]
+	e.Tag, e.Ident = own[:len(n.Tag)], own[len(n.Tag):]
 	return was
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -188,6 +189,33 @@ func TestRefsOfALongLifeAreBounded(t *testing.T) {
 	}
 	if live != r.live || live != len(r.docs[1].byNode) {
 		t.Errorf("%d live counted, %d found, %d by node", r.live, live, len(r.docs[1].byNode))
+	}
+}
+
+// A node's strings may be parts of an answer of megabytes: what is kept of it are
+// copies, whichever of them are empty.
+func TestRefsHaveStringsOfTheirOwn(t *testing.T) {
+	answer := strings.Repeat("button Save save1 ", 10)
+	within := func(s string) bool {
+		p, from := uintptr(unsafe.Pointer(unsafe.StringData(s))), uintptr(unsafe.Pointer(unsafe.StringData(answer)))
+		return s != "" && p >= from && p < from+uintptr(len(answer))
+	}
+	r := NewRefs()
+	for _, n := range []Node{
+		{Role: answer[:6], Name: answer[7:11], Tag: answer[:6], Ident: answer[12:17]},
+		{Name: answer[7:11]},
+		{Role: answer[:6], Name: answer[7:11]},
+	} {
+		n.Key = Key{1, 1}
+		e, err := r.Lookup(formatRef(r.Number(n)))
+		if err != nil || e.Role != n.Role || e.Name != n.Name || e.Tag != n.Tag || e.Ident != n.Ident {
+			t.Errorf("%+v, %v, of %+v", e, err, n)
+		}
+		for _, s := range []string{e.Role, e.Name, e.Tag, e.Ident} {
+			if within(s) {
+				t.Errorf("%q is a part of the answer, of %+v", s, n)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -60,6 +61,7 @@ func Render(c Capture, o Options, refs *Refs) (Snapshot, Shown) {
 	text, end := w.finish(stop)
 	refs.takeBack(end.lastNumber)
 	shown := w.shown(text, end)
+	w.done()
 
 	s := Snapshot{Text: text.all, Stats: Stats{
 		InputNodes: c.Input, NodesVisited: c.Visited, NodesEmitted: end.emitted,
@@ -108,11 +110,12 @@ type place struct {
 	cuts       int // strings cut at max_text
 }
 
-// span is one line of the body.
+// span is one line of the body. It begins behind the line break that follows the one
+// before, and there are many: the numbers are small.
 type span struct {
-	entry      *entry // nil where it has no ref
-	node       int
-	start, end int // in body, without the line break
+	entry *entry // nil where it has no ref
+	node  int32
+	end   int32 // in body, without the line break
 }
 
 // ending is a finished text.
@@ -131,14 +134,29 @@ func newWriter(c *Capture, o Options, refs *Refs) *writer {
 		maxChars: o.MaxChars, maxNodes: o.MaxNodes, maxText: max(o.MaxText, 1),
 	}
 	w.where = where(c.URL, c.Title, w.maxText, w.maxChars)
-	w.body = make([]byte, 0, min(max(w.maxChars, 0)+1024, 64*len(c.Nodes)+1024))
-	w.spans = make([]span, 0, min(len(c.Nodes), 1024))
+	w.body = (*bodies.Get().(*[]byte))[:0]
+	w.spans = make([]span, 0, len(c.Nodes))
 	if w.json {
 		w.nodes = make([]NodeJSON, 0, min(len(c.Nodes), 1024))
 	}
 	w.now.lastNumber = refs.last
 	w.safe = w.now
 	return w
+}
+
+// bodies are those of writers that are done, for the next one to write over.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxBody is the largest body that is kept.
+const maxBody = 256 << 10
+
+// done gives the body up, of which the text is a copy.
+func (w *writer) done() {
+	body := w.body
+	w.body = nil
+	if cap(body) <= maxBody {
+		bodies.Put(&body)
+	}
 }
 
 // write writes lines until one of the budgets is full and returns its reason,
@@ -182,7 +200,7 @@ func (w *writer) write() (stop reasonSet) {
 			w.now.emitted++
 			w.now.lastRef = ref
 		}
-		w.spans = append(w.spans, span{entry: e, node: i, start: start, end: len(w.body)})
+		w.spans = append(w.spans, span{entry: e, node: int32(i), end: int32(len(w.body))})
 		if w.json {
 			w.nodes = append(w.nodes, w.line.json(n.Tag))
 		}
@@ -330,8 +348,11 @@ func (w *writer) shown(text ending, end place) Shown {
 		lines: make([]shownLine, 0, end.lines), input: w.c.Input, visited: w.c.Visited,
 		reasons: text.reasons, open: text.reasons&reasonsOf(reasonNodes, reasonChars) != 0,
 	}
+	start := text.header
 	for _, sp := range w.spans[:end.lines] {
-		l := shownLine{text: text.all[text.header+sp.start : text.header+sp.end]}
+		stop := text.header + int(sp.end)
+		l := shownLine{text: text.all[start+1 : stop]}
+		start = stop
 		if sp.entry != nil {
 			l.ref = sp.entry.N
 			was := w.refs.show(sp.entry, &w.c.Nodes[sp.node])

@@ -42,7 +42,7 @@ func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Opti
 			}
 			var raw string
 			if errs[i] = d.call(ctx, "beyond", p, &raw); errs[i] == nil {
-				walks[i], errs[i] = decodeWalk(d.doc, raw)
+				walks[i], errs[i] = decodeWhole(d.doc, raw)
 			}
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Capture reads the selected tab for a snapshot: one round trip for every
-// frame, all at the same time, put together in document order. Of a page of more than
+// Capture reads the selected tab for a snapshot: one round trip for every frame (walk.go),
+// all at the same time, put together in document order. Of a page of more than
 // maxFrames frames it reads those that come first, and ends with the last of them.
 func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	t, err := c.ready(ctx)
@@ -20,7 +20,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer t.onDialog(func() { cancel(errDialog) })()
-	c.looks++
+	c.looks = c.looks%maxLook + 1
 	got, err := c.capture(ctx, t, o, refs)
 	if err != nil {
 		if context.Cause(ctx) == errDialog {
@@ -247,10 +247,7 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkO
 		}
 		of.doc = d.doc
 		reads[of] = func() {
-			var raw string
-			if of.err = d.callMarked(ctx, "walk", p, &raw); of.err == nil {
-				of.walked, of.err = decodeWalk(d.doc, raw)
-			}
+			of.walked, of.err = d.walk(ctx, p)
 		}
 	}
 	switch {

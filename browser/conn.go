@@ -187,6 +187,8 @@ func (c *Conn) lost(cause error) {
 // writeAll writes what Send was given until the connection is gone.
 func (c *Conn) writeAll() {
 	defer close(c.wrote)
+	watch := time.AfterFunc(writeLimit, func() { c.lost(fmt.Errorf("Chromium has read nothing for %v", c.stuck)) })
+	watch.Stop() // until something is written
 	for {
 		select {
 		case <-c.more:
@@ -194,7 +196,7 @@ func (c *Conn) writeAll() {
 			return
 		}
 		for m := c.next(); m != nil; m = c.next() {
-			watch := time.AfterFunc(c.stuck, func() { c.lost(fmt.Errorf("Chromium has read nothing for %v", c.stuck)) })
+			watch.Reset(c.stuck)
 			err := c.transport.Write(context.Background(), m)
 			watch.Stop()
 			if err != nil {
@@ -394,6 +396,14 @@ type Pending struct {
 	reply   chan reply
 }
 
+// abandon throws the answer away, since ctx has ended.
+func (p *Pending) abandon(ctx context.Context) error {
+	p.conn.mu.Lock()
+	defer p.conn.mu.Unlock()
+	delete(p.conn.pending, p.id)
+	return fmt.Errorf("%s: %w", p.method, ctx.Err())
+}
+
 type reply struct {
 	result jsonv2.Value
 	err    error
@@ -402,15 +412,17 @@ type reply struct {
 // Wait waits for the answer and decodes it into result, which may be nil; a
 // *jsonv2.Value gets it as it came. The errors are those of Call. When ctx ends
 // first the answer is thrown away. Call it once at most.
-func (p *Pending) Wait(ctx context.Context, result any) error {
+func (p *Pending) Wait(ctx context.Context, result any) error { return p.wait(ctx, ctx, result) }
+
+// wait is Wait that ends with life, too.
+func (p *Pending) wait(ctx, life context.Context, result any) error {
 	var r reply
 	select {
 	case r = <-p.reply:
 	case <-ctx.Done():
-		p.conn.mu.Lock()
-		delete(p.conn.pending, p.id)
-		p.conn.mu.Unlock()
-		return fmt.Errorf("%s: %w", p.method, ctx.Err())
+		return p.abandon(ctx)
+	case <-life.Done():
+		return p.abandon(life)
 	}
 	if r.err != nil {
 		return fmt.Errorf("%s: %w", p.method, r.err)

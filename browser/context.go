@@ -55,7 +55,7 @@ type Context struct {
 	creating sync.Mutex // held while a target is made, see create
 
 	holding string // the mouse button that is down; the driver's alone
-	looks   int    // captures so far; the driver's alone
+	looks   int    // the number of the last capture, up to maxLook; the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind
@@ -152,6 +152,16 @@ func (c *Context) Done() <-chan struct{} {
 		return c.host.conn.Done() // the context's own life ends a moment later
 	default:
 		return c.done
+	}
+}
+
+// gone says whether Done has closed.
+func (c *Context) gone() bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+		return false
 	}
 }
 

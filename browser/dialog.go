@@ -51,6 +51,12 @@ func (t *tab) dialogOpening(s *Session, e dialogOpening) {
 	}
 	c.happened(func(h *happenings) { h.dialogs = keep(h.dialogs, d, maxDialogs) })
 	t.wake()
+	if wait {
+		for _, then := range t.onDialogs {
+			then()
+		}
+		clear(t.onDialogs)
+	}
 	c.emit(protocol.EventDialog, map[string]any{"tab": t.name, "kind": d.Kind, "message": d.Message, "default": d.Default, "answer": d.Answer})
 	if !wait {
 		t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
@@ -76,15 +82,22 @@ func answerWord(accept bool) string {
 }
 
 // onDialog calls then, once, when a dialog opens that waits for an answer, or
-// is open already, until stop is called.
+// is open already, until stop is called. then is called with mu held: it ends a context.
 func (t *tab) onDialog(then func()) (stop func()) {
-	ctx, cancel := context.WithCancel(t.life)
-	go func() {
-		if t.until(ctx, func() bool { return t.dialog != nil }) == nil {
-			then()
-		}
-	}()
-	return cancel
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.dialog != nil {
+		then()
+		return func() {}
+	}
+	t.heeds++
+	key := t.heeds
+	t.onDialogs[key] = then
+	return func() {
+		t.c.mu.Lock()
+		defer t.c.mu.Unlock()
+		delete(t.onDialogs, key)
+	}
 }
 
 // answer answers the open dialog and says which it was; nil where none is open.

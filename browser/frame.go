@@ -219,11 +219,7 @@ func (e *exceptionDetails) text() string {
 
 // wait waits for an answer while the tab lives.
 func (t *tab) wait(ctx context.Context, p *Pending, result any) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(t.life, func() { cancel(context.Cause(t.life)) })
-	defer stop()
-	err := p.Wait(ctx, result)
+	err := p.wait(ctx, t.life, result)
 	if err == nil {
 		return nil
 	}

@@ -121,7 +121,7 @@ func (p *testPage) walk(o walkOptions) walked {
 	if err := p.frame.call(ctx, "news(), __bd.walk", o, &raw); err != nil {
 		p.t.Fatal(err)
 	}
-	w, err := decodeWalk(1, raw)
+	w, err := decodeWhole(1, raw)
 	if err != nil {
 		p.t.Fatal(err)
 	}

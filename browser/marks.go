@@ -32,9 +32,11 @@ const (
 	calm     = 500 * time.Millisecond
 )
 
-// marks are what a document's script has been told. They belong to the
-// session's driver.
+// marks are what a document's script has been told, and what it has answered. They belong
+// to the session's driver.
 type marks struct {
+	answer   walkAnswer                 // of the last walk
+	styled   styled                     // what is known of its styles
 	document runtime.RemoteObjectID     // the page's own; empty until asked for
 	told     map[cdp.BackendNodeID]bool // elements that have listeners for clicks
 	asked    time.Time

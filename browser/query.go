@@ -64,7 +64,7 @@ func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]sna
 			continue
 		}
 		var n snapshot.Node
-		if err := decodeLine(d.doc, one.Line, nil, &n, new([]string)); err != nil {
+		if err := (&lineDecoder{doc: d.doc}).decode(one.Line, &n); err != nil {
 			return err
 		}
 		n.Depth, n.Context = 0, one.Context

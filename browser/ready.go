@@ -132,7 +132,7 @@ func (b *Browser) next(ctx context.Context) (*Context, error) {
 			b.putBack(s)
 			return nil, context.Cause(ctx)
 		}
-		if s.err == nil && s.c.life.Err() == nil && s.c.fit() {
+		if s.err == nil && s.c.fit() {
 			return s.c, nil
 		}
 		if s.err == nil { // its browser was lost, or its page
@@ -141,8 +141,11 @@ func (b *Browser) next(ctx context.Context) (*Context, error) {
 	}
 }
 
-// fit says whether the page that the context was made with is still there.
+// fit says whether the context, and the page that it was made with, is still there.
 func (c *Context) fit() bool {
+	if c.gone() {
+		return false
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.tabs) == 1 && c.selected == c.tabs[0] && c.selected.life.Err() == nil
@@ -177,7 +180,7 @@ func (b *Browser) restock() {
 	b.spares = slices.DeleteFunc(b.spares, func(s *spare) bool {
 		select {
 		case <-s.done:
-			return s.err != nil || s.c.life.Err() != nil
+			return s.err != nil || s.c.gone()
 		default:
 			return false
 		}

@@ -78,6 +78,8 @@ type tab struct {
 	changed    chan struct{} // closed and replaced when any of these changes
 
 	dialog      *protocol.Dialog  // open, unanswered
+	onDialogs   map[int]func()    // called when one opens
+	heeds       int               // how many there were
 	timer       *time.Timer       // dismisses it
 	refusedTabs int               // tabs that it opened beyond the limit, since its script was ended for it
 	speech      map[voice]*speech // the reader goroutine's own
@@ -172,7 +174,8 @@ func (c *Context) attached(e attachedToTarget) {
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},
 		statuses: map[cdp.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
-		url: blank, ready: "complete",
+		onDialogs: map[int]func(){},
+		url:       blank, ready: "complete",
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
 	// The main frame's id is its target's.

@@ -1,17 +1,18 @@
 package browser
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Reading a frame is one round trip: evaluate `__bd.walk(OPTIONS)` in its isolated
+// Reading a frame is one round trip, and a short one more where styles are kept
+// (styled.go): evaluate `__bd.walk(OPTIONS)` in its isolated
 // world, with OPTIONS the JSON of walkOptions, and give the string that comes
-// back to decodeWalk. Each document is walked in a world of its own, same-origin
+// back to readAnswer. Each document is walked in a world of its own, same-origin
 // frames too; walked.Frames says where their lines belong (js/walk.js has the
 // other end of this wire).
 
@@ -39,8 +40,14 @@ type walkOptions struct {
 	// feature is on. It needs Accessibility.enable on the target: without it each
 	// name rebuilds the accessibility tree.
 	Computed bool `json:"computed"`
-	// Look is the number of the capture: Beyond goes on from there.
+	// Look is the number of the capture: Beyond goes on from there. It is one of a few
+	// (maxLook), since what V8 has compiled before it need not compile again, which
+	// takes a sixth of a small walk.
 	Look int `json:"look,omitempty"`
+	// Styles says what is asked of styles (js/style.js).
+	Styles styleMode `json:"styles,omitempty"`
+	// Have is the number of the capture the lines of whose answer are there; 0: none.
+	Have int `json:"have,omitempty"`
 }
 
 // newWalkOptions returns the options of a walk of a whole document for a snapshot
@@ -106,28 +113,25 @@ type walkHead struct {
 	Scope    scopeFailure `json:"e"`
 	Contexts []string     `json:"x"`
 	Frames   [][3]int     `json:"f"`
+	Kept     [2]int       `json:"k"` // lines left out: the first and the last ones of the answer Have
 }
 
-// decodeWalk reads the answer of __bd.walk for the document with that number. The
-// script runs beside the page, so nothing in the answer is taken on trust but
-// its strings, which are the page's own.
-func decodeWalk(doc int, raw string) (walked, error) {
-	first, lines, more := strings.Cut(raw, "\n")
-	var in walkHead
-	if err := json.Unmarshal([]byte(first), &in); err != nil {
-		return walked{}, fmt.Errorf("decoding a walk: %w", err)
-	}
+// decodeWalk reads what a walk of the document with that number found. The script runs
+// beside the page, so nothing in an answer is taken on trust but its strings, which are
+// the page's own.
+func decodeWalk(doc int, in walkHead, answer walkAnswer) (walked, error) {
+	lines := answer.lines
 	out := walked{
 		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
 		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Scope: in.Scope, Nodes: []snapshot.Node{},
 	}
-	if more {
-		out.Nodes = make([]snapshot.Node, strings.Count(lines, "\n")+1)
-		var scratch []string
+	if answer.count > 0 {
+		out.Nodes = make([]snapshot.Node, answer.count)
+		d := lineDecoder{doc: doc, contexts: in.Contexts}
 		for i := range out.Nodes {
 			var line string
 			line, lines, _ = strings.Cut(lines, "\n")
-			if err := decodeLine(doc, line, in.Contexts, &out.Nodes[i], &scratch); err != nil {
+			if err := d.decode(line, &out.Nodes[i]); err != nil {
 				return walked{}, fmt.Errorf("decoding line %d of a walk: %w", i, err)
 			}
 		}
@@ -141,11 +145,17 @@ func decodeWalk(doc int, raw string) (walked, error) {
 	return out, nil
 }
 
-// decodeLine reads a line of a node into n, which keeps that line and nothing of
-// the lines beside it: refs outlive the answer that they came in by far. scratch
-// is used again for the next line.
-func decodeLine(doc int, line string, contexts []string, n *snapshot.Node, scratch *[]string) error {
-	line = strings.Clone(line)
+// lineDecoder reads the lines of the nodes of one document.
+type lineDecoder struct {
+	doc      int
+	contexts []string
+	fields   []string        // of one line, used again for the next
+	attrs    []snapshot.Attr // of all lines, of which each node has its part
+	states   []string        // the same
+}
+
+// decode reads a line of a node into n, whose strings are parts of that line.
+func (d *lineDecoder) decode(line string, n *snapshot.Node) error {
 	id, line, _ := strings.Cut(line, "\t")
 	depth, line, _ := strings.Cut(line, "\t")
 	number, err := strconv.Atoi(id)
@@ -164,15 +174,19 @@ func decodeLine(doc int, line string, contexts []string, n *snapshot.Node, scrat
 		n.More, n.Name = -number, line
 		return nil
 	}
-	n.Key = snapshot.Key{Doc: doc, Node: number}
-	*scratch = appendFields((*scratch)[:0], line)
-	fields := *scratch
+	n.Key = snapshot.Key{Doc: d.doc, Node: number}
+	d.fields = appendFields(d.fields[:0], line)
+	fields := d.fields
 	if len(fields) < 7 || len(fields)%2 == 0 {
 		return fmt.Errorf("a node of %d fields", len(fields)+2)
 	}
 	n.Role, n.Name, n.Tag = fields[0], fields[1], fields[2]
 	if fields[3] != "" {
-		n.States = strings.Fields(fields[3])
+		from := len(d.states)
+		for state := range strings.FieldsSeq(fields[3]) {
+			d.states = append(d.states, state)
+		}
+		n.States = slices.Clip(d.states[from:])
 	}
 	n.Value, n.Ident = unplain(fields[4]), fields[5]
 	if fields[6] != "" {
@@ -180,21 +194,19 @@ func decodeLine(doc int, line string, contexts []string, n *snapshot.Node, scrat
 		if err != nil {
 			return fmt.Errorf("the context: %w", err)
 		}
-		if context > 0 && context <= len(contexts) {
-			n.Context = contexts[context-1]
+		if context > 0 && context <= len(d.contexts) {
+			n.Context = d.contexts[context-1]
 		}
 	}
-	if len(fields) == 7 {
-		return nil
-	}
-	n.Attrs = make([]snapshot.Attr, 0, len(fields[7:])/2)
+	from := len(d.attrs)
 	for i := 7; i < len(fields); i += 2 {
 		a, err := decodeAttr(fields[i], fields[i+1])
 		if err != nil {
 			return err
 		}
-		n.Attrs = append(n.Attrs, a)
+		d.attrs = append(d.attrs, a)
 	}
+	n.Attrs = slices.Clip(d.attrs[from:])
 	return nil
 }
 

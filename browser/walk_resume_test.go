@@ -255,11 +255,11 @@ func TestDecodeWalkRefuses(t *testing.T) {
 		"{}\n1\t0\tbutton\tn\tb\t\t\tid\tx", "{}\n1\t0\tbutton\tn\tb\t\t\tid\t\thref\tx", "{}\n1\t0\tbutton\tn\tb\t\t\tid\t\tlevel\t#x",
 		"{}\n", `{"f":[[1,0,1]]}`, `{"f":[[0,-1,1]]}`, `{"f":[[0,0,0]]}`,
 	} {
-		if w, err := decodeWalk(1, raw); err == nil && raw != "null" {
+		if w, err := decodeWhole(1, raw); err == nil && raw != "null" {
 			t.Errorf("%q: %+v", raw, w)
 		}
 	}
-	w, err := decodeWalk(7, `{"u":"u","t":"t","v":2,"n":3,"r":1,"rs":["max_nodes"],"x":["row"],"f":[[1,2,5]]}`+
+	w, err := decodeWhole(7, `{"u":"u","t":"t","v":2,"n":3,"r":1,"rs":["max_nodes"],"x":["row"],"f":[[1,2,5]]}`+
 		"\n0\t1\ttext\n5\t0\theading\tName\th1\tfocused busy\tv\vt\vn\vvn\tid\t1\tlevel\t#1\thref\t=/x\n-3\t0\thow")
 	want := walked{URL: "u", Title: "t", Visited: 2, Elements: 3, Rest: 1, Reasons: []string{"max_nodes"}, Frames: []walkedFrame{{1, 2, 5}},
 		Nodes: []snapshot.Node{{Depth: 1, Role: "text", Name: "text"},
@@ -275,8 +275,14 @@ func TestDecodeWalkRefuses(t *testing.T) {
 // ever says no.
 func FuzzDecodeWalk(f *testing.F) {
 	f.Add("{\"f\":[[0,0,1]]}\n5\t0\theading\tName\th1\tfocused\tv\tid\t1\tlevel\t#1")
+	f.Add("{\"k\":[1,0]}\n0\t1\tmore")
+	had := walkAnswer{lines: "0\t0\tone\n0\t0\ttwo", count: 2}
 	f.Fuzz(func(t *testing.T, raw string) {
-		w, err := decodeWalk(1, raw)
+		head, answer, err := readAnswer(had, raw)
+		if err != nil {
+			return
+		}
+		w, err := decodeWalk(1, head, answer)
 		if err != nil {
 			return
 		}

@@ -89,7 +89,7 @@
     const el = node(id);
     if (!el || !isConnected(el)) return { reason: 'detached' };
     const place = () => {
-      const b = rectOf(el), style = getComputedStyle(el);
+      const b = rectOf(el), style = styleOf(el);
       const sx = el.offsetWidth ? b.width / el.offsetWidth : 1, sy = el.offsetHeight ? b.height / el.offsetHeight : 1;
       return [b.left + (el.clientLeft + parseFloat(style.paddingLeft) + x) * sx, b.top + (el.clientTop + parseFloat(style.paddingTop) + y) * sy];
     };

@@ -76,7 +76,7 @@ const scrollerOf = getter(Document, 'scrollingElement');
 const activeOf = getter(Document, 'activeElement');
 const atPoint = method(Document, 'elementFromPoint');
 const baseOf = getter(Node, 'baseURI');
-const styleOf = window.getComputedStyle.bind(window);
+const computedStyle = window.getComputedStyle.bind(window);
 
 // page is the document. A window keeps its worlds when its initial empty document
 // is left for one of the same origin (HTML, 7.4.2.2): now() finds the new one.
@@ -224,8 +224,7 @@ function rootsMet() {
 // flatList returns the children of el as they are laid out where they are not
 // simply its own children, otherwise null: they are then read one by one, so
 // that a million siblings cost only those that are looked at.
-function flatList(el, tag = localName(el)) {
-  const root = rootOf(el, tag);
+function flatList(el, tag = localName(el), root = rootOf(el, tag)) {
   if (root) {
     meet(root);
     return childNodes(root);
@@ -422,7 +421,7 @@ function outOfSight(el) {
 // outOfPlace is outOfSight as far as the box of el tells; null where it is to be
 // seen unless it is cut away.
 function outOfPlace(el) {
-  const own = rectOf(el), width = own.width, height = own.height;
+  const own = placeOf(el), width = own.width, height = own.height;
   if (width >= 1 && height >= 1) return outside(own.left, own.top, width, height, el) || null;
   const r = fullBox(el, own);
   if (r.width < 1 || r.height < 1) return styleOf(el).display !== 'contents';
@@ -725,7 +724,12 @@ let composites = new Map(); // parent → whether its children stand in one (nam
 
 function rowText(row) {
   let s = rowTexts.get(row);
-  if (s === undefined) rowTexts.set(row, s = fold(someText(row, CONTEXT_MAX)).slice(0, CONTEXT_MAX));
+  if (s !== undefined) return s;
+  const plain = () => met.size === 0 && !anyClosed; // else what a slot shows is part of it, of which no record tells
+  const k = watch && plain() ? knownOf(row) : null;
+  s = k && k.row !== null ? k.row : fold(someText(row, CONTEXT_MAX)).slice(0, CONTEXT_MAX);
+  if (k && plain()) k.row = s;
+  rowTexts.set(row, s);
   return s;
 }
 
@@ -782,6 +786,7 @@ const WORDLESS = new Set(['script', 'style', 'noscript', 'template', 'select', '
 // forget drops what was remembered about the page as it was. Whoever asks
 // about boxes, names or contexts in a new turn calls it first.
 function forget() {
+  catchUp();
   clips = new Map();
   imageMaps = new Map();
   tables = new Map();
@@ -799,6 +804,7 @@ const leftBehind = []; // what is called when the document is another
 // now returns __bd for the document as it is now: every call begins with it.
 __bd.now = () => {
   unasked = null; // a walk may have been ended in the middle
+  keeping = false;
   if (page !== document) {
     page = document;
     forget();

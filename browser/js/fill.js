@@ -326,7 +326,7 @@ const fill = (() => {
   // scroller is what scrolls when a person turns the wheel over el.
   const scroller = (el, axis) => {
     for (let e = el; e && e !== bodyOf(page) && e !== documentElementOf(page); e = flatParent(e)) {
-      const s = getComputedStyle(e), o = axis === 'x' ? s.overflowX : s.overflowY;
+      const s = styleOf(e), o = axis === 'x' ? s.overflowX : s.overflowY;
       const more = axis === 'x' ? scrollWidth(e) - clientWidth(e) : scrollHeight(e) - clientHeight(e);
       if (more > 1 && (o === 'auto' || o === 'scroll' || o === 'hidden')) return e;
     }
@@ -339,7 +339,7 @@ const fill = (() => {
     let best = whole, size = 0;
     everyElement(page, (e) => {
       if (scrollHeight(e) - clientHeight(e) <= 1 || e === whole) return;
-      const o = getComputedStyle(e).overflowY;
+      const o = styleOf(e).overflowY;
       if (o !== 'auto' && o !== 'scroll') return;
       const area = clientWidth(e) * clientHeight(e);
       if (area > size) {

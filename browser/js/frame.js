@@ -7,15 +7,6 @@
 // the facts of the element around is not asked for; and boxes are measured before
 // names are asked for.
 
-const styles = new WeakMap(); // element → its style, which Blink keeps up to date
-
-// styleFor is styleOf for who asks again at the next walk.
-function styleFor(el) {
-  let s = styles.get(el);
-  if (s === undefined) styles.set(el, s = styleOf(el));
-  return s;
-}
-
 // What follows from a display: whether an element is part of a line of text, with
 // space around it, and whether it has no box in which what is in it would be.
 const INLINE = 1, SPACED = 2, BOXLESS = 4;
@@ -34,12 +25,13 @@ function flowOf(display) {
 }
 
 class Frame {
-  // up is the frame of what is around el, null for none; s the style of el, null
-  // where nobody will ask.
-  constructor(el, tag, html, up, s, display) {
-    this.el = el;
-    this.tag = tag;
-    this.html = html; // it is of HTML
+  // k is what is known of el, up the frame of what is around it, null for none; s the
+  // style of el, null where nobody will ask.
+  constructor(k, up, s, display) {
+    this.k = k;
+    this.el = k === null ? null : k.el;
+    this.tag = k === null ? '' : k.tag;
+    this.html = k !== null && k.html; // it is of HTML
     this.up = up;
     this.s = s;
     this.display = display;
@@ -50,9 +42,10 @@ class Frame {
     this.clicks = false; // it is one by what it does
     this.prune = false; // its line goes where nothing is in it
     this.owner = false; // another document stands in it
-    this.next = null; // the child to go on with, where
-    this.list = null; // its children are not all of list,
-    this.i = 0; // of which i is the next
+    this.list = null; // its children where they are others than those of k,
+    this.i = 0; // and which is the next
+    this.next = null; // where the walk goes on in the middle, that one itself
+    this.resumed = false;
     this.depth = up === null ? 0 : up.depth;
     this.dark = up !== null && up.dark; // in aria-hidden, as far as the walk has come
     this.behind = up !== null && up.behind; // in what the page withholds while something is open
@@ -77,6 +70,7 @@ class Frame {
     this.cut = undefined;
     this.skips = undefined;
     this.locked = undefined;
+    this.lasts = undefined;
   }
 
   // hides tells whether el is visibility:hidden.
@@ -90,6 +84,12 @@ class Frame {
   skipsContents() {
     if (this.skips === undefined) this.skips = this.s.contentVisibility === 'hidden';
     return this.skips;
+  }
+
+  // enduring tells whether Blink keeps the styles of what is in el up to date.
+  enduring() {
+    if (this.lasts === undefined) this.lasts = keeping && this.up.enduring() && this.s !== null && this.s.contentVisibility === 'visible';
+    return this.lasts;
   }
 
   // cuts tells whether el is cut away, by its own style or by what is around it.
@@ -135,8 +135,8 @@ class Frame {
 
 // lone is the frame of el by itself, for who asks outside of a walk.
 function lone(el) {
-  const f = new Frame(el, localName(el), isHTML(el), null, styleOf(el), '');
-  f.bits = bitsOf(el);
+  const k = new Known(el, null), f = new Frame(k, null, styleOf(el), '');
+  f.bits = k.bitset();
   f.unheard = hiddenFromAX(el);
   f.off = true;
   return f;
@@ -152,7 +152,7 @@ function inked(s) {
 // textShows tells whether the text n right in el, which is not cut away, lies
 // where a person could see it.
 function textShows(el, n, s) {
-  const r = rectOf(el);
+  const r = placeOf(el);
   const width = r.width, height = r.height;
   if (width >= 2 && height >= 2 && !outside(r.left, r.top, width, height, el)) {
     const indent = s.textIndent;

@@ -69,11 +69,11 @@ function plainName(el, role, f) {
   if (!f.html) return '';
   switch (f.tag) {
     case 'input': case 'select': case 'textarea': return LABELLED.has(role) ? labelText(el, bits) : '';
-    case 'table': return role === 'table' && el.caption && styleFor(el.caption).display !== 'none' ? namingText(el.caption, 'caption', null) : '';
+    case 'table': return role === 'table' && el.caption && styleOf(el.caption).display !== 'none' ? namingText(el.caption, 'caption', null) : '';
     case 'fieldset': return role === 'group' ? namingText(firstElementChild(el), 'legend', null) : '';
     case 'button': if (labelsOf(el, bits).length) return ''; // falls through
     case 'a': case 'h1': case 'h2': case 'h3': case 'h4': case 'h5': case 'h6': case 'td': case 'th':
-      return FROM_CONTENT.has(role) && !rootOf(el, f.tag) && !f.hides() ? onlyText(el, null, f.s) : '';
+      return FROM_CONTENT.has(role) && !rootOf(el, f.tag) && !f.hides() ? soleText(el, f) : '';
   }
   return '';
 }
@@ -121,15 +121,21 @@ function labelText(el, bits) {
 // text itself; beside it there may be the control that it names.
 function namingText(e, tag, control) {
   if (!e || (tag && localName(e) !== tag) || !isHTML(e) || shadowOf(e)) return '';
-  return bitsOf(e) & (NAMING | OWNS | ARIA | HUSHED | INERT | EDITABLE | ROLE) ? '' : visibleText(e, control, styleFor(e));
+  return bitsOf(e) & (NAMING | OWNS | ARIA | HUSHED | INERT | EDITABLE | ROLE) ? '' : visibleText(e, control, styleOf(e));
 }
 
-const visibleText = (e, control, s) => (s.visibility === 'visible' ? onlyText(e, control, s) : '');
+const visibleText = (e, control, s) => (s.visibility === 'visible' ? plainText(e, onlyText(e, control), s) : '');
 
-// onlyText returns the text in e, which is visible and whose style is s, where there is
-// but one and no element beside it but control, as Chromium reads it; '' where that may
-// be otherwise.
-function onlyText(e, control, s) {
+// soleText is plainText for the only text in el, whose frame is f.
+function soleText(el, f) {
+  if (f.up === null) return plainText(el, onlyText(el, null), f.s); // outside of a walk
+  const piece = f.k.sole();
+  return piece === null ? '' : plainText(el, piece.fold(), f.s);
+}
+
+// onlyText returns the text in e, where there is but one and no element beside it but
+// control.
+function onlyText(e, control) {
   let only = null;
   for (let n = firstChild(e), i = 0; n; n = nextSibling(n)) {
     if (n === control) continue;
@@ -138,7 +144,12 @@ function onlyText(e, control, s) {
     if (only !== null) return '';
     only = n;
   }
-  const text = only === null ? '' : fold(textData(only));
+  return only === null ? '' : fold(textData(only));
+}
+
+// plainText returns the text in e, which is visible and whose style is s, as Chromium
+// reads it; '' where that may be otherwise.
+function plainText(e, text, s) {
   if (!text || UNSEEN.test(text)) return '';
   if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.content !== 'normal') return '';
   if (unasked) {
@@ -158,6 +169,13 @@ const adornments = new WeakMap(); // element → the styles of its ::before and 
 
 // adorned tells whether a style sheet puts something before or after el.
 function adorned(el) {
+  const k = memory.get(el), kept = k === undefined ? null : keptStyle(k);
+  if (kept === null) return adornedNow(el);
+  if (kept.adorned === undefined) kept.adorned = adornedNow(el);
+  return kept.adorned;
+}
+
+function adornedNow(el) {
   let a = adornments.get(el);
   if (a === undefined) adornments.set(el, a = [styleOf(el, '::before'), styleOf(el, '::after')]);
   return !(contentless(a[0]) && contentless(a[1]));

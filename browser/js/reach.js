@@ -60,7 +60,7 @@ const reach = (() => {
     if (localName(el) === 'area') return areaBoxes(el);
     let list = [...rectsOf(el)].filter((r) => r.width > 0 && r.height > 0);
     if (list.length) return list;
-    const style = getComputedStyle(el);
+    const style = styleOf(el);
     if (style.display === 'contents' || rectsOf(el).length) {
       const visit = (n) => {
         for (const c of flatChildren(n)) {
@@ -85,7 +85,7 @@ const reach = (() => {
   const areaBoxes = (el) => {
     const img = imageOf(el);
     if (!img) return [];
-    const r = rectOf(img), style = getComputedStyle(img), scale = img.offsetWidth ? r.width / img.offsetWidth : 1;
+    const r = rectOf(img), style = styleOf(img), scale = img.offsetWidth ? r.width / img.offsetWidth : 1;
     const b = new DOMRect(r.left + (img.clientLeft + parseFloat(style.paddingLeft)) * scale, r.top + (img.clientTop + parseFloat(style.paddingTop)) * scale, r.width, r.height);
     const n = (attr(el, 'coords') || '').split(/[\s,]+/).map((x) => Number(x) * scale);
     const shape = (attr(el, 'shape') || 'rect').toLowerCase();
@@ -129,7 +129,7 @@ const reach = (() => {
     for (const twin of twins) if (flatContains(twin, hit) && !between(hit, twin, el)) return true;
     // The button or link that the element is a part of, where the element itself
     // takes no pointer events.
-    if (flatContains(hit, el) && matches(hit, CONTROL) && getComputedStyle(el).pointerEvents === 'none') return true;
+    if (flatContains(hit, el) && matches(hit, CONTROL) && styleOf(el).pointerEvents === 'none') return true;
     // A closed shadow tree shows only its host.
     const root = getRootNode(el);
     return root instanceof ShadowRoot && root.mode === 'closed' && root.host === hit;
@@ -228,7 +228,7 @@ const reach = (() => {
       }
       return;
     }
-    if (getComputedStyle(el).display === 'contents') {
+    if (styleOf(el).display === 'contents') {
       const child = [...flatChildren(el)].find((c) => nodeType(c) === ELEMENT ? rectsOf(c).length : fold(textData(c)));
       if (child && nodeType(child) === ELEMENT) el = child;
       else if (child) {
@@ -274,9 +274,9 @@ const reach = (() => {
 
   // shown: not hidden by display, visibility or content-visibility, or else
   // stood for by a label or a twin.
-  const shown = (el) => rendered(el) && getComputedStyle(el).visibility === 'visible' || choice(el) && (labelsOf(el).some(rendered) || twinsOf(el).length > 0);
+  const shown = (el) => rendered(el) && styleOf(el).visibility === 'visible' || choice(el) && (labelsOf(el).some(rendered) || twinsOf(el).length > 0);
   const untouchable = (el) => {
-    for (let e = el; e; e = flatParent(e)) if (getComputedStyle(e).pointerEvents === 'none') return true;
+    for (let e = el; e; e = flatParent(e)) if (styleOf(e).pointerEvents === 'none') return true;
     return false;
   };
 

@@ -139,7 +139,7 @@ function beyond(o) {
   takeTouched(o.look); // with what has changed since that walk
   const { apart, hidden } = leftOut(new Part(o), before.touched), more = before.spilled ? 1 : 0;
   before = { look: 0, touched: new Map(), spilled: false };
-  return trusting(() => writeApart(o, apart, hidden, more));
+  return toText(trusting(() => writeApart(o, apart, hidden, more)));
 }
 
 function writeApart(o, apart, hidden, more) {
@@ -153,7 +153,7 @@ function writeApart(o, apart, hidden, more) {
     if (w.lines.length === lines && !w.counting) answer.h++;
     written++;
   }
-  return toText(w, answer, apart.length - written + w.rest + more);
+  return finish(w, answer, apart.length - written + w.rest + more);
 }
 
 Object.assign(__bd, { beyond });

@@ -6,7 +6,8 @@
 // as an object or as JSON. Answer: a line of JSON, {u url, t title, v elements looked
 // at, n elements in the document, r nodes left at least, rs reasons, m 1 where a modal
 // dialog makes the rest inert, e why the scope or the place to go on cannot be used,
-// x contexts, f frames}, and a line for each node, its fields with tabs between them:
+// x contexts, f frames, k how many lines are left out, which are the first and the last
+// ones of the answer to the walk o.have}, and a line for each node, its fields with tabs between them:
 // id, depth, role, name, tag, states, value, ident, context index + 1 or empty, and for
 // each attribute its key and its value after =, or after # where that is bare; of text
 // 0, depth, text; of a fold -count, depth, how to go on. States are joined by a space.
@@ -68,7 +69,7 @@ class Walk {
     this.active = activeElement();
     this.descendant = descendantOf(this.active);
     this.scope = null;
-    this.known = new Map(); // control → its name, of those whose label has been met
+    this.labelled = new Map(); // control → its name, of those whose label has been met
     this.whole = !o.scope && !o.selector;
     this.behindOpen = 0; // controls in sight that the page withholds while something is open
   }
@@ -79,33 +80,39 @@ class Walk {
   segment(el, after, depth) {
     const p = flatParent(el);
     const s = p ? styleOf(p) : null;
-    const base = new Frame(p, p ? localName(p) : '', p !== null && isHTML(p), null, s, p ? s.display : '');
+    const base = new Frame(p ? knownOf(p) : null, null, s, p ? s.display : '');
     base.depth = depth;
     base.hidden = false;
     base.pointer = p !== null && !passesCursor(base.tag) && CURSORS.has(s.cursor);
     base.unheard = p !== null && hiddenFromAX(p);
     base.cut = p !== null && clipped(p);
     base.off = p !== null;
+    base.lasts = keeping && (p === null || endures(p));
     if (after) this.resume(el, after, base);
-    else this.element(el, base);
+    else this.element(knownOf(el), base);
     for (const stack = this.stack; stack.length && !this.ended;) {
       const f = stack[stack.length - 1];
       const n = this.nextChild(f);
-      if (!n) { this.leave(f); continue; }
-      const type = nodeType(n);
-      if (type === TEXT) this.text(n, f);
-      else if (type === ELEMENT) this.element(n, f);
+      if (n === null) this.leave(f);
+      else if (n.text === null) this.element(n, f);
+      else this.text(n, f);
     }
     if (this.stack.length === 0) this.flush(base);
     this.stack.length = 0;
     this.run = '';
   }
 
+  // nextChild returns the next element or text in f, null behind the last one.
   nextChild(f) {
-    if (f.list) return f.list[f.i++];
-    const n = f.next;
-    if (n) f.next = nextSibling(n);
-    return n;
+    if (f.list === null && !f.resumed) return f.k.child(f.i++);
+    for (;;) {
+      const n = f.resumed ? f.next : f.list[f.i++];
+      if (!n) return null;
+      if (f.resumed) f.next = nextSibling(n);
+      const type = nodeType(n);
+      if (type === ELEMENT) return known(n, f.k);
+      if (type === TEXT) return new Piece(n);
+    }
   }
 
   // resume enters the elements around `after` without writing them, and goes on
@@ -120,12 +127,15 @@ class Walk {
     let f = base;
     for (let i = path.length - 1; i >= 0; i--) {
       const before = this.stack.length;
-      this.element(path[i], f);
+      this.element(f === base ? knownOf(path[i]) : known(path[i], f.k), f);
       if (this.stack.length === before) break; // it has no children to go on with
       f = this.stack[before];
       if (i === 0) break;
       if (f.list) f.i = Array.prototype.indexOf.call(f.list, path[i - 1]) + 1;
-      else f.next = nextSibling(path[i - 1]);
+      else {
+        f.resumed = true;
+        f.next = nextSibling(path[i - 1]);
+      }
     }
     this.silent = false;
   }
@@ -146,16 +156,16 @@ class Walk {
     if (this.run) this.run += ' ';
   }
 
-  text(n, f) {
+  text(piece, f) {
     if (f.clear || f.dark || f.mute || this.counting) return;
     if (!this.full && this.gap > this.maxText) return;
-    const data = textData(n);
-    if (blank(data)) {
+    if (piece.blank) {
       if (this.run && !f.hides()) this.run += ' ';
       return;
     }
-    if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(fold(data).toLowerCase())) return;
-    if (this.run.length <= NAME_MAX && f.sees(n)) this.run += data.length > 3 * NAME_MAX ? headOf(data.trimStart(), NAME_MAX) : data;
+    const data = piece.text;
+    if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(piece.lower())) return;
+    if (this.run.length <= NAME_MAX && f.sees(piece.node)) this.run += data.length > 3 * NAME_MAX ? headOf(data.trimStart(), NAME_MAX) : data;
   }
 
   // flush writes the text of the block that ends here as a line.
@@ -209,25 +219,25 @@ class Walk {
   // ---- elements
 
   // element looks at an element: writes its line where it has one, and enters it.
-  element(el, f) {
-    const tag = localName(el);
-    const html = isHTML(el);
+  element(k, f) {
+    const { el, tag, html } = k;
     if (html && SKIPPED.has(tag)) {
-      if (tag === 'area' && f.tag === 'img') this.area(el, f);
+      if (tag === 'area' && f.tag === 'img') this.area(k, f);
       return;
     }
     if (tag === 'br') { this.space(); return; }
     if (this.skip.size > 0 && this.skip.has(el)) return;
     this.visited++;
+    k.turn = turn;
     if (this.counting && --this.counting === 0) { this.ended = true; return; }
-    if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(el, f); return; }
+    if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
 
-    if (this.counting) { this.count(el, tag, html, f); return; }
+    if (this.counting) { this.count(k, f); return; }
 
-    const s = styleFor(el);
+    const s = styleIn(k, f.enduring());
     const display = s.display;
     if (display === 'none') return;
-    const child = new Frame(el, tag, html, f, s, display);
+    const child = new Frame(k, f, s, display);
     if (!f.renders(child)) {
       child.hidden = false;
       if (!checkVisibility(el, VISIBLE)) {
@@ -237,7 +247,7 @@ class Walk {
         if (child.clear && s.pointerEvents === 'none' && !standsFor(el)) return;
       }
     }
-    const bits = child.bits = bitsOf(el);
+    const bits = child.bits = k.bitset();
     if (bits & INERT && !this.silent) {
       if (this.withholds(el, child)) this.behindOpen += queryAll(el, OPERABLE).length + (matches(el, OPERABLE) ? 1 : 0);
       return;
@@ -266,10 +276,10 @@ class Walk {
 
   // count looks at an element behind the end of the budget, without its style
   // where it is none that a line is written for.
-  count(el, tag, html, f) {
-    const bits = bitsOf(el);
+  count(k, f) {
+    const { el, tag, html } = k, bits = k.bitset();
     if (bits & INERT || f.dark || f.mute || bits & HUSHED && attr(el, 'aria-hidden') === 'true') return;
-    const child = new Frame(el, tag, html, f, null, '');
+    const child = new Frame(k, f, null, '');
     let what = false;
     if (bits || this.full || !(html && MUTE.has(tag)) || marked.has(el)) {
       const role = roleOf(el, bits, tag, html);
@@ -317,9 +327,10 @@ class Walk {
     } else if (tag === 'svg' && (what && child.role === 'img' && !this.full || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
     if (child.only && !rootOf(el, tag)) return; // its one text is its name
-    child.list = flatList(el, tag);
-    if (!child.list) child.next = firstChild(el);
-    if (child.list || child.next) this.stack.push(child);
+    const root = rootOf(el, tag);
+    child.list = flatList(el, tag, root);
+    if (root && !watches(root)) child.k = new Known(el, child.k.up); // in whom nobody is known
+    if (child.list || child.k.child(0)) this.stack.push(child);
     else this.leaf(child);
   }
 
@@ -387,7 +398,7 @@ class Walk {
     if (!c || c === el || !this.gives(c)) return;
     this.flush(f);
     const name = nameFor(c, roleOf(c));
-    this.known.set(c, name);
+    this.labelled.set(c, name);
     child.names = name.toLowerCase();
   }
 
@@ -431,7 +442,7 @@ class Walk {
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
     const invisible = (control || clicks) && (child.clear || (outOfPlace(el) ?? child.cuts())) && !standIn(el);
-    const name = control && this.known.get(el) || shownName(el, role, clicks, child);
+    const name = control && this.labelled.get(el) || shownName(el, role, clicks, child);
     if ((control && !isField(el) || clicks) && !name && invisible && !this.full) { child.names = ''; return; } // nothing to see or say
     if (!this.record(el, role, name, invisible, f.depth, child, f.el)) { this.stop('max_chars'); this.rest++; return; }
     if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
@@ -465,8 +476,9 @@ class Walk {
     const context = operable && parent !== null ? this.context(el, parent) : 0;
     const says = role || 'generic';
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + Math.max(states.length - 1, 0) + Math.min(value.length, this.maxText);
-    let line = idOf(el) + '\t' + depth + '\t' + says + '\t' + name + '\t' + tag + '\t' + states.slice(1) + '\t' + plain(value) + '\t' +
-      identOf(el, bits, tag) + '\t' + (context || '');
+    const k = child.k, id = k.id || (k.id = idOf(el)), ident = k.ident || (k.ident = identOf(el, bits, tag));
+    let line = id + '\t' + depth + '\t' + says + '\t' + name + '\t' + tag + '\t' + states.slice(1) + '\t' + plain(value) + '\t' +
+      ident + '\t' + (context || '');
     for (let i = 0; i < attrs.length; i += 2) {
       const v = attrs[i + 1], bare = typeof v === 'number', text = bare ? String(v) : v;
       line += '\t' + attrs[i] + (bare ? '\t#' + text : '\t=' + plain(text));
@@ -512,8 +524,9 @@ class Walk {
     return out;
   }
 
-  option(el, f) {
+  option(k, f) {
     if (this.silent) return;
+    const el = k.el;
     const role = roleOf(el) || 'option';
     const depth = f.depth + (this.full && role === 'option' && localName(parentNode(el)) === 'optgroup' ? 1 : 0);
     if (this.counting || depth > this.maxDepth || this.nodes >= this.maxNodes) {
@@ -522,15 +535,15 @@ class Walk {
       this.rest++;
       return;
     }
-    const child = new Frame(el, localName(el), true, f, null, '');
-    child.bits = bitsOf(el);
+    const child = new Frame(k, f, null, '');
+    child.bits = k.bitset();
     child.off = f.off || (child.bits & ARIA) !== 0;
     child.control = CONTROLS.has(role);
     if (!this.record(el, role, cutName(fold(el.label)), false, depth, child, f.el)) { this.stop('max_chars'); this.rest++; }
   }
 
   // area writes the line of an area of the image map that the image of f shows.
-  area(el, f) {
+  area(k, f) {
     if (this.silent || f.clear || f.dark || f.hides()) return;
     if (this.counting || f.depth > this.maxDepth || this.nodes >= this.maxNodes) {
       if (f.depth <= this.maxDepth) this.stop('max_nodes');
@@ -539,8 +552,8 @@ class Walk {
       return;
     }
     this.flush(f);
-    const child = new Frame(el, 'area', true, f, null, '');
-    child.bits = bitsOf(el);
+    const el = k.el, child = new Frame(k, f, null, '');
+    child.bits = k.bitset();
     child.off = child.control = true;
     const invisible = outOfPlace(f.el) ?? f.cuts();
     if (!this.record(el, 'link', nameFor(el, 'link', child), invisible, f.depth, child, flatParent(el))) { this.stop('max_chars'); this.rest++; }
@@ -620,22 +633,27 @@ function takesClick(el) {
 function walk(given) {
   const o = typeof given === 'string' ? JSON.parse(given) : given;
   takeTouched(o.look || 0);
-  return trusting(() => walkOnce(o));
+  try {
+    return toText(unsent(o, trusting(() => walkOnce(o))));
+  } finally {
+    keeping = false;
+  }
 }
 
 // trusting writes a second time where a name that was taken on trust is not the
 // whole of it, which happens once in a document.
 function trusting(write) {
   unasked = adornsNames ? null : [];
-  const text = write(), trusted = unasked;
+  const written = write(), trusted = unasked;
   unasked = null;
-  if (!trusted || !trusted.some(adorned)) return text;
+  if (!trusted || !trusted.some(adorned)) return written;
   adornsNames = true;
   return write();
 }
 
 function begun(o) {
   forget();
+  attend();
   layouts = new WeakMap();
   useComputed = canCompute && o.computed !== false;
   return new Walk(o);
@@ -645,26 +663,46 @@ const answerOf = (w) => ({
   u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
 });
 
-// toText is the answer as it is sent, with the lines of w; left counts the nodes that
-// are not among them.
-function toText(w, answer, left) {
+// finish puts into the answer what w has counted; left counts the nodes that are not
+// among its lines.
+function finish(w, answer, left) {
   answer.v = w.visited;
   answer.r = left;
   answer.rs = [...w.reasons];
+  return { answer, lines: w.lines };
+}
+
+// toText is the answer as it is sent.
+function toText({ answer, lines }) {
   let text = JSON.stringify(answer);
-  for (const line of w.lines) text += '\n' + line;
+  for (const line of lines) text += '\n' + line;
   return text;
+}
+
+let sent = { look: 0, lines: [] }; // the answer to the last walk
+const MAX_SENT = 10000; // lines that are kept
+
+// unsent leaves out of what the walk o found the lines that who asks has from o.have.
+function unsent(o, { answer, lines }) {
+  const had = o.have && o.have === sent.look ? sent.lines : [], most = Math.min(had.length, lines.length);
+  let head = 0, tail = 0;
+  while (head < most && had[head] === lines[head]) head++;
+  while (tail < most - head && had[had.length - 1 - tail] === lines[lines.length - 1 - tail]) tail++;
+  sent = { look: o.look, lines: lines.length > MAX_SENT ? [] : lines };
+  answer.k = [head, tail];
+  return { answer, lines: lines.slice(head, lines.length - tail) };
 }
 
 function walkOnce(o) {
   const w = begun(o), answer = answerOf(w);
+  keepStyles(o.styles);
   const root = scopeOf(o, answer);
-  if (!root) return JSON.stringify(answer);
+  if (!root) return { answer, lines: [] };
   const after = o.after ? node(o.after) : null;
   const at = after && imageOf(after) || after;
   if (o.after && !(after && flatContains(root, at))) {
     answer.e = after ? 'after' : 'past';
-    return JSON.stringify(answer);
+    return { answer, lines: [] };
   }
   const top = o.scope || o.selector ? { tops: [], modal: false } : onTop();
   if (o.scope || o.selector) w.scope = root;
@@ -684,7 +722,7 @@ function walkOnce(o) {
   }
   if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
   else if (w.behindOpen && !w.counting && !w.ended && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
-  return toText(w, answer, w.counting || w.ended ? Math.max(1, w.rest) : w.rest);
+  return finish(w, answer, w.counting || w.ended ? Math.max(1, w.rest) : w.rest);
 }
 
 // plain writes a tab as VT t, a line feed as VT n, and VT itself as VT v.

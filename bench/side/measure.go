@@ -33,6 +33,8 @@ type figure struct {
 type effort struct {
 	most   int           // commands of one tool
 	budget time.Duration // after which a tool is asked no more, but for the least
+	// between is what happens before each command, and is not timed; nil: nothing.
+	between func(context.Context, *member) error
 }
 
 // warm is how many commands come before those that count, where they are quick:
@@ -64,9 +66,7 @@ func (b *suite) race(members []*member, e effort, prepare func(context.Context, 
 	for _, m := range members {
 		r := &run{block: 1}
 		runs[m.name] = r
-		ctx, cancel := context.WithTimeout(b.ctx, commandTimeout)
-		r.err = prepare(ctx, m)
-		cancel()
+		r.err = b.limited(m, prepare)
 		var warming time.Duration
 		for i := range warm {
 			if r.err != nil || i > 0 && warming > e.budget/3 {
@@ -75,7 +75,9 @@ func (b *suite) race(members []*member, e effort, prepare func(context.Context, 
 			var waited time.Duration
 			waited, r.err = timed(m, -1-i)
 			warming += waited
-			r.block = min(5, max(1, int(25*time.Millisecond/max(waited, 1))))
+			if e.between == nil {
+				r.block = min(5, max(1, int(25*time.Millisecond/max(waited, 1))))
+			}
 		}
 	}
 	for round := 0; ; round++ {
@@ -89,6 +91,12 @@ func (b *suite) race(members []*member, e effort, prepare func(context.Context, 
 			asked = true
 			before := m.meter.Read()
 			for range r.block {
+				if e.between != nil { // each block is one command
+					if r.err = b.limited(m, e.between); r.err != nil {
+						break
+					}
+					before = m.meter.Read()
+				}
 				waited, err := timed(m, len(r.waited))
 				if err != nil {
 					r.err = err
@@ -112,6 +120,13 @@ func (b *suite) race(members []*member, e effort, prepare func(context.Context, 
 		figures[name] = f
 	}
 	return figures
+}
+
+// limited runs do with the time that a command may take.
+func (b *suite) limited(m *member, do func(context.Context, *member) error) error {
+	ctx, cancel := context.WithTimeout(b.ctx, commandTimeout)
+	defer cancel()
+	return do(ctx, m)
 }
 
 func quantile(d []time.Duration, q float64) time.Duration {

@@ -12,9 +12,9 @@ import (
 
 func (b *suite) effort(most int, budget time.Duration) effort {
 	if b.quick {
-		return effort{max(least, most/5), budget / 5}
+		return effort{most: max(least, most/5), budget: budget / 5}
 	}
-	return effort{most, budget}
+	return effort{most: most, budget: budget}
 }
 
 // open is the prepare of cases that begin on a page.
@@ -84,7 +84,46 @@ func (b *suite) snapshots() error {
 	}
 	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, pinchtab's text format without a filter, the others' figures again. The floor walks the page here, asks each element for tag, display, visibility, the width of its box, attributes and text, and works nothing out.\n\n")
 	report(b.out, namesOf(doors), wholes)
+	b.changed(doors, e)
 	return nil
+}
+
+// restyle changes what a page looks like, by a class of its body that no rule is for but
+// one that it adds: styles are worked out anew.
+const restyle = `(() => {
+  if (!document.getElementById('restyle')) document.head.insertAdjacentHTML('beforeend', '<style id=restyle>.restyle h1 { color: red }</style>');
+  document.body.classList.toggle('restyle');
+  return 1;
+})()`
+
+// changed is the snapshots of a page that is another each time: browserd keeps styles of
+// one that is as it was.
+func (b *suite) changed(doors []*member, e effort) {
+	e.between = func(ctx context.Context, m *member) error {
+		_, err := m.d.Eval(ctx, restyle)
+		return err
+	}
+	tools := slices.DeleteFunc(slices.Clone(doors), func(m *member) bool { return m.name == floorName })
+	var columns []column
+	for _, n := range b.sizes {
+		if n < 1500 || n > 10_000 {
+			continue
+		}
+		figures := b.race(tools, e, open(b.site.shop(n)), snapshotOf(driver.Default))
+		columns = append(columns, column{fmt.Sprintf("%d elements, default", n), figures})
+		whole := b.race(only(tools, "browserd", "agent-browser", "pinchtab"), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
+		for name, f := range figures {
+			if _, ran := whole[name]; !ran {
+				whole[name] = f
+			}
+		}
+		columns = append(columns, column{"the whole page", whole})
+	}
+	if len(columns) == 0 {
+		return
+	}
+	fmt.Fprintf(b.out, "Both, of a page whose styles have changed since the last (a class of its body, by an untimed `eval`): what browserd keeps of a page that is as it was does not help it here.\n\n")
+	report(b.out, namesOf(tools), columns)
 }
 
 // flat says what the largest page costs over one of 1,500 elements.

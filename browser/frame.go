@@ -102,8 +102,8 @@ func (t *tab) live() []*frame {
 }
 
 // call runs one function of the script in the document: it evaluates
-// __bd.now().FUNCTION(ARG) in the isolated world, waits for a promise, and decodes
-// the JSON value into result. Errors: stale_ref where the document has gone,
+// __bd.now().FUNCTION(ARG) in the isolated world, waits for its promise where it is one
+// of promised, and decodes the JSON value into result. Errors: stale_ref where the document has gone,
 // internal where the script threw, what ended the tab (page_crashed,
 // browser_lost), or ctx's cause.
 func (d *document) call(ctx context.Context, function string, arg, result any) error {
@@ -131,6 +131,12 @@ type scriptCall struct {
 	cdp   *Session
 }
 
+// promised are the functions of the script that answer with a promise. To await what is
+// none costs V8 a promise, its callbacks and a microtask each.
+var promised = map[string]bool{
+	"afterScroll": true, "change": true, "checkedNow": true, "collect": true, "locate": true, "scrollPage": true, "settle": true,
+}
+
 // start writes a call and does not wait for its answer, so that further
 // commands can be written behind it; finish waits.
 func (d *document) start(function string, arg any) (*scriptCall, error) {
@@ -138,12 +144,13 @@ func (d *document) start(function string, arg any) (*scriptCall, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the argument of %s: %w", function, err)
 	}
-	send := func() *Pending {
-		return d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-			Expression: "__bd.now()." + function + "(" + string(text) + ")", UniqueContextID: d.ctxID,
-			ReturnByValue: ptr(true), AwaitPromise: ptr(true),
-		})
+	params := runtime.EvaluateParams{
+		Expression: "__bd.now()." + function + "(" + string(text) + ")", UniqueContextID: d.ctxID, ReturnByValue: ptr(true),
 	}
+	if promised[function] {
+		params.AwaitPromise = ptr(true)
+	}
+	send := func() *Pending { return d.cdp.Send(runtime.Evaluate.Method, params) }
 	return &scriptCall{Pending: send(), again: send, world: d.ctxID, cdp: d.cdp}, nil
 }
 

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,24 @@ func TestScriptsCanBeCompacted(t *testing.T) {
 	for i, c := range []byte(script()) {
 		if c >= 0x80 {
 			t.Fatalf("not ASCII at %d: %q", i, script()[max(0, i-20):i+1])
+		}
+	}
+}
+
+// What answers with a promise is awaited, and nothing else is.
+func TestPromised(t *testing.T) {
+	answers := map[string]bool{}
+	for _, m := range regexp.MustCompile(`__bd\.(\w+) = (async\b|\(?\w*\)? => new Promise)?`).FindAllStringSubmatch(script(), -1) {
+		answers[m[1]] = m[2] != ""
+	}
+	for function, promises := range answers {
+		if promises != promised[function] {
+			t.Errorf("__bd.%s: answers with a promise: %v; is awaited: %v", function, promises, promised[function])
+		}
+	}
+	for function := range promised {
+		if !answers[function] {
+			t.Errorf("there is no __bd.%s that answers with a promise", function)
 		}
 	}
 }

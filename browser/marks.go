@@ -59,8 +59,8 @@ func marksOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-
 // would. Before, the script is told which elements have listeners of their own
 // for clicks and which closed shadow roots there are: what it cannot see itself
 // (DOMDebugger.getEventListeners). Where no element has come since it was told
-// last, all of it is one round trip. What goes wrong with the telling only
-// costs those refs.
+// last, all of it is one round trip. What goes wrong with the telling only costs
+// those refs. The function is none of promised.
 func (d *document) callMarked(ctx context.Context, function string, arg, result any) error {
 	t, m, s := d.frame.tab, d.marks, d.cdp
 	stirs := t.stirs.Load()

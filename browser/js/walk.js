@@ -72,6 +72,7 @@ class Walk {
     this.labelled = new Map(); // control → its name, of those whose label has been met
     this.whole = !o.scope && !o.selector;
     this.behindOpen = 0; // controls in sight that the page withholds while something is open
+    this.level = true; // as far as the walk has come nothing can lie over the page
   }
 
   // ---- the pass
@@ -244,10 +245,11 @@ class Walk {
         child.hidden = s.visibility !== 'visible';
         child.clear = f.clear || parseFloat(s.opacity) === 0;
         if (!child.hidden && !child.clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
-        if (child.clear && s.pointerEvents === 'none' && !standsFor(el)) return;
+        if (child.clear && s.pointerEvents === 'none' && !standsFor(el)) { this.level = false; return; }
       }
     }
     const bits = child.bits = k.bitset();
+    if (this.level && lies(child)) this.level = false;
     if (bits & INERT && !this.silent) {
       if (this.withholds(el, child)) this.behindOpen += queryAll(el, OPERABLE).length + (matches(el, OPERABLE) ? 1 : 0);
       return;
@@ -268,7 +270,10 @@ class Walk {
     if (what) this.show(el, f, child);
     else if (tag === 'label' && html && !child.hides()) this.label(el, f, child);
     else if (tag === 'img' ? html && f.inControl !== null && f.names === '' : bits & ROLE && attr(el, 'role') === 'img') {
-      if (!child.dark && !child.hides() && this.picture(el, f)) return;
+      if (!child.dark && !child.hides() && this.picture(el, f)) {
+        if (tag !== 'img') this.level = false;
+        return;
+      }
     }
     if (this.ended) return;
     this.enter(el, child, what);
@@ -312,12 +317,14 @@ class Walk {
           if (el.contentWindow) return;
           break;
         case 'select':
+          if (this.level && query(el, ':not(option,optgroup,hr)')) this.level = false; // it may stand in its picker
           if (!what) return;
           child.list = this.options(el, child.role);
           if (child.list.length) this.stack.push(child);
           return;
         case 'details':
           if (!el.open && !shadowOf(el)) {
+            this.level = false; // a style sheet may show what is in it all the same
             const s = Array.prototype.find.call(childNodes(el), (k) => nodeType(k) === ELEMENT && localName(k) === 'summary');
             child.list = s ? [s] : [];
             this.stack.push(child);
@@ -326,7 +333,7 @@ class Walk {
       }
     } else if (tag === 'svg' && (what && child.role === 'img' && !this.full || !aroundMarked.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
-    if (child.only && !rootOf(el, tag)) return; // its one text is its name
+    if (child.only && tag !== 'slot' && !rootOf(el, tag)) return; // its one text is its name
     const root = rootOf(el, tag);
     child.list = flatList(el, tag, root);
     if (root && !watches(root)) child.k = new Known(el, child.k.up); // in whom nobody is known
@@ -693,6 +700,22 @@ function unsent(o, { answer, lines }) {
   return { answer, lines: lines.slice(head, lines.length - tail) };
 }
 
+// To find what lies over a page costs two hit tests, a tenth of a small walk. A page in
+// which the last walk met nothing that can lie over it is taken for level, and the walk
+// tells whether it was: to ask each element for its position costs less.
+const MAX_LEVEL = 100; // elements
+let levelBefore = false;
+
+// lies tells whether onTop may find the element of child, or something in it that the
+// walk leaves out: what is out of the flow has no inline box,
+// and what is in the top layer is out of the flow (CSS Positioned Layout 4, "Top Layer").
+function lies({ el, flow, bits, s }) {
+  if (bits & INERT || bits & ARIA && has(el, 'aria-modal')) return true;
+  if (flow & INLINE) return false;
+  const position = s.position;
+  return position === 'fixed' || position === 'absolute';
+}
+
 function walkOnce(o) {
   const w = begun(o), answer = answerOf(w);
   keepStyles(o.styles);
@@ -704,8 +727,9 @@ function walkOnce(o) {
     answer.e = after ? 'after' : 'past';
     return { answer, lines: [] };
   }
-  const top = o.scope || o.selector ? { tops: [], modal: false } : onTop();
-  if (o.scope || o.selector) w.scope = root;
+  const level = w.whole && !after && levelBefore && saysModal.size === 0;
+  const top = !w.whole || level ? { tops: [], modal: false, all: false } : onTop();
+  if (!w.whole) w.scope = root;
   if (top.modal) answer.m = 1;
   w.coversAll = top.all;
   let segments = top.modal ? top.tops : [...top.tops, root];
@@ -720,6 +744,8 @@ function walkOnce(o) {
     w.skip.add(segments[i]);
     for (const later of segments.slice(i + 2)) w.skip.add(later);
   }
+  if (w.whole && !after) levelBefore = w.level && top.tops.length === 0 && !w.counting && !w.ended && w.visited <= MAX_LEVEL;
+  if (level && !levelBefore) return walkOnce(o); // it was for the last time
   if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
   else if (w.behindOpen && !w.counting && !w.ended && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
   return finish(w, answer, w.counting || w.ended ? Math.max(1, w.rest) : w.rest);

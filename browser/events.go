@@ -18,7 +18,9 @@ import (
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *Session, method string, params jsonv2.Value) {
-	t.stirs.Add(1)
+	if method != eventCounted { // most of which browserd's own script sends
+		t.stirs.Add(1)
+	}
 	if t.tooLoud(s, method, len(params)) {
 		return
 	}
@@ -65,6 +67,7 @@ func init() {
 		"Network.loadingFailed":             on((*tab).loadingFailed),
 		"Fetch.requestPaused":               on((*tab).paused),
 		"Inspector.targetCrashed":           on((*tab).crash),
+		eventCounted:                        (*tab).counted,
 		"Target.attachedToTarget":           on((*tab).childAttached),
 		"Target.detachedFromTarget":         on((*tab).childDetached),
 	}
@@ -155,6 +158,7 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 		return
 	}
 	t.listenToAll(s)
+	t.counts.listenAgain(s)
 	t.c.documents++
 	t.document = t.c.documents
 	t.url, t.title, t.loader, t.ready = f.url, "", e.Frame.LoaderID, "loading"

@@ -9,8 +9,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Reading a frame is one round trip, and a short one more where styles are kept
-// (styled.go): evaluate `__bd.walk(OPTIONS)` in its isolated
+// Reading a frame is one round trip: evaluate `__bd.walk(OPTIONS)` in its isolated
 // world, with OPTIONS the JSON of walkOptions, and give the string that comes
 // back to readAnswer. Each document is walked in a world of its own, same-origin
 // frames too; walked.Frames says where their lines belong (js/walk.js has the
@@ -44,8 +43,12 @@ type walkOptions struct {
 	// (maxLook), since what V8 has compiled before it need not compile again, which
 	// takes a sixth of a small walk.
 	Look int `json:"look,omitempty"`
-	// Styles says what is asked of styles (js/style.js).
-	Styles styleMode `json:"styles,omitempty"`
+	// Note has the script note what the walk rests upon, and send a count with that title
+	// (still.go); empty: neither.
+	Note string `json:"note,omitempty"`
+	// Still has it answer asItWas where nothing that the last noted walk rests upon is
+	// another: styles and boxes may be, which its count tells.
+	Still bool `json:"still,omitempty"`
 	// Have is the number of the capture the lines of whose answer are there; 0: none.
 	Have int `json:"have,omitempty"`
 }
@@ -119,8 +122,8 @@ type walkHead struct {
 // decodeWalk reads what a walk of the document with that number found. The script runs
 // beside the page, so nothing in an answer is taken on trust but its strings, which are
 // the page's own.
-func decodeWalk(doc int, in walkHead, answer walkAnswer) (walked, error) {
-	lines := answer.lines
+func decodeWalk(doc int, answer walkAnswer) (walked, error) {
+	in, lines := answer.head, answer.lines
 	out := walked{
 		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
 		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Scope: in.Scope, Nodes: []snapshot.Node{},

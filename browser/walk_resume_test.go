@@ -278,11 +278,11 @@ func FuzzDecodeWalk(f *testing.F) {
 	f.Add("{\"k\":[1,0]}\n0\t1\tmore")
 	had := walkAnswer{lines: "0\t0\tone\n0\t0\ttwo", count: 2}
 	f.Fuzz(func(t *testing.T, raw string) {
-		head, answer, err := readAnswer(had, raw)
+		answer, err := readAnswer(had, raw)
 		if err != nil {
 			return
 		}
-		w, err := decodeWalk(1, head, answer)
+		w, err := decodeWalk(1, answer)
 		if err != nil {
 			return
 		}

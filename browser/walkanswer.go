@@ -11,6 +11,7 @@ import (
 // that both begin with, and those that both end with.
 type walkAnswer struct {
 	look  int // the number of its capture
+	head  walkHead
 	lines string
 	count int // of the lines
 }
@@ -22,61 +23,54 @@ const maxLook = 8
 // maxLines is how long the lines may be that are kept, in bytes.
 const maxLines = 512 << 10
 
-// walk walks the document.
-func (d *document) walk(ctx context.Context, o walkOptions) (walked, error) {
-	styled, t := &d.marks.styled, d.frame.tab
-	o.Styles = styled.begin(ctx, t)
-	got, err := d.walkOnce(ctx, o)
-	styled.many = got.Visited >= manyStyles
-	if err != nil || o.Styles != keptStyles || styled.held(ctx, t) {
-		return got, err
+// askWalk calls __bd.walk.
+func (d *document) askWalk(ctx context.Context, o walkOptions) (string, error) {
+	o.Have = d.marks.answer.look
+	var raw string
+	err := d.callMarked(ctx, "walk", o, &raw)
+	if err != nil {
+		d.marks.answer = walkAnswer{}
 	}
-	o.Styles = liveStyles
-	return d.walkOnce(ctx, o)
+	return raw, err
 }
 
-func (d *document) walkOnce(ctx context.Context, o walkOptions) (walked, error) {
+// readWalk reads the answer to the walk of the capture look, and keeps it.
+func (d *document) readWalk(raw string, look int) (walked, error) {
 	had := d.marks.answer
-	o.Have = had.look
 	d.marks.answer = walkAnswer{}
-	var raw string
-	if err := d.callMarked(ctx, "walk", o, &raw); err != nil {
-		return walked{}, err
-	}
-	d.marks.styled.ask(d.cdp)
-	head, answer, err := readAnswer(had, raw)
+	answer, err := readAnswer(had, raw)
 	if err != nil {
 		return walked{}, err
 	}
-	if answer.look = o.Look; len(answer.lines) <= maxLines {
+	if answer.look = look; len(answer.lines) <= maxLines {
 		d.marks.answer = answer
 	}
-	return decodeWalk(d.doc, head, answer)
+	return decodeWalk(d.doc, answer)
 }
 
 // decodeWhole reads an answer that leaves nothing out.
 func decodeWhole(doc int, raw string) (walked, error) {
-	head, answer, err := readAnswer(walkAnswer{}, raw)
+	answer, err := readAnswer(walkAnswer{}, raw)
 	if err != nil {
 		return walked{}, err
 	}
-	return decodeWalk(doc, head, answer)
+	return decodeWalk(doc, answer)
 }
 
 // readAnswer reads an answer, and puts in what it leaves out of had.
-func readAnswer(had walkAnswer, raw string) (walkHead, walkAnswer, error) {
+func readAnswer(had walkAnswer, raw string) (walkAnswer, error) {
 	first, lines, more := strings.Cut(raw, "\n")
 	var head walkHead
 	if err := json.Unmarshal([]byte(first), &head); err != nil {
-		return head, walkAnswer{}, fmt.Errorf("decoding a walk: %w", err)
+		return walkAnswer{}, fmt.Errorf("decoding a walk: %w", err)
 	}
-	answer := walkAnswer{lines: lines}
+	answer := walkAnswer{head: head, lines: lines}
 	if more {
 		answer.count = strings.Count(lines, "\n") + 1
 	}
 	before, after := head.Kept[0], head.Kept[1]
 	if before < 0 || after < 0 || before > had.count || after > had.count-before {
-		return head, answer, fmt.Errorf("decoding a walk: %v lines of %d are left out", head.Kept, had.count)
+		return answer, fmt.Errorf("decoding a walk: %v lines of %d are left out", head.Kept, had.count)
 	}
 	switch {
 	case before+after == 0:
@@ -96,7 +90,7 @@ func readAnswer(had walkAnswer, raw string) (walkHead, walkAnswer, error) {
 		answer.lines = strings.Join(parts, "\n")
 	}
 	answer.count += before + after
-	return head, answer, nil
+	return answer, nil
 }
 
 // lineEnd returns where the n-th line ends, -1 for n 0.

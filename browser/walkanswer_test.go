@@ -21,17 +21,17 @@ func TestReadAnswer(t *testing.T) {
 		{`{"k":[0,3]}` + "\nfirst", "first\none\ntwo\nthree"},
 		{`{"k":[3,0]}` + "\nlast", "one\ntwo\nthree\nlast"},
 	} {
-		_, got, err := readAnswer(had, c.raw)
+		got, err := readAnswer(had, c.raw)
 		count := 0
 		if c.want != "" {
 			count = strings.Count(c.want, "\n") + 1
 		}
-		if err != nil || got != (walkAnswer{lines: c.want, count: count}) {
+		if err != nil || got.lines != c.want || got.count != count {
 			t.Errorf("%q: %+v, %v", c.raw, got, err)
 		}
 	}
 	for _, raw := range []string{`{"k":[4,0]}`, `{"k":[0,4]}`, `{"k":[2,2]}`, `{"k":[-1,0]}`, `{"k":[0,-1]}`, `{"k":[9223372036854775807,1]}`, `{"k":[1.5,0]}`, ""} {
-		if _, got, err := readAnswer(had, raw); err == nil {
+		if got, err := readAnswer(had, raw); err == nil {
 			t.Errorf("%q: %+v", raw, got)
 		}
 	}

@@ -421,7 +421,7 @@ function outOfSight(el) {
 // outOfPlace is outOfSight as far as the box of el tells; null where it is to be
 // seen unless it is cut away.
 function outOfPlace(el) {
-  const own = placeOf(el), width = own.width, height = own.height;
+  const own = rectOf(el), width = own.width, height = own.height;
   if (width >= 1 && height >= 1) return outside(own.left, own.top, width, height, el) || null;
   const r = fullBox(el, own);
   if (r.width < 1 || r.height < 1) return styleOf(el).display !== 'contents';
@@ -642,6 +642,7 @@ function mark(...els) {
   for (const el of els) {
     if (!el || nodeType(el) !== ELEMENT || marked.has(el)) continue;
     marked.add(el);
+    stood = null;
     for (let p = flatParent(el); p && !aroundMarked.has(p); p = flatParent(p)) aroundMarked.add(p);
   }
 }
@@ -804,7 +805,6 @@ const leftBehind = []; // what is called when the document is another
 // now returns __bd for the document as it is now: every call begins with it.
 __bd.now = () => {
   unasked = null; // a walk may have been ended in the middle
-  keeping = false;
   if (page !== document) {
     page = document;
     forget();

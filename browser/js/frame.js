@@ -70,7 +70,6 @@ class Frame {
     this.cut = undefined;
     this.skips = undefined;
     this.locked = undefined;
-    this.lasts = undefined;
   }
 
   // hides tells whether el is visibility:hidden.
@@ -84,12 +83,6 @@ class Frame {
   skipsContents() {
     if (this.skips === undefined) this.skips = this.s.contentVisibility === 'hidden';
     return this.skips;
-  }
-
-  // enduring tells whether Blink keeps the styles of what is in el up to date.
-  enduring() {
-    if (this.lasts === undefined) this.lasts = keeping && this.up.enduring() && this.s !== null && this.s.contentVisibility === 'visible';
-    return this.lasts;
   }
 
   // cuts tells whether el is cut away, by its own style or by what is around it.
@@ -152,7 +145,7 @@ function inked(s) {
 // textShows tells whether the text n right in el, which is not cut away, lies
 // where a person could see it.
 function textShows(el, n, s) {
-  const r = placeOf(el);
+  const r = rectOf(el);
   const width = r.width, height = r.height;
   if (width >= 2 && height >= 2 && !outside(r.left, r.top, width, height, el)) {
     const indent = s.textIndent;

@@ -3,8 +3,7 @@
 // What an element is by its own attributes, and which children it has, is read once and
 // kept until a mutation record (DOM, 4.3) says that it is another: to ask Blink for a
 // node costs more than all that is then said of it. What a control holds and what an
-// element is by what is around it are asked anew each time, and so are styles and boxes
-// but where style.js keeps them.
+// element is by what is around it are asked anew each time, and so are styles and boxes.
 //
 // An element that left the document may come back as another without a record. So what
 // has left is not known, and what is known of an element holds as long as it does of what
@@ -29,8 +28,7 @@ class Known {
     this.tag = localName(el);
     this.html = isHTML(el);
     this.text = null; // it is none
-    this.css = null; // its style as Blink gives it,
-    this.style = null; // and as it is kept (style.js)
+    this.css = null; // its style
     this.id = 0;
     this.bits = -1; // of its attributes
     this.ident = '';
@@ -122,6 +120,7 @@ function catchUp() {
 // attend begins to watch the document, for a walk.
 function attend() {
   records = 0;
+  stood = null;
   if (watch) return;
   memory = new WeakMap();
   roots = new WeakSet();
@@ -143,6 +142,7 @@ function watches(root) {
 // unlearn forgets what the records say has changed.
 function unlearn(list) {
   records += list.length;
+  if (list.length > 0) stood = null;
   if (records > MAX_RECORDS) { lose(); return; }
   const told = new Set();
   for (const r of list) {
@@ -171,6 +171,16 @@ function departed() {
   departures = false;
   return any;
 }
+
+// styleOf returns the style of el, of which Blink keeps the words up to date, or that of
+// what a style sheet puts before or after it.
+function styleOf(el, which) {
+  if (which !== undefined) return computedStyle(el, which);
+  const k = memory.get(el);
+  return k === undefined ? computedStyle(el) : styleIn(k);
+}
+
+const styleIn = (k) => k.css || (k.css = computedStyle(k.el));
 
 // lose stops to watch the document: all that is known may be wrong.
 function lose() {

@@ -169,13 +169,6 @@ const adornments = new WeakMap(); // element → the styles of its ::before and 
 
 // adorned tells whether a style sheet puts something before or after el.
 function adorned(el) {
-  const k = memory.get(el), kept = k === undefined ? null : keptStyle(k);
-  if (kept === null) return adornedNow(el);
-  if (kept.adorned === undefined) kept.adorned = adornedNow(el);
-  return kept.adorned;
-}
-
-function adornedNow(el) {
   let a = adornments.get(el);
   if (a === undefined) adornments.set(el, a = [styleOf(el, '::before'), styleOf(el, '::after')]);
   return !(contentless(a[0]) && contentless(a[1]));

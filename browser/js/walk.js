@@ -12,7 +12,8 @@
 // each attribute its key and its value after =, or after # where that is bare; of text
 // 0, depth, text; of a fold -count, depth, how to go on. States are joined by a space.
 // A frame is [index of a line, depth, id of its owner]: there belong the lines of the
-// document that stands in that element. Tabs and line feeds that are part of a value
+// document that stands in that element. Of a document that is as it was the answer is =,
+// where o.still asks for that (still.js). Tabs and line feeds that are part of a value
 // are written as plain() says; no other field has white space but spaces.
 //
 // Also here: nodeLine(el) → such a line, for the element by itself.
@@ -72,7 +73,6 @@ class Walk {
     this.labelled = new Map(); // control → its name, of those whose label has been met
     this.whole = !o.scope && !o.selector;
     this.behindOpen = 0; // controls in sight that the page withholds while something is open
-    this.level = true; // as far as the walk has come nothing can lie over the page
   }
 
   // ---- the pass
@@ -88,7 +88,6 @@ class Walk {
     base.unheard = p !== null && hiddenFromAX(p);
     base.cut = p !== null && clipped(p);
     base.off = p !== null;
-    base.lasts = keeping && (p === null || endures(p));
     if (after) this.resume(el, after, base);
     else this.element(knownOf(el), base);
     for (const stack = this.stack; stack.length && !this.ended;) {
@@ -235,9 +234,10 @@ class Walk {
 
     if (this.counting) { this.count(k, f); return; }
 
-    const s = styleIn(k, f.enduring());
+    const s = styleIn(k);
     const display = s.display;
     if (display === 'none') return;
+    if (noting !== null) noting.element(k, s, display);
     const child = new Frame(k, f, s, display);
     if (!f.renders(child)) {
       child.hidden = false;
@@ -245,11 +245,10 @@ class Walk {
         child.hidden = s.visibility !== 'visible';
         child.clear = f.clear || parseFloat(s.opacity) === 0;
         if (!child.hidden && !child.clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
-        if (child.clear && s.pointerEvents === 'none' && !standsFor(el)) { this.level = false; return; }
+        if (child.clear && s.pointerEvents === 'none' && !standsFor(el)) return;
       }
     }
     const bits = child.bits = k.bitset();
-    if (this.level && lies(child)) this.level = false;
     if (bits & INERT && !this.silent) {
       if (this.withholds(el, child)) this.behindOpen += queryAll(el, OPERABLE).length + (matches(el, OPERABLE) ? 1 : 0);
       return;
@@ -270,10 +269,7 @@ class Walk {
     if (what) this.show(el, f, child);
     else if (tag === 'label' && html && !child.hides()) this.label(el, f, child);
     else if (tag === 'img' ? html && f.inControl !== null && f.names === '' : bits & ROLE && attr(el, 'role') === 'img') {
-      if (!child.dark && !child.hides() && this.picture(el, f)) {
-        if (tag !== 'img') this.level = false;
-        return;
-      }
+      if (!child.dark && !child.hides() && this.picture(el, f)) return;
     }
     if (this.ended) return;
     this.enter(el, child, what);
@@ -317,14 +313,12 @@ class Walk {
           if (el.contentWindow) return;
           break;
         case 'select':
-          if (this.level && query(el, ':not(option,optgroup,hr)')) this.level = false; // it may stand in its picker
           if (!what) return;
           child.list = this.options(el, child.role);
           if (child.list.length) this.stack.push(child);
           return;
         case 'details':
           if (!el.open && !shadowOf(el)) {
-            this.level = false; // a style sheet may show what is in it all the same
             const s = Array.prototype.find.call(childNodes(el), (k) => nodeType(k) === ELEMENT && localName(k) === 'summary');
             child.list = s ? [s] : [];
             this.stack.push(child);
@@ -640,11 +634,14 @@ function takesClick(el) {
 function walk(given) {
   const o = typeof given === 'string' ? JSON.parse(given) : given;
   takeTouched(o.look || 0);
-  try {
-    return toText(unsent(o, trusting(() => walkOnce(o))));
-  } finally {
-    keeping = false;
+  const was = o.still ? stood : null;
+  if (was !== null && was.stands()) {
+    timeStamp(o.note);
+    return '=';
   }
+  const text = toText(unsent(o, trusting(() => walkOnce(o))));
+  if (noting !== null) noting.done(o.note);
+  return text;
 }
 
 // trusting writes a second time where a name that was taken on trust is not the
@@ -700,25 +697,9 @@ function unsent(o, { answer, lines }) {
   return { answer, lines: lines.slice(head, lines.length - tail) };
 }
 
-// To find what lies over a page costs two hit tests, a tenth of a small walk. A page in
-// which the last walk met nothing that can lie over it is taken for level, and the walk
-// tells whether it was: to ask each element for its position costs less.
-const MAX_LEVEL = 100; // elements
-let levelBefore = false;
-
-// lies tells whether onTop may find the element of child, or something in it that the
-// walk leaves out: what is out of the flow has no inline box,
-// and what is in the top layer is out of the flow (CSS Positioned Layout 4, "Top Layer").
-function lies({ el, flow, bits, s }) {
-  if (bits & INERT || bits & ARIA && has(el, 'aria-modal')) return true;
-  if (flow & INLINE) return false;
-  const position = s.position;
-  return position === 'fixed' || position === 'absolute';
-}
-
 function walkOnce(o) {
   const w = begun(o), answer = answerOf(w);
-  keepStyles(o.styles);
+  noting = o.note ? new Note(answer) : null;
   const root = scopeOf(o, answer);
   if (!root) return { answer, lines: [] };
   const after = o.after ? node(o.after) : null;
@@ -727,8 +708,7 @@ function walkOnce(o) {
     answer.e = after ? 'after' : 'past';
     return { answer, lines: [] };
   }
-  const level = w.whole && !after && levelBefore && saysModal.size === 0;
-  const top = !w.whole || level ? { tops: [], modal: false, all: false } : onTop();
+  const top = !w.whole ? { tops: [], modal: false, all: false } : onTop();
   if (!w.whole) w.scope = root;
   if (top.modal) answer.m = 1;
   w.coversAll = top.all;
@@ -744,8 +724,6 @@ function walkOnce(o) {
     w.skip.add(segments[i]);
     for (const later of segments.slice(i + 2)) w.skip.add(later);
   }
-  if (w.whole && !after) levelBefore = w.level && top.tops.length === 0 && !w.counting && !w.ended && w.visited <= MAX_LEVEL;
-  if (level && !levelBefore) return walkOnce(o); // it was for the last time
   if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
   else if (w.behindOpen && !w.counting && !w.ended && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
   return finish(w, answer, w.counting || w.ended ? Math.max(1, w.rest) : w.rest);

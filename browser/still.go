@@ -36,7 +36,7 @@ type counted struct {
 	styles, layouts float64
 }
 
-// eventCounted brings a count (js/still.js, tally).
+// eventCounted brings a count (js/still.js).
 const eventCounted = "Performance.metrics"
 
 // asItWas is what __bd.walk answers where a walk would find what the last one has found.

@@ -13,6 +13,7 @@ const timeStamp = console.timeStamp.bind(console);
 let noting = null; // the Note of a walk under way, where it is to be made
 let stood = null; // that of the last walk, as long as no record says that a node has changed
 
+const labelsGiven = getter(Element, 'ariaLabelledByElements'); // null where the attribute is not there
 const MAX_DEFINED = 100; // custom elements whose names are asked for
 
 // Note is what a walk rests upon beside nodes, styles and boxes.
@@ -35,7 +36,7 @@ class Note {
     else if (k.html && tag === 'select') this.hold(el, selectHolds);
     else if (k.html && (tag === 'input' || tag === 'textarea')) this.hold(el, fieldHolds);
     // No walk comes to what is not rendered, by which el may be named all the same.
-    if (k.bitset() & LABELLEDBY && !(el.ariaLabelledByElements || []).every((e) => checkVisibility(e))) this.hold(el, saysItIs);
+    if (k.bitset() & LABELLEDBY && !(labelsGiven(el) || []).every((e) => checkVisibility(e))) this.hold(el, saysItIs);
     if (display === 'inline') return;
     if (s.contentVisibility !== 'visible') this.lasting = false; // in what it may skip, Blink puts off more than it counts
     else if (s.overflowX !== 'visible') this.scrollers.push([el, scrollLeft(el), scrollTop(el)]);

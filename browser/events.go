@@ -153,12 +153,14 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 		}
 	}
 	t.step.done(f.id, e.Frame.LoaderID)
+	if f.parent == nil || f.parent.cdp.ID() != s.ID() { // the target's main frame
+		t.counts.listenAgain(s.ID())
+	}
 	if f != t.main {
 		t.wake()
 		return
 	}
 	t.listenToAll(s)
-	t.counts.listenAgain(s)
 	t.c.documents++
 	t.document = t.c.documents
 	t.url, t.title, t.loader, t.ready = f.url, "", e.Frame.LoaderID, "loading"
@@ -568,6 +570,7 @@ func (t *tab) childDetached(s *Session, e struct {
 	SessionID target.SessionID `json:"sessionId"`
 }) {
 	delete(t.children, e.SessionID)
+	t.counts.listenAgain(e.SessionID)
 	for _, f := range t.frames {
 		if f.cdp.ID() == e.SessionID {
 			f.leave()

@@ -49,7 +49,7 @@ func (d *document) walk(ctx context.Context, o walkOptions) (walked, error) {
 	s.options.Look = 0
 	alike := o.After == 0 && o.Scope == 0 && o.Selector == "" && last.stirs == s.stirs && reflect.DeepEqual(last.options, s.options)
 	title := ours + strconv.Itoa(d.doc)
-	if !alike || !t.counts.await(d.cdp, title) {
+	if !alike || !t.counts.await(d.cdp, title, !s.enabled) {
 		raw, err := d.askWalk(ctx, o)
 		if err != nil {
 			return walked{}, err
@@ -57,10 +57,7 @@ func (d *document) walk(ctx context.Context, o walkOptions) (walked, error) {
 		return d.readWalk(raw, o.Look)
 	}
 	defer t.counts.forget(title)
-	if !s.enabled {
-		d.cdp.Send(performance.Enable.Method, cdp.Empty{})
-		s.enabled = true
-	}
+	s.enabled = true
 	o.Note, o.Still = title, last.counted.known && !last.restless
 	raw, err := d.askWalk(ctx, o)
 	count := t.counts.got(title)
@@ -97,8 +94,8 @@ type counts struct {
 var ours = "browserd " + rand.Text() + " "
 
 // await begins to await the count with that title, which is for got and forget, unless the
-// target is one to which nobody listens.
-func (c *counts) await(s *Session, title string) bool {
+// target is one to which nobody listens. enable has Chromium send counts from now on.
+func (c *counts) await(s *Session, title string, enable bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.busy[s.ID()] {
@@ -108,6 +105,9 @@ func (c *counts) await(s *Session, title string) bool {
 		c.awaited = map[string]counted{}
 	}
 	c.awaited[title] = counted{}
+	if enable {
+		s.Send(performance.Enable.Method, cdp.Empty{})
+	}
 	return true
 }
 
@@ -124,11 +124,11 @@ func (c *counts) forget(title string) {
 	delete(c.awaited, title)
 }
 
-// listenAgain says that the target has another document.
-func (c *counts) listenAgain(s *Session) {
+// listenAgain says that the target has another document, or has gone.
+func (c *counts) listenAgain(id target.SessionID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.busy, s.ID())
+	delete(c.busy, id)
 }
 
 // counted takes what eventCounted says, on the reader goroutine: it comes before the answer

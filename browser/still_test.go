@@ -251,13 +251,10 @@ func TestWhatIsHeldChanges(t *testing.T) {
 <div tabindex=0 id=quiet>Quiet</div>
 <div role=button aria-labelledby="word inner">Named by <span id=word>word</span><input id=inner aria-label=Inner value=one></div>
 <style>my-state:state(on) + .off{display:none}</style><my-state tabindex=0>State</my-state><p class=off>It is off</p><my-later tabindex=0>Later</my-later>
-<div hidden id=hidden>Hidden <input id=hiddenfield value=one><my-state></my-state><my-hidden></my-hidden></div><button aria-labelledby=hidden></button>
-<div hidden id=shaded></div><button aria-labelledby=shaded></button>
+<p hidden id=hidden>Hidden</p><button aria-labelledby=hidden></button><label>Kept<input type=hidden value=1><input id=kept></label>
 <script>
 const $ = (id) => document.getElementById(id), internals = [];
 class Told extends HTMLElement { constructor() { super(); this.told = this.attachInternals(); internals.push(this.told); this.told.role = 'button'; } }
-const inside = $('shaded').attachShadow({mode: 'open'}).appendChild(document.createElement('b'));
-inside.textContent = 'One';
 customElements.define('my-state', class extends Told {});
 const later = class extends HTMLElement { constructor() { super(); const i = this.attachInternals(); i.role = 'button'; i.ariaLabel = 'Now'; } };
 </script>`
@@ -281,11 +278,7 @@ const later = class extends HTMLElement { constructor() { super(); const i = thi
 		"a state of a custom element":       `internals[0].states.add('on')`,
 		"a role of a custom element":        `internals[0].role = 'checkbox'`,
 		"a name of a custom element":        `internals[0].ariaLabel = 'Otherwise'`,
-		"a name of a hidden one that names": `internals[1].ariaLabel = 'Otherwise'`,
 		"a custom element that is defined":  `customElements.define('my-later', later)`,
-		"a hidden one that is defined":      `customElements.define('my-hidden', later)`,
-		"a hidden shadow root that names":   `inside.firstChild.data = 'Two'`,
-		"a hidden field that names":         `$('hiddenfield').value = 'two'`,
 		"a picker":                          `$('size').showPicker()`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -375,6 +368,14 @@ func TestWalkedEachTime(t *testing.T) {
 		{"skipped", stillLater, `$('late').checked = true`},
 		{"skipped at the end", stillLater, `$('last').style.display = 'none'`},
 		{"more lines than are kept", strings.Repeat("<p>"+strings.Repeat("words ", 100), 1000), `one('.ruled').style.display = 'none'`},
+		{"a hidden field that names", `<div hidden id=names>Named <input id=named value=one></div><button aria-labelledby=names></button>`, `$('named').value = 'two'`},
+		{"a hidden field in a label", `<label for=of hidden>Named <input id=named value=one></label><input id=of>`, `$('named').value = 'two'`},
+		{"an inert label", `<div inert><label for=of>Named <input id=named value=one></label></div><input id=of>`, `$('named').value = 'two'`},
+		{"a hidden shadow root that names", `<div hidden id=names></div><button aria-labelledby=names></button><script>
+			$('names').attachShadow({mode: 'open'}).innerHTML = '<b>One</b>'</script>`, `$('names').shadowRoot.firstChild.textContent = 'Two'`},
+		{"a hidden custom element that names", `<div hidden id=names>Named <my-named></my-named></div><button aria-labelledby=names></button><script>
+			let named; customElements.define('my-named', class extends HTMLElement { constructor() { super(); named = this.attachInternals(); } })</script>`, `named.ariaLabel = 'Otherwise'`},
+		{"an area", `<img src="data:," usemap="#m" width=50 height=50 alt=Map><map name=m><area href=/a coords="0,0,9,9" aria-labelledby=names></map><div hidden id=names>Named <input id=named value=one></div>`, `$('named').value = 'two'`},
 		{"more shadow roots than are watched", stillShadows, `roots[309].firstChild.setAttribute('aria-label', 'Otherwise')`},
 		{"more custom elements than are asked", `<script>let last; customElements.define('my-one', class extends HTMLElement { constructor() { super(); last = this.attachInternals(); } });
 			document.body.append(...Array.from({length: 101}, () => document.createElement('my-one')))</script>`, `last.role = 'button'; last.ariaLabel = 'Otherwise'`},

@@ -805,6 +805,7 @@ const leftBehind = []; // what is called when the document is another
 // now returns __bd for the document as it is now: every call begins with it.
 __bd.now = () => {
   unasked = null; // a walk may have been ended in the middle
+  noting = null;
   if (page !== document) {
     page = document;
     forget();

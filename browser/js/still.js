@@ -15,6 +15,8 @@ let stood = null; // that of the last walk, as long as no record says that a nod
 
 const labelsGiven = getter(Element, 'ariaLabelledByElements'); // null where the attribute is not there
 const MAX_DEFINED = 100; // custom elements whose names are asked for
+const MAX_UNDEFINED = 2000; // those of which it is asked whether they have been defined
+const MAX_NAMING = 5000; // elements in what others are named by
 
 // Note is what a walk rests upon beside nodes, styles and boxes.
 class Note {
@@ -24,19 +26,22 @@ class Note {
     this.y = scrollY;
     this.scrollers = []; // [element, left, top]
     this.held = []; // [element, what tells what it holds, and what that told]
-    this.undefined = new Map(); // tag of custom elements that nothing has defined → one of them
+    this.undefined = []; // custom elements that nothing has defined
     this.defined = 0; // the others
+    this.met = new Set();
+    this.naming = new Set(); // by what elements are named, which no walk need come to
     this.lasting = true;
   }
 
   // element notes the element of k, whose style is s.
   element(k, s, display) {
     const { el, tag } = k;
-    if (tag.includes('-')) this.custom(el, tag);
+    this.met.add(el);
+    if (tag.includes('-')) this.custom(el);
     else if (k.html && tag === 'select') this.hold(el, selectHolds);
     else if (k.html && (tag === 'input' || tag === 'textarea')) this.hold(el, fieldHolds);
-    // No walk comes to what is not rendered, by which el may be named all the same.
-    if (k.bitset() & LABELLEDBY && !(labelsGiven(el) || []).every((e) => checkVisibility(e))) this.hold(el, saysItIs);
+    if (k.html && isField(el)) for (const l of labelsOf(el, k.bitset())) this.naming.add(l);
+    if (k.bitset() & LABELLEDBY) for (const e of labelsGiven(el) || []) this.naming.add(e);
     if (display === 'inline') return;
     if (s.contentVisibility !== 'visible') this.lasting = false; // in what it may skip, Blink puts off more than it counts
     else if (s.overflowX !== 'visible') this.scrollers.push([el, scrollLeft(el), scrollTop(el)]);
@@ -48,16 +53,27 @@ class Note {
 
   // custom notes what a custom element says that it is, by its ElementInternals. One that
   // nothing has defined has none.
-  custom(el, tag) {
-    if (!matches(el, ':defined')) this.undefined.set(tag, el);
-    else if (++this.defined > MAX_DEFINED) this.lasting = false;
+  custom(el) {
+    if (!matches(el, ':defined')) {
+      if (this.undefined.push(el) > MAX_UNDEFINED) this.lasting = false;
+    } else if (++this.defined > MAX_DEFINED) this.lasting = false;
     else this.hold(el, saysItIs);
+  }
+
+  // tells says whether a name may be another although no record has come: by a field or a
+  // custom element that the walk has not come to, or by what is in a shadow root.
+  tells() {
+    let left = MAX_NAMING;
+    const tells = (e) => --left < 0 || shadowOf(e) !== null || !this.met.has(e) && (isField(e) && e.type !== 'hidden' || localName(e).includes('-'));
+    for (const e of this.naming) if (tells(e) || firstElementChild(e) !== null && Array.prototype.some.call(elementsIn(e, '*'), tells)) return true;
+    return false;
   }
 
   // done ends the walk: its answer may be given again, and the count is sent as title.
   done(title) {
     noting = null;
-    if (!this.lasting || rootsLeft === 0) return;
+    if (!this.lasting || rootsLeft === 0 || this.tells()) return;
+    this.met = this.naming = null;
     stood = this;
     timeStamp(title);
   }
@@ -68,7 +84,7 @@ class Note {
     catchUp();
     if (stood !== this || scrollX !== this.x || scrollY !== this.y || location.href !== this.url) return false;
     for (const [el, left, top] of this.scrollers) if (scrollLeft(el) !== left || scrollTop(el) !== top) return false;
-    for (const el of this.undefined.values()) if (matches(el, ':defined')) return false;
+    if (this.undefined.some((el) => matches(el, ':defined'))) return false;
     return this.held.every(([el, told, was]) => {
       const now = told(el);
       return now.length === was.length && now.every((v, i) => v === was[i]);

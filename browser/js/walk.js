@@ -553,6 +553,7 @@ class Walk {
       return;
     }
     this.flush(f);
+    if (noting !== null) noting.element(k, null, 'inline');
     const el = k.el, child = new Frame(k, f, null, '');
     child.bits = k.bitset();
     child.off = child.control = true;

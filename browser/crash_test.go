@@ -153,14 +153,14 @@ func TestADocumentWithoutTheScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.c.mu.Lock()
-	before := main.doc
+	before, target := main.doc, main.cdp
 	v.c.mu.Unlock()
-	if err := main.cdp.Call(t.Context(), "Page.reload", map[string]any{}, nil); err != nil {
+	if err := target.Call(t.Context(), "Page.reload", map[string]any{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	// Without the script Chromium makes no world for it by itself.
 	for now := before; now == before || now == 0; {
-		if err := main.cdp.Call(limit(t, 10*time.Second), "Page.createIsolatedWorld", map[string]any{"frameId": main.id, "worldName": world}, nil); err != nil {
+		if err := target.Call(limit(t, 10*time.Second), "Page.createIsolatedWorld", map[string]any{"frameId": main.id, "worldName": world}, nil); err != nil {
 			t.Fatal(err)
 		}
 		v.c.mu.Lock()

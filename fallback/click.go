@@ -15,18 +15,18 @@ import (
 	"github.com/browserd/browserd/snapshot/static"
 )
 
-// Click does what HTML says of a click, by the element or the nearest around it
+// click does what HTML says of a click, by the element or the nearest around it
 // that has an activation behaviour (HTML 6.4.3): a link is followed, a form sent
 // or reset, a checkbox or radio button changed, a details element opened or
 // closed, an option selected, a label passes the click to its control, and a
 // field gets the focus. Errors: those of a ref, not_actionable (with
 // details.fields where a form may not be sent as it is), unsupported for what
 // needs script, and those of Open.
-func (p *Page) Click(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Click) (protocol.Effect, error) {
+func (p *Page) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click) (protocol.Effect, error) {
 	if o.Button == "right" {
 		return protocol.Effect{}, p.needsScript("a click with the right button")
 	}
-	el, err := p.usable(refs, ref)
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}

@@ -20,7 +20,7 @@ var floors = [][]string{
 	{"browser/jail", "fallback/search", "fallback/extract"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "fallback/readable"},
-	{"snapshot/static"},
+	{"snapshot/html"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -71,7 +71,7 @@ var homes = map[string][]string{
 	"modernc.org/sqlite":              {"ledger"},
 	"github.com/jackc/pgx":            {"ledger", "internal/testpostgres"},
 	"github.com/andybalholm/brotli":   {"fallback/fetch"},
-	"github.com/andybalholm/cascadia": {"snapshot/static", "fallback"},
+	"github.com/andybalholm/cascadia": {"snapshot/html", "fallback"},
 	"github.com/klauspost/compress":   {"fallback/fetch"},
 	"github.com/gogs/chardet":         {"fallback/fetch"},
 	"golang.org/x/text":               {"actions", "fallback/fetch", "fallback/form"},

@@ -62,7 +62,7 @@ func TestImportsRunDownwards(t *testing.T) {
 // homes are the modules that one room alone may import, tests aside.
 var homes = map[string][]string{
 	"github.com/chromedp/":            {"browser"},
-	"github.com/gorilla/websocket":    {"server", "browser", "examples/go", "internal/client", "bench/side"},
+	"github.com/gorilla/websocket":    {"server", "browser", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
 	"github.com/go-viper/mapstruct":   {"config"},
@@ -79,7 +79,7 @@ var homes = map[string][]string{
 	"github.com/JohannesKaufmann":     {"fallback/readable"},
 	"golang.org/x/image":              {"browser"},
 	"github.com/miekg/dns":            {"internal/fakedns"},
-	"github.com/tiktoken-go":          {"bench/side"},
+	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},
 }
 

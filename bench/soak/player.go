@@ -1,4 +1,4 @@
-package soak
+package main
 
 import (
 	"context"
@@ -18,13 +18,13 @@ type player struct {
 	*game
 	name string
 	rand *rand.Rand
-	dial func(ctx context.Context, d *testdaemon.Daemon) (door, error)
+	dial func(ctx context.Context, d *testdaemon.Daemon) (transport, error)
 }
 
 // visit is one session of a player.
 type visit struct {
 	*player
-	door    door
+	conn    transport
 	session string
 	seen    string // the last snapshot
 }
@@ -47,12 +47,12 @@ func (p *player) play(ctx context.Context) {
 }
 
 func (p *player) visit(ctx context.Context) error {
-	door, err := p.dial(ctx, p.daemon)
+	conn, err := p.dial(ctx, p.daemon)
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
-	defer door.close()
-	v := &visit{player: p, door: door}
+	defer conn.close()
+	v := &visit{player: p, conn: conn}
 	opening := map[string]any{"downloads": p.rand.IntN(3) == 0}
 	if p.rand.IntN(3) == 0 {
 		opening["viewport"] = map[string]any{"width": 400 + p.rand.IntN(1200), "height": 300 + p.rand.IntN(900)}
@@ -95,7 +95,7 @@ func (v *visit) call(ctx context.Context, method string, params map[string]any, 
 	limited, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	began := time.Now()
-	err := v.door.call(limited, method, params, result)
+	err := v.conn.call(limited, method, params, result)
 	if ctx.Err() != nil {
 		return err // the soak's own end
 	}

@@ -1,12 +1,4 @@
-// Package soak plays many clients against a running daemon for as long as it
-// is told, and judges whether the daemon is afterwards what it was before:
-// sessions are opened, used, crashed, closed, left and mistreated at random,
-// from a seed, on pages that the package serves on loopback, while memory,
-// goroutines, file descriptors, processes, profiles and temporary files are
-// measured.
-//
-// It owns the players and the figures, and neither starts nor stops the daemon.
-package soak
+package main
 
 import (
 	"context"
@@ -141,7 +133,7 @@ func Run(ctx context.Context, d *testdaemon.Daemon, o Options) (*Report, error) 
 		players.Go(func() { p.play(playing) })
 	}
 	for i := range o.Requests {
-		over := func(_ context.Context, d *testdaemon.Daemon) (door, error) { return newHTTPDoor(d), nil }
+		over := func(_ context.Context, d *testdaemon.Daemon) (transport, error) { return newHTTPTransport(d), nil }
 		p := &player{game: g, name: fmt.Sprintf("request %d", i), rand: source(100 + i), dial: over}
 		players.Go(func() { p.play(playing) })
 	}
@@ -227,17 +219,17 @@ func (g *game) ebb(ctx context.Context, r *Report, began time.Time) error {
 
 // closeAll closes the sessions that were left open.
 func (g *game) closeAll(ctx context.Context) error {
-	door := newHTTPDoor(g.daemon)
-	defer door.close()
+	conn := newHTTPTransport(g.daemon)
+	defer conn.close()
 	var list struct {
 		Sessions []struct{ Session string }
 	}
-	if err := door.call(ctx, "session_list", map[string]any{}, &list); err != nil {
+	if err := conn.call(ctx, "session_list", map[string]any{}, &list); err != nil {
 		return err
 	}
 	for _, s := range list.Sessions {
 		began := time.Now()
-		err := door.call(ctx, "session_close", map[string]any{"session": s.Session}, nil)
+		err := conn.call(ctx, "session_close", map[string]any{"session": s.Session}, nil)
 		g.tally.answered("session_close", err, time.Since(began), s.Session, "session_not_found") // it expired meanwhile
 	}
 	return nil

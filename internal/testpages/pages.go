@@ -1,10 +1,8 @@
-// Package bench holds the pages and the benchmarks behind the daemon's figures:
-// what a snapshot, a click, typing and opening cost on a small page and on a
-// very large one.
-//
-// It owns the generator of those pages, which is a pure function, and drives
-// the built daemon through its WebSocket door, as a client does.
-package bench
+// Package testpages makes the pages that tests and benchmarks measure on: pages
+// of a given number of elements, a reference manual, and an app of custom
+// elements. The generators are pure functions: the same number gives the same
+// bytes.
+package testpages
 
 import (
 	"fmt"

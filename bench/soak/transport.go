@@ -1,4 +1,4 @@
-package soak
+package main
 
 import (
 	"bytes"
@@ -14,44 +14,44 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// door is how a player speaks with the daemon.
-type door interface {
+// transport is how a player speaks with the daemon.
+type transport interface {
 	// call sends a command and waits for its answer. An error that the daemon
 	// answered is a *protocol.Error.
 	call(ctx context.Context, method string, params map[string]any, result any) error
 	close()
 }
 
-// socketDoor is one WebSocket connection.
-type socketDoor struct{ c *client.Client }
+// webSocket is one WebSocket connection.
+type webSocket struct{ c *client.Client }
 
-func dialSocket(ctx context.Context, d *testdaemon.Daemon) (door, error) {
+func dialSocket(ctx context.Context, d *testdaemon.Daemon) (transport, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	c, err := client.Dial(ctx, d.WS(), d.Token)
 	if err != nil {
 		return nil, err
 	}
-	return socketDoor{c}, nil
+	return webSocket{c}, nil
 }
 
-func (s socketDoor) call(ctx context.Context, method string, params map[string]any, result any) error {
+func (s webSocket) call(ctx context.Context, method string, params map[string]any, result any) error {
 	return s.c.Call(ctx, method, params, result)
 }
 
-func (s socketDoor) close() { s.c.Close() }
+func (s webSocket) close() { s.c.Close() }
 
-// httpDoor sends each command as a request of its own.
-type httpDoor struct {
+// overHTTP sends each command as a request of its own.
+type overHTTP struct {
 	url, token string
 	http       *http.Client
 }
 
-func newHTTPDoor(d *testdaemon.Daemon) door {
-	return httpDoor{d.URL() + "/v1/", d.Token, &http.Client{Transport: &http.Transport{}}}
+func newHTTPTransport(d *testdaemon.Daemon) transport {
+	return overHTTP{d.URL() + "/v1/", d.Token, &http.Client{Transport: &http.Transport{}}}
 }
 
-func (h httpDoor) call(ctx context.Context, method string, params map[string]any, result any) error {
+func (h overHTTP) call(ctx context.Context, method string, params map[string]any, result any) error {
 	body, err := json.Marshal(params)
 	if err != nil {
 		return err
@@ -84,4 +84,4 @@ func (h httpDoor) call(ctx context.Context, method string, params map[string]any
 	return json.Unmarshal(answer, result)
 }
 
-func (h httpDoor) close() { h.http.CloseIdleConnections() }
+func (h overHTTP) close() { h.http.CloseIdleConnections() }

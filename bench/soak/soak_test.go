@@ -1,13 +1,12 @@
 //go:build linux
 
-package e2e_test
+package main
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/browserd/browserd/internal/soak"
 	"github.com/browserd/browserd/internal/testdaemon"
 )
 
@@ -15,8 +14,8 @@ import (
 // Chromium that die under them, and afterwards nothing is left that was not there
 // before. `make soak` plays the same for an hour.
 func TestSoak(t *testing.T) {
-	d := testdaemon.Start(t, testdaemon.Options{Env: soak.Env()})
-	r, err := soak.Run(t.Context(), d, soak.Short(30*time.Second))
+	d := testdaemon.Start(t, testdaemon.Options{Env: Env()})
+	r, err := Run(t.Context(), d, Short(30*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +26,7 @@ func TestSoak(t *testing.T) {
 		t.Error(fault)
 	}
 	if t.Failed() {
-		t.Log(strings.Join(soak.Errors(d.Log()), "\n"))
+		t.Log(strings.Join(Errors(d.Log()), "\n"))
 	}
 	if r.Tally.Commands() < 20 {
 		t.Errorf("%d commands were answered: the soak has shown nothing", r.Tally.Commands())

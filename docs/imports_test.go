@@ -64,7 +64,7 @@ func TestImportsRunDownwards(t *testing.T) {
 // it. Tests may import any.
 var homes = map[string][]string{
 	"github.com/chromedp/":            {"browser"},
-	"github.com/gorilla/websocket":    {"server", "browser", "examples/go", "internal/client", "bench/side"},
+	"github.com/gorilla/websocket":    {"server", "browser", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
 	"github.com/go-viper/mapstruct":   {"config"},
@@ -81,7 +81,7 @@ var homes = map[string][]string{
 	"github.com/JohannesKaufmann":     {"web/readable"},
 	"golang.org/x/image":              {"browser"},
 	"github.com/miekg/dns":            {"internal/fakedns"},
-	"github.com/tiktoken-go":          {"bench/side"},
+	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},
 }
 

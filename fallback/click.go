@@ -12,7 +12,7 @@ import (
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
-	"github.com/browserd/browserd/snapshot/static"
+	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
 // click does what HTML says of a click, by the element or the nearest around it
@@ -117,12 +117,12 @@ func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *ht
 		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
 	}
 	if popover, command := p.history.now.static.Popover(n); popover != nil {
-		_, open := form.Attr(popover, static.PopoverOpen)
+		_, open := form.Attr(popover, snaphtml.PopoverOpen)
 		switch {
 		case open && command != "show":
-			popover.Attr = slices.DeleteFunc(popover.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == static.PopoverOpen })
+			popover.Attr = slices.DeleteFunc(popover.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == snaphtml.PopoverOpen })
 		case !open && command != "hide":
-			popover.Attr = append(popover.Attr, html.Attribute{Key: static.PopoverOpen})
+			popover.Attr = append(popover.Attr, html.Attribute{Key: snaphtml.PopoverOpen})
 		default:
 			return protocol.Effect{Focused: p.history.now.focus(refs, n)}, nil
 		}

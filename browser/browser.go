@@ -8,10 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -47,8 +48,8 @@ func New(chromium *Chromium, log *slog.Logger) *Browser {
 // host is one connection to one running Chromium: it attaches to every page
 // that appears and gives it to the context that it belongs to.
 type host struct {
-	conn *Conn
-	root *Session
+	conn *cdp.Conn
+	root *cdp.Session
 	gen  int
 	log  *slog.Logger
 	// profile is where Chromium may write; nil where it runs elsewhere.
@@ -59,7 +60,7 @@ type host struct {
 	words *tail
 
 	mu       sync.Mutex
-	contexts map[cdp.BrowserContextID]*Context
+	contexts map[cdproto.BrowserContextID]*Context
 	pages    map[target.SessionID]*Context // attached pages, by their cdp session
 }
 
@@ -88,7 +89,7 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	profile, words := b.chromium.belongings(gen)
 	h = &host{
 		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: profile, words: words, memoryLimit: b.chromium.cfg.PageMemoryMB,
-		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
+		contexts: map[cdproto.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
 	// Target.targetCrashed is told of pages alone.
@@ -124,7 +125,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 		h.mu.Unlock()
 		if c == nil {
 			// The default context's first page, or one whose context is closing: nobody's.
-			go h.conn.Session(e.SessionID).Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+			go h.conn.Session(e.SessionID).Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 			return
 		}
 		if e.TargetInfo.isWorker() {
@@ -185,10 +186,10 @@ func (h *host) all() []*Context {
 
 // targetInfo is what browserd needs of Target.TargetInfo.
 type targetInfo struct {
-	TargetID         target.ID            `json:"targetId"`
-	Type             string               `json:"type"`
-	OpenerID         target.ID            `json:"openerId"`
-	BrowserContextID cdp.BrowserContextID `json:"browserContextId"`
+	TargetID         target.ID                `json:"targetId"`
+	Type             string                   `json:"type"`
+	OpenerID         target.ID                `json:"openerId"`
+	BrowserContextID cdproto.BrowserContextID `json:"browserContextId"`
 }
 
 type attachedToTarget struct {
@@ -241,7 +242,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 
 // create has Chromium make a browser context. Where ctx ends first Chromium makes it
 // all the same, and nobody would ever close it: it is disposed of when its id comes.
-func (h *host) create(ctx context.Context, params target.CreateBrowserContextParams) (cdp.BrowserContextID, error) {
+func (h *host) create(ctx context.Context, params target.CreateBrowserContextParams) (cdproto.BrowserContextID, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}

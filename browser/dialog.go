@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -22,7 +23,7 @@ type dialogOpening struct {
 
 // dialogOpening answers alert and beforeunload at once, and lets confirm and
 // prompt wait for the command dialog, or as the session was opened.
-func (t *tab) dialogOpening(s *Session, e dialogOpening) {
+func (t *tab) dialogOpening(s *cdp.Session, e dialogOpening) {
 	c := t.c
 	if c.dialogs++; c.dialogs > maxDialogs {
 		t.cutOff(e.Type)
@@ -63,7 +64,7 @@ func (t *tab) dialogOpening(s *Session, e dialogOpening) {
 	}
 }
 
-func (t *tab) dialogClosed(s *Session, e struct {
+func (t *tab) dialogClosed(s *cdp.Session, e struct {
 	Result bool `json:"result"`
 }) {
 	if t.dialog == nil {

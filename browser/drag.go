@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -53,7 +54,7 @@ func (c *Context) dragTo(ctx context.Context, refs *snapshot.Refs, from, to stri
 	intercepted, stop := t.cdp.Subscribe("Input.dragIntercepted")
 	defer stop()
 
-	pending := []*Pending{
+	pending := []*cdp.Pending{
 		t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, p, 0, false),
 		t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, 1, true),
 	}
@@ -150,7 +151,7 @@ func (t *tab) dragMove(ctx context.Context, el *element, x, y float64, p press, 
 func (el *element) release(ctx context.Context, refs *snapshot.Refs, x, y float64, p press) error {
 	t := el.frame.tab
 	up := t.mouse(input.DispatchMouseEventTypeMouseReleased, x, y, p, 1, false)
-	got, err := el.collect(ctx, []*Pending{up}, map[string]any{"settle": true})
+	got, err := el.collect(ctx, []*cdp.Pending{up}, map[string]any{"settle": true})
 	if err != nil || got.Hit {
 		return err
 	}
@@ -160,7 +161,7 @@ func (el *element) release(ctx context.Context, refs *snapshot.Refs, x, y float6
 // dropData carries HTML's drag and drop to its end (Input.dispatchDragEvent).
 func (t *tab) dropData(ctx context.Context, el *element, x, y float64, p press, data *input.DragData) error {
 	el.disarm()
-	var pending []*Pending
+	var pending []*cdp.Pending
 	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
 		pending = append(pending, t.cdp.Send(input.DispatchDragEvent.Method, input.DispatchDragEventParams{Type: kind, X: x, Y: y, Data: data}))
 	}

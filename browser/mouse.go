@@ -5,6 +5,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -52,15 +53,15 @@ func (c *Context) mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mou
 }
 
 // mouseDo writes the events of o, without waiting for them.
-func (t *tab) mouseDo(o protocol.Mouse, p press) []*Pending {
+func (t *tab) mouseDo(o protocol.Mouse, p press) []*cdp.Pending {
 	c := t.c
-	moved := func() *Pending {
+	moved := func() *cdp.Pending {
 		if c.holding != "" {
 			return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{button: c.holding}, 0, true)
 		}
 		return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{}, 0, false)
 	}
-	pending := []*Pending{moved()}
+	pending := []*cdp.Pending{moved()}
 	switch o.Action {
 	case "click":
 		for n := 1; n <= p.count; n++ {

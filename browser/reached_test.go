@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/chromedp"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -22,16 +21,16 @@ import (
 // leaving is a transport on which the first input comes only when the page has gone
 // to another document.
 type leaving struct {
-	chromedp.Transport
+	cdp.Transport
 	to string
 
 	mu    sync.Mutex
 	asked bool // the page was sent there
-	held  []*cdproto.Message
+	held  []*cdp.Message
 	there bool
 }
 
-func (l *leaving) Write(ctx context.Context, m *cdproto.Message) error {
+func (l *leaving) Write(ctx context.Context, m *cdp.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.Method != "Input.dispatchMouseEvent" || l.there {
@@ -42,13 +41,13 @@ func (l *leaving) Write(ctx context.Context, m *cdproto.Message) error {
 		return nil
 	}
 	l.asked = true
-	return l.Transport.Write(ctx, &cdproto.Message{
+	return l.Transport.Write(ctx, &cdp.Message{
 		ID: 1 << 30, SessionID: m.SessionID, Method: "Runtime.evaluate",
 		Params: jsonv2.Value(fmt.Sprintf(`{"expression":"location.href='%s',0"}`, l.to)),
 	})
 }
 
-func (l *leaving) Read(ctx context.Context, m *cdproto.Message) error {
+func (l *leaving) Read(ctx context.Context, m *cdp.Message) error {
 	err := l.Transport.Read(ctx, m)
 	if m.Method == "Page.frameNavigated" && strings.Contains(string(m.Params), l.to) {
 		l.mu.Lock()
@@ -73,7 +72,7 @@ func TestClickAsThePageLeaves(t *testing.T) {
 		io.WriteString(w, `<!doctype html><title>First</title><button>Pay</button>`)
 	}))
 	t.Cleanup(srv.Close)
-	b := stageOver(t, func(transport chromedp.Transport) chromedp.Transport {
+	b := stageOver(t, func(transport cdp.Transport) cdp.Transport {
 		return &leaving{Transport: transport, to: srv.URL + "/next"}
 	})
 	ctx := limit(t, 30*time.Second)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -214,7 +215,7 @@ func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *elem
 // write types into the control that has the focus, and reads back what it holds.
 func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (*string, error) {
 	t := el.frame.tab
-	var pending []*Pending
+	var pending []*cdp.Pending
 	if o.Clear && ready.Keys {
 		pending = append(pending, t.strike(chord{key: keyNames()["a"], modifiers: controlKey})...)
 	}
@@ -278,7 +279,7 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 // many a form, unless keys are asked for: they are inserted, and in an editable
 // element made by themselves. pending are keys that have been written before; all
 // is written at once, since Chromium keeps its order.
-func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys bool, kind string) error {
+func (t *tab) enter(ctx context.Context, pending []*cdp.Pending, text string, keys bool, kind string) error {
 	runes := []rune(text)
 	first := 0 // what comes before is inserted at once
 	if !keys && kind != "" && len(runes) > byKeys {
@@ -309,7 +310,7 @@ func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys b
 // breakLine begins a new line in an editable element, where one within inserted text
 // would leave the caret in the line before: by an editing command, with the keys that
 // make a new line also where Enter alone sends, for editors that look at the keys.
-func (t *tab) breakLine() []*Pending {
+func (t *tab) breakLine() []*cdp.Pending {
 	k := keyNames()["Enter"]
 	e := input.DispatchKeyEventParams{
 		Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk,
@@ -317,7 +318,7 @@ func (t *tab) breakLine() []*Pending {
 	}
 	up := e
 	up.Type, up.Commands = "keyUp", nil
-	return []*Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
+	return []*cdp.Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
 }
 
 func typable(r rune) bool {

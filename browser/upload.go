@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 
 	"github.com/browserd/browserd/protocol"
@@ -98,11 +98,11 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 	select {
 	case raw, ok := <-opened:
 		if !ok { // the session that was to say it has ended
-			return el, gone(d.frame.tab.failure(ctx, d.cdp.conn.ended()))
+			return el, gone(d.frame.tab.failure(ctx, d.cdp.Conn().SubscriptionError()))
 		}
 		var e struct {
-			Mode          string            `json:"mode"`
-			BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+			Mode          string                `json:"mode"`
+			BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 		}
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return el, err

@@ -3,10 +3,12 @@ package browser
 import (
 	"slices"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
 )
 
 // childTargets are the targets that a page, a frame or a worker is asked to
@@ -22,7 +24,7 @@ var childTargets = target.Filter{
 
 // autoAttach has a cdp session attach to its children, and pause each until
 // Runtime.runIfWaitingForDebugger lets it run.
-func autoAttach(s *Session) *Pending {
+func autoAttach(s *cdp.Session) *cdp.Pending {
 	return s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
 		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: childTargets,
 	})
@@ -41,18 +43,18 @@ func (i targetInfo) isWorker() bool {
 // network, as for a page, and lets it run. A worklet has no Network domain, and
 // of the emulation a worker has the User-Agent, the headers and being offline:
 // what Chromium refuses does not apply to it.
-func (c *Context) setUpWorker(s *Session) {
+func (c *Context) setUpWorker(s *cdp.Session) {
 	c.mu.Lock()
 	all, routes := c.emulated, c.routes
 	c.mu.Unlock()
-	s.Send("Runtime.enable", cdp.Empty{})
+	s.Send("Runtime.enable", cdproto.Empty{})
 	s.Send("Network.enable", network.EnableParams{})
 	autoAttach(s)
 	c.overrides(s, all, all, true)
 	if len(routes) > 0 {
 		holdUp(s, routes)
 	}
-	s.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+	s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 }
 
 // workerAttached listens to a shared or service worker of the context, which

@@ -1,4 +1,4 @@
-package browser
+package cdp
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// subscribed names what a subscription wants: one event of one session.
-type subscribed struct {
+// subscriptionKey names the events of a subscription: one method of one session.
+type subscriptionKey struct {
 	session target.SessionID
 	method  string
 }
@@ -29,12 +29,12 @@ type subscription struct {
 
 // Subscribe returns a channel of the parameters of every event of the session
 // with the method from now on, in order, and a func that ends it. The channel
-// closes when it is cancelled, or, after what has arrived is taken, when the
-// session or the connection ends. It is for [cdp.Events]; whoever
-// watches a session for long uses [Conn.Handle], which needs no goroutine.
+// closes when it is cancelled, or, after all that has arrived was received, when the
+// session or the connection ends; [Conn.SubscriptionError] says which. To watch a
+// session for long, use [Conn.Handle], which needs no goroutine.
 func (s *Session) Subscribe(method string) (<-chan jsonv2.Value, func()) {
 	sub := &subscription{out: make(chan jsonv2.Value), wake: make(chan struct{}, 1), stop: make(chan struct{})}
-	key := subscribed{s.id, method}
+	key := subscriptionKey{s.id, method}
 	c := s.conn
 	c.mu.Lock()
 	if c.err != nil {

@@ -1,4 +1,4 @@
-package browser
+package cdp
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -15,18 +14,16 @@ import (
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/gorilla/websocket"
-
-	"github.com/browserd/browserd/protocol"
 )
 
-// What is cut is what is too much, wherever the reads begin and end.
-func TestMessagesAreCut(t *testing.T) {
+// Exactly what is over the limit is removed, wherever the reads begin and end.
+func TestLargeMessagesAreTruncated(t *testing.T) {
 	event, answer := func(n int) string { return `{"method":"` + strings.Repeat("x", n) }, func(n int) string { return `{"id":1,"` + strings.Repeat("x", n) }
-	in := []string{"", "{", `{"id":1}`, event(10), event(maxEvent + 1000), event(1), answer(maxEvent + 1000), `{"method":"Fetch.requestPaused","params":{"` + strings.Repeat("x", maxEvent), event(maxEvent - 11), "{}"}
+	in := []string{"", "{", `{"id":1}`, event(10), event(MaxEvent + 1000), event(1), answer(MaxEvent + 1000), `{"method":"Fetch.requestPaused","params":{"` + strings.Repeat("x", MaxEvent), event(MaxEvent - 11), "{}"}
 	var want []int
 	for _, m := range in {
 		if strings.HasPrefix(m, `{"method":"x`) {
-			want = append(want, min(len(m), maxEvent))
+			want = append(want, min(len(m), MaxEvent))
 		} else {
 			want = append(want, len(m))
 		}
@@ -36,7 +33,7 @@ func TestMessagesAreCut(t *testing.T) {
 		"in halves":    iotest.HalfReader(strings.NewReader(strings.Join(in, "\x00") + "\x00")),
 		"byte by byte": iotest.OneByteReader(strings.NewReader(strings.Join(in[:4], "\x00") + "\x00")),
 	} {
-		got, err := io.ReadAll(&bounded{ReadCloser: io.NopCloser(reader)})
+		got, err := io.ReadAll(&limitedReader{ReadCloser: io.NopCloser(reader)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,22 +71,22 @@ func TestAnEventThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// In the place of an event that is too large its session is told so, wherever the reads
-// begin and end, and what comes behind it is read.
-func TestWhatIsCutIsTold(t *testing.T) {
+// A session gets EventTooLarge in place of an event that is too large, wherever the reads
+// begin and end, and the messages after it are read.
+func TestTheSessionOfALargeEventIsTold(t *testing.T) {
 	large := func(over int) string {
 		const head, end = `{"method":"Runtime.consoleAPICalled","params":{"x":"`, `"},"sessionId":"AB12"}`
-		return head + strings.Repeat("x", maxEvent+over-len(head)-len(end)) + end
+		return head + strings.Repeat("x", MaxEvent+over-len(head)-len(end)) + end
 	}
 	for over, told := range map[int]bool{0: false, 1: true, 20: true, 1000: true} {
 		in := `{"id":1}` + "\x00" + large(over) + "\x00" + `{"id":2}` + "\x00"
-		want := `{"id":1}` + "\x00" + large(over)[:maxEvent] + "\x00"
+		want := `{"id":1}` + "\x00" + large(over)[:MaxEvent] + "\x00"
 		if told {
-			want += `{"method":"browserd.leftOut","params":{"method":"Runtime.consoleAPICalled"},"sessionId":"AB12"}` + "\x00"
+			want += `{"method":"browserd.eventTooLarge","params":{"method":"Runtime.consoleAPICalled"},"sessionId":"AB12"}` + "\x00"
 		}
 		want += `{"id":2}` + "\x00"
 		for name, reader := range map[string]io.Reader{"as it comes": strings.NewReader(in), "in halves": iotest.HalfReader(strings.NewReader(in)), "with its end": iotest.DataErrReader(strings.NewReader(in))} {
-			got, err := io.ReadAll(&bounded{ReadCloser: io.NopCloser(reader)})
+			got, err := io.ReadAll(&limitedReader{ReadCloser: io.NopCloser(reader)})
 			if err != nil || string(got) != want {
 				t.Errorf("%d too many, %s: %v, %d bytes that end with %s", over, name, err, len(got), got[max(0, len(got)-200):])
 			}
@@ -97,21 +94,8 @@ func TestWhatIsCutIsTold(t *testing.T) {
 	}
 }
 
-// A line that is too large for the console leaves a line that says so.
-func TestALineThatIsTooLarge(t *testing.T) {
-	p := openTestPage(t, `<title>Large</title>`)
-	p.ask(`(() => { console.log("before"); console.log("x".repeat(17<<20)); console.log("behind"); return "" })()`)
-	eventually(t, 20*time.Second, "the line behind it", func() bool {
-		said, _ := p.c.Console(protocol.Watching{})
-		var texts []string
-		for _, l := range said {
-			texts = append(texts, l.Kind+": "+l.Text)
-		}
-		return slices.Equal(texts, []string{"log: before", "warning: browserd: what the page wrote is left out: it has more than 16 MiB", "log: behind"})
-	})
-}
-
-// Of a Chromium elsewhere an event that is too large costs no more, and not the connection.
+// An event of a remote Chromium that is too large takes no more memory, and does not end
+// the connection.
 func TestAnEventOfARemoteThatIsTooLarge(t *testing.T) {
 	up := websocket.Upgrader{}
 	heard := make(chan string, 1)
@@ -136,11 +120,11 @@ func TestAnEventOfARemoteThatIsTooLarge(t *testing.T) {
 		ws.ReadMessage() // until the other side is gone
 	}))
 	defer s.Close()
-	transport, err := dialPipe(t.Context(), strings.Replace(s.URL, "http://", "ws://ann:hush@", 1)+"/devtools/browser/1")
+	transport, err := Dial(t.Context(), strings.Replace(s.URL, "http://", "ws://ann:hush@", 1)+"/devtools/browser/1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newConn(transport)
+	c := New(transport)
 	defer c.Close()
 	events := make(chan string, 10)
 	c.Handle("", func(method string, _ jsonv2.Value) { events <- method })
@@ -151,7 +135,7 @@ func TestAnEventOfARemoteThatIsTooLarge(t *testing.T) {
 	if got := <-heard; got != `ann:hush {"id":1,"method":"Browser.getVersion"} <nil>` {
 		t.Errorf("the other side heard %s", got)
 	}
-	for _, want := range []string{eventLeftOut, "Page.next"} {
+	for _, want := range []string{EventTooLarge, "Page.next"} {
 		select {
 		case got := <-events:
 			if got != want {

@@ -271,16 +271,14 @@ func (c *Context) refusedTab(opener target.ID) *tab {
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
 	t.c.mu.Lock()
-	all, routes := t.c.emulated, t.c.routes
+	all := t.c.emulated
 	t.c.mu.Unlock()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
-	if len(routes) > 0 {
-		wait = append(wait, holdUp(t.cdp, routes))
-	}
+	wait = append(wait, t.c.routes.Pause(t.cdp)...)
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 	return waitOverrides(ctx, wait)
 }

@@ -18,9 +18,7 @@ import (
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *Session, method string, params jsonv2.Value) {
-	if method != eventCounted { // most of which browserd's own script sends
-		t.stirs.Add(1)
-	}
+	t.stirs.Add(1)
 	if t.tooLoud(s, method, len(params)) {
 		return
 	}
@@ -67,7 +65,6 @@ func init() {
 		"Network.loadingFailed":             on((*tab).loadingFailed),
 		"Fetch.requestPaused":               on((*tab).paused),
 		"Inspector.targetCrashed":           on((*tab).crash),
-		eventCounted:                        (*tab).counted,
 		"Target.attachedToTarget":           on((*tab).childAttached),
 		"Target.detachedFromTarget":         on((*tab).childDetached),
 	}
@@ -153,9 +150,6 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 		}
 	}
 	t.step.done(f.id, e.Frame.LoaderID)
-	if f.parent == nil || f.parent.cdp.ID() != s.ID() { // the target's main frame
-		t.counts.listenAgain(s.ID())
-	}
 	if f != t.main {
 		t.wake()
 		return
@@ -570,7 +564,6 @@ func (t *tab) childDetached(s *Session, e struct {
 	SessionID target.SessionID `json:"sessionId"`
 }) {
 	delete(t.children, e.SessionID)
-	t.counts.listenAgain(e.SessionID)
 	for _, f := range t.frames {
 		if f.cdp.ID() == e.SessionID {
 			f.leave()

@@ -642,7 +642,6 @@ function mark(...els) {
   for (const el of els) {
     if (!el || nodeType(el) !== ELEMENT || marked.has(el)) continue;
     marked.add(el);
-    stood = null;
     for (let p = flatParent(el); p && !aroundMarked.has(p); p = flatParent(p)) aroundMarked.add(p);
   }
 }
@@ -805,7 +804,6 @@ const leftBehind = []; // what is called when the document is another
 // now returns __bd for the document as it is now: every call begins with it.
 __bd.now = () => {
   unasked = null; // a walk may have been ended in the middle
-  noting = null;
   if (page !== document) {
     page = document;
     forget();

@@ -120,7 +120,6 @@ function catchUp() {
 // attend begins to watch the document, for a walk.
 function attend() {
   records = 0;
-  stood = null;
   if (watch) return;
   memory = new WeakMap();
   roots = new WeakSet();
@@ -142,7 +141,6 @@ function watches(root) {
 // unlearn forgets what the records say has changed.
 function unlearn(list) {
   records += list.length;
-  if (list.length > 0) stood = null;
   if (records > MAX_RECORDS) { lose(); return; }
   const told = new Set();
   for (const r of list) {

@@ -237,7 +237,6 @@ class Walk {
     const s = styleIn(k);
     const display = s.display;
     if (display === 'none') return;
-    if (noting !== null) noting.element(k, s, display);
     const child = new Frame(k, f, s, display);
     if (!f.renders(child)) {
       child.hidden = false;
@@ -553,7 +552,6 @@ class Walk {
       return;
     }
     this.flush(f);
-    if (noting !== null) noting.element(k, null, 'inline');
     const el = k.el, child = new Frame(k, f, null, '');
     child.bits = k.bitset();
     child.off = child.control = true;
@@ -635,14 +633,7 @@ function takesClick(el) {
 function walk(given) {
   const o = typeof given === 'string' ? JSON.parse(given) : given;
   takeTouched(o.look || 0);
-  const was = o.still ? stood : null;
-  if (was !== null && was.stands()) {
-    timeStamp(o.note);
-    return '=';
-  }
-  const text = toText(unsent(o, trusting(() => walkOnce(o))));
-  if (noting !== null) noting.done(o.note);
-  return text;
+  return toText(unsent(o, trusting(() => walkOnce(o))));
 }
 
 // trusting writes a second time where a name that was taken on trust is not the
@@ -700,7 +691,6 @@ function unsent(o, { answer, lines }) {
 
 function walkOnce(o) {
   const w = begun(o), answer = answerOf(w);
-  noting = o.note ? new Note(answer) : null;
   const root = scopeOf(o, answer);
   if (!root) return { answer, lines: [] };
   const after = o.after ? node(o.after) : null;

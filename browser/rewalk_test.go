@@ -125,8 +125,7 @@ func (s *rewalk) same(when string) {
 	}
 }
 
-// walkedBefore walks the page until all that is kept of it from one walk to the next is
-// kept.
+// walkedBefore walks the page, so that its lines are kept.
 func (s *rewalk) walkedBefore() {
 	s.t.Helper()
 	for range 2 {
@@ -327,8 +326,8 @@ func TestAListenerThatComesLate(t *testing.T) {
 	}
 }
 
-// What changes where the node cache hears of nothing: in what is skipped, in what names
-// from outside of the walk, and behind the limits of what is watched and kept.
+// What changes in what is skipped, in what names from outside of the walk, in many shadow
+// roots, and in more lines than are kept.
 func TestChangesWithoutRecords(t *testing.T) {
 	p := launchTestPage(t)
 	for _, c := range []struct{ name, html, change string }{

@@ -228,7 +228,6 @@ class Walk {
     if (tag === 'br') { this.space(); return; }
     if (this.skip.size > 0 && this.skip.has(el)) return;
     this.visited++;
-    k.turn = turn;
     if (this.counting && --this.counting === 0) { this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
 
@@ -329,7 +328,6 @@ class Walk {
     if (child.only && tag !== 'slot' && !rootOf(el, tag)) return; // its one text is its name
     const root = rootOf(el, tag);
     child.list = flatList(el, tag, root);
-    if (root && !watches(root)) child.k = new Known(el, child.k.up); // in whom nobody is known
     if (child.list || child.k.child(0)) this.stack.push(child);
     else this.leaf(child);
   }
@@ -649,7 +647,6 @@ function trusting(write) {
 
 function begun(o) {
   forget();
-  attend();
   layouts = new WeakMap();
   useComputed = canCompute && o.computed !== false;
   return new Walk(o);

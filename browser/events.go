@@ -19,9 +19,7 @@ import (
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *cdp.Session, method string, params jsonv2.Value) {
-	if method != eventCounted { // most of which browserd's own script sends
-		t.stirs.Add(1)
-	}
+	t.stirs.Add(1)
 	if t.tooLoud(s, method, len(params)) {
 		return
 	}
@@ -64,7 +62,6 @@ func init() {
 		"Network.loadingFailed":             on((*tab).loadingFailed),
 		"Fetch.requestPaused":               on((*tab).requestPaused),
 		"Inspector.targetCrashed":           on((*tab).crash),
-		eventCounted:                        (*tab).counted,
 		"Target.attachedToTarget":           on((*tab).childAttached),
 		"Target.detachedFromTarget":         on((*tab).childDetached),
 	}
@@ -150,9 +147,6 @@ func (t *tab) frameNavigated(s *cdp.Session, e frameNavigated) {
 		}
 	}
 	t.step.done(f.id, e.Frame.LoaderID)
-	if f.parent == nil || f.parent.cdp.ID() != s.ID() { // the target's main frame
-		t.counts.listenAgain(s.ID())
-	}
 	if f != t.main {
 		t.wake()
 		return
@@ -570,7 +564,6 @@ func (t *tab) childDetached(s *cdp.Session, e struct {
 }) {
 	delete(t.children, e.SessionID)
 	t.abandon(e.SessionID)
-	t.counts.listenAgain(e.SessionID)
 	for _, f := range t.frames {
 		if f.cdp.ID() == e.SessionID {
 			f.leave()

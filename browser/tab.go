@@ -87,8 +87,7 @@ type tab struct {
 	pointer     pointer           // the driver's own
 	reached     int               // times that the guard said that input has reached its element
 	stirs       atomic.Int64      // what was done to the page, and what it said
-	counts      counts
-	suspect     bool // a call to it did not answer in time; guarded by mu, set by the driver
+	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
 }
 
 // errorPage is the address of Chromium's page in the place of one that did not load.

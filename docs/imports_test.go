@@ -17,7 +17,8 @@ var floors = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/cdp", "browser/jail", "fallback/search", "fallback/extract"},
+	{"browser/chromium", "fallback/search", "fallback/extract"},
+	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "fallback/readable"},
 	{"snapshot/static"},
@@ -64,7 +65,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client", "bench/side"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
@@ -114,7 +115,7 @@ func TestModulesHaveOneRoom(t *testing.T) {
 // What prepares a jail runs before everything that it does not import: the
 // program is started again for it, twice before the first page.
 func TestTheJailImportsLittle(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "../browser/jail").Output()
+	out, err := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "../browser/chromium/jail").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestTheJailImportsLittle(t *testing.T) {
 		switch imported {
 		case "os", "runtime", "strconv", "syscall", "unsafe":
 		default:
-			t.Errorf("browser/jail imports %s: what that needs to begin is waited for at each start of Chromium", imported)
+			t.Errorf("browser/chromium/jail imports %s: what that needs to begin is waited for at each start of Chromium", imported)
 		}
 	}
 }

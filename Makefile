@@ -20,8 +20,9 @@ setup: # a Chromium, where there is none
 # time they wait.
 test: # everything, with the race detector, in both builds of Chromium
 	@scripts/setup.sh test
-	$(GO) vet ./...
+	@$(MAKE) --no-print-directory lint
 	$(GO) test -race -p 2 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /e2e)
+	cd bench && $(GO) test -race -p 2 -timeout $(TIMEOUT) ./...
 	$(GO) test -race -parallel 3 -timeout $(TIMEOUT) ./e2e/...
 	@$(MAKE) --no-print-directory test-full
 
@@ -45,27 +46,28 @@ test-image: # builds the image and runs an agent's loop in it
 # BENCH='-quick -only snapshot,click' for less; peers are installed with npm.
 bench: # browserd and its peers side by side, as Markdown, in ten minutes and more
 	@scripts/setup.sh demo
-	@$(GO) run ./bench/side $(BENCH)
+	@cd bench && $(GO) run ./side $(BENCH)
 
 bench-go: # the Go benchmarks
 	@scripts/setup.sh demo
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 
 # An hour, and about five minutes; each prints what it measured, and fails where
 # something grew, was answered as it may not be, or was left behind.
 soak: build
 	@scripts/setup.sh demo
-	BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./bench/soak -duration $(or $(DURATION),1h)
+	cd bench && BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./soak -duration $(or $(DURATION),1h)
 
 crowd: build # a hundred sessions, and what one bad page does to others
 	@scripts/setup.sh demo
-	BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./bench/crowd
+	cd bench && BROWSERD_BIN=$(CURDIR)/bin/browserd $(GO) run ./crowd
 
 # TOOLS names the players' tools, MINIWOB a copy of the tasks; without one they are
 # cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp,pinchtab
 tasks: # MiniWoB++, played by scripted players through refs
 	@scripts/setup.sh demo
-	$(GO) run ./bench/tasks -tools '$(or $(TOOLS),browserd)' -seeds $(or $(SEEDS),20) $(if $(MINIWOB),-miniwob '$(MINIWOB)') $(if $(JSON),-json '$(JSON)')
+	cd bench && $(GO) run ./tasks -tools '$(or $(TOOLS),browserd)' -seeds $(or $(SEEDS),20) $(if $(MINIWOB),-miniwob '$(abspath $(MINIWOB))') $(if $(JSON),-json '$(abspath $(JSON))')
 
 build: # bin/browserd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/browserd ./cmd/browserd
@@ -73,9 +75,13 @@ build: # bin/browserd
 image: # the image browserd
 	docker build -f docker/Dockerfile -t browserd --build-arg VERSION=$(VERSION) .
 
-lint:
+# The modules of the repository; each has a go.mod of its own.
+MODULES = . bench
+
+# go mod tidy needs no network once the modules are in the module cache.
+lint: # gofmt, go vet, and whether each go.mod names what its module needs and no more
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt -w these"; exit 1; }
-	$(GO) vet ./...
+	@set -e; for m in $(MODULES); do (set -x; cd $$m && $(GO) vet ./... && $(GO) mod tidy -diff); done
 
 clean:
 	rm -rf bin

@@ -61,10 +61,13 @@ type host struct {
 	pages    map[target.SessionID]*Context // attached pages, by their cdp session
 }
 
-// pageTargets are what a host attaches to by itself: pages, and no tab
-// targets, workers or extensions. Frames and workers are attached to by the
-// page that they belong to.
+// pageTargets are pages alone, no tab targets or extensions.
 var pageTargets = target.Filter{{Type: "page"}, {Type: "browser", Exclude: true}, {Exclude: true}}
+
+// hostTargets are what a host attaches to by itself: pages, and the workers that
+// belong to no page. Frames and dedicated workers are attached to by their page
+// (childTargets).
+var hostTargets = target.Filter{{Type: "page"}, {Type: "shared_worker"}, {Type: "service_worker"}, {Type: "browser", Exclude: true}, {Exclude: true}}
 
 // connect returns the host of the running Chromium, starting one where none runs.
 func (b *Browser) connect(ctx context.Context) (*host, error) {
@@ -88,9 +91,10 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 		contexts: map[cdproto.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
+	// Target.targetCrashed is told of pages alone.
 	discover := h.root.Send(target.SetDiscoverTargets.Method, target.SetDiscoverTargetsParams{Discover: true, Filter: pageTargets})
 	attach := h.root.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
-		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: pageTargets,
+		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: hostTargets,
 	})
 	if err := discover.Wait(ctx, nil); err != nil {
 		return nil, err
@@ -123,6 +127,10 @@ func (h *host) event(method string, params jsonv2.Value) {
 			go h.conn.Session(e.SessionID).Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 			return
 		}
+		if e.TargetInfo.isWorker() {
+			c.workerAttached(e)
+			return
+		}
 		c.attached(e)
 	case "Target.detachedFromTarget":
 		var e struct {
@@ -137,6 +145,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 		h.mu.Unlock()
 		if c != nil {
 			c.detached(e.SessionID)
+			c.workerDetached(e.SessionID)
 		}
 	case "Target.targetCrashed":
 		var e targetCrashed

@@ -62,11 +62,12 @@ type Context struct {
 	o         ContextOptions // written once more, by bind
 	tabs      []*tab
 	selected  *tab
-	replacing chan struct{} // not nil while a new tab is made for a selected one that died
-	tabCount  int           // tabs opened so far, for their names
-	documents int           // main documents loaded so far
-	left      []int         // documents that were left and that the refs do not know of yet
-	dialogs   int           // dialogs in a row, since the last command began
+	workers   map[target.SessionID]*cdp.Session // shared and service workers
+	replacing chan struct{}                     // not nil while a new tab is made for a selected one that died
+	tabCount  int                               // tabs opened so far, for their names
+	documents int                               // main documents loaded so far
+	left      []int                             // documents that were left and that the refs do not know of yet
+	dialogs   int                               // dialogs in a row, since the last command began
 	watching  *happenings
 	cookies   json.RawMessage // as last seen
 	cookieN   int
@@ -110,7 +111,7 @@ func (o ContextOptions) complete() ContextOptions {
 // is that of the zero options.
 func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), emulated: emulationOf(o), downloaded: downloads{changed: make(chan struct{})}}
+	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o), downloaded: downloads{changed: make(chan struct{})}}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	context.AfterFunc(c.life, func() {
 		if way != nil {

@@ -132,7 +132,7 @@ const followWait = 500 * time.Millisecond
 // With refs, for which the caller has the session's turn, the page is followed until
 // it has settled, as after an action, and the effect says what came of the answer;
 // settled is false where that took longer than followWait.
-func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, accept bool, text string) (d protocol.Dialog, e protocol.Effect, settled bool, err error) {
+func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.DialogAnswer) (d protocol.Dialog, e protocol.Effect, settled bool, err error) {
 	c.mu.Lock()
 	var t *tab
 	for _, o := range c.tabs {
@@ -148,9 +148,9 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, accept bool, 
 	}
 	var begun *start
 	if refs != nil {
-		begun = t.begin()
+		begun = t.begin(how{unshown: a.Unshown})
 	}
-	answered, err := t.answer(ctx, accept, text)
+	answered, err := t.answer(ctx, a.Accept, a.Text)
 	if err == nil && answered == nil {
 		err = none
 	}

@@ -17,13 +17,13 @@ import (
 // mousemove look at each.
 const dragSteps = 8
 
-// Drag presses the mouse on one element, moves it to another and releases it
+// drag presses the mouse on one element, moves it to another and releases it
 // there. An element of HTML's drag and drop (draggable) is dragged and dropped
 // with its data (Input.setInterceptDrags). Errors: those of a ref,
 // not_actionable.
-func (c *Context) Drag(ctx context.Context, refs *snapshot.Refs, from, to string) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.drag(ctx, refs, from, to)
+func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, o protocol.Drag, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.dragTo(ctx, refs, o.Ref, o.To)
 		if el == nil {
 			return snapshot.Key{}, err
 		}
@@ -31,8 +31,8 @@ func (c *Context) Drag(ctx context.Context, refs *snapshot.Refs, from, to string
 	})
 }
 
-// drag returns the element that was dragged to.
-func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string) (*element, error) {
+// dragTo returns the element that was dragged to.
+func (c *Context) dragTo(ctx context.Context, refs *snapshot.Refs, from, to string) (*element, error) {
 	// The second element is found first, so that finding it cannot scroll the
 	// first one away afterwards; where both cannot be in view the first is.
 	target, err := c.locate(ctx, refs, to, lookup{Want: []string{wantVisible, wantStable, wantHit}})

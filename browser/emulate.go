@@ -116,6 +116,9 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 			frames = append(frames, child)
 		}
 	}
+	for _, w := range c.workers {
+		frames = append(frames, w)
+	}
 	c.mu.Unlock()
 	selected.pointer = pointer{} // the viewport may be another
 	if err := selected.waitOverrides(ctx, c.overrides(selected.cdp, e, all, false)); err != nil {

@@ -451,7 +451,7 @@ func (t *tab) requestSent(s *cdp.Session, e struct {
 	if e.Type == "Document" && e.FrameID == t.main.id {
 		t.going, t.goingBy = e.Request.URL, e.RequestID
 	}
-	t.inflight[e.RequestID] = request{kind: e.Type, since: time.Now()}
+	t.inflight[e.RequestID] = request{kind: e.Type, session: s.ID(), since: time.Now()}
 	t.wake()
 }
 
@@ -547,6 +547,10 @@ func (t *tab) childAttached(s *cdp.Session, e attachedToTarget) {
 	child := t.c.host.conn.Session(e.SessionID)
 	t.children[e.SessionID] = child
 	t.c.host.conn.Handle(e.SessionID, func(method string, params jsonv2.Value) { t.event(child, method, params) })
+	if e.TargetInfo.isWorker() {
+		go t.c.setUpWorker(child)
+		return
+	}
 	// An out-of-process frame's target has the frame's id.
 	id := cdproto.FrameID(e.TargetInfo.TargetID)
 	if f := t.frames[id]; f != nil {
@@ -571,6 +575,7 @@ func (t *tab) childDetached(s *cdp.Session, e struct {
 	SessionID target.SessionID `json:"sessionId"`
 }) {
 	delete(t.children, e.SessionID)
+	t.abandon(e.SessionID)
 	t.counts.listenAgain(e.SessionID)
 	for _, f := range t.frames {
 		if f.cdp.ID() == e.SessionID {

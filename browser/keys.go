@@ -263,22 +263,22 @@ func (t *tab) waitKeys(ctx context.Context, pending []*cdp.Pending) error {
 	return nil
 }
 
-// Press presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a
+// pressKey presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a
 // character. With a ref the element is focused first. Errors: those of a ref,
 // not_actionable, invalid_params, which names the keys that come nearest.
-func (c *Context) Press(ctx context.Context, refs *snapshot.Refs, ref, name string) (protocol.Effect, error) {
-	pressed, err := parseChord(name)
+func (c *Context) pressKey(ctx context.Context, refs *snapshot.Refs, o protocol.Press, h how) (protocol.Effect, error) {
+	pressed, err := parseChord(o.Key)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
 		t, err := c.tab(ctx)
 		if err != nil {
 			return snapshot.Key{}, err
 		}
 		var hit snapshot.Key
-		if ref != "" {
-			el, err := c.focusOn(ctx, refs, ref)
+		if o.Ref != "" {
+			el, err := c.focusOn(ctx, refs, o.Ref)
 			if err != nil {
 				return hit, err
 			}

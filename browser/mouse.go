@@ -10,17 +10,17 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Mouse does one thing with the mouse at a point of the viewport, in CSS
+// mouse does one thing with the mouse at a point of the viewport, in CSS
 // pixels, and says what was hit there before: for canvases, maps and whatever
 // has no ref. A button that went down stays down until it goes up. Errors:
 // invalid_params where the point is outside of the viewport.
-func (c *Context) Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse) (*protocol.Hit, protocol.Effect, error) {
+func (c *Context) mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse, h how) (*protocol.Hit, protocol.Effect, error) {
 	p, err := pressOf(protocol.Click{Button: o.Button, Count: o.Count})
 	if err != nil {
 		return nil, protocol.Effect{}, err
 	}
 	var hit *protocol.Hit
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
 		t, err := c.tab(ctx)
 		if err != nil {
 			return snapshot.Key{}, err

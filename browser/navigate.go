@@ -154,7 +154,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	s := t.begin()
+	s := t.begin(how{})
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.onDialog(func() { cancel(errDialog) })
 	unheld := t.unhold()

@@ -123,11 +123,11 @@ func BenchmarkOverhead(b *testing.B) {
 	}{
 		{"snapshot", look},
 		{"click", func() error {
-			_, err := c.Click(protocol.Unshown(ctx), refs, refOf["button"], protocol.Click{})
+			_, err := c.Act(ctx, refs, protocol.Act{Action: protocol.Click{Ref: refOf["button"]}, Unshown: true})
 			return err
 		}},
 		{"type", func() error {
-			_, err := c.Type(protocol.Unshown(ctx), refs, refOf["textbox"], protocol.Type{Text: "twenty characters ok", Clear: true})
+			_, err := c.Act(ctx, refs, protocol.Act{Action: protocol.Type{Ref: refOf["textbox"], Text: "twenty characters ok", Clear: true}, Unshown: true})
 			return err
 		}},
 		{"eval", func() error {

@@ -135,7 +135,7 @@ const releaseWait = 100 * time.Millisecond
 func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q map[string]any) (collected, error) {
 	t := el.frame.tab
 	var got collected
-	q["frame"] = !protocol.IsUnshown(ctx)
+	q["frame"] = !t.unshown()
 	seen, err := el.in.start("collect", q)
 	for _, f := range el.frames {
 		f.start("disarm", nil)
@@ -165,6 +165,14 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q map[st
 		t.settledWith(el.frame, *got.Settled)
 	}
 	return got, el.unlessReached(ctx, err)
+}
+
+// unshown says whether the client wants nothing shown after the action under way.
+func (t *tab) unshown() (yes bool) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.happened(func(h *happenings) { yes = h.unshown })
+	return yes
 }
 
 // reached says whether input has reached the element since it was located. What goes

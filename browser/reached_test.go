@@ -85,7 +85,7 @@ func TestClickAsThePageLeaves(t *testing.T) {
 	}
 	v := &visit{t: t, c: c, refs: snapshot.NewRefs()}
 	v.look()
-	e, err := c.Click(ctx, v.refs, v.ref("button", "Pay"), protocol.Click{})
+	e, err := c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Pay")}})
 	if protocol.CodeOf(err) != protocol.StaleRef || e.Hit != "" {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -97,7 +97,7 @@ func TestDialogBeforeTheInput(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<button disabled onclick="report('clicked')">Go</button><script>onload=()=>setTimeout(()=>report(confirm('Cookies?')),1500)</script>`)
 	equal(t, "answer", v.click(v.ref("button", "Go")), `dialog_open: a dialog (confirm) is open and holds the page {"kind":"confirm","message":"Cookies?"}`)
-	if _, _, _, err := v.c.Dialog(limit(t, 5*time.Second), nil, true, ""); err != nil {
+	if _, _, _, err := v.c.Dialog(limit(t, 5*time.Second), nil, protocol.DialogAnswer{Accept: true}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "log", v.log(), "true")

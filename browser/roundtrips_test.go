@@ -172,10 +172,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, shown := range []bool{true, false, true} {
 		trips := away.roundTrips(func() {
 			ctx := limit(t, 20*time.Second)
-			if !shown {
-				ctx = protocol.Unshown(ctx)
-			}
-			e, err := v.c.Click(ctx, v.refs, button, protocol.Click{})
+			e, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: button}, Unshown: !shown})
 			if err != nil || !e.Changed || e.Hit != button {
 				t.Fatalf("%+v, %v", e, err)
 			}

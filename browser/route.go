@@ -45,6 +45,9 @@ func (c *Context) SetRoutes(ctx context.Context, routes []protocol.Route) error 
 			sessions = append(sessions, child)
 		}
 	}
+	for _, w := range c.workers {
+		sessions = append(sessions, w)
+	}
 	c.mu.Unlock()
 	var pending []*cdp.Pending
 	for _, s := range sessions {

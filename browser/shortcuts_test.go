@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/browserd/browserd/bench"
+	"github.com/browserd/browserd/internal/testpages"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -67,7 +67,7 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) { load(t, string(html)) })
 	}
-	t.Run("shop", func(t *testing.T) { load(t, bench.Page(300)) })
+	t.Run("shop", func(t *testing.T) { load(t, testpages.Page(300)) })
 	t.Run("near misses", func(t *testing.T) {
 		for _, html := range nearMisses {
 			load(t, "<!doctype html><meta charset=utf-8><body>"+html)

@@ -117,10 +117,11 @@ type opening struct {
 
 // request is a request under way that a page may be waiting for.
 type request struct {
-	kind  string
-	since time.Time
-	ended time.Time // zero while it is under way
-	body  *body     // not nil: of an answer whose end is told only to who reads it
+	kind    string
+	session target.SessionID // that tells of it
+	since   time.Time
+	ended   time.Time // zero while it is under way
+	body    *body     // not nil: of an answer whose end is told only to who reads it
 }
 
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
@@ -297,10 +298,7 @@ func attachDomains(s *cdp.Session) []*cdp.Pending {
 		s.Send("Runtime.enable", cdproto.Empty{}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: reachedBinding, ExecutionContextName: world}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
-		s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
-			AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true),
-			Filter: target.Filter{{Type: "iframe"}, {Exclude: true}},
-		}),
+		autoAttach(s),
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // 20 characters 27 ms by keys, 3 ms inserted at once.
 const byKeys = 100
 
-// Type writes into a control. Text fields, editable elements and rich editors
+// typeText writes into a control. Text fields, editable elements and rich editors
 // are clicked into, as a person would, unless they have the focus already; the
 // caret goes to the end, or with Clear all that is there is replaced. Key
 // events fire for every character of a short text; a longer one is inserted at
@@ -27,14 +27,14 @@ const byKeys = 100
 // events; a select selects. effect.Value is what the control holds where that
 // is not what was asked for. Errors: those of a ref, not_actionable,
 // invalid_params where the element takes no text, or none like this.
-func (c *Context) Type(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (protocol.Effect, error) {
+func (c *Context) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Type, h how) (protocol.Effect, error) {
 	if o.Mode != "" && o.Mode != "insert" && o.Mode != "keys" {
 		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "mode %q: takes insert or keys", o.Mode).With("parameter", "mode")
 	}
 	var value *string
 	var typed *element
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, v, err := c.typeInto(ctx, refs, ref, o)
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, v, err := c.typeInto(ctx, refs, o.Ref, o)
 		value, typed = v, el
 		if el == nil {
 			return snapshot.Key{}, err

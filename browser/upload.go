@@ -22,14 +22,14 @@ import (
 // chooserWait is how long a click may take to open a file chooser.
 const chooserWait = 2 * time.Second
 
-// Upload gives files to a file input (DOM.setFileInputFiles): the element
+// upload gives files to a file input (DOM.setFileInputFiles): the element
 // itself, hidden or not, or the one that it stands for (its label, the drop
 // zone around it); or it clicks the element and answers the file chooser that
 // opens. No files empty the input. Errors: those of a ref, not_actionable,
 // invalid_params where there is no file input or it takes only one file.
-func (c *Context) Upload(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.uploadTo(ctx, refs, ref, files)
+func (c *Context) upload(ctx context.Context, refs *snapshot.Refs, o protocol.Upload, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.uploadTo(ctx, refs, o.Ref, o.Files)
 		if el == nil {
 			return snapshot.Key{}, err
 		}

@@ -182,7 +182,7 @@ func TestClickThroughTheProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.look()
-		_, err := c.Click(limit(t, 15*time.Second), v.refs, v.ref("link", k.link), protocol.Click{})
+		_, err := c.Act(limit(t, 15*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("link", k.link)}})
 		var e *protocol.Error
 		if !asError(err, &e) || e.Code != k.code {
 			t.Errorf("%s: %v", k.link, err)

@@ -1,9 +1,9 @@
 // Side runs browserd and tools like it side by side, in one run, with one
 // Chromium and the same pages, and prints what they need as Markdown tables.
 //
-//	go run ./bench/side                    everything, in ten minutes and more
-//	go run ./bench/side -quick             everything, with less patience
-//	go run ./bench/side -only snapshot,click -tools browserd,agent-browser
+//	go run ./side                    everything, in ten minutes and more
+//	go run ./side -quick             everything, with less patience
+//	go run ./side -only snapshot,click -tools browserd,agent-browser
 //
 // Peers are installed at pinned versions, with npm and go, into the user's cache
 // directory; one that is not there is reported in one line. Every page is on
@@ -27,8 +27,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/browserd/browserd/bench"
 	"github.com/browserd/browserd/bench/driver"
+	"github.com/browserd/browserd/internal/testpages"
 )
 
 // reference is the tool that the others are compared with.
@@ -90,7 +90,7 @@ func run() error {
 	chromium := flag.String("chromium", "", "the Chromium that all are pointed at (default: the headless shell)")
 	full := flag.String("full", "", "a whole Chromium, which peers start by default (default: where Debian has it)")
 	peers := flag.String("peers", "", "directory of the peers (default: below the user's cache directory)")
-	most := flag.Int("most", bench.Sizes[len(bench.Sizes)-1], "leave out pages of more elements than this")
+	most := flag.Int("most", testpages.Sizes[len(testpages.Sizes)-1], "leave out pages of more elements than this")
 	crowd := flag.Int("sessions", 0, "the most sessions at a time (default 100; 8 with -quick and for each tool's default Chromium)")
 	out := flag.String("out", "", "a file for the tables as well")
 	flag.Parse()
@@ -98,7 +98,7 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	b := &suite{ctx: ctx, out: os.Stdout, quick: *quick, crowd: *crowd}
-	for _, n := range bench.Sizes {
+	for _, n := range testpages.Sizes {
 		if n <= *most {
 			b.sizes = append(b.sizes, n)
 		}

@@ -159,7 +159,7 @@ func (x exit) open(cfg browser.Config) func() (browser.Way, error) {
 		if err != nil {
 			return nil, err
 		}
-		return way.egress.Spare()
+		return way.egress.Unbound()
 	}
 }
 

@@ -1,4 +1,10 @@
-package server
+// Package live renders the live view: the page at GET / that shows a person the
+// open sessions. It owns the page, its style and its Content-Security-Policy. It
+// never asks a page or a browser anything, runs no script, and shows everything
+// that a page chose as text. It authenticates nobody: server does.
+//
+// All functions may be called from any goroutine.
+package live
 
 import (
 	"bytes"
@@ -7,111 +13,121 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/browserd/browserd/ledger"
-	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// The live view is loaded again every viewEvery seconds, and shows so many
-// characters of a title, an address and a reason.
+// The page reloads itself every refreshSeconds, and shows so many characters of
+// a title, a URL and a reason.
 const (
-	viewEvery = 3
-	viewTitle = 160
-	viewURL   = 300
-	viewWhy   = 300
+	refreshSeconds = 3
+	maxTitle       = 160
+	maxURL         = 300
+	maxWhy         = 300
 )
 
 var (
-	//go:embed view.html
-	viewHTML string
-	//go:embed view.css
-	viewCSS string
+	//go:embed live.html
+	pageHTML string
+	//go:embed live.css
+	pageCSS string
 )
 
-// viewTemplate is parsed when somebody looks for the first time: every start of
-// the program would wait for it.
-var viewTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("view").Parse(viewHTML))
+// pageTemplate is parsed at the first request: every start of the program would
+// wait for it.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("live").Parse(pageHTML))
 })
 
-// viewPolicy is the page's Content-Security-Policy: nothing but its own style,
+// contentPolicy is the page's Content-Security-Policy: nothing but its own style,
 // by its hash.
-var viewPolicy = sync.OnceValue(func() string {
-	sum := sha256.Sum256([]byte(viewCSS))
+var contentPolicy = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(pageCSS))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 })
 
-// view is what the live view shows. All of it is text: what a page chose is
-// cut, and has no character that shows nothing or moves what is shown.
-type view struct {
-	Style              template.CSS
-	Refresh, Open, Max int
-	Version, Up, Now   string
-	NotReady           string // why; empty: it is
-	Sources            []Source
-	Agent              string
-	Everybody          bool // whose sessions are shown: the agent's, or everybody's
-	Sessions           []viewSession
+// Daemon is what the page says of the daemon.
+type Daemon struct {
+	Version   string
+	Began     time.Time
+	Open, Max int    // sessions
+	NotReady  string // why it is not ready; empty: it is
+	Sources   []Source
 }
 
-type viewSession struct {
+// Source is one source of pages.
+type Source struct {
+	Name string
+	OK   bool
+	Why  string // it does not work
+}
+
+// Viewer is who looks.
+type Viewer struct {
+	Agent     string
+	Everybody bool // sees the sessions of every agent
+}
+
+// Page returns the page for the viewer; sessions are those that the viewer may see.
+func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Sight) ([]byte, error) {
+	v := page{
+		Style: template.CSS(pageCSS), Refresh: refreshSeconds, Daemon: d, Viewer: viewer,
+		Up: span(now.Sub(d.Began)), Now: now.UTC().Format("15:04:05 UTC"),
+	}
+	v.Sources = nil
+	for _, source := range d.Sources {
+		source.Why = snapshot.Cut(source.Why, maxWhy)
+		v.Sources = append(v.Sources, source)
+	}
+	for _, s := range sessions {
+		v.Sessions = append(v.Sessions, rowOf(s, now))
+	}
+	var out bytes.Buffer
+	err := pageTemplate().Execute(&out, v)
+	return out.Bytes(), err
+}
+
+// SetHeader sets the fields that the page is to be sent with.
+func SetHeader(h http.Header) {
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", contentPolicy())
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+}
+
+// page is what the template shows. All of it is text: what a page chose is cut
+// and quoted, so that it holds no invisible or reordering character.
+type page struct {
+	Daemon
+	Viewer
+	Style    template.CSS
+	Refresh  int
+	Up, Now  string
+	Sessions []row
+}
+
+// row is one session.
+type row struct {
 	Name, Agent, Source string
 	Lost                bool
 	Command, For        string // empty: none
 	Waiting             int
-	Used, Expires       string // for how long not, and in how long; empty: a command runs
-	Tabs                []viewTab
+	Used, Expires       string // for how long not used, and in how long; empty: a command runs
+	Tabs                []tab
 }
 
-type viewTab struct {
+type tab struct {
 	Name, Title, URL string
 	Selected         bool
 }
 
-// serveView answers with the live view: the sessions of who asks, or for an
-// operator those of every agent, from what the daemon knows. No page is asked,
-// and no session is used by it.
-func (s *Server) serveView(w http.ResponseWriter, who holder) {
-	now := time.Now()
-	sources := s.sources()
-	v := view{
-		Style: template.CSS(viewCSS), Refresh: viewEvery,
-		Open: s.house.Sessions.Count(), Max: s.house.Sessions.Max(),
-		Version: s.house.Version, Up: span(now.Sub(s.began)), Now: now.UTC().Format("15:04:05 UTC"),
-		NotReady: s.notReady(sources),
-		Agent:    who.agent, Everybody: who.role == RoleOperator,
-	}
-	for _, source := range sources {
-		source.Why = snapshot.Cut(source.Why, viewWhy)
-		v.Sources = append(v.Sources, source)
-	}
-	for _, seen := range s.house.Sessions.Look(who.agent, v.Everybody) {
-		v.Sessions = append(v.Sessions, viewOf(seen, now))
-	}
-	var page bytes.Buffer
-	if err := viewTemplate().Execute(&page, v); err != nil {
-		s.log.Error("the live view", "error", err)
-		writeError(w, http.StatusInternalServerError, protocol.Errorf(protocol.Internal, "the live view failed for a reason of browserd's own"))
-		return
-	}
-	http.NewResponseController(w).SetWriteDeadline(now.Add(writeTime(s.cfg.WriteTimeout, page.Len())))
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(page.Len()))
-	h.Set("Content-Security-Policy", viewPolicy())
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	w.Write(page.Bytes())
-}
-
-func viewOf(seen session.Sight, now time.Time) viewSession {
-	v := viewSession{
+func rowOf(seen session.Sight, now time.Time) row {
+	v := row{
 		Name: seen.Session, Agent: seen.Agent, Source: seen.Source, Lost: seen.Lost, Waiting: seen.Waiting,
 		Used: span(seconds(seen.IdleFor)), Expires: span(seconds(seen.ExpiresIn)),
 	}
@@ -119,10 +135,10 @@ func viewOf(seen session.Sight, now time.Time) viewSession {
 		v.Command, v.For, v.Used, v.Expires = seen.Command, span(now.Sub(seen.Since)), "", ""
 	}
 	for _, t := range seen.Tabs {
-		address := snapshot.Quote(snapshot.Cut(ledger.MaskURL(t.URL), viewURL))
-		shown := viewTab{Name: t.Tab, URL: address[1 : len(address)-1], Selected: t.Selected}
+		address := snapshot.Quote(snapshot.Cut(ledger.MaskURL(t.URL), maxURL))
+		shown := tab{Name: t.Tab, URL: address[1 : len(address)-1], Selected: t.Selected}
 		if t.Title != "" {
-			shown.Title = snapshot.Quote(snapshot.Cut(t.Title, viewTitle))
+			shown.Title = snapshot.Quote(snapshot.Cut(t.Title, maxTitle))
 		}
 		v.Tabs = append(v.Tabs, shown)
 	}

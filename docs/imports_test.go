@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"cmd/browserd"},
 	{"config"},
 	{"server"},
-	{"server/tools"},
+	{"server/live", "server/tools"},
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},

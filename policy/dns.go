@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// A question that gets no answer is sent again, askTimes in all.
-	askWithin = 1500 * time.Millisecond
-	askTimes  = 3
+	// A question that gets no answer is sent again, queryAttempts in all.
+	queryTimeout  = 1500 * time.Millisecond
+	queryAttempts = 3
 	// udpSize is what an answer over UDP may hold without being cut into
 	// fragments on the way (RFC 9715 section 3).
 	udpSize = 1232
@@ -28,24 +28,24 @@ const (
 // by package net, which would read /etc/hosts and the system's search list
 // too, and takes no name of which a label begins with a hyphen, although there
 // are some.
-type server struct{ addr netip.AddrPort }
+type dnsServer struct{ addr netip.AddrPort }
 
-func parseServer(address string) (server, error) {
+func parseDNSServer(address string) (dnsServer, error) {
 	if at, err := netip.ParseAddrPort(address); err == nil && at.Port() != 0 {
-		return server{at}, nil
+		return dnsServer{at}, nil
 	}
 	a, err := netip.ParseAddr(strings.Trim(address, "[]"))
 	if err != nil {
-		return server{}, fmt.Errorf("%q: takes the address of a DNS server, such as 1.1.1.1 or [::1]:5353", address)
+		return dnsServer{}, fmt.Errorf("%q: takes the address of a DNS server, such as 1.1.1.1 or [::1]:5353", address)
 	}
-	return server{netip.AddrPortFrom(a, 53)}, nil
+	return dnsServer{netip.AddrPortFrom(a, 53)}, nil
 }
 
 // LookupNetIP asks for name's IPv6 and IPv4 addresses at once, and returns
 // those that it is told of, IPv6 first; none and no error where the name
 // exists without any. Where only one of the two questions is answered, that
 // answer counts. The error is a *net.DNSError.
-func (s server) LookupNetIP(ctx context.Context, name string) ([]netip.Addr, error) {
+func (s dnsServer) LookupNetIP(ctx context.Context, name string) ([]netip.Addr, error) {
 	type outcome struct {
 		addrs []netip.Addr
 		err   error
@@ -53,7 +53,7 @@ func (s server) LookupNetIP(ctx context.Context, name string) ([]netip.Addr, err
 	ask := func(t dnsmessage.Type) chan outcome {
 		c := make(chan outcome, 1)
 		go func() {
-			addrs, err := s.ask(ctx, name, t)
+			addrs, err := s.query(ctx, name, t)
 			c <- outcome{addrs, err}
 		}()
 		return c
@@ -78,13 +78,13 @@ func dnsError(name string, err error) error {
 	return &net.DNSError{Err: err.Error(), Name: name, UnwrapErr: err, IsTimeout: timeout, IsNotFound: errors.Is(err, errNoSuchName)}
 }
 
-func (s server) ask(ctx context.Context, name string, t dnsmessage.Type) ([]netip.Addr, error) {
+func (s dnsServer) query(ctx context.Context, name string, t dnsmessage.Type) ([]netip.Addr, error) {
 	qname, err := dnsmessage.NewName(strings.TrimSuffix(name, ".") + ".")
 	if err != nil {
 		return nil, err
 	}
 	q := dnsmessage.Question{Name: qname, Type: t, Class: dnsmessage.ClassINET}
-	for range askTimes {
+	for range queryAttempts {
 		var m dnsmessage.Message
 		if m, err = s.exchange(ctx, "udp", q); err == nil && m.Truncated {
 			m, err = s.exchange(ctx, "tcp", q)
@@ -107,16 +107,16 @@ func (s server) ask(ctx context.Context, name string, t dnsmessage.Type) ([]neti
 	return nil, err
 }
 
-// exchange sends q and waits for its answer, at most askWithin. What comes
+// exchange sends q and waits for its answer, at most queryTimeout. What comes
 // back with another id or question is not the answer (RFC 5452 section 9).
-func (s server) exchange(ctx context.Context, network string, q dnsmessage.Question) (dnsmessage.Message, error) {
+func (s dnsServer) exchange(ctx context.Context, network string, q dnsmessage.Question) (dnsmessage.Message, error) {
 	var id [2]byte
 	rand.Read(id[:])
 	packet, err := question(binary.BigEndian.Uint16(id[:]), q)
 	if err != nil {
 		return dnsmessage.Message{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, network, s.addr.String())
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -119,7 +120,7 @@ func TestViewOfNothing(t *testing.T) {
 	if _, err := d.house.Sessions.Open("bob", session.Options{Name: "bobs"}); err != nil {
 		t.Fatal(err)
 	}
-	d.doors.drain()
+	d.dispatch.drain()
 	const want = `<h1>browserd</h1>
 <p>Version test, up for T. 1 of 100 sessions are open. <b class="bad">Not ready: the daemon is shutting down.</b></p>
 <ul class="sources">
@@ -142,11 +143,11 @@ func TestViewOfHostileWords(t *testing.T) {
 		{`</td><script>alert(1)</script>`, `&#34;&lt;/td&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#34;`},
 		{`{{.Agent}} </style><!-- '"`, `&#34;{{.Agent}} &lt;/style&gt;&lt;!-- &#39;\&#34;&#34;`},
 		{"a\u202eb\u2066c\u200bd\x1b[31m\u0085\n", `&#34;a\u202eb\u2066c\u200bd\u001b[31m\u0085\n&#34;`},
-		{strings.Repeat("w", 10000), `&#34;` + strings.Repeat("w", viewTitle-1) + `…&#34;`},
+		{strings.Repeat("w", 10000), `&#34;` + strings.Repeat("w", 160-1) + `…&#34;`},
 	} {
 		d.post(t, "open", `{"url":"https://site.test/`+strings.Repeat("p", 10000)+`?title=`+url.QueryEscape(test.title)+`"}`)
 		page := d.look(t, aliceToken)
-		if !strings.Contains(page, "<bdi>"+test.want+"</bdi><code>https://site.test/"+strings.Repeat("p", viewURL-len("https://site.test/")-1)+"…</code>") {
+		if !strings.Contains(page, "<bdi>"+test.want+"</bdi><code>https://site.test/"+strings.Repeat("p", 300-len("https://site.test/")-1)+"…</code>") {
 			t.Errorf("%.40q: it shows\n%s", test.title, timeless(page))
 		}
 		if strings.Contains(strings.ToLower(page), "<script") || strings.Count(page, "<style") != 1 {
@@ -159,8 +160,13 @@ func TestViewOfHostileWords(t *testing.T) {
 	}
 }
 
-// The view is a door like others, and its page may do nothing but show itself.
-func TestViewDoor(t *testing.T) {
+// The view is an endpoint like others, and its page may do nothing but show itself.
+func TestViewEndpoint(t *testing.T) {
+	file, err := os.ReadFile("live/live.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	css := string(file)
 	d := start(t, nil)
 	auth := []string{"Authorization", "Bearer " + aliceToken}
 	for _, test := range []struct {
@@ -217,7 +223,7 @@ func TestViewDoor(t *testing.T) {
 			for name, want := range map[string]string{
 				"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 				"Referrer-Policy": "no-referrer", "Set-Cookie": "", "Access-Control-Allow-Origin": "",
-				"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + sum(viewCSS) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+				"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + sum(css) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 			} {
 				if got := a.Header.Get(name); got != want {
 					t.Errorf("%s: %q, want %q", name, got, want)
@@ -229,7 +235,7 @@ func TestViewDoor(t *testing.T) {
 	page := d.look(t, aliceToken)
 	_, style, _ := strings.Cut(page, "<style>")
 	style, _, _ = strings.Cut(style, "</style>")
-	if style != viewCSS {
+	if style != css {
 		t.Errorf("the style was sent as\n%s", style)
 	}
 	if !strings.Contains(page, `<meta http-equiv="refresh" content="3">`) {

@@ -15,7 +15,7 @@ import (
 )
 
 // speak is a DNS server on loopback that does with each datagram what do says.
-func speak(t *testing.T, do func(n int, req *dns.Msg, send func(*dns.Msg, []byte))) server {
+func speak(t *testing.T, do func(n int, req *dns.Msg, send func(*dns.Msg, []byte))) dnsServer {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -48,7 +48,7 @@ func speak(t *testing.T, do func(n int, req *dns.Msg, send func(*dns.Msg, []byte
 		conn.Close()
 		<-ended
 	})
-	return server{netip.MustParseAddrPort(conn.LocalAddr().String())}
+	return dnsServer{netip.MustParseAddrPort(conn.LocalAddr().String())}
 }
 
 func answer(req *dns.Msg, ip string) *dns.Msg {
@@ -161,4 +161,4 @@ func TestAskFails(t *testing.T) {
 	}
 }
 
-func fakeServer(t *testing.T) server { return server{fakedns.Start(t).Addr} }
+func fakeServer(t *testing.T) dnsServer { return dnsServer{fakedns.Start(t).Addr} }

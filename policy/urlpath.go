@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// escapeRest writes path, query and fragment as the serializer does: forward
+// escapePath writes path, query and fragment as the serializer does: forward
 // slashes and no dot segments in the path, and what may not stand there
 // percent-encoded (URL 1.3).
-func escapeRest(rest string) string {
+func escapePath(rest string) string {
 	var b strings.Builder
 	if !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) {
 		b.WriteByte('/')
@@ -30,12 +30,12 @@ func escapeRest(rest string) string {
 		}
 		b.WriteByte(c)
 	}
-	p, q, f := cutRest(b.String())
+	p, q, f := splitPath(b.String())
 	return removeDots(p) + q + f
 }
 
-// cutRest splits what follows the host; query and fragment keep their marks.
-func cutRest(rest string) (path, query, fragment string) {
+// splitPath splits what follows the host; query and fragment keep their marks.
+func splitPath(rest string) (path, query, fragment string) {
 	if i := strings.IndexByte(rest, '#'); i >= 0 {
 		rest, fragment = rest[:i], rest[i:]
 	}

@@ -18,12 +18,12 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Dialer is the way out of a lane: a [Gate].
+// Dialer makes the connections of a session proxy: a [Gate].
 type Dialer interface {
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// The reasons for which a lane refuses what its gate would let pass. Append only.
+// The reasons for which a session proxy refuses what its gate would let pass. Append only.
 const (
 	ReasonByteBudget      Reason = "byte_budget"      // the session has used its bytes up
 	ReasonConnectionLimit Reason = "connection_limit" // the session holds too many connections
@@ -41,20 +41,20 @@ type Refusal struct {
 	Err *protocol.Error
 }
 
-// LaneStats counts what went through a lane.
-type LaneStats struct {
+// SessionProxyStats counts what went through a session proxy.
+type SessionProxyStats struct {
 	Requests int64 // plain requests and tunnels that were let through
 	Refused  int64 // that were not
 	Bytes    int64 // both directions together
 	Open     int64 // now
 }
 
-// failuresKept is how many hosts a lane remembers the last failure of.
+// failuresKept is how many hosts a session proxy remembers the last failure of.
 const failuresKept = 128
 
-// Lane is one session's way through the proxy. All methods may be called from
+// SessionProxy is one session's own address and secret at the egress proxy. All methods may be called from
 // any goroutine.
-type Lane struct {
+type SessionProxy struct {
 	egress    *Egress
 	owner     atomic.Pointer[owner] // nil: nobody's yet, and nothing passes
 	user      string
@@ -62,7 +62,7 @@ type Lane struct {
 	want      []byte // of Proxy-Authorization
 	at        netip.AddrPort
 	server    string
-	listener  net.Listener // nil: the lane shares one
+	listener  net.Listener // nil: the session proxy shares one
 	transport *http.Transport
 	proxy     *httputil.ReverseProxy
 	ctx       context.Context // ends with Close
@@ -83,15 +83,15 @@ type failure struct {
 	at  time.Time
 }
 
-// owner is whose a lane is.
+// owner is the session that a proxy is bound to.
 type owner struct {
 	gate      Dialer
 	name      string
 	onRefused func(Refusal)
 }
 
-func newLane(e *Egress) *Lane {
-	l := &Lane{egress: e, user: "lane-" + rand.Text()[:8], secret: rand.Text(), failures: map[string]failure{}}
+func newSessionProxy(e *Egress) *SessionProxy {
+	l := &SessionProxy{egress: e, user: "session-" + rand.Text()[:8], secret: rand.Text(), failures: map[string]failure{}}
 	size := e.cfg.MaxConnections
 	if size < 0 {
 		size = 1 << 20 // beyond what a process may open
@@ -112,71 +112,71 @@ func newLane(e *Egress) *Lane {
 	return l
 }
 
-// Bind makes a spare lane a session's, with what [Egress.Lane] says of gate, name
+// Bind makes an unbound session proxy a session's, with what [Egress.SessionProxy] says of gate, name
 // and onRefused. It is called once, before anybody may use the session's browser
 // context.
-func (l *Lane) Bind(gate Dialer, name string, onRefused func(Refusal)) {
-	l.owner.Store(&owner{gate, name, onRefused})
+func (p *SessionProxy) Bind(gate Dialer, name string, onRefused func(Refusal)) {
+	p.owner.Store(&owner{gate, name, onRefused})
 }
 
-// Name is whose lane it is; empty: nobody's yet.
-func (l *Lane) Name() string {
-	if o := l.owner.Load(); o != nil {
+// Name is the session's; empty: it is not bound yet.
+func (p *SessionProxy) Name() string {
+	if o := p.owner.Load(); o != nil {
 		return o.name
 	}
 	return ""
 }
 
-// ProxyServer is the lane's address as Chromium takes it for a browser context
+// ProxyServer is the session proxy's address as Chromium takes it for a browser context
 // (Target.createBrowserContext, proxyServer).
-func (l *Lane) ProxyServer() string { return l.server }
+func (p *SessionProxy) ProxyServer() string { return p.server }
 
 // Credentials are what the proxy's challenge is answered with (RFC 7617).
-func (l *Lane) Credentials() (user, secret string) { return l.user, l.secret }
+func (p *SessionProxy) Credentials() (user, secret string) { return p.user, p.secret }
 
-// Stats returns the lane's counts.
-func (l *Lane) Stats() LaneStats {
-	return LaneStats{Requests: l.requests.Load(), Refused: l.refused.Load(), Bytes: l.bytes.Load(), Open: l.open.Load()}
+// Stats returns the session proxy's counts.
+func (p *SessionProxy) Stats() SessionProxyStats {
+	return SessionProxyStats{Requests: p.requests.Load(), Refused: p.refused.Load(), Bytes: p.bytes.Load(), Open: p.open.Load()}
 }
 
 // Refused counts the refusals so far.
-func (l *Lane) Refused() int { return int(l.refused.Load()) }
+func (p *SessionProxy) Refused() int { return int(p.refused.Load()) }
 
 // Failure returns why the last connection to hostPort since then came to
 // nothing: the gate's error, policy_denied or navigation_failed; nil where none
 // failed. It is known before the page is told.
-func (l *Lane) Failure(hostPort string, since time.Time) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if f, ok := l.failures[strings.ToLower(hostPort)]; ok && !f.at.Before(since) {
+func (p *SessionProxy) Failure(hostPort string, since time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f, ok := p.failures[strings.ToLower(hostPort)]; ok && !f.at.Before(since) {
 		return f.err
 	}
 	return nil
 }
 
-// Close cuts the lane's connections and forgets it: its secret opens nothing
+// Close cuts the session proxy's connections and forgets it: its secret opens nothing
 // any more. Closing twice is harmless.
-func (l *Lane) Close() {
-	l.egress.mu.Lock()
-	if l.egress.names[l.user] == l {
-		delete(l.egress.names, l.user)
-		l.egress.total.gone(l.Stats())
+func (p *SessionProxy) Close() {
+	p.egress.mu.Lock()
+	if p.egress.byUser[p.user] == p {
+		delete(p.egress.byUser, p.user)
+		p.egress.total.gone(p.Stats())
 	}
-	if l.egress.lanes[l.at] == l {
-		delete(l.egress.lanes, l.at)
+	if p.egress.byAddress[p.at] == p {
+		delete(p.egress.byAddress, p.at)
 	}
-	l.egress.mu.Unlock()
-	l.stop()
-	if l.listener != nil {
-		l.listener.Close()
+	p.egress.mu.Unlock()
+	p.stop()
+	if p.listener != nil {
+		p.listener.Close()
 	}
-	l.transport.CloseIdleConnections()
+	p.transport.CloseIdleConnections()
 }
 
-// knows compares the request's Proxy-Authorization with the lane's own in
+// knows compares the request's Proxy-Authorization with the session proxy's own in
 // constant time.
-func (l *Lane) knows(r *http.Request) bool {
-	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Proxy-Authorization")), l.want) == 1
+func (p *SessionProxy) knows(r *http.Request) bool {
+	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Proxy-Authorization")), p.want) == 1
 }
 
 func proxyAuth(r *http.Request) (user, secret string, ok bool) {
@@ -191,91 +191,91 @@ func proxyAuth(r *http.Request) (user, secret string, ok bool) {
 	return strings.Cut(string(both), ":")
 }
 
-// enter takes one of the lane's connections, waiting a while where all are
+// enter takes one of the session proxy's connections, waiting a while where all are
 // taken, as a browser does without a proxy; leave gives it back.
-func (l *Lane) enter(ctx context.Context) error {
-	if l.spent() {
-		return l.overBudget()
+func (p *SessionProxy) enter(ctx context.Context) error {
+	if p.spent() {
+		return p.overBudget()
 	}
 	select {
-	case l.slots <- struct{}{}:
-		l.open.Add(1)
+	case p.slots <- struct{}{}:
+		p.open.Add(1)
 		return nil
 	default:
 	}
-	wait := time.NewTimer(l.egress.limits.wait)
+	wait := time.NewTimer(p.egress.limits.wait)
 	defer wait.Stop()
 	select {
-	case l.slots <- struct{}{}:
-		l.open.Add(1)
+	case p.slots <- struct{}{}:
+		p.open.Add(1)
 		return nil
-	case <-l.ctx.Done():
-		return protocol.Errorf(protocol.Cancelled, "the session's way out is closed")
+	case <-p.ctx.Done():
+		return protocol.Errorf(protocol.Cancelled, "the session's egress proxy is closed")
 	case <-ctx.Done():
 		return protocol.Errorf(protocol.Cancelled, "waiting for a connection: %w", ctx.Err())
 	case <-wait.C:
-		return protocol.Errorf(protocol.PolicyDenied, "the session holds %d connections, as many as it may", l.egress.cfg.MaxConnections).
+		return protocol.Errorf(protocol.PolicyDenied, "the session holds %d connections, as many as it may", p.egress.cfg.MaxConnections).
 			With("reason", string(ReasonConnectionLimit)).
 			Then("close tabs, or ask the operator to raise policy.egress.max_connections")
 	}
 }
 
-func (l *Lane) leave() {
-	l.open.Add(-1)
-	<-l.slots
+func (p *SessionProxy) leave() {
+	p.open.Add(-1)
+	<-p.slots
 }
 
-func (l *Lane) spent() bool {
-	return l.egress.cfg.MaxMB >= 0 && l.bytes.Load() >= int64(l.egress.cfg.MaxMB)<<20
+func (p *SessionProxy) spent() bool {
+	return p.egress.cfg.MaxMB >= 0 && p.bytes.Load() >= int64(p.egress.cfg.MaxMB)<<20
 }
 
-func (l *Lane) overBudget() *protocol.Error {
-	return protocol.Errorf(protocol.PolicyDenied, "the session has used up its %d MB", l.egress.cfg.MaxMB).
+func (p *SessionProxy) overBudget() *protocol.Error {
+	return protocol.Errorf(protocol.PolicyDenied, "the session has used up its %d MB", p.egress.cfg.MaxMB).
 		With("reason", string(ReasonByteBudget)).
 		Then("open another session, or ask the operator to raise policy.egress.max_mb")
 }
 
-// dial is the lane's one way out: its gate, counted.
-func (l *Lane) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.egress.limits.dial)
+// dial connects through the session's gate and counts the bytes.
+func (p *SessionProxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.egress.limits.dial)
 	defer cancel()
-	o := l.owner.Load()
+	o := p.owner.Load()
 	if o == nil {
-		return nil, errNobodys
+		return nil, errUnbound
 	}
 	c, err := o.gate.Dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &counted{Conn: c, lane: l}, nil
+	return &counted{Conn: c, proxy: p}, nil
 }
 
-// errNobodys is why nothing passes a spare lane.
-var errNobodys = protocol.Errorf(protocol.Cancelled, "the lane is no session's yet")
+// errUnbound is why nothing passes an unbound session proxy.
+var errUnbound = protocol.Errorf(protocol.Cancelled, "the proxy is not bound to a session yet")
 
-// counted is a connection whose bytes the lane pays for.
+// counted is a connection whose bytes the session proxy pays for.
 type counted struct {
 	net.Conn
-	lane *Lane
+	proxy *SessionProxy
 }
 
 var errBudget = errors.New("the session's bytes are used up")
 
 func (c *counted) Read(b []byte) (int, error) {
-	if c.lane.spent() {
+	if c.proxy.spent() {
 		return 0, errBudget
 	}
 	n, err := c.Conn.Read(b)
-	c.lane.bytes.Add(int64(n))
+	c.proxy.bytes.Add(int64(n))
 	return n, err
 }
 
 func (c *counted) Write(b []byte) (int, error) {
-	if c.lane.spent() {
+	if c.proxy.spent() {
 		return 0, errBudget
 	}
 	n, err := c.Conn.Write(b)
-	c.lane.bytes.Add(int64(n))
+	c.proxy.bytes.Add(int64(n))
 	return n, err
 }
 
@@ -285,9 +285,9 @@ var errEarly = errors.New("it spoke before it was asked")
 
 // failed remembers why a connection to hostPort came to nothing, and tells of
 // a refusal. It is called before the browser is answered.
-func (l *Lane) failed(hostPort, url string, err error) {
+func (p *SessionProxy) failed(hostPort, url string, err error) {
 	if errors.Is(err, errBudget) {
-		err = l.overBudget()
+		err = p.overBudget()
 	}
 	var e *protocol.Error
 	if !errors.As(err, &e) {
@@ -303,18 +303,18 @@ func (l *Lane) failed(hostPort, url string, err error) {
 	if e.Details["host"] == nil {
 		e = e.With("host", hostOf(hostPort))
 	}
-	l.mu.Lock()
-	if len(l.failures) >= failuresKept {
-		clear(l.failures) // only the last few are ever asked for
+	p.mu.Lock()
+	if len(p.failures) >= failuresKept {
+		clear(p.failures) // only the last few are ever asked for
 	}
-	l.failures[strings.ToLower(hostPort)] = failure{e, time.Now()}
-	l.mu.Unlock()
+	p.failures[strings.ToLower(hostPort)] = failure{e, time.Now()}
+	p.mu.Unlock()
 	if e.Code != protocol.PolicyDenied {
 		return
 	}
-	l.refused.Add(1)
-	l.egress.refusedFor(e)
-	if o := l.owner.Load(); o != nil && o.onRefused != nil {
+	p.refused.Add(1)
+	p.egress.refusedFor(e)
+	if o := p.owner.Load(); o != nil && o.onRefused != nil {
 		word := func(k string) string { s, _ := e.Details[k].(string); return s }
 		o.onRefused(Refusal{Reason: word("reason"), Host: word("host"), Address: word("address"), URL: url, Err: e})
 	}

@@ -20,12 +20,12 @@ import (
 )
 
 // primeHost is a name that the proxy itself answers, once, to whoever knows the
-// lane's secret: it is asked so that the browser learns the secret. Names below
+// session proxy's secret: it is asked so that the browser learns the secret. Names below
 // invalid exist nowhere else (RFC 6761 section 6.4). A page that asks for it
 // later is refused as for any of them: it learns nothing of who browses.
 const primeHost = "egress.browserd.invalid"
 
-// PrimeURL is the address to ask for through a lane so that it challenges, and
+// PrimeURL is the address to ask for through a session proxy so that it challenges, and
 // that answers 204 once the challenge is met.
 const PrimeURL = "http://" + primeHost + "/"
 
@@ -33,7 +33,7 @@ const PrimeURL = "http://" + primeHost + "/"
 func (e *Egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The server adds neither: what an origin left out stays left out.
 	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
-	l, known := e.lane(r)
+	l, known := e.proxyOf(r)
 	switch {
 	case l == nil && e.shared == nil:
 		refuse(w, http.StatusForbidden, "nothing leaves here")
@@ -53,12 +53,12 @@ func refuse(w http.ResponseWriter, status int, why string) {
 }
 
 // forward answers one absolute-form request (RFC 9112 section 3.2.2).
-func (l *Lane) forward(w http.ResponseWriter, r *http.Request) {
+func (p *SessionProxy) forward(w http.ResponseWriter, r *http.Request) {
 	switch u := r.URL; {
 	case u.Scheme != "http" || u.Host == "" || u.User != nil:
 		refuse(w, http.StatusBadRequest, "a proxy takes http://host/path, or CONNECT")
 		return
-	case u.Host == primeHost && l.primed.CompareAndSwap(false, true):
+	case u.Host == primeHost && p.primed.CompareAndSwap(false, true):
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(http.StatusNoContent)
@@ -67,25 +67,25 @@ func (l *Lane) forward(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "TRACE is not forwarded")
 		return
 	}
-	if err := l.enter(r.Context()); err != nil {
-		l.fail(w, r, err)
+	if err := p.enter(r.Context()); err != nil {
+		p.fail(w, r, err)
 		return
 	}
-	defer l.leave()
+	defer p.leave()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)()
+	defer context.AfterFunc(p.ctx, cancel)()
 	defer func() {
-		if l.spent() { // on the way: what came is cut
-			l.failed(withPort(r.URL), plain(r.URL), l.overBudget())
+		if p.spent() { // on the way: what came is cut
+			p.failed(withPort(r.URL), plain(r.URL), p.overBudget())
 		}
 	}()
-	l.proxy.ServeHTTP(w, r.WithContext(ctx))
+	p.proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // newForwarder forwards plain requests: hop-by-hop fields are dropped, the host
 // is the URL's (RFC 9112 section 3.2.2), and the target is sent as it came.
-func newForwarder(l *Lane) *httputil.ReverseProxy {
+func newForwarder(l *SessionProxy) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport:     l.transport,
 		ErrorLog:      log.New(io.Discard, "", 0),
@@ -120,9 +120,9 @@ func newForwarder(l *Lane) *httputil.ReverseProxy {
 // fail remembers why a plain request came to nothing and hangs up: an answer
 // would be a page, which the site could be taken for. Chromium reports
 // net::ERR_EMPTY_RESPONSE, and Failure says why.
-func (l *Lane) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (p *SessionProxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
-		l.failed(withPort(r.URL), plain(r.URL), err)
+		p.failed(withPort(r.URL), plain(r.URL), err)
 	}
 	panic(http.ErrAbortHandler)
 }
@@ -141,21 +141,21 @@ func plain(u *url.URL) string {
 }
 
 // tunnel answers CONNECT (RFC 9110 section 9.3.6).
-func (l *Lane) tunnel(w http.ResponseWriter, r *http.Request) {
+func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Host
 	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" || r.URL.Path != "" {
 		refuse(w, http.StatusBadRequest, "CONNECT takes host:port")
 		return
 	}
-	if err := l.enter(r.Context()); err != nil {
-		l.failed(address, address, err)
+	if err := p.enter(r.Context()); err != nil {
+		p.failed(address, address, err)
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer l.leave()
-	far, err := l.dial(r.Context(), "tcp", address)
+	defer p.leave()
+	far, err := p.dial(r.Context(), "tcp", address)
 	if err != nil {
-		l.failed(address, address, err)
+		p.failed(address, address, err)
 		status := http.StatusBadGateway
 		switch protocol.CodeOf(err) {
 		case protocol.PolicyDenied:
@@ -172,8 +172,8 @@ func (l *Lane) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer near.Close()
-	defer context.AfterFunc(l.ctx, func() { near.Close(); far.Close() })()
-	l.requests.Add(1)
+	defer context.AfterFunc(p.ctx, func() { near.Close(); far.Close() })()
+	p.requests.Add(1)
 	near.SetDeadline(time.Time{})
 	if _, err := fmt.Fprint(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
@@ -185,17 +185,17 @@ func (l *Lane) tunnel(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if l.relay(near, far) && l.spent() {
-		l.failed(address, address, l.overBudget())
+	if p.relay(near, far) && p.spent() {
+		p.failed(address, address, p.overBudget())
 	}
 }
 
 // relay copies both ways until both sides have ended, one has failed, or
 // neither has sent a byte for the idle time. It reports whether it was cut.
-func (l *Lane) relay(near, far net.Conn) (cut bool) {
+func (p *SessionProxy) relay(near, far net.Conn) (cut bool) {
 	var last atomic.Int64 // when a byte was last seen, in either direction
 	last.Store(time.Now().UnixNano())
-	idle := l.egress.limits.idle
+	idle := p.egress.limits.idle
 	var failed atomic.Bool
 	one := func(to, from net.Conn) {
 		buf := buffers{}.Get()

@@ -7,9 +7,9 @@ import (
 )
 
 // EgressStats counts what went through the proxy since it was made, in all
-// lanes, the closed ones too.
+// session proxies, the closed ones too.
 type EgressStats struct {
-	Lanes    int              // of sessions that are open now
+	Sessions int              // of sessions that are open now
 	Open     int64            // connections, now
 	Requests int64            // plain requests and tunnels that were let through
 	Bytes    int64            // both directions together
@@ -22,9 +22,9 @@ func (e *Egress) Stats() EgressStats {
 	defer e.mu.Unlock()
 	s := e.total
 	s.Refused = maps.Clone(e.total.Refused)
-	for _, l := range e.names {
+	for _, l := range e.byUser {
 		if l.owner.Load() != nil {
-			s.Lanes++
+			s.Sessions++
 		}
 		n := l.Stats()
 		s.Open += n.Open
@@ -34,8 +34,8 @@ func (e *Egress) Stats() EgressStats {
 	return s
 }
 
-// gone keeps what a lane that closes has counted.
-func (s *EgressStats) gone(n LaneStats) {
+// gone keeps what a session proxy that closes has counted.
+func (s *EgressStats) gone(n SessionProxyStats) {
 	s.Requests += n.Requests
 	s.Bytes += n.Bytes
 }

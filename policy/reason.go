@@ -40,9 +40,9 @@ const (
 	ReasonUpstream Reason = "upstream_proxy" // policy.upstream_proxy does not answer, or says no
 )
 
-// judge decides on u by its letters alone, without a look-up: a nil error lets
+// checkTarget decides on u as it is written, without a DNS lookup: a nil error lets
 // an address be dialled, and a name be looked up.
-func (g *Gate) judge(u target) error {
+func (g *Gate) checkTarget(u target) error {
 	p, s := g.policy, g.policy.state.Load()
 	if u.port == 0 {
 		return denied(ReasonPort, u, "port 0 cannot be opened")
@@ -73,9 +73,9 @@ func (g *Gate) judge(u target) error {
 	return nil
 }
 
-// judgeAnswer decides on one address to which u's name resolves, after judge
+// checkAnswer decides on one address to which u's name resolves, after checkTarget
 // has let the name pass. An entry that names the host opens its addresses too.
-func (g *Gate) judgeAnswer(u target, addr netip.Addr) error {
+func (g *Gate) checkAnswer(u target, addr netip.Addr) error {
 	p, s := g.policy, g.policy.state.Load()
 	at := target{addr: addr, port: u.port}
 	reason, what, never, err := p.classify(at)

@@ -16,10 +16,10 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// doors is the one way behind all doors. A door authenticates, calls prepare
+// dispatcher runs the commands of all transports. A transport authenticates, calls prepare
 // in the order in which commands arrive, and run in a goroutine of the
 // command's own; what run returns is ready to be written.
-type doors struct {
+type dispatcher struct {
 	house *actions.House
 	log   *slog.Logger
 	// life is the parent of every command's context; its cause, once it has
@@ -35,25 +35,25 @@ type doors struct {
 	metrics  *metrics
 }
 
-func newDoors(house *actions.House) *doors {
-	d := &doors{house: house, log: house.Log, idle: make(chan struct{}), metrics: newMetrics()}
+func newDispatcher(house *actions.House) *dispatcher {
+	d := &dispatcher{house: house, log: house.Log, idle: make(chan struct{}), metrics: newMetrics()}
 	d.life, d.end = context.WithCancelCause(context.Background())
 	return d
 }
 
 // task is an admitted command.
 type task struct {
-	doors   *doors
-	job     *actions.Job
-	command string
-	id      string // tells it from all others, in the log
-	arrived time.Time
-	begins  []byte // stands before the encoded result, which so needs not be copied
+	dispatch *dispatcher
+	job      *actions.Job
+	command  string
+	id       string // tells it from all others, in the log
+	arrived  time.Time
+	begins   []byte // stands before the encoded result, which so needs not be copied
 }
 
 // prepare checks a command and takes its place in its session's queue. It
 // never blocks. run must be called on the task, once.
-func (d *doors) prepare(caller *actions.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
+func (d *dispatcher) prepare(caller *actions.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
 	arrived, id := time.Now(), rand.Text()[:10]
 	if err := d.enter(); err != nil {
 		return nil, err
@@ -72,19 +72,19 @@ func (d *doors) prepare(caller *actions.Caller, method string, params json.RawMe
 	if e != nil {
 		return nil, d.coded(id, "", method, e)
 	}
-	return &task{doors: d, job: job, command: method, id: id, arrived: arrived}, nil
+	return &task{dispatch: d, job: job, command: method, id: id, arrived: arrived}, nil
 }
 
 // run waits for the command's turn, runs it, and hands its encoded result, behind
 // begins, or what it failed with, to reply. The daemon's end waits until reply is back.
-// ctx descends from doors.life and may end with the cause actions.ErrCancelled.
+// ctx descends from dispatch.life and may end with the cause actions.ErrCancelled.
 func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *protocol.Error)) {
-	defer t.doors.leave()
+	defer t.dispatch.leave()
 	reply(t.result(ctx))
 }
 
 func (t *task) result(ctx context.Context) (result json.RawMessage, err *protocol.Error) {
-	d, session := t.doors, t.job.SessionName()
+	d, session := t.dispatch, t.job.SessionName()
 	ctx = protocol.WithRequest(ctx, t.id, session)
 	source := ""
 	defer func() {
@@ -114,7 +114,7 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 
 // coded returns err's *protocol.Error, or internal with the cause in the log
 // under the request's id.
-func (d *doors) coded(id, session, command string, err error) *protocol.Error {
+func (d *dispatcher) coded(id, session, command string, err error) *protocol.Error {
 	var e *protocol.Error
 	if errors.As(err, &e) {
 		return e
@@ -123,7 +123,7 @@ func (d *doors) coded(id, session, command string, err error) *protocol.Error {
 	return internal(command, id)
 }
 
-func (d *doors) broken(id, session, command, kind string, stack []byte) *protocol.Error {
+func (d *dispatcher) broken(id, session, command, kind string, stack []byte) *protocol.Error {
 	d.log.Error("command panicked", "request", id, "session", session, "command", command, "panic", kind, "stack", string(stack))
 	return internal(command, id)
 }
@@ -133,7 +133,7 @@ func internal(command, id string) *protocol.Error {
 }
 
 // enter lets one more command in, until the daemon is shutting down.
-func (d *doors) enter() *protocol.Error {
+func (d *dispatcher) enter() *protocol.Error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.draining {
@@ -145,22 +145,22 @@ func (d *doors) enter() *protocol.Error {
 }
 
 // begun counts the commands that were let in; busy says whether one runs.
-func (d *doors) begun() uint64 {
+func (d *dispatcher) begun() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.entered
 }
 
-func (d *doors) busy() bool { return d.now() > 0 }
+func (d *dispatcher) busy() bool { return d.now() > 0 }
 
 // now counts the commands that run or wait.
-func (d *doors) now() int {
+func (d *dispatcher) now() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.running
 }
 
-func (d *doors) leave() {
+func (d *dispatcher) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running--
@@ -170,7 +170,7 @@ func (d *doors) leave() {
 }
 
 // drain lets no command in any more. The channel closes when none runs.
-func (d *doors) drain() <-chan struct{} {
+func (d *dispatcher) drain() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.draining {
@@ -182,7 +182,7 @@ func (d *doors) drain() <-chan struct{} {
 	return d.idle
 }
 
-func (d *doors) isDraining() bool {
+func (d *dispatcher) isDraining() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.draining
@@ -190,7 +190,7 @@ func (d *doors) isDraining() bool {
 
 // count keeps account of one command. A name that is no command's is counted
 // as "unknown", so that no client can fill the table.
-func (d *doors) count(id, session, command, source string, code protocol.Code, since time.Time) {
+func (d *dispatcher) count(id, session, command, source string, code protocol.Code, since time.Time) {
 	if _, ok := actions.Lookup(command); !ok {
 		command = "unknown"
 	}

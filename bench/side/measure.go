@@ -151,7 +151,7 @@ type column struct {
 // report writes a table of the columns: for each tool the median waited, the
 // 90th percentile in brackets, and the processor time; then how many times as
 // fast browserd is as the fastest peer, and which that is, and the same of the
-// floor, where it is among the names. The tools' errors stand below.
+// baseline, where it is among the names. The tools' errors stand below.
 func report(w io.Writer, names []string, columns []column) {
 	fmt.Fprint(w, "| ms: waited, median (90th percentile) / processor |")
 	for _, c := range columns {
@@ -181,7 +181,7 @@ func report(w io.Writer, names []string, columns []column) {
 		}
 		fmt.Fprintln(w)
 	}
-	for _, who := range []string{reference, floorName} {
+	for _, who := range []string{reference, baselineName} {
 		if who != reference && !slices.Contains(names, who) {
 			continue
 		}
@@ -197,7 +197,7 @@ func report(w io.Writer, names []string, columns []column) {
 	fmt.Fprintln(w)
 }
 
-// ratios compares browserd at its WebSocket door, or the floor, with the peer that
+// ratios compares browserd over its WebSocket, or the baseline, with the peer that
 // needs the least, once for each measure.
 func ratios(figures map[string]figure, who string) string {
 	ours, ok := figures[who]

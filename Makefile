@@ -7,7 +7,7 @@ TIMEOUT ?= 15m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-full test-image bench bench-go soak crowd tasks build image lint clean
+.PHONY: demo setup test test-full test-image bench chart bench-go soak crowd tasks build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -47,6 +47,9 @@ test-image: # builds the image and runs an agent's loop in it
 bench: # browserd and its peers side by side, as Markdown, in ten minutes and more
 	@scripts/setup.sh demo
 	@cd bench && $(GO) run ./side $(BENCH)
+
+chart: # docs/peers.svg, from the newest run of the peers in bench/results
+	cd bench && $(GO) run ./chart
 
 bench-go: # the Go benchmarks
 	@scripts/setup.sh demo

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/fallback/reader"
-	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/web/search"
 )
 
 // books gives a world credits, twenty of them.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
-	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/fallback/reader"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/web/readable"
 )
 
 // document is what a source has of a URL.

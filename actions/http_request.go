@@ -13,9 +13,9 @@ import (
 
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
-	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/web/readable"
 )
 
 // HTTPRequestParams are the parameters of http_request.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/web/readable"
 )
 
 // WebFetchParams are the parameters of web_fetch.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/web/search"
 )
 
 // WebSearchParams are the parameters of web_search.

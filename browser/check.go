@@ -15,13 +15,13 @@ const checkLook = 500
 // mixedClicks are how many clicks take a checkbox that is mixed to either state.
 const mixedClicks = 3
 
-// Check sees to it that a checkbox, radio button or switch is checked, or is
+// check sees to it that a checkbox, radio button or switch is checked, or is
 // not, by clicking it where it is otherwise; its label or styled twin is
 // clicked where it is hidden itself. Errors: those of a ref, not_actionable
 // also where the page kept the state, invalid_params where the element has none.
-func (c *Context) Check(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.checkOn(ctx, refs, ref, checked)
+func (c *Context) check(ctx context.Context, refs *snapshot.Refs, o protocol.Check, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.checkOn(ctx, refs, o.Ref, o.Checked)
 		if el == nil {
 			return snapshot.Key{}, err
 		}

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -57,7 +58,7 @@ type Chromium struct {
 // running is one generation.
 type running struct {
 	gen     Generation
-	conn    *Conn
+	conn    *cdp.Conn
 	proc    *process // nil: at an endpoint
 	version browser.GetVersionResult
 	since   time.Time
@@ -103,7 +104,7 @@ func (c *Chromium) Warm(ctx context.Context) error {
 // long as its ctx allows. The errors have codes: chromium_unavailable with
 // the cause and the remedy (and at once, while repeated failures make the next
 // launch wait), shutting_down after Close.
-func (c *Chromium) Conn(ctx context.Context) (*Conn, Generation, error) {
+func (c *Chromium) Conn(ctx context.Context) (*cdp.Conn, Generation, error) {
 	c.mu.Lock()
 	if c.closed || c.ctx.Err() != nil {
 		c.mu.Unlock()
@@ -196,8 +197,8 @@ func (c *Chromium) fly(f *flight) {
 		c.work.Go(func() { c.supervise(r) })
 		c.work.Go(func() { c.guard(r) })
 		if c.cfg.AnswerTimeout > 0 {
-			c.work.Go(func() { r.conn.watch(c.cfg.AnswerTimeout) })
-			c.work.Go(func() { r.conn.watchNetwork(c.cfg.AnswerTimeout) })
+			c.work.Go(func() { r.conn.Watch(c.cfg.AnswerTimeout) })
+			c.work.Go(func() { r.conn.WatchNetworkService(c.cfg.AnswerTimeout) })
 		}
 	} else if c.ctx.Err() == nil {
 		c.count(err, time.Since(f.began) >= startLimit)
@@ -319,10 +320,10 @@ func (r *running) fell() string {
 	case <-time.After(100 * time.Millisecond):
 	}
 	cause := r.proc.cause()
-	if given := (silence{}); cause == "" || errors.As(r.conn.Err(), &given) {
+	if silent := (cdp.Unresponsive{}); cause == "" || errors.As(r.conn.Err(), &silent) {
 		cause = causeOf(r.conn.Err())
 	}
-	r.conn.closeFor(errors.New(cause))
+	r.conn.CloseWithError(errors.New(cause))
 	killGroup(r.proc.cmd.Process)
 	return cause
 }
@@ -466,6 +467,6 @@ func (c *Chromium) Usage() (processes int, bytes uint64) {
 }
 
 // version returns Browser.getVersion of the browser behind conn.
-func version(ctx context.Context, conn *Conn) (browser.GetVersionResult, error) {
-	return cdp.Call(ctx, conn.Session(""), browser.GetVersion, cdp.Empty{})
+func version(ctx context.Context, conn *cdp.Conn) (browser.GetVersionResult, error) {
+	return cdproto.Call(ctx, conn.Session(""), browser.GetVersion, cdproto.Empty{})
 }

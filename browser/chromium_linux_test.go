@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 	"go.uber.org/goleak"
 
@@ -225,7 +225,7 @@ func TestAContextIsNobodysBesideItsPage(t *testing.T) {
 			pages = append(pages, id)
 		}
 		// The filter of one empty entry leaves nothing out.
-		got, err := cdp.Call(t.Context(), conn.Session(""), target.GetTargets, target.GetTargetsParams{Filter: target.Filter{{}}})
+		got, err := cdproto.Call(t.Context(), conn.Session(""), target.GetTargets, target.GetTargetsParams{Filter: target.Filter{{}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,18 +11,18 @@ import (
 
 type rawJSON = json.RawMessage
 
-// Click clicks an element as a person would: it waits until the element is
+// click clicks an element as a person would: it waits until the element is
 // attached, visible, stable, enabled and what is hit at its point, scrolling
 // there, then moves the mouse, presses and releases (Input.dispatchMouseEvent).
 // Nothing else ever receives the press. An option of a closed select is
 // selected. Errors: those of a ref, not_actionable, invalid_params.
-func (c *Context) Click(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Click) (protocol.Effect, error) {
+func (c *Context) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click, h how) (protocol.Effect, error) {
 	p, err := pressOf(o)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.clickOn(ctx, refs, ref, p, lookup{Want: clickable})
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.clickOn(ctx, refs, o.Ref, p, lookup{Want: clickable})
 		if el == nil {
 			return snapshot.Key{}, err
 		}

@@ -10,10 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -44,7 +45,7 @@ type ContextOptions struct {
 // Tabs, Dialog, Remains, Done and Close by any.
 type Context struct {
 	host *host
-	id   cdp.BrowserContextID
+	id   cdproto.BrowserContextID
 	tell atomic.Pointer[func(typ string, fields map[string]any)] // nil: nobody's yet
 	// life ends with the context: it was closed, or its browser died.
 	life context.Context
@@ -61,11 +62,12 @@ type Context struct {
 	o         ContextOptions // written once more, by bind
 	tabs      []*tab
 	selected  *tab
-	replacing chan struct{} // not nil while a new tab is made for a selected one that died
-	tabCount  int           // tabs opened so far, for their names
-	documents int           // main documents loaded so far
-	left      []int         // documents that were left and that the refs do not know of yet
-	dialogs   int           // dialogs in a row, since the last command began
+	workers   map[target.SessionID]*cdp.Session // shared and service workers
+	replacing chan struct{}                     // not nil while a new tab is made for a selected one that died
+	tabCount  int                               // tabs opened so far, for their names
+	documents int                               // main documents loaded so far
+	left      []int                             // documents that were left and that the refs do not know of yet
+	dialogs   int                               // dialogs in a row, since the last command began
 	watching  *happenings
 	cookies   json.RawMessage // as last seen
 	cookieN   int
@@ -107,9 +109,9 @@ func (o ContextOptions) complete() ContextOptions {
 
 // newContext is a context that is nobody's yet: what bind gives it of a session
 // is that of the zero options.
-func newContext(h *host, id cdp.BrowserContextID, way Way) *Context {
+func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), emulated: emulationOf(o), downloaded: downloads{changed: make(chan struct{})}}
+	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o), downloaded: downloads{changed: make(chan struct{})}}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	context.AfterFunc(c.life, func() {
 		if way != nil {
@@ -138,8 +140,8 @@ func (c *Context) emit(typ string, fields map[string]any) {
 // lost is the error of a command whose Chromium died.
 func lost(cause error) error {
 	e := protocol.Errorf(protocol.BrowserLost, "Chromium died: %w", cause)
-	if given := (silence{}); errors.As(cause, &given) {
-		e.With("cause", given.said)
+	if silent := (cdp.Unresponsive{}); errors.As(cause, &silent) {
+		e.With("cause", silent.Message)
 	}
 	return e
 }
@@ -267,8 +269,8 @@ func (c *Context) keepCookies() <-chan struct{} {
 // restoreCookies gives the context the cookies that remain of another.
 func (c *Context) restoreCookies(ctx context.Context, r *protocol.Remains) error {
 	var params struct {
-		Cookies          []map[string]any     `json:"cookies"`
-		BrowserContextID cdp.BrowserContextID `json:"browserContextId"`
+		Cookies          []map[string]any         `json:"cookies"`
+		BrowserContextID cdproto.BrowserContextID `json:"browserContextId"`
 	}
 	if err := json.Unmarshal(r.Cookies, &params.Cookies); err != nil || len(params.Cookies) == 0 {
 		return err

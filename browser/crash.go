@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -45,7 +46,7 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 const crashWait = 300 * time.Millisecond
 
 // crash takes it that a renderer of the page has died (Inspector.targetCrashed).
-func (t *tab) crash(s *Session, _ struct{}) {
+func (t *tab) crash(s *cdp.Session, _ struct{}) {
 	if s.ID() != t.cdp.ID() {
 		// An out-of-process frame: the page itself lives on without it.
 		for _, f := range t.frames {

@@ -116,7 +116,7 @@ func TestUploadToWhatEnds(t *testing.T) {
 	files := []protocol.File{{Name: "a.txt", Content: []byte("hello")}}
 	ended := make(chan error)
 	go func() {
-		_, err := v.c.Upload(limit(t, 10*time.Second), v.refs, v.ref("button", "Choose"), files)
+		_, err := v.c.Act(limit(t, 10*time.Second), v.refs, protocol.Act{Action: protocol.Upload{Ref: v.ref("button", "Choose"), Files: files}})
 		ended <- err
 	}()
 	v.c.mu.Lock()

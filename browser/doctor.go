@@ -11,10 +11,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -182,26 +183,26 @@ func liveChecks(ctx context.Context, cfg Config) (list []Check) {
 }
 
 // tryPage opens about:blank in a context of its own and runs a script there.
-func tryPage(ctx context.Context, conn *Conn) (func(), error) {
+func tryPage(ctx context.Context, conn *cdp.Conn) (func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, pageLimit)
 	defer cancel()
 	b := conn.Session("")
-	bc, err := cdp.Call(ctx, b, target.CreateBrowserContext, target.CreateBrowserContextParams{})
+	bc, err := cdproto.Call(ctx, b, target.CreateBrowserContext, target.CreateBrowserContextParams{})
 	if err != nil {
 		return nil, err
 	}
 	dispose := func() {
 		b.Send(target.CommandDisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: bc.BrowserContextID})
 	}
-	page, err := cdp.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
+	page, err := cdproto.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
 	if err != nil {
 		dispose()
 		return nil, err
 	}
 	flat := true
-	s, err := cdp.Call(ctx, b, target.AttachToTarget, target.AttachToTargetParams{TargetID: page.TargetID, Flatten: &flat})
+	s, err := cdproto.Call(ctx, b, target.AttachToTarget, target.AttachToTargetParams{TargetID: page.TargetID, Flatten: &flat})
 	if err == nil {
-		_, err = cdp.Call(ctx, conn.Session(s.SessionID), cdpruntime.Evaluate, cdpruntime.EvaluateParams{Expression: "6*7"})
+		_, err = cdproto.Call(ctx, conn.Session(s.SessionID), cdpruntime.Evaluate, cdpruntime.EvaluateParams{Expression: "6*7"})
 	}
 	if err != nil {
 		dispose()

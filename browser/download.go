@@ -14,8 +14,9 @@ import (
 	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -88,10 +89,10 @@ func (d *downloads) wake() {
 
 // downloadBegins is Browser.downloadWillBegin.
 type downloadBegins struct {
-	FrameID           cdp.FrameID `json:"frameId"`
-	GUID              string      `json:"guid"`
-	URL               string      `json:"url"`
-	SuggestedFilename string      `json:"suggestedFilename"`
+	FrameID           cdproto.FrameID `json:"frameId"`
+	GUID              string          `json:"guid"`
+	URL               string          `json:"url"`
+	SuggestedFilename string          `json:"suggestedFilename"`
 }
 
 // downloadProgress is Browser.downloadProgress.
@@ -323,7 +324,7 @@ func (c *Context) Downloads(ctx context.Context, name string, wait bool) ([]prot
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-c.life.Done():
-			if err := context.Cause(c.life); !errors.Is(err, ErrGone) {
+			if err := context.Cause(c.life); !errors.Is(err, cdp.ErrGone) {
 				return nil, err
 			}
 			c.loseDownloads() // one may have begun in its last moment

@@ -8,11 +8,11 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Focus gives an element the focus, as the Tab key would. Errors: those of a
+// focus gives an element the focus, as the Tab key would. Errors: those of a
 // ref, not_actionable where it does not take it.
-func (c *Context) Focus(ctx context.Context, refs *snapshot.Refs, ref string) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.focusOn(ctx, refs, ref)
+func (c *Context) focus(ctx context.Context, refs *snapshot.Refs, o protocol.Focus, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.focusOn(ctx, refs, o.Ref)
 		if err != nil {
 			return snapshot.Key{}, err
 		}

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chromedp/cdproto"
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -23,9 +23,9 @@ import (
 // the document that is loaded in it. Its fields are guarded by the context's mu.
 type frame struct {
 	tab     *tab
-	id      cdp.FrameID
+	id      cdproto.FrameID
 	parent  *frame
-	cdp     *Session // of the target that the frame lives in
+	cdp     *cdp.Session // of the target that the frame lives in
 	url     string
 	doc     int    // number of the document; 0 while it has no world
 	ctxID   string // Runtime.ExecutionContextDescription.uniqueId of the world
@@ -48,7 +48,7 @@ type document struct {
 	num    runtime.ExecutionContextID
 	own    string
 	ownNum runtime.ExecutionContextID
-	cdp    *Session
+	cdp    *cdp.Session
 	marks  *marks
 }
 
@@ -125,10 +125,10 @@ func (f *frame) call(ctx context.Context, function string, arg, result any) erro
 
 // scriptCall is a call of the script that was written.
 type scriptCall struct {
-	*Pending
-	again func() *Pending // writes it once more
-	world string          // the document's, by its unique id
-	cdp   *Session
+	*cdp.Pending
+	again func() *cdp.Pending // writes it once more
+	world string              // the document's, by its unique id
+	cdp   *cdp.Session
 }
 
 // promised are the functions of the script that answer with a promise. To await what is
@@ -150,7 +150,7 @@ func (d *document) start(function string, arg any) (*scriptCall, error) {
 	if promised[function] {
 		params.AwaitPromise = ptr(true)
 	}
-	send := func() *Pending { return d.cdp.Send(runtime.Evaluate.Method, params) }
+	send := func() *cdp.Pending { return d.cdp.Send(runtime.Evaluate.Method, params) }
 	return &scriptCall{Pending: send(), again: send, world: d.ctxID, cdp: d.cdp}, nil
 }
 
@@ -225,8 +225,8 @@ func (e *exceptionDetails) text() string {
 }
 
 // wait waits for an answer while the tab lives.
-func (t *tab) wait(ctx context.Context, p *Pending, result any) error {
-	err := p.wait(ctx, t.life, result)
+func (t *tab) wait(ctx context.Context, p *cdp.Pending, result any) error {
+	err := p.WaitWithin(ctx, t.life, result)
 	if err == nil {
 		return nil
 	}
@@ -239,13 +239,13 @@ func (t *tab) failure(ctx context.Context, err error) error {
 	if t.life.Err() != nil {
 		return context.Cause(t.life)
 	}
-	if errors.Is(err, ErrGone) {
+	if errors.Is(err, cdp.ErrGone) {
 		return lost(err)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if e := (*cdproto.Error)(nil); errors.As(err, &e) && e.Message == "Not attached to an active page" {
+	if e := (*cdp.Error)(nil); errors.As(err, &e) && e.Message == "Not attached to an active page" {
 		// Its process has died, and the event that says why is on its way.
 		select {
 		case <-t.life.Done():
@@ -263,10 +263,10 @@ func (t *tab) failure(ctx context.Context, err error) error {
 // command ran in it (V8RuntimeAgentImpl, content::RenderFrameDevToolsAgentHost).
 // They have one JSON-RPC code for many reasons, so the text decides.
 func gone(err error) error {
-	if errors.Is(err, ErrDetached) {
+	if errors.Is(err, cdp.ErrDetached) {
 		return errDocumentGone() // a frame whose process has gone with it
 	}
-	var e *cdproto.Error
+	var e *cdp.Error
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -347,7 +347,7 @@ func (t *tab) owners(ctx context.Context, frames []*frame) {
 		p := f.parent
 		known := p == nil || f.owner.Doc == p.doc || p.doc == 0
 		var world runtime.ExecutionContextID
-		var s *Session
+		var s *cdp.Session
 		var doc int
 		if p != nil {
 			world, s, doc = p.num, p.cdp, p.doc
@@ -371,9 +371,9 @@ func (t *tab) owners(ctx context.Context, frames []*frame) {
 	work.Wait()
 }
 
-func (t *tab) ownerOf(ctx context.Context, id cdp.FrameID, s *Session, world runtime.ExecutionContextID) (int, error) {
+func (t *tab) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Session, world runtime.ExecutionContextID) (int, error) {
 	var owner struct {
-		BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+		BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 	}
 	if err := t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
 		return 0, err
@@ -395,7 +395,7 @@ func (t *tab) ownerOf(ctx context.Context, id cdp.FrameID, s *Session, world run
 }
 
 // object resolves a backend node into an isolated world.
-func (t *tab) object(ctx context.Context, s *Session, node cdp.BackendNodeID, world runtime.ExecutionContextID) (runtime.RemoteObjectID, error) {
+func (t *tab) object(ctx context.Context, s *cdp.Session, node cdproto.BackendNodeID, world runtime.ExecutionContextID) (runtime.RemoteObjectID, error) {
 	var got struct {
 		Object struct {
 			ObjectID runtime.RemoteObjectID `json:"objectId"`

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/chromedp/chromedp"
+	"github.com/browserd/browserd/browser/cdp"
 )
 
 // Held is a Chromium that has its profile, its pipes and its jail, and waits for the
@@ -13,7 +13,7 @@ import (
 type Held struct {
 	mu        sync.Mutex
 	proc      *process // nil: taken, or closed
-	transport chromedp.Transport
+	transport cdp.Transport
 }
 
 // Hold prepares the launch of cfg in a jail (cfg.JailPort), some ten milliseconds.
@@ -32,7 +32,7 @@ func Hold(cfg Config, log *slog.Logger) (*Held, error) {
 
 // take returns what is held, once; nil where that has ended meanwhile, or would become
 // another program than the one found now: an upgrade may have moved it.
-func (h *Held) take(found Found) (*process, chromedp.Transport) {
+func (h *Held) take(found Found) (*process, cdp.Transport) {
 	p, transport := h.out()
 	if p == nil {
 		return nil, nil
@@ -52,7 +52,7 @@ func (h *Held) take(found Found) (*process, chromedp.Transport) {
 }
 
 // out returns what is held, whatever has become of it, once.
-func (h *Held) out() (*process, chromedp.Transport) {
+func (h *Held) out() (*process, cdp.Transport) {
 	if h == nil {
 		return nil, nil
 	}

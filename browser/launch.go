@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/chromedp"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/jail"
 	"github.com/browserd/browserd/protocol"
 )
@@ -55,7 +55,7 @@ type process struct {
 // with that answer. What it started it has ended again when it fails; the error
 // has the code chromium_unavailable, one sentence with the cause and the next
 // step.
-func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *Conn, browser.GetVersionResult, error) {
+func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *cdp.Conn, browser.GetVersionResult, error) {
 	var none browser.GetVersionResult
 	found, err := Find(cfg)
 	if err != nil {
@@ -68,7 +68,7 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *Conn,
 		}
 	}
 	p.release(cfg.Adopt)
-	conn := newConn(transport)
+	conn := cdp.New(transport)
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	v, err := version(ctx, conn)
@@ -76,7 +76,7 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *Conn,
 		return p, conn, v, nil
 	}
 	// When it went by itself, its last words come with its exit.
-	if errors.Is(err, ErrGone) {
+	if errors.Is(err, cdp.ErrGone) {
 		select {
 		case <-p.exited:
 		case <-time.After(killLimit):
@@ -88,7 +88,7 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *Conn,
 }
 
 // spawn starts the processes and returns the pipe to them.
-func spawn(cfg Config, found Found, log *slog.Logger) (*process, chromedp.Transport, error) {
+func spawn(cfg Config, found Found, log *slog.Logger) (*process, cdp.Transport, error) {
 	if err := CanSandbox(cfg); err != nil {
 		return nil, nil, err
 	}
@@ -124,7 +124,7 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*process, chromedp.Transp
 }
 
 // start starts the command with its pipes.
-func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) {
+func (p *process) start(cfg Config, owner *account) (cdp.Transport, error) {
 	var pipes []*os.File
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err == nil {
@@ -179,7 +179,7 @@ func (p *process) start(cfg Config, owner *account) (chromedp.Transport, error) 
 		}
 		p.proxy, p.word = l, handing
 	}
-	return chromedp.NewPipeConn(&bounded{ReadCloser: answerR}, commandW), nil
+	return cdp.Pipe(answerR, commandW), nil
 }
 
 // release lets what waits in its jail become Chromium, whose proxy adopt serves.

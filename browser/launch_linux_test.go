@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -365,7 +366,7 @@ func TestNoUsableSandboxIsExplained(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn := newConn(transport)
+		conn := cdp.New(transport)
 		defer conn.Close()
 		select {
 		case <-p.exited:

@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 	"go.uber.org/goleak"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/policy"
 )
 
@@ -129,21 +130,21 @@ func started(t *testing.T, cfg Config) *Chromium {
 }
 
 // openPage opens about:blank in a new context, so that there is a renderer.
-func openPage(t *testing.T, conn *Conn) (target.ID, *Session) {
+func openPage(t *testing.T, conn *cdp.Conn) (target.ID, *cdp.Session) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	b := conn.Session("")
-	bc, err := cdp.Call(ctx, b, target.CreateBrowserContext, target.CreateBrowserContextParams{})
+	bc, err := cdproto.Call(ctx, b, target.CreateBrowserContext, target.CreateBrowserContextParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := cdp.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
+	page, err := cdproto.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
 	if err != nil {
 		t.Fatal(err)
 	}
 	flat := true
-	s, err := cdp.Call(ctx, b, target.AttachToTarget, target.AttachToTargetParams{TargetID: page.TargetID, Flatten: &flat})
+	s, err := cdproto.Call(ctx, b, target.AttachToTarget, target.AttachToTargetParams{TargetID: page.TargetID, Flatten: &flat})
 	if err != nil {
 		t.Fatal(err)
 	}

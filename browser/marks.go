@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/cdp/jsonv2"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
+
+	"github.com/browserd/browserd/browser/cdp"
 )
 
 // clickEvents are the events whose listeners make an element clickable.
@@ -35,10 +35,10 @@ const (
 // marks are what a document's script has been told, and what it has answered. They belong
 // to the session's driver.
 type marks struct {
-	answer   walkAnswer                 // of the last walk
-	still    still                      // and what the next may be spared by it
-	document runtime.RemoteObjectID     // the page's own; empty until asked for
-	told     map[cdp.BackendNodeID]bool // elements that have listeners for clicks
+	answer   walkAnswer                     // of the last walk
+	still    still                          // and what the next may be spared by it
+	document runtime.RemoteObjectID         // the page's own; empty until asked for
+	told     map[cdproto.BackendNodeID]bool // elements that have listeners for clicks
 	asked    time.Time
 	took     time.Duration
 	stirs    int64 // the tab's, when it was asked
@@ -68,7 +68,7 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 	if err != nil {
 		return err
 	}
-	var page, listening *Pending
+	var page, listening *cdp.Pending
 	if m.document == "" {
 		// The listeners are asked for by the page's own document: asked by the
 		// isolated world's, Chromium 156 now and then leaves the page's wrappers of
@@ -125,7 +125,7 @@ func decoded(function string, answer json.RawMessage, result any) error {
 	}
 	read := json.Unmarshal
 	if _, long := result.(*string); long { // a walk: jsonv2 reads it in half the time
-		read = func(b []byte, v any) error { return jsonv2.Unmarshal(b, v, chromedp.DefaultUnmarshalOptions) }
+		read = func(b []byte, v any) error { return cdp.Unmarshal(b, v) }
 	}
 	if err := read(answer, result); err != nil {
 		return fmt.Errorf("decoding the answer of script %s: %w", function, err)
@@ -134,24 +134,24 @@ func decoded(function string, answer json.RawMessage, result any) error {
 }
 
 // ask asks for all listeners of the document.
-func (m *marks) ask(s *Session) *Pending {
+func (m *marks) ask(s *cdp.Session) *cdp.Pending {
 	return s.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": m.document, "depth": -1, "pierce": true})
 }
 
 // heard returns the elements that listen for clicks, and those of them that the
 // script has not been told of yet.
-func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) (listen map[cdp.BackendNodeID]bool, fresh []cdp.BackendNodeID) {
+func (m *marks) heard(ctx context.Context, t *tab, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]bool, fresh []cdproto.BackendNodeID) {
 	var got struct {
 		Listeners []struct {
-			Type          string            `json:"type"`
-			BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+			Type          string                `json:"type"`
+			BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 		} `json:"listeners"`
 	}
 	if t.wait(ctx, listening, &got) != nil {
 		m.document = "" // ask for it anew
 		return m.told, nil
 	}
-	listen = map[cdp.BackendNodeID]bool{}
+	listen = map[cdproto.BackendNodeID]bool{}
 	for _, l := range got.Listeners {
 		if !clickEvents[l.Type] || l.BackendNodeID == 0 || listen[l.BackendNodeID] || len(listen) >= maxMarked {
 			continue
@@ -170,7 +170,7 @@ func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) (listen m
 // takes it for an element from then on. A node that is resolved without a world
 // comes in its own frame's, and the id of the object begins with
 // "isolate.context." (V8's RemoteObjectId).
-func (d *document) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.BackendNodeID {
+func (d *document) ownOf(ctx context.Context, nodes []cdproto.BackendNodeID) []cdproto.BackendNodeID {
 	t, s := d.frame.tab, d.cdp
 	t.c.mu.Lock()
 	alone := true
@@ -181,12 +181,12 @@ func (d *document) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.B
 	if alone || len(nodes) == 0 {
 		return nodes
 	}
-	pending := make([]*Pending, len(nodes))
+	pending := make([]*cdp.Pending, len(nodes))
 	for i, n := range nodes {
 		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "objectGroup": "whose"})
 	}
 	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": "whose"})
-	var mine []cdp.BackendNodeID
+	var mine []cdproto.BackendNodeID
 	for i, p := range pending {
 		var got struct {
 			Object struct {
@@ -206,9 +206,9 @@ func (d *document) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.B
 // tell resolves backend nodes into the isolated world, all in one round trip,
 // and hands them to the script, before whatever is sent to it next. It says
 // whether there was anything to tell.
-func (d *document) tell(ctx context.Context, nodes []cdp.BackendNodeID) bool {
+func (d *document) tell(ctx context.Context, nodes []cdproto.BackendNodeID) bool {
 	t, s, num := d.frame.tab, d.cdp, d.num
-	pending := make([]*Pending, len(nodes))
+	pending := make([]*cdp.Pending, len(nodes))
 	for i, n := range nodes {
 		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": num, "objectGroup": marksOf(num)})
 	}
@@ -260,7 +260,7 @@ func (d *document) openRoots(ctx context.Context) {
 	}
 	type host struct {
 		object    runtime.RemoteObjectID
-		described *Pending
+		described *cdp.Pending
 	}
 	var hosts []host
 	for _, e := range elements.Result {
@@ -273,8 +273,8 @@ func (d *document) openRoots(ctx context.Context) {
 		var got struct {
 			Node struct {
 				ShadowRoots []struct {
-					BackendNodeID  cdp.BackendNodeID `json:"backendNodeId"`
-					ShadowRootType string            `json:"shadowRootType"`
+					BackendNodeID  cdproto.BackendNodeID `json:"backendNodeId"`
+					ShadowRootType string                `json:"shadowRootType"`
 				} `json:"shadowRoots"`
 			} `json:"node"`
 		}

@@ -5,21 +5,22 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Mouse does one thing with the mouse at a point of the viewport, in CSS
+// mouse does one thing with the mouse at a point of the viewport, in CSS
 // pixels, and says what was hit there before: for canvases, maps and whatever
 // has no ref. A button that went down stays down until it goes up. Errors:
 // invalid_params where the point is outside of the viewport.
-func (c *Context) Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse) (*protocol.Hit, protocol.Effect, error) {
+func (c *Context) mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse, h how) (*protocol.Hit, protocol.Effect, error) {
 	p, err := pressOf(protocol.Click{Button: o.Button, Count: o.Count})
 	if err != nil {
 		return nil, protocol.Effect{}, err
 	}
 	var hit *protocol.Hit
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
 		t, err := c.tab(ctx)
 		if err != nil {
 			return snapshot.Key{}, err
@@ -52,15 +53,15 @@ func (c *Context) Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mou
 }
 
 // mouseDo writes the events of o, without waiting for them.
-func (t *tab) mouseDo(o protocol.Mouse, p press) []*Pending {
+func (t *tab) mouseDo(o protocol.Mouse, p press) []*cdp.Pending {
 	c := t.c
-	moved := func() *Pending {
+	moved := func() *cdp.Pending {
 		if c.holding != "" {
 			return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{button: c.holding}, 0, true)
 		}
 		return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{}, 0, false)
 	}
-	pending := []*Pending{moved()}
+	pending := []*cdp.Pending{moved()}
 	switch o.Action {
 	case "click":
 		for n := 1; n <= p.count; n++ {

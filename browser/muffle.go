@@ -3,7 +3,7 @@ package browser
 import (
 	"fmt"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 )
@@ -20,7 +20,7 @@ func (t *tab) cutOff(kind string) {
 	if kind != "beforeunload" { // which is asked for when the page's script is over
 		// In front of the answer: V8 looks whether it is to end a script where a
 		// function is called, and in a loop that calls none not every time.
-		t.cdp.Send("Runtime.terminateExecution", cdp.Empty{})
+		t.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
 	}
 	t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
 	for _, f := range t.frames {

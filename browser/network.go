@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -20,7 +21,7 @@ import (
 type exchange struct {
 	protocol.Exchange
 	request network.RequestID
-	cdp     *Session
+	cdp     *cdp.Session
 	begun   float64 // monotonic seconds
 	last    int     // the number of its newest event
 	plain   bool    // answered without the network's own account of its headers

@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -50,7 +51,7 @@ type rules struct {
 }
 
 // denied are the rules of a context that may do nothing more.
-func denied(id cdp.BrowserContextID) rules {
+func denied(id cdproto.BrowserContextID) rules {
 	return rules{[]cdpbrowser.PermissionType{}, cdpbrowser.SetDownloadBehaviorParams{
 		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: id, EventsEnabled: ptr(true),
 	}}
@@ -74,8 +75,8 @@ func granted(names []string) ([]cdpbrowser.PermissionType, error) {
 
 // sendRules tells Chromium what the context's pages may do. The answers are
 // still to be waited for.
-func (c *Context) sendRules(r rules) []*Pending {
-	return []*Pending{
+func (c *Context) sendRules(r rules) []*cdp.Pending {
+	return []*cdp.Pending{
 		// "Grant specific permissions to the given origin and reject all others";
 		// without an origin, to all.
 		c.host.root.Send("Browser.grantPermissions", map[string]any{"permissions": r.permissions, "browserContextId": c.id}),

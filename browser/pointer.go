@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -56,7 +57,7 @@ func pressOf(o protocol.Click) (press, error) {
 // its element (js/guard.js). It stands in the isolated world alone.
 const reachedBinding = "__bdReached"
 
-func (t *tab) bindingCalled(_ *Session, e struct {
+func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 	Name string `json:"name"`
 }) {
 	if e.Name == reachedBinding {
@@ -81,7 +82,7 @@ type collected struct {
 
 // mouse writes one mouse event (Input.dispatchMouseEvent). The page target's
 // session takes it, wherever the frame lives.
-func (t *tab) mouse(kind input.DispatchMouseEventType, x, y float64, p press, clicks int, held bool) *Pending {
+func (t *tab) mouse(kind input.DispatchMouseEventType, x, y float64, p press, clicks int, held bool) *cdp.Pending {
 	e := input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Modifiers: p.modifiers, ClickCount: int64(clicks), Button: "none"}
 	if kind != input.DispatchMouseEventTypeMouseMoved || held {
 		e.Button = input.MouseButton(p.button)
@@ -111,7 +112,7 @@ func (t *tab) pointerAt(x, y float64) pointer {
 // without a move enters what has come under the mouse since (Pointer Events 3, 5.3).
 func (el *element) click(ctx context.Context, p press, then string, with any) (collected, error) {
 	t := el.frame.tab
-	var pending []*Pending
+	var pending []*cdp.Pending
 	if at := t.pointerAt(el.x, el.y); at != t.pointer || at.doc == 0 {
 		pending = append(pending, t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, p, 0, false))
 	}
@@ -131,10 +132,10 @@ const releaseWait = 100 * time.Millisecond
 // A document that the input has left, or that a dialog holds, cannot say: what the
 // guard told when the input came, before the page heard of it, says whether the
 // element has received it. Errors: stale_ref and dialog_open where it has not.
-func (el *element) collect(ctx context.Context, pending []*Pending, q map[string]any) (collected, error) {
+func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q map[string]any) (collected, error) {
 	t := el.frame.tab
 	var got collected
-	q["frame"] = !protocol.IsUnshown(ctx)
+	q["frame"] = !t.unshown()
 	seen, err := el.in.start("collect", q)
 	for _, f := range el.frames {
 		f.start("disarm", nil)
@@ -164,6 +165,14 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 		t.settledWith(el.frame, *got.Settled)
 	}
 	return got, el.unlessReached(ctx, err)
+}
+
+// unshown says whether the client wants nothing shown after the action under way.
+func (t *tab) unshown() (yes bool) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.happened(func(h *happenings) { yes = h.unshown })
+	return yes
 }
 
 // reached says whether input has reached the element since it was located. What goes

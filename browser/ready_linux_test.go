@@ -8,11 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 	"github.com/google/go-cmp/cmp"
 
@@ -148,7 +149,7 @@ func TestReadyContextIsNobodysTwice(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	b := keeping(t, Stock{Ready: 2})
-	ids := map[cdp.BrowserContextID]bool{}
+	ids := map[cdproto.BrowserContextID]bool{}
 	for i := range 6 {
 		c := handed(t, b, ContextOptions{})
 		if ids[c.id] {
@@ -378,14 +379,7 @@ func TestAContextThatIsGivenUpIsDisposedOf(t *testing.T) {
 	first := handed(t, b, ContextOptions{})
 	conn := first.host.conn
 	asked := func() bool {
-		conn.mu.Lock()
-		defer conn.mu.Unlock()
-		for _, p := range conn.pending {
-			if p.method == target.CreateBrowserContext.Method {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(conn.Pending(), target.CreateBrowserContext.Method)
 	}
 	signal := func(s syscall.Signal) { syscall.Kill(-c.Info().PID, s) }
 	signal(syscall.SIGSTOP) // it answers when it has been given up
@@ -407,7 +401,7 @@ func TestAContextThatIsGivenUpIsDisposedOf(t *testing.T) {
 	var left target.GetBrowserContextsResult
 	eventually(t, 20*time.Second, "the context gone", func() bool {
 		var err error
-		if left, err = cdp.Call(limit(t, 20*time.Second), first.host.root, target.GetBrowserContexts, cdp.Empty{}); err != nil {
+		if left, err = cdproto.Call(limit(t, 20*time.Second), first.host.root, target.GetBrowserContexts, cdproto.Empty{}); err != nil {
 			t.Fatal(err)
 		}
 		return len(left.BrowserContextIDs) == 1

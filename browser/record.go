@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -35,7 +36,7 @@ type recorder struct {
 type netEvent struct {
 	number int
 	tab    *tab
-	cdp    *Session
+	cdp    *cdp.Session
 	method string
 	params jsonv2.Value
 }
@@ -48,7 +49,7 @@ var recorded = map[string]bool{
 }
 
 // record keeps an event of the network; the caller holds mu.
-func (r *recorder) record(t *tab, s *Session, method string, params jsonv2.Value, mu sync.Locker) {
+func (r *recorder) record(t *tab, s *cdp.Session, method string, params jsonv2.Value, mu sync.Locker) {
 	r.number++
 	r.events = append(r.events, netEvent{r.number, t, s, method, params})
 	r.count++

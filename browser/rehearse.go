@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -41,7 +42,7 @@ func (c *Context) rehearse() {
 	}
 }
 
-func (t *tab) rehearse() *Pending {
+func (t *tab) rehearse() *cdp.Pending {
 	t.c.mu.Lock()
 	world := t.main.ctxID
 	t.c.mu.Unlock()

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
+
+	"github.com/browserd/browserd/browser/cdp"
 )
 
 // dialLimit bounds finding and connecting to a Chromium that runs elsewhere.
 const dialLimit = 15 * time.Second
 
 // dial connects to the Chromium at cfg.Endpoint.
-func dial(ctx context.Context, cfg Config) (*Conn, browser.GetVersionResult, error) {
+func dial(ctx context.Context, cfg Config) (*cdp.Conn, browser.GetVersionResult, error) {
 	var none browser.GetVersionResult
 	if cfg.Disabled {
 		_, err := Find(cfg)
@@ -32,11 +34,11 @@ func dial(ctx context.Context, cfg Config) (*Conn, browser.GetVersionResult, err
 	if err != nil {
 		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: nothing answers at %s: %w", redacted(cfg.Endpoint), unnamed(err))
 	}
-	t, err := dialPipe(ctx, address)
+	t, err := cdp.Dial(ctx, address)
 	if err != nil {
 		return nil, none, unavailable("start that Chromium, or set browser.endpoint to where it listens", "browser.endpoint: connecting to %s: %w", redacted(cfg.Endpoint), unnamed(err))
 	}
-	conn := newConn(t)
+	conn := cdp.New(t)
 	v, err := version(ctx, conn)
 	if err != nil {
 		conn.Close()

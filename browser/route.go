@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -37,15 +38,18 @@ func (c *Context) SetRoutes(ctx context.Context, routes []protocol.Route) error 
 	for i, r := range routes {
 		c.taken[i] = r.Hits
 	}
-	var sessions []*Session
+	var sessions []*cdp.Session
 	for _, t := range c.tabs {
 		sessions = append(sessions, t.cdp)
 		for _, child := range t.children {
 			sessions = append(sessions, child)
 		}
 	}
+	for _, w := range c.workers {
+		sessions = append(sessions, w)
+	}
 	c.mu.Unlock()
-	var pending []*Pending
+	var pending []*cdp.Pending
 	for _, s := range sessions {
 		pending = append(pending, holdUp(s, routes))
 	}
@@ -58,9 +62,9 @@ func (c *Context) SetRoutes(ctx context.Context, routes []protocol.Route) error 
 }
 
 // holdUp has Chromium hold the requests of a session that fit a route.
-func holdUp(s *Session, routes []protocol.Route) *Pending {
+func holdUp(s *cdp.Session, routes []protocol.Route) *cdp.Pending {
 	if len(routes) == 0 {
-		return s.Send("Fetch.disable", cdp.Empty{})
+		return s.Send("Fetch.disable", cdproto.Empty{})
 	}
 	patterns := make([]map[string]any, 0, len(routes))
 	for _, r := range routes {
@@ -86,7 +90,7 @@ func (c *Context) Routes() []protocol.Route {
 }
 
 // paused answers a request that is held up, by the newest route that fits it.
-func (t *tab) paused(s *Session, e struct {
+func (t *tab) paused(s *cdp.Session, e struct {
 	RequestID fetch.RequestID `json:"requestId"`
 	Type      string          `json:"resourceType"`
 	Request   struct {

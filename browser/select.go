@@ -9,17 +9,18 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Select selects options of a select by their labels or values, all of them or
+// selectOptions selects options of a select by their labels or values, all of them or
 // none, and returns the labels of those that are selected afterwards. No values
 // clear a select that takes several. Errors:
 // those of a ref, not_actionable, invalid_params which lists the options,
 // unsupported for a list that is not a select.
-func (c *Context) Select(ctx context.Context, refs *snapshot.Refs, ref string, values []string) ([]string, protocol.Effect, error) {
+func (c *Context) selectOptions(ctx context.Context, refs *snapshot.Refs, o protocol.Select, h how) ([]string, protocol.Effect, error) {
+	ref, values := o.Ref, o.Values
 	if values == nil {
 		values = []string{} // null to the script otherwise
 	}
 	var selected []string
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
 		el, err := c.locate(ctx, refs, ref, lookup{
 			Want: []string{wantVisible, wantEnabled}, Control: "select", Then: "chosen", With: map[string]any{"values": values},
 		})

@@ -156,7 +156,6 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	if err != nil {
 		return err
 	}
-	hovering := ctx.Value(hoveringKey{}) != nil
 	seen, ok := t.settledAlready()
 	if !ok || seen.doc != d.doc {
 		before := seen
@@ -164,7 +163,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			if in.doc == before.doc {
 				continue
 			}
-			within, err := in.quiet(ctx, hovering)
+			within, err := in.quiet(ctx, s.how)
 			if protocol.CodeOf(err) == protocol.StaleRef {
 				continue // it was left; what comes of that the tab tells
 			} else if err != nil {
@@ -173,8 +172,10 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			within.add(before)
 			before = within
 		}
+		h := s.how
+		h.late = h.late && before.doc == 0
 		s.looked = time.Now()
-		if seen, err = d.quiet(ctx, hovering && before.doc == 0); err != nil {
+		if seen, err = d.quiet(ctx, h); err != nil {
 			return err
 		}
 		seen.add(before)
@@ -191,12 +192,11 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	return nil
 }
 
-// quiet is that in one document; hovering says that something may open in it only a
-// while later.
-func (d *document) quiet(ctx context.Context, hovering bool) (settled, error) {
+// quiet is that in one document.
+func (d *document) quiet(ctx context.Context, h how) (settled, error) {
 	var seen settled
-	shown, late := !protocol.IsUnshown(ctx), 0
-	if shown && hovering {
+	shown, late := !h.unshown, 0
+	if shown && h.late {
 		late = int(hoverWait.Milliseconds())
 	}
 	err := d.call(ctx, "settle", map[string]any{"max": 500, "frame": shown, "late": late}, &seen)

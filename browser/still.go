@@ -8,10 +8,12 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
 )
 
 // still is what is known of the last walk of a document, for the next one. Where nothing
@@ -95,7 +97,7 @@ var ours = "browserd " + rand.Text() + " "
 
 // await begins to await the count with that title, which is for got and forget, unless the
 // target is one to which nobody listens. enable has Chromium send counts from now on.
-func (c *counts) await(s *Session, title string, enable bool) bool {
+func (c *counts) await(s *cdp.Session, title string, enable bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.busy[s.ID()] {
@@ -106,7 +108,7 @@ func (c *counts) await(s *Session, title string, enable bool) bool {
 	}
 	c.awaited[title] = counted{}
 	if enable {
-		s.Send(performance.Enable.Method, cdp.Empty{})
+		s.Send(performance.Enable.Method, cdproto.Empty{})
 	}
 	return true
 }
@@ -133,7 +135,7 @@ func (c *counts) listenAgain(id target.SessionID) {
 
 // counted takes what eventCounted says, on the reader goroutine: it comes before the answer
 // to the walk.
-func (t *tab) counted(s *Session, params jsonv2.Value) {
+func (t *tab) counted(s *cdp.Session, params jsonv2.Value) {
 	c := &t.counts
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +156,7 @@ func (t *tab) counted(s *Session, params jsonv2.Value) {
 		c.busy = map[target.SessionID]bool{}
 	}
 	c.busy[s.ID()] = true
-	s.Send(performance.Disable.Method, cdp.Empty{})
+	s.Send(performance.Disable.Method, cdproto.Empty{})
 }
 
 // metric reads {"name":NAME,"value":NUMBER} in an event of some 40 of them.

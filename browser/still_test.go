@@ -406,11 +406,11 @@ func TestRestless(t *testing.T) {
 		}
 		return s.d.marks.still.restless
 	})
-	commands := s.d.cdp.conn.lastID
+	commands := s.d.cdp.Conn().Sent()
 	for range 10 {
 		s.same("still animated")
 	}
-	if sent := s.d.cdp.conn.lastID - commands; sent > 25 { // the listeners may be asked for, too
+	if sent := s.d.cdp.Conn().Sent() - commands; sent > 25 { // the listeners may be asked for, too
 		t.Errorf("%d commands for ten walks and ten of the other world", sent)
 	}
 	s.itself(`move.cancel()`)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -17,7 +18,7 @@ import (
 // 20 characters 27 ms by keys, 3 ms inserted at once.
 const byKeys = 100
 
-// Type writes into a control. Text fields, editable elements and rich editors
+// typeText writes into a control. Text fields, editable elements and rich editors
 // are clicked into, as a person would, unless they have the focus already; the
 // caret goes to the end, or with Clear all that is there is replaced. Key
 // events fire for every character of a short text; a longer one is inserted at
@@ -26,14 +27,14 @@ const byKeys = 100
 // events; a select selects. effect.Value is what the control holds where that
 // is not what was asked for. Errors: those of a ref, not_actionable,
 // invalid_params where the element takes no text, or none like this.
-func (c *Context) Type(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (protocol.Effect, error) {
+func (c *Context) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Type, h how) (protocol.Effect, error) {
 	if o.Mode != "" && o.Mode != "insert" && o.Mode != "keys" {
 		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "mode %q: takes insert or keys", o.Mode).With("parameter", "mode")
 	}
 	var value *string
 	var typed *element
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, v, err := c.typeInto(ctx, refs, ref, o)
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, v, err := c.typeInto(ctx, refs, o.Ref, o)
 		value, typed = v, el
 		if el == nil {
 			return snapshot.Key{}, err
@@ -214,7 +215,7 @@ func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *elem
 // write types into the control that has the focus, and reads back what it holds.
 func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (*string, error) {
 	t := el.frame.tab
-	var pending []*Pending
+	var pending []*cdp.Pending
 	if o.Clear && ready.Keys {
 		pending = append(pending, t.strike(chord{key: keyNames()["a"], modifiers: controlKey})...)
 	}
@@ -278,7 +279,7 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 // many a form, unless keys are asked for: they are inserted, and in an editable
 // element made by themselves. pending are keys that have been written before; all
 // is written at once, since Chromium keeps its order.
-func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys bool, kind string) error {
+func (t *tab) enter(ctx context.Context, pending []*cdp.Pending, text string, keys bool, kind string) error {
 	runes := []rune(text)
 	first := 0 // what comes before is inserted at once
 	if !keys && kind != "" && len(runes) > byKeys {
@@ -309,7 +310,7 @@ func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys b
 // breakLine begins a new line in an editable element, where one within inserted text
 // would leave the caret in the line before: by an editing command, with the keys that
 // make a new line also where Enter alone sends, for editors that look at the keys.
-func (t *tab) breakLine() []*Pending {
+func (t *tab) breakLine() []*cdp.Pending {
 	k := keyNames()["Enter"]
 	e := input.DispatchKeyEventParams{
 		Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk,
@@ -317,7 +318,7 @@ func (t *tab) breakLine() []*Pending {
 	}
 	up := e
 	up.Type, up.Commands = "keyUp", nil
-	return []*Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
+	return []*cdp.Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
 }
 
 func typable(r rune) bool {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 
 	"github.com/browserd/browserd/protocol"
@@ -21,14 +21,14 @@ import (
 // chooserWait is how long a click may take to open a file chooser.
 const chooserWait = 2 * time.Second
 
-// Upload gives files to a file input (DOM.setFileInputFiles): the element
+// upload gives files to a file input (DOM.setFileInputFiles): the element
 // itself, hidden or not, or the one that it stands for (its label, the drop
 // zone around it); or it clicks the element and answers the file chooser that
 // opens. No files empty the input. Errors: those of a ref, not_actionable,
 // invalid_params where there is no file input or it takes only one file.
-func (c *Context) Upload(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.uploadTo(ctx, refs, ref, files)
+func (c *Context) upload(ctx context.Context, refs *snapshot.Refs, o protocol.Upload, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.uploadTo(ctx, refs, o.Ref, o.Files)
 		if el == nil {
 			return snapshot.Key{}, err
 		}
@@ -98,11 +98,11 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 	select {
 	case raw, ok := <-opened:
 		if !ok { // the session that was to say it has ended
-			return el, gone(d.frame.tab.failure(ctx, d.cdp.conn.ended()))
+			return el, gone(d.frame.tab.failure(ctx, d.cdp.Conn().SubscriptionError()))
 		}
 		var e struct {
-			Mode          string            `json:"mode"`
-			BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+			Mode          string                `json:"mode"`
+			BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 		}
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return el, err

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/policy"
@@ -181,7 +181,7 @@ func TestClickThroughTheProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.look()
-		_, err := c.Click(limit(t, 15*time.Second), v.refs, v.ref("link", k.link), protocol.Click{})
+		_, err := c.Act(limit(t, 15*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("link", k.link)}})
 		var e *protocol.Error
 		if !asError(err, &e) || e.Code != k.code {
 			t.Errorf("%s: %v", k.link, err)
@@ -295,15 +295,15 @@ func TestNoSecretNoWay(t *testing.T) {
 			if server != "" {
 				params.ProxyBypassList = "<-loopback>"
 			}
-			bc, err := cdp.Call(ctx, conn.Session(""), target.CreateBrowserContext, params)
+			bc, err := cdproto.Call(ctx, conn.Session(""), target.CreateBrowserContext, params)
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, err := cdp.Call(ctx, conn.Session(""), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
+			made, err := cdproto.Call(ctx, conn.Session(""), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, err := cdp.Call(ctx, conn.Session(""), target.AttachToTarget, target.AttachToTargetParams{TargetID: made.TargetID, Flatten: ptr(true)})
+			at, err := cdproto.Call(ctx, conn.Session(""), target.AttachToTarget, target.AttachToTargetParams{TargetID: made.TargetID, Flatten: ptr(true)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -313,8 +313,8 @@ func TestNoSecretNoWay(t *testing.T) {
 			responses, stop := conn.Session(at.SessionID).Subscribe("Network.responseReceived")
 			defer stop()
 			s := conn.Session(at.SessionID)
-			s.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
-			s.Send("Network.enable", cdp.Empty{})
+			s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
+			s.Send("Network.enable", cdproto.Empty{})
 			navigated := s.Send("Page.navigate", map[string]any{"url": site.URL + "/" + strings.ReplaceAll(name, " ", "-")})
 			select {
 			case v := <-responses:

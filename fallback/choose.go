@@ -1,7 +1,6 @@
 package fallback
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -12,13 +11,13 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Select selects options of a select by their labels or values, all of them or
+// selectOptions selects options of a select by their labels or values, all of them or
 // none, and returns the labels of those that are selected then. No values clear
 // a select that takes several. Errors: those of a ref, not_actionable,
 // invalid_params which lists the options, unsupported for a list that is not a select.
-func (p *Page) Select(ctx context.Context, refs *snapshot.Refs, ref string, values []string) ([]string, protocol.Effect, error) {
+func (p *Page) selectOptions(refs *snapshot.Refs, o protocol.Select) ([]string, protocol.Effect, error) {
 	var none protocol.Effect
-	el, err := p.usable(refs, ref)
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return nil, none, err
 	}
@@ -31,12 +30,12 @@ func (p *Page) Select(ctx context.Context, refs *snapshot.Refs, ref string, valu
 		return nil, none, err
 	}
 	options := form.Options(sel)
-	picked, err := pick(el, options, values)
+	picked, err := pick(el, options, o.Values)
 	if err != nil {
 		return nil, none, err
 	}
 	if _, multiple := form.Attr(sel, "multiple"); !multiple && len(picked) != 1 {
-		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", el.who, len(values)).With("parameter", "values")
+		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", el.who, len(o.Values)).With("parameter", "values")
 	}
 	before := d.selected(options)
 	d.controls.Choose(sel, picked)
@@ -96,11 +95,11 @@ func noOption(el element, options []*html.Node, value string) error {
 		Then("its options are: %s", strings.Join(labels[:min(len(labels), 12)], ", "))
 }
 
-// Check sees to it that a checkbox or radio button is checked, or is not; its
+// check sees to it that a checkbox or radio button is checked, or is not; its
 // label stands for it. Errors: those of a ref, not_actionable, invalid_params
 // for what has no such state.
-func (p *Page) Check(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (protocol.Effect, error) {
-	el, err := p.usable(refs, ref)
+func (p *Page) check(refs *snapshot.Refs, o protocol.Check) (protocol.Effect, error) {
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -117,22 +116,22 @@ func (p *Page) Check(ctx context.Context, refs *snapshot.Refs, ref string, check
 		return protocol.Effect{}, err
 	}
 	on, _ := d.controls.Checked(n)
-	if on == checked {
+	if on == o.Checked {
 		return protocol.Effect{Hit: el.ref}, nil
 	}
-	if form.Type(n) == "radio" && !checked {
+	if form.Type(n) == "radio" && !o.Checked {
 		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", el.who).
 			With("parameter", "checked").Then("check another radio button of its group")
 	}
-	d.controls.SetChecked(n, checked)
+	d.controls.SetChecked(n, o.Checked)
 	return protocol.Effect{Hit: el.ref, Changed: true, Focused: d.focus(refs, n)}, nil
 }
 
-// Upload gives files to a file input: the element itself, or the one that it
+// upload gives files to a file input: the element itself, or the one that it
 // stands for. No files empty the input. Errors: those of a ref, not_actionable,
 // invalid_params where there is no file input or it takes only one file.
-func (p *Page) Upload(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (protocol.Effect, error) {
-	el, err := p.usable(refs, ref)
+func (p *Page) upload(refs *snapshot.Refs, o protocol.Upload) (protocol.Effect, error) {
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -145,9 +144,9 @@ func (p *Page) Upload(ctx context.Context, refs *snapshot.Refs, ref string, file
 	if form.Disabled(n) {
 		return protocol.Effect{}, protocol.Errorf(protocol.NotActionable, "the file input of %s is disabled", el.who).With("reason", "disabled")
 	}
-	if _, multiple := form.Attr(n, "multiple"); !multiple && len(files) > 1 {
-		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "files: %s takes one file, not %d", el.who, len(files)).With("parameter", "files")
+	if _, multiple := form.Attr(n, "multiple"); !multiple && len(o.Files) > 1 {
+		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "files: %s takes one file, not %d", el.who, len(o.Files)).With("parameter", "files")
 	}
-	d.controls.SetFiles(n, files)
+	d.controls.SetFiles(n, o.Files)
 	return protocol.Effect{Hit: el.ref, Changed: true, Focused: d.focus(refs, n)}, nil
 }

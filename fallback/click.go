@@ -12,21 +12,21 @@ import (
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
-	"github.com/browserd/browserd/snapshot/static"
+	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
-// Click does what HTML says of a click, by the element or the nearest around it
+// click does what HTML says of a click, by the element or the nearest around it
 // that has an activation behaviour (HTML 6.4.3): a link is followed, a form sent
 // or reset, a checkbox or radio button changed, a details element opened or
 // closed, an option selected, a label passes the click to its control, and a
 // field gets the focus. Errors: those of a ref, not_actionable (with
 // details.fields where a form may not be sent as it is), unsupported for what
 // needs script, and those of Open.
-func (p *Page) Click(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Click) (protocol.Effect, error) {
+func (p *Page) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click) (protocol.Effect, error) {
 	if o.Button == "right" {
 		return protocol.Effect{}, p.needsScript("a click with the right button")
 	}
-	el, err := p.usable(refs, ref)
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -117,12 +117,12 @@ func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *ht
 		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
 	}
 	if popover, command := p.history.now.static.Popover(n); popover != nil {
-		_, open := form.Attr(popover, static.PopoverOpen)
+		_, open := form.Attr(popover, snaphtml.PopoverOpen)
 		switch {
 		case open && command != "show":
-			popover.Attr = slices.DeleteFunc(popover.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == static.PopoverOpen })
+			popover.Attr = slices.DeleteFunc(popover.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == snaphtml.PopoverOpen })
 		case !open && command != "hide":
-			popover.Attr = append(popover.Attr, html.Attribute{Key: static.PopoverOpen})
+			popover.Attr = append(popover.Attr, html.Attribute{Key: snaphtml.PopoverOpen})
 		default:
 			return protocol.Effect{Focused: p.history.now.focus(refs, n)}, nil
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot/static"
+	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
 // source is a document as it was got: what it can be made anew from.
@@ -28,7 +28,7 @@ type source struct {
 // document is a loaded document: its tree and what its controls hold.
 type document struct {
 	source
-	static   *static.Document
+	static   *snaphtml.Document
 	controls *form.Controls
 	base     address
 	policy   string // of the referrers of its requests
@@ -54,7 +54,7 @@ func read(ctx context.Context, s source, number int) (*document, error) {
 	if s.at.scheme != "" {
 		at, _ = url.Parse(s.at.String()) // nil: a URL that only a browser can read
 	}
-	tree, err := static.Parse(ctx, s.text, at, number)
+	tree, err := snaphtml.Parse(ctx, s.text, at, number)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
-	"github.com/browserd/browserd/snapshot/static"
+	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
 // element is a ref's element.
@@ -124,7 +124,7 @@ func spoken(role, name string) string {
 func quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }
 
 func parse(ctx context.Context, text string) (*html.Node, error) {
-	d, err := static.Parse(ctx, text, nil, 0)
+	d, err := snaphtml.Parse(ctx, text, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/browserd/browserd/fallback/form"
-	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/web/readable"
 )
 
 // Find returns the nodes that fit all of q, in document order, at most q.Limit.

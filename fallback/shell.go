@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/browserd/browserd/fallback/form"
-	"github.com/browserd/browserd/fallback/readable"
+	"github.com/browserd/browserd/web/readable"
 )
 
 // fewLinks is how many links a page may have that is an empty shell.

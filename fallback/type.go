@@ -13,14 +13,14 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Type writes into a text control, behind what is there or with Clear in its
+// typeText writes into a text control, behind what is there or with Clear in its
 // place, as a person could: maxlength cuts, line breaks become blanks in one
 // line. Dates, times, colours, ranges and numbers are set whole; a select
 // selects. effect.Value is what the control holds where that is not what was
 // asked for. With Submit, Enter is pressed. Errors: those of a ref,
 // not_actionable, invalid_params for what takes no text, or none like this.
-func (p *Page) Type(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (protocol.Effect, error) {
-	el, err := p.usable(refs, ref)
+func (p *Page) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Type) (protocol.Effect, error) {
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -33,7 +33,7 @@ func (p *Page) Type(ctx context.Context, refs *snapshot.Refs, ref string, o prot
 		return protocol.Effect{}, err
 	}
 	if form.Is(n, "select") {
-		_, e, err := p.Select(ctx, refs, ref, []string{o.Text})
+		_, e, err := p.selectOptions(refs, protocol.Select{Ref: o.Ref, Values: []string{o.Text}})
 		return e, err
 	}
 	if form.Readonly(n) {

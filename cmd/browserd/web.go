@@ -7,13 +7,13 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
-	"github.com/browserd/browserd/fallback/extract"
 	"github.com/browserd/browserd/fallback/reader"
-	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/web/extract"
+	"github.com/browserd/browserd/web/search"
 )
 
 // outside is the daemon's own way out, which no session narrows: for the web

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot/static"
+	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
 // Controls is what the controls of one document hold now. The markup says what
@@ -49,7 +49,7 @@ func NewControls(ctx context.Context, root *html.Node) *Controls {
 func Type(n *html.Node) string {
 	switch {
 	case Is(n, "input"):
-		return static.InputType(n)
+		return snaphtml.InputType(n)
 	case Is(n, "button"):
 		switch strings.ToLower(attr(n, "type")) {
 		case "reset":
@@ -245,7 +245,7 @@ func displaySize(sel *html.Node) int {
 }
 
 // Options lists the options of a select in tree order.
-func Options(sel *html.Node) []*html.Node { return static.Options(sel) }
+func Options(sel *html.Node) []*html.Node { return snaphtml.Options(sel) }
 
 // OptionValue is what an option stands for: its value, or else its text.
 func OptionValue(o *html.Node) string {

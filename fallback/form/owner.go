@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/browserd/browserd/snapshot/static"
+	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
 // listed are the elements that a form lists (HTML 4.10.2).
@@ -85,7 +85,7 @@ func (c *Controls) of(form *html.Node) []*html.Node {
 // Disabled says whether a control is disabled: by its own attribute or by a
 // fieldset around it, unless it stands in that fieldset's first legend (HTML
 // 4.10.19.5); an option also by its group.
-func Disabled(n *html.Node) bool { return static.Disabled(n) }
+func Disabled(n *html.Node) bool { return snaphtml.Disabled(n) }
 
 // Labelled is the control that a label is for: the one that its for names, or
 // the first labelable element in it (HTML 4.10.4); nil where there is none.

@@ -73,14 +73,14 @@ func (b *suite) snapshots() error {
 		if n > 10_000 {
 			continue
 		}
-		figures := b.race(only(direct, "browserd", "agent-browser", "pinchtab", baselineName), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
+		costs := b.race(only(direct, "browserd", "agent-browser", "pinchtab", baselineName), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
 		// The others have one snapshot: it was timed just now.
 		for _, m := range direct {
-			if _, ran := figures[m.name]; !ran {
-				figures[m.name] = defaults[i].figures[m.name]
+			if _, ran := costs[m.name]; !ran {
+				costs[m.name] = defaults[i].costs[m.name]
 			}
 		}
-		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), figures})
+		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), costs})
 	}
 	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, pinchtab's text format without a filter, the others' figures again. The baseline walks the page here, asks each element for tag, display, visibility, the width of its box, attributes and text, and works nothing out.\n\n")
 	report(b.out, namesOf(direct), wholes)
@@ -109,10 +109,10 @@ func (b *suite) changed(direct []*member, e effort) {
 		if n > 10_000 {
 			continue
 		}
-		figures := b.race(tools, e, open(b.site.shop(n)), snapshotOf(driver.Default))
-		columns = append(columns, column{fmt.Sprintf("%d elements, default", n), figures})
+		costs := b.race(tools, e, open(b.site.shop(n)), snapshotOf(driver.Default))
+		columns = append(columns, column{fmt.Sprintf("%d elements, default", n), costs})
 		whole := b.race(only(tools, "browserd", "agent-browser", "pinchtab"), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
-		for name, f := range figures {
+		for name, f := range costs {
 			if _, ran := whole[name]; !ran {
 				whole[name] = f
 			}
@@ -129,7 +129,7 @@ func (b *suite) flat(columns []column) {
 	if i < 0 || i == last {
 		return
 	}
-	if huge, large := columns[last].figures[reference], columns[i].figures[reference]; large.p50 > 0 && large.cpu > 0 {
+	if huge, large := columns[last].costs[reference], columns[i].costs[reference]; large.p50 > 0 && large.cpu > 0 {
 		fmt.Fprintf(b.out, "browserd at %d elements over browserd at 1500: waited %.2f, processor %.2f.\n\n", b.sizes[last],
 			float64(huge.p50)/float64(large.p50), float64(huge.cpu)/float64(large.cpu))
 	}

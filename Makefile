@@ -16,15 +16,18 @@ demo: # a transcript of an agent's visit to a small app
 setup: # a Chromium, where there is none
 	@scripts/setup.sh demo
 
-# Two packages at a time, and three tests of the daemon from outside: much of their
-# time they wait.
-test: # everything, with the race detector, in both builds of Chromium
+# with-daemon runs a command with BROWSERD_BIN, a daemon built once with the race
+# detector for all packages that start one. Chromium's user may have to run it, so
+# it does not lie in the checkout.
+with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
+	$(GO) build -race -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
+
+# Two packages at a time and four tests of a package: much of their time they wait.
+# ./e2e, which takes longest, begins while ./browser runs.
+test: # everything, with the race detector; what differs in the whole browser: make test-full
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
-	$(GO) test -race -p 2 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /e2e)
-	cd bench && $(GO) test -race -p 2 -timeout $(TIMEOUT) ./...
-	$(GO) test -race -parallel 3 -timeout $(TIMEOUT) ./e2e/...
-	@$(MAKE) --no-print-directory test-full
+	@$(call with-daemon,set -x && $(GO) test -race -p 2 -parallel 4 -timeout $(TIMEOUT) ./... && cd bench && $(GO) test -race -p 2 -timeout $(TIMEOUT) ./...)
 
 # What the builds of Chromium do each in their own way: windows, dialogs, files,
 # input, permissions, and how their processes live and die. Of these the tests of
@@ -32,11 +35,10 @@ test: # everything, with the race detector, in both builds of Chromium
 # is tried in both builds by ./browser.
 BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
 
-# The daemon from outside again, in the whole browser.
-test-full:
+test-full: # the daemon from outside again, in the whole browser; .ci/run does both
 ifneq ($(wildcard e2e/*_test.go),)
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/...
+	@$(call with-daemon,set -x && BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 4 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/...)
 endif
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

@@ -1,13 +1,13 @@
 # make demo and make test do all the set-up themselves: scripts/setup.sh.
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-TIMEOUT ?= 15m
+TIMEOUT ?= 20m
 
 # The whole browser, for the second round of tests: the first uses the headless
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-full test-image bench chart bench-go soak crowd tasks build image lint clean
+.PHONY: demo setup test test-product test-bench test-full test-image bench chart bench-go soak crowd tasks build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -22,12 +22,18 @@ setup: # a Chromium, where there is none
 with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
 	$(GO) build -race -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
 
-# Two packages at a time and four tests of a package: much of their time they wait.
-# ./e2e, which takes longest, begins while ./browser runs.
+# Two packages at a time, four tests of a package, and the soak beside them: much of
+# their time they wait. ./e2e, which takes longest, begins while ./browser runs.
 test: # everything, with the race detector; what differs in the whole browser: make test-full
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
-	@$(call with-daemon,set -x && $(GO) test -race -p 2 -parallel 4 -timeout $(TIMEOUT) ./... && cd bench && $(GO) test -race -p 2 -timeout $(TIMEOUT) ./...)
+	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-bench)
+
+test-product:
+	$(GO) test -race -p 2 -parallel 4 -timeout $(TIMEOUT) ./...
+
+test-bench:
+	cd bench && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
 
 # What the builds of Chromium do each in their own way: windows, dialogs, files,
 # input, permissions, and how their processes live and die. Of these the tests of

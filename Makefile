@@ -20,17 +20,17 @@ setup: # a Chromium, where there is none
 # detector for all packages that start one. Chromium's user may have to run it, so
 # it does not lie in the checkout.
 with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
-	$(GO) build -race -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
+	$(GO) build -race -ldflags "-s -w" -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
 
 # Two packages at a time, four tests of a package, and the soak beside them: much of
-# their time they wait. ./e2e, which takes longest, begins while ./browser runs.
+# their time they wait. The two packages that take longest begin first.
 test: # everything, with the race detector; what differs in the whole browser: make test-full
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-bench)
 
 test-product:
-	$(GO) test -race -p 2 -parallel 4 -timeout $(TIMEOUT) ./...
+	$(GO) test -race -p 2 -parallel 4 -timeout $(TIMEOUT) ./e2e ./browser ./...
 
 test-bench:
 	cd bench && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...

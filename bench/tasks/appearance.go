@@ -10,8 +10,8 @@ import (
 	"github.com/browserd/browserd/bench/driver"
 )
 
-// looks is what an element without words is told apart by.
-type looks struct {
+// appearance is what an element without text is told apart by.
+type appearance struct {
 	tag, class, id, color string
 	size                  float64 // of a drawn shape, its larger side
 }
@@ -23,10 +23,10 @@ var (
 	cssNumber = regexp.MustCompile(`[\d.]+`)
 )
 
-// looks says what an element looks like: from its line where the tool shows it
+// appearance says what an element looks like: from its line where the tool shows it
 // there, otherwise from its markup.
-func (p *play) looks(n Node) looks {
-	l := looks{tag: n.Attrs["tag"], class: n.Attrs["class"], id: n.Attrs["id"], color: n.Attrs["color"]}
+func (p *play) appearance(n Node) appearance {
+	l := appearance{tag: n.Attrs["tag"], class: n.Attrs["class"], id: n.Attrs["id"], color: n.Attrs["color"]}
 	if s := n.Attrs["size"]; s != "" {
 		var w, h float64
 		fmt.Sscanf(s, "%gx%g", &w, &h)
@@ -40,10 +40,10 @@ func (p *play) looks(n Node) looks {
 	return l
 }
 
-// marks reads looks from markup.
-func marks(html string) looks {
+// marks reads an appearance from markup.
+func marks(html string) appearance {
 	head, _, _ := strings.Cut(html, ">")
-	var l looks
+	var l appearance
 	if m := htmlTag.FindStringSubmatch(head); m != nil {
 		l.tag = strings.ToLower(m[1])
 	}

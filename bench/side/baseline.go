@@ -18,14 +18,14 @@ import (
 	"github.com/browserd/browserd/bench/driver"
 )
 
-// floorName is the row of what is no tool: a daemon that does nothing but what every
-// daemon must. For a default snapshot it asks Chromium once for the number 1; for a
-// whole page it walks the page and works nothing out. What a tool needs beside it is
-// the tool's own; what it needs itself, no tool can spare that asks script.
-const floorName = "(floor)"
+// baselineName is the row of a daemon that does only what every daemon must. For
+// a default snapshot it asks Chromium once for the number 1; for a whole page it
+// walks the page and computes nothing. No tool that runs script in pages can be
+// faster.
+const baselineName = "(baseline)"
 
-// floorVariable makes this program the floor's daemon, with the Chromium of that path.
-const floorVariable = "BENCH_FLOOR"
+// baselineVariable makes this program the baseline's daemon, with the Chromium of that path.
+const baselineVariable = "BENCH_BASELINE"
 
 // bareWalk asks of each element for tag, display, visibility, the width of its box,
 // attributes and text.
@@ -37,14 +37,14 @@ const bareWalk = `(() => { let out = ''; const go = (el, depth) => {
 	for (let c = el.firstChild; c; c = c.nextSibling) if (c.nodeType === 3) out += c.data; else if (c.nodeType === 1) go(c, depth + 1);
 }; go(document.documentElement, 0); return out })()`
 
-type floorAsk struct {
+type baselineAsk struct {
 	URL   string // go there
 	Whole bool   // else: what is looked at
 }
 
-// serveFloor is the floor's daemon: a WebSocket, a pipe to Chromium and one page. It
+// serveBaseline is the baseline's daemon: a WebSocket, a pipe to Chromium and one page. It
 // writes its address to standard output, and ends when standard input does.
-func serveFloor(ctx context.Context, chromium string) error {
+func serveBaseline(ctx context.Context, chromium string) error {
 	b, err := startBare(ctx, chromium)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func serveFloor(ctx context.Context, chromium string) error {
 		}
 		defer conn.Close()
 		for {
-			var ask floorAsk
+			var ask baselineAsk
 			if conn.ReadJSON(&ask) != nil || conn.WriteMessage(websocket.TextMessage, b.answer(ctx, ask)) != nil {
 				return
 			}
@@ -73,7 +73,7 @@ func serveFloor(ctx context.Context, chromium string) error {
 }
 
 // answer is what a look brings, or an error as a text that begins with "error".
-func (b *bare) answer(ctx context.Context, ask floorAsk) []byte {
+func (b *bare) answer(ctx context.Context, ask baselineAsk) []byte {
 	var text json.RawMessage
 	var err error
 	switch {
@@ -90,22 +90,22 @@ func (b *bare) answer(ctx context.Context, ask floorAsk) []byte {
 	return text
 }
 
-// floor is the client of the floor's daemon: a driver that opens pages and looks at
+// baseline is the client of the baseline's daemon: a driver that opens pages and looks at
 // them, and does nothing else.
-type floor struct {
+type baseline struct {
 	driver.Driver
 	cmd   *exec.Cmd
 	stdin io.Closer
 	conn  *websocket.Conn
 }
 
-func startFloor(ctx context.Context, chromium string) (*floor, error) {
+func startBaseline(ctx context.Context, chromium string) (*baseline, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), floorVariable+"="+chromium)
+	cmd.Env = append(os.Environ(), baselineVariable+"="+chromium)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -120,7 +120,7 @@ func startFloor(ctx context.Context, chromium string) (*floor, error) {
 	}
 	addr, err := bufio.NewReader(out).ReadString('\n')
 	if err == nil {
-		f := &floor{cmd: cmd, stdin: stdin}
+		f := &baseline{cmd: cmd, stdin: stdin}
 		if f.conn, _, err = websocket.DefaultDialer.DialContext(ctx, "ws://"+strings.TrimSpace(addr), nil); err == nil {
 			return f, nil
 		}
@@ -130,7 +130,7 @@ func startFloor(ctx context.Context, chromium string) (*floor, error) {
 	return nil, err
 }
 
-func (f *floor) ask(ctx context.Context, a floorAsk) (string, error) {
+func (f *baseline) ask(ctx context.Context, a baselineAsk) (string, error) {
 	at, _ := ctx.Deadline()
 	f.conn.SetReadDeadline(at)
 	if err := f.conn.WriteJSON(a); err != nil {
@@ -143,20 +143,20 @@ func (f *floor) ask(ctx context.Context, a floorAsk) (string, error) {
 	return string(text), err
 }
 
-func (f *floor) Name() string { return floorName }
-func (f *floor) PIDs() []int  { return driver.Tree(f.cmd.Process.Pid) }
+func (f *baseline) Name() string { return baselineName }
+func (f *baseline) PIDs() []int  { return driver.Tree(f.cmd.Process.Pid) }
 
-func (f *floor) Open(ctx context.Context, url string) error {
-	_, err := f.ask(ctx, floorAsk{URL: url})
+func (f *baseline) Open(ctx context.Context, url string) error {
+	_, err := f.ask(ctx, baselineAsk{URL: url})
 	return err
 }
 
-func (f *floor) Text(ctx context.Context, kind driver.Kind) (string, error) {
-	return f.ask(ctx, floorAsk{Whole: kind == driver.Whole})
+func (f *baseline) Text(ctx context.Context, kind driver.Kind) (string, error) {
+	return f.ask(ctx, baselineAsk{Whole: kind == driver.Whole})
 }
 
 // Close ends the daemon by the end of its standard input.
-func (f *floor) Close() error {
+func (f *baseline) Close() error {
 	f.conn.Close()
 	f.stdin.Close()
 	return f.cmd.Wait()

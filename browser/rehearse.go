@@ -2,12 +2,11 @@ package browser
 
 import (
 	_ "embed"
-	"encoding/json"
-	"sync"
 
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -15,19 +14,6 @@ import (
 //
 //go:embed rehearse.html
 var rehearsed string
-
-// rehearsal walks that page as a snapshot does, in a document that is nobody's, which
-// is empty again behind it. Its value is what the walk answered.
-var rehearsal = sync.OnceValue(func() string {
-	html, _ := json.Marshal(rehearsed) // strings and numbers cannot fail
-	options, _ := json.Marshal(newWalkOptions(snapshot.DefaultOptions()))
-	return `(() => {
-const page = document.createElement('div');
-page.innerHTML = ` + string(html) + `;
-document.body.append(page);
-try { __bd.now().news(); return __bd.walk(` + string(options) + `); } finally { page.remove(); }
-})()`
-})
 
 // rehearse has the page of a context that is nobody's yet walk once: V8 compiles a
 // function when it is called first, and keeps what it has compiled for the next
@@ -46,5 +32,5 @@ func (t *tab) rehearse() *cdp.Pending {
 	t.c.mu.Lock()
 	world := t.main.ctxID
 	t.c.mu.Unlock()
-	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: rehearsal(), UniqueContextID: world, ReturnByValue: ptr(true)})
+	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.WarmUp.Call(script.WarmUpArgs{HTML: rehearsed, Options: newWalkOptions(snapshot.DefaultOptions())}).Expression, UniqueContextID: world, ReturnByValue: ptr(true)})
 }

@@ -14,16 +14,18 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+
+	"github.com/browserd/browserd/browser/script"
 )
 
 // still is what is known of the last walk of a document, for the next one. Where nothing
 // was done to the page and nothing was heard of it, the script is asked whether what it can
 // see of the document is as it was, and Chromium sends how often Blink has worked out
-// styles and layouts (js/still.js).
+// styles and layouts (script/js/unchanged.js).
 type still struct {
-	stirs   int64       // the tab's, before it
-	options walkOptions // those of the document and not of the walk left out
-	counted counted     // behind it, where the script has noted what it rests upon
+	stirs   int64              // the tab's, before it
+	options script.WalkOptions // those of the document and not of the walk left out
+	counted counted            // behind it, where the script has noted what it rests upon
 	// restless: the page was taken for what it was, and its styles or layouts were others,
 	// as those of one that is animated are each time. It is asked again when two counts in a
 	// row are the same.
@@ -38,17 +40,14 @@ type counted struct {
 	styles, layouts float64
 }
 
-// eventCounted brings a count (js/still.js).
+// eventCounted brings a count (script/js/unchanged.js).
 const eventCounted = "Performance.metrics"
 
-// asItWas is what __bd.walk answers where a walk would find what the last one has found.
-const asItWas = "="
-
 // walk walks the document, or tells again what the last walk found where all is as it was.
-func (d *document) walk(ctx context.Context, o walkOptions) (walked, error) {
+func (d *document) walk(ctx context.Context, o script.WalkOptions) (walked, error) {
 	last, s, t := d.marks.still, &d.marks.still, d.frame.tab
 	*s = still{stirs: t.stirs.Load(), options: o, enabled: last.enabled}
-	s.options.Look = 0
+	s.options.Capture = 0
 	alike := o.After == 0 && o.Scope == 0 && o.Selector == "" && last.stirs == s.stirs && reflect.DeepEqual(last.options, s.options)
 	title := ours + strconv.Itoa(d.doc)
 	if !alike || !t.counts.await(d.cdp, title, !s.enabled) {
@@ -56,27 +55,27 @@ func (d *document) walk(ctx context.Context, o walkOptions) (walked, error) {
 		if err != nil {
 			return walked{}, err
 		}
-		return d.readWalk(raw, o.Look)
+		return d.readWalk(raw, o.Capture)
 	}
 	defer t.counts.forget(title)
 	s.enabled = true
-	o.Note, o.Still = title, last.counted.known && !last.restless
+	o.Note, o.Unchanged = title, last.counted.known && !last.restless
 	raw, err := d.askWalk(ctx, o)
 	count := t.counts.got(title)
-	s.restless = count != last.counted && (last.restless || raw == asItWas)
-	if err == nil && raw == asItWas {
+	s.restless = count != last.counted && (last.restless || raw == script.Unchanged)
+	if err == nil && raw == script.Unchanged {
 		if !s.restless {
 			s.counted = count
 			return decodeWalk(d.doc, d.marks.answer)
 		}
-		o.Still = false
+		o.Unchanged = false
 		raw, err = d.askWalk(ctx, o)
 		count = t.counts.got(title)
 	}
 	if err != nil {
 		return walked{}, err
 	}
-	got, err := d.readWalk(raw, o.Look)
+	got, err := d.readWalk(raw, o.Capture)
 	if d.marks.answer.look != 0 { // it is kept
 		s.counted = count
 	}

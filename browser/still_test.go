@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -75,7 +76,7 @@ for (const r of roots) r.innerHTML = '<button>In a shadow</button>';
 type stillTest struct {
 	*testPage
 	d *document
-	o walkOptions
+	o script.WalkOptions
 }
 
 func newStillTest(p *testPage, html string, o snapshot.Options) *stillTest {
@@ -109,15 +110,15 @@ func (s *stillTest) itself(js string) {
 // whether the walk was one at all.
 func (s *stillTest) same(when string) (spared bool) {
 	s.t.Helper()
-	s.o.Look = s.o.Look%maxLook + 1
+	s.o.Capture = s.o.Capture%maxLook + 1
 	got, err := s.d.walk(s.t.Context(), s.o)
 	if err != nil {
 		s.t.Fatalf("%s: %v", when, err)
 	}
 	o := s.o
-	o.Look = 0
+	o.Capture = 0
 	text, _ := json.Marshal(o)
-	want, err := decodeWhole(s.d.doc, s.ask("__bd.now().news(), __bd.walk("+string(text)+")"))
+	want, err := decodeWhole(s.d.doc, s.ask("__bd.now().pendingListeners(), __bd.walk("+string(text)+")"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func (s *stillTest) same(when string) (spared bool) {
 		s.t.Fatalf("%s: what was found - what is there +\n%s", when, diff)
 	}
 	kept := s.d.marks.answer.look
-	return kept != 0 && kept != s.o.Look
+	return kept != 0 && kept != s.o.Capture
 }
 
 // untilStill walks until a walk is spared.
@@ -482,7 +483,7 @@ func TestStillBetweenParts(t *testing.T) {
 		"what is beyond": func(s *stillTest) {
 			s.itself(`$('pane').scrollTop = 3000`)
 			s.same("scrolled")
-			if err := s.d.call(s.t.Context(), "beyond", beyondOptions{walkOptions: s.o}, new(string)); err != nil {
+			if _, err := evaluate(s.t.Context(), s.d, script.OffScope, script.OffScopeOptions{WalkOptions: s.o}); err != nil {
 				s.t.Fatal(err)
 			}
 			s.itself(`$('pane').scrollTop = 0`)

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/cdp", "browser/jail", "web/search", "web/extract"},
+	{"browser/cdp", "browser/jail", "browser/script", "web/search", "web/extract"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},
 	{"snapshot/html"},

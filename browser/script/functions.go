@@ -118,5 +118,3 @@ const (
 	PendingHosts    = "hosts"
 )
 
-// Unchanged is what Walk answers where a walk would find what the last one has found.
-const Unchanged = "="

@@ -28,12 +28,6 @@ type WalkOptions struct {
 	// few, since what V8 has compiled before it need not compile again, which takes a
 	// sixth of a small walk.
 	Capture int `json:"capture,omitempty"`
-	// Note has the script note what the walk rests upon, and send a count with that title;
-	// empty: neither.
-	Note string `json:"note,omitempty"`
-	// Unchanged has it answer Unchanged where nothing that the last noted walk rests upon
-	// differs: styles and boxes may, which its count tells.
-	Unchanged bool `json:"unchanged,omitempty"`
 	// Have is the number of the capture the lines of whose answer are there; 0: none.
 	Have int `json:"have,omitempty"`
 }

@@ -22,12 +22,12 @@ export const inputType = getter(HTMLInputElement, 'type');
 const activeOfShadow = getter(ShadowRoot, 'activeElement');
 export const activeIn = (root) => (root instanceof Document ? activeOf : activeOfShadow)(root);
 
-export const frameTurn = () => new Promise((done) => {
+export const frameTurn = () => /** @type {Promise<void>} */ (new Promise((done) => {
   let over = false;
   const end = () => { if (!over) { over = true; done(); } };
   requestAnimationFrame(end);
   setTimeout(end, 100); // no frames are drawn in a tab that is not shown
-});
+}));
 export const nap = (ms) => new Promise((done) => setTimeout(done, ms));
 
 // disabled: HTML's disabled state with its fieldsets and option groups, and
@@ -145,7 +145,7 @@ export const acceptsInput = (hit, el, { labels = labelList(el), twins = twinsOf(
   for (const label of labels) if (flatContains(label, hit) && !between(hit, label, el)) return true;
   for (const twin of twins) if (flatContains(twin, hit) && !between(hit, twin, el)) return true;
   // The button or link that the element is a part of, where the element itself
-  // acceptsInput no pointer events.
+  // takes no pointer events.
   if (flatContains(hit, el) && matches(hit, CONTROL_SELECTOR) && styleOf(el).pointerEvents === 'none') return true;
   // A closed shadow tree shows only its host.
   const root = getRootNode(el);
@@ -275,7 +275,7 @@ export const obstacle = (el, want) => {
     if (at.by && flatContains(at.by, el)) {
       const modal = allIn(page, 'dialog:modal');
       if (modal.length) return { reason: 'covered', by: modal[modal.length - 1] };
-      // Its ancestor is hit in its place: it acceptsInput no input, or is clipped away.
+      // Its ancestor is hit in its place: it takes no input, or is clipped away.
       return untouchable(el) ? shutOff(el, 'pointer-events: none') : { reason: 'hidden', because: 'clipped' };
     }
     if (!at.by) {
@@ -290,7 +290,7 @@ export const obstacle = (el, want) => {
 };
 
 // shown: not hidden by display, visibility or content-visibility, or else
-// lastNote for by a label or a twin.
+// stood for by a label or a twin.
 const shown = (el) => rendered(el) && styleOf(el).visibility === 'visible' || isChoice(el) && (labelList(el).some(rendered) || twinsOf(el).length > 0);
 const untouchable = (el) => {
   for (let e = el; e; e = flatParent(e)) if (styleOf(e).pointerEvents === 'none') return true;

@@ -13,13 +13,14 @@ export const LASTING = ['type', 'name', 'href', 'for', 'role', 'placeholder', 'a
   'data-id', 'data-key', 'data-value', 'data-action', 'value'];
 export const LASTING_KEYS = LASTING.map((a) => '\0' + a + '='); // as identOf digests them
 export const ALL_LASTING = FIRST_LASTING * ((1 << LASTING.length) - 1);
-export const BITS = new Map([
+/** @type {Map<string, number>} */
+export const BITS = new Map(/** @type {[string, number][]} */ ([
   ['aria-label', LABEL], ['aria-labelledby', LABELLEDBY], ['title', TITLE], ['tabindex', TABINDEX], ['contenteditable', EDITABLE],
   ['aria-hidden', ARIA_HIDDEN], ['inert', INERT], ['draggable', DRAGGABLE], ['aria-owns', OWNS], ['id', ID],
   ['popovertarget', POPOVER], ['commandfor', COMMAND],
   ...HANDLERS.map((h) => [h, HANDLER]), ...LASTING.map((a, i) => [a, FIRST_LASTING << i]),
-]);
-export const ROLE = BITS.get('role'), HREF = BITS.get('href');
+]));
+export const ROLE = BITS.get('role') || 0, HREF = BITS.get('href') || 0;
 
 // bitsOf returns the bits of what el has. ARIA is any other aria- attribute.
 export function bitsOf(el) {

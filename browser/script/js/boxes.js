@@ -41,6 +41,7 @@ const uncovered = (el, box) => {
 // boxes answers, for each node, its box [left, top, width, height] in the
 // viewport of this frame, or that of the label or twin which a person sees in
 // its place; null for what is not seen. view: only what is in the viewport.
+/** @type {import('./functions.js').Functions['boxes']} */
 export const boxes = ({ nodes: ids, view: only }) => {
   forget();
   return ids.map((id) => {
@@ -56,6 +57,7 @@ export const boxes = ({ nodes: ids, view: only }) => {
 
 // frameBox answers where the content of a frame lies in the viewport of the
 // document that holds it, [left, top, width, height], and how it is scaled.
+/** @type {import('./functions.js').Functions['frameBox']} */
 export const frameBox = (id) => {
   const el = node(id);
   if (!el) return null;
@@ -68,6 +70,7 @@ export const frameBox = (id) => {
 
 // hitAtPoint answers what is hit at a point of this frame's viewport: the nearest thing
 // around it that has a role or a name; for a frame also where its content lies.
+/** @type {import('./functions.js').Functions['hitAtPoint']} */
 export const hitAtPoint = ({ x, y }) => {
   if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return { outside: true, width: innerWidth, height: innerHeight };
   forget();

@@ -1,12 +1,11 @@
 // One walk as the daemon asks for it (walk), and a single line (nodeLine).
-// 
+//
 // Answer: a line of JSON (WalkHead of script/walk.go), and a line for each node, its
 // fields with tabs between them: id, depth, role, name, tag, states, value, ident,
 // context index + 1 or empty, and for each attribute its key and its value after =, or
 // after # where that is bare; of text 0, depth, text; of a fold -count, depth, how to go
 // on. States are joined by a space. A frame is [index of a line, depth, id of its owner]:
-// there belong the lines of the document that stands in that element. Of an unchanged
-// document the answer is =, where the options ask for that (unchanged.js). Tabs and line
+// there belong the lines of the document that stands in that element. Tabs and line
 // feeds that are part of a value are written as plain() says.
 
 import { clickable } from './clickable.js';
@@ -15,7 +14,6 @@ import { flatContains } from './flat-tree.js';
 import { imageOf } from './image-map.js';
 import { markShown } from './mutations.js';
 import { cutName, NAME_MAX, trusting } from './name.js';
-import { observeDocument } from './node-cache.js';
 import { node } from './node-ids.js';
 import { onTop } from './overlays.js';
 import { forget, page } from './page.js';
@@ -23,30 +21,22 @@ import { countNumbers } from './refs.js';
 import { beginRoles, CONTROLS, isHost, roleOf } from './role.js';
 import { around, shownName } from './shown-name.js';
 import { standIn } from './stand-in.js';
-import { lastNote, noting, takeNotes, timeStamp } from './unchanged.js';
 import { unseen } from './visibility.js';
 import { Walk } from './walk.js';
 import { lone } from './walk-frame.js';
 import { opened } from './walk-parts.js';
 
 // walk walks the document.
+/** @param {import('./functions.js').WalkOptions} o */
 export function walk(o) {
   markShown(o.capture || 0);
-  const was = o.unchanged ? lastNote : null;
-  if (was !== null && was.unchanged()) {
-    timeStamp(o.note);
-    countNumbers();
-    return '=';
-  }
   const text = toText(unsent(o, trusting(() => walkOnce(o))));
-  if (noting !== null) noting.done(o.note);
   countNumbers();
   return text;
 }
 
 export function begun(o) {
   forget();
-  observeDocument();
   beginRoles(o.computed !== false);
   return new Walk(o);
 }
@@ -87,7 +77,6 @@ function unsent(o, { answer, lines }) {
 
 function walkOnce(o) {
   const w = begun(o), answer = answerOf(w);
-  takeNotes(o.note ? answer : null);
   const root = scopeOf(o, answer);
   if (!root) return { answer, lines: [] };
   const after = o.after ? node(o.after) : null;

@@ -9,11 +9,12 @@ import { roleOf } from './role.js';
 import { fold } from './text.js';
 
 // optionsOf are the options of a select as a client may name them.
-const optionsOf = (el) => [...allIn(el, 'option')];
+const optionsOf = (el) => /** @type {HTMLOptionElement[]} */ ([...allIn(el, 'option')]);
 const labelOf = (o) => fold(attr(o, 'label') || textContent(o));
 
 // choose selects options by label or value (HTML, 4.10.7). Nothing is selected
 // unless all are there and enabled.
+/** @type {import('./functions.js').ElementFunctions['choose']} */
 export const choose = (el, { values }) => {
   if (localName(el) !== 'select') return { custom: true };
   const options = optionsOf(el), picked = new Set();
@@ -35,7 +36,9 @@ export const choose = (el, { values }) => {
   }
   return { selected: optionsOf(el).filter((o) => o.selected).map(labelOf) };
 };
+/** @type {import('./functions.js').Functions['chooseIn']} */
 export const chooseIn = ({ node: id, values }) => choose(node(id), { values });
+/** @type {import('./functions.js').Functions['chooseOption']} */
 export const chooseOption = (id) => {
   const option = node(id), el = closest(option, 'select');
   return choose(el, { values: [option.value] });
@@ -51,8 +54,10 @@ export const checkState = (el) => {
   if (inner && inner !== el) return checkState(inner);
   return CHOICE.has(roleOf(el)) ? false : null;
 };
+/** @type {import('./functions.js').ElementFunctions['checked']} */
 export const checked = (el) => ({ state: checkState(el), radio: el instanceof HTMLInputElement && inputType(el) === 'radio' || roleOf(el) === 'radio' });
 // checkedNow waits a little for a state that a page sets later than its click.
+/** @type {import('./functions.js').Functions['checkedNow']} */
 export const checkedNow = async ({ id, wanted, ms }) => {
   const until = performance.now() + ms;
   for (;;) {
@@ -66,6 +71,7 @@ export const checkedNow = async ({ id, wanted, ms }) => {
 
 // fileInput is the file input that el is or stands for. Emptied, it tells the page,
 // as it does when a person chooses no file: DOM.setFileInputFiles leaves out no files.
+/** @type {import('./functions.js').ElementFunctions['fileInput']} */
 export const fileInput = (el, { empty }) => {
   const input = controlOf(el, 'file');
   if (input && empty && !isDisabled(input) && input.value !== '') {

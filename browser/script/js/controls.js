@@ -10,7 +10,7 @@ import { everyElement } from './refs.js';
 import { secret } from './values.js';
 
 const setter = (proto, name) => {
-  const set = Object.getOwnPropertyDescriptor(proto, name).set;
+  const set = /** @type {any} */ (Object.getOwnPropertyDescriptor(proto, name)).set;
   return (o, v) => set.call(o, v);
 };
 export const valueSetters = {

@@ -1,18 +1,17 @@
 // Accessors of the DOM, taken from the prototypes before any element exists.
-// 
+//
 // An isolated world has built-ins of its own, but the page's elements shadow
 // properties of forms and documents by name (<input name="firstChild">), here as
 // there. So nodes are read through these accessors.
 
 const uncurry = (f) => Function.prototype.call.bind(f);
-export const getter = (owner, name) => uncurry(Object.getOwnPropertyDescriptor(owner.prototype, name).get);
+export const getter = (owner, name) => uncurry(/** @type {any} */ (Object.getOwnPropertyDescriptor(owner.prototype, name)).get);
 export const method = (owner, name) => uncurry(owner.prototype[name]);
 
 export const nodeType = getter(Node, 'nodeType');
 export const firstChild = getter(Node, 'firstChild');
 export const lastChild = getter(Node, 'lastChild');
 export const nextSibling = getter(Node, 'nextSibling');
-const previousSibling = getter(Node, 'previousSibling');
 export const parentNode = getter(Node, 'parentNode');
 export const childNodes = getter(Node, 'childNodes');
 export const isConnected = getter(Node, 'isConnected');

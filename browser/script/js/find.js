@@ -84,6 +84,7 @@ const labelled = (n) => {
   return c;
 };
 
+/** @type {import('./functions.js').Functions['find']} */
 export const find = (q) => {
   forget();
   return seek(q).map((n) => (n.frame ? n : { line: nodeLine(n, q.attrs), context: contextOf(n) }));

@@ -51,7 +51,7 @@ const HOSTS = new Set('article aside blockquote body div footer h1 h2 h3 h4 h5 h
 export const rootOf = (el, tag) => (anyClosed || HOSTS.has(tag) || tag.includes('-') ? shadowOf(el) : null);
 
 // The shadow roots that have been looked into: who watches the document watches them.
-export const MAX_MET = 300;
+const MAX_MET = 300;
 export const met = new Set(); // of WeakRefs
 const metBefore = new WeakSet();
 

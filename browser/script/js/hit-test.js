@@ -18,7 +18,10 @@ let armed = null;
 
 // reached tells the daemon that the input has reached its element, before the page
 // hears of it: a document that is left, or held by a dialog, answers nothing later.
-const reached = () => { if (typeof __bdReached === 'function') __bdReached(''); };
+const reached = () => {
+  const tell = /** @type {any} */ (globalThis).__bdReached; // a binding of CDP
+  if (typeof tell === 'function') tell('');
+};
 
 // turn is one turn of the event loop.
 const oneTurn = () => new Promise((done) => {
@@ -73,14 +76,17 @@ export const armHitTest = ({ el, ups, framed = false }) => {
   // page.open() takes the listeners of the window away (HTML, 8.4.1);
   // where they still stand this changes nothing.
   listen();
+  /** @type {Record<string, any>} */
   const g = armed = { el, at: el && boxKey(el), ups, framed, seen: 0, decided: false, open: false, hit: null, moved: false, pressed: null, slips: false };
   g.done = new Promise((done) => { g.finish = done; });
 };
 
 // endHitTest lets every input through again.
+/** @type {import('./functions.js').Functions['endHitTest']} */
 export const endHitTest = () => { armed = null; };
 
 // releaseHitTest ends the waiting of hitResult(): the input has been answered for.
+/** @type {import('./functions.js').Functions['releaseHitTest']} */
 export const releaseHitTest = () => {
   if (armed) armed.finish();
   return true;
@@ -89,6 +95,7 @@ export const releaseHitTest = () => {
 // hitResult waits until the input is over, disarms the guard, and says what was
 // hit: {hit: true} where it was the element, else {by: what}, or {} where
 // nothing in this document was, or the element had moved away. then names what else is wanted of the element.
+/** @type {import('./functions.js').Functions['hitResult']} */
 export const hitResult = async (q) => {
   const g = armed;
   if (!g) return {};

@@ -2,7 +2,6 @@
 
 import { ELEMENT, nodeType } from './dom.js';
 import { flatParent } from './flat-tree.js';
-import { changed } from './page.js';
 
 export const hasListener = new WeakSet(); // have click-like listeners of their own
 export const containsListener = new WeakSet(); // contain such
@@ -13,7 +12,6 @@ export function addListeners(...els) {
   for (const el of els) {
     if (!el || nodeType(el) !== ELEMENT || hasListener.has(el)) continue;
     hasListener.add(el);
-    changed();
     for (let p = flatParent(el); p && !containsListener.has(p); p = flatParent(p)) containsListener.add(p);
   }
 }

@@ -16,6 +16,7 @@ import { watchChanges } from './settle.js';
 // locate answers {ok, node, moved, x, y, hit, …} or why not:
 // {stale, candidates}, {changed}, {twin, now}, {reason, by}. Until the deadline
 // it waits for what may come about by itself.
+/** @type {import('./functions.js').Functions['locate']} */
 export const locate = async (q) => {
   const want = {};
   for (const w of q.want || []) want[w] = true;
@@ -93,9 +94,11 @@ const closedOption = (el) => {
 // frameAt finds, in the document that holds a frame, the place of a point of
 // the frame's own viewport, brings it into view, and has the guard let nothing
 // of this document take the input. It answers {x, y} or {reason, by}.
+/** @type {import('./functions.js').Functions['frameAt']} */
 export const frameAt = ({ node: id, x, y, hit_test: keep }) => {
   const el = node(id);
   if (!el || !isConnected(el)) return { reason: 'detached' };
+  /** @returns {[number, number]} */
   const place = () => {
     const b = rectOf(el), style = styleOf(el);
     const sx = el.offsetWidth ? b.width / el.offsetWidth : 1, sy = el.offsetHeight ? b.height / el.offsetHeight : 1;
@@ -119,6 +122,7 @@ export const frameAt = ({ node: id, x, y, hit_test: keep }) => {
   return { x: at[0], y: at[1] };
 };
 
+/** @type {import('./functions.js').Functions['scrollIntoView']} */
 export const scrollIntoView = (id) => {
   const el = node(id);
   if (el) scrollTo(el, 'center');
@@ -127,6 +131,7 @@ export const scrollIntoView = (id) => {
 
 // middle is the point at which an element that was found is hit now, or would
 // be but for another that lies over it.
+/** @type {import('./functions.js').Functions['middle']} */
 export const middle = ({ node: id, over }) => {
   const el = node(id);
   if (!el) return { gone: true };

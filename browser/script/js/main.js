@@ -26,23 +26,30 @@ import { caret, caretIn, compare, contextNow, fieldWithin, focusEdited, focusOn,
 import { change, hasText, refState } from './wait.js';
 import { warmUp } from './warm-up.js';
 
-Object.assign(elementCalls, { caret, checked, choose, fileInput, focusOn, prepare, scrollFrom });
+/** @type {import('./functions.js').ElementFunctions} */
+const elementFunctions = { caret, checked, choose, fileInput, focusOn, prepare, scrollFrom };
+Object.assign(elementCalls, elementFunctions);
 
-/** @type {import('./functions.js').Functions} */
-const functions = Object.assign(Object.create(null), {
+const declared = {
   // now takes the document as it is now: every call begins with it.
+  /** @returns {import('./functions.js').Functions} */
   now() {
     startCall();
     return functions;
   },
-  addClosedRoot, addListeners, afterScroll, arriving, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
-  chooseOption, closedRootHosts, closedRootHostsAsked, compare, contextNow, contextOf, endHitTest, fieldWithin, find,
-  findAgain, focusEdited, frameAt, frameBox, hasText, hitAtPoint, hitResult, idOf, locate, middle, nameOf, node,
+  addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
+  chooseOption, closedRootHosts, closedRootHostsAsked, compare, contextNow, endHitTest, fieldWithin, find,
+  findAgain, focusEdited, frameAt, frameBox, hasText, hitAtPoint, hitResult, idOf, locate, middle, node,
   offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, scrollIntoView, scrollPage,
   settle, walk, warmUp,
-  /** @param {Element} el */
-  roleOf: (el) => roleOf(el) || 'generic',
-});
+};
+
+// What tests ask besides.
+const forTests = { addListeners, arriving, contextOf, nameOf, roleOf: (el) => roleOf(el) || 'generic' };
+
+/** @type {import('./functions.js').Functions} */
+const functions = Object.assign(Object.create(null), forTests);
+Object.assign(functions, /** @type {import('./functions.js').Functions} */ (declared));
 
 // Last, so that it is known only where all of it has run.
 Object.defineProperty(globalThis, '__bd', { value: functions });

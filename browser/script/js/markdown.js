@@ -184,7 +184,7 @@ const table = (el, c) => {
 };
 
 export const markdown = (el, skip = () => false) => {
-  const out = new Out(), c = { out, skip, indent: '', pre: false, frames: [] };
+  const out = new Out(), c = { out, skip, indent: '', pre: false, frames: /** @type {{frame: number}[]} */ ([]) };
   if (el !== documentElementOf(page) && el !== bodyOf(page)) {
     const wrap = isBlock(el) || holdsBlock(el);
     if (wrap) block(el, c);

@@ -1,5 +1,5 @@
 // The accessible name of an element.
-// 
+//
 // Where Chromium's ComputedAccessibilityInfo is on, its own answer is taken; it
 // costs about 5 µs a node, so only what is shown is asked for. Where it is off,
 // accname serves: Accessible Name and Description Computation 1.2, with HTML-AAM's

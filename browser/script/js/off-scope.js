@@ -94,6 +94,7 @@ function leftOut(part, elements) {
 }
 
 // offScope writes what changed outside of what the walk with o's number shows.
+/** @param {import('./functions.js').OffScopeOptions} o */
 export function offScope(o) {
   forget();
   const changes = takeMutations(o.capture), { apart, hidden } = leftOut(new Part(o), changes.mutated), more = changes.spilled ? 1 : 0;

@@ -104,7 +104,7 @@ function lifted(el) {
 // its own, is painted under it (CSS 2.2 appendix E).
 function liesOver(el) {
   const r = rectOf(el);
-  for (const [step, before] of [[previousElementSibling, true], [nextElementSibling, false]]) {
+  for (const [step, before] of /** @type {[(el: any) => any, boolean][]} */ ([[previousElementSibling, true], [nextElementSibling, false]])) {
     for (let b = step(el), n = 0; b && n < 20; b = step(b), n++) {
       const s = rectOf(b);
       const w = Math.min(r.right, s.right) - Math.max(r.left, s.left);

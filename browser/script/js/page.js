@@ -4,15 +4,12 @@ export let page = document;
 
 /** @type {(() => void)[]} */ const newDocument = [];
 /** @type {(() => void)[]} */ const forgets = [];
-/** @type {(() => void)[]} */ const changes = [];
 /** @type {(() => void)[]} */ const calls = [];
 
 /** onNewDocument has f called when the window has another document. @param {() => void} f */
 export const onNewDocument = (f) => { newDocument.push(f); };
 /** onForget has f called when what holds for one question only is to be dropped. @param {() => void} f */
 export const onForget = (f) => { forgets.push(f); };
-/** onChange has f called when a node of the document, or what is known of it, has changed. @param {() => void} f */
-export const onChange = (f) => { changes.push(f); };
 /** onCall has f called at the beginning of each call from the daemon. @param {() => void} f */
 export const onCall = (f) => { calls.push(f); };
 
@@ -20,10 +17,6 @@ export const onCall = (f) => { calls.push(f); };
 // boxes, names or contexts in a new turn calls it first.
 export function forget() {
   for (const f of forgets) f();
-}
-
-export function changed() {
-  for (const f of changes) f();
 }
 
 // startCall takes the document as it is now. A window keeps its worlds when its initial

@@ -6,13 +6,12 @@ import { addClosedRoot, shadowOf } from './flat-tree.js';
 import { addListeners } from './listeners.js';
 import { saysModal, seekModals } from './overlays.js';
 import { onNewDocument } from './page.js';
-import { end } from './settle.js';
 
 // pendingListeners says what has come since it was asked last that CDP must be asked about:
 // 'elements', which may have listeners; 'hosts' where there are among them
 // custom elements that may have a closed shadow root; '' where nothing has.
-export const MANY = 200; // elements that noteArrivals, after which the document is looked at whole
-let newcomers = null; // what noteArrivals with its descendants; null: as good as all of it
+export const MANY = 200; // elements that came, after which the document is looked at whole
+let newcomers = null; // what came with its descendants; null: as good as all of it
 let arrivals = null;
 const noteArrivals = (records) => {
   for (const r of records) {
@@ -26,6 +25,7 @@ const noteArrivals = (records) => {
     }
   }
 };
+/** @type {import('./functions.js').Functions['pendingListeners']} */
 export const pendingListeners = () => {
   if (arrivals) noteArrivals(arrivals.takeRecords());
   else arrivals = new MutationObserver(noteArrivals);
@@ -39,6 +39,7 @@ export const pendingListeners = () => {
 
 // reportListeners takes the elements of which CDP said that they have click-like
 // listeners. One that stands in a closed shadow root makes that known as well.
+/** @type {import('./functions.js').Functions['reportListeners']} */
 export const reportListeners = (...els) => {
   for (const el of els) {
     for (let r = getRootNode(el); r instanceof ShadowRoot; r = getRootNode(r.host)) {
@@ -72,12 +73,13 @@ const suspect = (roots) => {
   }
   return suspects.length > 0;
 };
+/** @type {import('./functions.js').Functions['closedRootHosts']} */
 export const closedRootHosts = () => suspects;
+/** @type {import('./functions.js').Functions['closedRootHostsAsked']} */
 export const closedRootHostsAsked = () => {
   suspects = [];
 };
 
-onNewDocument(end);
 onNewDocument(() => {
   if (arrivals) arrivals.disconnect();
   newcomers = null;

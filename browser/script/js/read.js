@@ -30,7 +30,7 @@ const readValue = (el) => {
   if (tag === 'select') return [...el.selectedOptions].map((o) => fold(attr(o, 'label') || textContent(o))).join('\n');
   const state = checkState(el);
   if (state !== null && !(tag === 'option')) return String(state);
-  if (el instanceof HTMLInputElement && el.type === 'file') return [...el.files].map((f) => f.name).join('\n');
+  if (el instanceof HTMLInputElement && el.type === 'file') return [...el.files || []].map((f) => f.name).join('\n');
   if (tag === 'input' || tag === 'textarea') return mask(el, contents(el));
   if (tag === 'option' || tag === 'progress' || tag === 'meter' || tag === 'output' || tag === 'data' || tag === 'li' || tag === 'button') return String(el.value);
   if (el instanceof HTMLElement && isContentEditable(el)) return contents(el);
@@ -64,6 +64,7 @@ const html = (el) => {
 
 const answer = (pieces) => ({ pieces: pieces.map((p) => (typeof p === 'string' ? { text: p } : p)) });
 
+/** @type {import('./functions.js').Functions['read']} */
 export const read = ({ node: id, kind, attr: name }) => {
   forget();
   const el = id ? node(id) : documentElementOf(page);

@@ -6,13 +6,11 @@ import { has } from './dom.js';
 import { flatContains, shadowOf, tagOf } from './flat-tree.js';
 import { identOf } from './identity.js';
 import { inertNow } from './inert.js';
-import { departed } from './node-cache.js';
 import { idOf, lastNumber, node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { roleOf } from './role.js';
 import { contextOf, nameOf } from './shown-name.js';
 import { rendered } from './visibility.js';
-import { words } from './words.js';
 
 // record is what the daemon keeps of an element that it gives a ref to.
 export const record = (el) => ({ node: idOf(el), role: roleOf(el) || 'generic', name: nameOf(el) || '', tag: tagOf(el), ident: identOf(el), context: contextOf(el) });
@@ -36,7 +34,7 @@ export const everyElement = (root, f) => {
 // findRef returns {el} where the element of a ref is there and is what the
 // client was shown, {el, moved} where it was made anew, or {answer}: what to
 // tell instead.
-// A node that was numbered before another was seen to be gone lastNote beside it:
+// A node that was numbered before another was seen to be gone stood beside it:
 // it is not the other made anew. Looks are counted; born and died keep the
 // count at which a number was first given and first found gone.
 let looks = 0, looked = 0;
@@ -47,7 +45,6 @@ export const countNumbers = () => {
     alive.add(looked + 1);
     born.set(looked + 1, looks);
   }
-  if (!departed()) return;
   for (const i of alive) {
     if (node(i)) continue;
     alive.delete(i);
@@ -92,7 +89,7 @@ const alike = (a, b) => {
   b = b.toLowerCase();
   if (!a || !b) return false;
   if (a.includes(b) || b.includes(a)) return true;
-  const wordsIn = new Set(a.split(/\W+/u).filter((w) => w.length > 2));
+  const words = new Set(a.split(/\W+/u).filter((w) => w.length > 2));
   return b.split(/\W+/u).some((w) => words.has(w));
 };
 
@@ -136,13 +133,13 @@ export const findRef = (q) => {
     const t = twins(q, null);
     if (t.length === 1) {
       const known = born.get(idOf(t[0]));
-      // Numbered while the old one was there: it lastNote beside it.
+      // Numbered while the old one was there: it stood beside it.
       if (known === undefined || known >= (died.get(q.id) || 0)) return { el: t[0], moved: true };
     }
     return { answer: { stale: true, candidates: candidates(q) } };
   }
   // What is not rendered, or inert, has no name. Whoever needs it waits until it
-  // has, and asks findAgain.
+  // has, and asks again.
   if (q.any || !rendered(el) || unnamed(el)) return { el };
   const role = roleOf(el) || 'generic', name = nameOf(el) || '', context = contextOf(el);
   if (context !== q.context && q.context) {
@@ -158,6 +155,7 @@ export const findRef = (q) => {
 };
 
 // findAgain answers for a ref whose element a walk has not found, as locate does.
+/** @type {import('./functions.js').Functions['findAgain']} */
 export const findAgain = (q) => {
   const found = findRef(q);
   if (found.answer) return found.answer;

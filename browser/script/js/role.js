@@ -1,5 +1,5 @@
 // The ARIA role of an element, by HTML-AAM's table and WAI-ARIA's rules.
-// 
+//
 // roleOf returns '' where an element has no role that says something (generic),
 // 'none' where its author took the role away. Roles of Chromium's tree that are
 // not ARIA's are written as the nearest ARIA role or, where there is none, as the
@@ -34,7 +34,7 @@ export const ATOMS = words('button checkbox radio option menuitem menuitemcheckb
 export const CONTROL = 1, LANDMARK = 2, GROUP = 4, PHRASE = 8, CONTENT = 16, ATOM = 32;
 const kinds = new Map();
 export const kindOf = (role) => kinds.get(role) || 0;
-for (const [set, bit] of [[CONTROLS, CONTROL], [LANDMARKS, LANDMARK], [GROUPS, GROUP], [PHRASES, PHRASE], [FROM_CONTENT, CONTENT], [ATOMS, ATOM]]) {
+for (const [set, bit] of /** @type {[Set<string>, number][]} */ ([[CONTROLS, CONTROL], [LANDMARKS, LANDMARK], [GROUPS, GROUP], [PHRASES, PHRASE], [FROM_CONTENT, CONTENT], [ATOMS, ATOM]])) {
   for (const role of set) kinds.set(role, kindOf(role) | bit);
 }
 
@@ -281,7 +281,7 @@ function headerRole(th) {
 }
 
 // layoutTable tells whether a table only places things. Chromium is asked where
-// it can be; otherwise a table is one of data where it is hasListener up as such or
+// it can be; otherwise a table is one of data where it is marked up as such or
 // has two rows and two columns and no table within.
 function layoutTable(t) {
   if (has(t, 'role') && authorRole(t) && authorRole(t) !== 'none') return false;

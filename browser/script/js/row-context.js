@@ -2,8 +2,7 @@
 
 import { attr, has, localName, nextElementSibling, previousElementSibling } from './dom.js';
 import { someText } from './element-text.js';
-import { anyClosed, flatParent, met } from './flat-tree.js';
-import { cachedOf, observer } from './node-cache.js';
+import { flatParent } from './flat-tree.js';
 import { onForget } from './page.js';
 import { fold } from './text.js';
 
@@ -55,10 +54,7 @@ function inSeries(p, tag) {
 export function rowText(row) {
   let s = rowTexts.get(row);
   if (s !== undefined) return s;
-  const plain = () => met.size === 0 && !anyClosed; // else what a slot shows is part of it, of which no record tells
-  const k = observer && plain() ? cachedOf(row) : null;
-  s = k && k.row !== null ? k.row : fold(someText(row, CONTEXT_MAX)).slice(0, CONTEXT_MAX);
-  if (k && plain()) k.row = s;
+  s = fold(someText(row, CONTEXT_MAX)).slice(0, CONTEXT_MAX);
   rowTexts.set(row, s);
   return s;
 }

@@ -54,10 +54,13 @@ const doScroll = (el, { direction, pixels, to }) => {
   }
   return { x: scrollLeft(s), y: scrollTop(s), max_x: Math.max(0, scrollWidth(s) - clientWidth(s)), max_y: Math.max(0, scrollHeight(s) - clientHeight(s)) };
 };
+/** @type {import('./functions.js').ElementFunctions['scrollFrom']} */
 export const scrollFrom = (el, o) => doScroll(el, o);
+/** @type {import('./functions.js').Functions['scrollPage']} */
 export const scrollPage = async (o) => {
   watchChanges(null);
   return doScroll(null, o);
 };
 // afterScroll lets what listens to scrolling run: its events come with a frame.
+/** @type {import('./functions.js').Functions['afterScroll']} */
 export const afterScroll = async () => { await frameTurn(); return true; };

@@ -12,19 +12,22 @@ import { dropDetached, noteMutation, noteRecords } from './mutations.js';
 import { cutName } from './name.js';
 import { idOf, node } from './node-ids.js';
 import { activeElement } from './overlays.js';
+import { onNewDocument } from './page.js';
 import { MANY } from './pending-listeners.js';
 import { headOf } from './text.js';
 import { rendered } from './visibility.js';
 
 // What has been seen since watchChanges().
+/** @type {Record<string, any> | null} */
 export let watched = null;
 
 const EVERYTHING = { subtree: true, childList: true, characterData: true, attributes: true };
 
 // watchChanges starts to watch the document, the shadow roots that el stands in and those that
-// have been looked into. roots are those that el stands in, and those that noteArrivals.
+// have been looked into. roots are those that el stands in, and those that came.
 export const watchChanges = (el) => {
   end();
+  /** @type {Record<string, any>} */
   const w = watched = { el, mutations: 0, focus: activeElement(), regions: null, timer: 0, wake: () => {} };
   w.roots = new Set();
   w.observer = new MutationObserver((records) => note(w, records));
@@ -54,19 +57,21 @@ export const watchChanges = (el) => {
   addEventListener('change', w.input, true);
   addEventListener('beforetoggle', w.toggle, true);
   addEventListener('click', w.click, true);
+  return w;
 };
 
 // savesOn tells whether a click on n, or in it, asks for a download (HTML, 4.6.5):
 // no request of the document's tells of that.
-const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localName(n) === 'area') && has(n, 'download') && n.href !== '';
+const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localName(n) === 'area') && has(n, 'download') && /** @type {any} */ (n).href !== '';
 
 // beginSettle begins, and returns the frame that has the focus, 0 for none.
+/** @type {import('./functions.js').Functions['beginSettle']} */
 export const beginSettle = (id) => {
-  watchChanges(id ? node(id) : null);
-  return watched.focus && /^i?frame$/.test(localName(watched.focus)) ? idOf(watched.focus) : 0;
+  const { focus } = watchChanges(id ? node(id) : null);
+  return focus && /^i?frame$/.test(localName(focus)) ? idOf(focus) : 0;
 };
 
-export function end() {
+function end() {
   if (!watched) return;
   dropDetached();
   clearTimeout(watched.timer);
@@ -140,7 +145,7 @@ function said(regions, region) {
   return list.size < 50 ? list : new Set();
 }
 
-// atomic tells whether a region is reportListeners as a whole (WAI-ARIA 1.2, 6.6.4.1): alerts and
+// atomic tells whether a region is told as a whole (WAI-ARIA 1.2, 6.6.4.1): alerts and
 // states are, where their author says nothing else.
 function atomic(region) {
   const says = attr(region, 'aria-atomic');
@@ -167,7 +172,7 @@ const tick = () => new Promise((r) => { const c = new MessageChannel(); c.port1.
 export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
 
 // nextFrame is the next frame, or a moment where none is drawn.
-const nextFrame = () => new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); });
+const nextFrame = () => /** @type {Promise<void>} */ (new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); }));
 
 // untilQuiet waits until the document has not changed for a moment, at most max milliseconds.
 const untilQuiet = async (w, max, fresh, frame) => {
@@ -202,15 +207,15 @@ const untilChanged = (w, max) => Promise.race([new Promise((r) => { w.wake = r; 
 // longer is not waited for at all.
 const LONGEST = 600;
 
-// settle waits until the document is untilQuiet, and says what happened since watchChanges(). With
+// settle waits until the document is quiet, and says what happened since watchChanges(). With
 // fresh it waits a little longer: the document is new and its scripts may only be
 // starting. With frame a change is followed to the next frame, where pages often go on (a
 // dialog's close event comes with it; HTML, 8.1.7.3). Where somebody looks, with fresh or
 // frame, what comes into sight is waited for, too. late is how many milliseconds the
 // first change may take: menus and hints open a while after the mouse has come.
-export const settle = async ({ max = 500, fresh = false, frame = false, late = 0 } = {}) => {
-  if (!watched) watchChanges(null);
-  const w = watched, looks = fresh || frame;
+/** @type {import('./functions.js').Functions['settle']} */
+export const settle = async ({ max = 500, fresh = false, frame = false, late = 0 }) => {
+  const w = watched || watchChanges(null), looks = fresh || frame;
   // A document without scripts has said all it will say.
   const mute = () => fresh && readyState(document) === 'complete' && !scriptsOf(document).length;
   if (!fresh) await tick();
@@ -232,7 +237,7 @@ export const settle = async ({ max = 500, fresh = false, frame = false, late = 0
     saves: w.saves.some((e) => !e.defaultPrevented),
     title: cutName(titleOfPage(document)), url: location.href,
   };
-  // What is reportListeners is reportListeners once. The watching goes on, for what an answer from the
+  // What is told is told once. The watching goes on, for what an answer from the
   // server changes, until the next action or for a few seconds.
   w.regions = null;
   w.saves = [];
@@ -240,3 +245,5 @@ export const settle = async ({ max = 500, fresh = false, frame = false, late = 0
   if (!w.timer) w.timer = setTimeout(() => { if (watched === w) end(); }, 5000);
   return result;
 };
+
+onNewDocument(end);

@@ -15,7 +15,7 @@ const SAID_TYPE = words('text checkbox radio range number search submit button')
 // wantedOf is a list of attributes for attrsOf: of each its name and the bit that says
 // whether an element may have it; `any` has the bits of all.
 export function wantedOf(list) {
-  const wanted = { list: [], any: 0, src: list.includes('src') };
+  const wanted = { list: /** @type {{name: string, bit: number, own: boolean}[]} */ ([]), any: 0, src: list.includes('src') };
   for (const name of list) {
     if (name === 'value') continue; // valueOf says it
     const bit = BITS.get(name), own = bit !== undefined && bit !== HANDLER;

@@ -22,6 +22,7 @@ import { visible } from './visibility.js';
 // daemon needs to know to type: plain, where the control shows its own value;
 // keys, where the selection must be made with the keyboard because the text is
 // kept elsewhere (editors that read a hidden textarea).
+/** @type {import('./functions.js').ElementFunctions['caret']} */
 export const caret = (el, { clear, clicked }) => {
   let active = deepActive(el);
   if (!(active && (flatContains(el, active) || flatContains(active, el) && editable(active)))) {
@@ -66,20 +67,24 @@ export const caret = (el, { clear, clicked }) => {
       const end = nodeType(last) === ELEMENT ? lastChild(last) : null, broken = end !== null && nodeType(end) === ELEMENT && localName(end) === 'br';
       if (broken) range.setStartBefore(end);
       range.collapse(broken);
-      s.removeAllRanges();
-      s.addRange(range);
+      if (s) {
+        s.removeAllRanges();
+        s.addRange(range);
+      }
     }
   }
   return answer;
 };
 
-export const caretIn = ({ node: id, clear }) => caret(node(id), { clear });
+/** @type {import('./functions.js').Functions['caretIn']} */
+export const caretIn = ({ node: id, clear }) => caret(node(id), { text: '', clear, keys: false });
 
 // NOT_TEXT are the inputs that take no text, and the command that fits.
 const NOT_TEXT = { checkbox: 'check', radio: 'check', file: 'upload', button: 'click', submit: 'click', reset: 'click', image: 'click' };
 
 // prepare does with a control that was found what needs no mouse: its value is
 // set whole, or, where it has the focus already, the caret is put in place.
+/** @type {import('./functions.js').ElementFunctions['prepare']} */
 export const prepare = (el, q) => {
   const kind = fillKind(el);
   if (kind === 'select') return {};
@@ -105,6 +110,7 @@ const acceptsKeys = (el) => (el instanceof HTMLElement ? tabIndexOf(el) : has(el
 // fieldWithin is what takes text in the document of a frame: its only field, or that
 // which has the focus, or the page where all of it is edited (designMode). It answers
 // {field}, {frame: the only frame in it, where nothing else takes text}, {several}, or {}.
+/** @type {import('./functions.js').Functions['fieldWithin']} */
 export const fieldWithin = () => {
   forget();
   const fields = [], frames = [], body = bodyOf(page);
@@ -122,6 +128,7 @@ export const fieldWithin = () => {
 const MAX_FIELDS = 12; // that are told
 
 // compare says whether a control holds what was asked, without telling a secret.
+/** @type {import('./functions.js').Functions['compare']} */
 export const compare = ({ id, wanted, loose }) => {
   const el = node(id);
   if (!el || !isConnected(el)) return { there: false };
@@ -130,12 +137,14 @@ export const compare = ({ id, wanted, loose }) => {
   return { there: true, asked, value: mask(el, value) };
 };
 
+/** @type {import('./functions.js').Functions['contextNow']} */
 export const contextNow = (id) => {
   forget();
   const el = node(id);
   return el ? contextOf(el) : null;
 };
 
+/** @type {import('./functions.js').ElementFunctions['focusOn']} */
 export const focusOn = (el) => {
   const framed = roleOf(el) === 'iframe';
   // The focus anew would be the frame's own, and not that of the field in it.
@@ -146,6 +155,7 @@ export const focusOn = (el) => {
 
 // focusEdited puts the caret into a page that is edited as a whole: with the focus of
 // its frame alone it has none.
+/** @type {import('./functions.js').Functions['focusEdited']} */
 export const focusEdited = () => {
   const body = bodyOf(page), active = activeIn(page), s = getSelection();
   if (!body || !editable(body) || active && active !== body) return;

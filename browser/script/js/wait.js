@@ -9,12 +9,14 @@ import { allIn, findRef } from './refs.js';
 import { rendered } from './visibility.js';
 
 // hasText says whether the page shows a text.
+/** @type {import('./functions.js').Functions['hasText']} */
 export const hasText = (text) => {
   forget();
   return seek({ text, limit: 1 }).some((n) => !n.frame);
 };
 
 // refState is whether a ref's element is attached and can be seen.
+/** @type {import('./functions.js').Functions['refState']} */
 export const refState = (q) => {
   const found = findRef({ ...q, any: true });
   const el = found.el;
@@ -23,6 +25,7 @@ export const refState = (q) => {
 
 // change resolves with the next change of the document, or after ms. Changes
 // that come together are one.
+/** @type {import('./functions.js').Functions['change']} */
 export const change = (ms) => new Promise((done) => {
   const o = new MutationObserver(() => end());
   let over = false;

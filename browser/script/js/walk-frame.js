@@ -1,5 +1,5 @@
 // What a walk keeps of an element that it is in.
-// 
+//
 // Each question to Blink has its price, and one asked in a bad order a higher one: a
 // name or the style of a pseudo-element makes the next box cost four times as much,
 // and the next style little more. So each fact below is asked for where it first

@@ -1,6 +1,6 @@
 // A document as the lines that a model is shown, in one pass over its flat tree that
 // ends when the budget is full, so that the cost is the budget's and not the page's.
-// 
+//
 // A node that is out of the viewport is not marked offscreen: an action scrolls to it,
 // and the mark would change with every scroll. A modal dialog (showModal) makes the
 // rest inert, so the rest is left out with a fold that says so; another overlay comes
@@ -23,7 +23,7 @@ import { hiddenFromAX } from './inert.js';
 import { isField } from './labels.js';
 import { containsListener, hasListener } from './listeners.js';
 import { cutName, NAME_MAX, nameFor } from './name.js';
-import { cached, CachedElement, cachedOf, CachedText, styleIn, styleOf, turn, watches } from './node-cache.js';
+import { cached, cachedOf, CachedText, styleIn, styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { activeElement, hitAt } from './overlays.js';
 import { page } from './page.js';
@@ -34,7 +34,6 @@ import { shownName } from './shown-name.js';
 import { standIn, standsFor } from './stand-in.js';
 import { statesOf } from './states.js';
 import { fold, headOf } from './text.js';
-import { noting } from './unchanged.js';
 import { valueOf } from './values.js';
 import { boxOf, clipped, outOfPlace, VISIBLE, visible } from './visibility.js';
 import { INLINE, SPACED, WalkFrame } from './walk-frame.js';
@@ -243,7 +242,6 @@ export class Walk {
     if (tag === 'br') { this.space(); return; }
     if (this.skip.size > 0 && this.skip.has(el)) return;
     this.visited++;
-    k.turn = turn;
     if (this.counting && --this.counting === 0) { this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
 
@@ -252,7 +250,6 @@ export class Walk {
     const s = styleIn(k);
     const display = s.display;
     if (display === 'none') return;
-    if (noting !== null) noting.element(k, s, display);
     const child = new WalkFrame(k, f, s, display);
     if (!f.renders(child)) {
       child.hidden = false;
@@ -345,7 +342,6 @@ export class Walk {
     if (child.only && tag !== 'slot' && !rootOf(el, tag)) return; // its one text is its name
     const root = rootOf(el, tag);
     child.list = flatList(el, tag, root);
-    if (root && !watches(root)) child.k = new CachedElement(el, child.k.up); // in whom nobody is known
     if (child.list || child.k.child(0)) this.stack.push(child);
     else this.leaf(child);
   }
@@ -536,7 +532,6 @@ export class Walk {
       return;
     }
     this.flush(f);
-    if (noting !== null) noting.element(k, null, 'inline');
     const el = k.el, child = new WalkFrame(k, f, null, '');
     child.bits = k.bitset();
     child.off = child.control = true;

@@ -4,6 +4,7 @@ import { walk } from './capture.js';
 import { pendingListeners } from './pending-listeners.js';
 
 // warmUp walks html in a document that is nobody's, which is empty again afterwards.
+/** @param {import('./functions.js').WarmUpArgs} page */
 export function warmUp({ html, options }) {
   const div = document.createElement('div');
   div.innerHTML = html;

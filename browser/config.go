@@ -39,11 +39,9 @@ type Config struct {
 	ProxyServer string `koanf:"-"`
 	// JailPort is where the egress proxy listens inside Chromium's jail; not 0:
 	// Chromium is launched in a jail, or not at all. Adopt takes the listener; it is
-	// closed when that Chromium has ended. Held, where there is one, is what the
-	// first launch starts from. Set by cmd, where there can be a jail.
+	// closed when that Chromium has ended. Set by cmd, where there can be a jail.
 	JailPort int                `koanf:"-"`
 	Adopt    func(net.Listener) `koanf:"-" json:"-"`
-	Held     *Held              `koanf:"-" json:"-"`
 	// Complete sets, of the fields that cmd sets, those that are not known when the
 	// daemon starts; it is called before each launch and may wait. nil: all are set.
 	Complete func(*Config) error `koanf:"-" json:"-"`

@@ -61,11 +61,9 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*process, *cdp.C
 	if err != nil {
 		return nil, nil, none, err
 	}
-	p, transport := cfg.Held.take(found)
-	if p == nil {
-		if p, transport, err = spawn(cfg, found, log); err != nil {
-			return nil, nil, none, err
-		}
+	p, transport, err := spawn(cfg, found, log)
+	if err != nil {
+		return nil, nil, none, err
 	}
 	p.release(cfg.Adopt)
 	conn := cdp.New(transport)

@@ -25,14 +25,15 @@ const maxLook = 8
 // maxLines is how long the lines may be that are kept, in bytes.
 const maxLines = 512 << 10
 
-// askWalk calls script.Walk.
-func (d *document) askWalk(ctx context.Context, o script.WalkOptions) (string, error) {
+// walk walks the document.
+func (d *document) walk(ctx context.Context, o script.WalkOptions) (walked, error) {
 	o.Have = d.marks.answer.look
 	raw, err := evaluateWithListeners(ctx, d, script.Walk, o)
 	if err != nil {
 		d.marks.answer = walkAnswer{}
+		return walked{}, err
 	}
-	return raw, err
+	return d.readWalk(raw, o.Capture)
 }
 
 // readWalk reads the answer to the walk of the capture look, and keeps it.

@@ -18,6 +18,7 @@ var layers = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
+	{"browser/network"},
 	{"browser/cdp", "browser/jail", "browser/script", "web/search", "web/extract"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},
@@ -66,7 +67,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/network"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},

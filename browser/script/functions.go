@@ -117,4 +117,3 @@ const (
 	PendingElements = "elements"
 	PendingHosts    = "hosts"
 )
-

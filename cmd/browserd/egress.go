@@ -16,7 +16,6 @@ type wayOut struct {
 	egress *policy.Egress // nil: not through browserd
 	// Mode is jail, flags, remote or unprotected; Why says why it is not jail.
 	Mode, Why string
-	held      *browser.Held // what the first launch starts from; nil: from the beginning
 }
 
 // exit is the way out, which is looked for once, by its first caller: it waits until
@@ -62,11 +61,9 @@ func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slo
 	case cfg.Jail == browser.JailOff:
 		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
 	default:
-		held, err := jailed(cfg, log)
-		if err != nil {
+		if err := browser.CanJail(cfg); err != nil {
 			way = wayOut{Mode: "flags", Why: err.Error()}
 		}
-		way.held = held
 	}
 	if way.Mode == "flags" && !cfg.Disabled {
 		if cfg.Jail == browser.JailRequired {
@@ -80,22 +77,10 @@ func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slo
 		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: way.Mode == "jail",
 	}, func(a netip.AddrPort) { rules.AddSelf(a) })
 	if err != nil {
-		way.held.Close()
 		return wayOut{}, err
 	}
 	way.egress = e
 	return way, nil
-}
-
-// jailed prepares the first launch of Chromium in a jail; where only that fails, for
-// want of a Chromium, it is nil and there can be a jail all the same.
-func jailed(cfg browser.Config, log *slog.Logger) (*browser.Held, error) {
-	cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
-	held, err := browser.Hold(cfg, log)
-	if err != nil {
-		return nil, browser.CanJail(cfg)
-	}
-	return held, nil
 }
 
 // tell completes the configuration of a launch.
@@ -105,7 +90,7 @@ func (w wayOut) tell(cfg *browser.Config) {
 	}
 	cfg.ProxyServer = w.egress.Refusing()
 	if w.Mode == "jail" {
-		cfg.Adopt, cfg.JailPort, cfg.Held = w.egress.Serve, w.egress.Port(), w.held
+		cfg.Adopt, cfg.JailPort = w.egress.Serve, w.egress.Port()
 	}
 }
 
@@ -126,11 +111,7 @@ func (x exit) stats(cfg browser.Config) func() policy.EgressStats {
 // close waits until the way out is known, and closes it.
 func (x exit) close() {
 	way, err := x()
-	if err != nil {
-		return
-	}
-	way.held.Close()
-	if way.egress != nil {
+	if err == nil && way.egress != nil {
 		way.egress.Close()
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// A Chromium that is held is one process in its jail, from which the first launch
+// A prelaunched Chromium is one process in its jail, from which the first launch
 // starts; where that has ended meanwhile, or is for another program, the launch begins
 // anew, and where nobody launches it nothing is left of it.
-func TestHeld(t *testing.T) {
-	hold := func(t *testing.T) (Config, *Prelaunched) {
+func TestPrelaunch(t *testing.T) {
+	prelaunch := func(t *testing.T) (Config, *Prelaunched) {
 		cfg := testConfig(t)
 		needJail(t, cfg)
 		cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
@@ -42,7 +42,7 @@ func TestHeld(t *testing.T) {
 		}
 	}
 	t.Run("launched", func(t *testing.T) {
-		cfg, h := hold(t)
+		cfg, h := prelaunch(t)
 		p := h.proc
 		pid := p.cmd.Process.Pid
 		if list := group(pid); len(list) != 1 {
@@ -51,7 +51,7 @@ func TestHeld(t *testing.T) {
 		checkJail(t, pid)
 		c := started(t, cfg)
 		if got := c.Info().PID; got != pid {
-			t.Errorf("process %d was launched, %d was held", got, pid)
+			t.Errorf("process %d was launched, %d was prelaunched", got, pid)
 		}
 		checkJail(t, pid)
 		if err := c.Close(t.Context()); err != nil {
@@ -61,7 +61,7 @@ func TestHeld(t *testing.T) {
 		left(t, p)
 	})
 	t.Run("killed before", func(t *testing.T) {
-		cfg, h := hold(t)
+		cfg, h := prelaunch(t)
 		p := h.proc
 		syscall.Kill(p.cmd.Process.Pid, syscall.SIGKILL)
 		<-p.exited
@@ -71,7 +71,7 @@ func TestHeld(t *testing.T) {
 		left(t, p)
 	})
 	t.Run("another program by now", func(t *testing.T) {
-		cfg, h := hold(t)
+		cfg, h := prelaunch(t)
 		p := h.proc
 		// It was found in the directory of a version that has been removed since.
 		p.found.Path = "/opt/chromium-1/chrome"
@@ -82,13 +82,13 @@ func TestHeld(t *testing.T) {
 		left(t, p)
 	})
 	t.Run("not wanted", func(t *testing.T) {
-		_, h := hold(t)
+		_, h := prelaunch(t)
 		p := h.proc
 		h.Close()
 		left(t, p)
 	})
 	t.Run("the daemon is gone", func(t *testing.T) {
-		_, h := hold(t)
+		_, h := prelaunch(t)
 		defer h.Close()
 		h.proc.handoff.Close()
 		select {
@@ -118,7 +118,7 @@ func TestAJailThatFailsIsSeen(t *testing.T) {
 	needJail(t, cfg)
 	cfg.JailPort = 70000 // which is refused inside
 	if h, err := Prelaunch(cfg, discard()); err == nil || protocol.CodeOf(err) != protocol.ChromiumUnavailable || !strings.Contains(err.Error(), "its port") {
-		t.Fatalf("%v, %v; want the jail's own words", h, err)
+		t.Fatalf("%v, %v; want the jail's own error", h, err)
 	}
 	owner, err := processOwner(cfg)
 	if err != nil {

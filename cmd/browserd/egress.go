@@ -16,8 +16,8 @@ import (
 type wayOut struct {
 	egress *policy.Egress // nil: not through browserd
 	// Mode is jail, flags, remote or unprotected; Why says why it is not jail.
-	Mode, Why string
-	held      *chromium.Prelaunched // what the first launch starts from; nil: from the beginning
+	Mode, Why   string
+	prelaunched *chromium.Prelaunched // what the first launch starts from; nil: from the beginning
 }
 
 // exit is the way out, which is looked for once, by its first caller: it waits until
@@ -63,11 +63,11 @@ func guard(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *sl
 	case cfg.Jail == chromium.JailOff:
 		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
 	default:
-		held, err := jailed(cfg, log)
+		prelaunched, err := jailed(cfg, log)
 		if err != nil {
 			way = wayOut{Mode: "flags", Why: err.Error()}
 		}
-		way.held = held
+		way.prelaunched = prelaunched
 	}
 	if way.Mode == "flags" && !cfg.Disabled {
 		if cfg.Jail == chromium.JailRequired {
@@ -81,7 +81,7 @@ func guard(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *sl
 		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: way.Mode == "jail",
 	}, func(a netip.AddrPort) { rules.AddSelf(a) })
 	if err != nil {
-		way.held.Close()
+		way.prelaunched.Close()
 		return wayOut{}, err
 	}
 	way.egress = e
@@ -92,11 +92,11 @@ func guard(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *sl
 // want of a Chromium, it is nil and there can be a jail all the same.
 func jailed(cfg chromium.Config, log *slog.Logger) (*chromium.Prelaunched, error) {
 	cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
-	held, err := chromium.Prelaunch(cfg, log)
+	prelaunched, err := chromium.Prelaunch(cfg, log)
 	if err != nil {
 		return nil, chromium.CanJail(cfg)
 	}
-	return held, nil
+	return prelaunched, nil
 }
 
 // tell completes the configuration of a launch.
@@ -106,7 +106,7 @@ func (w wayOut) tell(cfg *chromium.Config) {
 	}
 	cfg.ProxyServer = w.egress.Refusing()
 	if w.Mode == "jail" {
-		cfg.Adopt, cfg.JailPort, cfg.Prelaunched = w.egress.Serve, w.egress.Port(), w.held
+		cfg.Adopt, cfg.JailPort, cfg.Prelaunched = w.egress.Serve, w.egress.Port(), w.prelaunched
 	}
 }
 
@@ -130,7 +130,7 @@ func (x exit) close() {
 	if err != nil {
 		return
 	}
-	way.held.Close()
+	way.prelaunched.Close()
 	if way.egress != nil {
 		way.egress.Close()
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -157,15 +158,15 @@ func (h *host) event(method string, params jsonv2.Value) {
 			c.crashed(e.TargetID, reason, sentence)
 		}
 	case "Browser.downloadWillBegin":
-		var e downloadBegins
+		var e network.DownloadBegins
 		if json.Unmarshal(params, &e) == nil {
 			h.downloadBegins(e)
 		}
 	case "Browser.downloadProgress":
-		var e downloadProgress
+		var e network.DownloadProgress
 		if json.Unmarshal(params, &e) == nil {
 			for _, c := range h.all() {
-				if c.downloadProgress(e) {
+				if c.downloads.Progress(e) {
 					return
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -97,8 +98,9 @@ func (c *Context) keepDownloads(rule *cdpbrowser.SetDownloadBehaviorParams) erro
 		return err
 	}
 	c.mu.Lock()
-	err = c.downloaded.open(dir)
+	limits := network.DownloadLimits{Bytes: c.o.DownloadBytes, Files: c.o.DownloadFiles}
 	c.mu.Unlock()
+	err = c.downloads.Allow(dir, limits)
 	rule.Behavior, rule.DownloadPath = cdpbrowser.SetDownloadBehaviorBehaviorAllowAndName, dir
 	return err
 }

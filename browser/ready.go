@@ -197,7 +197,7 @@ func (b *Browser) restock() {
 			s.c, s.err = b.make(ctx)
 			switch {
 			case s.err == nil:
-				s.c.rehearse()
+				s.c.warmUp()
 			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:
 				b.log.Debug("making a browser context ready", "error", s.err)
 			}

@@ -18,8 +18,8 @@ var layers = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/chromium", "web/search", "web/extract"},
-	{"browser/cdp", "browser/chromium/jail"},
+	{"browser/chromium", "browser/network"},
+	{"browser/cdp", "browser/chromium/jail", "web/search", "web/extract"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},
 	{"snapshot/html"},
@@ -67,7 +67,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/network"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},

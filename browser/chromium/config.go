@@ -37,11 +37,9 @@ type Config struct {
 	ProxyServer string `koanf:"-"`
 	// JailPort is where the egress proxy listens inside Chromium's jail; not 0:
 	// Chromium is launched in a jail, or not at all. Adopt takes the listener; it is
-	// closed when that Chromium has ended. The first launch takes Prelaunched, where
-	// it is not nil. Set by cmd, where there can be a jail.
-	JailPort    int                `koanf:"-"`
-	Adopt       func(net.Listener) `koanf:"-" json:"-"`
-	Prelaunched *Prelaunched       `koanf:"-" json:"-"`
+	// closed when that Chromium has ended. Set by cmd, where there can be a jail.
+	JailPort int                `koanf:"-"`
+	Adopt    func(net.Listener) `koanf:"-" json:"-"`
 	// Complete sets those fields that cmd does not know yet when the daemon starts. It is
 	// called before each launch and may wait. nil: all are set.
 	Complete func(*Config) error `koanf:"-" json:"-"`

@@ -61,11 +61,9 @@ func launch(ctx context.Context, cfg Config, log *slog.Logger) (*Process, *cdp.C
 	if err != nil {
 		return nil, nil, none, err
 	}
-	p, transport := cfg.Prelaunched.take(found)
-	if p == nil {
-		if p, transport, err = spawn(cfg, found, log); err != nil {
-			return nil, nil, none, err
-		}
+	p, transport, err := spawn(cfg, found, log)
+	if err != nil {
+		return nil, nil, none, err
 	}
 	p.release(cfg.Adopt)
 	conn := cfg.connect(transport)

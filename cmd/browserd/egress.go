@@ -16,8 +16,7 @@ import (
 type wayOut struct {
 	egress *policy.Egress // nil: not through browserd
 	// Mode is jail, flags, remote or unprotected; Why says why it is not jail.
-	Mode, Why   string
-	prelaunched *chromium.Prelaunched // what the first launch starts from; nil: from the beginning
+	Mode, Why string
 }
 
 // exit is the way out, which is looked for once, by its first caller: it waits until
@@ -63,11 +62,9 @@ func guard(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *sl
 	case cfg.Jail == chromium.JailOff:
 		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
 	default:
-		prelaunched, err := jailed(cfg, log)
-		if err != nil {
+		if err := chromium.CanJail(cfg); err != nil {
 			way = wayOut{Mode: "flags", Why: err.Error()}
 		}
-		way.prelaunched = prelaunched
 	}
 	if way.Mode == "flags" && !cfg.Disabled {
 		if cfg.Jail == chromium.JailRequired {
@@ -81,22 +78,10 @@ func guard(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *sl
 		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: way.Mode == "jail",
 	}, func(a netip.AddrPort) { rules.AddSelf(a) })
 	if err != nil {
-		way.prelaunched.Close()
 		return wayOut{}, err
 	}
 	way.egress = e
 	return way, nil
-}
-
-// jailed prepares the first launch of Chromium in a jail; where only that fails, for
-// want of a Chromium, it is nil and there can be a jail all the same.
-func jailed(cfg chromium.Config, log *slog.Logger) (*chromium.Prelaunched, error) {
-	cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
-	prelaunched, err := chromium.Prelaunch(cfg, log)
-	if err != nil {
-		return nil, chromium.CanJail(cfg)
-	}
-	return prelaunched, nil
 }
 
 // tell completes the configuration of a launch.
@@ -106,7 +91,7 @@ func (w wayOut) tell(cfg *chromium.Config) {
 	}
 	cfg.ProxyServer = w.egress.Refusing()
 	if w.Mode == "jail" {
-		cfg.Adopt, cfg.JailPort, cfg.Prelaunched = w.egress.Serve, w.egress.Port(), w.prelaunched
+		cfg.Adopt, cfg.JailPort = w.egress.Serve, w.egress.Port()
 	}
 }
 
@@ -127,11 +112,7 @@ func (x exit) stats(cfg chromium.Config) func() policy.EgressStats {
 // close waits until the way out is known, and closes it.
 func (x exit) close() {
 	way, err := x()
-	if err != nil {
-		return
-	}
-	way.prelaunched.Close()
-	if way.egress != nil {
+	if err == nil && way.egress != nil {
 		way.egress.Close()
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// A rehearsal is a whole walk, and leaves the document as it was.
-func TestRehearsal(t *testing.T) {
+// Warming up is a whole capture, and leaves the document unchanged.
+func TestWarmUp(t *testing.T) {
 	p := launchTestPage(t)
 	ctx, cancel := p.limit()
 	defer cancel()
@@ -21,7 +21,7 @@ func TestRehearsal(t *testing.T) {
 		return string(got.Result.Value)
 	}
 	before := outer()
-	if err := p.frame.tab.rehearse().Wait(ctx, &got); err != nil || got.ExceptionDetails != nil {
+	if err := p.frame.tab.warmUp().Wait(ctx, &got); err != nil || got.ExceptionDetails != nil {
 		t.Fatalf("%v, %+v", err, got.ExceptionDetails)
 	}
 	answer := string(got.Result.Value)

@@ -1,4 +1,4 @@
-package browser
+package network
 
 import (
 	"strings"
@@ -37,12 +37,12 @@ func TestHeadersComeInAnyOrder(t *testing.T) {
 		"no request":            {[]string{sent1, got1, answered}, []row{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			context, tab := &Context{}, &tab{name: "t1"}
+			log := &Log{}
 			for _, e := range c.events {
 				method, params, _ := strings.Cut(e, " ")
-				context.recorder.record(tab, nil, method, jsonv2.Value(params), &context.mu)
+				log.Record("t1", nil, method, jsonv2.Value(params))
 			}
-			list, _ := context.exchanges()
+			list, _ := log.exchanges()
 			rows := []row{}
 			for _, x := range list {
 				value := func(headers [][2]string) string {

@@ -7,73 +7,40 @@ import (
 	"unicode/utf8"
 )
 
-// Shown is what a client has been shown: the lines of a snapshot, kept to be
-// compared with the next (Diff). The zero Shown is that of a client which has
-// seen nothing. It is not changed once made.
-type Shown struct {
-	lines   []shownLine
-	input   int
-	visited int
-	reasons reasonSet
-	open    bool // nodes are left that are not in lines
-	// was holds, for the refs that this snapshot shows otherwise than the client
-	// had seen them, what it had seen. Diff needs it for what it does not show.
-	was map[int]Entry
-}
-
-type shownLine struct {
-	ref  int    // 0 for a text or a [more]
-	text string // the line, indented
-	// behind: a modal dialog hides it, which the client has been told.
-	behind bool
-}
-
-// Refs lists the refs of the lines, in their order.
-func (s Shown) Refs() []string {
-	var list []string
-	for _, l := range s.lines {
-		if l.ref != 0 {
-			list = append(list, formatRef(l.ref))
-		}
-	}
-	return list
-}
-
-// Render writes c as PROTOCOL.md section 5 says and numbers the refs of the
-// lines that it writes, and only of those, in refs. A key that comes a second
-// time is left out.
+// Render writes c as text (PROTOCOL.md section 5) and gives refs to the lines that
+// it writes, and only to those. A key that comes a second time is left out. The
+// Baseline returned is what the client has then: pass it to Diff.
 //
 // The text has at most o.MaxChars characters (Unicode code points), header and
-// [more] line included, and at most o.MaxNodes lines with a ref. Where these
-// budgets end it, it ends between two lines: truncated and its reasons are set,
-// the last line says how much is left and how to go on, and Stats.After is the
-// last ref. Where there is no ref to go on after, because none was written or
-// because only what lies below max_depth is left, the line names the budget to
-// raise. A name, text, value or attribute above o.MaxText characters is cut and
-// ends with "…".
+// [more] line included, and at most o.MaxNodes lines with a ref. A text that these
+// budgets end, ends between two lines: truncated and its reasons are set, the last
+// line says how much is left and how to continue, and Stats.After is the last ref.
+// The line names the budget to raise if there is no ref to continue after: none was
+// written, or only nodes below max_depth are left. A name, text, value or attribute
+// longer than o.MaxText characters is cut and ends with "…".
 //
-// The header's URL and title are cut without a reason: page has them whole.
-// They are left out where MaxChars is below 400; where not even the rest of the
-// header fits, the text is empty.
-func Render(c Capture, o Options, refs *Refs) (Snapshot, Shown) {
+// The header's URL and title are cut without a reason, because a result's page has
+// them whole. They are left out where MaxChars is below 400. The text is empty where
+// not even the rest of the header fits.
+func Render(c Capture, o Options, refs *Refs) (Snapshot, Baseline) {
 	w := newWriter(&c, o, refs)
 	stop := w.write()
 	text, end := w.finish(stop)
 	refs.takeBack(end.lastNumber)
-	shown := w.shown(text, end)
-	w.done()
+	baseline := w.baseline(text, end)
+	w.release()
 
 	s := Snapshot{Text: text.all, Stats: Stats{
 		InputNodes: c.Input, NodesVisited: c.Visited, NodesEmitted: end.emitted,
 		Chars: text.chars, Truncated: text.reasons != 0, Reasons: text.reasons.words(),
 	}}
 	if text.after != 0 {
-		s.Stats.After = formatRef(text.after)
+		s.Stats.After = RefOf(text.after)
 	}
 	if o.JSON {
 		s.Nodes = w.nodes[:end.lines]
 	}
-	return s, shown
+	return s, baseline
 }
 
 // writer writes the lines of one snapshot.
@@ -85,37 +52,37 @@ type writer struct {
 	refs     *Refs
 	where    string
 
-	body  []byte // the lines, each after a line break
+	body  []byte // the lines, a line break before each
 	spans []span
 	json  bool
 	nodes []NodeJSON
 	line  line
 
 	now   place   // after the last line written
-	safe  place   // the last place after which header and [more] fit for certain
-	tight []place // those after safe, where they may fit
+	safe  place   // the last place at which header and [more] certainly fit
+	tight []place // the places after safe, at which they may fit
 
-	nodesLeft, textsLeft int // after now
+	nodesLeft, textsLeft int // lines after now; set by finish
 }
 
-// place is a place between two lines, and all that is needed to end there.
+// place is a place between two lines, with all that is needed to end the text there.
 type place struct {
-	next       int // the node that comes next
+	next       int // index of the next node
 	lines      int
 	bytes      int // of body
 	chars      int // of body
 	emitted    int // lines with a ref
 	lastRef    int
-	lastNumber int // the highest number given out so far
+	lastNumber int // the highest ref so far
 	cuts       int // strings cut at max_text
 }
 
-// span is one line of the body. It begins behind the line break that follows the one
-// before, and there are many: the numbers are small.
+// span is one line of the body. It begins after the line break that follows the
+// span before it. The numbers are small because there are many spans.
 type span struct {
-	entry *entry // nil where it has no ref
-	node  int32
-	end   int32 // in body, without the line break
+	entry *entry // nil for a line without a ref
+	node  int32  // index in Capture.Nodes
+	end   int32  // in body, without the line break
 }
 
 // ending is a finished text.
@@ -144,14 +111,14 @@ func newWriter(c *Capture, o Options, refs *Refs) *writer {
 	return w
 }
 
-// bodies are those of writers that are done, for the next one to write over.
+// bodies has the bodies of finished writers, to be used again.
 var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxBody is the largest body that is kept.
+// maxBody is the largest body, in bytes, that is used again.
 const maxBody = 256 << 10
 
-// done gives the body up, of which the text is a copy.
-func (w *writer) done() {
+// release returns the body to the pool. The text is a copy of it.
+func (w *writer) release() {
 	body := w.body
 	w.body = nil
 	if cap(body) <= maxBody {
@@ -159,9 +126,9 @@ func (w *writer) done() {
 	}
 }
 
-// write writes lines until one of the budgets is full and returns its reason,
-// or 0 where all lines were written. What it has written may be too much by the
-// header's reasons and the [more] line; finish sees to that.
+// write writes lines until a budget is full and returns that reason, 0 if it wrote
+// all lines. Together with the header's reasons and the [more] line it may have
+// written too much; finish corrects that.
 func (w *writer) write() (stop reasonSet) {
 	least := utf8.RuneCountInString(snapshotHeader(w.c.Input, 0, 0, w.where))
 	reserve := w.reserve()
@@ -180,7 +147,7 @@ func (w *writer) write() (stop reasonSet) {
 			}
 			e = w.refs.number(n.Key)
 			if e.round == w.refs.round {
-				w.now.next = i + 1 // this snapshot has it already
+				w.now.next = i + 1 // this snapshot already has it
 				continue
 			}
 			ref = e.N
@@ -215,8 +182,8 @@ func (w *writer) write() (stop reasonSet) {
 	return 0
 }
 
-// reserve returns how many characters the header and the [more] line may take
-// at most, wherever the text ends.
+// reserve returns how many characters the header and the [more] line have at
+// most, wherever the text ends.
 func (w *writer) reserve() int {
 	lines := len(w.c.Nodes)
 	header := snapshotHeader(w.c.Input, min(lines, max(w.maxNodes, 0)), reasonsOf(reasonOrder...), w.where)
@@ -232,15 +199,15 @@ func (w *writer) reserve() int {
 	return utf8.RuneCountInString(header) + more
 }
 
-// finish puts header, lines and [more] together at the last place where they
-// fit, and returns that place.
+// finish joins header, lines and [more] line at the last place at which they fit,
+// and returns that place.
 func (w *writer) finish(stop reasonSet) (ending, place) {
 	w.nodesLeft, w.textsLeft = count(w.c.Nodes[w.now.next:])
 	text, fits := w.end(w.now, stop)
 	if fits {
 		return text, w.now
 	}
-	stop = reasonsOf(reasonChars) // whatever ended it before is further on
+	stop = reasonsOf(reasonChars) // this budget ends the text earlier than any other
 	for _, p := range slices.Backward(w.tight) {
 		if text, fits = w.end(p, stop); fits {
 			return text, p
@@ -250,11 +217,11 @@ func (w *writer) finish(stop reasonSet) (ending, place) {
 	if fits {
 		return text, w.safe
 	}
-	// Not even an empty text's [more] line fits: w.safe is the very start.
+	// Not even the [more] line of an empty text fits: w.safe is the start.
 	return w.bare(text), w.safe
 }
 
-// end puts the text together as it is where it ends at p.
+// end joins the text that ends at p, and reports whether it fits.
 func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 	reasons := stop | reasonsOf(w.c.Reasons...)
 	if p.cuts > 0 {
@@ -266,15 +233,15 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 	if r != nil {
 		more = "\n" + r.String()
 	}
-	room := w.maxChars - utf8.RuneCountInString(header) - p.chars
-	if len(more) > room && r != nil && r.what == restCut {
+	free := w.maxChars - utf8.RuneCountInString(header) - p.chars
+	if len(more) > free && r != nil && r.what == restCut {
 		more = ""
 	}
 	text := ending{header: len(header), reasons: reasons}
 	if r != nil {
 		text.after = r.after
 	}
-	if len(more) > room {
+	if len(more) > free {
 		return text, false
 	}
 	var all strings.Builder
@@ -282,12 +249,12 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 	all.WriteString(header)
 	all.Write(w.body[:p.bytes])
 	all.WriteString(more)
-	text.all, text.chars = all.String(), w.maxChars-room+len(more)
+	text.all, text.chars = all.String(), w.maxChars-free+len(more)
 	return text, true
 }
 
-// left returns what the text that ends at p leaves out, nil for nothing. It
-// adds the reason that a source which left nodes out has not given.
+// left returns what the text that ends at p leaves out, nil for nothing. It adds a
+// reason if the source left nodes out and gave none.
 func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
 	nodes, texts := count(w.c.Nodes[p.next:w.now.next])
 	nodes += w.nodesLeft + max(w.c.Rest, 0)
@@ -314,7 +281,7 @@ func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
 	return nil
 }
 
-// count returns how many lines nodes make, with a ref and without.
+// count returns how many lines nodes have, with a ref and without.
 func count(nodes []Node) (elements, texts int) {
 	for i := range nodes {
 		switch kindOf(&nodes[i]) {
@@ -327,8 +294,8 @@ func count(nodes []Node) (elements, texts int) {
 	return elements, texts
 }
 
-// bare returns what can be said within a budget too small for a [more] line:
-// the header, without URL and title if need be, or nothing.
+// bare returns the text for a budget too small for a [more] line: the header, the
+// header without URL and title, or nothing.
 func (w *writer) bare(text ending) ending {
 	text.after = 0
 	for _, where := range []string{w.where, ""} {
@@ -342,9 +309,9 @@ func (w *writer) bare(text ending) ending {
 	return text
 }
 
-// shown records in refs what the client is shown, and returns it.
-func (w *writer) shown(text ending, end place) Shown {
-	s := Shown{
+// baseline records in refs what the client sees, and returns it.
+func (w *writer) baseline(text ending, end place) Baseline {
+	s := Baseline{
 		lines: make([]shownLine, 0, end.lines), input: w.c.Input, visited: w.c.Visited,
 		reasons: text.reasons, open: text.reasons&reasonsOf(reasonNodes, reasonChars) != 0,
 	}

@@ -8,13 +8,13 @@ import (
 // match pairs element a of one list with element b of another.
 type match struct{ a, b int }
 
-// maxTable bounds the table of an exact comparison.
+// maxTable is the largest table of an exact comparison, in cells.
 const maxTable = 1 << 18
 
-// common returns a common subsequence of two lists of n and m elements, rising
-// in both: a longest one, as long as the part in which they differ is small;
-// of larger ones that of the elements that stand once in both (patience diff),
-// with what lies between. Cost: at most maxTable comparisons beyond n log n per level.
+// common returns a common subsequence of two lists of n and m elements, in order. It is
+// a longest one if the part in which the lists differ is small. In a larger part, the
+// elements that each list has once are matched first (patience diff), then the gaps
+// between them. It makes at most maxTable comparisons per gap, beside n log n steps.
 func common(n, m int, same func(a, b int) bool, left, right func(int) string) []match {
 	var out []match
 	lcs := subsequence{same: same, left: left, right: right, out: &out}
@@ -57,13 +57,13 @@ func (s subsequence) between(a1, a2, b1, b2 int) {
 	}
 }
 
-// table appends a longest common subsequence, by the textbook's table.
+// table appends a longest common subsequence, by dynamic programming.
 func (s subsequence) table(a1, a2, b1, b2 int) {
 	n, m := a2-a1, b2-b1
 	if n <= 0 || m <= 0 {
 		return
 	}
-	// length[i*(m+1)+j] is that of the lists from a1+i and b1+j on.
+	// length[i*(m+1)+j] is the length for the lists from a1+i and b1+j on.
 	length := make([]uint32, (n+1)*(m+1))
 	for i := n - 1; i >= 0; i-- {
 		for j := m - 1; j >= 0; j-- {
@@ -89,8 +89,8 @@ func (s subsequence) table(a1, a2, b1, b2 int) {
 	}
 }
 
-// once returns the pairs of elements that stand once in both lists and have
-// kept their order.
+// once returns the pairs of equal elements that each list has once, as far as they are
+// in the same order.
 func (s subsequence) once(a1, a2, b1, b2 int) []match {
 	type place struct{ a, b, inA, inB int }
 	places := make(map[string]*place, a2-a1)
@@ -116,8 +116,8 @@ func (s subsequence) once(a1, a2, b1, b2 int) []match {
 	return rising(pairs)
 }
 
-// rising returns a longest subsequence of pairs, which rise in b, that rises in
-// a as well (patience sorting).
+// rising returns a longest subsequence of pairs that rises in a (patience sorting). The
+// pairs rise in b.
 func rising(pairs []match) []match {
 	var tops []int // tops[k]: the pair with the smallest a that ends a run of k+1
 	before := make([]int, len(pairs))

@@ -1,59 +1,93 @@
-package snapshot
+// Package snapshottext parses the text of a snapshot or a delta (PROTOCOL.md
+// section 5), for tests and benchmarks. It is written apart from the code that
+// renders the text, and shares none of it, so that each checks the other.
+//
+// Its functions are pure and may be called by any goroutine.
+package snapshottext
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Parsed is what a snapshot's or a delta's text says.
+// Parsed is the content of a snapshot's or a delta's text.
 type Parsed struct {
 	Kind string // snapshot, delta, or empty for an empty text
 
-	// The header's, which only a snapshot has.
+	// The fields of the header, which only a snapshot has.
 	Nodes      int
 	Emitted    int
 	Truncated  bool
 	Reasons    []string
-	Placed     bool // it has URL and title
+	Placed     bool // the header has URL and title
 	URL, Title string
 
 	Lines []Line
 	Rest  Rest
 }
 
-// Line is one line: of a snapshot, below its header.
+// Line is one line of a delta, or of a snapshot below its header.
 type Line struct {
-	Op     string // of a delta: +, ~ or -
-	Depth  int
+	Op     string // in a delta: +, ~ or -
+	Depth  int    // indentation, two blanks a level
 	Ref    int    // 0 for a text and a [more] line
-	Role   string // RoleText for a text, "more" for a [more] line
-	Name   string // the text of a text line, what a [more] line says
+	Role   string // "text" for a text line, "more" for a [more] line
+	Name   string // the text of a text line, the hint of a [more] line
 	Value  string
 	Attrs  []Attr // quoted ones, then bare ones; value is in Value
 	States []string
 	Folded int // the nodes that a [more] line stands for
 }
 
-// Rest is what the last [more] line says is left: Kind is nodes, texts, deeper
-// (nodes below max_depth), cut (texts at max_text) or changes; empty without
-// such a line. Count is 0 where it was not counted. After is the ref to
-// continue after, 0 where there is none; Raise is then the budget to raise. At
-// is where texts were cut.
-type Rest struct {
-	Kind  string
-	Count int
-	After int
-	Raise string
-	At    int
+// Attr is one key="value" of a line. A bare value has no quotes.
+type Attr struct {
+	Key   string
+	Value string
+	Bare  bool
 }
 
-// Parse reads the text of a snapshot or a delta. It accepts what Render and
-// Diff write and nothing else: one way to write each string, each number and
-// each list, figures that agree with the lines, refs that stand once. Its
-// errors name the line, from 1, and the byte in it. A text is a delta where its
-// first line has an op (+, ~ or -) or, being its only one, counts changes.
-func Parse(text string) (Parsed, error) {
+// Rest is the content of a text's last [more] line.
+type Rest struct {
+	// Kind is nodes, texts, deeper (nodes below max_depth), cut (texts at
+	// max_text), changes or outside; empty where there is no such line.
+	Kind  string
+	Count int    // 0 where it was not counted
+	After int    // the ref to continue after, 0 for none
+	Raise string // the budget to raise, where After is 0
+	At    int    // for cut: the characters at which texts were cut
+}
+
+const maxDepth = 512
+
+// The wording of the last [more] line.
+const (
+	moreStart   = "[more] "
+	moreAfter   = " not shown; continue with after=@e"
+	moreRaise   = " not shown; raise "
+	moreDeeper  = "nodes not shown; raise max_depth, or set scope"
+	moreCut     = " characters; read the whole with read, or raise max_text"
+	moreChange  = " changes not shown; take a snapshot"
+	moreOutside = " changes outside of what was shown; "
+	moreBehind  = "continue with after=@e"
+	moreWhole   = "take a snapshot"
+	moreFolded  = " nodes not shown here"
+)
+
+// reasonOrder is the order in which a header lists reasons.
+var reasonOrder = []string{"max_nodes", "max_chars", "max_depth", "max_text"}
+
+// Parse parses the text of a snapshot or a delta. It accepts exactly what
+// snapshot.Render and snapshot.Diff write: one spelling of each string, number
+// and list, counts that agree with the lines, each ref once. An error names the
+// line and the byte in it, both from 1. A text is a delta if its first line has
+// an op (+, ~ or -), or if its only line counts changes.
+//
+// quote is snapshot.Quote. It is a parameter because the tests of package
+// snapshot use this package, which therefore cannot import it.
+func Parse(text string, quote func(string) string) (Parsed, error) {
 	if text == "" {
 		return Parsed{}, nil
 	}
@@ -63,7 +97,7 @@ func Parse(text string) (Parsed, error) {
 	if isDelta(lines[0]) {
 		doc.Kind = "delta"
 	} else {
-		p := parser{s: lines[0], line: 1}
+		p := parser{s: lines[0], line: 1, quote: quote}
 		if err := p.header(&doc); err != nil {
 			return Parsed{}, err
 		}
@@ -71,7 +105,7 @@ func Parse(text string) (Parsed, error) {
 	}
 	for i := from; i < len(lines); i++ {
 		s := lines[i]
-		p := parser{s: s, line: i + 1}
+		p := parser{s: s, line: i + 1, quote: quote}
 		if i == len(lines)-1 {
 			if r, ok := parseRest(s); ok {
 				doc.Rest = r
@@ -90,20 +124,30 @@ func Parse(text string) (Parsed, error) {
 	return doc, nil
 }
 
-// isDelta says whether a text that begins with this line is a delta.
+var (
+	word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
+	bare = regexp.MustCompile(`^[A-Za-z0-9.-]{1,64}$`)
+)
+
+func isWord(s string) bool { return word.MatchString(s) }
+func isBare(s string) bool { return bare.MatchString(s) }
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+func isDigit(b byte) bool  { return '0' <= b && b <= '9' }
+
+// isDelta reports whether a text that begins with this line is a delta.
 func isDelta(line string) bool {
 	p := parser{s: line}
 	r, _ := parseRest(line)
 	return p.op() != "" || r.ofDelta()
 }
 
-// ofDelta says whether the line counts what only a delta counts.
+// ofDelta reports whether the line counts what only a delta counts.
 func (r Rest) ofDelta() bool {
-	return r.Kind == string(restChanges) || r.Kind == string(restOutside)
+	return r.Kind == "changes" || r.Kind == "outside"
 }
 
-// check compares the lines with each other and with what the header and the
-// [more] line say.
+// check compares the lines with each other, with the header and with the [more]
+// line.
 func (doc *Parsed) check() error {
 	refs := map[int]bool{}
 	for _, l := range doc.Lines {
@@ -111,7 +155,7 @@ func (doc *Parsed) check() error {
 			continue
 		}
 		if refs[l.Ref] {
-			return fmt.Errorf("@e%d stands twice", l.Ref)
+			return fmt.Errorf("@e%d is there twice", l.Ref)
 		}
 		refs[l.Ref] = true
 	}
@@ -136,11 +180,12 @@ func (doc *Parsed) check() error {
 	return nil
 }
 
-// parser reads one line from its start.
+// parser parses one line, from its start.
 type parser struct {
-	s    string
-	at   int
-	line int
+	s     string
+	at    int // the next byte
+	line  int // from 1, for errors
+	quote func(string) string
 }
 
 func (p *parser) fail(want string) error {
@@ -167,14 +212,14 @@ func (p *parser) while(ok func(byte) bool) string {
 	return p.s[from:p.at]
 }
 
-// number reads a number as it is written: no sign, no leading zero.
+// number parses a number: no sign, no leading zero.
 func (p *parser) number() (int, bool) {
 	digits := p.while(isDigit)
 	n, err := strconv.Atoi(digits)
 	return n, err == nil && (digits == "0" || digits[0] != '0')
 }
 
-// field reads key and a number.
+// field parses key and a number.
 func (p *parser) field(key string) (int, error) {
 	if !p.take(key) {
 		return 0, p.fail(key)
@@ -186,7 +231,7 @@ func (p *parser) field(key string) (int, error) {
 	return n, nil
 }
 
-// header reads the first line of a snapshot.
+// header parses the first line of a snapshot.
 func (p *parser) header(doc *Parsed) (err error) {
 	if !p.take("[snapshot]") {
 		return p.fail("[snapshot], or a delta's +, ~ or -")
@@ -229,14 +274,16 @@ func (p *parser) snapshotFields(doc *Parsed) (err error) {
 	}
 	doc.Truncated = true
 	list := p.while(func(b byte) bool { return isLetter(b) || b == '_' || b == ',' })
-	doc.Reasons = reasonsOf(strings.Split(list, ",")...).words()
+	doc.Reasons = slices.DeleteFunc(slices.Clone(reasonOrder), func(reason string) bool {
+		return !slices.Contains(strings.Split(list, ","), reason)
+	})
 	if list == "" || strings.Join(doc.Reasons, ",") != list {
 		return p.fail("a list of reasons in their order")
 	}
 	return nil
 }
 
-// op reads what begins a line of a delta, "" where it is none.
+// op parses what begins a line of a delta, and returns "" for any other line.
 func (p *parser) op() string {
 	for _, op := range []string{"+", "~", "-"} {
 		if p.take(op + " ") {
@@ -246,7 +293,7 @@ func (p *parser) op() string {
 	return ""
 }
 
-// body reads a line of a delta, or one below a snapshot's header.
+// body parses a line of a delta, or one below a snapshot's header.
 func (p *parser) body(kind string) (l Line, err error) {
 	if kind == "delta" {
 		if l.Op = p.op(); l.Op == "" {
@@ -256,8 +303,8 @@ func (p *parser) body(kind string) (l Line, err error) {
 	for p.take("  ") {
 		l.Depth++
 	}
-	if l.Depth > maxIndent {
-		return l, p.fail("a depth that is written")
+	if l.Depth > maxDepth {
+		return l, p.fail("a depth up to 512")
 	}
 	switch {
 	case p.take("@e"):
@@ -265,12 +312,12 @@ func (p *parser) body(kind string) (l Line, err error) {
 	case l.Op == "~":
 		err = p.fail("a ref, which every changed line has")
 	case p.take("text "):
-		l.Role = RoleText
+		l.Role = "text"
 		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
-			err = p.fail("a text that says something")
+			err = p.fail("a text that is not empty")
 		}
 	case p.take(moreStart):
-		l.Role = roleMore
+		l.Role = "more"
 		err = p.folded(&l)
 	default:
 		err = p.fail("a ref, text or [more]")
@@ -281,24 +328,24 @@ func (p *parser) body(kind string) (l Line, err error) {
 	return l, err
 }
 
-// folded reads a [more] line for folded nodes, after its first word.
+// folded parses a [more] line for folded nodes, after its first word.
 func (p *parser) folded(l *Line) (err error) {
 	var ok bool
 	if l.Folded, ok = p.number(); !ok || l.Folded == 0 {
 		return p.fail("a count")
 	}
-	if !p.take(foldedHere) {
-		return p.fail(strings.TrimSpace(foldedHere))
+	if !p.take(moreFolded) {
+		return p.fail(strings.TrimSpace(moreFolded))
 	}
 	if p.take(": ") {
 		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
-			err = p.fail("a word on how to go on")
+			err = p.fail("a hint that is not empty")
 		}
 	}
 	return err
 }
 
-// element reads a line with a ref, after "@e".
+// element parses a line with a ref, after "@e".
 func (p *parser) element(l *Line) (err error) {
 	var ok bool
 	if l.Ref, ok = p.number(); !ok || l.Ref == 0 {
@@ -307,7 +354,7 @@ func (p *parser) element(l *Line) (err error) {
 	if !p.take(" [") {
 		return p.fail("[")
 	}
-	if l.Role = p.word(); !IsWord(l.Role) {
+	if l.Role = p.word(); !isWord(l.Role) {
 		return p.fail("a role")
 	}
 	if err := p.properties(l); err != nil {
@@ -315,7 +362,7 @@ func (p *parser) element(l *Line) (err error) {
 	}
 	if p.take(" ") {
 		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
-			err = p.fail("a name that says something")
+			err = p.fail("a name that is not empty")
 		}
 	}
 	return err
@@ -325,7 +372,7 @@ func (p *parser) word() string {
 	return p.while(func(b byte) bool { return isLetter(b) || isDigit(b) || b == '-' })
 }
 
-// properties reads what stands between an element's role and its "]", in its
+// properties parses what is between an element's role and its "]", in this
 // order: quoted attributes, states, bare attributes, the value.
 func (p *parser) properties(l *Line) error {
 	const (
@@ -340,7 +387,7 @@ func (p *parser) properties(l *Line) error {
 			return p.fail("]")
 		}
 		word := p.word()
-		if !IsWord(word) {
+		if !isWord(word) {
 			return p.fail("a state or a key")
 		}
 		is := states
@@ -365,7 +412,7 @@ func (p *parser) properties(l *Line) error {
 		}
 		if a.Key == "value" {
 			if a.Bare || a.Value == "" {
-				return p.fail("a quoted value that says something")
+				return p.fail("a quoted value that is not empty")
 			}
 			l.Value, stage = a.Value, value
 			continue
@@ -387,9 +434,10 @@ func (p *parser) properties(l *Line) error {
 	return nil
 }
 
-// quoted reads a literal, and holds it to being the one that Quote writes.
+// quoted parses a string literal. It refuses one that quote would write
+// otherwise.
 func (p *parser) quoted() (string, error) {
-	const what = "a string literal as they are written here"
+	const what = "a string literal in its one spelling"
 	from := p.at
 	if !p.take(`"`) {
 		return "", p.fail(what)
@@ -405,7 +453,7 @@ func (p *parser) quoted() (string, error) {
 		return "", p.fail(what)
 	}
 	s, ok := unquote(p.s[p.at:end])
-	if !ok || Quote(s) != p.s[from:end+1] {
+	if !ok || p.quote(s) != p.s[from:end+1] {
 		return "", p.fail(what)
 	}
 	p.at = end + 1
@@ -462,7 +510,7 @@ func unquote(s string) (string, bool) {
 	return b.String(), true
 }
 
-// unit reads uXXXX.
+// unit parses uXXXX.
 func unit(s string) (rune, bool) {
 	if len(s) < 5 || s[0] != 'u' {
 		return 0, false
@@ -471,14 +519,14 @@ func unit(s string) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// parseRest reads a text's last [more] line.
+// parseRest parses a text's last [more] line.
 func parseRest(s string) (Rest, bool) {
 	p := parser{s: s}
 	if !p.take(moreStart) {
 		return Rest{}, false
 	}
 	if p.take("deeper "+moreDeeper) && p.done() {
-		return Rest{Kind: string(restDeeper)}, true
+		return Rest{Kind: "deeper"}, true
 	}
 	r := Rest{}
 	if !p.take("some texts cut at ") {
@@ -488,10 +536,10 @@ func parseRest(s string) (Rest, bool) {
 		}
 		switch {
 		case p.take(moreChange):
-			r.Kind = string(restChanges)
+			r.Kind = "changes"
 			return r, p.done()
 		case p.take(moreOutside):
-			r.Kind = string(restOutside)
+			r.Kind = "outside"
 			if p.take(moreWhole) {
 				return r, p.done()
 			}
@@ -501,12 +549,12 @@ func parseRest(s string) (Rest, bool) {
 			r.After, ok = p.number()
 			return r, ok && r.After > 0 && p.done()
 		case p.take(" " + moreDeeper):
-			r.Kind = string(restDeeper)
+			r.Kind = "deeper"
 			return r, p.done()
 		case p.take(" nodes"):
-			r.Kind = string(restNodes)
+			r.Kind = "nodes"
 		case p.take(" texts"):
-			r.Kind = string(restTexts)
+			r.Kind = "texts"
 		}
 		switch {
 		case p.take(moreAfter):
@@ -515,13 +563,13 @@ func parseRest(s string) (Rest, bool) {
 			return r, ok && r.Kind != "" && r.After > 0 && p.done()
 		case p.take(moreRaise):
 			r.Raise = p.s[p.at:]
-			return r, r.Kind != "" && (r.Raise == reasonChars || r.Raise == reasonNodes)
+			return r, r.Kind != "" && (r.Raise == "max_chars" || r.Raise == "max_nodes")
 		}
-		if r.Kind != string(restTexts) || !p.take(" cut at ") {
+		if r.Kind != "texts" || !p.take(" cut at ") {
 			return Rest{}, false
 		}
 	}
-	r.Kind = string(restCut)
+	r.Kind = "cut"
 	var ok bool
 	r.At, ok = p.number()
 	return r, ok && r.At > 0 && p.take(moreCut) && p.done()

@@ -215,13 +215,13 @@ func TestRenderContinues(t *testing.T) {
 	var seen []string
 	for range 100 {
 		got, _ := Render(c, o, refs)
-		p, err := Parse(got.Text)
+		p, err := parse(got.Text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range p.Lines {
 			if l.Ref != 0 {
-				seen = append(seen, formatRef(l.Ref))
+				seen = append(seen, RefOf(l.Ref))
 			}
 		}
 		if got.Stats.After == "" {
@@ -238,7 +238,7 @@ func TestRenderContinues(t *testing.T) {
 	}
 	var want []string
 	for i := range 80 {
-		want = append(want, formatRef(i+1))
+		want = append(want, RefOf(i+1))
 	}
 	if diff := cmp.Diff(seen, want); diff != "" {
 		t.Errorf("got before want\n%s", diff)

@@ -7,12 +7,12 @@ import (
 
 // What changed outside of a window keeps the delta's budget, is a delta that Parse
 // reads, and what did not fit is counted.
-func TestOutsideWithinEveryBudget(t *testing.T) {
+func TestOffScopeWithinEveryBudget(t *testing.T) {
 	link := func(node int, name string) Node {
 		return Node{Key: Key{Doc: 1, Node: node}, Role: "link", Name: name}
 	}
 	shown := []Node{link(1, "One"), {Role: RoleText, Name: "behind the last"}}
-	out := Outside{Nodes: []Node{link(1, "One"), {Role: RoleText, Name: "behind the last"}, link(7, "Seven"), {Role: RoleText, Name: "Coupon rejected"}}, Left: 2}
+	out := OffScope{Nodes: []Node{link(1, "One"), {Role: RoleText, Name: "behind the last"}, link(7, "Seven"), {Role: RoleText, Name: "Coupon rejected"}}, Left: 2}
 	for budget := range 200 {
 		refs, o := NewRefs(), DefaultOptions()
 		_, was := Render(Capture{Nodes: shown, Rest: 5}, o, refs)
@@ -28,7 +28,7 @@ func TestOutsideWithinEveryBudget(t *testing.T) {
 		if d.Text == "" {
 			continue
 		}
-		p, err := Parse(d.Text)
+		p, err := parse(d.Text)
 		if err != nil || p.Kind != "delta" || len(p.Lines)+p.Rest.Count != 4 || p.Rest.Count == 0 || p.Rest.After != 1 {
 			t.Fatalf("max_chars %d: %v, %+v in\n%s", budget, err, p, d.Text)
 		}

@@ -103,7 +103,7 @@ func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) 
 	case protocol.Drag:
 		r.Effect, err = c.drag(ctx, refs, o, h)
 	case protocol.Mouse:
-		r.Under, r.Effect, err = c.mouse(ctx, refs, o, h)
+		r.Under, r.Effect, err = c.moveMouse(ctx, refs, o, h)
 	case protocol.Select:
 		r.Selected, r.Effect, err = c.selectOptions(ctx, refs, o, h)
 	case protocol.Check:

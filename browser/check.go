@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -58,7 +59,7 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 			return nil, protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", who).
 				With("parameter", "checked").Then("check another radio button of its group")
 		}
-		got, err := el.click(ctx, press{button: "left", count: 1}, script.Checked.With(script.None{}))
+		got, err := el.click(ctx, input.LeftClick, script.Checked.With(script.None{}))
 		if err != nil && !el.reached() {
 			return nil, err
 		}

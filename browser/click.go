@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -18,7 +19,7 @@ type rawJSON = json.RawMessage
 // Nothing else ever receives the press. An option of a closed select is
 // selected. Errors: those of a ref, not_actionable, invalid_params.
 func (c *Context) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click, h how) (protocol.Effect, error) {
-	p, err := pressOf(o)
+	p, err := input.ParsePress(o.Button, o.Count, o.Modifiers)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -36,8 +37,8 @@ var clickable = []string{wantVisible, wantStable, wantEnabled, wantHit}
 // clickOn locates an element and clicks it, again while there is time where the
 // click was kept from something else that had come between: a menu that opens
 // under the pointer, a layout that jumps.
-func (c *Context) clickOn(ctx context.Context, refs *snapshot.Refs, ref string, p press, q script.Lookup) (*element, error) {
-	q.Ups, q.Until = p.count, time.Now().Add(waiting(ctx))
+func (c *Context) clickOn(ctx context.Context, refs *snapshot.Refs, ref string, p input.Press, q script.Lookup) (*element, error) {
+	q.Ups, q.Until = p.Count, time.Now().Add(waiting(ctx))
 	for ; ; q.Again = true {
 		el, err := c.locate(ctx, refs, ref, q)
 		if err != nil {

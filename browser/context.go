@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
@@ -60,8 +61,8 @@ type Context struct {
 	routes    network.Routes
 	downloads *network.Downloads
 
-	holding string // the mouse button that is down; the driver's alone
-	looks   int    // the number of the last capture, up to maxLook; the driver's alone
+	mouse input.Mouse // the driver's alone
+	looks int         // the number of the last capture, up to maxLook; the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind

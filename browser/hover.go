@@ -3,8 +3,6 @@ package browser
 import (
 	"context"
 
-	"github.com/chromedp/cdproto/input"
-
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -19,7 +17,7 @@ func (c *Context) hover(ctx context.Context, refs *snapshot.Refs, o protocol.Hov
 			return snapshot.Key{}, err
 		}
 		t := el.frame.tab
-		moved := t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, press{}, 0, false)
+		moved := t.pointer.Move(el.point())
 		el.disarm()
 		return el.key, t.wait(ctx, moved, nil)
 	})

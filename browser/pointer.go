@@ -4,55 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/chromedp/cdproto/input"
-
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
-
-// Bits of Input's modifiers.
-const (
-	altKey     = 1
-	controlKey = 2
-	metaKey    = 4
-	shiftKey   = 8
-)
-
-// modifierBits are the names of modifier keys.
-var modifierBits = map[string]int64{"Alt": altKey, "Control": controlKey, "Meta": metaKey, "Shift": shiftKey}
-
-// buttons are the mouse buttons, and their bits in MouseEvent.buttons.
-var buttons = map[string]int64{"left": 1, "right": 2, "middle": 4}
-
-// press is how the mouse is pressed.
-type press struct {
-	button    string // left, middle, right
-	count     int
-	modifiers int64
-}
-
-func pressOf(o protocol.Click) (press, error) {
-	p := press{button: o.Button, count: max(o.Count, 1)}
-	if p.button == "" {
-		p.button = "left"
-	}
-	if buttons[p.button] == 0 {
-		return p, protocol.Errorf(protocol.InvalidParams, "button %q: takes left, middle or right", o.Button).With("parameter", "button")
-	}
-	if p.count > 3 {
-		return p, protocol.Errorf(protocol.InvalidParams, "count %d: takes 1, 2 or 3", o.Count).With("parameter", "count")
-	}
-	for _, m := range o.Modifiers {
-		bit, ok := modifierBits[m]
-		if !ok {
-			return p, protocol.Errorf(protocol.InvalidParams, "modifiers %q: takes Alt, Control, Meta and Shift", m).With("parameter", "modifiers")
-		}
-		p.modifiers |= bit
-	}
-	return p, nil
-}
 
 func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 	Name string `json:"name"`
@@ -69,48 +26,32 @@ func (t *tab) reaches() int {
 	return t.reached
 }
 
-// mouse writes one mouse event (Input.dispatchMouseEvent). The page target's
-// session takes it, wherever the frame lives.
-func (t *tab) mouse(kind input.DispatchMouseEventType, x, y float64, p press, clicks int, held bool) *cdp.Pending {
-	e := input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Modifiers: p.modifiers, ClickCount: int64(clicks), Button: "none"}
-	if kind != input.DispatchMouseEventTypeMouseMoved || held {
-		e.Button = input.MouseButton(p.button)
-	}
-	if held {
-		e.Buttons = buttons[p.button]
-	}
-	t.pointer = t.pointerAt(x, y)
-	return t.cdp.Send(input.DispatchMouseEvent.Method, e)
-}
-
-// pointer is where the mouse was last, in the viewport of which document.
-type pointer struct {
-	x, y float64
-	doc  int // 0: nobody knows
-}
-
-func (t *tab) pointerAt(x, y float64) pointer {
+// point is a point of the tab's viewport, as its main document shows it now.
+func (t *tab) point(x, y float64) input.Point {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return pointer{x, y, t.main.doc}
+	return input.Point{X: x, Y: y, Document: t.main.doc}
 }
 
-// click moves the mouse to the element, unless it is there already, presses and
-// releases it, and says what was hit: all of it written at once, and waited for
-// together. then is called by the script with the element afterwards. A press
-// without a move enters what has come under the mouse since (Pointer Events 3, 5.3).
-func (el *element) click(ctx context.Context, p press, then script.ElementCall) (script.Hit, error) {
-	t := el.frame.tab
-	var pending []*cdp.Pending
-	if at := t.pointerAt(el.x, el.y); at != t.pointer || at.doc == 0 {
-		pending = append(pending, t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, p, 0, false))
-	}
-	for n := 1; n <= p.count; n++ {
-		pending = append(pending,
-			t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, n, true),
-			t.mouse(input.DispatchMouseEventTypeMouseReleased, el.x, el.y, p, n, false))
-	}
+// point is the element's point in the tab's viewport.
+func (el *element) point() input.Point { return el.frame.tab.point(el.x, el.y) }
+
+// click moves the mouse to the element, presses and releases it, and says what was hit:
+// all of it is written at once, and waited for together. The script calls then with the
+// element afterwards.
+func (el *element) click(ctx context.Context, p input.Press, then script.ElementCall) (script.Hit, error) {
+	pending := el.frame.tab.pointer.MoveAndClick(el.point(), p)
 	return el.collect(ctx, pending, script.HitResultArgs{ElementCall: then, Settle: then.Then == ""})
+}
+
+// waitInput waits until Chromium has handled all of the input.
+func (t *tab) waitInput(ctx context.Context, pending []*cdp.Pending) error {
+	for _, p := range pending {
+		if err := t.wait(ctx, p, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // releaseWait is how long the guard may wait for a release that Chromium has
@@ -148,7 +89,7 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 		return got, nil
 	}
 	if !got.Hit {
-		t.pointer = pointer{} // tried again from the beginning
+		t.pointer.Forget() // tried again from the beginning
 	}
 	if got.Settled != nil {
 		t.settledWith(el.frame, *got.Settled)

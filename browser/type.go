@@ -5,18 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/input"
-
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
-
-// byKeys is how many characters are typed key by key unless mode says
-// otherwise: short texts are what pages listen to letter by letter. Measured:
-// 20 characters 27 ms by keys, 3 ms inserted at once.
-const byKeys = 100
 
 // typeText writes into a control. Text fields, editable elements and rich editors
 // are clicked into, as a person would, unless they have the focus already; the
@@ -118,7 +112,7 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 		}
 		with.Clicked = true
 		q.ElementCall = script.Prepare.With(with)
-		got, err := el.click(ctx, press{button: "left", count: 1}, script.Caret.With(with))
+		got, err := el.click(ctx, input.LeftClick, script.Caret.With(with))
 		if err != nil && !el.reached() {
 			return nil, nil, err
 		}
@@ -192,12 +186,13 @@ func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *elem
 // write types into the control that has the focus, and reads back what it holds.
 func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prepared) (*string, error) {
 	t := el.frame.tab
-	var pending []*cdp.Pending
+	keyboard := input.NewKeyboard(t.cdp)
+	var pending []*cdp.Pending // all is written at once, since Chromium keeps its order
 	if o.Clear && ready.Keys {
-		pending = append(pending, t.strike(chord{key: keyNames()["a"], modifiers: controlKey})...)
+		pending = append(pending, keyboard.Press(input.MustChord("Control+a"))...)
 	}
 	if ready.End && !o.Clear {
-		pending = append(pending, t.strike(chord{key: keyNames()["End"]})...)
+		pending = append(pending, keyboard.Press(input.MustChord("End"))...)
 	}
 	text := strings.ReplaceAll(strings.ReplaceAll(o.Text, "\r\n", "\n"), "\r", "\n")
 	lines := ready.Kind == "textarea" || ready.Kind == "editable" || ready.Kind == ""
@@ -206,9 +201,11 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 		text = strings.ReplaceAll(text, "\n", " ")
 	}
 	if text == "" && o.Clear && (ready.Length > 0 || ready.Keys) {
-		pending = append(pending, t.strike(chord{key: keyNames()["Delete"]})...)
+		pending = append(pending, keyboard.Press(input.MustChord("Delete"))...)
 	}
-	if err := t.enter(ctx, pending, text, o.Mode == "keys", ready.Kind); err != nil {
+	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable"}
+	pending = append(pending, keyboard.Type(text, how)...)
+	if err := t.waitInput(ctx, pending); err != nil {
 		return nil, err
 	}
 	value, err := el.readBack(ctx, o, ready, text)
@@ -243,59 +240,7 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 		return nil
 	}
 	t := el.frame.tab
-	return t.waitKeys(ctx, t.strike(chord{key: keyNames()["Enter"]}))
-}
-
-// enter types text into a control of that kind: characters of the keyboard as
-// keys, others as an input method gives them. Line breaks are no Enter, which sends
-// many a form, unless keys are asked for: they are inserted, and in an editable
-// element made by themselves. pending are keys that have been written before; all
-// is written at once, since Chromium keeps its order.
-func (t *tab) enter(ctx context.Context, pending []*cdp.Pending, text string, keys bool, kind string) error {
-	runes := []rune(text)
-	first := 0 // what comes before is inserted at once
-	if !keys && kind != "" && len(runes) > byKeys {
-		first = len(runes) - 1
-	}
-	breaks := !keys && kind == "editable"
-	byKey := func(i int) bool {
-		return i >= first && typable(runes[i]) && (runes[i] != '\n' || keys)
-	}
-	for i := 0; i < len(runes); i++ {
-		switch {
-		case breaks && runes[i] == '\n':
-			pending = append(pending, t.breakLine()...)
-		case byKey(i):
-			pending = append(pending, t.tap(keyRunes()[runes[i]])...)
-		default:
-			end := i + 1
-			for end < len(runes) && !byKey(end) && !(breaks && runes[end] == '\n') {
-				end++
-			}
-			pending = append(pending, t.cdp.Send(input.InsertText.Method, input.InsertTextParams{Text: string(runes[i:end])}))
-			i = end - 1
-		}
-	}
-	return t.waitKeys(ctx, pending)
-}
-
-// breakLine begins a new line in an editable element, where one within inserted text
-// would leave the caret in the line before: by an editing command, with the keys that
-// make a new line also where Enter alone sends, for editors that look at the keys.
-func (t *tab) breakLine() []*cdp.Pending {
-	k := keyNames()["Enter"]
-	e := input.DispatchKeyEventParams{
-		Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk,
-		Modifiers: shiftKey, Commands: []string{"insertNewline"},
-	}
-	up := e
-	up.Type, up.Commands = "keyUp", nil
-	return []*cdp.Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
-}
-
-func typable(r rune) bool {
-	_, ok := keyRunes()[r]
-	return ok
+	return t.waitInput(ctx, input.NewKeyboard(t.cdp).Press(input.MustChord("Enter")))
 }
 
 // notText is the error of an element that takes no text, or none like this.

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/dom"
 
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -89,7 +90,7 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 	}
 	opened, stop := d.cdp.Subscribe("Page.fileChooserOpened")
 	defer stop()
-	el, err := c.clickOn(ctx, refs, ref, press{button: "left", count: 1}, script.Lookup{Want: clickable})
+	el, err := c.clickOn(ctx, refs, ref, input.LeftClick, script.Lookup{Want: clickable})
 	if err != nil {
 		return nil, err
 	}

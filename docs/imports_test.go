@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"session"},
 	{"browser", "fallback", "ledger"},
 	{"browser/network"},
-	{"browser/chromium", "browser/script", "web/search", "web/extract"},
+	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},
@@ -67,8 +67,8 @@ func TestImportsRunDownwards(t *testing.T) {
 // alone, without those below it.
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
-	"github.com/chromedp/chromedp/kb": {"browser"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/network"},
+	"github.com/chromedp/chromedp/kb": {"browser/input"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/input", "browser/network"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},

@@ -2,19 +2,13 @@ package browser
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 
-	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -62,7 +56,7 @@ func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string,
 	if in.Input != 0 && len(files) == 0 {
 		return el, nil
 	}
-	paths, err := c.store(files)
+	paths, err := store(c, files)
 	if err != nil {
 		return nil, err
 	}
@@ -124,89 +118,17 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 		With("parameter", "ref").Then("use the ref of the file input")
 }
 
-// uploadsDir makes the directory of the context's uploads: in Chromium's
-// profile, so that it goes with it although the daemon is killed.
-func (c *Context) uploadsDir() (string, error) {
-	if c.host.process != nil {
-		return c.host.process.MakeDir("uploads")
-	}
-	return chromium.MakeSharedDir("uploads")
-}
-
-// uploadsRoom is the directory of the context's uploads, made by the first of them.
-func (c *Context) uploadsRoom() (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// store writes the files to upload. Where that fails because the context has ended,
+// which removes their directory, the error is what ended it.
+func store(c *Context, files []protocol.File) ([]string, error) {
+	paths, err := c.uploads.store(files)
 	switch {
-	case c.closed:
-		return "", errClosed()
-	case c.uploads != "":
-		return c.uploads, nil
-	}
-	dir, err := c.uploadsDir()
-	if err == nil {
-		c.uploads = dir
-	}
-	return dir, err
-}
-
-// unstored is the error of files that could not be written: what ended the context,
-// where that took their directory away.
-func (c *Context) unstored(err error) error {
-	switch {
+	case err == nil:
+		return paths, nil
 	case c.life.Err() != nil:
-		return context.Cause(c.life)
+		return nil, context.Cause(c.life)
 	case c.host.conn.Err() != nil:
-		return lost(c.host.conn.Err())
+		return nil, lost(c.host.conn.Err())
 	}
-	return fmt.Errorf("storing uploads: %w", err)
-}
-
-// store writes the files where Chromium, which may run as another user, can
-// read them: each in a directory of its own with a name that nobody can guess,
-// in one that nobody else can list. They are removed with the context.
-func (c *Context) store(files []protocol.File) ([]string, error) {
-	if len(files) == 0 {
-		return []string{}, nil
-	}
-	room, err := c.uploadsRoom()
-	if err != nil {
-		return nil, c.unstored(err)
-	}
-	paths := make([]string, 0, len(files))
-	for _, f := range files {
-		dir := filepath.Join(room, rand.Text())
-		path := filepath.Join(dir, fileName(f.Name))
-		err := errors.Join(os.Mkdir(dir, 0o711), os.WriteFile(path, f.Content, 0o644))
-		if err == nil {
-			// Neither may be kept from Chromium by the daemon's umask.
-			err = errors.Join(os.Chmod(dir, 0o711), os.Chmod(path, 0o644))
-		}
-		if err != nil {
-			os.RemoveAll(dir) // half a file takes room too
-			return nil, c.unstored(err)
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
-// fileName is a client's file name without any path, fit for a file system.
-func fileName(name string) string {
-	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
-		name = name[i+1:]
-	}
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, name)
-	for len(name) > 200 {
-		name = string([]rune(name)[1:]) // the end has the extension
-	}
-	if name == "" || name == "." || name == ".." {
-		return "file"
-	}
-	return name
+	return nil, fmt.Errorf("storing uploads: %w", err)
 }

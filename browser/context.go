@@ -74,8 +74,8 @@ type Context struct {
 	documents int                               // main documents loaded so far
 	left      []int                             // documents that were left and that the refs do not know of yet
 	dialogs   int                               // dialogs in a row, since the last command began
-	watching  *happenings
-	cookies   json.RawMessage // as last seen
+	effects   *effects                          // of what acts; nil: nobody does
+	cookies   json.RawMessage                   // as last seen
 	cookieN   int
 	asked     int                // times that they were asked for,
 	kept      int                // and which of these they are from

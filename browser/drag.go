@@ -14,37 +14,32 @@ import (
 // there. An element of HTML's drag and drop (draggable) is dragged and dropped
 // with its data (Input.setInterceptDrags). Errors: those of a ref,
 // not_actionable.
-func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, o protocol.Drag, h how) (protocol.Effect, error) {
-	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.dragTo(ctx, refs, o.Ref, o.To)
-		if el == nil {
-			return snapshot.Key{}, err
-		}
-		return el.key, err
-	})
+func drag(o protocol.Drag) step {
+	return func(ctx context.Context, a *action) error {
+		return a.hits(a.dragTo(ctx, o.Ref, o.To))
+	}
 }
 
 // dragTo returns the element that was dragged to.
-func (c *Context) dragTo(ctx context.Context, refs *snapshot.Refs, from, to string) (*element, error) {
+func (a *action) dragTo(ctx context.Context, from, to string) (*element, error) {
 	// The second element is found first, so that finding it cannot scroll the
 	// first one away afterwards; where both cannot be in view the first is.
-	target, err := c.locate(ctx, refs, to, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
+	target, err := a.locate(ctx, to, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
 	if err != nil {
 		return nil, snapshot.ForParameter("to", err)
 	}
-	target.disarm()
-	el, err := c.locate(ctx, refs, from, script.Lookup{Want: clickable, Ups: 1})
+	target.endHitTest()
+	el, err := a.locate(ctx, from, script.Lookup{Want: clickable, Ups: 1})
 	if err != nil {
 		return nil, err
 	}
-	t := el.frame.tab
-	dragged, err := t.pointer.StartDrag(ctx, t.wait)
+	dragged, err := a.tab.pointer.StartDrag(ctx, a.tab.wait)
 	if err != nil {
 		return nil, err
 	}
 	defer dragged.Stop()
 	if err := dragged.Press(ctx, el.point()); err != nil {
-		el.disarm()
+		el.endHitTest()
 		return nil, err
 	}
 	// Where the target is now that both have been brought into view; the page
@@ -52,17 +47,17 @@ func (c *Context) dragTo(ctx context.Context, refs *snapshot.Refs, from, to stri
 	x, y, err := target.whereNow(ctx, el)
 	if err != nil {
 		dragged.Release()
-		el.disarm()
+		el.endHitTest()
 		return nil, err
 	}
 	if err := dragged.MoveTo(ctx, x, y); err != nil {
 		return nil, err
 	}
 	if dragged.HasData() {
-		el.disarm()
+		el.endHitTest()
 		return target, dragged.Drop(ctx)
 	}
-	return target, el.release(ctx, refs, dragged)
+	return target, el.release(ctx, dragged)
 }
 
 // whereNow is the element's point in the tab after scrolling: its middle, although
@@ -82,11 +77,11 @@ func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64
 	return el.frame.toTab(ctx, at.X, at.Y)
 }
 
-// release lets the mouse go at the end of a drag, and sees what the guard saw.
-func (el *element) release(ctx context.Context, refs *snapshot.Refs, dragged *input.Drag) error {
+// release lets the mouse go at the end of a drag, and collects what the hit test saw.
+func (el *element) release(ctx context.Context, dragged *input.Drag) error {
 	got, err := el.collect(ctx, []*cdp.Pending{dragged.Release()}, script.HitResultArgs{Settle: true})
 	if err != nil || got.Hit {
 		return err
 	}
-	return missed(refs, el, got)
+	return el.missed(got)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot"
 )
 
 func (t *tab) bindingCalled(_ *cdp.Session, e struct {
@@ -54,18 +53,18 @@ func (t *tab) waitInput(ctx context.Context, pending []*cdp.Pending) error {
 	return nil
 }
 
-// releaseWait is how long the guard may wait for a release that Chromium has
+// releaseWait is how long the hit test may wait for a release that Chromium has
 // answered for: longer than a frame, which the page may be given in between.
 const releaseWait = 100 * time.Millisecond
 
-// collect waits for input that was written and for what the guard saw of it.
-// A document that the input has left, or that a dialog holds, cannot say: what the
-// guard told when the input came, before the page heard of it, says whether the
-// element has received it. Errors: stale_ref and dialog_open where it has not.
+// collect waits for input that was written and for what the hit test saw of it, which
+// ends it. A document that the input has left, or that a dialog holds, cannot answer:
+// what the hit test reported when the input came, before the page heard of it, says
+// whether the element has received it. Errors: stale_ref and dialog_open where it has not.
 func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script.HitResultArgs) (script.Hit, error) {
 	t := el.frame.tab
 	var got script.Hit
-	q.Frame = !t.unshown()
+	q.Frame = !t.noSnapshot()
 	seen, err := el.in.start(script.HitResult.Call(q))
 	for _, f := range el.frames {
 		f.start(script.EndHitTest.Call(script.None{}))
@@ -79,7 +78,7 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 		}
 	}
 	// Chromium has answered for the input, so it has been handled; where the
-	// release did not come by the guard (a control that its own mousedown
+	// release did not come to the hit test (a control that its own mousedown
 	// disabled gets none) nobody else ends the waiting.
 	release := time.AfterFunc(releaseWait, func() { el.in.start(script.ReleaseHitTest.Call(script.None{})) })
 	defer release.Stop()
@@ -97,16 +96,8 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	return got, el.unlessReached(ctx, err)
 }
 
-// unshown says whether the client wants nothing shown after the action under way.
-func (t *tab) unshown() (yes bool) {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	t.c.happened(func(h *happenings) { yes = h.unshown })
-	return yes
-}
-
-// reached says whether input has reached the element since it was located. What goes
-// to the document of a frame the guard of the one around it cannot see.
+// reached says whether input has reached the element since it was located. The hit test
+// of a document cannot see what goes to the document of a frame in it.
 func (el *element) reached() bool { return el.Framed || el.frame.tab.reaches() != el.reaches }
 
 // unlessReached is unsent where the input has not reached the element.
@@ -119,7 +110,8 @@ func (el *element) unlessReached(ctx context.Context, err error) error {
 
 // missed is the error of input that did not reach its element although it was
 // tried again.
-func missed(refs *snapshot.Refs, el *element, got script.Hit) error {
+func (el *element) missed(got script.Hit) error {
+	refs := el.action.refs
 	e, err := refs.Lookup(el.ref)
 	if err != nil {
 		return err

@@ -10,44 +10,36 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// moveMouse does one thing with the mouse at a point of the viewport, in CSS
+// mouse does one thing with the mouse at a point of the viewport, in CSS
 // pixels, and says what was hit there before: for canvases, maps and whatever
 // has no ref. A button that went down stays down until it goes up. Errors:
 // invalid_params where the point is outside of the viewport.
-func (c *Context) moveMouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse, h how) (*protocol.Hit, protocol.Effect, error) {
+func mouse(o protocol.Mouse) (step, error) {
 	p, err := input.ParsePress(o.Button, o.Count, nil)
-	if err != nil {
-		return nil, protocol.Effect{}, err
-	}
-	var hit *protocol.Hit
-	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		t, err := c.tab(ctx)
-		if err != nil {
-			return snapshot.Key{}, err
-		}
+	return func(ctx context.Context, a *action) error {
+		t := a.tab
 		t.main.start(script.BeginSettle.Call(0))
 		at, doc, err := t.hitAt(ctx, o.X, o.Y)
 		if err != nil {
-			return snapshot.Key{}, err
+			return err
 		}
 		if at != nil {
-			hit = &protocol.Hit{Ref: snapshot.RefOf(refs.Number(at.In(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
+			a.outcome.Under = &protocol.Hit{Ref: snapshot.RefOf(a.refs.Number(at.In(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
 		}
 		if d := t.byDoc(doc); d != nil && d.frame != t.main {
 			if _, err := evaluate(ctx, d, script.BeginSettle, 0); err != nil {
-				return snapshot.Key{}, err
+				return err
 			}
 			t.actsIn(d)
 		}
 		if err := t.waitInput(ctx, t.mouseDo(o, p)); err != nil {
-			return snapshot.Key{}, err
+			return err
 		}
-		if at == nil {
-			return snapshot.Key{}, nil
+		if at != nil {
+			a.hit = snapshot.Key{Doc: doc, Node: at.Node}
 		}
-		return snapshot.Key{Doc: doc, Node: at.Node}, nil
-	})
-	return hit, effect, err
+		return nil
+	}, err
 }
 
 // mouseDo writes the events of o, without waiting for them.

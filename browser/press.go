@@ -12,28 +12,21 @@ import (
 // pressKey presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a
 // character. With a ref the element is focused first. Errors: those of a ref,
 // not_actionable, invalid_params, which names the keys that come nearest.
-func (c *Context) pressKey(ctx context.Context, refs *snapshot.Refs, o protocol.Press, h how) (protocol.Effect, error) {
+func pressKey(o protocol.Press) (step, error) {
 	pressed, err := input.ParseChord(o.Key)
-	if err != nil {
-		return protocol.Effect{}, err
-	}
-	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		t, err := c.tab(ctx)
-		if err != nil {
-			return snapshot.Key{}, err
-		}
-		var hit snapshot.Key
+	return func(ctx context.Context, a *action) error {
+		t := a.tab
+		var el *element
 		if o.Ref != "" {
-			el, err := c.focusOn(ctx, refs, o.Ref)
-			if err != nil {
-				return hit, err
+			var err error
+			if el, err = a.focusOn(ctx, o.Ref); err != nil {
+				return err
 			}
-			hit = el.key
 		} else if err := t.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
-			return hit, err
+			return err
 		}
-		return hit, t.waitInput(ctx, input.NewKeyboard(t.cdp).Press(pressed))
-	})
+		return a.hits(el, t.waitInput(ctx, input.NewKeyboard(t.cdp).Press(pressed)))
+	}, err
 }
 
 // beginAtFocus has the script watch the document of the tab and those of the frames

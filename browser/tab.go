@@ -206,11 +206,7 @@ func (c *Context) attached(e attachedToTarget) {
 	if over {
 		floods = c.refusedTab(t.opener)
 	}
-	c.happened(func(h *happenings) {
-		if h.comes(t.opener != "") && !over {
-			h.opened = append(h.opened, t)
-		}
-	})
+	c.effects.tabOpened(t, t.opener != "", !over)
 	for _, o := range c.tabs {
 		o.wake()
 	}

@@ -21,30 +21,24 @@ import (
 // events; a select selects. effect.Value is what the control holds where that
 // is not what was asked for. Errors: those of a ref, not_actionable,
 // invalid_params where the element takes no text, or none like this.
-func (c *Context) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Type, h how) (protocol.Effect, error) {
+func typeText(o protocol.Type) (step, error) {
 	if o.Mode != "" && o.Mode != "insert" && o.Mode != "keys" {
-		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "mode %q: takes insert or keys", o.Mode).With("parameter", "mode")
+		return nil, protocol.Errorf(protocol.InvalidParams, "mode %q: takes insert or keys", o.Mode).With("parameter", "mode")
 	}
-	var value *string
-	var typed *element
-	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		el, v, err := c.typeInto(ctx, refs, o.Ref, o)
-		value, typed = v, el
-		if el == nil {
-			return snapshot.Key{}, err
+	return func(ctx context.Context, a *action) error {
+		el, value, err := a.typeInto(ctx, o.Ref, o)
+		a.value = value
+		if el != nil && !o.Submit {
+			a.then = el.editedRow
 		}
-		return el.key, err
-	})
-	effect.Value = value
-	if err == nil && typed != nil && !o.Submit {
-		typed.editedRow(ctx, refs)
-	}
-	return effect, err
+		return a.hits(el, err)
+	}, nil
 }
 
 // editedRow takes it that the client knows of its own change: what was typed
 // into a row may be shown in the row at once, and it is the same row still.
-func (el *element) editedRow(ctx context.Context, refs *snapshot.Refs) {
+func (el *element) editedRow(ctx context.Context) {
+	refs := el.action.refs
 	e, err := refs.Lookup(el.ref)
 	if err != nil || e.Context == "" || e.Key != el.key {
 		return
@@ -58,7 +52,7 @@ func (el *element) editedRow(ctx context.Context, refs *snapshot.Refs) {
 
 // typeInto types and returns the element, and what it holds where that is not
 // what was asked for.
-func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (*element, *string, error) {
+func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*element, *string, error) {
 	with := script.TypeArgs{Text: o.Text, Clear: o.Clear, Keys: o.Mode == "keys"}
 	q := script.Lookup{
 		Want: []string{wantVisible, wantStable, wantEnabled, wantEditable, wantTouch}, Control: "field", Ups: 1,
@@ -68,27 +62,27 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 	var ready script.Prepared
 	for ; ; q.Again = true {
 		var err error
-		if el, err = c.locate(ctx, refs, ref, q); err != nil {
+		if el, err = a.locate(ctx, ref, q); err != nil {
 			return nil, nil, err
 		}
 		if ready, err = script.Prepare.Result(el.Then); err != nil {
 			return nil, nil, err
 		}
 		if ready.Framed {
-			el.disarm()
-			inner, err := c.fieldWithin(ctx, refs, el)
+			el.endHitTest()
+			inner, err := el.fieldWithin(ctx)
 			if err != nil {
 				return nil, nil, err
 			}
-			return c.typeInto(ctx, refs, inner, o)
+			return a.typeInto(ctx, inner, o)
 		}
 		if ready.Textless != "" || ready.Accepts != "" {
-			el.disarm()
-			return nil, nil, notText(refs, ref, o.Text, ready)
+			el.endHitTest()
+			return nil, nil, notText(a.refs, ref, o.Text, ready)
 		}
 		if el.Kind == "select" {
-			el.disarm()
-			_, err := c.selectIn(ctx, refs, ref, el, []string{o.Text})
+			el.endHitTest()
+			_, err := el.selectIn(ctx, ref, []string{o.Text})
 			return el, nil, err
 		}
 		if ready.Assigned {
@@ -121,7 +115,7 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 		}
 		if got.Hit {
 			if len(got.Then) == 0 {
-				return nil, nil, clickedAway(refs, ref, nil, el)
+				return nil, nil, el.clickedAway(ref, nil)
 			}
 			if ready, err = script.Caret.Result(got.Then); err != nil {
 				return nil, nil, err
@@ -129,21 +123,21 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 			break
 		}
 		if q.Over() {
-			return nil, nil, missed(refs, el, got)
+			return nil, nil, el.missed(got)
 		}
 	}
 	if ready.Elsewhere != nil || !ready.Focused && ready.Kind != "" {
-		return nil, nil, clickedAway(refs, ref, ready.Elsewhere, el)
+		return nil, nil, el.clickedAway(ref, ready.Elsewhere)
 	}
 	value, err := el.write(ctx, o, ready)
 	return el, value, err
 }
 
-// fieldWithin returns the ref of what takes text in the frame that el is. Nothing is
+// fieldWithin returns the ref of what takes text in the frame that the element is. Nothing is
 // clicked: what a frame shows in its middle may be a button. Errors: invalid_params
 // where it has several fields or none.
-func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *element) (string, error) {
-	t, owner := el.frame.tab, snapshot.Key{Doc: el.key.Doc, Node: el.Target}
+func (el *element) fieldWithin(ctx context.Context) (string, error) {
+	refs, t, owner := el.action.refs, el.frame.tab, snapshot.Key{Doc: el.key.Doc, Node: el.Target}
 	var got script.Fields
 	for owner.Node != 0 {
 		t.owners(ctx, t.live())
@@ -163,11 +157,10 @@ func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *elem
 	if got.Field != nil {
 		return snapshot.RefOf(refs.Number(got.Field.In(owner.Doc))), nil
 	}
-	e, err := refs.Lookup(el.ref)
+	who, err := describe(refs, el.ref)
 	if err != nil {
 		return "", err
 	}
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
 	if len(got.Several) == 0 {
 		return "", protocol.Errorf(protocol.InvalidParams, "ref %s has nothing in it that takes text", who).With("parameter", "ref").
 			Then("click in it what opens a field, or use press to send keys to it")
@@ -245,11 +238,10 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 
 // notText is the error of an element that takes no text, or none like this.
 func notText(refs *snapshot.Refs, ref, text string, p script.Prepared) error {
-	e, err := refs.Lookup(ref)
+	who, err := describe(refs, ref)
 	if err != nil {
 		return err
 	}
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
 	if p.Accepts != "" {
 		return protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(text), who, p.Accepts).
 			With("parameter", "text").With("takes", p.Accepts).Then("write %s", p.Accepts)
@@ -262,12 +254,12 @@ func notText(refs *snapshot.Refs, ref, text string, p script.Prepared) error {
 }
 
 // clickedAway is the error of a field that a click does not put the caret in.
-func clickedAway(refs *snapshot.Refs, ref string, to *script.Element, el *element) error {
-	e, err := refs.Lookup(ref)
+func (el *element) clickedAway(ref string, to *script.Element) error {
+	refs := el.action.refs
+	who, err := describe(refs, ref)
 	if err != nil {
 		return err
 	}
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
 	if to == nil {
 		return protocol.Errorf(protocol.NotActionable, "%s was clicked and did not take the focus; nothing was typed", who).
 			With("reason", "covered").Then("take a snapshot: the click may have opened something else to type into")

@@ -12,7 +12,6 @@ import (
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot"
 )
 
 // chooserWait is how long a click may take to open a file chooser.
@@ -23,18 +22,14 @@ const chooserWait = 2 * time.Second
 // zone around it); or it clicks the element and answers the file chooser that
 // opens. No files empty the input. Errors: those of a ref, not_actionable,
 // invalid_params where there is no file input or it takes only one file.
-func (c *Context) upload(ctx context.Context, refs *snapshot.Refs, o protocol.Upload, h how) (protocol.Effect, error) {
-	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.uploadTo(ctx, refs, o.Ref, o.Files)
-		if el == nil {
-			return snapshot.Key{}, err
-		}
-		return el.key, err
-	})
+func upload(o protocol.Upload) step {
+	return func(ctx context.Context, a *action) error {
+		return a.hits(a.uploadTo(ctx, o.Ref, o.Files))
+	}
 }
 
-func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (*element, error) {
-	el, err := c.locate(ctx, refs, ref, script.Lookup{Want: []string{wantAttached, wantEnabled}, ElementCall: script.FileInput.With(script.FileInputArgs{Empty: len(files) == 0})})
+func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File) (*element, error) {
+	el, err := a.locate(ctx, ref, script.Lookup{Want: []string{wantAttached, wantEnabled}, ElementCall: script.FileInput.With(script.FileInputArgs{Empty: len(files) == 0})})
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +37,10 @@ func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string,
 	if err != nil {
 		return nil, err
 	}
-	e, err := refs.Lookup(ref)
+	who, err := describe(a.refs, ref)
 	if err != nil {
 		return nil, err
 	}
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
 	if in.Disabled {
 		return nil, protocol.Errorf(protocol.NotActionable, "the file input of %s is disabled", who).With("reason", "disabled")
 	}
@@ -56,12 +50,12 @@ func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string,
 	if in.Input != 0 && len(files) == 0 {
 		return el, nil
 	}
-	paths, err := store(c, files)
+	paths, err := store(a.c, files)
 	if err != nil {
 		return nil, err
 	}
 	if in.Input == 0 {
-		return c.uploadByChooser(ctx, refs, ref, who, paths)
+		return a.uploadByChooser(ctx, ref, who, paths)
 	}
 	object, err := el.in.objectID(ctx, in.Input)
 	if err != nil {
@@ -77,14 +71,14 @@ func onlyOne(who string, n int) error {
 
 // uploadByChooser clicks what opens a file chooser, and gives it the files
 // (Page.fileChooserOpened; the tab intercepts file choosers).
-func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref, who string, paths []string) (*element, error) {
-	_, d, err := c.resolve(refs, ref)
+func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []string) (*element, error) {
+	_, d, err := a.c.resolve(a.refs, ref)
 	if err != nil {
 		return nil, err
 	}
 	opened, stop := d.cdp.Subscribe("Page.fileChooserOpened")
 	defer stop()
-	el, err := c.clickOn(ctx, refs, ref, input.LeftClick, script.Lookup{Want: clickable})
+	el, err := a.clickOn(ctx, ref, input.LeftClick)
 	if err != nil {
 		return nil, err
 	}

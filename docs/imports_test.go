@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/network"},
+	{"browser/network", "browser/screenshot"},
 	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
@@ -68,7 +68,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser/input"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/input", "browser/network"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/input", "browser/network", "browser/screenshot"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
@@ -84,7 +84,7 @@ var homes = map[string][]string{
 	"golang.org/x/text":               {"actions", "fallback/fetch", "fallback/form"},
 	"codeberg.org/readeck":            {"web/readable"},
 	"github.com/JohannesKaufmann":     {"web/readable"},
-	"golang.org/x/image":              {"browser"},
+	"golang.org/x/image":              {"browser/screenshot"},
 	"github.com/miekg/dns":            {"internal/fakedns"},
 	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},

@@ -46,7 +46,7 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	w := waiter{c: c, refs: refs, q: q, seen: map[string]any{}}
 	for {
 		var ok bool
-		err := c.look(ctx, func(ctx context.Context, t *tab) error {
+		err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
 			var err error
 			if ok, err = w.holds(ctx, t); err == nil && !ok {
 				err = w.pause(ctx, t)

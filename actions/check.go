@@ -2,20 +2,32 @@ package actions
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Check is the command check.
+var Check = command.Define(command.Row{
+	Name: "check", Summary: "Checks or unchecks a checkbox, radio button or switch.", Main: "ref",
+	Marks: command.Acts | command.Static | command.Unasked,
+	Examples: []command.Example{
+		{For: "Checks a checkbox", Params: `{"ref": "@REF_gift"}`},
+		{For: "Unchecks it", Params: `{"ref": "@REF_gift", "checked": false}`},
+	},
+}, check)
 
 // CheckParams are the parameters of check.
 type CheckParams struct {
 	Ref     string `json:"ref" required:"true" doc:"the element"`
 	Checked bool   `json:"checked" default:"true" doc:"false: not checked"`
-	Shows
+	command.Shows
 }
 
-func check(ctx context.Context, c *Call, p *CheckParams) (Result, error) {
-	page, err := c.page(ctx)
+func check(ctx context.Context, c *command.Call, p *CheckParams) (command.Result, error) {
+	page, err := c.Page(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	effect, err := page.Check(p.acting(ctx), c.Session.Refs(), p.Ref, p.Checked)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	effect, err := page.Check(p.Acting(ctx), c.Session.Refs(), p.Ref, p.Checked)
+	return c.Acted(ctx, page, effect, err, p.Shows)
 }

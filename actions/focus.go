@@ -2,19 +2,30 @@ package actions
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Focus is the command focus.
+var Focus = command.Define(command.Row{
+	Name: "focus", Summary: "Moves the keyboard focus to an element.", Main: "ref",
+	Marks: command.Acts | command.Unasked | command.Undoable,
+	Examples: []command.Example{
+		{For: "Focuses a field", Params: `{"ref": "@REF_name"}`},
+	},
+}, focus)
 
 // FocusParams are the parameters of focus.
 type FocusParams struct {
 	Ref string `json:"ref" required:"true" doc:"the element"`
-	Shows
+	command.Shows
 }
 
-func focus(ctx context.Context, c *Call, p *FocusParams) (Result, error) {
-	page, err := c.live(ctx)
+func focus(ctx context.Context, c *command.Call, p *FocusParams) (command.Result, error) {
+	page, err := c.Live(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	effect, err := page.Focus(p.acting(ctx), c.Session.Refs(), p.Ref)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	effect, err := page.Focus(p.Acting(ctx), c.Session.Refs(), p.Ref)
+	return c.Acted(ctx, page, effect, err, p.Shows)
 }

@@ -2,20 +2,32 @@ package actions
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Press is the command press.
+var Press = command.Define(command.Row{
+	Name: "press", Summary: "Presses a key or a combination of keys.", Main: "key",
+	Marks: command.Acts | command.Unasked | command.Everyday,
+	Examples: []command.Example{
+		{For: "Moves to the next field", Params: `{"key": "Tab"}`},
+		{For: "Selects all the text of a field", Params: `{"key": "Control+a", "ref": "@REF_name"}`},
+	},
+}, press)
 
 // PressParams are the parameters of press.
 type PressParams struct {
 	Key string `json:"key" required:"true" doc:"such as Enter, Control+a, Shift+Tab, ArrowDown or a character"`
 	Ref string `json:"ref" doc:"focused first; left out: what has the focus"`
-	Shows
+	command.Shows
 }
 
-func press(ctx context.Context, c *Call, p *PressParams) (Result, error) {
-	page, err := c.live(ctx)
+func press(ctx context.Context, c *command.Call, p *PressParams) (command.Result, error) {
+	page, err := c.Live(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	effect, err := page.Press(p.acting(ctx), c.Session.Refs(), p.Ref, p.Key)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	effect, err := page.Press(p.Acting(ctx), c.Session.Refs(), p.Ref, p.Key)
+	return c.Acted(ctx, page, effect, err, p.Shows)
 }

@@ -5,7 +5,19 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Screenshot is the command screenshot.
+var Screenshot = command.Define(command.Row{
+	Name: "screenshot", Summary: "Takes a screenshot of the viewport, of an element, or of the whole page.", Main: "ref",
+	Marks: command.WritesFile | command.Everyday | command.Looking,
+	Examples: []command.Example{
+		{For: "Takes a screenshot of the viewport with the refs drawn on it", Params: `{"annotate": true}`},
+		{For: "Takes a screenshot of one element", Params: `{"ref": "@REF_send"}`},
+	},
+}, screenshot)
 
 // ScreenshotParams are the parameters of screenshot.
 type ScreenshotParams struct {
@@ -19,7 +31,7 @@ type ScreenshotParams struct {
 
 // ScreenshotResult is the answer of screenshot.
 type ScreenshotResult struct {
-	Result
+	command.Result
 	Image  []byte `json:"image"` // base64
 	Format string `json:"format"`
 	Width  int    `json:"width"`
@@ -28,8 +40,8 @@ type ScreenshotResult struct {
 	Refs []protocol.Marked `json:"refs,omitempty"`
 }
 
-func screenshot(ctx context.Context, c *Call, p *ScreenshotParams) (ScreenshotResult, error) {
-	page, err := c.live(ctx)
+func screenshot(ctx context.Context, c *command.Call, p *ScreenshotParams) (ScreenshotResult, error) {
+	page, err := c.Live(ctx)
 	if err != nil {
 		return ScreenshotResult{}, err
 	}
@@ -51,7 +63,7 @@ func screenshot(ctx context.Context, c *Call, p *ScreenshotParams) (ScreenshotRe
 	if err != nil {
 		return ScreenshotResult{}, c.Session.Lost(err)
 	}
-	r := c.result(page)
+	r := c.Result(page)
 	r.Snapshot = snap
 	return ScreenshotResult{r, pic.Image, p.Format, pic.Width, pic.Height, pic.Refs}, nil
 }

@@ -1,26 +1,39 @@
 package actions
 
-import "context"
+import (
+	"context"
+
+	"github.com/browserd/browserd/actions/command"
+)
+
+// Select is the command select.
+var Select = command.Define(command.Row{
+	Name: "select", Summary: "Chooses options of a select.", Main: "ref",
+	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
+	Examples: []command.Example{
+		{For: "Chooses an option by its label", Params: `{"ref": "@REF_city", "values": ["Bergen"]}`},
+	},
+}, selectOptions)
 
 // SelectParams are the parameters of select.
 type SelectParams struct {
 	Ref    string   `json:"ref" required:"true" doc:"the select"`
 	Values []string `json:"values" required:"true" doc:"labels or values of the options; none clears a select that takes several"`
-	Shows
+	command.Shows
 }
 
 // SelectResult is the answer of select.
 type SelectResult struct {
-	Result
+	command.Result
 	Selected []string `json:"selected"`
 }
 
-func selectOptions(ctx context.Context, c *Call, p *SelectParams) (SelectResult, error) {
-	page, err := c.page(ctx)
+func selectOptions(ctx context.Context, c *command.Call, p *SelectParams) (SelectResult, error) {
+	page, err := c.Page(ctx)
 	if err != nil {
 		return SelectResult{}, err
 	}
-	selected, effect, err := page.Select(p.acting(ctx), c.Session.Refs(), p.Ref, p.Values)
-	r, err := c.acted(ctx, page, effect, err, p.Shows)
+	selected, effect, err := page.Select(p.Acting(ctx), c.Session.Refs(), p.Ref, p.Values)
+	r, err := c.Acted(ctx, page, effect, err, p.Shows)
 	return SelectResult{r, selected}, err
 }

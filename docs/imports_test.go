@@ -15,6 +15,7 @@ var floors = [][]string{
 	{"server"},
 	{"server/tools"},
 	{"actions"},
+	{"actions/command"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
 	{"browser/jail", "fallback/search", "fallback/extract"},

@@ -148,16 +148,16 @@ func fillOne(ctx context.Context, c *command.Call, page session.Page, ref string
 	var effect protocol.Effect
 	switch {
 	case checkable[e.Role]:
-		filled.By = "check"
+		filled.By = Check.Name
 		if v.on == nil {
 			return filled, effect, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, protocol.Cut(v.text, 60)).With("parameter", "fields")
 		}
 		effect, err = page.Check(ctx, refs, ref, *v.on)
 	case e.Tag == "select":
-		filled.By = "select"
+		filled.By = Select.Name
 		filled.Selected, effect, err = page.Select(ctx, refs, ref, v.list)
 	default:
-		filled.By = "type"
+		filled.By = Type.Name
 		effect, err = page.Type(ctx, refs, ref, protocol.Type{Text: v.text, Clear: true})
 		filled.Value = effect.Value
 	}

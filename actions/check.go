@@ -11,8 +11,8 @@ var Check = command.Define(command.Row{
 	Name: "check", Summary: "Checks or unchecks a checkbox, radio button or switch.", Main: "ref",
 	Marks: command.Acts | command.Static | command.Unasked,
 	Examples: []command.Example{
-		{For: "Checks a checkbox", Params: `{"ref": "@REF_gift"}`},
-		{For: "Unchecks it", Params: `{"ref": "@REF_gift", "checked": false}`},
+		{For: "Checks a checkbox", Params: `{"ref": "@e11"}`},
+		{For: "Unchecks it", Params: `{"ref": "@e11", "checked": false}`},
 	},
 }, check)
 

@@ -13,8 +13,8 @@ var Click = command.Define(command.Row{
 	Name: "click", Summary: "Clicks an element.", Main: "ref",
 	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
 	Examples: []command.Example{
-		{For: "Clicks a button", Params: `{"ref": "@REF_send"}`},
-		{For: "Double-clicks with Shift held down", Params: `{"ref": "@REF_bread", "count": 2, "modifiers": ["Shift"]}`},
+		{For: "Clicks a button", Params: `{"ref": "@e13"}`},
+		{For: "Double-clicks with Shift held down", Params: `{"ref": "@e5", "count": 2, "modifiers": ["Shift"]}`},
 	},
 }, click)
 

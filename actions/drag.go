@@ -11,7 +11,7 @@ var Drag = command.Define(command.Row{
 	Name: "drag", Summary: "Drags an element onto another.", Main: "ref",
 	Marks: command.Acts | command.Unasked,
 	Examples: []command.Example{
-		{For: "Drags a product into the basket", Params: `{"ref": "@REF_bread", "to": "@REF_basket"}`},
+		{For: "Drags a product into the basket", Params: `{"ref": "@e5", "to": "@e6"}`},
 	},
 }, drag)
 

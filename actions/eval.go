@@ -14,7 +14,7 @@ var Eval = command.Define(command.Row{
 	Name: "eval", Summary: "Evaluates JavaScript in the page.", Main: "expression",
 	Examples: []command.Example{
 		{For: "Counts the links", Params: `{"expression": "document.links.length"}`},
-		{For: "Reads a property of one element", Params: `{"ref": "@REF_name", "expression": "element.validity.valid"}`},
+		{For: "Reads a property of one element", Params: `{"ref": "@e7", "expression": "element.validity.valid"}`},
 	},
 }, eval)
 

@@ -20,7 +20,7 @@ var Fill = command.Define(command.Row{
 	Name: "fill", Summary: "Fills several fields: it types, selects or checks, whichever each field needs.", Main: "fields",
 	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
 	Examples: []command.Example{
-		{For: "Fills a form with one command", Params: `{"fields": [{"ref": "@REF_name", "value": "Ola"}, {"ref": "@REF_city", "value": "Bergen"}, {"ref": "@REF_gift", "value": true}]}`},
+		{For: "Fills a form with one command", Params: `{"fields": [{"ref": "@e7", "value": "Ola"}, {"ref": "@e8", "value": "Bergen"}, {"ref": "@e11", "value": true}]}`},
 	},
 }, fill)
 

@@ -11,7 +11,7 @@ var Focus = command.Define(command.Row{
 	Name: "focus", Summary: "Moves the keyboard focus to an element.", Main: "ref",
 	Marks: command.Acts | command.Unasked | command.Undoable,
 	Examples: []command.Example{
-		{For: "Focuses a field", Params: `{"ref": "@REF_name"}`},
+		{For: "Focuses a field", Params: `{"ref": "@e7"}`},
 	},
 }, focus)
 

@@ -11,7 +11,7 @@ var Hover = command.Define(command.Row{
 	Name: "hover", Summary: "Moves the mouse onto an element.", Main: "ref",
 	Marks: command.Acts | command.Unasked | command.Undoable,
 	Examples: []command.Example{
-		{For: "Opens a menu that appears under the mouse", Params: `{"ref": "@REF_help"}`},
+		{For: "Opens a menu that appears under the mouse", Params: `{"ref": "@e4"}`},
 	},
 }, hover)
 

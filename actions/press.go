@@ -12,7 +12,7 @@ var Press = command.Define(command.Row{
 	Marks: command.Acts | command.Unasked | command.Everyday,
 	Examples: []command.Example{
 		{For: "Moves to the next field", Params: `{"key": "Tab"}`},
-		{For: "Selects all the text of a field", Params: `{"key": "Control+a", "ref": "@REF_name"}`},
+		{For: "Selects all the text of a field", Params: `{"key": "Control+a", "ref": "@e7"}`},
 	},
 }, press)
 

@@ -12,7 +12,7 @@ var Read = command.Define(command.Row{
 	Marks: command.Static | command.Everyday | command.Looking,
 	Examples: []command.Example{
 		{For: "Reads the page as Markdown", Params: `{"kind": "markdown"}`},
-		{For: "Reads what a field holds", Params: `{"ref": "@REF_name", "kind": "value"}`},
+		{For: "Reads what a field holds", Params: `{"ref": "@e7", "kind": "value"}`},
 	},
 }, read)
 

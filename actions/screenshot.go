@@ -15,7 +15,7 @@ var Screenshot = command.Define(command.Row{
 	Marks: command.WritesFile | command.Everyday | command.Looking,
 	Examples: []command.Example{
 		{For: "Takes a screenshot of the viewport with the refs drawn on it", Params: `{"annotate": true}`},
-		{For: "Takes a screenshot of one element", Params: `{"ref": "@REF_send"}`},
+		{For: "Takes a screenshot of one element", Params: `{"ref": "@e13"}`},
 	},
 }, screenshot)
 

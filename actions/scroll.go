@@ -14,7 +14,7 @@ var Scroll = command.Define(command.Row{
 	Marks: command.Acts | command.ReadOnly | command.Unasked | command.Everyday | command.Undoable,
 	Examples: []command.Example{
 		{For: "Scrolls to the end of the page", Params: `{"to": "bottom"}`},
-		{For: "Scrolls an element into view", Params: `{"ref": "@REF_send"}`},
+		{For: "Scrolls an element into view", Params: `{"ref": "@e13"}`},
 	},
 }, scroll)
 

@@ -11,7 +11,7 @@ var Select = command.Define(command.Row{
 	Name: "select", Summary: "Chooses options of a select.", Main: "ref",
 	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
 	Examples: []command.Example{
-		{For: "Chooses an option by its label", Params: `{"ref": "@REF_city", "values": ["Bergen"]}`},
+		{For: "Chooses an option by its label", Params: `{"ref": "@e8", "values": ["Bergen"]}`},
 	},
 }, selectOptions)
 

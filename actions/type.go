@@ -14,8 +14,8 @@ var Type = command.Define(command.Row{
 	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
 	Typed: "text",
 	Examples: []command.Example{
-		{For: "Types into a field", Params: `{"ref": "@REF_name", "text": "Ola Nordmann"}`},
-		{For: "Replaces what is there and presses Enter", Params: `{"ref": "@REF_name", "text": "Kari", "clear": true, "submit": true}`},
+		{For: "Types into a field", Params: `{"ref": "@e7", "text": "Ola Nordmann"}`},
+		{For: "Replaces what is there and presses Enter", Params: `{"ref": "@e7", "text": "Kari", "clear": true, "submit": true}`},
 	},
 }, typeText)
 

@@ -23,7 +23,7 @@ var Upload = command.Define(command.Row{
 	Marks:      command.Acts | command.Static,
 	LocalFiles: "files",
 	Examples: []command.Example{
-		{For: "Attaches a file", Params: `{"ref": "@REF_file", "files": [{"name": "invoice.txt", "base64": "SW52b2ljZSAyMDI2LTE="}]}`},
+		{For: "Attaches a file", Params: `{"ref": "@e12", "files": [{"name": "invoice.txt", "base64": "SW52b2ljZSAyMDI2LTE="}]}`},
 	},
 }, upload)
 

@@ -28,6 +28,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
@@ -51,7 +52,7 @@ type Config struct {
 	Ledger   ledger.Config         `koanf:"ledger"`
 	Search   search.Config         `koanf:"search"`
 	Extract  extract.Config        `koanf:"extract"`
-	HTTP     actions.Config        `koanf:"http"`
+	HTTP     command.Config        `koanf:"http"`
 	Log      Log                   `koanf:"log"`
 }
 
@@ -64,7 +65,7 @@ type Log struct {
 // Check says which of the values that belong together do not.
 func (c Config) Check() error {
 	for _, name := range c.Policy.Confirm {
-		if !actions.IsCommand(name) {
+		if _, known := actions.All.Lookup(name); !known {
 			return fmt.Errorf("policy.confirm: %q: there is no such command", name)
 		}
 	}

@@ -16,6 +16,7 @@ var layers = [][]string{
 	{"server"},
 	{"server/live", "server/tools"},
 	{"actions"},
+	{"actions/command"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
 	{"browser/network"},

@@ -69,15 +69,26 @@ func (c Config) Check() error {
 // limits says whether a call needs a word from the database before it begins.
 func (c Config) limits() bool { return c.Credits || c.PerHour > 0 }
 
-// cost is what command takes before it begins; charged is false for a command
-// that never costs anything. Rendering is settled afterwards.
-func (c Config) cost(command string) (cost int, charged bool) {
-	switch command {
-	case "web_search":
+// Price is what a command is charged for: one of the costs of the configuration.
+type Price int
+
+// The prices. A command's row names its own.
+const (
+	Free       Price = iota
+	PerSearch        // ledger.costs.web_search
+	PerFetch         // ledger.costs.web_fetch, and ledger.costs.render where Chromium renders the page
+	PerRequest       // ledger.costs.http_request
+)
+
+// cost is what price takes before the command begins; charged is false for what never
+// costs anything. Rendering is settled afterwards.
+func (c Config) cost(price Price) (cost int, charged bool) {
+	switch price {
+	case PerSearch:
 		return c.Costs.WebSearch, true
-	case "web_fetch":
+	case PerFetch:
 		return c.Costs.WebFetch + c.Costs.Render, true
-	case "http_request":
+	case PerRequest:
 		return c.Costs.HTTPRequest, true
 	}
 	return 0, false

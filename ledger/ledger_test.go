@@ -59,17 +59,18 @@ func TestACallIsChargedForWhatItDid(t *testing.T) {
 		l := books(t, cfg, map[string]int{"rich": 1000})
 		for _, step := range []struct {
 			command string
+			price   Price
 			how     Outcome
 			cost    int
 			left    int
 		}{
-			{"web_search", Worked, 2, 3},
-			{"web_fetch", Refused, 0, 3},
-			{"web_fetch", Worked, 1, 2},
-			{"web_fetch", Rendered, 2, 0},
-			{"click", Worked, 0, 0},
+			{"web_search", PerSearch, Worked, 2, 3},
+			{"web_fetch", PerFetch, Refused, 0, 3},
+			{"web_fetch", PerFetch, Worked, 1, 2},
+			{"web_fetch", PerFetch, Rendered, 2, 0},
+			{"click", Free, Worked, 0, 0},
 		} {
-			charge, err := l.Begin(t.Context(), "poor", step.command)
+			charge, err := l.Begin(t.Context(), "poor", step.command, step.price)
 			if err != nil {
 				t.Fatalf("%s: %v", step.command, err)
 			}
@@ -82,7 +83,7 @@ func TestACallIsChargedForWhatItDid(t *testing.T) {
 			}
 		}
 
-		_, err := l.Begin(t.Context(), "poor", "http_request")
+		_, err := l.Begin(t.Context(), "poor", "http_request", PerRequest)
 		want := map[string]any{"balance": 0, "cost": 1}
 		if e := asError(t, err, protocol.CreditsExhausted); !cmp.Equal(e.Details, want) {
 			t.Error(cmp.Diff(want, e.Details))
@@ -113,33 +114,33 @@ func TestCallsPerHour(t *testing.T) {
 		clock := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 		l.now = func() time.Time { return clock }
 		for i := range 3 {
-			charge, err := l.Begin(t.Context(), "a", "web_search")
+			charge, err := l.Begin(t.Context(), "a", "web_search", PerSearch)
 			if err != nil {
 				t.Fatalf("call %d: %v", i, err)
 			}
 			charge.Settle(t.Context(), Worked)
-			refused, err := l.Begin(t.Context(), "b", "web_search")
+			refused, err := l.Begin(t.Context(), "b", "web_search", PerSearch)
 			if err != nil {
 				t.Fatal(err)
 			}
 			refused.Settle(t.Context(), Refused)
 			clock = clock.Add(10 * time.Minute)
 		}
-		_, err := l.Begin(t.Context(), "a", "web_fetch")
+		_, err := l.Begin(t.Context(), "a", "web_fetch", PerFetch)
 		want := map[string]any{"retry_after_s": 30*60 + 1, "limit": 3}
 		if e := asError(t, err, protocol.RateLimited); !cmp.Equal(e.Details, want) {
 			t.Error(cmp.Diff(want, e.Details))
 		}
 		for range 3 {
-			if _, err := l.Begin(t.Context(), "b", "web_fetch"); err != nil {
+			if _, err := l.Begin(t.Context(), "b", "web_fetch", PerFetch); err != nil {
 				t.Errorf("another agent's calls counted: %v", err)
 			}
 		}
 		clock = clock.Add(30*time.Minute + time.Second)
-		if _, err := l.Begin(t.Context(), "a", "web_fetch"); err != nil {
+		if _, err := l.Begin(t.Context(), "a", "web_fetch", PerFetch); err != nil {
 			t.Errorf("an hour after the first: %v", err)
 		}
-		if _, err := l.Begin(t.Context(), "a", "web_fetch"); err == nil {
+		if _, err := l.Begin(t.Context(), "a", "web_fetch", PerFetch); err == nil {
 			t.Error("a fifth call within an hour passed")
 		}
 	})
@@ -202,7 +203,7 @@ func TestTheDatabaseIsGoneAndBack(t *testing.T) {
 	cfg := priced()
 	cfg.DSN = server.DSN
 	l := books(t, cfg, nil)
-	charge, err := l.Begin(t.Context(), "a", "web_search")
+	charge, err := l.Begin(t.Context(), "a", "web_search", PerSearch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestTheDatabaseIsGoneAndBack(t *testing.T) {
 	server.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	_, err = l.Begin(ctx, "a", "web_search")
+	_, err = l.Begin(ctx, "a", "web_search", PerSearch)
 	asError(t, err, protocol.LedgerUnavailable)
 	charge.Settle(t.Context(), Refused)
 	l.Record(Entry{Agent: "a", Command: "open", Verdict: "ok"})
@@ -267,7 +268,7 @@ func keepNothing(t *testing.T, cfg Config, log *slog.Logger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Begin(t.Context(), "a", "web_search"); err != nil {
+	if _, err := l.Begin(t.Context(), "a", "web_search", PerSearch); err != nil {
 		t.Errorf("books that keep nothing refused a call: %v", err)
 	}
 	l.Record(Entry{Agent: "a"})

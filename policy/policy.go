@@ -46,7 +46,7 @@ type Config struct {
 
 	// Autonomy, Confirm and ConfirmTimeout are what agents may do by themselves.
 	Autonomy       string        `koanf:"autonomy" default:"full" oneof:"full supervised read_only" doc:"what agents do by themselves: full: whatever is allowed; supervised: an operator is asked before the commands of policy.confirm; read_only: they go to pages and read them, and change nothing. A token's own autonomy goes before it"`
-	Confirm        []string      `koanf:"confirm" default:"eval,http_request,upload,cookies_get,cookies_set,state_save,state_load" doc:"commands that a supervised agent runs only after an operator's confirm; wait with an expression counts as eval, session_open with a state as state_load"`
+	Confirm        []string      `koanf:"confirm" doc:"commands that a supervised agent runs only after an operator's confirm; wait with an expression counts as eval, session_open with a state as state_load"`
 	ConfirmTimeout time.Duration `koanf:"confirm_timeout" default:"60s" doc:"how long a command waits for an operator's confirm, within its own timeout_ms; then the answer is no"`
 
 	// DialContext replaces the last step of Gate.Dial, after every check: the

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/policy"
 )
 
@@ -125,8 +125,8 @@ func isHost(s string) bool {
 
 // Roles of a token.
 const (
-	RoleAgent    = actions.RoleAgent
-	RoleOperator = actions.RoleOperator
+	RoleAgent    = command.RoleAgent
+	RoleOperator = command.RoleOperator
 )
 
 // Token lets one agent in. Several tokens may name the same agent; they share

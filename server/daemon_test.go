@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
@@ -179,12 +180,13 @@ func testConfig() Config {
 
 var testTokens = []Token{{Agent: "alice", Token: aliceToken}, {Agent: "bob", Token: bobToken, Role: RoleOperator}}
 
-func testHouse(site *site, log io.Writer) *actions.House {
+func testHouse(site *site, log io.Writer) *command.Runtime {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	sessions := session.NewManager(session.Config{
 		IdleTimeout: time.Minute, Max: 100, MaxPerAgent: 100, Queue: 64, DialogTimeout: time.Second, MaxTabs: 4,
 	}, site, logger)
-	return &actions.House{
+	return &command.Runtime{
+		Commands: actions.All,
 		Sessions: sessions, Version: "test", Log: logger,
 		CheckURL: func(_ context.Context, _ []string, u string) (string, error) { return u, nil },
 	}
@@ -200,11 +202,11 @@ func start(t testing.TB, change func(*Config)) *daemon {
 }
 
 func startLogging(t testing.TB, change func(*Config), log io.Writer) *daemon {
-	return startWith(t, change, log, testTokens, func(*actions.House) {})
+	return startWith(t, change, log, testTokens, func(*command.Runtime) {})
 }
 
 // startWith serves with other tokens, and with a house that furnish changed.
-func startWith(t testing.TB, change func(*Config), log io.Writer, tokens []Token, furnish func(*actions.House)) *daemon {
+func startWith(t testing.TB, change func(*Config), log io.Writer, tokens []Token, furnish func(*command.Runtime)) *daemon {
 	t.Helper()
 	cfg := testConfig()
 	if change != nil {

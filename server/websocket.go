@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -35,7 +36,7 @@ const closeWait = time.Second
 type socket struct {
 	server *Server
 	ws     *websocket.Conn
-	caller *actions.Caller
+	caller *command.Caller
 	out    *outbox
 
 	work context.Context // of its commands
@@ -116,7 +117,7 @@ func (c *socket) serve() {
 
 	silence()
 	unasked()
-	c.stop(actions.ErrCancelled)
+	c.stop(command.ErrCancelled)
 	if errors.Is(err, websocket.ErrReadLimit) {
 		c.linger()
 	}
@@ -134,7 +135,7 @@ func (c *socket) serve() {
 func (c *socket) drop() {
 	c.once.Do(func() {
 		close(c.gone)
-		c.stop(actions.ErrCancelled)
+		c.stop(command.ErrCancelled)
 		c.ws.NetConn().Close()
 	})
 }
@@ -230,7 +231,7 @@ func (c *socket) handle(frame []byte) {
 // limits. done must be called when it has ended.
 func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), err *protocol.Error) {
 	lane := &c.queued
-	if cmd, ok := actions.Lookup(req.Method); ok && cmd.AtOnce {
+	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.AtOnce) {
 		// A lane of their own: a client that has filled the other may still cancel.
 		lane = &c.atOnce
 	}
@@ -281,7 +282,7 @@ func (c *socket) unread() {
 	c.drop()
 }
 
-// cancel is actions.Caller.Cancel.
+// cancel is command.Caller.Cancel.
 func (c *socket) cancel(id json.RawMessage) bool {
 	key, named := idKey(id)
 	c.mu.Lock()
@@ -290,18 +291,18 @@ func (c *socket) cancel(id json.RawMessage) bool {
 	if !named || end == nil {
 		return false
 	}
-	end(actions.ErrCancelled)
+	end(command.ErrCancelled)
 	return true
 }
 
-// use is actions.Caller.Use.
+// use is command.Caller.Use.
 func (c *socket) use(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions[session] = true
 }
 
-// subscribe is actions.Caller.Subscribe: types, which actions has checked,
+// subscribe is command.Caller.Subscribe: types, which actions has checked,
 // replaces what was chosen before; none of them: no events. all: of every
 // session of the agent's.
 func (c *socket) subscribe(types []string, all bool) error {

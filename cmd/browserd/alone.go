@@ -6,9 +6,9 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"slices"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
@@ -20,8 +20,8 @@ import (
 // needsNoDaemon says whether a command may be run without a daemon: one of the
 // web tools, outside every session, not to be rendered by Chromium, and for an
 // agent who needs nobody's confirmation.
-func needsNoDaemon(cfg config.Config, command string, params map[string]any) bool {
-	if !slices.Contains([]string{"web_fetch", "web_search", "http_request"}, command) {
+func needsNoDaemon(cfg config.Config, row *command.Command, params map[string]any) bool {
+	if !row.Is(command.Offline) {
 		return false
 	}
 	if _, named := params["session"]; named || params["source"] == session.SourceChromium {
@@ -47,7 +47,7 @@ func agentOf(cfg config.Config) server.Token {
 
 // runAlone runs a web tool in this process, by the same policy and in the same
 // books as the daemon would: without Chromium, and with no session.
-func runAlone(ctx context.Context, cfg config.Config, command string, params map[string]any) (result json.RawMessage, err error) {
+func runAlone(ctx context.Context, cfg config.Config, name string, params map[string]any) (result json.RawMessage, err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if dir, err := config.StateDir(); err == nil {
 		cfg.Browser.StateDir = dir
@@ -71,8 +71,9 @@ func runAlone(ctx context.Context, cfg config.Config, command string, params map
 		return nil, refusal{err}
 	}
 	defer out.close()
-	house := &actions.House{
-		Version: buildVersion(), Log: log, Rules: supervision, CheckURL: rules.CheckURLWithin, Ledger: books,
+	house := &command.Runtime{
+		Commands: actions.All,
+		Version:  buildVersion(), Log: log, Rules: supervision, CheckURL: rules.CheckURLWithin, Ledger: books,
 		Web: out.web(cfg, fallback.NewLadder(cfg.Fallback, out.forLadder())),
 	}
 	given, err := json.Marshal(params)
@@ -80,7 +81,7 @@ func runAlone(ctx context.Context, cfg config.Config, command string, params map
 		return nil, err
 	}
 	agent := agentOf(cfg)
-	job, err := house.Prepare(&actions.Caller{Agent: agent.Agent, Role: agent.Role, Autonomy: policy.Autonomy(agent.Autonomy)}, command, given)
+	job, err := house.Prepare(&command.Caller{Agent: agent.Agent, Role: agent.Role, Autonomy: policy.Autonomy(agent.Autonomy)}, name, given)
 	if err != nil {
 		return nil, err
 	}

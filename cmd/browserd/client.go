@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -102,7 +104,7 @@ func (c *client) body(method string, params any) ([]byte, error) {
 	}
 	data, err := json.Marshal(params)
 	own := c.own()
-	if err != nil || own == "" || method == "session_open" {
+	if err != nil || own == "" || opensSession(method) {
 		return data, err
 	}
 	var members map[string]json.RawMessage
@@ -122,4 +124,10 @@ func (c *client) body(method string, params any) ([]byte, error) {
 	}
 	members["session"] = session
 	return json.Marshal(members)
+}
+
+// opensSession tells whether the command opens the session that it is for.
+func opensSession(name string) bool {
+	cmd, known := actions.All.Lookup(name)
+	return known && cmd.Is(command.OpensSession)
 }

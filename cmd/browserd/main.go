@@ -116,7 +116,7 @@ func newRoot(args []string) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	root.InitDefaultHelpCmd()
-	help, _, _ := root.Find([]string{"help"})
+	help, _, _ := root.Find([]string{actions.Help.Name})
 	help.Args = helpTopic
 	speaksHelp(help)
 	if slices.Contains(args, "completion") {
@@ -154,7 +154,7 @@ func speaksHelp(help *cobra.Command) {
 			usage(cmd, args)
 			return nil
 		}
-		result, err := actions.HelpOn(strings.Join(args, " "))
+		result, err := actions.All.Help(strings.Join(args, " "))
 		if err != nil {
 			return explain(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
@@ -72,12 +73,12 @@ type bridge struct {
 
 // do runs one command. A daemon that has gone since the last one is started
 // again; its sessions have gone with it, and the error says so.
-func (b *bridge) do(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
+func (b *bridge) do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
 	cl, err := b.connect(ctx)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and mend what it names")
 	}
-	result, err := b.call(ctx, cl, command, params)
+	result, err := b.call(ctx, cl, method, params)
 	if err == nil {
 		return result, nil
 	}
@@ -86,7 +87,7 @@ func (b *bridge) do(ctx context.Context, command string, params json.RawMessage)
 	case errors.As(err, &said):
 		return nil, said
 	case ctx.Err() != nil:
-		return nil, actions.ErrCancelled
+		return nil, command.ErrCancelled
 	}
 	b.mu.Lock()
 	b.client = nil
@@ -97,9 +98,9 @@ func (b *bridge) do(ctx context.Context, command string, params json.RawMessage)
 
 // call runs one command in the client's own session where it names none, and in
 // another where that one has gone.
-func (b *bridge) call(ctx context.Context, cl *client, command string, params json.RawMessage) (json.RawMessage, error) {
+func (b *bridge) call(ctx context.Context, cl *client, method string, params json.RawMessage) (json.RawMessage, error) {
 	for {
-		own, result, err := b.once(ctx, cl, command, params)
+		own, result, err := b.once(ctx, cl, method, params)
 		if own == "" || !cl.gone(own, err) {
 			return result, err
 		}
@@ -108,8 +109,8 @@ func (b *bridge) call(ctx context.Context, cl *client, command string, params js
 
 // once sends a command once and says what the client's own session was. Commands
 // that find none wait for each other, so that one of them opens it.
-func (b *bridge) once(ctx context.Context, cl *client, command string, params json.RawMessage) (own string, result json.RawMessage, err error) {
-	if row, known := actions.Lookup(command); cl.own() == "" && known && !row.NoSession {
+func (b *bridge) once(ctx context.Context, cl *client, method string, params json.RawMessage) (own string, result json.RawMessage, err error) {
+	if row, known := actions.All.Lookup(method); cl.own() == "" && known && !row.Is(command.NoSession) {
 		b.first.Lock()
 		defer b.first.Unlock()
 	}
@@ -118,7 +119,7 @@ func (b *bridge) once(ctx context.Context, cl *client, command string, params js
 		given = params
 	}
 	own = cl.own()
-	result, err = cl.call(ctx, command, given)
+	result, err = cl.call(ctx, method, given)
 	return own, result, err
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
@@ -140,7 +141,8 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	source := pages{
 		browser: contexts, chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
 	}
-	house := &actions.House{
+	house := &command.Runtime{
+		Commands: actions.All,
 		Sessions: session.NewManager(cfg.Session, source, log),
 		States:   session.NewStates(stateFiles(cfg.Browser.StateDir), cfg.State),
 		Version:  buildVersion(),

@@ -91,10 +91,10 @@ func subscribed(ctx context.Context, c *config.Loaded, session string) (*socket.
 	if session != "" {
 		whose = "own"
 		// Naming it makes it the connection's own, or says that there is none.
-		err = conn.Call(ctx, "tab_list", map[string]any{"session": session}, nil)
+		err = conn.Call(ctx, actions.TabList.Name, map[string]any{"session": session}, nil)
 	}
 	if err == nil {
-		err = conn.Call(ctx, "subscribe", map[string]any{"events": protocol.EventTypes, "sessions": whose}, nil)
+		err = conn.Call(ctx, actions.Subscribe.Name, map[string]any{"events": protocol.EventTypes, "sessions": whose}, nil)
 	}
 	if err != nil {
 		conn.Close()
@@ -158,7 +158,7 @@ func commandWords(f map[string]any) (words, below []string) {
 // dropDefaults leaves of a command's parameters those that are not what they
 // would be anyway.
 func dropDefaults(command string, params map[string]any) {
-	row, known := actions.Lookup(command)
+	row, known := actions.All.Lookup(command)
 	if !known {
 		return
 	}

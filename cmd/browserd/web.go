@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/reader"
@@ -50,8 +50,8 @@ func (w *outside) forLadder() fallback.Reader {
 }
 
 // web is what the web tools work with; nothing renders yet what needs script.
-func (w *outside) web(cfg config.Config, ladder *fallback.Ladder) *actions.Web {
-	return &actions.Web{
+func (w *outside) web(cfg config.Config, ladder *fallback.Ladder) *command.Web {
+	return &command.Web{
 		Config: cfg.HTTP, Transport: w.transport,
 		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Rest(),
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
@@ -60,7 +60,7 @@ func (w *outside) web(cfg config.Config, ladder *fallback.Ladder) *actions.Web {
 }
 
 // webWith is web with Chromium, in which p opens what needs script.
-func (w *outside) webWith(cfg config.Config, p pages) *actions.Web {
+func (w *outside) webWith(cfg config.Config, p pages) *command.Web {
 	web := w.web(cfg, p.ladder)
 	web.Render = w.render(p)
 	web.HasChromium = func() bool { return p.chromium.missing() == nil }
@@ -69,27 +69,27 @@ func (w *outside) webWith(cfg config.Config, p pages) *actions.Web {
 
 // render opens a URL in a browser context of its own, which ends with it, and
 // returns what its script made of it.
-func (w *outside) render(p pages) func(ctx context.Context, domains []string, url string) (actions.Rendered, error) {
-	return func(ctx context.Context, domains []string, url string) (actions.Rendered, error) {
+func (w *outside) render(p pages) func(ctx context.Context, domains []string, url string) (command.Rendered, error) {
+	return func(ctx context.Context, domains []string, url string) (command.Rendered, error) {
 		free, err := w.rendering.take(ctx)
 		if err != nil {
-			return actions.Rendered{}, err
+			return command.Rendered{}, err
 		}
 		defer free()
 		page, _, err := p.live(ctx, session.Options{Dialogs: "dismiss", AllowedDomains: domains}, func(string, map[string]any) {})
 		if err != nil {
-			return actions.Rendered{}, err
+			return command.Rendered{}, err
 		}
 		defer page.Close(context.WithoutCancel(ctx))
 		if _, err := page.Open(ctx, url, protocol.WaitAuto); err != nil {
-			return actions.Rendered{}, err
+			return command.Rendered{}, err
 		}
 		html, err := page.Read(ctx, snapshot.NewRefs(), "", "html", "")
 		if err != nil {
-			return actions.Rendered{}, err
+			return command.Rendered{}, err
 		}
 		state := page.State()
-		return actions.Rendered{HTML: html, URL: state.URL, Status: state.Status}, nil
+		return command.Rendered{HTML: html, URL: state.URL, Status: state.Status}, nil
 	}
 }
 

@@ -22,7 +22,7 @@ setup: # a Chromium, where there is none
 with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
 	$(GO) build -race -ldflags "-s -w" -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
 
-# Two packages at a time, four tests of a package, and the soak beside them: much of
+# Three packages at a time, four tests of a package, and the soak beside them: much of
 # their time they wait. The two packages that take longest begin first.
 test: # everything, with the race detector; what differs in the whole browser: make test-full
 	@scripts/setup.sh test
@@ -30,7 +30,7 @@ test: # everything, with the race detector; what differs in the whole browser: m
 	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-bench)
 
 test-product:
-	$(GO) test -race -p 2 -parallel 4 -timeout $(TIMEOUT) ./e2e ./browser ./...
+	$(GO) test -race -p 3 -parallel 4 -timeout $(TIMEOUT) ./e2e ./browser ./...
 
 test-bench:
 	cd bench && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...

@@ -50,7 +50,7 @@ func newEgress(b *testing.B, name string) egress {
 			}
 			cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
 		}
-		stock.Way = func() (browser.Way, error) { return e.Spare() }
+		stock.Way = func() (browser.Way, error) { return e.Unbound() }
 		o.Bind = func(w browser.Way, _ func(map[string]any)) error {
 			gate, err := rules.Gate(policy.GateOptions{})
 			if err == nil {

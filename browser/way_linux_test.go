@@ -55,7 +55,7 @@ func behindProxy(t *testing.T, cfg chromium.Config, pol policy.Config, jailed bo
 	b := New(c, discard())
 	t.Cleanup(b.Close)
 	// What a session gets was there before it.
-	b.Keep(Stock{Way: func() (Way, error) { return e.Spare() }, Ready: 1, Ahead: true})
+	b.Keep(Stock{Way: func() (Way, error) { return e.Unbound() }, Ready: 1, Ahead: true})
 	stocked(t, b)
 	return &guarded{b, c, e, p}
 }

@@ -208,8 +208,8 @@ func TestSIGTERMTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// A terminal that is closed says it with SIGHUP, more than once, and the daemon ends
-// as for SIGTERM.
+// A closed terminal sends SIGHUP, more than once, and the daemon ends as for
+// SIGTERM, also where the tests themselves run under nohup.
 func TestSIGHUP(t *testing.T) {
 	t.Parallel()
 	// A child inherits what its parent ignores, as a test under nohup does. What its
@@ -242,7 +242,7 @@ func TestSIGHUP(t *testing.T) {
 	}
 }
 
-// Under nohup a daemon outlives its terminal.
+// Under nohup the daemon ignores SIGHUP and outlives its terminal.
 func TestSIGHUPUnderNohup(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Wrap: []string{"nohup"}})

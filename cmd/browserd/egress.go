@@ -141,7 +141,7 @@ func (x exit) open(cfg chromium.Config) func() (browser.Way, error) {
 		if err != nil {
 			return nil, err
 		}
-		return way.egress.Spare()
+		return way.egress.Unbound()
 	}
 }
 

@@ -31,11 +31,14 @@ func serveCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the daemon until SIGTERM, SIGINT or SIGHUP",
-		Long: `Run the daemon until SIGTERM, SIGINT or SIGHUP, then end the sessions and Chromium and exit with 0.
+		Long: `Runs the daemon in the foreground. SIGTERM, SIGINT or SIGHUP stops it: it closes
+the sessions, ends Chromium and exits with 0. Under nohup it ignores SIGHUP, so
+that it outlives the terminal.
 
 Every key of the configuration is a flag; docs/configuration.md explains them,
-and "browserd config" shows what is in force. The log goes to standard error.`,
-		Args: cobra.NoArgs,
+and "browserd config" shows the values in use. The log goes to standard error.`,
+		Example: "  browserd serve --server.listen 127.0.0.1:9333",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

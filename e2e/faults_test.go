@@ -140,6 +140,7 @@ func TestCrashedRenderer(t *testing.T) {
 }
 
 func TestKilledDaemonIsTidiedUpByTheNext(t *testing.T) {
+	t.Parallel()
 	first := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, first)
 	r.works()
@@ -164,6 +165,7 @@ func TestKilledDaemonIsTidiedUpByTheNext(t *testing.T) {
 
 // What a page can do to a browser: each button starts it.
 func TestEveryCommandAnswersInTime(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	for _, name := range []string{"Alert", "Confirm", "Prompt", "Leave", "Alert for ever", "Confirm for ever", "Loop", "Flood", "Flood for ever"} {
 		t.Run(name, func(t *testing.T) {

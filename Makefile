@@ -7,7 +7,7 @@ TIMEOUT ?= 15m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-full test-image bench bench-go soak crowd tasks build image lint clean
+.PHONY: demo setup test check-scripts test-full test-image bench bench-go soak crowd tasks build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -23,8 +23,16 @@ test: # everything, with the race detector, in both builds of Chromium
 	@$(MAKE) --no-print-directory lint
 	$(GO) test -race -p 2 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /e2e)
 	cd bench && $(GO) test -race -p 2 -timeout $(TIMEOUT) ./...
+	cd tools && $(GO) test -count=1 ./...
+	@$(MAKE) --no-print-directory check-scripts
 	$(GO) test -race -parallel 3 -timeout $(TIMEOUT) ./e2e/...
 	@$(MAKE) --no-print-directory test-full
+
+# The types of the scripts that run in pages, by tsc. Where there is no npm it is left
+# out, but not in CI.
+check-scripts:
+	@if command -v npm >/dev/null; then set -ex; cd browser/script; npm ci --silent --no-audit --no-fund; node_modules/.bin/tsc -p .; \
+	elif [ -n "$$CI" ]; then echo "check-scripts needs npm"; exit 1; else echo "no npm: the types of the scripts are not checked"; fi
 
 # What the builds of Chromium do each in their own way: windows, dialogs, files,
 # input, permissions, and how their processes live and die. Of these the tests of
@@ -76,7 +84,7 @@ image: # the image browserd
 	docker build -f docker/Dockerfile -t browserd --build-arg VERSION=$(VERSION) .
 
 # The modules of the repository; each has a go.mod of its own.
-MODULES = . bench
+MODULES = . bench tools
 
 # go mod tidy needs no network once the modules are in the module cache.
 lint: # gofmt, go vet, and whether each go.mod names what its module needs and no more

@@ -89,11 +89,11 @@ func (c *Context) sendRules(r rules) []*cdp.Pending {
 // a name that Chromium makes up. Errors: unsupported (a Chromium that runs
 // elsewhere).
 func (c *Context) keepDownloads(rule *cdpbrowser.SetDownloadBehaviorParams) error {
-	if c.host.profile == nil {
+	if c.host.process == nil {
 		return protocol.Errorf(protocol.Unsupported, "a Chromium that runs elsewhere keeps no downloads for browserd").
 			With("source", "chromium").Then("open the session without downloads")
 	}
-	dir, err := c.host.profile.room("downloads")
+	dir, err := c.host.process.MakeDir("downloads")
 	if err != nil {
 		return err
 	}

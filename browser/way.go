@@ -18,7 +18,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Way is a context's way out: a lane of the egress proxy (policy.Lane). Its
+// Way is a context's egress: its session's own proxy (policy.SessionProxy). Its
 // methods may be called by any goroutine and do not wait.
 type Way interface {
 	// ProxyServer is the address that Chromium is given for the context.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/policy"
 )
 
@@ -25,18 +26,18 @@ type exit func() (wayOut, error)
 
 // leave looks for the way out and tells cfg of it. What the daemon must not start
 // without is waited for, and the error keeps it from starting.
-func leave(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (exit, error) {
+func leave(cfg *chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (exit, error) {
 	base := *cfg
 	look := exit(sync.OnceValues(func() (wayOut, error) { return guard(base, pol, rules, log) }))
 	cfg.Advertised = cfg.Endpoint != "" && pol.ProxyAdvertise != ""
-	cfg.Complete = func(c *browser.Config) error {
+	cfg.Complete = func(c *chromium.Config) error {
 		way, err := look()
 		if err == nil {
 			way.tell(c)
 		}
 		return err
 	}
-	if cfg.Endpoint == "" && !cfg.Disabled && cfg.Jail != browser.JailOff && cfg.Jail != browser.JailRequired {
+	if cfg.Endpoint == "" && !cfg.Disabled && cfg.Jail != chromium.JailOff && cfg.Jail != chromium.JailRequired {
 		return look, nil
 	}
 	_, err := look()
@@ -44,8 +45,8 @@ func leave(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *sl
 }
 
 // guard puts an egress proxy in front of Chromium. Close it after Chromium has ended.
-func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
-	if cfg.Endpoint != "" && cfg.Jail == browser.JailRequired {
+func guard(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
+	if cfg.Endpoint != "" && cfg.Jail == chromium.JailRequired {
 		return wayOut{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
 	}
 	if cfg.Endpoint != "" && pol.ProxyAdvertise == "" {
@@ -58,18 +59,18 @@ func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slo
 		way = wayOut{Mode: "remote", Why: "Chromium runs elsewhere: its flags and its namespaces are not browserd's"}
 	case cfg.Disabled:
 		way = wayOut{Mode: "flags", Why: "browser.disabled"}
-	case cfg.Jail == browser.JailOff:
+	case cfg.Jail == chromium.JailOff:
 		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
 	default:
-		if err := browser.CanJail(cfg); err != nil {
+		if err := chromium.CanJail(cfg); err != nil {
 			way = wayOut{Mode: "flags", Why: err.Error()}
 		}
 	}
 	if way.Mode == "flags" && !cfg.Disabled {
-		if cfg.Jail == browser.JailRequired {
+		if cfg.Jail == chromium.JailRequired {
 			return wayOut{}, fmt.Errorf("browser.jail: required, and Chromium cannot be given a network namespace of its own: %s: allow user namespaces (browserd doctor says more), or set it to auto", way.Why)
 		}
-		if browser.CanSandbox(cfg) == nil { // else it does not run at all
+		if chromium.CanSandbox(cfg) == nil { // else it does not run at all
 			log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", way.Why)
 		}
 	}
@@ -84,7 +85,7 @@ func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slo
 }
 
 // tell completes the configuration of a launch.
-func (w wayOut) tell(cfg *browser.Config) {
+func (w wayOut) tell(cfg *chromium.Config) {
 	if w.egress == nil {
 		return
 	}
@@ -95,7 +96,7 @@ func (w wayOut) tell(cfg *browser.Config) {
 }
 
 // stats returns what tells of the egress proxy; nil where there is none.
-func (x exit) stats(cfg browser.Config) func() policy.EgressStats {
+func (x exit) stats(cfg chromium.Config) func() policy.EgressStats {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
@@ -131,7 +132,7 @@ func (x exit) status() map[string]any {
 
 // open returns what opens a lane of nobody's, for a browser context to come; nil where
 // there are none.
-func (x exit) open(cfg browser.Config) func() (browser.Way, error) {
+func (x exit) open(cfg chromium.Config) func() (browser.Way, error) {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
@@ -140,7 +141,7 @@ func (x exit) open(cfg browser.Config) func() (browser.Way, error) {
 		if err != nil {
 			return nil, err
 		}
-		return way.egress.Spare()
+		return way.egress.Unbound()
 	}
 }
 

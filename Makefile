@@ -7,7 +7,7 @@ TIMEOUT ?= 20m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-modules test-full test-image bench chart bench-go soak crowd tasks build image lint clean
+.PHONY: demo setup test test-product test-modules check-scripts test-full test-image bench chart bench-go soak crowd tasks build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -27,6 +27,7 @@ with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 
 test: # everything, with the race detector; what differs in the whole browser: make test-full
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory check-scripts
 	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-modules)
 
 test-product:
@@ -35,6 +36,12 @@ test-product:
 test-modules: # the benchmarks, the soak among them, and the tools
 	cd bench && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
 	cd tools && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
+
+# The types of the scripts that run in pages, by tsc. Where there is no npm it is left
+# out, but not in CI.
+check-scripts:
+	@if command -v npm >/dev/null; then set -ex; cd browser/script; npm ci --silent --no-audit --no-fund; node_modules/.bin/tsc -p .; \
+	elif [ -n "$$CI" ]; then echo "check-scripts needs npm"; exit 1; else echo "no npm: the types of the scripts are not checked"; fi
 
 # What the builds of Chromium do each in their own way: windows, dialogs, files,
 # input, permissions, and how their processes live and die. Of these the tests of

@@ -172,7 +172,7 @@ func platformRequests(mux *http.ServeMux) {
 	})
 }
 
-// page is the address of a page of one place, and a channel that brings what each
+// page is the address of a page of one place (see places), and a channel that brings what each
 // load of it found.
 func (p *platform) page(place string) (address string, found <-chan outcomes) {
 	p.mu.Lock()
@@ -189,7 +189,11 @@ func (p *platform) page(place string) (address string, found <-chan outcomes) {
 	if place == "frame" {
 		own, other = other, own
 	}
-	address = own + "/platform/page.html?" + url.Values{"run": {run}, "other": {other}}.Encode()
+	file := "page.html"
+	if place == "gesture" {
+		file = "gesture.html"
+	}
+	address = own + "/platform/" + file + "?" + url.Values{"run": {run}, "other": {other}}.Encode()
 	if place == "frame" {
 		address = p.URL + "/platform/outer.html?" + url.Values{"src": {address}}.Encode()
 	}
@@ -235,7 +239,63 @@ func (r *bareRun) bare(t *testing.T, place string) outcomes {
 			left.Kill()
 		}
 	}()
+	if place == "gesture" {
+		clickByHand(t, dir, address)
+	}
 	return waitFound(t, found)
+}
+
+// clickByHand clicks the button of the page at the address, in the Chromium whose
+// profile is in dir.
+func clickByHand(t *testing.T, dir, address string) {
+	t.Helper()
+	var target struct {
+		URL    string `json:"url"`
+		Socket string `json:"webSocketDebuggerUrl"`
+		Title  string `json:"title"`
+	}
+	for end := time.Now().Add(pageWithin); target.Title != "gesture"; time.Sleep(50 * time.Millisecond) { // nothing tells when it is there
+		if time.Now().After(end) {
+			t.Fatal("the page was not opened")
+		}
+		port, err := os.ReadFile(filepath.Join(dir, "DevToolsActivePort"))
+		if err != nil {
+			continue
+		}
+		number, _, _ := strings.Cut(string(port), "\n")
+		resp, err := http.Get("http://127.0.0.1:" + number + "/json/list")
+		if err != nil {
+			continue
+		}
+		var list []json.RawMessage
+		json.NewDecoder(resp.Body).Decode(&list)
+		resp.Body.Close()
+		for _, raw := range list {
+			if strings.Contains(string(raw), "gesture.html") {
+				json.Unmarshal(raw, &target)
+			}
+		}
+	}
+	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), target.Socket, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
+		p := map[string]any{"type": kind, "x": 120, "y": 50, "button": "left", "clickCount": 1}
+		if i == 0 {
+			p["button"], p["clickCount"] = "none", 0
+		}
+		if err := c.WriteJSON(map[string]any{"id": i + 1, "method": "Input.dispatchMouseEvent", "params": p}); err != nil {
+			t.Fatal(err)
+		}
+		var answer struct {
+			Error *struct{ Message string }
+		}
+		if err := c.ReadJSON(&answer); err != nil || answer.Error != nil {
+			t.Fatal(err, answer.Error)
+		}
+	}
 }
 
 // withholding is an outcome that pages have here and not in a Chromium that is
@@ -254,9 +314,9 @@ var withheld = []withholding{
 		why:    "Nobody is there to be asked: what a session was not opened with is denied at once, without a prompt, also what Chromium grants to everybody.",
 	},
 	{
-		checks: []string{"sensor", "wake lock", "pointer lock"}, build: "whole",
+		checks: []string{"sensor", "wake lock", "pointer lock", "gesture: clipboard write"}, build: "whole",
 		here: []string{"NotAllowedError"},
-		why:  "The same: `permissions` of `session_open` grants `sensors`, `screen-wake-lock` and `pointer-lock`.",
+		why:  "The same: `permissions` of `session_open` grants `sensors`, `screen-wake-lock`, `pointer-lock` and `clipboard-write`, which is one clipboard for all sessions.",
 	},
 	{
 		checks: []string{"WebRTC: candidates", "WebRTC: data channel"},
@@ -388,7 +448,8 @@ func TestPlatform(t *testing.T) {
 	}
 	netns.AddCard(t, netip.MustParseAddr("198.51.100.7"))
 	r := &bareRun{platform: newPlatform(t), found: map[string]outcomes{}, seen: map[int]bool{}}
-	places := []string{"tab", "frame", "isolated"}
+	// gesture is a page whose button is clicked.
+	places := []string{"tab", "frame", "isolated", "gesture"}
 	inBothJails(t, func(t *testing.T, jail string) {
 		d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__JAIL": jail}})
 		a := newAgent(t, d)
@@ -407,6 +468,9 @@ func TestPlatform(t *testing.T) {
 				r.holds(t, place, func(t *testing.T) outcomes {
 					address, found := r.page(place)
 					a.open(address)
+					if place == "gesture" {
+						a.do("click", click(a.snapshot().ref(t, "button", "Go"), nil))
+					}
 					return waitFound(t, found)
 				})
 			})

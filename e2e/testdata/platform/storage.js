@@ -23,7 +23,7 @@ check('OPFS: worker handle', async () => {
 check('cookie', () => { document.cookie = 'c' + run + '=1; path=/platform'; const has = document.cookie.includes('c' + run + '=1'); document.cookie = 'c' + run + '=; path=/platform; max-age=0'; return has + ' ' + navigator.cookieEnabled; });
 check('cookie: of the server', async () => { await fetch('/platform/cookie?name=s' + run); const h = (await (await fetch('/platform/headers')).json()).Cookie ?? ''; return h.includes('s' + run); });
 check('cookieStore', async () => { await cookieStore.set('cs' + run, '2'); const c = await cookieStore.get('cs' + run); await cookieStore.delete('cs' + run); return c ? c.value : 'none'; });
-check('cookieStore: change event', async () => { const p = new Promise((done) => { cookieStore.onchange = (e) => e.changed.some((c) => c.name === 'ch' + run) && done('changed'); }); await cookieStore.set('ch' + run, '1'); return p; });
+check('cookieStore: change event', async () => { const p = new Promise((done) => { cookieStore.onchange = (e) => e.changed.some((c) => c.name === 'ch' + run) && done('changed'); }); await cookieStore.set('ch' + run, String(Date.now())); return p; });
 check('locks', async () => { const got = []; await Promise.all([navigator.locks.request('l' + run, async () => { await sleep(30); got.push(1); }), navigator.locks.request('l' + run, async () => { got.push(2); })]); return got.join(); });
 check('storage.estimate', async () => { const e = await navigator.storage.estimate(); return (e.quota > 100 << 20) + ' ' + (e.usage >= 0); });
 check('storage.persisted', () => navigator.storage.persisted());

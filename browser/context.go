@@ -283,6 +283,11 @@ func (c *Context) restoreCookies(ctx context.Context, r *protocol.Remains) error
 			delete(cookie, "expires")
 		}
 		delete(cookie, "session")
+		// A page of http on loopback may set secure cookies; Chromium refuses them
+		// together with where they came from.
+		if cookie["secure"] == true && cookie["sourceScheme"] == "NonSecure" {
+			delete(cookie, "sourceScheme")
+		}
 	}
 	params.BrowserContextID = c.id
 	return c.host.root.Call(ctx, storage.SetCookies.Method, params, nil)

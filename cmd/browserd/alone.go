@@ -73,7 +73,7 @@ func runAlone(ctx context.Context, cfg config.Config, command string, params map
 	defer out.close()
 	house := &actions.House{
 		Version: buildVersion(), Log: log, Rules: supervision, CheckURL: rules.CheckURLWithin, Ledger: books,
-		Web: out.web(cfg, fallback.NewLadder(cfg.Fallback, out.forLadder())),
+		Web: out.web(cfg, fallback.NewSourceChain(cfg.Fallback, out.forLadder())),
 	}
 	given, err := json.Marshal(params)
 	if err != nil {

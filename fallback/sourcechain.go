@@ -9,31 +9,31 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Reader renders a page elsewhere and returns its HTML and the address that it
-// is of. A failure that asks for patience is a *protocol.Error with
-// details.retry_after_s.
+// Reader renders a page elsewhere. It returns the HTML and the URL after redirects. If
+// it asks to be called later, the error is a *protocol.Error with
+// details.retry_after_s. Any goroutine may call it.
 type Reader interface {
 	Rendered(ctx context.Context, url string) (html, finalURL string, err error)
 }
 
-// Ladder is what the sessions of a daemon share: the sources beside Chromium, how
-// the reader has done lately, and the room for documents. Any goroutine may use it.
-type Ladder struct {
-	cfg    Config
-	reader Reader
-	rest   Breaker // of the reader
-	room   room
+// SourceChain is the sources of documents beside Chromium, in the order in which they are
+// tried. All sessions of a daemon share one. Any goroutine may use it.
+type SourceChain struct {
+	cfg     Config
+	reader  Reader // nil for none
+	breaker Breaker
+	memory  memoryBudget
 }
 
-// NewLadder returns the ladder of cfg. reader may be nil: there is none.
-func NewLadder(cfg Config, reader Reader) *Ladder {
-	return &Ladder{cfg: cfg, reader: reader, room: room{limit: uint64(cfg.MemoryMB) << 20}}
+// NewSourceChain returns the sources that cfg names. reader may be nil, for none.
+func NewSourceChain(cfg Config, reader Reader) *SourceChain {
+	return &SourceChain{cfg: cfg, reader: reader, memory: memoryBudget{limit: uint64(cfg.MemoryMB) << 20}}
 }
 
-// Rest is what leaves the reader alone while it fails, for all who ask it.
-func (l *Ladder) Rest() *Breaker { return &l.rest }
+// Breaker returns the circuit breaker of the reader. Every caller of the reader uses it.
+func (c *SourceChain) Breaker() *Breaker { return &c.breaker }
 
-// SourceState is how a source does, for status and /readyz.
+// SourceState is the state of one source, for status and /readyz.
 type SourceState struct {
 	Source   string `json:"source"`
 	OK       bool   `json:"ok"`
@@ -43,20 +43,20 @@ type SourceState struct {
 	RetryIn  int    `json:"retry_in_s,omitempty"`
 }
 
-// States says how the sources do, http before jina as open takes them.
-func (l *Ladder) States() []SourceState {
+// States returns the state of the sources, in the order in which open tries them.
+func (c *SourceChain) States() []SourceState {
 	http := SourceState{Source: HTTP, OK: true, Breaker: "closed"}
-	if !l.has(HTTP) {
+	if !c.has(HTTP) {
 		http = SourceState{Source: HTTP, Why: "fallback.order does not name it"}
 	}
 	jina := SourceState{Source: Jina}
 	switch {
-	case !l.has(Jina):
+	case !c.has(Jina):
 		jina.Why = "fallback.order does not name it"
-	case l.reader == nil:
+	case c.reader == nil:
 		jina.Why = "no reader is configured"
 	default:
-		state, failures, wait := l.rest.State()
+		state, failures, wait := c.breaker.State()
 		jina.OK, jina.Breaker, jina.Failures = state != "open", state, failures
 		if state == "open" {
 			jina.RetryIn = int(wait.Seconds()) + 1
@@ -66,35 +66,36 @@ func (l *Ladder) States() []SourceState {
 	return []SourceState{http, jina}
 }
 
-func (l *Ladder) has(source string) bool { return slices.Contains(l.cfg.Order, source) }
+func (c *SourceChain) has(source string) bool { return slices.Contains(c.cfg.Order, source) }
 
-// steps are the sources to try for what the client asked for, in their order.
-func (l *Ladder) steps(source string) ([]string, error) {
+// order returns the sources to try, in their order. source is what the client asked
+// for: auto, http or jina. The error is unsupported or chromium_unavailable.
+func (c *SourceChain) order(source string) ([]string, error) {
 	if source == HTTP || source == Jina {
-		if !l.has(source) {
+		if !c.has(source) {
 			return nil, protocol.Errorf(protocol.Unsupported, "source %s is switched off by fallback.order", source).
 				With("source", source).Then("use source auto, or add %s to fallback.order", source)
 		}
-		if source == Jina && l.reader == nil {
+		if source == Jina && c.reader == nil {
 			return nil, protocol.Errorf(protocol.Unsupported, "source jina: no reader is configured").With("source", source).Then("use source auto")
 		}
 		return []string{source}, nil
 	}
-	var steps []string
+	var list []string
 	for _, s := range []string{HTTP, Jina} {
-		if l.has(s) && (s != Jina || l.reader != nil) {
-			steps = append(steps, s)
+		if c.has(s) && (s != Jina || c.reader != nil) {
+			list = append(list, s)
 		}
 	}
-	if len(steps) == 0 {
+	if len(list) == 0 {
 		return nil, protocol.Errorf(protocol.ChromiumUnavailable, "there is no Chromium, and fallback.order names no other source that works").
 			Then("install Chromium, or add http to fallback.order")
 	}
-	return steps, nil
+	return list, nil
 }
 
-// read asks the reader for a page, where gate knows it to be public.
-func (l *Ladder) read(ctx context.Context, gate Gate, url string) (html, finalURL string, err error) {
+// read asks the reader for a page, if gate says that its address is public.
+func (c *SourceChain) read(ctx context.Context, gate Gate, url string) (html, finalURL string, err error) {
 	if err := gate.Public(ctx, url); err != nil {
 		e := protocol.Errorf(protocol.PolicyDenied, "the reader is given public addresses alone: %s", sentence(err)).With("reason", "not_public")
 		var why *protocol.Error
@@ -103,8 +104,8 @@ func (l *Ladder) read(ctx context.Context, gate Gate, url string) (html, finalUR
 		}
 		return "", "", e.Then("use source http")
 	}
-	err = l.rest.Guard(ctx, func() error {
-		html, finalURL, err = l.reader.Rendered(ctx, url)
+	err = c.breaker.Guard(ctx, func() error {
+		html, finalURL, err = c.reader.Rendered(ctx, url)
 		return err
 	})
 	return html, finalURL, err

@@ -10,11 +10,11 @@ import (
 // shellText is how little text, in characters, a page that needs script has.
 const shellText = 250
 
-// IsShell says whether a page is an empty shell to a reader: hardly any text,
+// NeedsScript says whether a page is an empty shell to a reader: hardly any text,
 // whatever its navigation and fields, and script that would make some. Such a
 // page needs a source that runs its script. A short page without script is no
 // shell.
-func IsShell(ctx context.Context, source string) bool {
+func NeedsScript(ctx context.Context, source string) bool {
 	if len(source) > wholeLimit {
 		return false
 	}

@@ -7,15 +7,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// shellText is how little text, in characters, a page that needs script has.
-const shellText = 250
+// littleText is the text, in characters, that a page which needs script may have.
+const littleText = 250
 
-// NeedsScript says whether a page is an empty shell to a reader: hardly any text,
-// whatever its navigation and fields, and script that would make some. Such a
-// page needs a source that runs its script. A short page without script is no
-// shell.
+// NeedsScript reports whether a page has next to nothing to read until its script has run:
+// little text outside of its navigation and fields, and script that can render more. Such
+// a page needs a source that runs script. A short page without script does not.
 func NeedsScript(ctx context.Context, source string) bool {
-	if len(source) > wholeLimit {
+	if len(source) > articleLimit {
 		return false
 	}
 	doc, err := parse(ctx, source)
@@ -24,7 +23,7 @@ func NeedsScript(ctx context.Context, source string) bool {
 	}
 	scripted := false
 	for n := range doc.Descendants() {
-		scripted = scripted || isElement(n, "script") && makes(n)
+		scripted = scripted || isElement(n, "script") && canRender(n)
 	}
 	if !scripted {
 		return false
@@ -33,17 +32,17 @@ func NeedsScript(ctx context.Context, source string) bool {
 	if body == nil {
 		return true
 	}
-	// What is said to those without script is not the page's text.
+	// The text of noscript is not the page's.
 	removeAll(body, func(n *html.Node) bool { return isElement(n, "noscript") })
-	return weight(lean(doc)) < shellText
+	return textLength(withoutBoilerplate(doc)) < littleText
 }
 
-// makes is true for a script that could make a page: not data, and not too
-// short to do more than count the visit.
-func makes(n *html.Node) bool {
+// canRender reports whether a script can render a page: it is neither data nor as short as
+// a visitor counter.
+func canRender(n *html.Node) bool {
 	kind := strings.ToLower(attr(n, "type"))
 	if kind != "" && kind != "module" && !strings.Contains(kind, "javascript") {
 		return false
 	}
-	return has(n, "src") || len(rawText(n)) > shellText
+	return has(n, "src") || len(rawText(n)) > littleText
 }

@@ -27,7 +27,7 @@ func InputType(n *html.Node) string {
 	return "text"
 }
 
-// Disabled tells whether n is disabled, by itself, by its fieldset or its
+// Disabled reports whether n is disabled, by itself, by its fieldset or its
 // optgroup (HTML, 4.10.18.5); aria-disabled is another matter.
 func Disabled(n *html.Node) bool { return formTags[n.Data] && isHTML(n) && disabledByMarkup(n) }
 
@@ -63,7 +63,7 @@ func firstLegend(f *html.Node) *html.Node {
 	return nil
 }
 
-// listed tells whether a select shows a list instead of opening one.
+// listed reports whether a select shows a list instead of opening one.
 func listed(sel *html.Node) bool {
 	if has(sel, "multiple") {
 		return true
@@ -77,11 +77,11 @@ func Options(sel *html.Node) (list []*html.Node) {
 	for c := after(sel, sel); c != nil; {
 		if is(c, atom.Option) {
 			list = append(list, c)
-			c = behind(c, sel)
+			c = afterSubtree(c, sel)
 			continue
 		}
 		if is(c, atom.Select) || is(c, atom.Datalist) {
-			c = behind(c, sel)
+			c = afterSubtree(c, sel)
 			continue
 		}
 		c = after(c, sel)
@@ -98,10 +98,10 @@ func selectOf(o *html.Node) *html.Node {
 // 4.10.7: of those that choose one, the last that says so, else, where it opens a
 // list, the first that is not disabled).
 func (d *Document) SelectedOptions(sel *html.Node, v Values) []*html.Node {
-	return d.look(v).selected(sel)
+	return d.resolver(v).selected(sel)
 }
 
-func (k *look) selected(sel *html.Node) []*html.Node {
+func (k *resolver) selected(sel *html.Node) []*html.Node {
 	on, ok := k.chosen[sel]
 	if !ok {
 		on = k.choose(sel)
@@ -110,7 +110,7 @@ func (k *look) selected(sel *html.Node) []*html.Node {
 	return on
 }
 
-func (k *look) choose(sel *html.Node) (on []*html.Node) {
+func (k *resolver) choose(sel *html.Node) (on []*html.Node) {
 	options := Options(sel)
 	known := false
 	for _, o := range options {
@@ -153,8 +153,8 @@ func OptionLabel(o *html.Node) string {
 	return OptionText(o)
 }
 
-// checked tells whether a checkbox or a radio button is on.
-func (k *look) checked(n *html.Node) bool {
+// checked reports whether a checkbox or a radio button is on.
+func (k *resolver) checked(n *html.Node) bool {
 	if k.v != nil {
 		if on, ok := k.v.Checked(n); ok {
 			return on
@@ -189,7 +189,7 @@ func (d *Document) formOf(n *html.Node) *html.Node {
 }
 
 // contents returns what a field holds, not masked.
-func (k *look) contents(n *html.Node) string {
+func (k *resolver) contents(n *html.Node) string {
 	if k.v != nil {
 		if s, ok := k.v.Value(n); ok {
 			return s

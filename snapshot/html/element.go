@@ -33,7 +33,7 @@ func has(n *html.Node, key string) bool    { _, ok := lookup(n, key); return ok 
 func isHTML(n *html.Node) bool    { return n.Namespace == "" }
 func isElement(n *html.Node) bool { return n.Type == html.ElementNode }
 
-// is tells whether n is the HTML element with that tag.
+// is reports whether n is the HTML element with that tag.
 func is(n *html.Node, a atom.Atom) bool {
 	return n.Type == html.ElementNode && n.DataAtom == a && n.Namespace == ""
 }

@@ -10,7 +10,7 @@ import (
 
 // finder looks for what shows a text, or has a role and a name.
 type finder struct {
-	*look
+	*resolver
 	text, name, role string
 	limit            int
 	found            []*html.Node
@@ -28,7 +28,7 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 	}
 	// What is visibility:hidden says nothing itself, and may hold what is visible.
 	shown := f.rendered(n) || is(n, atom.Option) || is(n, atom.Optgroup)
-	if !shown && (f.style(n).gone || is(n, atom.Select)) {
+	if !shown && (f.style(n).noBox || is(n, atom.Select)) {
 		return "", false
 	}
 	place := len(f.found)
@@ -94,7 +94,7 @@ func (f *finder) labelled(n *html.Node) *html.Node {
 			}
 			return n
 		}
-		if controls[f.look.role(p)] {
+		if controls[f.resolver.role(p)] {
 			return n
 		}
 	}
@@ -109,7 +109,7 @@ func (f *finder) say(b *strings.Builder, s string) {
 }
 
 func (f *finder) fits(n *html.Node) bool {
-	r := f.look.role(n)
+	r := f.resolver.role(n)
 	if r == "" {
 		r = "generic"
 	}

@@ -53,7 +53,7 @@ func (t *flatTree) attach(host, root *html.Node) {
 			slots[attr(c, "name")] = c
 		}
 		if is(c, atom.Template) { // a scope of its own
-			c = behind(c, root)
+			c = afterSubtree(c, root)
 		} else {
 			c = after(c, root)
 		}
@@ -82,7 +82,7 @@ func declaredRoot(n *html.Node) *html.Node {
 	return nil
 }
 
-// hosts tells whether n has a shadow root.
+// hosts reports whether n has a shadow root.
 func (d *Document) hosts(n *html.Node) bool { return d.composed != nil && d.composed.roots[n] != nil }
 
 // children returns the children of n as they are laid out where they are not
@@ -95,9 +95,9 @@ func (d *Document) children(n *html.Node) (list []*html.Node, ok bool) {
 	return list, ok
 }
 
-// around returns the element around n as it is laid out, nil at the root and for
+// flatParent returns the element around n as it is laid out, nil at the root and for
 // what no slot shows.
-func (d *Document) around(n *html.Node) *html.Node {
+func (d *Document) flatParent(n *html.Node) *html.Node {
 	if d.composed == nil {
 		return parent(n)
 	}

@@ -9,8 +9,8 @@ import (
 
 // generated returns the text that the document's sheets put before or after what
 // n contains (CSS Generated Content 3), with spaces where it is no inline box.
-func (k *look) generated(n *html.Node, x *ruleIndex) string {
-	hits := k.hits(x, n)
+func (k *resolver) generated(n *html.Node, x *ruleIndex) string {
+	hits := k.matching(x, n)
 	if len(hits) == 0 {
 		return ""
 	}

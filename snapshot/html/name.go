@@ -25,12 +25,12 @@ type naming struct {
 	steps    *int
 }
 
-func (k *look) naming() naming {
+func (k *resolver) naming() naming {
 	return naming{seen: map[*html.Node]bool{}, steps: new(int)}
 }
 
 // name returns the name of n, which has this role.
-func (k *look) name(n *html.Node, role string) string {
+func (k *resolver) name(n *html.Node, role string) string {
 	s, _ := k.accname(n, role, k.naming())
 	return cutName(fold(s))
 }
@@ -38,7 +38,7 @@ func (k *look) name(n *html.Node, role string) string {
 // accname is the computation proper. apart tells that the name was given, by an
 // attribute or another element, and is no content that runs on from what is
 // beside it.
-func (k *look) accname(n *html.Node, role string, c naming) (name string, apart bool) {
+func (k *resolver) accname(n *html.Node, role string, c naming) (name string, apart bool) {
 	*c.steps++
 	k.steps++
 	if c.seen[n] || *c.steps > maxNameSteps || k.steps > k.limit {
@@ -48,7 +48,7 @@ func (k *look) accname(n *html.Node, role string, c naming) (name string, apart 
 	value, control := "", false
 	if c.inside { // 2C, before 2B as Chromium has it
 		value, control = k.embedded(n, role, c)
-		if value != "" && !picked(n) || control && saysNoMore(n, role) {
+		if value != "" && !isDateInput(n) || control && addsNothing(n, role) {
 			return value, true
 		}
 	}
@@ -100,15 +100,15 @@ var apartRoles = words("alert alertdialog application article banner blockquote 
 	"figure form graphics-document grid group img log main marquee navigation note radiogroup row rowgroup search separator status suggestion " +
 	"table tabpanel timer toolbar treegrid")
 
-// saysNoMore tells whether a control that holds nothing says nothing in the name of
+// addsNothing reports whether a control that holds nothing says nothing in the name of
 // what is around it, whatever it is called.
-func saysNoMore(n *html.Node, role string) bool {
+func addsNothing(n *html.Node, role string) bool {
 	return n.Data == "select" || (role == "textbox" || role == "searchbox") && !isField(n)
 }
 
-// picked tells whether n is an input of a date or time, which says what it is called
+// isDateInput reports whether n is an input of a date or time, which says what it is called
 // before what it holds.
-func picked(n *html.Node) bool {
+func isDateInput(n *html.Node) bool {
 	switch InputType(n) {
 	case "date", "time", "month", "week", "datetime-local":
 		return is(n, atom.Input)
@@ -116,7 +116,7 @@ func picked(n *html.Node) bool {
 	return false
 }
 
-// unnamed tells whether n, an image read as part of another name, says that it
+// unnamed reports whether n, an image read as part of another name, says that it
 // has none (HTML-AAM 4.1.9), or shows nothing.
 func unnamed(n *html.Node, c naming) bool {
 	if !c.inside || !is(n, atom.Img) {
@@ -126,9 +126,9 @@ func unnamed(n *html.Node, c naming) bool {
 	return ok && alt == ""
 }
 
-// labelledEmpty tells whether n has labels that say nothing: Chromium then looks
+// labelledEmpty reports whether n has labels that say nothing: Chromium then looks
 // no further.
-func (k *look) labelledEmpty(n *html.Node) bool {
+func (k *resolver) labelledEmpty(n *html.Node) bool {
 	switch {
 	case !isHTML(n):
 		return false
@@ -148,7 +148,7 @@ func titleOf(n *html.Node) string {
 }
 
 // labelledBy joins the names of the elements that aria-labelledby lists.
-func (k *look) labelledBy(n *html.Node, steps *int) string {
+func (k *resolver) labelledBy(n *html.Node, steps *int) string {
 	var parts []string
 	size := 0
 	for _, id := range strings.Fields(head(attr(n, "aria-labelledby"), maxName)) {
@@ -171,7 +171,7 @@ func (k *look) labelledBy(n *html.Node, steps *int) string {
 
 // embedded returns what a control contributes to the name of something else: its
 // value; ok is false where n is no such control.
-func (k *look) embedded(n *html.Node, role string, c naming) (value string, ok bool) {
+func (k *resolver) embedded(n *html.Node, role string, c naming) (value string, ok bool) {
 	switch role {
 	case "textbox", "searchbox":
 		if isField(n) {
@@ -212,7 +212,7 @@ func (k *look) embedded(n *html.Node, role string, c naming) (value string, ok b
 }
 
 // nativeName returns the name that HTML gives n (HTML-AAM 4.1), empty for none.
-func (k *look) nativeName(n *html.Node, c naming) string {
+func (k *resolver) nativeName(n *html.Node, c naming) string {
 	if n.Namespace == "svg" {
 		if t := svgTitle(n); t != nil {
 			return fold(textContent(t, maxName))
@@ -241,7 +241,7 @@ func (k *look) nativeName(n *html.Node, c naming) string {
 	return ""
 }
 
-func (k *look) inputName(n *html.Node, c naming) string {
+func (k *resolver) inputName(n *html.Node, c naming) string {
 	s := k.labelName(n, c)
 	if s != "" {
 		return s
@@ -273,7 +273,7 @@ func (k *look) inputName(n *html.Node, c naming) string {
 	return ""
 }
 
-func (k *look) childName(n *html.Node, tag atom.Atom, c naming) string {
+func (k *resolver) childName(n *html.Node, tag atom.Atom, c naming) string {
 	for e := firstElement(n); e != nil; e = nextElement(e) {
 		if is(e, tag) {
 			return fold(k.contentName(e, naming{seen: c.seen, inside: true, steps: c.steps}))
@@ -283,7 +283,7 @@ func (k *look) childName(n *html.Node, tag atom.Atom, c naming) string {
 }
 
 // labelName joins the names of n's labels.
-func (k *look) labelName(n *html.Node, c naming) string {
+func (k *resolver) labelName(n *html.Node, c naming) string {
 	var parts []string
 	for i, l := range k.d.Labels(n) {
 		if c.seen[l] {
@@ -305,7 +305,7 @@ func (k *look) labelName(n *html.Node, c naming) string {
 }
 
 // contentName joins the names of what n contains, as it is laid out.
-func (k *look) contentName(n *html.Node, c naming) string {
+func (k *resolver) contentName(n *html.Node, c naming) string {
 	var b strings.Builder
 	b.WriteString(k.generated(n, &k.d.parsed().before))
 	add := func(child *html.Node) {
@@ -338,7 +338,7 @@ func (k *look) contentName(n *html.Node, c naming) string {
 
 // partName returns what the element e contributes to a name from content, with
 // spaces around it where it is no inline box.
-func (k *look) partName(e *html.Node, c naming) string {
+func (k *resolver) partName(e *html.Node, c naming) string {
 	*c.steps++
 	if isHTML(e) {
 		if e.DataAtom == atom.Br || e.DataAtom == atom.Wbr {
@@ -352,7 +352,7 @@ func (k *look) partName(e *html.Node, c naming) string {
 		return ""
 	}
 	s := k.style(e)
-	shows := c.hidden || !s.gone && !s.hidden
+	shows := c.hidden || !s.noBox && !s.hidden
 	if !shows && s.display == none {
 		return ""
 	}
@@ -373,7 +373,7 @@ func (k *look) partName(e *html.Node, c naming) string {
 }
 
 // hiddenName reads what is visible within an element that is visibility:hidden.
-func (k *look) hiddenName(e *html.Node, c naming) string {
+func (k *resolver) hiddenName(e *html.Node, c naming) string {
 	var b strings.Builder
 	for child := e.FirstChild; child != nil && *c.steps <= maxNameSteps; child = child.NextSibling {
 		if isElement(child) {
@@ -384,7 +384,7 @@ func (k *look) hiddenName(e *html.Node, c naming) string {
 }
 
 // cased is the text of n as text-transform shows it, which is how Chromium names it.
-func (k *look) cased(s string, n *html.Node) string {
+func (k *resolver) cased(s string, n *html.Node) string {
 	switch k.style(n).casing {
 	case upper:
 		return strings.ToUpper(s)
@@ -414,7 +414,7 @@ func capitalized(s string) string {
 
 // clickName returns the name of an element that is clickable without a role that
 // names it: what its author calls it, else the text that it shows.
-func (k *look) clickName(n *html.Node) string {
+func (k *resolver) clickName(n *html.Node) string {
 	if s := k.givenName(n); s != "" {
 		return s
 	}
@@ -437,7 +437,7 @@ func (k *look) clickName(n *html.Node) string {
 }
 
 // givenName returns what its author calls n.
-func (k *look) givenName(n *html.Node) string {
+func (k *resolver) givenName(n *html.Node) string {
 	if has(n, "aria-labelledby") {
 		if s := k.labelledBy(n, new(int)); s != "" {
 			return cutName(s)
@@ -447,7 +447,7 @@ func (k *look) givenName(n *html.Node) string {
 }
 
 // drawnName returns the title of an element of a drawing.
-func (k *look) drawnName(n *html.Node) string {
+func (k *resolver) drawnName(n *html.Node) string {
 	if n.Namespace != "svg" {
 		return ""
 	}
@@ -455,7 +455,7 @@ func (k *look) drawnName(n *html.Node) string {
 }
 
 // shownText returns the text that n shows outside of the controls within it.
-func (k *look) shownText(n *html.Node, steps *int) string {
+func (k *resolver) shownText(n *html.Node, steps *int) string {
 	var b strings.Builder
 	for _, c := range k.d.flat(n) {
 		if *steps++; b.Len() > 2*nameMax || *steps > maxNameSteps {
@@ -477,7 +477,7 @@ func (k *look) shownText(n *html.Node, steps *int) string {
 
 // shownName returns the name that a snapshot shows of n: by its role, else, where
 // it is clickable or written in, by what it says.
-func (k *look) shownName(n *html.Node, role string, clicks bool) string {
+func (k *resolver) shownName(n *html.Node, role string, clicks bool) string {
 	if role == "" {
 		if clicks || isHost(n) {
 			return k.clickName(n)
@@ -495,10 +495,10 @@ func (k *look) shownName(n *html.Node, role string, clicks bool) string {
 }
 
 // nameOf returns the name of n as a snapshot shows it.
-func (k *look) nameOf(n *html.Node) string {
+func (k *resolver) nameOf(n *html.Node) string {
 	role := k.role(n)
 	if role != "" && (controls[role] || fromContent[role]) {
 		return k.shownName(n, role, false)
 	}
-	return k.shownName(n, role, k.clickable(n, k.aroundOf(n)))
+	return k.shownName(n, role, k.clickable(n, k.clickContextOf(n)))
 }

@@ -62,7 +62,7 @@ var inheritedRoles = words("listitem row rowgroup cell gridcell columnheader row
 
 // role returns the role of n: empty where it has none that says something, none
 // where its author took it away.
-func (k *look) role(n *html.Node) string {
+func (k *resolver) role(n *html.Node) string {
 	if is(n, atom.Iframe) || is(n, atom.Frame) || is(n, atom.Embed) {
 		return "iframe" // whatever its author calls it
 	}
@@ -84,7 +84,7 @@ func (k *look) role(n *html.Node) string {
 
 // authorRole returns the first role of the role attribute that ARIA knows and
 // that holds, empty where none does.
-func (k *look) authorRole(n *html.Node) string {
+func (k *resolver) authorRole(n *html.Node) string {
 	for _, r := range strings.Fields(strings.ToLower(head(attr(n, "role"), 1000))) {
 		if !knownRoles[r] && !strings.HasPrefix(r, "doc-") && !strings.HasPrefix(r, "graphics-") {
 			continue
@@ -107,7 +107,7 @@ func (k *look) authorRole(n *html.Node) string {
 		case "directory":
 			return "list"
 		}
-		if holders[r] != "" && k.orphan(n, r) {
+		if itemContainers[r] != "" && k.orphan(n, r) {
 			continue
 		}
 		return r
@@ -115,29 +115,29 @@ func (k *look) authorRole(n *html.Node) string {
 	return ""
 }
 
-// holders are what items stand in. Chromium takes no role=option by its word where
+// itemContainers are what items stand in. Chromium takes no role=option by its word where
 // it stands in nothing of which it could be an option.
-var holders = map[string]string{"option": "listbox", "listitem": "list", "treeitem": "tree"}
+var itemContainers = map[string]string{"option": "listbox", "listitem": "list", "treeitem": "tree"}
 
 // unskipped have a role of their own in Chromium where they have none of ARIA's.
 var unskipped = words("section aside header footer label legend figcaption summary table tbody tr td th")
 
-// orphanLooks is how far around an item is looked for what it is an item of.
-const orphanLooks = 50
+// maxOrphanSteps is how far around an item is looked for what it is an item of.
+const maxOrphanSteps = 50
 
-// orphan tells whether n, which its author calls such an item, is none: what is
+// orphan reports whether n, which its author calls such an item, is none: what is
 // around it, roles that say nothing and items around items aside, is no list.
-func (k *look) orphan(n *html.Node, role string) bool {
+func (k *resolver) orphan(n *html.Node, role string) bool {
 	if is(n, atom.Li) && role == "listitem" {
 		return false
 	}
 	if id := attr(n, "id"); id != "" && k.ownedIDs()[id] {
 		return false
 	}
-	p := k.d.around(n)
-	for i := 0; p != nil && i < orphanLooks; p, i = k.d.around(p), i+1 {
+	p := k.d.flatParent(n)
+	for i := 0; p != nil && i < maxOrphanSteps; p, i = k.d.flatParent(p), i+1 {
 		given := strings.Fields(strings.ToLower(head(attr(p, "role"), 1000)))
-		if slices.ContainsFunc(given, func(r string) bool { return holders[r] != "" }) {
+		if slices.ContainsFunc(given, func(r string) bool { return itemContainers[r] != "" }) {
 			if role == "treeitem" && given[0] == role {
 				continue
 			}
@@ -151,14 +151,14 @@ func (k *look) orphan(n *html.Node, role string) bool {
 		case "group":
 			return !has(p, "role")
 		default:
-			return r != holders[role]
+			return r != itemContainers[role]
 		}
 	}
 	return p == nil
 }
 
 // ownedIDs are the IDs that an aria-owns in the document names.
-func (k *look) ownedIDs() map[string]bool {
+func (k *resolver) ownedIDs() map[string]bool {
 	if k.owned != nil {
 		return k.owned
 	}
@@ -171,7 +171,7 @@ func (k *look) ownedIDs() map[string]bool {
 	return k.owned
 }
 
-// keepsRole tells whether role=none does not hold: on what can be focused or has
+// keepsRole reports whether role=none does not hold: on what can be focused or has
 // a global ARIA attribute (WAI-ARIA 1.2, presentational roles conflict resolution).
 func keepsRole(n *html.Node) bool {
 	if focusable(n) {
@@ -185,7 +185,7 @@ func keepsRole(n *html.Node) bool {
 	return false
 }
 
-// focusable tells whether n can take the focus by itself or by tabindex.
+// focusable reports whether n can take the focus by itself or by tabindex.
 func focusable(n *html.Node) bool {
 	if _, ok := tabIndex(n); ok {
 		return true
@@ -225,7 +225,7 @@ func leadingInt(v string) (int, bool) {
 	return i, err == nil
 }
 
-func (k *look) takenAway(n *html.Node, role string) bool {
+func (k *resolver) takenAway(n *html.Node, role string) bool {
 	if !isHTML(n) {
 		return false
 	}
@@ -236,13 +236,13 @@ func (k *look) takenAway(n *html.Node, role string) bool {
 	return owner != nil && has(owner, "role") && k.authorRole(owner) == "none"
 }
 
-// authorNamed tells whether the author named n, as region and form need.
+// authorNamed reports whether the author named n, as region and form need.
 func authorNamed(n *html.Node) bool {
 	return trim(attr(n, "aria-label")) != "" || has(n, "aria-labelledby") || trim(attr(n, "title")) != ""
 }
 
 // nativeRole returns the role that HTML gives n.
-func (k *look) nativeRole(n *html.Node) string {
+func (k *resolver) nativeRole(n *html.Node) string {
 	if n.Namespace == "svg" {
 		switch n.Data {
 		case "a":
@@ -339,7 +339,7 @@ func hasLink(n *html.Node) bool {
 	return false
 }
 
-// isHost tells whether n is where editing begins (contenteditable).
+// isHost reports whether n is where editing begins (contenteditable).
 func isHost(n *html.Node) bool {
 	v, ok := lookup(n, "contenteditable")
 	if !ok || !isHTML(n) {
@@ -371,11 +371,11 @@ func sections(n *html.Node) bool {
 	return false
 }
 
-func (k *look) asidePlain(n *html.Node) bool {
+func (k *resolver) asidePlain(n *html.Node) bool {
 	if authorNamed(n) {
 		return false
 	}
-	for p := k.d.around(n); p != nil; p = k.d.around(p) {
+	for p := k.d.flatParent(n); p != nil; p = k.d.flatParent(p) {
 		switch p.Data {
 		case "article", "aside", "nav", "section":
 			if !has(p, "role") || k.authorRole(p) == "" {

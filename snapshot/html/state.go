@@ -20,7 +20,7 @@ var secretToken = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b`)
 })
 
-// Secret tells whether what a control holds is not to be shown: a password, a
+// Secret reports whether what a control holds is not to be shown: a password, a
 // one-time code, a card's data.
 func Secret(n *html.Node) bool {
 	return is(n, atom.Input) && InputType(n) == "password" || secretToken().MatchString(strings.ToLower(attr(n, "autocomplete")))
@@ -34,7 +34,7 @@ func mask(n *html.Node, v string) string {
 }
 
 // value returns a control's value as it may be shown.
-func (k *look) value(n *html.Node, role string) string {
+func (k *resolver) value(n *html.Node, role string) string {
 	if isHTML(n) {
 		switch n.DataAtom {
 		case atom.Input:
@@ -94,7 +94,7 @@ func within(n *html.Node, low, high float64) string {
 var saidTypes = words("text checkbox radio range number search submit button")
 
 // attrs returns the attributes to be shown, of those in list.
-func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snapshot.Attr) {
+func (k *resolver) attrs(n *html.Node, role, name string, list []string) (out []snapshot.Attr) {
 	field := isHTML(n) && isField(n)
 	if role == "heading" {
 		out = append(out, snapshot.Attr{Key: "level", Value: strconv.Itoa(headingLevel(n)), Bare: true})
@@ -141,7 +141,7 @@ func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snap
 	if is(n, atom.Select) {
 		out = append(out, snapshot.Attr{Key: "options", Value: strconv.Itoa(len(Options(n))), Bare: true})
 	}
-	if rows := rowsSaid(n, role); rows != "" {
+	if rows := declaredRows(n, role); rows != "" {
 		out = append(out, snapshot.Attr{Key: "rows", Value: rows, Bare: true})
 	}
 	if by := sorted(n, role); by != "" {
@@ -161,14 +161,14 @@ func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snap
 	return out
 }
 
-// says tells whether an ARIA attribute of n is there and not false.
+// says reports whether an ARIA attribute of n is there and not false.
 func says(n *html.Node, a string) bool {
 	v := attr(n, a)
 	return v != "" && v != "false"
 }
 
 // states returns the words of PROTOCOL.md section 5 that hold for n, in its order.
-func (k *look) states(n *html.Node, role string, focused, clicks, invisible bool) (out []string) {
+func (k *resolver) states(n *html.Node, role string, focused, clicks, invisible bool) (out []string) {
 	add := func(word string, holds bool) {
 		if holds {
 			out = append(out, word)
@@ -212,7 +212,7 @@ func (k *look) states(n *html.Node, role string, focused, clicks, invisible bool
 	return out
 }
 
-func (k *look) isSelected(o *html.Node) bool {
+func (k *resolver) isSelected(o *html.Node) bool {
 	sel := selectOf(o)
 	if sel == nil {
 		return has(o, "selected")
@@ -225,8 +225,8 @@ func (k *look) isSelected(o *html.Node) bool {
 	return false
 }
 
-// expanded tells whether what n opens is open; ok is false where it opens nothing.
-func (k *look) expanded(n *html.Node, role string) (open, ok bool) {
+// expanded reports whether what n opens is open; ok is false where it opens nothing.
+func (k *resolver) expanded(n *html.Node, role string) (open, ok bool) {
 	if popover, _ := k.d.Popover(n); popover != nil && !contains(popover, n) {
 		return has(popover, PopoverOpen), true
 	}

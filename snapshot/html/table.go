@@ -8,7 +8,7 @@ import (
 )
 
 // cellRole returns the role of a part of a table.
-func (k *look) cellRole(n *html.Node) string {
+func (k *resolver) cellRole(n *html.Node) string {
 	t := closest(n, func(p *html.Node) bool {
 		switch attr(p, "role") {
 		case "table", "grid", "treegrid":
@@ -52,10 +52,10 @@ func headerRole(th *html.Node) string {
 	return "columnheader"
 }
 
-// layoutTable tells whether a table only places things, by the part of Blink's
+// layoutTable reports whether a table only places things, by the part of Blink's
 // measure (AXNodeObject::IsDataTable) that needs no boxes: one of data is marked
 // up as such, has ruled cells, or twenty rows.
-func (k *look) layoutTable(t *html.Node) bool {
+func (k *resolver) layoutTable(t *html.Node) bool {
 	if has(t, "role") {
 		if r := k.authorRole(t); r != "" && r != "none" {
 			return false
@@ -97,7 +97,7 @@ func marksData(t *html.Node) bool {
 
 const dataRows = 20
 
-func (k *look) looksData(t *html.Node) bool {
+func (k *resolver) looksData(t *html.Node) bool {
 	rows, cells := 0, 0
 	ruled := has(t, "rules") || attr(t, "border") != "0" && has(t, "border")
 	for c := firstElement(t); c != nil; c = nextElement(c) {

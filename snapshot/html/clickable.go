@@ -9,8 +9,8 @@ var handlers = []string{"onclick", "ondblclick", "onmousedown", "onmouseup", "on
 
 var lists = words("ul ol dl menu table thead tbody tfoot")
 
-// listens reports whether n has a click-like handler in its markup; those that a
-// script adds are not there without it.
+// listens reports whether the markup of n has an event handler for clicks. Listeners that a
+// script would add do not exist here.
 func listens(n *html.Node) bool {
 	for i := range n.Attr {
 		if a := n.Attr[i].Key; len(a) > 6 && a[0] == 'o' && a[1] == 'n' {
@@ -65,10 +65,10 @@ func isField(n *html.Node) bool {
 	return false
 }
 
-// clickContext is what is around an element that may be clickable.
+// clickContext is what the ancestors of an element tell of whether it is clickable.
 type clickContext struct {
-	pointer bool       // the cursor there is that of something to click
-	control *html.Node // the control that it stands in
+	pointer bool       // the parent has the cursor of something to click
+	control *html.Node // the nearest control around it, nil for none
 }
 
 func (k *resolver) clickContextOf(n *html.Node) clickContext {
@@ -86,8 +86,8 @@ func (k *resolver) clickContextOf(n *html.Node) clickContext {
 	return s
 }
 
-// clickable reports whether n, which is no control by its role, is one by its
-// handlers, by the cursor that begins at it, by tabindex or by draggable.
+// clickable reports whether n, which is not a control by its role, can be clicked: by its
+// handlers, a cursor that begins at it, tabindex or draggable.
 func (k *resolver) clickable(n *html.Node, f clickContext) bool {
 	if is(n, atom.Body) || is(n, atom.Html) {
 		return false
@@ -123,8 +123,8 @@ func (k *resolver) clickable(n *html.Node, f clickContext) bool {
 	return own && !k.wide(n) && (seriesListens(n) || ownText(n))
 }
 
-// listensForItems reports whether n is a list whose handler is meant for its items:
-// several, with nothing to operate in them.
+// listensForItems reports whether n is a list whose handler is for its items: there are
+// several, without controls in them.
 func (k *resolver) listensForItems(n *html.Node) bool {
 	if n == nil || !is(n, atom.Ul) && !is(n, atom.Ol) && !is(n, atom.Menu) || !listens(n) {
 		return false
@@ -141,7 +141,7 @@ func (k *resolver) listensForItems(n *html.Node) bool {
 	return items > 1
 }
 
-const maxInside = 5000 // nodes looked at for what is in an element
+const maxInside = 5000 // nodes visited within one element
 
 func (k *resolver) operablesIn(n *html.Node) bool {
 	tried := 0
@@ -157,8 +157,8 @@ func (k *resolver) operablesIn(n *html.Node) bool {
 	return false
 }
 
-// listensFor reports whether n listens for what is in it and not for itself: the
-// pointer, or a place in the order of focus, begins further in.
+// listensFor reports whether the handler of n is for its descendants: the cursor of something
+// to click, or a tabindex, begins at one of them.
 func (k *resolver) listensFor(n *html.Node) bool {
 	if k.style(n).pointer {
 		return false
@@ -176,7 +176,7 @@ func (k *resolver) listensFor(n *html.Node) bool {
 	return false
 }
 
-// wide stands for what fills more than half of the viewport: it holds much text.
+// wide reports whether n has so much text that it probably fills half of the viewport.
 func (k *resolver) wide(n *html.Node) bool { return length(k.someText(n, 1001)) > 1000 }
 
 func seriesListens(n *html.Node) bool {

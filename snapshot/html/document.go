@@ -12,8 +12,8 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Document is one parsed document. Elements are generatedID from 1 in document
-// order, so that the same HTML has the same numbers.
+// Document is one parsed document. Its elements are numbered from 1 in document order, so
+// that the same HTML has the same refs.
 type Document struct {
 	doc   int
 	url   *url.URL

@@ -42,8 +42,8 @@ func (t *flatTree) visit(n *html.Node) {
 	}
 }
 
-// attach gives the children of host to the slots of its shadow root, the first of
-// each name (DOM, 4.2.2.3).
+// attach assigns the children of host to the slots of its shadow root, the first of each name
+// (DOM, 4.2.2.3).
 func (t *flatTree) attach(host, root *html.Node) {
 	t.roots[host] = root
 	t.lists[host] = siblings(root.FirstChild)
@@ -85,8 +85,8 @@ func declaredRoot(n *html.Node) *html.Node {
 // hosts reports whether n has a shadow root.
 func (d *Document) hosts(n *html.Node) bool { return d.composed != nil && d.composed.roots[n] != nil }
 
-// children returns the children of n as they are laid out where they are not
-// simply its own; ok is false where they are.
+// children returns the children of n in the flat tree. ok is false if they are the same as in
+// the document tree.
 func (d *Document) children(n *html.Node) (list []*html.Node, ok bool) {
 	if d.composed == nil {
 		return nil, false
@@ -95,8 +95,8 @@ func (d *Document) children(n *html.Node) (list []*html.Node, ok bool) {
 	return list, ok
 }
 
-// flatParent returns the element around n as it is laid out, nil at the root and for
-// what no slot shows.
+// flatParent returns the parent of n in the flat tree, nil at the root and for an element that
+// is not slotted.
 func (d *Document) flatParent(n *html.Node) *html.Node {
 	if d.composed == nil {
 		return parent(n)
@@ -104,7 +104,7 @@ func (d *Document) flatParent(n *html.Node) *html.Node {
 	return d.composed.up[n]
 }
 
-// flat returns the children of n as they are laid out.
+// flat returns the children of n in the flat tree.
 func (d *Document) flat(n *html.Node) []*html.Node {
 	if list, ok := d.children(n); ok {
 		return list

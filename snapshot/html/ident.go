@@ -16,8 +16,8 @@ var stableAttrs = strings.Fields("type name href for role placeholder alt action
 
 var generatedID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d|^:|--|__`) })
 
-// ident returns a digest of the element's tag and of those attributes that
-// outlive a new rendering of the same thing, as the live page's script does.
+// ident returns a digest of the element's tag and its stable attributes, which survive a new
+// rendering of the same element. The live page's script computes the same.
 func ident(n *html.Node) string {
 	h := fnv(0x811c9dc5, strings.ToLower(n.Data))
 	if len(n.Attr) > 0 {
@@ -63,15 +63,15 @@ var (
 
 const contextMax = 120 // characters
 
-// row is the list item, row or article that something stands in, or one of a
-// series of like siblings.
+// row is the list item, row or article around an element, or one of a series of similar
+// siblings.
 type row struct {
 	node   *html.Node
 	series bool
 	text   string
 }
 
-// context returns the text of the row that n stands in, empty where there is none.
+// context returns the text of the row around n, "" for none.
 func (k *resolver) context(n *html.Node) string {
 	r := k.rowOf(n)
 	if r == nil {
@@ -101,7 +101,7 @@ func (k *resolver) rowOf(n *html.Node) *html.Node {
 	}
 }
 
-// rowAround returns the row that p is or stands in.
+// rowAround returns the row that is p or around it, nil for none.
 func (k *resolver) rowAround(p *html.Node) *row {
 	var series *html.Node
 	for up := 0; p != nil && up < 40; p, up = k.d.flatParent(p), up+1 {
@@ -121,7 +121,7 @@ func (k *resolver) rowAround(p *html.Node) *row {
 	return &row{node: series, series: true, text: k.rowText(series)}
 }
 
-// inSeries reports whether a sibling right beside p has the same tag and classes.
+// inSeries reports whether the next or previous sibling of p has the same tag and classes.
 func inSeries(p *html.Node) bool {
 	class, ok := lookup(p, "class")
 	for _, s := range []*html.Node{nextElement(p), previousElement(p)} {
@@ -144,12 +144,11 @@ func (k *resolver) rowText(r *html.Node) string {
 	return s
 }
 
-// someText returns the text in n, at least max characters of it if there are so
-// many, without looking at more nodes than that needs. Styles are not asked.
+// someText returns the text of n, at least max characters of it if n has that many. It visits
+// no more nodes than needed, and ignores styles.
 func (k *resolver) someText(n *html.Node, max int) string { return k.textOf(n, max, false) }
 
-// writtenText is someText with a space only where a line ends: what is written in n, as
-// it stands there.
+// writtenText is someText without spaces between inline elements.
 func (k *resolver) writtenText(n *html.Node, max int) string { return k.textOf(n, max, true) }
 
 func (k *resolver) textOf(n *html.Node, max int, tight bool) string {
@@ -196,7 +195,7 @@ func (k *resolver) gather(b *strings.Builder, n *html.Node, max int, tight bool,
 	}
 }
 
-// squeeze makes one space of each run of white space.
+// squeeze replaces each run of white space by one space, at the ends too.
 func squeeze(s string) string {
 	if s == "" {
 		return s

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text returns what n, an element or the document node, shows as text, broken
-// into lines as it is laid out, secrets masked.
+// Text returns the visible text of n, an element or the document node, in lines as innerText
+// (HTML, 3.2.7), secrets masked.
 func (d *Document) Text(n *html.Node, v Values) string {
 	k := d.resolver(v)
 	if isHTML(n) && (n.Data == "input" || n.Data == "textarea" || n.Data == "select") {
@@ -50,7 +50,7 @@ func (d *Document) HTML(n *html.Node) string {
 	return b.String()
 }
 
-// maskTree masks the secrets in n's tree until undo is called.
+// maskTree masks the secrets in n's tree. The caller calls undo before anything else.
 func maskTree(n *html.Node) (undo func()) {
 	type was struct {
 		attr *html.Attribute
@@ -84,8 +84,8 @@ func maskTree(n *html.Node) (undo func()) {
 	}
 }
 
-// textWriter gathers text. Lines are broken as innerText does: at most as many
-// breaks as were asked for, between things that say something.
+// textWriter collects text. Like innerText it writes, between two texts, the largest number
+// of line breaks asked for.
 type textWriter struct {
 	b      strings.Builder
 	breaks int
@@ -140,7 +140,7 @@ func (k *resolver) read(o *textWriter, n *html.Node, pre bool) {
 	if s.noBox || s.transparent {
 		return
 	}
-	if s.hidden { // and yet it may hold what is visible
+	if s.hidden { // its descendants may be visible
 		for _, c := range k.d.flat(n) {
 			if isElement(c) {
 				k.read(o, c, pre)

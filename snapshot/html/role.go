@@ -17,7 +17,7 @@ var landmarks = words("banner navigation main complementary contentinfo region s
 // Containers that interactive_only shows where their author has named them.
 var groups = words("group radiogroup toolbar tablist tabpanel menu menubar tree grid treegrid table feed application")
 
-// Text-level semantics: in running text they are text.
+// Text-level semantics, which are text within running text.
 var phrases = words("emphasis strong code subscript superscript deletion insertion mark time term abbr ruby")
 var fromContent = words("button link checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab " +
 	"treeitem heading cell gridcell columnheader rowheader tooltip term")
@@ -60,11 +60,11 @@ var globalARIA = strings.Fields("aria-label aria-labelledby aria-describedby ari
 // A child that belongs to its container loses its role with it.
 var inheritedRoles = words("listitem row rowgroup cell gridcell columnheader rowheader caption")
 
-// role returns the role of n: empty where it has none that says something, none
-// where its author took it away.
+// role returns the role of n: "" if it has none with a meaning, none if its author removed
+// it.
 func (k *resolver) role(n *html.Node) string {
 	if is(n, atom.Iframe) || is(n, atom.Frame) || is(n, atom.Embed) {
-		return "iframe" // whatever its author calls it
+		return "iframe" // whatever its role attribute
 	}
 	if has(n, "role") {
 		switch r := k.authorRole(n); r {
@@ -82,8 +82,8 @@ func (k *resolver) role(n *html.Node) string {
 	return r
 }
 
-// authorRole returns the first role of the role attribute that ARIA knows and
-// that holds, empty where none does.
+// authorRole returns the first role of the role attribute that ARIA defines and that is valid
+// here, "" for none.
 func (k *resolver) authorRole(n *html.Node) string {
 	for _, r := range strings.Fields(strings.ToLower(head(attr(n, "role"), 1000))) {
 		if !knownRoles[r] && !strings.HasPrefix(r, "doc-") && !strings.HasPrefix(r, "graphics-") {
@@ -115,18 +115,18 @@ func (k *resolver) authorRole(n *html.Node) string {
 	return ""
 }
 
-// itemContainers are what items stand in. Chromium takes no role=option by its word where
-// it stands in nothing of which it could be an option.
+// itemContainers are the roles in which an item is valid. Chromium ignores role=option outside
+// of them.
 var itemContainers = map[string]string{"option": "listbox", "listitem": "list", "treeitem": "tree"}
 
-// unskipped have a role of their own in Chromium where they have none of ARIA's.
+// unskipped are elements with a role of their own in Chromium, but none of ARIA's.
 var unskipped = words("section aside header footer label legend figcaption summary table tbody tr td th")
 
-// maxOrphanSteps is how far around an item is looked for what it is an item of.
+// maxOrphanSteps is how many ancestors of an item are checked for its container.
 const maxOrphanSteps = 50
 
-// orphan reports whether n, which its author calls such an item, is none: what is
-// around it, roles that say nothing and items around items aside, is no list.
+// orphan reports whether n, an item by its role attribute, is not inside of a container for
+// such items. Ancestors without a role, and items around items, are skipped.
 func (k *resolver) orphan(n *html.Node, role string) bool {
 	if is(n, atom.Li) && role == "listitem" {
 		return false
@@ -157,7 +157,7 @@ func (k *resolver) orphan(n *html.Node, role string) bool {
 	return p == nil
 }
 
-// ownedIDs are the IDs that an aria-owns in the document names.
+// ownedIDs returns the IDs in all aria-owns attributes of the document.
 func (k *resolver) ownedIDs() map[string]bool {
 	if k.owned != nil {
 		return k.owned
@@ -171,7 +171,7 @@ func (k *resolver) ownedIDs() map[string]bool {
 	return k.owned
 }
 
-// keepsRole reports whether role=none does not hold: on what can be focused or has
+// keepsRole reports whether role=none is ignored: on what can be focused or has
 // a global ARIA attribute (WAI-ARIA 1.2, presentational roles conflict resolution).
 func keepsRole(n *html.Node) bool {
 	if focusable(n) {
@@ -185,7 +185,7 @@ func keepsRole(n *html.Node) bool {
 	return false
 }
 
-// focusable reports whether n can take the focus by itself or by tabindex.
+// focusable reports whether n is focusable, by itself or by tabindex (HTML, 6.6.2).
 func focusable(n *html.Node) bool {
 	if _, ok := tabIndex(n); ok {
 		return true
@@ -206,7 +206,7 @@ func focusable(n *html.Node) bool {
 	return ok && v != "false"
 }
 
-// tabIndex reads the tabindex attribute (HTML, rules for parsing integers).
+// tabIndex parses the tabindex attribute (HTML, rules for parsing integers).
 func tabIndex(n *html.Node) (int, bool) {
 	v, ok := lookup(n, "tabindex")
 	if !ok {
@@ -339,7 +339,7 @@ func hasLink(n *html.Node) bool {
 	return false
 }
 
-// isHost reports whether n is where editing begins (contenteditable).
+// isHost reports whether n is an editing host (contenteditable).
 func isHost(n *html.Node) bool {
 	v, ok := lookup(n, "contenteditable")
 	if !ok || !isHTML(n) {
@@ -358,7 +358,7 @@ func svgTitle(n *html.Node) *html.Node {
 	return nil
 }
 
-// sections are what header and footer are not the page's within (HTML-AAM).
+// sections are elements in which header and footer are not landmarks (HTML-AAM).
 func sections(n *html.Node) bool {
 	switch n.Data {
 	case "article", "aside", "main", "nav", "section":
@@ -386,7 +386,7 @@ func (k *resolver) asidePlain(n *html.Node) bool {
 	return false
 }
 
-// headingLevel returns the level of a heading, 2 where nobody says (WAI-ARIA).
+// headingLevel returns the level of a heading, 2 if it has none (WAI-ARIA).
 func headingLevel(n *html.Node) int {
 	if i, ok := leadingInt(attr(n, "aria-level")); ok && i > 0 {
 		return i

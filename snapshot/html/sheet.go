@@ -183,7 +183,7 @@ func nextRule(css string) (prelude, body, rest string, ok bool) {
 	return "", "", "", false
 }
 
-// trimCDO trims white space and the marks that once hid sheets from old browsers.
+// trimCDO trims white space, <!-- and --> (CSS Syntax, CDO and CDC).
 func trimCDO(s string) string {
 	s = strings.TrimSpace(s)
 	for {

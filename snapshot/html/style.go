@@ -244,8 +244,8 @@ func displayOf(v string, was display) display {
 	return was
 }
 
-// clipsContent reports whether an element's own style shows nothing of what it contains:
-// the ways in which text is kept for screen readers only.
+// clipsContent reports whether an element's own style clips all of its content. These are
+// the usual ways to hide text from everybody but screen readers.
 func clipsContent(own map[string]string, out bool, d display) bool {
 	if strings.Contains(own["transform"], "scale(0)") {
 		return true

@@ -33,8 +33,8 @@ func (k *resolver) cellRole(n *html.Node) string {
 	return "rowgroup"
 }
 
-// headerRole decides between column and row header as Blink does: by scope, else
-// by the cells beside it.
+// headerRole returns columnheader or rowheader as Blink does: by scope, else by the cells
+// beside it.
 func headerRole(th *html.Node) string {
 	switch strings.ToLower(attr(th, "scope")) {
 	case "row", "rowgroup":
@@ -52,9 +52,9 @@ func headerRole(th *html.Node) string {
 	return "columnheader"
 }
 
-// layoutTable reports whether a table only places things, by the part of Blink's
-// measure (AXNodeObject::IsDataTable) that needs no boxes: one of data is marked
-// up as such, has ruled cells, or twenty rows.
+// layoutTable reports whether a table is only for layout, by the rules of Blink
+// (AXNodeObject::IsDataTable) that need no boxes: a data table is marked up as one, has
+// cells with borders, or twenty rows.
 func (k *resolver) layoutTable(t *html.Node) bool {
 	if has(t, "role") {
 		if r := k.authorRole(t); r != "" && r != "none" {

@@ -352,7 +352,7 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 	w.descend(child, list, !ok)
 }
 
-// hasContent reports whether an SVG holds something to read or to act on.
+// hasContent reports whether an SVG has something to read or to act on.
 func hasContent(svg *html.Node) bool {
 	for c, i := after(svg, svg), 0; c != nil && i < maxInside; c, i = after(c, svg), i+1 {
 		if !isElement(c) {
@@ -382,8 +382,8 @@ func (w *walk) label(n *html.Node, f, child *frame) {
 	child.names = strings.ToLower(w.name(c, w.role(c)))
 }
 
-// showsName reports whether c, which a label is for, gets a line that says its name.
-// What a widget stands in front of gets none.
+// showsName reports whether c, which a label is for, gets a line with its name. An input
+// that a styled element replaces gets none.
 func (w *walk) showsName(c *html.Node) bool {
 	if s := w.style(c); !w.rendered(c) || s.transparent && s.clickThrough && !w.replacesInput(c) {
 		return false

@@ -9,9 +9,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// may says why a URL must not be told to the reader: it is not public, or it
-// holds what lets whoever knows it in.
-func (r *Reader) may(ctx context.Context, target string) error {
+// checkTarget returns policy_denied for a URL that the reader must not get: one that is not
+// public, or one with credentials.
+func (r *Reader) checkTarget(ctx context.Context, target string) error {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return withheld("the reader reads only http and https URLs", "scheme")
@@ -42,8 +42,7 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// secretNames are parameters, in small letters and without - and _, that carry
-// credentials: OAuth 2.0's and those of signed URLs at the large clouds.
+// secretNames are parameters, in lower case and without - and _, with credentials: OAuth 2.0's and those of signed URLs at the large clouds.
 var secretNames = map[string]bool{
 	"accesstoken": true, "accesskey": true, "apikey": true, "auth": true, "authtoken": true, "authorization": true, "awsaccesskeyid": true,
 	"clientsecret": true, "idtoken": true, "jwt": true, "password": true, "passwd": true, "pwd": true, "refreshtoken": true,
@@ -52,7 +51,7 @@ var secretNames = map[string]bool{
 	"xgoogcredential": true, "jsessionid": true, "phpsessid": true, "resettoken": true, "otp": true,
 }
 
-// secretIn is the name of the first parameter that looks like a credential.
+// secretIn returns the name of the first parameter that looks like a credential.
 func secretIn(query string) string {
 	for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' || r == '?' }) {
 		name, value, _ := strings.Cut(pair, "=")

@@ -81,7 +81,7 @@ func (b *Breaker) Guard(ctx context.Context, ask func() error) error {
 	ok, wait := b.Allow()
 	if !ok {
 		after := int(wait.Seconds()) + 1
-		return protocol.Errorf(protocol.RateLimited, "the reader failed too often and is left alone for %d s", after).With("retry_after_s", after)
+		return protocol.Errorf(protocol.RateLimited, "the reader failed too often: it is not asked again for %d s", after).With("retry_after_s", after)
 	}
 	err := errors.New("the reader call panicked") // replaced when ask returns
 	defer func() { b.Done(readerFailed(ctx, err)) }()

@@ -105,7 +105,7 @@ func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *ht
 		c.SetChecked(n, !on)
 		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
 	case kind == "file":
-		return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s opens a file chooser, which nobody could answer", el.label).
+		return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s opens a file chooser, which needs a person", el.label).
 			With("source", p.State().Source).Then("give it files with upload")
 	case form.IsSubmitter(n) && c.Owner(n) != nil:
 		p.history.now.focus(refs, n)
@@ -218,5 +218,5 @@ func (p *Page) refer(d *document, ref string, el element) (address, error) {
 		return address{}, p.needsScript(el.label)
 	}
 	return address{}, protocol.Errorf(protocol.Unsupported, "%s leads to a %s: address, which this source does not open", el.label, cut(other)).
-		With("source", p.State().Source).With("scheme", cut(other)).Then("read its href, and do with it what is meant outside of the browser")
+		With("source", p.State().Source).With("scheme", cut(other)).Then("read its href and open it outside of the browser")
 }

@@ -45,7 +45,7 @@ func (p *Page) usable(refs *snapshot.Refs, ref string) (element, error) {
 		return element{}, err
 	}
 	if inClosedDetails(el.Node) {
-		return element{}, el.not("hidden", "%s cannot be seen: it is in something that is closed").Then("click the summary that opens it, then take a snapshot")
+		return element{}, el.not("hidden", "%s is hidden: it is inside a closed details element").Then("click the summary that opens it, then take a snapshot")
 	}
 	return el, el.enabled(el.Node)
 }
@@ -86,7 +86,7 @@ func summaryOf(details *html.Node) *html.Node {
 // needsScript returns the error for what only script could do.
 func (p *Page) needsScript(what string) *protocol.Error {
 	return protocol.Errorf(protocol.Unsupported, "%s needs script, which this source does not run", what).
-		With("source", p.State().Source).Then("open the page with source chromium where there is one, or reach the same by a link or a form of the page")
+		With("source", p.State().Source).Then("open the page with source chromium if there is one, or use a link or a form of the page")
 }
 
 // nameOf returns the ref of a node, "" if the client has none, and its name.

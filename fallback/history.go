@@ -109,8 +109,8 @@ func (p *Page) History(ctx context.Context, delta int) (protocol.Effect, error) 
 	}
 	if !e.visit.text || strings.Contains(strings.ToLower(e.visit.header.Get("Cache-Control")), "no-store") {
 		if asked.method != "GET" {
-			return protocol.Effect{}, protocol.Errorf(protocol.NavigationFailed, "the page was the answer to a form and is not kept: it would have to be sent again").
-				With("reason", "resubmission").Then("open its form again")
+			return protocol.Effect{}, protocol.Errorf(protocol.NavigationFailed, "the page was the response to a form and is no longer stored: the form would be submitted again").
+				With("reason", "resubmission").Then("open the page of the form again")
 		}
 		return p.navigate(ctx, asked, e.visit.name, to)
 	}

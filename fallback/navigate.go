@@ -178,7 +178,7 @@ func (p *Page) fetchFrom(ctx context.Context, name string, r request, more bool)
 	return source{at: at, text: text, charset: "utf-8", status: http.StatusOK, name: Jina, header: http.Header{}}, nil
 }
 
-var errSlow = protocol.Errorf(protocol.Timeout, "it took too long, and another source was tried")
+var errSlow = protocol.Errorf(protocol.Timeout, "it took too long; another source was tried")
 
 // setAttempts records the attempts for Attempts.
 func (p *Page) setAttempts(list []protocol.Attempt) {

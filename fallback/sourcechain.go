@@ -60,7 +60,7 @@ func (c *SourceChain) States() []SourceState {
 		jina.OK, jina.Breaker, jina.Failures = state != "open", state, failures
 		if state == "open" {
 			jina.RetryIn = int(wait.Seconds()) + 1
-			jina.Why = fmt.Sprintf("left alone after %d failures in a row", failures)
+			jina.Why = fmt.Sprintf("paused after %d failures in a row", failures)
 		}
 	}
 	return []SourceState{http, jina}
@@ -88,7 +88,7 @@ func (c *SourceChain) order(source string) ([]string, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, protocol.Errorf(protocol.ChromiumUnavailable, "there is no Chromium, and fallback.order names no other source that works").
+		return nil, protocol.Errorf(protocol.ChromiumUnavailable, "there is no Chromium, and fallback.order has no other source that works").
 			Then("install Chromium, or add http to fallback.order")
 	}
 	return list, nil
@@ -97,7 +97,7 @@ func (c *SourceChain) order(source string) ([]string, error) {
 // read asks the reader for a page, if gate says that its address is public.
 func (c *SourceChain) read(ctx context.Context, gate Gate, url string) (html, finalURL string, err error) {
 	if err := gate.Public(ctx, url); err != nil {
-		e := protocol.Errorf(protocol.PolicyDenied, "the reader is given public addresses alone: %s", sentence(err)).With("reason", "not_public")
+		e := protocol.Errorf(protocol.PolicyDenied, "the reader only gets public addresses: %s", sentence(err)).With("reason", "not_public")
 		var why *protocol.Error
 		if errors.As(err, &why) && why.Details["host"] != nil {
 			e.With("host", why.Details["host"])

@@ -70,8 +70,8 @@ func (p *Page) invalid(refs *snapshot.Refs, f *html.Node) error {
 	if ref != "" {
 		who = ref + " " + who
 	}
-	return protocol.Errorf(protocol.NotActionable, "the form was not sent: %s does not hold what it must: %s", who, list[0].Why).
-		With("reason", "invalid").With("fields", fields).Then("put right what details.fields names, then click again")
+	return protocol.Errorf(protocol.NotActionable, "the form was not submitted: %s is not valid: %s", who, list[0].Why).
+		With("reason", "invalid").With("fields", fields).Then("correct the fields in details.fields, then click again")
 }
 
 // enter presses the Enter key in a field: it submits the field's form with the form's

@@ -63,7 +63,7 @@ func (p *Page) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (
 	if q.Gone {
 		waited["gone"] = true
 	}
-	return nil, protocol.Errorf(protocol.Timeout, "what is waited for does not hold, and a static document does not change by itself").
+	return nil, protocol.Errorf(protocol.Timeout, "the condition is not true, and a static document does not change by itself").
 		With("waited_for", waited).With("seen", seen).Then("act on the page, or load it again with reload")
 }
 

@@ -17,16 +17,16 @@ func (r *Reader) checkTarget(ctx context.Context, target string) error {
 		return withheld("the reader reads only http and https URLs", "scheme")
 	}
 	if u.User != nil {
-		return withheld("the URL holds a user's name or password, which the reader is not told", "credentials")
+		return withheld("the URL has a user name or password, which is not sent to the reader", "credentials")
 	}
 	if name := secretIn(u.RawQuery); name != "" {
-		return withheld("the URL's parameter "+name+" looks like a credential, which the reader is not told", "credentials")
+		return withheld("the URL's parameter "+name+" looks like a credential, which is not sent to the reader", "credentials")
 	}
 	if name := secretIn(u.Fragment); name != "" {
-		return withheld("the URL's fragment holds "+name+", which looks like a credential, which the reader is not told", "credentials")
+		return withheld("the URL's fragment has "+name+", which looks like a credential and is not sent to the reader", "credentials")
 	}
 	if err := r.o.Public(ctx, target); protocol.CodeOf(err) == protocol.PolicyDenied {
-		e := protocol.Errorf(protocol.PolicyDenied, "the reader is given public addresses alone: %s", sentence(err))
+		e := protocol.Errorf(protocol.PolicyDenied, "the reader only gets public addresses: %s", sentence(err))
 		return e.With("reason", "not_public").With("host", u.Host).Then("use source http or chromium")
 	} else if err != nil {
 		return err

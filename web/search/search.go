@@ -162,7 +162,7 @@ func (s *Search) paused(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if wait := time.Until(s.pauses[name]); wait > 0 {
-		return protocol.Errorf(protocol.RateLimited, "it is left alone for another %d s", int(wait.Seconds())+1)
+		return protocol.Errorf(protocol.RateLimited, "it asked for a pause: it is not asked again for %d s", int(wait.Seconds())+1)
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // CheckParams are the parameters of check.
@@ -16,6 +18,6 @@ func check(ctx context.Context, c *Call, p *CheckParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Check(p.acting(ctx), c.Session.Refs(), p.Ref, p.Checked)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Check{Ref: p.Ref, Checked: p.Checked}))
+	return c.acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -20,6 +20,6 @@ func click(ctx context.Context, c *Call, p *ClickParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Click(p.acting(ctx), c.Session.Refs(), p.Ref, protocol.Click{Button: p.Button, Count: p.Count, Modifiers: p.Modifiers})
-	return c.acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Click{Ref: p.Ref, Button: p.Button, Count: p.Count, Modifiers: p.Modifiers}))
+	return c.acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -37,7 +37,7 @@ func downloads(ctx context.Context, c *Call, p *DownloadsParams) (DownloadsResul
 		return r, nil
 	}
 	r.Page = c.Session.State(page)
-	live, ok := page.(session.Live)
+	live, ok := page.(session.Downloads)
 	if !ok {
 		return r, nil
 	}

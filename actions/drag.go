@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // DragParams are the parameters of drag.
@@ -16,6 +18,6 @@ func drag(ctx context.Context, c *Call, p *DragParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Drag(p.acting(ctx), c.Session.Refs(), p.Ref, p.To)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Drag{Ref: p.Ref, To: p.To}))
+	return c.acted(ctx, page, done.Effect, err, p.Shows)
 }

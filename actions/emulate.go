@@ -153,11 +153,11 @@ func emulate(ctx context.Context, c *Call, p *EmulateParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	page, err := c.live(ctx)
+	page, device, err := live[session.Device](ctx, c)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := page.Emulate(ctx, e); err != nil {
+	if err := device.Emulate(ctx, e); err != nil {
 		return Result{}, c.Session.Lost(err)
 	}
 	c.Session.Emulated(e)
@@ -192,11 +192,11 @@ func route(ctx context.Context, c *Call, p *RouteParams) (RouteResult, error) {
 	if err := checkHeaders(p.Headers); err != nil {
 		return RouteResult{}, err
 	}
-	page, err := c.live(ctx)
+	page, device, err := live[session.Device](ctx, c)
 	if err != nil {
 		return RouteResult{}, err
 	}
-	routes := slices.DeleteFunc(page.Routes(), func(r protocol.Route) bool {
+	routes := slices.DeleteFunc(device.Routes(), func(r protocol.Route) bool {
 		// One of the same pattern and kind is put anew; without a kind, remove takes all kinds.
 		same := r.Pattern == p.Pattern && (r.Kind == p.Kind || p.Action == "remove" && p.Kind == "")
 		return same || p.Action == "remove" && p.Pattern == "*"
@@ -212,9 +212,9 @@ func route(ctx context.Context, c *Call, p *RouteParams) (RouteResult, error) {
 		}
 		routes = append(routes, r)
 	}
-	if err := page.SetRoutes(ctx, routes); err != nil {
+	if err := device.SetRoutes(ctx, routes); err != nil {
 		return RouteResult{}, c.Session.Lost(err)
 	}
 	c.Session.Routed(routes)
-	return RouteResult{c.result(page), page.Routes()}, nil
+	return RouteResult{c.result(page), device.Routes()}, nil
 }

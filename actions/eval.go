@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // EvalParams are the parameters of eval.
@@ -21,11 +22,11 @@ type EvalResult struct {
 }
 
 func eval(ctx context.Context, c *Call, p *EvalParams) (EvalResult, error) {
-	page, err := c.live(ctx)
+	page, evaluator, err := live[session.Evaluator](ctx, c)
 	if err != nil {
 		return EvalResult{}, err
 	}
-	value, err := page.Eval(ctx, c.Session.Refs(), p.Ref, p.Expression)
+	value, err := evaluator.Eval(ctx, c.Session.Refs(), p.Ref, p.Expression)
 	if err != nil {
 		return EvalResult{}, c.Session.Lost(err)
 	}

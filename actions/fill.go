@@ -64,7 +64,7 @@ func fill(ctx context.Context, c *Call, p *FillParams) (FillResult, error) {
 	var all protocol.Effect
 	done := []Filled{}
 	for i, f := range p.Fields {
-		filled, effect, err := c.fillOne(p.acting(ctx), page, f.Ref, values[i])
+		filled, effect, err := c.fillOne(ctx, page, f.Ref, values[i], p.Shows)
 		if err != nil {
 			var e *protocol.Error
 			if errors.As(err, &e) {
@@ -127,30 +127,31 @@ func valueOf(i int, f FillField) (fieldValue, error) {
 // checkable are the roles of what is checked and not written into.
 var checkable = map[string]bool{"checkbox": true, "radio": true, "switch": true, "menuitemcheckbox": true, "menuitemradio": true}
 
-func (c *Call) fillOne(ctx context.Context, page session.Page, ref string, v fieldValue) (Filled, protocol.Effect, error) {
+func (c *Call) fillOne(ctx context.Context, page session.Page, ref string, v fieldValue, s Shows) (Filled, protocol.Effect, error) {
 	refs := c.Session.Refs()
 	e, err := refs.Lookup(ref)
 	if err != nil {
 		return Filled{}, protocol.Effect{}, err
 	}
 	filled := Filled{Ref: e.Ref()}
-	var effect protocol.Effect
+	var a protocol.Action
 	switch {
 	case checkable[e.Role]:
 		filled.By = "check"
 		if v.on == nil {
-			return filled, effect, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, cut(v.text, 60)).With("parameter", "fields")
+			return filled, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, cut(v.text, 60)).With("parameter", "fields")
 		}
-		effect, err = page.Check(ctx, refs, ref, *v.on)
+		a = protocol.Check{Ref: ref, Checked: *v.on}
 	case e.Tag == "select":
 		filled.By = "select"
-		filled.Selected, effect, err = page.Select(ctx, refs, ref, v.list)
+		a = protocol.Select{Ref: ref, Values: v.list}
 	default:
 		filled.By = "type"
-		effect, err = page.Type(ctx, refs, ref, protocol.Type{Text: v.text, Clear: true})
-		filled.Value = effect.Value
+		a = protocol.Type{Ref: ref, Text: v.text, Clear: true}
 	}
-	return filled, effect, err
+	did, err := page.Act(ctx, refs, s.act(a))
+	filled.Selected, filled.Value = did.Selected, did.Value
+	return filled, did.Effect, err
 }
 
 // together is what two actions, one after the other, have done.

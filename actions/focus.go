@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // FocusParams are the parameters of focus.
@@ -15,6 +17,6 @@ func focus(ctx context.Context, c *Call, p *FocusParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Focus(p.acting(ctx), c.Session.Refs(), p.Ref)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Focus{Ref: p.Ref}))
+	return c.acted(ctx, page, done.Effect, err, p.Shows)
 }

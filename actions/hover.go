@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // HoverParams are the parameters of hover.
@@ -15,6 +17,6 @@ func hover(ctx context.Context, c *Call, p *HoverParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Hover(p.acting(ctx), c.Session.Refs(), p.Ref)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Hover{Ref: p.Ref}))
+	return c.acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -119,7 +119,7 @@ func (l logged) event(shown Result) map[string]any {
 // pictured is a picture of the page after an acting command; nil where none is
 // wanted or can be had.
 func (c *Call) pictured(ctx context.Context, j *session.Journal) []byte {
-	page, ok := c.Session.Page().(session.Live)
+	page, ok := c.Session.Page().(session.Renderer)
 	if !j.Pictures || !c.Command.Acts || c.Command.AtOnce || !ok || ctx.Err() != nil {
 		return nil
 	}

@@ -29,9 +29,9 @@ func mouse(ctx context.Context, c *Call, p *MouseParams) (MouseResult, error) {
 	if err != nil {
 		return MouseResult{}, err
 	}
-	hit, effect, err := page.Mouse(p.acting(ctx), c.Session.Refs(), protocol.Mouse{
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Mouse{
 		Action: p.Action, X: p.X, Y: p.Y, Button: p.Button, Count: p.Count, DX: p.DX, DY: p.DY,
-	})
-	r, err := c.acted(ctx, page, effect, err, p.Shows)
-	return MouseResult{r, hit}, err
+	}))
+	r, err := c.acted(ctx, page, done.Effect, err, p.Shows)
+	return MouseResult{r, done.Under}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // PDFParams are the parameters of pdf.
@@ -18,11 +19,11 @@ type PDFResult struct {
 }
 
 func pdf(ctx context.Context, c *Call, p *PDFParams) (PDFResult, error) {
-	page, err := c.live(ctx)
+	page, renderer, err := live[session.Renderer](ctx, c)
 	if err != nil {
 		return PDFResult{}, err
 	}
-	data, err := page.PDF(ctx, p.Options)
+	data, err := renderer.PDF(ctx, p.Options)
 	if err != nil {
 		return PDFResult{}, c.Session.Lost(err)
 	}

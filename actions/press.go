@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // PressParams are the parameters of press.
@@ -16,6 +18,6 @@ func press(ctx context.Context, c *Call, p *PressParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Press(p.acting(ctx), c.Session.Refs(), p.Ref, p.Key)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Press{Ref: p.Ref, Key: p.Key}))
+	return c.acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -30,12 +30,9 @@ type Shows struct {
 	Snapshot string `json:"snapshot" default:"delta" enum:"delta,full,none" doc:"what is shown afterwards: the change, the whole page, or nothing"`
 }
 
-// acting is the context of an action after which that much is shown.
-func (s Shows) acting(ctx context.Context) context.Context {
-	if s.Snapshot == "none" {
-		return protocol.Unshown(ctx)
-	}
-	return ctx
+// act is the action with what is shown afterwards.
+func (s Shows) act(a protocol.Action) protocol.Act {
+	return protocol.Act{Action: a, Unshown: s.Snapshot == "none"}
 }
 
 // page returns the session's page.
@@ -48,17 +45,24 @@ func (c *Call) page(ctx context.Context) (session.Page, error) {
 }
 
 // live returns the session's page where it is one in a browser, or unsupported.
-func (c *Call) live(ctx context.Context) (session.Live, error) {
+func (c *Call) live(ctx context.Context) (session.Page, error) {
+	p, _, err := live[session.Device](ctx, c)
+	return p, err
+}
+
+// live returns the session's page, and what the command needs of it, or unsupported.
+func live[T any](ctx context.Context, c *Call) (session.Page, T, error) {
+	var none T
 	p, err := c.page(ctx)
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
-	l, ok := p.(session.Live)
+	needed, ok := p.(T)
 	if !ok {
-		return nil, protocol.Errorf(protocol.Unsupported, "%s needs a page in Chromium", c.Command.Name).With("source", p.State().Source).
+		return nil, none, protocol.Errorf(protocol.Unsupported, "%s needs a page in Chromium", c.Command.Name).With("source", p.State().Source).
 			Then("open the page with source chromium where there is one; without it, links, forms and reading work")
 	}
-	return l, nil
+	return p, needed, nil
 }
 
 // attempts are the sources that were tried for the document that e led to.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -29,7 +30,7 @@ type ScreenshotResult struct {
 }
 
 func screenshot(ctx context.Context, c *Call, p *ScreenshotParams) (ScreenshotResult, error) {
-	page, err := c.live(ctx)
+	page, renderer, err := live[session.Renderer](ctx, c)
 	if err != nil {
 		return ScreenshotResult{}, err
 	}
@@ -47,7 +48,7 @@ func screenshot(ctx context.Context, c *Call, p *ScreenshotParams) (ScreenshotRe
 		}
 		shot.Annotate = append([]string{}, shot.Annotate...) // not nil: a page without refs has none drawn
 	}
-	pic, err := page.Screenshot(ctx, c.Session.Refs(), shot)
+	pic, err := renderer.Screenshot(ctx, c.Session.Refs(), shot)
 	if err != nil {
 		return ScreenshotResult{}, c.Session.Lost(err)
 	}

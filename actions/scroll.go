@@ -26,7 +26,7 @@ func scroll(ctx context.Context, c *Call, p *ScrollParams) (ScrollResult, error)
 	if err != nil {
 		return ScrollResult{}, err
 	}
-	position, effect, err := page.Scroll(p.acting(ctx), c.Session.Refs(), p.Ref, protocol.Scroll{Direction: p.Direction, Pixels: p.Pixels, To: p.To})
-	r, err := c.acted(ctx, page, effect, err, p.Shows)
-	return ScrollResult{r, position}, err
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Scroll{Ref: p.Ref, Direction: p.Direction, Pixels: p.Pixels, To: p.To}))
+	r, err := c.acted(ctx, page, done.Effect, err, p.Shows)
+	return ScrollResult{r, done.Position}, err
 }

@@ -1,6 +1,10 @@
 package actions
 
-import "context"
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+)
 
 // SelectParams are the parameters of select.
 type SelectParams struct {
@@ -20,7 +24,7 @@ func selectOptions(ctx context.Context, c *Call, p *SelectParams) (SelectResult,
 	if err != nil {
 		return SelectResult{}, err
 	}
-	selected, effect, err := page.Select(p.acting(ctx), c.Session.Refs(), p.Ref, p.Values)
-	r, err := c.acted(ctx, page, effect, err, p.Shows)
-	return SelectResult{r, selected}, err
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Select{Ref: p.Ref, Values: p.Values}))
+	r, err := c.acted(ctx, page, done.Effect, err, p.Shows)
+	return SelectResult{r, done.Selected}, err
 }

@@ -22,7 +22,7 @@ func tabList(ctx context.Context, c *Call, _ *TabListParams) (TabsResult, error)
 		return TabsResult{Result{Session: c.Session.Name()}, []protocol.Tab{}}, nil
 	}
 	r := TabsResult{Result{Session: c.Session.Name(), Page: c.Session.State(page)}, nil}
-	if live, ok := page.(session.Live); ok {
+	if live, ok := page.(session.Tabs); ok {
 		r.Tabs = live.Tabs()
 	} else {
 		r.Tabs = []protocol.Tab{{Tab: r.Page.Tab, URL: r.Page.URL, Title: r.Page.Title, Selected: true}}
@@ -44,7 +44,7 @@ func tabNew(ctx context.Context, c *Call, p *TabNewParams) (TabsResult, error) {
 			return TabsResult{}, err
 		}
 	}
-	return c.tabs(ctx, p.Shows, func(page session.Live) (protocol.Effect, error) { return page.TabNew(ctx, url) })
+	return c.tabs(ctx, p.Shows, func(page session.Tabs) (protocol.Effect, error) { return page.TabNew(ctx, url) })
 }
 
 // TabParams are the parameters of tab_select and tab_close.
@@ -57,19 +57,19 @@ func tabSelect(ctx context.Context, c *Call, p *TabParams) (TabsResult, error) {
 	if p.Tab == "" {
 		return TabsResult{}, protocol.Errorf(protocol.InvalidParams, "tab_select needs the parameter \"tab\"").With("parameter", "tab")
 	}
-	return c.tabs(ctx, p.Shows, func(page session.Live) (protocol.Effect, error) { return page.TabSelect(ctx, p.Tab) })
+	return c.tabs(ctx, p.Shows, func(page session.Tabs) (protocol.Effect, error) { return page.TabSelect(ctx, p.Tab) })
 }
 
 func tabClose(ctx context.Context, c *Call, p *TabParams) (TabsResult, error) {
-	return c.tabs(ctx, p.Shows, func(page session.Live) (protocol.Effect, error) { return page.TabClose(ctx, p.Tab) })
+	return c.tabs(ctx, p.Shows, func(page session.Tabs) (protocol.Effect, error) { return page.TabClose(ctx, p.Tab) })
 }
 
-func (c *Call) tabs(ctx context.Context, s Shows, do func(session.Live) (protocol.Effect, error)) (TabsResult, error) {
-	page, err := c.live(ctx)
+func (c *Call) tabs(ctx context.Context, s Shows, do func(session.Tabs) (protocol.Effect, error)) (TabsResult, error) {
+	page, tabs, err := live[session.Tabs](ctx, c)
 	if err != nil {
 		return TabsResult{}, err
 	}
-	effect, err := do(page)
+	effect, err := do(tabs)
 	r, err := c.acted(ctx, page, effect, err, s)
-	return TabsResult{r, page.Tabs()}, err
+	return TabsResult{r, tabs.Tabs()}, err
 }

@@ -21,6 +21,6 @@ func typeText(ctx context.Context, c *Call, p *TypeParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Type(p.acting(ctx), c.Session.Refs(), p.Ref, protocol.Type{Text: p.Text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode})
-	return c.acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Type{Ref: p.Ref, Text: p.Text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode}))
+	return c.acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -83,8 +83,8 @@ func upload(ctx context.Context, c *Call, p *UploadParams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	effect, err := page.Upload(p.acting(ctx), c.Session.Refs(), p.Ref, files)
-	return c.acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Upload{Ref: p.Ref, Files: files}))
+	return c.acted(ctx, page, done.Effect, err, p.Shows)
 }
 
 // fromUploadDir reads a file below the upload directory and nowhere else:

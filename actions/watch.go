@@ -23,14 +23,14 @@ type ConsoleResult struct {
 }
 
 // watched is what the session's page says at any time; nil before the first.
-func (c *Call) watched() (Result, session.Live) {
+func (c *Call) watched() (Result, session.Records) {
 	r := Result{Session: c.Session.Name()}
 	page := c.Session.Page()
 	if page == nil {
 		return r, nil
 	}
 	r.Page = c.Session.State(page)
-	live, _ := page.(session.Live)
+	live, _ := page.(session.Records)
 	return r, live
 }
 

@@ -29,7 +29,7 @@ func TestRoundTripsBeyondAWindow(t *testing.T) {
 		return w
 	}
 	look()
-	if _, err := v.c.Click(limit(t, 20*time.Second), v.refs, v.ref("button", "Apply"), protocol.Click{}); err != nil {
+	if _, err := v.c.Act(limit(t, 20*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Apply")}}); err != nil {
 		t.Fatal(err)
 	}
 	w := look()

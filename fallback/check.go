@@ -1,18 +1,16 @@
 package fallback
 
 import (
-	"context"
-
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Check checks or unchecks a checkbox or radio button, or the one that a label labels.
+// check checks or unchecks a checkbox or radio button, or the one that a label labels.
 // Errors: those of a ref, not_actionable, invalid_params for an element that has no such
 // state.
-func (p *Page) Check(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (protocol.Effect, error) {
-	el, err := p.usable(refs, ref)
+func (p *Page) check(refs *snapshot.Refs, o protocol.Check) (protocol.Effect, error) {
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -29,13 +27,13 @@ func (p *Page) Check(ctx context.Context, refs *snapshot.Refs, ref string, check
 		return protocol.Effect{}, err
 	}
 	on, _ := d.controls.Checked(n)
-	if on == checked {
+	if on == o.Checked {
 		return protocol.Effect{Hit: el.ref}, nil
 	}
-	if form.Type(n) == "radio" && !checked {
+	if form.Type(n) == "radio" && !o.Checked {
 		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", el.label).
 			With("parameter", "checked").Then("check another radio button of its group")
 	}
-	d.controls.SetChecked(n, checked)
+	d.controls.SetChecked(n, o.Checked)
 	return protocol.Effect{Hit: el.ref, Changed: true, Focused: d.focus(refs, n)}, nil
 }

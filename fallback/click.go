@@ -15,17 +15,17 @@ import (
 	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
-// Click runs the activation behaviour of the element, or of its nearest ancestor that has
+// click runs the activation behaviour of the element, or of its nearest ancestor that has
 // one (HTML 6.4.3). It follows a link, submits or resets a form, changes a checkbox or
 // radio button, opens or closes a details element, selects an option, passes the click of
 // a label to its control, and focuses a field. Errors: those of a ref, not_actionable
 // (with details.fields if a form is not valid), unsupported for what needs script, and
 // those of Open.
-func (p *Page) Click(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Click) (protocol.Effect, error) {
+func (p *Page) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click) (protocol.Effect, error) {
 	if o.Button == "right" {
 		return protocol.Effect{}, p.needsScript("a click with the right button")
 	}
-	el, err := p.usable(refs, ref)
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}

@@ -105,6 +105,27 @@ func (p *Page) Close(context.Context) error {
 	return nil
 }
 
+// Act does one action. Errors: those of a ref, not_actionable, invalid_params,
+// unsupported for what needs a browser, and those of Open.
+func (p *Page) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (r protocol.Outcome, err error) {
+	switch o := a.Action.(type) {
+	case protocol.Click:
+		r.Effect, err = p.click(ctx, refs, o)
+	case protocol.Type:
+		r.Effect, err = p.typeText(ctx, refs, o)
+	case protocol.Select:
+		r.Selected, r.Effect, err = p.selectOptions(refs, o)
+	case protocol.Check:
+		r.Effect, err = p.check(refs, o)
+	case protocol.Upload:
+		r.Effect, err = p.upload(refs, o)
+	default:
+		err = protocol.Errorf(protocol.Unsupported, "a static page has no keyboard and no pointer").With("source", p.State().Source).
+			Then("open the page with source chromium where there is one")
+	}
+	return r, err
+}
+
 // Capture reads the document for a snapshot. The errors are those of a ref or a selector
 // in o.
 func (p *Page) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {

@@ -226,11 +226,11 @@ func TestRenderedPagesAreActedOn(t *testing.T) {
 		t.Fatal(nodes, err)
 	}
 	ref := snapshot.RefOf(refs.Number(nodes[0]))
-	e, err := p.Click(t.Context(), refs, ref, protocol.Click{})
+	e, err := p.Act(t.Context(), refs, protocol.Act{Action: protocol.Click{Ref: ref}})
 	if err != nil || e.Navigated != s.URL+"/next" || e.Hit != ref || p.State().Source != HTTP {
 		t.Fatalf("%+v %v %+v", e, err, p.State())
 	}
-	if _, err := p.Click(t.Context(), refs, ref, protocol.Click{}); protocol.CodeOf(err) != protocol.StaleRef {
+	if _, err := p.Act(t.Context(), refs, protocol.Act{Action: protocol.Click{Ref: ref}}); protocol.CodeOf(err) != protocol.StaleRef {
 		t.Errorf("a ref of the page before: %v", err)
 	}
 	if e, err := p.History(t.Context(), -1); err != nil || e.Navigated != s.URL+"/shell" || p.State().Source != Jina {

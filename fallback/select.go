@@ -1,7 +1,6 @@
 package fallback
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -12,13 +11,13 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Select selects options of a select by their labels or values, all of them or none, and
+// selectOptions selects options of a select by their labels or values, all of them or none, and
 // returns the labels of the selected options. No values clear a select with multiple.
 // Errors: those of a ref, not_actionable, invalid_params with the options, unsupported
 // for a list that is not a select.
-func (p *Page) Select(ctx context.Context, refs *snapshot.Refs, ref string, values []string) ([]string, protocol.Effect, error) {
+func (p *Page) selectOptions(refs *snapshot.Refs, o protocol.Select) ([]string, protocol.Effect, error) {
 	var none protocol.Effect
-	el, err := p.usable(refs, ref)
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return nil, none, err
 	}
@@ -31,12 +30,12 @@ func (p *Page) Select(ctx context.Context, refs *snapshot.Refs, ref string, valu
 		return nil, none, err
 	}
 	options := form.Options(sel)
-	picked, err := pick(el, options, values)
+	picked, err := pick(el, options, o.Values)
 	if err != nil {
 		return nil, none, err
 	}
 	if _, multiple := form.Attr(sel, "multiple"); !multiple && len(picked) != 1 {
-		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", el.label, len(values)).With("parameter", "values")
+		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", el.label, len(o.Values)).With("parameter", "values")
 	}
 	before := d.selected(options)
 	d.controls.Choose(sel, picked)

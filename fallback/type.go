@@ -13,14 +13,14 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Type writes into a text control, after its text or, with Clear, in place of it. As for a
+// typeText writes into a text control, after its text or, with Clear, in place of it. As for a
 // person, maxlength cuts the text, and line breaks become blanks in a single-line field.
 // It replaces dates, times, colours, ranges and numbers as a whole, and selects in a
 // select. effect.Value is set if the control then holds something else than was asked
 // for. With Submit it presses Enter. Errors: those of a ref, not_actionable,
 // invalid_params for an element that accepts no text, or not this one.
-func (p *Page) Type(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (protocol.Effect, error) {
-	el, err := p.usable(refs, ref)
+func (p *Page) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Type) (protocol.Effect, error) {
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -33,7 +33,7 @@ func (p *Page) Type(ctx context.Context, refs *snapshot.Refs, ref string, o prot
 		return protocol.Effect{}, err
 	}
 	if form.Is(n, "select") {
-		_, e, err := p.Select(ctx, refs, ref, []string{o.Text})
+		_, e, err := p.selectOptions(refs, protocol.Select{Ref: o.Ref, Values: []string{o.Text}})
 		return e, err
 	}
 	if form.Readonly(n) {

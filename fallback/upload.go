@@ -1,8 +1,6 @@
 package fallback
 
 import (
-	"context"
-
 	"golang.org/x/net/html"
 
 	"github.com/browserd/browserd/fallback/form"
@@ -10,11 +8,11 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Upload sets the files of a file input: the element itself, or the one that it stands
+// upload sets the files of a file input: the element itself, or the one that it stands
 // for. No files clear the input. Errors: those of a ref, not_actionable, invalid_params
 // if there is no file input or it accepts only one file.
-func (p *Page) Upload(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (protocol.Effect, error) {
-	el, err := p.usable(refs, ref)
+func (p *Page) upload(refs *snapshot.Refs, o protocol.Upload) (protocol.Effect, error) {
+	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
@@ -27,9 +25,9 @@ func (p *Page) Upload(ctx context.Context, refs *snapshot.Refs, ref string, file
 	if form.Disabled(n) {
 		return protocol.Effect{}, protocol.Errorf(protocol.NotActionable, "the file input of %s is disabled", el.label).With("reason", "disabled")
 	}
-	if _, multiple := form.Attr(n, "multiple"); !multiple && len(files) > 1 {
-		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "files: %s takes one file, not %d", el.label, len(files)).With("parameter", "files")
+	if _, multiple := form.Attr(n, "multiple"); !multiple && len(o.Files) > 1 {
+		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "files: %s takes one file, not %d", el.label, len(o.Files)).With("parameter", "files")
 	}
-	d.controls.SetFiles(n, files)
+	d.controls.SetFiles(n, o.Files)
 	return protocol.Effect{Hit: el.ref, Changed: true, Focused: d.focus(refs, n)}, nil
 }

@@ -26,6 +26,18 @@ type pages struct {
 	log      *slog.Logger
 }
 
+// A page in Chromium can do all that a command may ask of a page.
+var _ interface {
+	session.Page
+	session.Tabs
+	session.Device
+	session.Renderer
+	session.Evaluator
+	session.Dialogs
+	session.Records
+	session.Downloads
+} = (*browser.Context)(nil)
+
 // NewPage opens a page with what the session was opened with, from the source
 // that it asks for: chromium, or http and jina, or for auto Chromium where there
 // is one and the others where there is none.

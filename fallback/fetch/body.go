@@ -49,8 +49,8 @@ func readBody(ctx context.Context, resp *http.Response, limit int64) (body []byt
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(chunk)
-		if room := limit - int64(out.Len()); int64(n) > room {
-			out.Write(chunk[:room])
+		if free := limit - int64(out.Len()); int64(n) > free {
+			out.Write(chunk[:free])
 			return out.Bytes(), CutBytes, nil
 		}
 		out.Write(chunk[:n])

@@ -59,7 +59,7 @@ type Request struct {
 	Timeout time.Duration
 	// Check is asked before each hop, the first too, whether the URL may be
 	// fetched, and returns it as it is to be requested; its error ends the
-	// exchange as it is. nil: every URL, as it stands.
+	// exchange as it is. nil: every URL, unchanged.
 	Check func(ctx context.Context, url string) (string, error)
 }
 
@@ -74,7 +74,7 @@ const (
 
 // Response is the response after redirects.
 type Response struct {
-	URL        string // of the last hop, with the fragment that holds there
+	URL        string // of the last hop, with its fragment
 	Status     int
 	StatusText string // "404 Not Found"
 	Proto      string // "HTTP/1.1"

@@ -16,14 +16,14 @@ type finder struct {
 	found            []*html.Node
 }
 
-var unread = words("script style template head meta link title datalist canvas object embed param source track")
+var textlessTags = words("script style template head meta link title datalist canvas object embed param source track")
 
 // visit returns the text of n, and whether something in n was found by its text.
 func (f *finder) visit(n *html.Node) (says string, hit bool) {
 	if n.Type == html.TextNode {
 		return n.Data, false
 	}
-	if !isElement(n) || len(f.found) >= f.limit || isHTML(n) && unread[n.Data] {
+	if !isElement(n) || len(f.found) >= f.limit || isHTML(n) && textlessTags[n.Data] {
 		return "", false
 	}
 	// An element that is visibility:hidden shows no text itself, but may have visible descendants.

@@ -5,14 +5,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// flatTree is the tree as it is laid out (CSS Scoping 1, 2.2) where it is not
-// the document's own: what a declared shadow root (<template shadowrootmode>)
-// holds stands in the place of its host's children, and these where its slots are.
-// Each node is in it once at most.
+// flatTree is the flat tree (CSS Scoping 1, 2.2), where it differs from the document tree: the
+// content of a declarative shadow root (<template shadowrootmode>) replaces the children of
+// its host, which appear in its slots. It has each node at most once.
 type flatTree struct {
-	up    map[*html.Node]*html.Node   // the element around; of all that is laid out
-	lists map[*html.Node][]*html.Node // the children of hosts and of slots that are given some
-	roots map[*html.Node]*html.Node   // host to the template that is its shadow root
+	up    map[*html.Node]*html.Node   // the parent of each node
+	lists map[*html.Node][]*html.Node // the children of hosts and of slots with assigned nodes
+	roots map[*html.Node]*html.Node   // by host: the template that is its shadow root
 }
 
 func compose(root *html.Node) *flatTree {

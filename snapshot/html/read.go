@@ -133,7 +133,7 @@ func (k *resolver) read(o *textWriter, n *html.Node, pre bool) {
 		}
 		return
 	}
-	if !isElement(n) || isHTML(n) && unread[n.Data] {
+	if !isElement(n) || isHTML(n) && textlessTags[n.Data] {
 		return
 	}
 	s := k.style(n)

@@ -389,17 +389,17 @@ func queryMatches(q string) bool {
 		not, q = true, strings.TrimSpace(r)
 	}
 	q = strings.TrimPrefix(q, "only ")
-	holds := true
+	matches := true
 	for _, part := range strings.Split(q, " and ") {
 		switch part = strings.TrimSpace(part); part {
 		case "all", "screen", "":
 		case "print", "speech", "tty", "tv", "projection", "handheld", "braille", "embossed", "aural":
-			holds = false
+			matches = false
 		default:
-			holds = holds && featureMatches(part)
+			matches = matches && featureMatches(part)
 		}
 	}
-	return holds != not
+	return matches != not
 }
 
 func featureMatches(f string) bool {

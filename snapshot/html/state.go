@@ -169,8 +169,8 @@ func says(n *html.Node, a string) bool {
 
 // states returns the states of n (PROTOCOL.md section 5), in its order.
 func (k *resolver) states(n *html.Node, role string, focused, clicks, invisible bool) (out []string) {
-	add := func(word string, holds bool) {
-		if holds {
+	add := func(word string, on bool) {
+		if on {
 			out = append(out, word)
 		}
 	}

@@ -47,11 +47,11 @@ func Select(text, question string, n int) string {
 		}
 		return x - y
 	})
-	chosen, room := map[int]bool{0: true}, n-len(parts[0])-len(gap)
+	chosen, free := map[int]bool{0: true}, n-len(parts[0])-len(gap)
 	for _, i := range order {
-		if cost := len(parts[i]) + len(gap); !chosen[i] && cost <= room {
+		if cost := len(parts[i]) + len(gap); !chosen[i] && cost <= free {
 			chosen[i] = true
-			room -= cost
+			free -= cost
 		}
 	}
 	var out strings.Builder

@@ -245,7 +245,7 @@ func (d document) lacks(ctx context.Context) string {
 	switch {
 	case d.status == http.StatusForbidden || d.status == http.StatusTooManyRequests || d.status == http.StatusServiceUnavailable:
 		return fmt.Sprintf("the site answers %d %s", d.status, http.StatusText(d.status))
-	case d.source == fallback.HTTP && d.kind == command.KindHTML && readable.IsShell(ctx, d.text):
+	case d.source == fallback.HTTP && d.kind == command.KindHTML && readable.NeedsScript(ctx, d.text):
 		return "the page is empty without its script"
 	}
 	return ""

@@ -131,7 +131,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		return refusal{err}
 	}
 	defer out.close()
-	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
+	ladder := fallback.NewSourceChain(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
 	contexts := browser.New(supervisor, log)
 	contexts.Keep(browser.Stock{

@@ -50,10 +50,10 @@ func (w *outside) forLadder() fallback.Reader {
 }
 
 // web is what the web tools work with; nothing renders yet what needs script.
-func (w *outside) web(cfg config.Config, ladder *fallback.Ladder) *command.Web {
+func (w *outside) web(cfg config.Config, ladder *fallback.SourceChain) *command.Web {
 	return &command.Web{
 		Config: cfg.HTTP, Transport: w.transport,
-		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Rest(),
+		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Breaker(),
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 	}

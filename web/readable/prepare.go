@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Private-use characters stand for what the converter would escape, until it is
-// done; a page's own are taken away first.
+// Private-use characters that stand, during the conversion, for what the converter would
+// escape. Those of the page itself are removed first.
 const (
 	boxDone = "\uf8f0"
 	boxOpen = "\uf8f1"
@@ -16,18 +16,18 @@ const (
 )
 
 var (
-	marks    = strings.NewReplacer(boxDone, "[x]", boxOpen, "[ ]", bar, `\|`)
-	unmarked = strings.NewReplacer(boxDone, "", boxOpen, "", bar, "")
+	placeholders   = strings.NewReplacer(boxDone, "[x]", boxOpen, "[ ]", bar, `\|`)
+	noPlaceholders = strings.NewReplacer(boxDone, "", boxOpen, "", bar, "")
 )
 
-// flatten writes as text what is lost on the way to it: the boxes of task
-// lists, which are form controls, and lists in cells, which have one line.
+// flatten replaces by text what the conversion would lose: the check boxes of task lists,
+// which are form controls, and lists in table cells, which have one line.
 func flatten(root *html.Node) {
 	var boxes, lists []*html.Node
 	for n := range root.Descendants() {
 		switch {
 		case n.Type == html.TextNode:
-			n.Data = unmarked.Replace(n.Data)
+			n.Data = noPlaceholders.Replace(n.Data)
 		case isElement(n, "input") && strings.EqualFold(attr(n, "type"), "checkbox") && within(n, "li"):
 			boxes = append(boxes, n)
 		case isElement(n, "ul", "ol") && within(n, "td", "th") && !within(n, "ul", "ol"):
@@ -46,10 +46,10 @@ func flatten(root *html.Node) {
 	}
 }
 
-// tidy changes what the converter would break: bars in code in cells, pictures
-// in the URL, the languages of code, cells that span, and blocks that it takes
-// for a part of the line.
-func tidy(root *html.Node) {
+// prepareMarkdown changes what the Markdown converter would break: bars in code in table
+// cells, data: pictures, the languages of code, cells that span, and block elements that
+// the converter treats as inline.
+func prepareMarkdown(root *html.Node) {
 	var pictures, pres, tables []*html.Node
 	for n := range root.Descendants() {
 		switch {
@@ -73,14 +73,14 @@ func tidy(root *html.Node) {
 		replaceWithText(n, attr(n, "alt"))
 	}
 	for _, n := range pres {
-		name(n)
+		setLanguage(n)
 	}
 	for _, n := range tables {
-		unspan(n)
+		fillSpans(n)
 	}
 }
 
-// itemsOf is a list in one line, which is all that a cell has.
+// itemsOf returns a list as one line, for a table cell.
 func itemsOf(list *html.Node) string {
 	var items []string
 	for n := range list.Descendants() {
@@ -100,8 +100,8 @@ func itemsOf(list *html.Node) string {
 	return " " + strings.Join(items, "; ") + " "
 }
 
-// name puts the language of a pre's code where the converter looks for it.
-func name(pre *html.Node) {
+// setLanguage sets the class in which the converter looks for the language of a pre.
+func setLanguage(pre *html.Node) {
 	code := first(pre, "code")
 	candidates := []*html.Node{code, pre, pre.Parent}
 	if pre.Parent != nil {
@@ -125,7 +125,7 @@ func name(pre *html.Node) {
 	set(pre, "class", "")
 }
 
-// language reads the ways in which highlighters say it.
+// language returns the language of code by the attributes that highlighters use.
 func language(n *html.Node) string {
 	for _, key := range []string{"data-lang", "data-language", "lang-name"} {
 		if v := attr(n, key); v != "" {
@@ -146,7 +146,7 @@ func language(n *html.Node) string {
 	return ""
 }
 
-// plainWord is a language's name and nothing that Markdown could take for more.
+// plainWord returns a language's name without characters that have a meaning in Markdown.
 func plainWord(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+#-._", r))

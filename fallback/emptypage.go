@@ -9,31 +9,30 @@ import (
 	"github.com/browserd/browserd/web/readable"
 )
 
-// fewLinks is how many links a page may have that is an empty shell.
+// fewLinks is how many links an empty page may have.
 const fewLinks = 3
 
-// isShell says whether there is nothing to read on a page and nothing to do
-// until its script has run: what reading calls an empty shell, but one that has
-// no field to fill in and next to no links.
-func isShell(ctx context.Context, text string) bool {
-	if !readable.IsShell(ctx, text) {
+// isEmptyPage reports whether a page has nothing to read and nothing to do until its
+// script has run: readable.NeedsScript, no field to fill in and at most fewLinks links.
+func isEmptyPage(ctx context.Context, text string) bool {
+	if !readable.NeedsScript(ctx, text) {
 		return false
 	}
 	root, err := parse(ctx, text)
 	if err != nil {
 		return false
 	}
-	links, acts := 0, false
+	links, fields := 0, false
 	form.Elements(root, func(n *html.Node) bool {
 		switch {
 		case form.Is(n, "a", "area") && hasHref(n):
 			links++
 		case form.IsText(n), form.IsChoice(n), form.Is(n, "select", "frame"):
-			acts = true
+			fields = true
 		}
-		return !acts && links <= fewLinks
+		return !fields && links <= fewLinks
 	})
-	return !acts && links <= fewLinks
+	return !fields && links <= fewLinks
 }
 
 func hasHref(n *html.Node) bool {

@@ -8,14 +8,14 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// cdpCookie is a cookie as CDP's Network.Cookie has it: the form in which
-// cookies pass between the sources (protocol.Remains).
+// cdpCookie is CDP's Network.Cookie, the form in which cookies pass between Chromium and
+// this package (protocol.Remains).
 type cdpCookie struct {
 	Name     string  `json:"name"`
 	Value    string  `json:"value"`
-	Domain   string  `json:"domain"` // with a dot in front where it holds for what lies below
+	Domain   string  `json:"domain"` // begins with a dot if the cookie is for subdomains too
 	Path     string  `json:"path"`
-	Expires  float64 `json:"expires"` // seconds since 1970; -1: with the session
+	Expires  float64 `json:"expires"` // seconds since 1970; -1 for a session cookie
 	Size     int     `json:"size"`
 	HTTPOnly bool    `json:"httpOnly"`
 	Secure   bool    `json:"secure"`
@@ -23,7 +23,7 @@ type cdpCookie struct {
 	SameSite string  `json:"sameSite,omitempty"`
 }
 
-// export writes the jar's cookies as Remains carries them.
+// export returns the jar's cookies as JSON for protocol.Remains, and how many they are.
 func (j *Jar) export() (cookies []byte, count int) {
 	list := []cdpCookie{}
 	for _, c := range j.All() {
@@ -46,8 +46,8 @@ func (j *Jar) export() (cookies []byte, count int) {
 	return b, len(list)
 }
 
-// restore puts what remains of another page into the jar. What is no list of
-// cookies is left out: it came from another process.
+// restore puts the cookies of another page into the jar. It ignores what is not a list of
+// cookies, because another process wrote it.
 func (j *Jar) restore(r *protocol.Remains) {
 	if r == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestIsShell(t *testing.T) {
+func TestIsEmptyPage(t *testing.T) {
 	const script = `<script src=/app.js></script>`
 	for page, want := range map[string]bool{
 		`<div id=root></div>` + script:                                                   true,
@@ -22,7 +22,7 @@ func TestIsShell(t *testing.T) {
 		`<frameset><frame src=a></frameset>`:                                    false,
 		``:                                                                      false,
 	} {
-		if got := isShell(t.Context(), page); got != want {
+		if got := isEmptyPage(t.Context(), page); got != want {
 			t.Errorf("%.70q: %v", page, got)
 		}
 	}
@@ -48,7 +48,7 @@ func TestRealPagesAreNoShells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if isShell(t.Context(), string(text)) {
+		if isEmptyPage(t.Context(), string(text)) {
 			t.Errorf("%s is taken for a shell", filepath.Base(path))
 		}
 	}

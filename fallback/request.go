@@ -11,26 +11,27 @@ import (
 )
 
 const (
-	// maxRedirects is how many redirects a browser follows.
+	// maxRedirects is how many redirects are followed, as in Chromium (Fetch 4.4).
 	maxRedirects = 20
-	// longest is how long one answer may take; the command's own time ends sooner.
-	longest = 2 * time.Minute
-	// maxDocument is where a document is cut, in bytes.
+	// maxTime is how long one response may take. The command's own deadline is usually
+	// sooner.
+	maxTime = 2 * time.Minute
+	// maxDocument is the bytes at which a document is cut.
 	maxDocument = 20 << 20
 )
 
-// request is what a navigation asks for.
+// request is the request of a navigation.
 type request struct {
 	method      string // GET or POST
 	to          address
 	contentType string
 	body        []byte
-	from        address // of the document that asks; zero: nobody's
-	policy      string  // its referrer policy
-	rereads     bool    // reload: the caches on the way are asked to look again
+	from        address // of the document that navigates; zero for none
+	policy      string  // the referrer policy of that document
+	reload      bool    // caches must revalidate
 }
 
-// answer is what came of a request, redirects followed.
+// answer is the response to a request, after redirects.
 type answer struct {
 	at        address
 	status    int
@@ -39,15 +40,15 @@ type answer struct {
 	truncated bool
 }
 
-// exchange sends a request, follows its redirects as a browser does (Fetch
-// 4.4, HTTP-redirect fetch), and keeps the cookies. Every hop is asked of the
-// gate. Errors: the gate's, and those of fetch.Client.Do.
+// exchange sends a request, follows its redirects (Fetch 4.4, HTTP-redirect fetch) and
+// stores the cookies. The gate checks the URL of every hop. The errors are the gate's and
+// those of fetch.Client.Do.
 func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 	refers := ""
 	if r.from.scheme != "" {
 		refers = r.from.String()
 	}
-	origin := r.from // of whom Origin speaks
+	origin := r.from // for the header Origin
 	for hops := 0; ; hops++ {
 		checked, err := p.o.Gate.CheckURL(ctx, r.to.String())
 		if err != nil {
@@ -73,8 +74,9 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 		if cookies != "" {
 			h.Set("Cookie", cookies)
 		}
-		got, err := p.client.Do(exactly(ctx, to), fetch.Request{
-			Method: r.method, URL: to.request(), Header: h, Body: r.body, MaxRedirects: -1, MaxBytes: maxDocument, Timeout: longest,
+		client := fetch.Client{Transport: exactTransport{p.pool, to.path + to.query}}
+		got, err := client.Do(ctx, fetch.Request{
+			Method: r.method, URL: to.request(), Header: h, Body: r.body, MaxRedirects: -1, MaxBytes: maxDocument, Timeout: maxTime,
 		})
 		if err != nil {
 			return nil, err
@@ -98,13 +100,13 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 			r.method, r.body, r.contentType = http.MethodGet, nil, ""
 		}
 		if next.origin() != to.origin() {
-			origin = address{} // on its way to another site it speaks for nobody
+			origin = address{} // after a redirect to another origin, Origin is null (Fetch 4.4)
 		}
 		r.to, r.policy = next, policyIn(got.Header, r.policy)
 	}
 }
 
-// header is what every request of the page says.
+// header returns the headers of a request, without cookies and referrer.
 func (p *Page) header(r request) http.Header {
 	h := http.Header{}
 	h.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
@@ -113,7 +115,7 @@ func (p *Page) header(r request) http.Header {
 	if p.o.UserAgent != "" {
 		h.Set("User-Agent", p.o.UserAgent)
 	}
-	if r.rereads {
+	if r.reload {
 		h.Set("Cache-Control", "max-age=0")
 	}
 	if r.contentType != "" {
@@ -125,7 +127,7 @@ func (p *Page) header(r request) http.Header {
 	return h
 }
 
-// acceptLanguage writes a locale as Chromium's Accept-Language.
+// acceptLanguage returns Chromium's Accept-Language for a locale.
 func acceptLanguage(locale string) string {
 	if locale == "" {
 		locale = "en-US"
@@ -136,25 +138,21 @@ func acceptLanguage(locale string) string {
 	return locale
 }
 
-type exactKey struct{}
-
-// exactly has wire send the very bytes of a URL's path and query.
-func exactly(ctx context.Context, to address) context.Context {
-	return context.WithValue(ctx, exactKey{}, to.path+to.query)
+// exactTransport sends the path and query of a URL byte for byte as a browser writes
+// them, where net/url would escape more or less.
+type exactTransport struct {
+	http.RoundTripper
+	requestURI string
 }
 
-// wire is a transport that sends a URL as a browser writes it, where net/url
-// would escape more or less of it.
-type wire struct{ http.RoundTripper }
-
-func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	exact, ok := req.Context().Value(exactKey{}).(string)
-	if !ok || exact == req.URL.RequestURI() || strings.HasPrefix(exact, "//") {
-		return w.RoundTripper.RoundTrip(req)
+func (t exactTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.requestURI == req.URL.RequestURI() || strings.HasPrefix(t.requestURI, "//") {
+		return t.RoundTripper.RoundTrip(req)
 	}
 	sent := req.Clone(req.Context())
-	sent.URL.Opaque, sent.URL.RawQuery, sent.URL.ForceQuery = exact, "", false
-	return w.RoundTripper.RoundTrip(sent)
+	sent.URL.Opaque, sent.URL.RawQuery, sent.URL.ForceQuery = t.requestURI, "", false
+	return t.RoundTripper.RoundTrip(sent)
 }
 
+// cut shortens a string from elsewhere for a message.
 func cut(s string) string { return protocol.Cut(s, 80) }

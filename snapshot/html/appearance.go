@@ -6,13 +6,13 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// markMax bounds a class or an id that a line shows.
+// markMax is the longest class or id that a line shows, in UTF-16 code units.
 const markMax = 40
 
-// looks is what tells n apart, which can be acted on: where it has no name its
-// class and id, of a shape of a drawing its tag. What a live page's line says of
-// colours and sizes besides needs a layout.
-func looks(n *html.Node, name string, clicks bool) (out []snapshot.Attr) {
+// appearance returns attributes that distinguish n, an element to act on that has no name:
+// its class and id, and the tag of a shape in a drawing. The colours and sizes that a live
+// page's line has need a layout.
+func appearance(n *html.Node, name string, clicks bool) (out []snapshot.Attr) {
 	if isHTML(n) && (name != "" || n.Data != "button" && isField(n) || isHost(n)) {
 		return nil
 	}

@@ -9,5 +9,5 @@
 // by the session's Gate and by the Reader, which is given public addresses alone.
 //
 // The methods of a Page that act and read are called by one goroutine at a
-// time; State, Remains, Done and Close by any. A Ladder is safe for any.
+// time; State, Restore, Done and Close by any. A Ladder is safe for any.
 package fallback

@@ -304,7 +304,7 @@ func TestCookiesAndState(t *testing.T) {
 	var (
 		_ session.Jar    = p
 		_ session.Keeper = p
-		_ session.Ladder = p
+		_ session.SourceChain = p
 	)
 	if err := p.SetCookies(t.Context(), []protocol.Cookie{{Name: "a", Value: "1"}}); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Errorf("a cookie of no page: %v", err)

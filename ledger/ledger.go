@@ -1,8 +1,8 @@
-// Package ledger keeps the books on what agents do with the world outside:
-// credits, rates and the audit trail. It owns the database (SQLite by itself,
-// PostgreSQL where several daemons share it) and promises that a credit is
-// spent once, whoever asks for it at the same time, and that what was taken
-// stays taken when a daemon dies. It never stores a body, a password, a token
+// Package ledger counts what agents spend and records what they do: credits,
+// rates and the audit trail. It owns the database (SQLite by default, PostgreSQL
+// where several daemons share one) and promises that a credit is spent once,
+// however many calls ask for it at the same time, and that a charge survives the
+// daemon's death. It never stores a body, a password, a token
 // or what a page said.
 //
 // A call is charged before its work begins (Begin) and settled after it
@@ -25,7 +25,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Config is what an operator may say about the books.
+// Config configures the ledger.
 type Config struct {
 	DSN     string        `koanf:"dsn" secret:"true" doc:"a postgres:// address, or the path of a SQLite file; empty: ledger.db in the state directory"`
 	Credits bool          `koanf:"credits" default:"false" doc:"whether the web tools cost credits"`
@@ -83,7 +83,8 @@ func (c Config) cost(command string) (cost int, charged bool) {
 	return 0, false
 }
 
-// Ledger is the open books. Make one with Open.
+// Ledger is an open ledger. Make one with Open; any goroutine may use it. Open
+// starts one goroutine, which writes the audit trail until Close.
 type Ledger struct {
 	cfg     Config
 	db      *sql.DB
@@ -102,13 +103,13 @@ type Ledger struct {
 	mu        sync.Mutex
 	unsettled []settlement
 	dropped   int
-	figures   Figures
+	metrics   Metrics
 
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// Open opens the books. stateDir is where the SQLite file lies if cfg names
+// Open opens the ledger. stateDir is where the SQLite file lies if cfg names
 // none; initial are the credits that agents start with, by name, where they
 // have any of their own. Where credits or rates are on, a database that cannot
 // be reached is an error that names ledger.dsn; where only the trail is kept,
@@ -118,7 +119,7 @@ type Ledger struct {
 // a trail alone, Open returns a Ledger that lets everything pass and opens no
 // database.
 func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]int, log *slog.Logger) (*Ledger, error) {
-	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}, figures: newFigures()}
+	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}, metrics: newMetrics()}
 	nowhere := cfg.DSN == "" && stateDir == ""
 	if nowhere && cfg.Audit && !cfg.limits() {
 		log.Warn("there is no state directory to keep ledger.db in: no trail is kept", "next", "set HOME, XDG_STATE_HOME or ledger.dsn, or ledger.audit to false")
@@ -191,8 +192,8 @@ func (l *Ledger) Close(ctx context.Context) error {
 	return l.db.Close()
 }
 
-// unavailable is the answer where the books cannot be asked: a call that may
-// cost something does not go on without them.
+// unavailable is the error where the database does not answer: a call that may
+// cost credits does not go on without it.
 func (l *Ledger) unavailable(ctx context.Context, err error) error {
 	l.log.ErrorContext(ctx, "the ledger's database does not answer", "error", l.clean(err))
 	return protocol.Errorf(protocol.LedgerUnavailable, "the ledger's database does not answer, and without it no call can be charged")

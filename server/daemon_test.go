@@ -109,7 +109,7 @@ func (p *sitePage) State() protocol.Page {
 
 func (p *sitePage) Done() <-chan struct{} { return p.done }
 
-func (p *sitePage) Remains() protocol.Remains { return protocol.Remains{} }
+func (p *sitePage) Restore() protocol.Restore { return protocol.Restore{} }
 
 func (p *sitePage) Close(context.Context) error { p.once.Do(func() { close(p.done) }); return nil }
 

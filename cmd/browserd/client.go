@@ -69,7 +69,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := directly(c.secured).Do(req)
+	resp, err := directClient(c.secured).Do(req)
 	if err != nil {
 		return nil, err
 	}

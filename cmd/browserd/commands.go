@@ -251,7 +251,7 @@ func localFiles(paths []string) (any, error) {
 // The web tools start none: where no daemon answers they are run in this process.
 func runCommand(ctx context.Context, c *config.Loaded, row *actions.Command, params map[string]any) (json.RawMessage, error) {
 	if needsNoDaemon(c.Config, row.Name, params) && healthy(ctx, c.Server) != nil {
-		return runAlone(ctx, c.Config, row.Name, params)
+		return runOffline(ctx, c.Config, row.Name, params)
 	}
 	cl, err := reach(ctx, c)
 	if err != nil {

@@ -23,13 +23,14 @@ func mcpCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the commands as MCP tools on standard input and output",
-		Long: `Serve the commands as tools of the Model Context Protocol on standard input and
-output, for an MCP client that starts this program. They run in the daemon at
-server.listen; where none answers, one is started in the background, which ends
-by itself when it is idle.
+		Long: `Serves the commands as tools of the Model Context Protocol on standard input and
+output, for an MCP client that starts this program. The commands run in the
+daemon at server.listen. If none answers, this starts a background daemon. It
+stops after 15 idle minutes.
 
 "browserd mcp config CLIENT" prints what to paste into a client's configuration.`,
-		Args: cobra.NoArgs,
+		Example: "  browserd mcp\n  browserd mcp config claude-code",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	choice := cmd.Flags().String("tools", tools.SetDefault, "default, all, or names of commands separated by commas")
@@ -75,7 +76,7 @@ type bridge struct {
 func (b *bridge) do(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
 	cl, err := b.connect(ctx)
 	if err != nil {
-		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and mend what it names")
+		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and fix what it names")
 	}
 	result, err := b.call(ctx, cl, command, params)
 	if err == nil {
@@ -226,7 +227,7 @@ func httpSnippet(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	base, _, err := door(c.Server)
+	base, _, err := endpoint(c.Server)
 	if err != nil {
 		return err
 	}

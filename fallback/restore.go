@@ -9,7 +9,7 @@ import (
 )
 
 // cdpCookie is a cookie as CDP's Network.Cookie has it: the form in which
-// cookies pass between the sources (protocol.Remains).
+// cookies pass between the sources (protocol.Restore).
 type cdpCookie struct {
 	Name     string  `json:"name"`
 	Value    string  `json:"value"`
@@ -23,7 +23,7 @@ type cdpCookie struct {
 	SameSite string  `json:"sameSite,omitempty"`
 }
 
-// export writes the jar's cookies as Remains carries them.
+// export writes the jar's cookies as Restore carries them.
 func (j *Jar) export() (cookies []byte, count int) {
 	list := []cdpCookie{}
 	for _, c := range j.All() {
@@ -48,7 +48,7 @@ func (j *Jar) export() (cookies []byte, count int) {
 
 // restore puts what remains of another page into the jar. What is no list of
 // cookies is left out: it came from another process.
-func (j *Jar) restore(r *protocol.Remains) {
+func (j *Jar) restore(r *protocol.Restore) {
 	if r == nil {
 		return
 	}

@@ -39,5 +39,5 @@ func find(ctx context.Context, c *Call, p *FindParams) (FindResult, error) {
 	if more {
 		nodes = nodes[:p.Limit]
 	}
-	return FindResult{c.result(page), snapshot.Found(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
+	return FindResult{c.result(page), snapshot.NodesJSON(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
@@ -28,7 +29,7 @@ var ways = []string{"none", "flags", "jail"}
 
 func newWay(b *testing.B, name string) way {
 	b.Helper()
-	cfg := browser.Config{Headless: true, ComputedNames: true, AnswerTimeout: 10 * time.Second}
+	cfg := chromium.Config{Headless: true, ComputedNames: true, AnswerTimeout: 10 * time.Second}
 	cfg.StateDir = b.TempDir()
 	var o browser.ContextOptions
 	var stock browser.Stock
@@ -44,7 +45,7 @@ func newWay(b *testing.B, name string) way {
 		b.Cleanup(func() { e.Close() })
 		cfg.ProxyServer = e.Refusing()
 		if name == "jail" {
-			if err := browser.CanJail(cfg); err != nil {
+			if err := chromium.CanJail(cfg); err != nil {
 				b.Skip(err)
 			}
 			cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
@@ -59,7 +60,7 @@ func newWay(b *testing.B, name string) way {
 		}
 	}
 	log := slog.New(slog.DiscardHandler)
-	c := browser.Start(context.Background(), cfg, log)
+	c := chromium.Start(context.Background(), cfg, log)
 	b.Cleanup(func() { c.Close(context.Background()) })
 	if err := c.Warm(context.Background()); err != nil {
 		b.Fatal(err)

@@ -17,10 +17,10 @@ type beyondOptions struct {
 
 // Beyond reads what has changed outside of what the last Capture showed, as the
 // window says: one round trip for every frame, all at the same time.
-func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.Outside, error) {
+func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error) {
 	t, err := c.ready(ctx)
 	if err != nil {
-		return snapshot.Outside{}, err
+		return snapshot.OffScope{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -47,7 +47,7 @@ func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Opti
 		})
 	}
 	work.Wait()
-	var out snapshot.Outside
+	var out snapshot.OffScope
 	for i, walk := range walks {
 		if errs[i] != nil && frames[i] == t.main {
 			return out, errs[i]

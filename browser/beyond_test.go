@@ -34,10 +34,10 @@ func TestRoundTripsBeyondAWindow(t *testing.T) {
 	}
 	w := look()
 	for _, changed := range []int{1, 0} { // it is told once
-		var out snapshot.Outside
+		var out snapshot.OffScope
 		trips := away.roundTrips(func() {
 			var err error
-			if out, err = v.c.Beyond(limit(t, 20*time.Second), w, snapshot.OutsideOptions(o), v.refs); err != nil {
+			if out, err = v.c.Beyond(limit(t, 20*time.Second), w, snapshot.OffScopeOptions(o), v.refs); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -13,13 +13,15 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
 
 // Browser hands out browser contexts of one supervised Chromium. Its methods
 // may be called by any goroutine.
 type Browser struct {
-	chromium *Chromium
+	chromium *chromium.Supervisor
 	log      *slog.Logger
 	stock    Stock
 	ctx      context.Context // ends with Close
@@ -37,10 +39,10 @@ type Browser struct {
 	soon   *time.Timer // makes the next context; nil: it need not
 }
 
-// New returns a Browser that takes its contexts from chromium. Close ends what
+// New returns a Browser that makes its contexts in the Chromium of supervisor. Close ends what
 // [Browser.Keep] asks for.
-func New(chromium *Chromium, log *slog.Logger) *Browser {
-	b := &Browser{chromium: chromium, log: log}
+func New(supervisor *chromium.Supervisor, log *slog.Logger) *Browser {
+	b := &Browser{chromium: supervisor, log: log}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
 }
@@ -52,12 +54,8 @@ type host struct {
 	root *cdp.Session
 	gen  int
 	log  *slog.Logger
-	// profile is where Chromium may write; nil where it runs elsewhere.
-	profile *profile
-	// memoryLimit is what the process of one page may take, in MiB; 0: it is not watched.
-	memoryLimit int
-	// words is what Chromium says on its standard error; nil where it runs elsewhere.
-	words *tail
+	// process is Chromium's; nil where it runs elsewhere.
+	process *chromium.Process
 
 	mu       sync.Mutex
 	contexts map[cdproto.BrowserContextID]*Context
@@ -74,6 +72,9 @@ var hostTargets = target.Filter{{Type: "page"}, {Type: "shared_worker"}, {Type: 
 
 // connect returns the host of the running Chromium, starting one where none runs.
 func (b *Browser) connect(ctx context.Context) (*host, error) {
+	if !b.chromium.Running() {
+		go inject() // the first page needs the script: it is put together while Chromium starts
+	}
 	conn, gen, err := b.chromium.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -86,9 +87,8 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	if h != nil && h.conn == conn {
 		return h, nil
 	}
-	profile, words := b.chromium.belongings(gen)
 	h = &host{
-		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: profile, words: words, memoryLimit: b.chromium.cfg.PageMemoryMB,
+		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, process: b.chromium.Process(gen),
 		contexts: map[cdproto.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
@@ -153,20 +153,20 @@ func (h *host) event(method string, params jsonv2.Value) {
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
-		reason, sentence := h.deathOf(e)
+		reason, sentence := h.process.PageDeath(e.Status, e.ErrorCode)
 		for _, c := range h.all() {
 			c.crashed(e.TargetID, reason, sentence)
 		}
 	case "Browser.downloadWillBegin":
-		var e downloadBegins
+		var e network.DownloadBegins
 		if json.Unmarshal(params, &e) == nil {
 			h.downloadBegins(e)
 		}
 	case "Browser.downloadProgress":
-		var e downloadProgress
+		var e network.DownloadProgress
 		if json.Unmarshal(params, &e) == nil {
 			for _, c := range h.all() {
-				if c.downloadProgress(e) {
+				if c.downloads.Progress(e) {
 					return
 				}
 			}

@@ -13,10 +13,11 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/chromium"
 )
 
 func TestTypedCalls(t *testing.T) {
-	builds(t, func(t *testing.T, cfg Config) {
+	builds(t, func(t *testing.T, cfg chromium.Config) {
 		c := started(t, cfg)
 		conn, _, err := c.Conn(t.Context())
 		if err != nil {
@@ -59,7 +60,7 @@ func TestTypedCalls(t *testing.T) {
 
 func BenchmarkRoundTrip(b *testing.B) {
 	cfg := defaults()
-	c := Start(b.Context(), cfg, discard())
+	c := chromium.Start(b.Context(), cfg, discard())
 	defer c.Close(context.Background())
 	conn, _, err := c.Conn(b.Context())
 	if err != nil {

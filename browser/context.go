@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -55,6 +56,10 @@ type Context struct {
 
 	creating sync.Mutex // held while a target is made, see create
 
+	log       network.Log
+	routes    network.Routes
+	downloads *network.Downloads
+
 	holding string // the mouse button that is down; the driver's alone
 	looks   int    // the number of the last capture, up to maxLook; the driver's alone
 
@@ -71,20 +76,15 @@ type Context struct {
 	watching  *happenings
 	cookies   json.RawMessage // as last seen
 	cookieN   int
-	asked     int // times that they were asked for,
-	kept      int // and which of these they are from
-	recorder  recorder
+	asked     int                // times that they were asked for,
+	kept      int                // and which of these they are from
 	emulated  protocol.Emulation // in force, for tabs to come
-	routes    []protocol.Route   // never written to: replaced as a whole
-	taken     []int              // requests that each has taken
 	origins   []string           // that its tabs showed
 	// apart: pages that attach without an opener are held until create knows its own.
-	apart bool
-	held  []attachedToTarget
-	// downloaded is what the pages offered for download.
-	downloaded downloads
-	uploads    string // the directory of uploaded files; empty until the first
-	closed     bool
+	apart   bool
+	held    []attachedToTarget
+	uploads string // the directory of uploaded files; empty until the first
+	closed  bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -111,8 +111,9 @@ func (o ContextOptions) complete() ContextOptions {
 // is that of the zero options.
 func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o), downloaded: downloads{changed: make(chan struct{})}}
+	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o)}
 	c.life, c.end = context.WithCancelCause(context.Background())
+	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
 	context.AfterFunc(c.life, func() {
 		if way != nil {
 			way.Close()
@@ -122,7 +123,7 @@ func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	go func() {
 		select {
 		case <-h.conn.Done():
-			c.loseDownloads()
+			c.downloads.BrowserLost()
 			c.end(lost(h.conn.Err()))
 		case <-c.life.Done():
 		}
@@ -204,7 +205,7 @@ func (c *Context) Close(ctx context.Context) error {
 	if uploads != "" {
 		os.RemoveAll(uploads)
 	}
-	c.downloaded.remove()
+	c.downloads.Remove()
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -33,7 +34,7 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 			continue
 		}
 		url, what := t.url, "was replaced"
-		if reason == reasonMemory || t.url == t.restored {
+		if reason == chromium.ReasonMemory || t.url == t.restored {
 			url, what = "", "is empty now"
 		}
 		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, since %s, and %s %s", sentence, t.name, what).With("reason", reason), url)

@@ -19,17 +19,11 @@ import (
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
 func (t *tab) event(s *cdp.Session, method string, params jsonv2.Value) {
-	if method != eventCounted { // most of which browserd's own script sends
-		t.stirs.Add(1)
-	}
+	t.stirs.Add(1)
 	if t.tooLoud(s, method, len(params)) {
 		return
 	}
-	if recorded[method] {
-		t.c.mu.Lock()
-		t.c.recorder.record(t, s, method, params, &t.c.mu)
-		t.c.mu.Unlock()
-	}
+	t.c.log.Record(t.name, s, method, params)
 	handle, ok := pageEvents[method]
 	if !ok {
 		return
@@ -66,9 +60,8 @@ func init() {
 		"Network.dataReceived":              on((*tab).dataReceived),
 		"Network.loadingFinished":           on((*tab).loadingFinished),
 		"Network.loadingFailed":             on((*tab).loadingFailed),
-		"Fetch.requestPaused":               on((*tab).paused),
+		"Fetch.requestPaused":               on((*tab).requestPaused),
 		"Inspector.targetCrashed":           on((*tab).crash),
-		eventCounted:                        (*tab).counted,
 		"Target.attachedToTarget":           on((*tab).childAttached),
 		"Target.detachedFromTarget":         on((*tab).childDetached),
 	}
@@ -154,9 +147,6 @@ func (t *tab) frameNavigated(s *cdp.Session, e frameNavigated) {
 		}
 	}
 	t.step.done(f.id, e.Frame.LoaderID)
-	if f.parent == nil || f.parent.cdp.ID() != s.ID() { // the target's main frame
-		t.counts.listenAgain(s.ID())
-	}
 	if f != t.main {
 		t.wake()
 		return
@@ -387,7 +377,7 @@ func (t *tab) leftOut(_ *cdp.Session, e struct {
 	if !loud[e.Method] {
 		return
 	}
-	t.c.recorder.say(t, "warning", "browserd: what the page wrote is left out: it has more than "+strconv.Itoa(cdp.MaxEvent>>20)+" MiB", "", 0)
+	t.c.log.Write(t.name, "warning", "browserd: what the page wrote is left out: it has more than "+strconv.Itoa(cdp.MaxEvent>>20)+" MiB", "", 0)
 }
 
 func (t *tab) consoleCalled(s *cdp.Session, e struct {
@@ -409,7 +399,7 @@ func (t *tab) consoleCalled(s *cdp.Session, e struct {
 	if at := e.StackTrace.CallFrames; len(at) > 0 {
 		url, line = at[0].URL, at[0].LineNumber+1
 	}
-	t.c.recorder.say(t, e.Type, text, url, line)
+	t.c.log.Write(t.name, e.Type, text, url, line)
 	if e.Type == "error" || e.Type == "assert" {
 		t.consoleError(text)
 	}
@@ -419,7 +409,7 @@ func (t *tab) exceptionThrown(s *cdp.Session, e struct {
 	ExceptionDetails exceptionDetails `json:"exceptionDetails"`
 }) {
 	d := &e.ExceptionDetails
-	t.c.recorder.say(t, "exception", d.text(), d.URL, d.LineNumber+1)
+	t.c.log.Write(t.name, "exception", d.text(), d.URL, d.LineNumber+1)
 	t.consoleError(e.ExceptionDetails.text())
 }
 
@@ -557,13 +547,11 @@ func (t *tab) childAttached(s *cdp.Session, e attachedToTarget) {
 		f.cdp = child
 		f.leave()
 	}
-	all, routes := t.c.emulated, t.c.routes
+	all := t.c.emulated
 	go func() {
 		pending := attachDomains(child)
 		pending = append(pending, t.c.overrides(child, all, all, true)...)
-		if len(routes) > 0 {
-			pending = append(pending, holdUp(child, routes))
-		}
+		pending = append(pending, t.c.routes.Pause(child)...)
 		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{}))
 		if err := waitOverrides(t.life, pending); err != nil {
 			t.c.host.log.Debug("attaching to a frame", "error", err)
@@ -576,7 +564,6 @@ func (t *tab) childDetached(s *cdp.Session, e struct {
 }) {
 	delete(t.children, e.SessionID)
 	t.abandon(e.SessionID)
-	t.counts.listenAgain(e.SessionID)
 	for _, f := range t.frames {
 		if f.cdp.ID() == e.SessionID {
 			f.leave()

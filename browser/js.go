@@ -21,7 +21,7 @@ var scripts embed.FS
 // scriptFiles are the files in the order in which they are put together. Those
 // of a row share one scope; the first row's is around all others.
 var scriptFiles = [][]string{
-	{"core", "role", "looks", "known", "name", "frame", "walk", "touched", "still"},
+	{"core", "role", "looks", "known", "name", "frame", "walk", "touched"},
 	{"settle", "arrive"},
 	{"refs", "reach", "guard", "act", "fill", "read", "wait", "boxes"},
 }

@@ -36,7 +36,6 @@ const (
 // to the session's driver.
 type marks struct {
 	answer   walkAnswer                     // of the last walk
-	still    still                          // and what the next may be spared by it
 	document runtime.RemoteObjectID         // the page's own; empty until asked for
 	told     map[cdproto.BackendNodeID]bool // elements that have listeners for clicks
 	asked    time.Time

@@ -14,7 +14,7 @@ import (
 // begins. The caller holds mu.
 func (t *tab) cutOff(kind string) {
 	if t.c.dialogs == maxDialogs+1 {
-		t.c.recorder.say(t, "warning", fmt.Sprintf("browserd: the page opens one dialog after the other: it is cut off after %d", maxDialogs), "", 0)
+		t.c.log.Write(t.name, "warning", fmt.Sprintf("browserd: the page opens one dialog after the other: it is cut off after %d", maxDialogs), "", 0)
 	}
 	accept := kind == "alert" || kind == "beforeunload"
 	if kind != "beforeunload" { // which is asked for when the page's script is over

@@ -94,7 +94,7 @@ func (t *tab) tooLoud(s *cdp.Session, method string, bytes int) bool {
 			}
 		}
 	}
-	t.c.recorder.say(t, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
+	t.c.log.Write(t.name, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
 		": what comes in the next "+p.mute.String()+" is left out", "", 0)
 	t.c.mu.Unlock()
 	s.Send(domain+".disable", cdproto.Empty{})

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -79,25 +80,24 @@ func BenchmarkOverhead(b *testing.B) {
 	b.Cleanup(srv.Close)
 	cfg := defaults()
 	cfg.StateDir = b.TempDir()
-	found, err := Find(cfg)
-	if err != nil {
-		b.Fatal(err)
+	cfg.AnswerTimeout = 0 // its calls would be counted
+	var t *tap
+	cfg.WrapTransport = func(transport cdp.Transport) cdp.Transport {
+		t = &tap{Transport: transport}
+		return t
 	}
 	log := slog.New(slog.DiscardHandler)
-	proc, transport, err := spawn(cfg, found, log)
+	supervisor := chromium.Start(b.Context(), cfg, log)
+	b.Cleanup(func() { supervisor.Close(context.Background()) })
+	ctx := b.Context()
+	if err := supervisor.Warm(ctx); err != nil {
+		b.Fatal(err)
+	}
+	conn, _, err := supervisor.Conn(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := &tap{Transport: transport}
-	conn := cdp.New(t)
-	b.Cleanup(func() {
-		conn.Close()
-		proc.end()
-	})
-	chromium := Start(b.Context(), cfg, log)
-	chromium.current = &running{gen: 1, conn: conn}
-	ctx := b.Context()
-	c, err := New(chromium, log).NewContext(ctx, ContextOptions{}, quietly)
+	c, err := New(supervisor, log).NewContext(ctx, ContextOptions{}, quietly)
 	if err == nil {
 		_, err = c.Open(ctx, srv.URL, protocol.WaitAuto)
 	}

@@ -8,6 +8,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -88,17 +89,18 @@ func (c *Context) sendRules(r rules) []*cdp.Pending {
 // a name that Chromium makes up. Errors: unsupported (a Chromium that runs
 // elsewhere).
 func (c *Context) keepDownloads(rule *cdpbrowser.SetDownloadBehaviorParams) error {
-	if c.host.profile == nil {
+	if c.host.process == nil {
 		return protocol.Errorf(protocol.Unsupported, "a Chromium that runs elsewhere keeps no downloads for browserd").
 			With("source", "chromium").Then("open the session without downloads")
 	}
-	dir, err := c.host.profile.room("downloads")
+	dir, err := c.host.process.MakeDir("downloads")
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
-	err = c.downloaded.open(dir)
+	limits := network.DownloadLimits{Bytes: c.o.DownloadBytes, Files: c.o.DownloadFiles}
 	c.mu.Unlock()
+	err = c.downloads.Allow(dir, limits)
 	rule.Behavior, rule.DownloadPath = cdpbrowser.SetDownloadBehaviorBehaviorAllowAndName, dir
 	return err
 }

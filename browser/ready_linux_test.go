@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -216,9 +217,9 @@ func TestIdleChromiumGoes(t *testing.T) {
 
 // A Chromium that is there only when whoever asked for it has given up goes too.
 func TestAChromiumThatNobodyAwaitsGoes(t *testing.T) {
-	chromium := Start(t.Context(), testConfig(t), discard())
-	t.Cleanup(func() { chromium.Close(context.Background()) })
-	b := New(chromium, discard())
+	supervisor := chromium.Start(t.Context(), testConfig(t), discard())
+	t.Cleanup(func() { supervisor.Close(context.Background()) })
+	b := New(supervisor, discard())
 	t.Cleanup(b.Close)
 	b.Keep(Stock{Idle: time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -272,16 +273,16 @@ func TestNothingIsMadeReadyAfterwards(t *testing.T) {
 // Asked for ahead, Chromium and the contexts are there before any session, and
 // again after a loss.
 func TestReadyAhead(t *testing.T) {
-	chromium := Start(t.Context(), testConfig(t), discard())
-	b := New(chromium, discard())
+	supervisor := chromium.Start(t.Context(), testConfig(t), discard())
+	b := New(supervisor, discard())
 	t.Cleanup(func() {
 		b.Close()
-		chromium.Close(context.Background())
+		supervisor.Close(context.Background())
 	})
 	b.Keep(Stock{Ready: 1, Idle: time.Millisecond, Ahead: true})
 	for generation := 1; generation <= 2; generation++ {
 		stocked(t, b)
-		i := chromium.Info()
+		i := supervisor.Info()
 		if !i.Running || i.Generation != generation {
 			t.Fatalf("%+v, want generation %d", i, generation)
 		}
@@ -291,7 +292,7 @@ func TestReadyAhead(t *testing.T) {
 			lost := b.spares[0].c.Done()
 			syscall.Kill(i.PID, syscall.SIGKILL)
 			<-lost
-			eventually(t, 20*time.Second, "another", func() bool { return chromium.Info().Generation == 2 })
+			eventually(t, 20*time.Second, "another", func() bool { return supervisor.Info().Generation == 2 })
 		}
 	}
 }
@@ -319,7 +320,6 @@ func TestReadyContextIsKeptFromBadOptions(t *testing.T) {
 // asked for it nor the daemon's end.
 func TestAStoppedChromiumHoldsNobodyUp(t *testing.T) {
 	cfg := testConfig(t)
-	cfg.ReadyContexts = 0
 	c := started(t, cfg)
 	b := New(c, discard())
 	first, err := b.NewContext(limit(t, 20*time.Second), ContextOptions{}, func(string, map[string]any) {})

@@ -158,22 +158,9 @@ func stageFar(t *testing.T, delay time.Duration) (*Browser, *farAway) {
 func stageOver(t *testing.T, over func(cdp.Transport) cdp.Transport) *Browser {
 	t.Helper()
 	cfg := testConfig(t)
-	found, err := Find(cfg)
-	if err != nil {
-		t.Fatal(err) // as in every test that needs one: a missing Chromium is no pass
-	}
-	p, transport, err := spawn(cfg, found, discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := cdp.New(over(transport))
-	t.Cleanup(func() {
-		conn.Close()
-		p.end()
-	})
-	c := Start(t.Context(), cfg, discard())
-	c.current = &running{gen: 1, conn: conn}
-	return New(c, discard())
+	cfg.AnswerTimeout = 0 // its calls would be counted
+	cfg.WrapTransport = over
+	return New(started(t, cfg), discard())
 }
 
 // A click is two round trips, whatever it waits for in the page: one to find

@@ -87,8 +87,7 @@ type tab struct {
 	pointer     pointer           // the driver's own
 	reached     int               // times that the guard said that input has reached its element
 	stirs       atomic.Int64      // what was done to the page, and what it said
-	counts      counts
-	suspect     bool // a call to it did not answer in time; guarded by mu, set by the driver
+	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
 }
 
 // errorPage is the address of Chromium's page in the place of one that did not load.
@@ -271,16 +270,14 @@ func (c *Context) refusedTab(opener target.ID) *tab {
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
 	t.c.mu.Lock()
-	all, routes := t.c.emulated, t.c.routes
+	all := t.c.emulated
 	t.c.mu.Unlock()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
-	if len(routes) > 0 {
-		wait = append(wait, holdUp(t.cdp, routes))
-	}
+	wait = append(wait, t.c.routes.Pause(t.cdp)...)
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 	return waitOverrides(ctx, wait)
 }

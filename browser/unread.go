@@ -86,6 +86,6 @@ func (b *body) over() {
 		return
 	}
 	params, _ := json.Marshal(map[string]any{"requestId": b.request, "timestamp": b.at, "encodedDataLength": b.bytes})
-	b.tab.c.recorder.record(b.tab, b.cdp, "Network.loadingFinished", params, &b.tab.c.mu)
+	b.tab.c.log.Record(b.tab.name, b.cdp, "Network.loadingFinished", params)
 	b.tab.wake()
 }

@@ -14,6 +14,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -128,18 +129,10 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 // uploadsDir makes the directory of the context's uploads: in Chromium's
 // profile, so that it goes with it although the daemon is killed.
 func (c *Context) uploadsDir() (string, error) {
-	if c.host.profile != nil {
-		return c.host.profile.room("uploads")
+	if c.host.process != nil {
+		return c.host.process.MakeDir("uploads")
 	}
-	base, err := profileBase(&overflow)
-	if err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp(base, profilePrefix+"uploads-")
-	if err != nil {
-		return "", err
-	}
-	return dir, os.Chmod(dir, 0o711)
+	return chromium.MakeSharedDir("uploads")
 }
 
 // uploadsRoom is the directory of the context's uploads, made by the first of them.

@@ -43,12 +43,6 @@ type walkOptions struct {
 	// (maxLook), since what V8 has compiled before it need not compile again, which
 	// takes a sixth of a small walk.
 	Look int `json:"look,omitempty"`
-	// Note has the script note what the walk rests upon, and send a count with that title
-	// (still.go); empty: neither.
-	Note string `json:"note,omitempty"`
-	// Still has it answer asItWas where nothing that the last noted walk rests upon is
-	// another: styles and boxes may be, which its count tells.
-	Still bool `json:"still,omitempty"`
 	// Have is the number of the capture the lines of whose answer are there; 0: none.
 	Have int `json:"have,omitempty"`
 }

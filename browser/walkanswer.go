@@ -23,15 +23,16 @@ const maxLook = 8
 // maxLines is how long the lines may be that are kept, in bytes.
 const maxLines = 512 << 10
 
-// askWalk calls __bd.walk.
-func (d *document) askWalk(ctx context.Context, o walkOptions) (string, error) {
+// walk walks the document.
+func (d *document) walk(ctx context.Context, o walkOptions) (walked, error) {
 	o.Have = d.marks.answer.look
 	var raw string
 	err := d.callMarked(ctx, "walk", o, &raw)
 	if err != nil {
 		d.marks.answer = walkAnswer{}
+		return walked{}, err
 	}
-	return raw, err
+	return d.readWalk(raw, o.Look)
 }
 
 // readWalk reads the answer to the walk of the capture look, and keeps it.

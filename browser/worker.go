@@ -45,15 +45,13 @@ func (i targetInfo) isWorker() bool {
 // what Chromium refuses does not apply to it.
 func (c *Context) setUpWorker(s *cdp.Session) {
 	c.mu.Lock()
-	all, routes := c.emulated, c.routes
+	all := c.emulated
 	c.mu.Unlock()
 	s.Send("Runtime.enable", cdproto.Empty{})
 	s.Send("Network.enable", network.EnableParams{})
 	autoAttach(s)
 	c.overrides(s, all, all, true)
-	if len(routes) > 0 {
-		holdUp(s, routes)
-	}
+	c.routes.Pause(s)
 	s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 }
 

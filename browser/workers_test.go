@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -48,7 +49,7 @@ func workerSite(t *testing.T) string {
 }
 
 // openContext opens a context with the page.
-func openContext(t *testing.T, cfg Config, url string) *Context {
+func openContext(t *testing.T, cfg chromium.Config, url string) *Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -70,7 +71,7 @@ func TestWorkersRun(t *testing.T) {
 	builds(t, workersRun)
 }
 
-func workersRun(t *testing.T, cfg Config) {
+func workersRun(t *testing.T, cfg chromium.Config) {
 	c := openContext(t, cfg, workerSite(t))
 	said := `w => new Promise(done => { w.onmessage = e => done(e.data); w.onerror = e => done('error ' + e.message) })`
 	for name, run := range map[string]struct {

@@ -18,7 +18,9 @@ var layers = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/cdp", "browser/jail", "web/search", "web/extract"},
+	{"browser/network"},
+	{"browser/chromium", "web/search", "web/extract"},
+	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},
 	{"snapshot/html"},
@@ -66,7 +68,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/network"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
@@ -107,9 +109,9 @@ func TestModulesHaveOneHome(t *testing.T) {
 }
 
 // The daemon runs itself again to prepare a jail, twice before the first page.
-// Each package that browser/jail imports delays that.
+// Each package that browser/chromium/jail imports delays that.
 func TestTheJailImportsLittle(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "../browser/jail").Output()
+	out, err := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "../browser/chromium/jail").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func TestTheJailImportsLittle(t *testing.T) {
 		switch imported {
 		case "os", "runtime", "strconv", "syscall", "unsafe":
 		default:
-			t.Errorf("browser/jail imports %s, whose initialization delays each start of Chromium", imported)
+			t.Errorf("browser/chromium/jail imports %s, whose initialization delays each start of Chromium", imported)
 		}
 	}
 }

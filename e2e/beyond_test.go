@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/internal/snapshottext"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -69,7 +70,7 @@ func (a *agent) follows(refs map[string]string, steps ...acted) {
 			a.t.Errorf("%s %v: %d characters, stats say %d", s.method, s.params, chars, r.Delta.Stats.Chars)
 		}
 		if r.Delta.Text != "" {
-			if _, err := snapshot.Parse(r.Delta.Text); err != nil {
+			if _, err := snapshottext.Parse(r.Delta.Text, snapshot.Quote); err != nil {
 				a.t.Errorf("%s %v: %v", s.method, s.params, err)
 			}
 		}

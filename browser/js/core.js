@@ -642,7 +642,6 @@ function mark(...els) {
   for (const el of els) {
     if (!el || nodeType(el) !== ELEMENT || marked.has(el)) continue;
     marked.add(el);
-    stood = null;
     for (let p = flatParent(el); p && !aroundMarked.has(p); p = flatParent(p)) aroundMarked.add(p);
   }
 }
@@ -726,10 +725,7 @@ let composites = new Map(); // parent → whether its children stand in one (nam
 function rowText(row) {
   let s = rowTexts.get(row);
   if (s !== undefined) return s;
-  const plain = () => met.size === 0 && !anyClosed; // else what a slot shows is part of it, of which no record tells
-  const k = watch && plain() ? knownOf(row) : null;
-  s = k && k.row !== null ? k.row : fold(someText(row, CONTEXT_MAX)).slice(0, CONTEXT_MAX);
-  if (k && plain()) k.row = s;
+  s = fold(someText(row, CONTEXT_MAX)).slice(0, CONTEXT_MAX);
   rowTexts.set(row, s);
   return s;
 }
@@ -787,7 +783,7 @@ const WORDLESS = new Set(['script', 'style', 'noscript', 'template', 'select', '
 // forget drops what was remembered about the page as it was. Whoever asks
 // about boxes, names or contexts in a new turn calls it first.
 function forget() {
-  catchUp();
+  memory = new WeakMap();
   clips = new Map();
   imageMaps = new Map();
   tables = new Map();
@@ -805,7 +801,6 @@ const leftBehind = []; // what is called when the document is another
 // now returns __bd for the document as it is now: every call begins with it.
 __bd.now = () => {
   unasked = null; // a walk may have been ended in the middle
-  noting = null;
   if (page !== document) {
     page = document;
     forget();

@@ -1,24 +1,9 @@
-// known.js: what is known of the document's nodes from one walk to the next.
+// known.js: what a walk, or a question, has read of the document's nodes.
 //
-// What an element is by its own attributes, and which children it has, is read once and
-// kept until a mutation record (DOM, 4.3) says that it is another: to ask Blink for a
-// node costs more than all that is then said of it. What a control holds and what an
-// element is by what is around it are asked anew each time, and so are styles and boxes.
-//
-// An element that left the document may come back as another without a record. So what
-// has left is not known, and what is known of an element holds as long as it does of what
-// is around it (known).
-
-const WATCHED = { subtree: true, childList: true, characterData: true, attributes: true };
-const MAX_RECORDS = 2000; // between two walks, behind which nothing is known
+// To ask Blink for a node costs more than all that is then said of it, so each is asked
+// for once. Nothing is kept for the next walk: the next one reads the page anew.
 
 let memory = new WeakMap(); // element → Known
-let watch = null; // the observer; null where nothing is watched
-let records = 0; // since the last walk
-let turn = 0;
-let departures = true; // something may have left the document
-let roots = new WeakSet(); // shadow roots that are watched,
-let rootsLeft = 0; // and for how many more there is room
 
 // Known is an element.
 class Known {
@@ -32,8 +17,6 @@ class Known {
     this.id = 0;
     this.bits = -1; // of its attributes
     this.ident = '';
-    this.row = null; // the text that it is the context with, where it is a row
-    this.turn = turn; // when all around it was last found to be the same
     this.kids = []; // its children, as far as they have been read: up to last,
     this.last = null;
     this.all = false; // or all
@@ -63,13 +46,6 @@ class Known {
     const first = this.child(0);
     return first !== null && first.text !== null && this.child(1) === null ? first : null;
   }
-
-  // changed says that its children are others, or what they say.
-  changed() {
-    this.kids = [];
-    this.last = null;
-    this.all = false;
-  }
 }
 
 // Piece is a text.
@@ -97,79 +73,15 @@ class Piece {
 function known(el, up) {
   let k = memory.get(el);
   if (k === undefined || k.up !== up) memory.set(el, k = new Known(el, up));
-  k.turn = turn;
   return k;
 }
 
 // knownOf is known for who has not come from what is around el.
 function knownOf(el) {
   const k = memory.get(el);
-  if (k !== undefined && k.turn === turn) return k;
-  const p = flatParent(el), up = p === null ? null : knownOf(p), around = parentNode(el);
-  const unheard = p === null ? around !== page : nodeType(around) === 11 && !watches(around);
-  return unheard ? new Known(el, up) : known(el, up);
-}
-
-// catchUp takes what has changed: whoever asks in a new turn what is known calls it first.
-function catchUp() {
-  turn++;
-  if (watch) unlearn(watch.takeRecords());
-  else memory = new WeakMap();
-}
-
-// attend begins to watch the document, for a walk.
-function attend() {
-  records = 0;
-  stood = null;
-  if (watch) return;
-  memory = new WeakMap();
-  roots = new WeakSet();
-  rootsLeft = MAX_MET;
-  watch = new MutationObserver(unlearn);
-  watch.observe(page, WATCHED);
-}
-
-// watches tells whether what changes in that shadow root is heard of.
-function watches(root) {
-  if (watch === null || roots.has(root)) return true; // without it nothing is kept for the next turn
-  if (rootsLeft === 0) return false;
-  rootsLeft--;
-  roots.add(root);
-  watch.observe(root, WATCHED);
-  return true;
-}
-
-// unlearn forgets what the records say has changed.
-function unlearn(list) {
-  records += list.length;
-  if (list.length > 0) stood = null;
-  if (records > MAX_RECORDS) { lose(); return; }
-  const told = new Set();
-  for (const r of list) {
-    if (r.type === 'attributes') {
-      const k = memory.get(r.target);
-      if (k !== undefined) { k.bits = -1; k.ident = ''; }
-      continue;
-    }
-    const k = memory.get(r.type === 'characterData' ? parentNode(r.target) : r.target);
-    if (k !== undefined) k.changed();
-    for (let p = r.target; p && !told.has(p); p = flatParent(p)) {
-      told.add(p);
-      const around = memory.get(p);
-      if (around !== undefined) around.row = null;
-    }
-    for (const n of r.removedNodes) {
-      departures = true;
-      memory.delete(n);
-    }
-  }
-}
-
-// departed tells, once, whether something may have left the document since it was asked last.
-function departed() {
-  const any = departures || !watch || rootsLeft === 0;
-  departures = false;
-  return any;
+  if (k !== undefined) return k;
+  const p = flatParent(el);
+  return known(el, p === null ? null : knownOf(p));
 }
 
 // styleOf returns the style of el, of which Blink keeps the words up to date, or that of
@@ -181,13 +93,3 @@ function styleOf(el, which) {
 }
 
 const styleIn = (k) => k.css || (k.css = computedStyle(k.el));
-
-// lose stops to watch the document: all that is known may be wrong.
-function lose() {
-  if (watch) watch.disconnect();
-  watch = null;
-  departures = true;
-  memory = new WeakMap();
-}
-
-leftBehind.push(lose);

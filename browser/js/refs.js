@@ -41,7 +41,6 @@ const findRef = (() => {
       alive.add(looked + 1);
       born.set(looked + 1, looks);
     }
-    if (!departed()) return;
     for (const i of alive) {
       if (node(i)) continue;
       alive.delete(i);

@@ -228,7 +228,6 @@ class Walk {
     if (tag === 'br') { this.space(); return; }
     if (this.skip.size > 0 && this.skip.has(el)) return;
     this.visited++;
-    k.turn = turn;
     if (this.counting && --this.counting === 0) { this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
 
@@ -237,7 +236,6 @@ class Walk {
     const s = styleIn(k);
     const display = s.display;
     if (display === 'none') return;
-    if (noting !== null) noting.element(k, s, display);
     const child = new Frame(k, f, s, display);
     if (!f.renders(child)) {
       child.hidden = false;
@@ -330,7 +328,6 @@ class Walk {
     if (child.only && tag !== 'slot' && !rootOf(el, tag)) return; // its one text is its name
     const root = rootOf(el, tag);
     child.list = flatList(el, tag, root);
-    if (root && !watches(root)) child.k = new Known(el, child.k.up); // in whom nobody is known
     if (child.list || child.k.child(0)) this.stack.push(child);
     else this.leaf(child);
   }
@@ -553,7 +550,6 @@ class Walk {
       return;
     }
     this.flush(f);
-    if (noting !== null) noting.element(k, null, 'inline');
     const el = k.el, child = new Frame(k, f, null, '');
     child.bits = k.bitset();
     child.off = child.control = true;
@@ -635,14 +631,7 @@ function takesClick(el) {
 function walk(given) {
   const o = typeof given === 'string' ? JSON.parse(given) : given;
   takeTouched(o.look || 0);
-  const was = o.still ? stood : null;
-  if (was !== null && was.stands()) {
-    timeStamp(o.note);
-    return '=';
-  }
-  const text = toText(unsent(o, trusting(() => walkOnce(o))));
-  if (noting !== null) noting.done(o.note);
-  return text;
+  return toText(unsent(o, trusting(() => walkOnce(o))));
 }
 
 // trusting writes a second time where a name that was taken on trust is not the
@@ -658,7 +647,6 @@ function trusting(write) {
 
 function begun(o) {
   forget();
-  attend();
   layouts = new WeakMap();
   useComputed = canCompute && o.computed !== false;
   return new Walk(o);
@@ -700,7 +688,6 @@ function unsent(o, { answer, lines }) {
 
 function walkOnce(o) {
   const w = begun(o), answer = answerOf(w);
-  noting = o.note ? new Note(answer) : null;
   const root = scopeOf(o, answer);
   if (!root) return { answer, lines: [] };
   const after = o.after ? node(o.after) : null;

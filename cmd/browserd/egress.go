@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/policy"
 )
 
@@ -16,7 +17,6 @@ type pageEgress struct {
 	proxy *policy.Egress // nil: not through browserd
 	// Mode is jail, flags, remote or unprotected; Why says why it is not jail.
 	Mode, Why string
-	held      *browser.Held // what the first launch starts from; nil: from the beginning
 }
 
 // egressSetup returns the egress of Chromium's pages. The first call sets it up, and
@@ -27,18 +27,18 @@ type egressSetup func() (pageEgress, error)
 // setUpEgress sets up the egress and completes cfg with it. Where the daemon must not
 // start without it (browser.jail is off or required, or Chromium runs elsewhere) it
 // waits, and returns the error that keeps the daemon from starting.
-func setUpEgress(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (egressSetup, error) {
+func setUpEgress(cfg *chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (egressSetup, error) {
 	base := *cfg
 	look := egressSetup(sync.OnceValues(func() (pageEgress, error) { return newPageEgress(base, pol, rules, log) }))
 	cfg.Advertised = cfg.Endpoint != "" && pol.ProxyAdvertise != ""
-	cfg.Complete = func(c *browser.Config) error {
+	cfg.Complete = func(c *chromium.Config) error {
 		egress, err := look()
 		if err == nil {
 			egress.configure(c)
 		}
 		return err
 	}
-	if cfg.Endpoint == "" && !cfg.Disabled && cfg.Jail != browser.JailOff && cfg.Jail != browser.JailRequired {
+	if cfg.Endpoint == "" && !cfg.Disabled && cfg.Jail != chromium.JailOff && cfg.Jail != chromium.JailRequired {
 		return look, nil
 	}
 	_, err := look()
@@ -46,8 +46,8 @@ func setUpEgress(cfg *browser.Config, pol policy.Config, rules *policy.Policy, l
 }
 
 // newPageEgress puts an egress proxy in front of Chromium. Close it after Chromium has ended.
-func newPageEgress(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (pageEgress, error) {
-	if cfg.Endpoint != "" && cfg.Jail == browser.JailRequired {
+func newPageEgress(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (pageEgress, error) {
+	if cfg.Endpoint != "" && cfg.Jail == chromium.JailRequired {
 		return pageEgress{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
 	}
 	if cfg.Endpoint != "" && pol.ProxyAdvertise == "" {
@@ -60,20 +60,18 @@ func newPageEgress(cfg browser.Config, pol policy.Config, rules *policy.Policy, 
 		egress = pageEgress{Mode: "remote", Why: "Chromium runs elsewhere: its flags and its namespaces are not browserd's"}
 	case cfg.Disabled:
 		egress = pageEgress{Mode: "flags", Why: "browser.disabled"}
-	case cfg.Jail == browser.JailOff:
+	case cfg.Jail == chromium.JailOff:
 		egress = pageEgress{Mode: "flags", Why: "browser.jail is off"}
 	default:
-		held, err := jailed(cfg, log)
-		if err != nil {
+		if err := chromium.CanJail(cfg); err != nil {
 			egress = pageEgress{Mode: "flags", Why: err.Error()}
 		}
-		egress.held = held
 	}
 	if egress.Mode == "flags" && !cfg.Disabled {
-		if cfg.Jail == browser.JailRequired {
+		if cfg.Jail == chromium.JailRequired {
 			return pageEgress{}, fmt.Errorf("browser.jail: required, and Chromium cannot be given a network namespace of its own: %s: allow user namespaces (browserd doctor says more), or set it to auto", egress.Why)
 		}
-		if browser.CanSandbox(cfg) == nil { // else it does not run at all
+		if chromium.CanSandbox(cfg) == nil { // else it does not run at all
 			log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", egress.Why)
 		}
 	}
@@ -81,38 +79,26 @@ func newPageEgress(cfg browser.Config, pol policy.Config, rules *policy.Policy, 
 		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: egress.Mode == "jail",
 	}, func(a netip.AddrPort) { rules.AddSelf(a) })
 	if err != nil {
-		egress.held.Close()
 		return pageEgress{}, err
 	}
 	egress.proxy = e
 	return egress, nil
 }
 
-// jailed prepares the first launch of Chromium in a jail; where only that fails, for
-// want of a Chromium, it is nil and there can be a jail all the same.
-func jailed(cfg browser.Config, log *slog.Logger) (*browser.Held, error) {
-	cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
-	held, err := browser.Hold(cfg, log)
-	if err != nil {
-		return nil, browser.CanJail(cfg)
-	}
-	return held, nil
-}
-
 // configure completes the configuration of a launch.
-func (w pageEgress) configure(cfg *browser.Config) {
+func (w pageEgress) configure(cfg *chromium.Config) {
 	if w.proxy == nil {
 		return
 	}
 	cfg.ProxyServer = w.proxy.Refusing()
 	if w.Mode == "jail" {
-		cfg.Adopt, cfg.JailPort, cfg.Held = w.proxy.Serve, w.proxy.Port(), w.held
+		cfg.Adopt, cfg.JailPort = w.proxy.Serve, w.proxy.Port()
 	}
 }
 
 // stats returns a function that reads the egress proxy's counts; nil where there is
 // no proxy.
-func (x egressSetup) stats(cfg browser.Config) func() policy.EgressStats {
+func (x egressSetup) stats(cfg chromium.Config) func() policy.EgressStats {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
@@ -128,11 +114,7 @@ func (x egressSetup) stats(cfg browser.Config) func() policy.EgressStats {
 // close waits until the egress is set up, and closes it.
 func (x egressSetup) close() {
 	egress, err := x()
-	if err != nil {
-		return
-	}
-	egress.held.Close()
-	if egress.proxy != nil {
+	if err == nil && egress.proxy != nil {
 		egress.proxy.Close()
 	}
 }
@@ -152,7 +134,7 @@ func (x egressSetup) status() map[string]any {
 
 // open returns a function that makes a proxy for a browser context that no session
 // has yet; nil where pages do not leave through browserd.
-func (x egressSetup) open(cfg browser.Config) func() (browser.Way, error) {
+func (x egressSetup) open(cfg chromium.Config) func() (browser.Way, error) {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}

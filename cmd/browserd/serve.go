@@ -18,6 +18,7 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
@@ -102,7 +103,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		return refusal{err}
 	}
 	if cfg.Browser.StateDir != "" {
-		reaped, err := browser.Reap(cfg.Browser.StateDir)
+		reaped, err := chromium.Reap(cfg.Browser.StateDir)
 		if err != nil {
 			log.Warn("removing what a killed daemon left behind", "error", err)
 		}
@@ -110,7 +111,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
 		}
 	}
-	egress, err := setUpEgress(&cfg.Browser, cfg.Policy, rules, log)
+	egress, err := setUpEgress(&cfg.Browser.Config, cfg.Policy, rules, log)
 	if err != nil {
 		return refusal{err}
 	}
@@ -122,8 +123,8 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	supervisor := browser.Start(living, cfg.Browser, log)
-	known := lookForChromium(cfg.Browser, supervisor, log)
+	supervisor := chromium.Start(living, cfg.Browser.Config, log)
+	known := lookForChromium(cfg.Browser.Config, supervisor, log)
 	out, err := newDaemonEgress(cfg, rules)
 	if err != nil {
 		return refusal{err}
@@ -133,7 +134,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	sources := sourcesOf(known, ladder)
 	contexts := browser.New(supervisor, log)
 	contexts.Keep(browser.Stock{
-		Way: egress.open(cfg.Browser), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+		Way: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
 	})
 	defer contexts.Close()
 	source := pages{
@@ -157,7 +158,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
-	s.Collect(func() []prometheus.Collector { return collectors(supervisor, egress.stats(cfg.Browser), db) })
+	s.Collect(func() []prometheus.Collector { return collectors(supervisor, egress.stats(cfg.Browser.Config), db) })
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/browserd/browserd/internal/snapshottext"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -140,7 +141,7 @@ func TestALookEndsWithItsContext(t *testing.T) {
 
 func check(t testing.TB, s snapshot.Snapshot, o snapshot.Options) {
 	t.Helper()
-	p, err := snapshot.Parse(s.Text)
+	p, err := snapshottext.Parse(s.Text, snapshot.Quote)
 	if err != nil {
 		t.Fatalf("%v in\n%.2000s", err, s.Text)
 	}

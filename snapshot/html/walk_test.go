@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/internal/snapshottext"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -39,7 +40,7 @@ func TestPages(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := snapshot.Parse(s.Text); err != nil {
+				if _, err := snapshottext.Parse(s.Text, snapshot.Quote); err != nil {
 					t.Fatal(err)
 				}
 				got += s.Text + "\n"

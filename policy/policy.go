@@ -1,10 +1,13 @@
-// Package policy answers one question: may this happen? It owns the rules on
-// schemes, hosts, addresses and ports, the parsing that makes one host of all
-// its spellings, and the only dialer with which anything in the daemon leaves
-// the machine. It must never dial what it has not checked, nor check another
-// answer than the one it dials.
+// Package policy decides what may happen: which URLs and addresses are reached,
+// and what agents may do without an operator's confirmation. It owns the rules on
+// schemes, hosts, addresses and ports, the URL parser behind them, DNS lookups,
+// the only dialer with which the daemon leaves the machine, the egress proxy of
+// Chromium's pages, and the confirmations. It never dials an address that it has
+// not checked, and never checks one DNS answer and dials another.
 //
-// A Policy and its Gates may be used from any goroutine.
+// Goroutines: a Policy, its Gates, an Egress and Confirmations may be used from
+// any goroutine. An Egress starts goroutines for its listeners and connections;
+// Close ends them and waits. Nothing else outlives the call that started it.
 package policy
 
 import (
@@ -20,8 +23,8 @@ import (
 	"time"
 )
 
-// Config is what an operator may say about egress. The zero value lets public
-// hosts be reached on the ports that New documents.
+// Config configures the policy. The zero value allows public hosts on the default
+// ports.
 type Config struct {
 	// AllowHosts opens what is private: each entry is a host, *.domain, an
 	// address or a CIDR, with an optional port. Public hosts need no entry,
@@ -58,7 +61,7 @@ type Config struct {
 }
 
 // defaultPorts are the ports of the web: TURN over TCP arrives as CONNECT to
-// any port, so an open list would be a way to every service of a host.
+// any port, so an open list would open every service of a host.
 var defaultPorts = []int{80, 443, 8080, 8443}
 
 // Check says which value is wrong, if one is.

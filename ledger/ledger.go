@@ -29,10 +29,10 @@ import (
 type Config struct {
 	DSN     string        `koanf:"dsn" secret:"true" doc:"a postgres:// address, or the path of a SQLite file; empty: ledger.db in the state directory"`
 	Credits bool          `koanf:"credits" default:"false" doc:"whether the web tools cost credits"`
-	Initial int           `koanf:"initial" default:"100" doc:"credits of an agent that is seen for the first time and has none of its own in auth.tokens"`
+	Initial int           `koanf:"initial" default:"100" doc:"credits that a new agent gets, unless auth.tokens gives it its own"`
 	Costs   Costs         `koanf:"costs"`
 	PerHour int           `koanf:"web_per_hour" default:"0" doc:"calls of the web tools that an agent may make in any hour; 0: no limit"`
-	Audit   bool          `koanf:"audit" default:"true" doc:"whether a trail is kept of what agents opened, did and were refused"`
+	Audit   bool          `koanf:"audit" default:"true" doc:"whether an audit trail is kept of what agents opened, did and were refused"`
 	Keep    time.Duration `koanf:"keep" default:"2160h" doc:"how long the trail and the settled charges are kept"`
 }
 

@@ -247,7 +247,7 @@ func TestADatabaseThatCannotBeUsedStopsTheStart(t *testing.T) {
 	}
 }
 
-// Books that keep nothing, or only a trail and have nowhere for it, let
+// A ledger that keeps nothing, or only a trail with nowhere to keep it, let
 // everything pass: the second says so.
 func TestBooksThatKeepNothing(t *testing.T) {
 	var said strings.Builder

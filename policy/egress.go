@@ -105,7 +105,7 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 		MaxHeaderBytes:    1 << 20,
 		ConnContext:       connContext,
 		ConnState:         idle,
-		ErrorLog:          log.New(io.Discard, "", 0), // what a page's connections do wrong is no news
+		ErrorLog:          log.New(io.Discard, "", 0), // what a page's connections do wrong needs no log line
 	}
 	if o.Jailed {
 		e.port = JailPort

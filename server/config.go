@@ -23,14 +23,14 @@ type Config struct {
 	AllowedHosts    []string      `koanf:"allowed_hosts" default:"" doc:"names (host, or host:port) under which the daemon may be addressed, beside 127.0.0.1, localhost and [::1] with its own port"`
 	TLSCert         string        `koanf:"tls_cert" default:"" doc:"file with the certificate, and those between it and its authority (PEM); with server.tls_key: the daemon speaks TLS and nothing else. Both files are read again when they change"`
 	TLSKey          string        `koanf:"tls_key" default:"" doc:"file with the certificate's private key (PEM)"`
-	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once; further ones are answered 503"`
-	MaxPending      int           `koanf:"max_pending" default:"256" doc:"requests of one WebSocket connection that may run or wait at once; as many again that do not queue, such as cancel"`
+	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once; any more get status 503"`
+	MaxPending      int           `koanf:"max_pending" default:"256" doc:"requests of one WebSocket connection that may run or wait at once; the same number again of requests that do not queue, such as cancel"`
 	ReadLimit       int64         `koanf:"read_limit" default:"4194304" doc:"bytes of one WebSocket message or HTTP body"`
 	SendBuffer      int           `koanf:"send_buffer" default:"33554432" doc:"bytes that may wait for a client to read them; above this its connection is closed"`
 	WriteTimeout    time.Duration `koanf:"write_timeout" default:"10s" doc:"how long a client may take to read each MiB that it is sent, before its connection is closed"`
 	PingInterval    time.Duration `koanf:"ping_interval" default:"30s" doc:"time between pings on a WebSocket; a connection silent for two of them is closed"`
-	ShutdownTimeout time.Duration `koanf:"shutdown_timeout" default:"5s" doc:"how long running commands may go on when the daemon is told to stop"`
-	ExitWhenIdle    time.Duration `koanf:"exit_when_idle" default:"0s" doc:"how long without a session, a command and a WebSocket until the daemon ends by itself; 0: never"`
+	ShutdownTimeout time.Duration `koanf:"shutdown_timeout" default:"5s" doc:"how long commands may run on after the signal to stop"`
+	ExitWhenIdle    time.Duration `koanf:"exit_when_idle" default:"0s" doc:"how long the daemon runs without a session, a command or a WebSocket before it stops; 0: forever"`
 }
 
 // Check says which key has a value that makes no sense.
@@ -132,7 +132,7 @@ const (
 // Token lets one agent in. Several tokens may name the same agent; they share
 // its sessions.
 type Token struct {
-	Agent    string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
+	Agent    string `koanf:"agent" doc:"the agent's name in the log, the audit trail and the session limits"`
 	Token    string `koanf:"token" doc:"the secret, at least 16 characters"`
 	Role     string `koanf:"role" default:"agent" doc:"agent or operator"`
 	Autonomy string `koanf:"autonomy" default:"" doc:"full, supervised or read_only, in place of policy.autonomy; empty: policy.autonomy"`

@@ -7,15 +7,15 @@ import (
 
 // Config holds the limits of sessions.
 type Config struct {
-	IdleTimeout   time.Duration `koanf:"idle_timeout" default:"15m" doc:"how long a session is kept that no command uses"`
+	IdleTimeout   time.Duration `koanf:"idle_timeout" default:"15m" doc:"how long a session stays open without a command"`
 	Max           int           `koanf:"max" default:"100" doc:"sessions open at once in the daemon"`
 	MaxPerAgent   int           `koanf:"max_per_agent" default:"100" doc:"sessions open at once for one agent"`
 	Queue         int           `koanf:"queue" default:"64" doc:"commands that may wait for their turn in one session"`
 	DialogTimeout time.Duration `koanf:"dialog_timeout" default:"10s" doc:"how long confirm() and prompt() wait for the command dialog before they are dismissed"`
 	MaxTabs       int           `koanf:"max_tabs" default:"16" doc:"tabs open at once in one session; a page that opens more finds them closed"`
-	DownloadBytes int           `koanf:"download_bytes" default:"268435456" doc:"bytes that a session which was opened with downloads may download, all files together"`
+	DownloadBytes int           `koanf:"download_bytes" default:"268435456" doc:"bytes that a session opened with downloads may download, all files together"`
 	DownloadFiles int           `koanf:"download_files" default:"50" doc:"files that such a session may download"`
-	UploadDir     string        `koanf:"upload_dir" default:"" doc:"directory whose files upload may name by path; empty: only base64 contents are taken"`
+	UploadDir     string        `koanf:"upload_dir" default:"" doc:"directory whose files upload may name by path; empty: upload accepts base64 contents only"`
 }
 
 // Check says which limit makes no sense.

@@ -217,7 +217,7 @@ func mcpConfigCommand() *cobra.Command {
 	}
 }
 
-// httpSnippet prints the door /mcp with the token that opens it.
+// httpSnippet prints the endpoint /mcp with its token.
 func httpSnippet(cmd *cobra.Command) error {
 	c, err := config.Load(config.Sources{})
 	if err != nil {

@@ -181,11 +181,11 @@ func (l *loader) put(raw map[string]any, origin func(key string) string) {
 			l.inForce[key], l.origins[key] = v, origin(key)
 		case l.isSection(key):
 			if raw[key] != nil && !isEmptyMap(raw[key]) {
-				l.faults = append(l.faults, fmt.Errorf("%s: takes keys below it, such as %s (from %s)", key, l.firstBelow(key), origin(key)))
+				l.faults = append(l.faults, fmt.Errorf("%s: accepts keys below it, such as %s (from %s)", key, l.firstBelow(key), origin(key)))
 			}
 		case l.leafAbove(key) != "":
 			above, _ := l.find(l.leafAbove(key))
-			l.faults = append(l.faults, fmt.Errorf("%s: keys below it: takes %s (from %s)", above.key, above.takes(), origin(key)))
+			l.faults = append(l.faults, fmt.Errorf("%s: keys below it: accepts %s (from %s)", above.key, above.takes(), origin(key)))
 		default:
 			l.faults = append(l.faults, fmt.Errorf("unknown key %s (from %s)%s", key, origin(key), l.suggest(key)))
 		}

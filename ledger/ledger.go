@@ -54,14 +54,14 @@ func (c Config) Check() error {
 		{"costs.web_fetch", c.Costs.WebFetch}, {"costs.http_request", c.Costs.HTTPRequest}, {"costs.render", c.Costs.Render},
 	} {
 		if n.value < 0 {
-			return fmt.Errorf("ledger.%s: %d: takes 0 or more", n.key, n.value)
+			return fmt.Errorf("ledger.%s: %d: accepts 0 or more", n.key, n.value)
 		}
 	}
 	if c.Keep < time.Hour {
-		return fmt.Errorf("ledger.keep: %v: takes an hour or more, such as 2160h", c.Keep)
+		return fmt.Errorf("ledger.keep: %v: accepts an hour or more, such as 2160h", c.Keep)
 	}
 	if scheme, _, ok := strings.Cut(c.DSN, "://"); ok && !isPostgres(c.DSN) {
-		return fmt.Errorf("ledger.dsn: a %s:// address: takes postgres://… or the path of a SQLite file", scheme)
+		return fmt.Errorf("ledger.dsn: a %s:// address: accepts postgres://… or the path of a SQLite file", scheme)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (l *Ledger) connect(stateDir string) error {
 	db, err := sql.Open(l.dialect.driver, l.dialect.open(dsn))
 	if err != nil {
 		// The driver's error may quote the address, password and all.
-		return fmt.Errorf("ledger.dsn: cannot be read: takes postgres://USER:PASSWORD@HOST/DATABASE or the path of a SQLite file")
+		return fmt.Errorf("ledger.dsn: cannot be read: accepts postgres://USER:PASSWORD@HOST/DATABASE or the path of a SQLite file")
 	}
 	db.SetMaxOpenConns(l.dialect.conns)
 	db.SetConnMaxIdleTime(5 * time.Minute)

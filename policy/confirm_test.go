@@ -302,7 +302,7 @@ func TestMemoryThatCannotBeRead(t *testing.T) {
 		`{"allow_hosts":["10.0.0.7"],"x":1}`:    `unknown field "x"`,
 		`{"allow_hosts":["http://10.0.0.7"]}`:   "without a scheme",
 		`{"allow_hosts":["*.com"]}`:             "anybody may register",
-		`{"commands":[{"agent":"a"}]}`:          "commands[0]: takes agent, command, host and allow",
+		`{"commands":[{"agent":"a"}]}`:          "commands[0]: accepts agent, command, host and allow",
 		`{"commands":[]} {"allow_hosts":["x"]}`: "something follows",
 	} {
 		path := filepath.Join(t.TempDir(), "confirmed.json")

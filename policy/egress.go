@@ -30,7 +30,7 @@ func checkAdvertise(s string) error {
 	}
 	host, port, err := net.SplitHostPort(s)
 	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || host == "" || perr != nil || n == 0 {
-		return fmt.Errorf("%q: takes HOST:PORT, such as 10.0.0.5:3128", s)
+		return fmt.Errorf("%q: accepts HOST:PORT, such as 10.0.0.5:3128", s)
 	}
 	return nil
 }

@@ -22,21 +22,21 @@ type Config struct {
 func (c Config) Check() error {
 	switch {
 	case c.IdleTimeout <= 0:
-		return fmt.Errorf("session.idle_timeout: %v: takes a duration above 0, such as 15m", c.IdleTimeout)
+		return fmt.Errorf("session.idle_timeout: %v: accepts a duration above 0, such as 15m", c.IdleTimeout)
 	case c.Max <= 0:
-		return fmt.Errorf("session.max: %d: takes a number above 0", c.Max)
+		return fmt.Errorf("session.max: %d: accepts a number above 0", c.Max)
 	case c.MaxPerAgent <= 0:
-		return fmt.Errorf("session.max_per_agent: %d: takes a number above 0", c.MaxPerAgent)
+		return fmt.Errorf("session.max_per_agent: %d: accepts a number above 0", c.MaxPerAgent)
 	case c.Queue <= 0:
-		return fmt.Errorf("session.queue: %d: takes a number above 0", c.Queue)
+		return fmt.Errorf("session.queue: %d: accepts a number above 0", c.Queue)
 	case c.DialogTimeout <= 0:
-		return fmt.Errorf("session.dialog_timeout: %v: takes a duration above 0, such as 10s", c.DialogTimeout)
+		return fmt.Errorf("session.dialog_timeout: %v: accepts a duration above 0, such as 10s", c.DialogTimeout)
 	case c.MaxTabs <= 0:
-		return fmt.Errorf("session.max_tabs: %d: takes a number above 0", c.MaxTabs)
+		return fmt.Errorf("session.max_tabs: %d: accepts a number above 0", c.MaxTabs)
 	case c.DownloadBytes <= 0:
-		return fmt.Errorf("session.download_bytes: %d: takes a number above 0", c.DownloadBytes)
+		return fmt.Errorf("session.download_bytes: %d: accepts a number above 0", c.DownloadBytes)
 	case c.DownloadFiles <= 0:
-		return fmt.Errorf("session.download_files: %d: takes a number above 0", c.DownloadFiles)
+		return fmt.Errorf("session.download_files: %d: accepts a number above 0", c.DownloadFiles)
 	}
 	return nil
 }

@@ -199,13 +199,13 @@ func valueOf(command, name string, schema map[string]any, words []string) (any, 
 	case "boolean":
 		b, err := strconv.ParseBool(word)
 		if err != nil {
-			return nil, fmt.Errorf("%s: takes true or false, not %q", name, word)
+			return nil, fmt.Errorf("%s: accepts true or false, not %q", name, word)
 		}
 		return b, nil
 	case "integer", "number":
 		number := json.Number(word)
 		if _, err := json.Marshal(number); err != nil || word == "" { // NaN, Inf and 0x2 are no JSON
-			return nil, fmt.Errorf("%s: takes a number, not %q", name, word)
+			return nil, fmt.Errorf("%s: accepts a number, not %q", name, word)
 		}
 		return number, nil
 	case "array":
@@ -226,7 +226,7 @@ func valueOf(command, name string, schema map[string]any, words []string) (any, 
 
 func jsonOf(name, word string) (any, error) {
 	if !json.Valid([]byte(word)) {
-		return nil, fmt.Errorf("%s: takes JSON, not %q", name, word)
+		return nil, fmt.Errorf("%s: accepts JSON, not %q", name, word)
 	}
 	return json.RawMessage(word), nil
 }

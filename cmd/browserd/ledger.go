@@ -129,7 +129,7 @@ need not run.`,
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object per line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if q.Limit < 1 {
-			return refusal{fmt.Errorf("--limit: %d: takes 1 or more", q.Limit)}
+			return refusal{fmt.Errorf("--limit: %d: accepts 1 or more", q.Limit)}
 		}
 		c, err := load()
 		if err != nil {

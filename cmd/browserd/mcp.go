@@ -200,7 +200,7 @@ func mcpConfigCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := slices.IndexFunc(snippets, func(s snippet) bool { return s.client == args[0] })
 			if i < 0 {
-				return refusal{fmt.Errorf("there is no snippet for %q: takes one of %s", args[0], strings.Join(names, ", "))}
+				return refusal{fmt.Errorf("there is no snippet for %q: accepts one of %s", args[0], strings.Join(names, ", "))}
 			}
 			s := snippets[i]
 			fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)

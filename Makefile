@@ -1,13 +1,13 @@
 # make demo and make test do all the set-up themselves: scripts/setup.sh.
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-TIMEOUT ?= 15m
+TIMEOUT ?= 20m
 
 # The whole browser, for the second round of tests: the first uses the headless
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-full test-image bench bench-go soak crowd tasks build image lint clean
+.PHONY: demo setup test test-product test-bench test-full test-image bench chart bench-go soak crowd tasks build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -16,15 +16,24 @@ demo: # a transcript of an agent's visit to a small app
 setup: # a Chromium, where there is none
 	@scripts/setup.sh demo
 
-# Two packages at a time, and three tests of the daemon from outside: much of their
-# time they wait.
-test: # everything, with the race detector, in both builds of Chromium
+# with-daemon runs a command with BROWSERD_BIN, a daemon built once with the race
+# detector for all packages that start one. Chromium's user may have to run it, so
+# it does not lie in the checkout.
+with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
+	$(GO) build -race -ldflags "-s -w" -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
+
+# Two packages at a time, four tests of a package, and the soak beside them: much of
+# their time they wait. The two packages that take longest begin first.
+test: # everything, with the race detector; what differs in the whole browser: make test-full
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
-	$(GO) test -race -p 2 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v /e2e)
-	cd bench && $(GO) test -race -p 2 -timeout $(TIMEOUT) ./...
-	$(GO) test -race -parallel 3 -timeout $(TIMEOUT) ./e2e/...
-	@$(MAKE) --no-print-directory test-full
+	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-bench)
+
+test-product:
+	$(GO) test -race -p 2 -parallel 4 -timeout $(TIMEOUT) ./e2e ./browser ./...
+
+test-bench:
+	cd bench && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
 
 # What the builds of Chromium do each in their own way: windows, dialogs, files,
 # input, permissions, and how their processes live and die. Of these the tests of
@@ -32,11 +41,10 @@ test: # everything, with the race detector, in both builds of Chromium
 # is tried in both builds by ./browser.
 BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
 
-# The daemon from outside again, in the whole browser.
-test-full:
+test-full: # the daemon from outside again, in the whole browser; .ci/run does both
 ifneq ($(wildcard e2e/*_test.go),)
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/...
+	@$(call with-daemon,set -x && BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 4 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/...)
 endif
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.
@@ -47,6 +55,9 @@ test-image: # builds the image and runs an agent's loop in it
 bench: # browserd and its peers side by side, as Markdown, in ten minutes and more
 	@scripts/setup.sh demo
 	@cd bench && $(GO) run ./side $(BENCH)
+
+chart: # docs/peers.svg, from the newest run of the peers in bench/results
+	cd bench && $(GO) run ./chart
 
 bench-go: # the Go benchmarks
 	@scripts/setup.sh demo

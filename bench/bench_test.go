@@ -171,7 +171,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// The cheapest command: what the door itself costs.
+// The cheapest command: what the transport itself costs.
 func BenchmarkPing(b *testing.B) {
 	s := newShop(b)
 	s.measure(b, func() { s.call("ping", map[string]any{}, nil) })

@@ -17,17 +17,17 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// way is how the pages of one Chromium reach the network.
-type way struct {
+// egress is how the pages of one Chromium reach the network.
+type egress struct {
 	browser *browser.Browser
 	options browser.ContextOptions
 }
 
-// ways are the ones that BenchmarkEgress compares: straight out, which no
+// egresses are the ones that BenchmarkEgress compares: straight out, which no
 // daemon does, and through the egress proxy.
-var ways = []string{"none", "flags", "jail"}
+var egresses = []string{"none", "flags", "jail"}
 
-func newWay(b *testing.B, name string) way {
+func newEgress(b *testing.B, name string) egress {
 	b.Helper()
 	cfg := chromium.Config{Headless: true, ComputedNames: true, AnswerTimeout: 10 * time.Second}
 	cfg.StateDir = b.TempDir()
@@ -67,10 +67,10 @@ func newWay(b *testing.B, name string) way {
 	}
 	contexts := browser.New(c, log)
 	contexts.Keep(stock)
-	return way{contexts, o}
+	return egress{contexts, o}
 }
 
-func (w way) open(b *testing.B) *browser.Context {
+func (w egress) open(b *testing.B) *browser.Context {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -126,11 +126,11 @@ func BenchmarkEgress(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	compare := func(what string, op func(b *testing.B, w way, c *browser.Context)) {
+	compare := func(what string, op func(b *testing.B, w egress, c *browser.Context)) {
 		b.Run(what, func(b *testing.B) {
-			for _, name := range ways {
+			for _, name := range egresses {
 				b.Run(name, func(b *testing.B) {
-					w := newWay(b, name)
+					w := newEgress(b, name)
 					c := w.open(b)
 					load(b, c)
 					op(b, w, c) // the first one pays for what later ones find ready
@@ -142,15 +142,15 @@ func BenchmarkEgress(b *testing.B) {
 			}
 		})
 	}
-	compare("context", func(b *testing.B, w way, _ *browser.Context) { w.open(b).Close(context.Background()) })
-	compare("load", func(b *testing.B, _ way, c *browser.Context) { load(b, c) })
+	compare("context", func(b *testing.B, w egress, _ *browser.Context) { w.open(b).Close(context.Background()) })
+	compare("load", func(b *testing.B, _ egress, c *browser.Context) { load(b, c) })
 	const requests = 200
-	compare("requests", func(b *testing.B, _ way, c *browser.Context) {
+	compare("requests", func(b *testing.B, _ egress, c *browser.Context) {
 		eval(b, c, fmt.Sprintf(`(async () => { let n = %d; const one = async () => { while (n-- > 0) await (await fetch("/x" + n)).arrayBuffer() };
 			await Promise.all([one(), one(), one(), one(), one(), one()]) })()`, requests))
 		b.ReportMetric(requests*float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 	})
-	compare("bulk", func(b *testing.B, _ way, c *browser.Context) {
+	compare("bulk", func(b *testing.B, _ egress, c *browser.Context) {
 		b.SetBytes(bulk)
 		eval(b, c, `(async () => { const r = (await fetch("/bulk")).body.getReader(); while (!(await r.read()).done); })()`)
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -35,12 +36,12 @@ func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, o protocol.Drag
 func (c *Context) dragTo(ctx context.Context, refs *snapshot.Refs, from, to string) (*element, error) {
 	// The second element is found first, so that finding it cannot scroll the
 	// first one away afterwards; where both cannot be in view the first is.
-	target, err := c.locate(ctx, refs, to, lookup{Want: []string{wantVisible, wantStable, wantHit}})
+	target, err := c.locate(ctx, refs, to, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
 	if err != nil {
 		return nil, snapshot.ForParameter("to", err)
 	}
 	target.disarm()
-	el, err := c.locate(ctx, refs, from, lookup{Want: clickable, Ups: 1})
+	el, err := c.locate(ctx, refs, from, script.Lookup{Want: clickable, Ups: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +102,8 @@ func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64
 	if dragged.frame == el.frame {
 		over = dragged.Target
 	}
-	var at struct {
-		X, Y float64
-		Gone bool
-	}
-	if err := el.in.call(ctx, "middle", map[string]any{"node": el.Target, "over": over}, &at); err != nil {
+	at, err := evaluate(ctx, el.in, script.Middle, script.MiddleArgs{Node: el.Target, Over: over})
+	if err != nil {
 		return 0, 0, err
 	}
 	if at.Gone {
@@ -151,7 +149,7 @@ func (t *tab) dragMove(ctx context.Context, el *element, x, y float64, p press, 
 func (el *element) release(ctx context.Context, refs *snapshot.Refs, x, y float64, p press) error {
 	t := el.frame.tab
 	up := t.mouse(input.DispatchMouseEventTypeMouseReleased, x, y, p, 1, false)
-	got, err := el.collect(ctx, []*cdp.Pending{up}, map[string]any{"settle": true})
+	got, err := el.collect(ctx, []*cdp.Pending{up}, script.HitResultArgs{Settle: true})
 	if err != nil || got.Hit {
 		return err
 	}

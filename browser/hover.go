@@ -5,6 +5,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -13,7 +14,7 @@ import (
 // a ref, not_actionable.
 func (c *Context) hover(ctx context.Context, refs *snapshot.Refs, o protocol.Hover, h how) (protocol.Effect, error) {
 	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.locate(ctx, refs, o.Ref, lookup{Want: []string{wantVisible, wantStable, wantHit}})
+		el, err := c.locate(ctx, refs, o.Ref, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
 		if err != nil {
 			return snapshot.Key{}, err
 		}

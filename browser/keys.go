@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -298,8 +299,8 @@ func (t *tab) beginAtFocus(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var holds int // the frame's element that has the focus
-		if err := d.call(ctx, "begin", 0, &holds); err != nil {
+		holds, err := evaluate(ctx, d, script.BeginSettle, 0) // the frame's element that has the focus
+		if err != nil {
 			return err
 		}
 		t.actsIn(d)

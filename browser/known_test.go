@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -96,7 +97,7 @@ const step = (seed) => { state = seed; for (let i = rand(6); i >= 0; i--) change
 </script>`
 
 // wholeWalk is a walk of the whole page, for ask.
-const wholeWalk = `__bd.now().news(), __bd.walk({interactive: false, max_chars: 1e6, max_nodes: 1e5, max_depth: 1e3, max_text: 1e4, attrs: ['href', 'name', 'type', 'value', 'placeholder', 'aria-label', 'role']})`
+const wholeWalk = `__bd.now().pendingListeners(), __bd.walk({interactive: false, max_chars: 1e6, max_nodes: 1e5, max_depth: 1e3, max_text: 1e4, attrs: ['href', 'name', 'type', 'value', 'placeholder', 'aria-label', 'role']})`
 
 // unnumbered is what a walk found without the numbers of its nodes, which differ between
 // worlds.
@@ -115,7 +116,7 @@ func (p *testPage) newWorld(name string) runtime.ExecutionContextID {
 	p.call(page.GetFrameTree.Method, nil, &tree)
 	var made page.CreateIsolatedWorldResult
 	p.call(page.CreateIsolatedWorld.Method, map[string]any{"frameId": tree.FrameTree.Frame.ID, "worldName": name}, &made)
-	p.call(runtime.Evaluate.Method, map[string]any{"expression": script(), "contextId": made.ExecutionContextID}, nil)
+	p.call(runtime.Evaluate.Method, map[string]any{"expression": script.Source, "contextId": made.ExecutionContextID}, nil)
 	return made.ExecutionContextID
 }
 
@@ -136,7 +137,7 @@ func TestWalksOfAChangingPage(t *testing.T) {
 			for i := range 50 {
 				n := seed*1000 + i
 				p.run(fmt.Sprintf("step(%d)", n))
-				o.Look = i%maxLook + 1
+				o.Capture = i%maxLook + 1
 				got, err := d.walk(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
@@ -184,7 +185,7 @@ func TestAPageOnItsWay(t *testing.T) {
 			if ctx.Err() != nil {
 				t.Fatalf("no %q in\n%s", want, got)
 			}
-			p.frame.call(ctx, "walk", o, &got) // it fails until there is the document
+			got, _ = evaluate(ctx, p.frame, script.Walk, o) // it fails until there is the document
 		}
 	}
 	see("Once upon")

@@ -11,6 +11,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/cdp"
+
+	"github.com/browserd/browserd/browser/script"
 )
 
 // clickEvents are the events whose listeners make an element clickable.
@@ -54,18 +56,18 @@ func (m *marks) stale(stirs int64) bool {
 // target are told at the same time.
 func marksOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-%d", num) }
 
-// callMarked is call for a function that looks at the document as a person
+// evaluateWithListeners is evaluate for a function that looks at the document as a person
 // would. Before, the script is told which elements have listeners of their own
 // for clicks and which closed shadow roots there are: what it cannot see itself
 // (DOMDebugger.getEventListeners). Where no element has come since it was told
 // last, all of it is one round trip. What goes wrong with the telling only costs
-// those refs. The function is none of promised.
-func (d *document) callMarked(ctx context.Context, function string, arg, result any) error {
+// those refs. The function answers with no promise.
+func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f script.Func[Args, Result], args Args) (result Result, err error) {
 	t, m, s := d.frame.tab, d.marks, d.cdp
 	stirs := t.stirs.Load()
-	asking, err := d.start("news() || __bd."+function, arg)
+	asking, err := d.start(f.Unless(script.PendingListeners.Call(script.None{}), args))
 	if err != nil {
-		return err
+		return result, err
 	}
 	var page, listening *cdp.Pending
 	if m.document == "" {
@@ -76,15 +78,16 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 	} else if m.stale(stirs) {
 		listening = m.ask(s)
 	}
-	var answer json.RawMessage
-	if err := d.frame.finish(ctx, asking, function, &answer); err != nil {
+	raw, err := asking.finish(ctx)
+	if err != nil {
 		m.asked = time.Time{} // whether elements had come was said once
-		return err
+		return result, err
 	}
 	since := time.Now()
-	come := string(answer) == `"elements"` || string(answer) == `"hosts"`
+	pending := strings.Trim(string(raw), `"`)
+	come := pending == script.PendingElements || pending == script.PendingHosts
 	if !come && listening == nil && page == nil {
-		return decoded(function, answer, result)
+		return result, decoded(asking.call.Function, raw, &result)
 	}
 	if page != nil {
 		var got evaluated
@@ -92,7 +95,7 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 			m.document = got.Result.ObjectID
 		}
 	}
-	if string(answer) == `"hosts"` {
+	if pending == script.PendingHosts {
 		d.openRoots(ctx)
 	}
 	if listening == nil && m.document != "" {
@@ -110,16 +113,16 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 	}
 	if ctx.Err() != nil {
 		m.asked = time.Time{} // not all was told: who looks next tells the rest
-		return context.Cause(ctx)
+		return result, context.Cause(ctx)
 	}
 	if !come && !told {
-		return decoded(function, answer, result)
+		return result, decoded(asking.call.Function, raw, &result)
 	}
-	return d.call(ctx, function, arg, result)
+	return evaluate(ctx, d, f, args)
 }
 
 func decoded(function string, answer json.RawMessage, result any) error {
-	if result == nil || len(answer) == 0 {
+	if len(answer) == 0 {
 		return nil
 	}
 	read := json.Unmarshal
@@ -228,7 +231,7 @@ func (d *document) tell(ctx context.Context, nodes []cdproto.BackendNodeID) bool
 	}
 	s.Send(runtime.CallFunctionOn.Method, map[string]any{
 		"uniqueContextId": d.ctxID, "arguments": args, "returnByValue": true,
-		"functionDeclaration": "function(...els){__bd.told(...els)}",
+		"functionDeclaration": script.ReportListeners.OnArguments(),
 	})
 	s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
 	return true
@@ -240,7 +243,7 @@ func (d *document) tell(ctx context.Context, nodes []cdproto.BackendNodeID) bool
 func (d *document) openRoots(ctx context.Context) {
 	t, s, num := d.frame.tab, d.cdp, d.num
 	var list evaluated
-	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.now().hosts()", UniqueContextID: d.ctxID, ObjectGroup: marksOf(num)})
+	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHosts.Call(script.None{}).Expression, UniqueContextID: d.ctxID, ObjectGroup: marksOf(num)})
 	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
 	if t.wait(ctx, hosting, &list) != nil || list.Result.ObjectID == "" {
 		return
@@ -290,11 +293,11 @@ func (d *document) openRoots(ctx context.Context) {
 			}
 			t.wait(ctx, s.Send(runtime.CallFunctionOn.Method, map[string]any{
 				"objectId": h.object, "arguments": []map[string]any{{"objectId": root}}, "returnByValue": true,
-				"functionDeclaration": "function(root){__bd.closed(this,root)}",
+				"functionDeclaration": script.AddClosedRoot.OnObject(),
 			}), nil)
 		}
 	}
 	if ctx.Err() == nil {
-		s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.hostsAsked()", UniqueContextID: d.ctxID})
+		s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHostsAsked.Call(script.None{}).Expression, UniqueContextID: d.ctxID})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -75,7 +76,7 @@ for (const r of roots) r.innerHTML = '<button>In a shadow</button>';
 type rewalk struct {
 	*testPage
 	d *document
-	o walkOptions
+	o script.WalkOptions
 }
 
 func newRewalk(p *testPage, html string, o snapshot.Options) *rewalk {
@@ -108,15 +109,15 @@ func (s *rewalk) itself(js string) {
 // same walks the page, and compares with the walk of a world that knows nothing.
 func (s *rewalk) same(when string) {
 	s.t.Helper()
-	s.o.Look = s.o.Look%maxLook + 1
+	s.o.Capture = s.o.Capture%maxLook + 1
 	got, err := s.d.walk(s.t.Context(), s.o)
 	if err != nil {
 		s.t.Fatalf("%s: %v", when, err)
 	}
 	o := s.o
-	o.Look = 0
+	o.Capture = 0
 	text, _ := json.Marshal(o)
-	want, err := decodeWhole(s.d.doc, s.ask("__bd.now().news(), __bd.walk("+string(text)+")"))
+	want, err := decodeWhole(s.d.doc, s.ask("__bd.now().pendingListeners(), __bd.walk("+string(text)+")"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -405,7 +406,7 @@ func TestWalksOfPartsBetween(t *testing.T) {
 		"what is beyond": func(s *rewalk) {
 			s.itself(`$('pane').scrollTop = 3000`)
 			s.same("scrolled")
-			if err := s.d.call(s.t.Context(), "beyond", beyondOptions{walkOptions: s.o}, new(string)); err != nil {
+			if _, err := evaluate(s.t.Context(), s.d, script.OffScope, script.OffScopeOptions{WalkOptions: s.o}); err != nil {
 				s.t.Fatal(err)
 			}
 			s.itself(`$('pane').scrollTop = 0`)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -94,7 +95,7 @@ func (f *farAway) Read(_ context.Context, m *cdp.Message) error {
 }
 
 func (f *farAway) Write(ctx context.Context, m *cdp.Message) error {
-	if strings.Contains(string(m.Params), "__bd.release") {
+	if strings.Contains(string(m.Params), script.ReleaseHitTest.Call(script.None{}).Expression) {
 		return f.Transport.Write(ctx, m) // for input that gets no answer: nobody waits for it
 	}
 	f.mu.Lock()

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/runtime"
+
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -230,11 +232,18 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got string
-			if err := d.call(t.Context(), "arriving(1e6).map((a) => a.effect.target.id).join", " ", &got); err != nil {
+			var got evaluated
+			p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+				Expression: "__bd.arriving(1e6).map((a) => a.effect.target.id).join(' ')", UniqueContextID: d.ctxID,
+			})
+			if err := tab.wait(t.Context(), p, &got); err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "waited for", got, c.want)
+			var ids string
+			if err := json.Unmarshal(got.Result.Value, &ids); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "waited for", ids, c.want)
 		})
 	}
 }

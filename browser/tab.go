@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -293,7 +294,7 @@ func attachDomains(s *cdp.Session) []*cdp.Pending {
 		s.Send("DOM.enable", cdproto.Empty{}),
 		s.Send("Accessibility.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
-		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: reachedBinding, ExecutionContextName: world}),
+		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Reached, ExecutionContextName: world}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
 		autoAttach(s),
 	}

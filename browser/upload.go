@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/dom"
 
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -38,16 +39,12 @@ func (c *Context) upload(ctx context.Context, refs *snapshot.Refs, o protocol.Up
 }
 
 func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (*element, error) {
-	el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantAttached, wantEnabled}, Then: "fileInput", With: map[string]any{"empty": len(files) == 0}})
+	el, err := c.locate(ctx, refs, ref, script.Lookup{Want: []string{wantAttached, wantEnabled}, ElementCall: script.FileInput.With(script.FileInputArgs{Empty: len(files) == 0})})
 	if err != nil {
 		return nil, err
 	}
-	var in struct {
-		Input    int  `json:"input"`
-		Multiple bool `json:"multiple"`
-		Disabled bool `json:"disabled"`
-	}
-	if err := json.Unmarshal(el.Then, &in); err != nil {
+	in, err := script.FileInput.Result(el.Then)
+	if err != nil {
 		return nil, err
 	}
 	e, err := refs.Lookup(ref)
@@ -92,7 +89,7 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 	}
 	opened, stop := d.cdp.Subscribe("Page.fileChooserOpened")
 	defer stop()
-	el, err := c.clickOn(ctx, refs, ref, press{button: "left", count: 1}, lookup{Want: clickable})
+	el, err := c.clickOn(ctx, refs, ref, press{button: "left", count: 1}, script.Lookup{Want: clickable})
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,11 @@ package browser
 
 import (
 	_ "embed"
-	"encoding/json"
-	"sync"
 
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -16,20 +15,8 @@ import (
 //go:embed warmup.html
 var warmUpPage string
 
-// warmUpCall captures that page as a snapshot does, in the empty document of a pooled
-// context, and empties the document again. Its value is what the walk answered.
-var warmUpCall = sync.OnceValue(func() string {
-	html, _ := json.Marshal(warmUpPage) // strings and numbers cannot fail
-	options, _ := json.Marshal(newWalkOptions(snapshot.DefaultOptions()))
-	return `(() => {
-const page = document.createElement('div');
-page.innerHTML = ` + string(html) + `;
-document.body.append(page);
-try { __bd.now().news(); return __bd.walk(` + string(options) + `); } finally { page.remove(); }
-})()`
-})
-
-// warmUp runs one capture in a pooled context, so that V8 has compiled the script before
+// warmUp runs one capture of warmUpPage in a pooled context, in its empty document, which
+// is empty again afterwards, so that V8 has compiled the script before
 // the first snapshot of the session that gets the context: V8 compiles a function at its
 // first call and keeps the code for later documents of the same process. A context that a
 // session waits for is handed out without it.
@@ -46,5 +33,6 @@ func (t *tab) warmUp() *cdp.Pending {
 	t.c.mu.Lock()
 	world := t.main.ctxID
 	t.c.mu.Unlock()
-	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: warmUpCall(), UniqueContextID: world, ReturnByValue: ptr(true)})
+	call := script.WarmUp.Call(script.WarmUpArgs{HTML: warmUpPage, Options: newWalkOptions(snapshot.DefaultOptions())})
+	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: call.Expression, UniqueContextID: world, ReturnByValue: ptr(true)})
 }

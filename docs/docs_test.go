@@ -150,6 +150,39 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 }
 
+// A user reads benchmarks.md in a few minutes, and every row that names a tool
+// stands in a run of bench/results.
+func TestBenchmarksAreOfTheRuns(t *testing.T) {
+	files, err := filepath.Glob("../bench/results/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := map[string]bool{}
+	for _, file := range files {
+		for line := range strings.Lines(read(t, file)) {
+			runs[line] = true
+		}
+	}
+	text := read(t, "benchmarks.md")
+	if n := strings.Count(text, "\n"); n > 150 {
+		t.Errorf("benchmarks.md has %d lines, want at most 150", n)
+	}
+	_, tables, _ := strings.Cut(text, "\n## Beside the peers\n")
+	rows := 0
+	for line := range strings.Lines(tables) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| |") || strings.HasPrefix(line, "| ms:") || strings.HasPrefix(line, "| MB |") {
+			continue
+		}
+		rows++
+		if !runs[line] {
+			t.Errorf("this row is of no run in bench/results: %s", line)
+		}
+	}
+	if rows < 40 {
+		t.Errorf("%d rows were found: does the pattern still match?", rows)
+	}
+}
+
 func read(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)

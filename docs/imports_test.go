@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"session"},
 	{"browser", "fallback", "ledger"},
 	{"browser/network"},
-	{"browser/chromium", "web/search", "web/extract"},
+	{"browser/chromium", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},

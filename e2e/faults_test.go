@@ -56,6 +56,7 @@ func (r rowTest) told(eventType string, within time.Duration) protocol.Event {
 }
 
 func TestKilledChromiumInTheMiddleOfAClick(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, holding := faultPage(t, d)
 	click, err := r.c.Send("click", click(r.button("Hold"), params{"timeout_ms": 30000}))
@@ -90,6 +91,7 @@ func TestKilledChromiumInTheMiddleOfAClick(t *testing.T) {
 }
 
 func TestKilledChromiumBringsBackURLAndCookies(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, d)
 	r.w.mux.HandleFunc("/cookie", func(rw http.ResponseWriter, req *http.Request) {
@@ -119,6 +121,7 @@ func TestKilledChromiumBringsBackURLAndCookies(t *testing.T) {
 }
 
 func TestCrashedRenderer(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, d)
 	renderers := d.Chromium("renderer")
@@ -280,6 +283,7 @@ func TestADialogsAnswerIsFollowed(t *testing.T) {
 }
 
 func TestADialogIsAnswered(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	tests := []struct {
 		button string
@@ -310,6 +314,7 @@ func TestADialogIsAnswered(t *testing.T) {
 
 // A dialog that nobody answers is dismissed, and the page goes on.
 func TestADialogThatNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SESSION__DIALOG_TIMEOUT": "300ms"}})
 	r, _ := faultPage(t, d)
 	r.do("click", click(r.button("Confirm"), nil))
@@ -318,6 +323,7 @@ func TestADialogThatNobodyAnswers(t *testing.T) {
 }
 
 func TestAnAlertIsAcceptedAtOnce(t *testing.T) {
+	t.Parallel()
 	r, _ := faultPage(t, testdaemon.Start(t, testdaemon.Options{}))
 	answer := r.do("click", click(r.button("Alert"), nil))
 	if answer.Effect == nil || answer.Effect.Dialog == nil || answer.Effect.Dialog.Message != "one" || answer.Effect.Dialog.Answer != "accepted" {
@@ -328,6 +334,7 @@ func TestAnAlertIsAcceptedAtOnce(t *testing.T) {
 
 // A flood of windows ends at a limit.
 func TestPopupsAreCapped(t *testing.T) {
+	t.Parallel()
 	r, _ := faultPage(t, testdaemon.Start(t, testdaemon.Options{}))
 	r.inTime("click", click(r.button("Flood"), params{"timeout_ms": 8000}))
 	if tabs := r.do("tab_list", nil).Tabs; len(tabs) > 32 {
@@ -340,6 +347,7 @@ func TestPopupsAreCapped(t *testing.T) {
 // true} of a dialog has been collected: what only decides which refs there are
 // must not cost the page.
 func TestListenersThatAreCollectedCostNoPage(t *testing.T) {
+	t.Parallel()
 	r := agentOnPage(t, testdaemon.Start(t, testdaemon.Options{}), "faults/once.html", "/once")
 	r.open(r.w.URL + "/once")
 	var want []any
@@ -355,6 +363,7 @@ func TestListenersThatAreCollectedCostNoPage(t *testing.T) {
 // SIGTERM in the middle of a click: Stop, which ends the test, asks for exit 0
 // and nothing left.
 func TestSIGTERMInTheMiddleOfAClick(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, holding := faultPage(t, d)
 	pending, err := r.c.Send("click", click(r.button("Hold"), params{"timeout_ms": 30000}))

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -211,6 +212,11 @@ func TestSIGTERMTwiceAtOnce(t *testing.T) {
 // SIGTERM, also where the tests themselves run under nohup.
 func TestSIGHUP(t *testing.T) {
 	t.Parallel()
+	// A child inherits what its parent ignores, as a test under nohup does. What its
+	// parent handles has the default action in the child.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, d)
 	below := testdaemon.Descendants(d.PID)

@@ -15,6 +15,7 @@ import (
 // A snapshot looks at as much of the page as it shows, however large the page
 // is: nodes_visited is the measure that a busy machine does not change.
 func TestASnapshotLooksAtNoMoreThanItShows(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	visited := map[int]int{}
 	for _, n := range testpages.Sizes {

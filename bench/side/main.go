@@ -34,7 +34,7 @@ import (
 // reference is the tool that the others are compared with.
 const reference = "browserd"
 
-func isPeer(name string) bool { return !strings.HasPrefix(name, reference) && name != floorName }
+func isPeer(name string) bool { return !strings.HasPrefix(name, reference) && name != baselineName }
 
 // suite is one run.
 type suite struct {
@@ -67,8 +67,8 @@ var groups = []struct {
 
 func main() {
 	run := run
-	if chromium := os.Getenv(floorVariable); chromium != "" {
-		run = func() error { return serveFloor(context.Background(), chromium) }
+	if chromium := os.Getenv(baselineVariable); chromium != "" {
+		run = func() error { return serveBaseline(context.Background(), chromium) }
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -203,9 +203,11 @@ func (b *suite) conditions() {
 		}
 	}
 	commit, _ := exec.Command("git", "describe", "--always", "--dirty").Output()
-	fmt.Fprintf(b.out, "Conditions: %s, %d processors (%s), load %s before the run, %s, Linux %s; browserd %s (%s), sandbox and egress proxy on; %s, node %s, ",
+	fmt.Fprintf(b.out, "# browserd and its peers in one run\n\nCommand: `%s`\n\nCommit: %s\n\n",
+		strings.Join(append([]string{"go run ./side"}, os.Args[1:]...), " "), strings.TrimSpace(string(commit)))
+	fmt.Fprintf(b.out, "Conditions: %s, %d processors (%s), load %s before the run, %s, Linux %s; browserd built with %s, sandbox and egress proxy on; %s, node %s, ",
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), runtime.NumCPU(), processor(), firstWord(string(load)), program(b.o.Chromium), release(),
-		strings.TrimSpace(string(commit)), runtime.Version(), strings.Join(versions, ", "), output("node", "--version"))
+		runtime.Version(), strings.Join(versions, ", "), output("node", "--version"))
 	if os.Getuid() == 0 {
 		fmt.Fprint(b.out, "the peers' Chromium with --no-sandbox, since the run is root's. ")
 	}
@@ -246,10 +248,10 @@ func oneLine(s string) string {
 	return s[:min(len(s), 300)]
 }
 
-// doors are the tools of a table of commands: each at its own door, and with
-// commandLines also those whose process starts anew for each command. A second
-// door of the same server is left to the tables of many sessions.
-func (b *suite) doors(commandLines bool) []driver.Tool {
+// direct are the tools of a table of commands; with commandLines, also those
+// that start a process for each command. A second transport of the same server
+// is left to the tables of many sessions.
+func (b *suite) direct(commandLines bool) []driver.Tool {
 	return b.toolsWithout(func(name string) bool {
 		return strings.Contains(name, "(HTTP)") || !commandLines && strings.Contains(name, "(command line)")
 	})

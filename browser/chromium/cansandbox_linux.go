@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CanSandbox says what keeps Chromium from setting up its sandbox where that
-// can be known without starting it: a seccomp filter around browserd, as
-// containers have by default. The error has the code chromium_unavailable and
-// the next step; nil where nothing is known to be in the way, or where the
-// sandbox is switched off. It starts nothing and takes microseconds.
+// CanSandbox returns an error where Chromium cannot set up its sandbox, as far as
+// that can be known without starting it: a seccomp filter around browserd, which
+// containers have by default. The error has the code chromium_unavailable and the
+// next step. CanSandbox returns nil where nothing is known to prevent the sandbox, or
+// where it is switched off. It starts nothing and takes microseconds.
 func CanSandbox(cfg Config) error {
 	if cfg.UnsafeNoSandbox || !filtered() {
 		return nil
@@ -20,7 +20,7 @@ func CanSandbox(cfg Config) error {
 
 // filtered reports whether a seccomp filter forbids user namespaces. The kernel
 // refuses to move a process with threads, as every Go program is, into one with
-// EINVAL (unshare(2)); a filter answers before it, with anything else.
+// EINVAL (unshare(2)); a filter answers before the kernel does, with another error.
 func filtered() bool {
 	return unix.Unshare(unix.CLONE_NEWUSER) != unix.EINVAL
 }
@@ -38,7 +38,7 @@ func sandboxRemedy() string {
 	return "allow unprivileged user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile); browserd doctor says which"
 }
 
-// inContainer looks for the marks that Docker and Podman leave, and Kubernetes.
+// inContainer looks for the files of Docker and Podman and the variable of Kubernetes.
 func inContainer() bool {
 	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(mark); err == nil {

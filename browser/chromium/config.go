@@ -12,8 +12,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Config says which Chromium is used, and how. The zero value works: a
-// Chromium that is installed is found and run, with windows where there is a display.
+// Config is which Chromium is used, and how. The zero value works: Find looks for an
+// installed Chromium, which runs with windows where there is a display.
 type Config struct {
 	Path                string        `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
 	Endpoint            string        `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
@@ -28,21 +28,20 @@ type Config struct {
 	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may say nothing at all although it was asked, before it is taken for lost and replaced; 0: for ever" default:"10s"`
 	PageMemoryMB        int           `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
 
-	// StateDir is where the marks of running browsers are kept for Reap, in
-	// StateDir/browsers. Set by cmd. Empty: no marks, and a daemon that is
-	// killed leaves its profile directory behind.
+	// StateDir/browsers holds a mark, a small file, of each running browser, for Reap.
+	// Set by cmd. Empty: there are no marks, and a daemon that is killed leaves its
+	// profile directory behind.
 	StateDir string `koanf:"-"`
-	// ProxyServer is the address of the egress proxy that all traffic takes,
-	// as Chromium's --proxy-server; empty: none. Set by cmd.
+	// ProxyServer is the value of Chromium's --proxy-server: the address of the egress
+	// proxy, which all traffic takes. Empty: there is none. Set by cmd.
 	ProxyServer string `koanf:"-"`
 	// JailPort is where the egress proxy listens inside Chromium's jail; not 0:
 	// Chromium is launched in a jail, or not at all. Adopt takes the listener; it is
-	// closed when that Chromium has ended.
-	// Set by cmd, where there can be a jail.
+	// closed when that Chromium has ended. Set by cmd, where there can be a jail.
 	JailPort int                `koanf:"-"`
 	Adopt    func(net.Listener) `koanf:"-" json:"-"`
-	// Complete sets, of the fields that cmd sets, those that are not known when the
-	// daemon starts; it is called before each launch and may wait. nil: all are set.
+	// Complete sets those fields that cmd does not know yet when the daemon starts. It is
+	// called before each launch and may wait. nil: all are set.
 	Complete func(*Config) error `koanf:"-" json:"-"`
 	// Advertised says that the Chromium at Endpoint reaches the egress proxy
 	// (policy.proxy_advertise). Set by cmd.
@@ -98,8 +97,8 @@ var refused = map[string]string{
 	"disable-ipc-flooding-protection": "pages could flood the browser",
 }
 
-// Check says what is wrong with c by itself, without looking at the machine:
-// one sentence that names the key and the value, or nil.
+// Check returns what is wrong with c by itself, without looking at the machine: one
+// sentence that names the key and the value, or nil.
 func (c Config) Check() error {
 	for _, a := range c.Args {
 		name, _, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")

@@ -19,7 +19,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Level says how much a Check matters.
+// Level is how much a Check matters.
 type Level string
 
 const (
@@ -28,13 +28,13 @@ const (
 	LevelFail Level = "fail" // pages cannot be opened in Chromium
 )
 
-// Check is one thing that was looked at.
+// Check is the result of one check.
 type Check struct {
 	Name   string // in a word or two
-	OK     bool   // nothing has to be done: Level is ok
+	OK     bool   // Level is ok
 	Level  Level
-	Found  string // what is the case
-	Remedy string // how to mend it; empty when OK
+	Found  string // one sentence
+	Remedy string // how to fix it; empty when OK
 }
 
 func passed(name, found string, args ...any) Check {
@@ -64,17 +64,16 @@ func failedBy(name string, err error) Check {
 // pageLimit is how long the first page may take.
 const pageLimit = 15 * time.Second
 
-// Checks looks at everything about Chromium that a user can get wrong, in the
-// order in which it should be mended. It launches the browser that cfg
-// names for a moment, opens about:blank and looks at its sandbox; nothing is left
-// behind and nothing leaves the machine. It takes about a second, at most
-// about a minute, and less when ctx ends.
+// Checks tests everything about Chromium that a user can get wrong, in the order in
+// which it should be fixed. It launches the browser that cfg names for a moment, opens
+// about:blank and examines its sandbox; it leaves nothing behind and sends nothing off
+// the machine. It takes about a second, at most about a minute, and less when ctx ends.
 func Checks(ctx context.Context, cfg Config) []Check {
 	var list []Check
 	add := func(c ...Check) { list = append(list, c...) }
 
 	if err := cfg.Check(); err != nil {
-		add(failed("configuration", "mend the configuration", "%s", err.Error()))
+		add(failed("configuration", "fix the configuration", "%s", err.Error()))
 		return list
 	}
 	if cfg.Disabled {
@@ -104,7 +103,7 @@ func Checks(ctx context.Context, cfg Config) []Check {
 	return list
 }
 
-// jailCheck says whether Chromium gets a network namespace of its own.
+// jailCheck tests whether Chromium gets a network namespace of its own.
 func jailCheck(cfg Config) Check {
 	const name = "jail"
 	const remedy = "allow unprivileged user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0; in a container a seccomp profile that allows clone and unshare)"
@@ -121,7 +120,7 @@ func jailCheck(cfg Config) Check {
 	}
 }
 
-// stateCheck looks whether marks can be kept.
+// stateCheck tests whether the marks of running browsers can be written.
 func stateCheck(cfg Config) Check {
 	const name = "state directory"
 	if cfg.StateDir == "" {
@@ -140,7 +139,7 @@ func stateCheck(cfg Config) Check {
 // liveChecks runs the browser: does it start, open a page, and sandbox it?
 func liveChecks(ctx context.Context, cfg Config) (list []Check) {
 	if cfg.Endpoint == "" && cfg.Jail != JailOff && CanJail(cfg) == nil {
-		// As the daemon launches it; nothing is let out of this one.
+		// As the daemon launches it, but with a proxy that lets nothing through.
 		cfg.Adopt, cfg.JailPort, cfg.ProxyServer = func(l net.Listener) { l.Close() }, 3128, "http://127.0.0.1:3128"
 	}
 	c := Start(ctx, cfg, slog.New(slog.DiscardHandler))

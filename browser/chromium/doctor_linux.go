@@ -11,7 +11,7 @@ import (
 // of MB, more with shared memory in files.
 const minFree = 512 << 20
 
-// machineChecks looks at what Chromium needs of the system.
+// machineChecks tests what Chromium needs of the system.
 func machineChecks(cfg Config) []Check {
 	var list []Check
 	owner, err := processOwner(cfg)
@@ -31,8 +31,8 @@ func machineChecks(cfg Config) []Check {
 }
 
 // namespaceCheck reads the switches of unprivileged user namespaces, on which
-// Chromium's sandbox stands (or on its setuid helper). Whether it stands,
-// the check "sandbox" says.
+// Chromium's sandbox depends (or on its setuid helper). Whether the sandbox is on is
+// the check "sandbox".
 func namespaceCheck() Check {
 	const name = "user namespaces"
 	read := func(path string) string {

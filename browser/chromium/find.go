@@ -14,15 +14,15 @@ import (
 
 // Found is a Chromium on this machine.
 type Found struct {
-	Path    string // the program itself, never a shell wrapper where the program could be told
+	Path    string // the program itself, not a shell wrapper, where the wrapper names its program
 	Product string // what kind it is by its name: chromium-headless-shell, chromium or chrome
 	Shell   bool   // the headless shell: no windows, less memory, a quicker start
 }
 
 // Find returns the Chromium that cfg names, or else the best one that is
 // installed: a headless shell first, then Chromium, then Chrome, on PATH and in
-// the usual places of Linux, macOS and Windows. It runs nothing. The error
-// has the code chromium_unavailable and says in one line what to do.
+// the usual places of Linux, macOS and Windows. It runs nothing. The error has the code
+// chromium_unavailable and one line on what to do.
 func Find(cfg Config) (Found, error) {
 	return finder{
 		goos: runtime.GOOS, path: filepath.SplitList(os.Getenv("PATH")), env: os.Getenv,
@@ -115,8 +115,8 @@ func (f finder) candidates() iter.Seq[string] {
 	}
 }
 
-// groups are the candidates by where they are found. What comes behind the first that
-// fits is not put together.
+// groups are the candidates by where they are found. A group is put together only when
+// no group before it has a Chromium that fits.
 func (f finder) groups() []func() []string {
 	shells := func() []string { return f.onPath(shellNames) }
 	full := func() []string { return f.onPath(fullNames) }
@@ -206,7 +206,7 @@ func (f finder) executable(path string) bool {
 }
 
 // program returns the program that a shell wrapper runs, and path itself where
-// it is no wrapper or the program cannot be told. Wrappers add flags of their
+// it is no wrapper or does not name its program. Wrappers add flags of their
 // own, and stay as a process between the daemon and the browser.
 func (f finder) program(path string) string {
 	script, ok := f.script(path)

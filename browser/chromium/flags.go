@@ -6,8 +6,8 @@ import (
 )
 
 // fixedFlags are given to both builds. Chromium's own traffic and services are
-// off, nothing is asked for at first start, and tabs that nobody looks at run at
-// full speed, because all of them are used at once.
+// off, there are no questions at first start, and background tabs run at full speed,
+// because all tabs are used at once.
 //
 // --disable-popup-blocking and --disable-ipc-flooding-protection, which other
 // tools set, are left out on purpose: they protect the browser from its pages.
@@ -38,7 +38,7 @@ var fixedFlags = []string{
 	"--disable-prompt-on-repost",
 	"--disable-search-engine-choice-screen",
 
-	// Input is taken before the first frame of a document has been drawn.
+	// Accept input before the first frame of a document has been drawn.
 	"--allow-pre-commit-input",
 	"--mute-audio",
 	"--hide-scrollbars",
@@ -117,7 +117,7 @@ func flags(cfg Config, found Found, profile string, windows, smallShm bool) []st
 		case "--enable-blink-features":
 			blink = append(blink, strings.Split(value, ",")...)
 		default:
-			// The operator's value stands in place of ours.
+			// The operator's value replaces browserd's.
 			list = slices.DeleteFunc(list, func(f string) bool { return f == name || strings.HasPrefix(f, name+"=") })
 			list = append(list, a)
 		}

@@ -17,21 +17,20 @@ import (
 )
 
 // The jail: Chromium runs in a user and a network namespace of its own, in
-// which there is a loopback interface and a bridge without ports, from which
-// nothing leads anywhere. The only thing that
-// listens there is the egress proxy, by a socket that was made inside and handed
-// out to the daemon. What Chromium, or a page that broke out of its renderer,
-// sends elsewhere has nowhere to go, whatever Chromium's flags say.
+// which there is a loopback interface and a bridge without ports, and no route out.
+// The only listener there is the egress proxy's: its socket was made inside and passed
+// to the daemon. What Chromium, or a page that broke out of its renderer, sends to any
+// other address goes nowhere, whatever Chromium's flags are.
 //
 // A namespace cannot be entered by a program with threads, so the daemon's own
 // program is started again in front of Chromium, under another name: it raises
 // the interface, makes the socket, drops the capabilities and becomes Chromium
 // (package jail).
 
-// jailCommand puts cmd, which confine has set up, into a jail, and returns the socket
-// from which the listener is to be taken and over which the jail is told what to
-// become. The caller closes both ends: the
-// command's when it has been started.
+// jailCommand changes cmd, which confine has set up, so that it starts in a jail. It
+// returns the socket over which the jail sends its listener and then receives the
+// program that it is to become, and the jail's end of that socket. The caller closes
+// both: the jail's end when the command has been started.
 func jailCommand(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, jailEnd *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -49,7 +48,7 @@ func jailCommand(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, j
 		cmd.ExtraFiles = append(cmd.ExtraFiles, nil)
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, jailEnd)
-	// Not by its name: the program may have been replaced since it was started.
+	// Not by its path: the file may have been replaced since the daemon was started.
 	cmd.Path, cmd.Args = "/proc/self/exe", []string{jail.Name, strconv.Itoa(port)}
 
 	uid, gid := os.Getuid(), os.Getgid()
@@ -58,7 +57,7 @@ func jailCommand(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, j
 	}
 	a := cmd.SysProcAttr
 	a.Cloneflags |= syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET
-	// The same numbers inside as outside, and nobody else's.
+	// The owner's ids are the same inside as outside; no other id exists inside.
 	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	a.GidMappingsEnableSetgroups = owner != nil
@@ -70,8 +69,8 @@ func jailCommand(cmd *exec.Cmd, owner *account, port int) (ours *net.UnixConn, j
 // milliseconds, and the start of a large program on a cold disk.
 const jailWithin = 10 * time.Second
 
-// receiveListener takes the listener that was made inside the jail, which then waits to be
-// told what to become.
+// receiveListener receives the listener that was made inside the jail. The jail then
+// waits for its program.
 func receiveListener(c *net.UnixConn) (net.Listener, error) {
 	c.SetReadDeadline(time.Now().Add(jailWithin))
 	rights := make([]byte, unix.CmsgSpace(4))
@@ -92,9 +91,8 @@ func receiveListener(c *net.UnixConn) (net.Listener, error) {
 	return net.FileListener(f)
 }
 
-// CanJail prepares a jail as a launch with cfg does, without a program in it,
-// and says in a sentence what is in the way; nil: nothing is. It takes some ten
-// milliseconds.
+// CanJail prepares a jail as a launch with cfg does, without a program in it. It returns
+// nil, or one sentence on why there can be no jail. It takes some ten milliseconds.
 func CanJail(cfg Config) error {
 	owner, err := processOwner(cfg)
 	if err != nil {
@@ -116,7 +114,7 @@ func CanJail(cfg Config) error {
 		return fmt.Errorf("the system allows no user and network namespaces: %w", err)
 	}
 	l, err := receiveListener(ours)
-	ours.Close() // it is not to start
+	ours.Close() // without a program the jail ends
 	if err == nil {
 		l.Close()
 	} else {

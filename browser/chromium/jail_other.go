@@ -11,7 +11,7 @@ import (
 
 var errNoJail = errors.New("only Linux has network namespaces")
 
-// CanJail says why there is no jail.
+// CanJail returns why there is no jail.
 func CanJail(Config) error { return errNoJail }
 
 func jailCommand(*exec.Cmd, *account, int) (*net.UnixConn, *os.File, error) {

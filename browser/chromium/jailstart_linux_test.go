@@ -84,7 +84,7 @@ func TestAJailThatFailsIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := spawn(cfg, found, discard()); err == nil || protocol.CodeOf(err) != protocol.ChromiumUnavailable || !strings.Contains(err.Error(), "its port") {
-		t.Fatalf("%v; want the jail's own words", err)
+		t.Fatalf("%v; want the jail's own error", err)
 	}
 	owner, err := processOwner(cfg)
 	if err != nil {

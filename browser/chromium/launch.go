@@ -23,8 +23,8 @@ import (
 
 const (
 	// startLimit is how long Chromium may take to answer its first command; a
-	// cold disk and a busy machine need several seconds. It is less than a command
-	// has by default, which answers then what is wrong.
+	// cold disk and a busy machine need several seconds. It is less than the default
+	// timeout of a command, so that the command's error says what is wrong.
 	startLimit = 25 * time.Second
 	// killLimit is how long killed processes may take to be gone. They are gone
 	// in milliseconds unless the kernel holds one.
@@ -52,10 +52,9 @@ type Process struct {
 	killed  atomic.Bool // by end, not by itself or by another process
 }
 
-// launch starts Chromium and returns when it has answered its first command,
-// with that answer. What it started it has ended again when it fails; the error
-// has the code chromium_unavailable, one sentence with the cause and the next
-// step.
+// launch starts Chromium and returns when it has answered its first command, with that
+// answer. When it fails it has ended all that it started, and the error has the code
+// chromium_unavailable, one sentence with the cause, and the next step.
 func launch(ctx context.Context, cfg Config, log *slog.Logger) (*Process, *cdp.Conn, browser.GetVersionResult, error) {
 	var none browser.GetVersionResult
 	found, err := Find(cfg)
@@ -150,7 +149,7 @@ func (p *Process) start(cfg Config, owner *account) (cdp.Transport, error) {
 		err = p.run()
 	}
 	if jailEnd != nil {
-		jailEnd.Close() // held open here too, the jail's end would not be seen
+		jailEnd.Close() // while it is open here too, reading does not end when the jail does
 	}
 	if err != nil {
 		if handoff != nil {
@@ -237,8 +236,7 @@ func (p *Process) end() error {
 	return p.endErr
 }
 
-// cause says how the browser process ended, or "" while it runs, and where its end
-// was ours.
+// cause returns how the browser process ended; "" while it runs, and where end ended it.
 func (p *Process) cause() string {
 	if p.killed.Load() {
 		return ""
@@ -254,8 +252,8 @@ func (p *Process) cause() string {
 	return "Chromium ended: " + p.status.Error()
 }
 
-// explain turns the failure of a start into one sentence and a next step, from
-// what Chromium said on its way out.
+// explain turns the failure of a start into one sentence and a next step, from the end
+// of Chromium's standard error.
 func (p *Process) explain(err error) error {
 	said := p.stderr.String()
 	has := func(s string) bool { return strings.Contains(said, s) }

@@ -33,10 +33,10 @@ func confine(cmd *exec.Cmd, owner *account) {
 }
 
 // pipeSize holds the largest message that is sent often, the script of a page,
-// and the snapshot of a large one: its writer need not wait for its reader.
+// and the snapshot of a large one, so that its writer need not wait for its reader.
 const pipeSize = 256 << 10
 
-// widen gives a pipe room (pipe(7)). Without leave it stays as it is.
+// widen enlarges the buffer of a pipe (pipe(7)), where the system permits it.
 func widen(f *os.File) {
 	if c, err := f.SyscallConn(); err == nil { // Fd would make it blocking
 		c.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })

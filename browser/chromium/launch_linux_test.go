@@ -381,7 +381,7 @@ func TestNoUsableSandboxIsExplained(t *testing.T) {
 	})
 }
 
-func TestTail(t *testing.T) {
+func TestStderrTail(t *testing.T) {
 	w := &stderrTail{limit: 8}
 	fmt.Fprint(w, "abc")
 	fmt.Fprint(w, "defgh")

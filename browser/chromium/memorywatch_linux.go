@@ -74,7 +74,7 @@ func (s *Supervisor) watchMemory(r *running) {
 	}
 }
 
-// end ends a process that takes too much memory; its tab is told what it died of.
+// end ends a process that takes too much memory, by a signal that tells PageDeath why.
 func (p *renderer) end() {
 	signal := syscall.Signal(limitSignal)
 	if p.ended {
@@ -129,13 +129,13 @@ func wanted(pid int) (all time.Duration) {
 	return all
 }
 
-// ownNice is the nice value of the daemon, which its Chromium has from it.
+// ownNice is the nice value of the daemon, which its Chromium inherits.
 func ownNice() int {
 	v, err := syscall.Getpriority(syscall.PRIO_PROCESS, os.Getpid())
 	if err != nil {
 		return 0
 	}
-	return 20 - v // as the kernel says it (getpriority(2))
+	return 20 - v // the system call returns 20 less the nice value (getpriority(2))
 }
 
 // niceAll sets the nice value of every thread of the process (setpriority(2):
@@ -157,7 +157,7 @@ func niceAll(pid, value int) error {
 func renderers(browser int, known []*renderer) []*renderer {
 	var found []*renderer
 	for _, pid := range pids() {
-		// The process's group first: to ask for that costs a thirtieth of reading its file.
+		// The process group first: it takes a thirtieth of the time of reading the file.
 		if group, err := syscall.Getpgid(pid); err != nil || group != browser {
 			continue
 		}

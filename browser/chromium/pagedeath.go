@@ -31,8 +31,3 @@ func (p *Process) PageDeath(status string, errorCode int) (reason, sentence stri
 	}
 	return status, fmt.Sprintf("Chromium says %s, %d", status, errorCode)
 }
-
-// MakeDir makes a directory in the browser's profile directory, whose name begins with
-// kind. Chromium can write to it, and nobody else but the daemon; it goes with the
-// profile.
-func (p *Process) MakeDir(kind string) (string, error) { return p.profile.makeDir(kind) }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// stat is what /proc/PID/stat says of a process that the package needs.
+// stat are the fields of /proc/PID/stat that the package needs.
 type stat struct {
 	state  string // one letter; Z: a zombie
 	parent int
@@ -39,14 +39,14 @@ func readStat(pid int) (stat, error) {
 	return s, err
 }
 
-// startTime tells a process from every other that had or will have its id since
-// boot.
+// startTime returns when the process started. It distinguishes it from every other
+// process that has had its id since boot.
 func startTime(pid int) (uint64, error) {
 	s, err := readStat(pid)
 	return s.start, err
 }
 
-// bootID tells this boot of the machine from every other.
+// bootID returns an id that every boot of the machine has anew.
 func bootID() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b))

@@ -26,7 +26,7 @@ type profile struct {
 	owner *account
 }
 
-// mark is what StateDir/browsers/ID.json says about a browser that runs.
+// mark is the content of StateDir/browsers/ID.json, which is there while a browser runs.
 // Start times tell a process from a later one with the same id.
 type mark struct {
 	PID         int    `json:"pid,omitempty"` // of the browser process; 0: not started yet
@@ -74,8 +74,10 @@ func newProfile(stateDir string, owner *account) (*profile, error) {
 	return p, nil
 }
 
-// room makes a directory of its own in the profile's, which Chromium can write
-// to, and nobody else but the daemon. It goes with the profile.
+// MakeDir makes a directory in the browser's profile directory, whose name begins with
+// kind. Only Chromium and the daemon can write to it. It is removed with the profile.
+func (p *Process) MakeDir(kind string) (string, error) { return p.profile.makeDir(kind) }
+
 func (p *profile) makeDir(kind string) (string, error) {
 	dir := filepath.Join(p.dir, kind+"-"+strings.ToLower(rand.Text()[:12]))
 	if err := os.Mkdir(dir, 0o700); err != nil {

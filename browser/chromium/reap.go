@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Reaped says what Reap removed.
+// Reaped is what Reap removed.
 type Reaped struct {
 	Browsers  int // marks of browsers whose daemon is gone
 	Processes int // processes that were still there and were killed

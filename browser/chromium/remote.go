@@ -48,9 +48,9 @@ func dial(ctx context.Context, cfg Config) (*cdp.Conn, browser.GetVersionResult,
 }
 
 // debuggerURL returns the websocket address of the browser at an endpoint: the
-// endpoint itself if it has a path, otherwise what its /json/version says,
-// under the host and port that the operator gave (the answer's own may be
-// those of the inside of a container).
+// endpoint itself if it has a path, otherwise the address in its /json/version, with
+// the host and port that the operator gave (those of the answer may be of the inside
+// of a container).
 func debuggerURL(ctx context.Context, endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -97,8 +97,7 @@ func debuggerURL(ctx context.Context, endpoint string) (string, error) {
 	return ws.String(), nil
 }
 
-// unnamed is an error without the address that was asked, whose query may hold a
-// token.
+// unnamed is an error without the address of the request, whose query may hold a token.
 func unnamed(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// sandboxOf says from /proc how the renderers of the browser with that pid are
-// confined: "on" when each has a seccomp filter and namespaces of its own and is
+// sandboxOf returns how the renderers of the browser with that pid are confined, from
+// /proc: "on" when each has a seccomp filter and namespaces of its own and is
 // not root, "unknown" while there is no renderer, otherwise what is missing.
 func sandboxOf(browser int) string {
 	verdict := "unknown"

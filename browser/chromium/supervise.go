@@ -62,7 +62,7 @@ type running struct {
 	proc    *Process // nil: at an endpoint
 	version browser.GetVersionResult
 	since   time.Time
-	ending  chan struct{} // closed by Close: the end is wanted
+	ending  chan struct{} // closed by Close and StopIdle
 }
 
 // flight is a launch that any number of callers wait for.
@@ -82,10 +82,10 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) *Supervisor {
 	return s
 }
 
-// OnLost adds a callback that is told once for each browser that ended without
-// Close: its generation and the cause in a few words. It is told within
-// milliseconds, when all calls on the Conn have failed already, on a goroutine of
-// the supervisor, which removes the rest meanwhile; it must not wait long, and
+// OnLost adds a callback that is called once for each browser that ended by itself,
+// with its generation and the cause in a few words. The call comes within milliseconds,
+// when all calls on the connection have failed already, on a goroutine of the
+// supervisor, which removes what is left meanwhile. The callback must not wait long, and
 // may call Conn. Add callbacks before the first launch.
 func (s *Supervisor) OnLost(f func(gen Generation, cause string)) {
 	s.mu.Lock()
@@ -100,8 +100,8 @@ func (s *Supervisor) Warm(ctx context.Context) error {
 }
 
 // Conn returns the connection to the browser that runs, and its generation. When
-// none runs it launches one; callers meanwhile wait for the same launch, each as
-// long as its ctx allows. The errors have codes: chromium_unavailable with
+// none runs it launches one; other callers wait for the same launch, each as long as
+// its ctx allows. The errors have codes: chromium_unavailable with
 // the cause and the remedy (and at once, while repeated failures make the next
 // launch wait), shutting_down after Close.
 func (s *Supervisor) Conn(ctx context.Context) (*cdp.Conn, Generation, error) {
@@ -219,7 +219,7 @@ func (s *Supervisor) fly(f *flight) {
 func (s *Supervisor) begin() (*running, error) {
 	cfg := s.cfg
 	if err := cfg.Check(); err != nil {
-		return nil, unavailable("mend the configuration", "%w", err)
+		return nil, unavailable("fix the configuration", "%w", err)
 	}
 	if cfg.Complete != nil {
 		if err := cfg.Complete(&cfg); err != nil {
@@ -240,8 +240,8 @@ func (s *Supervisor) begin() (*running, error) {
 }
 
 // count counts a launch that came to nothing; after several in a row the next
-// has to wait, longer each time. One that hung counts for many: the next would hold
-// everybody up as long. Called with mu held.
+// has to wait, longer each time. One that hung counts for many, because the next one
+// would keep all callers waiting as long. The caller holds mu.
 func (s *Supervisor) count(err error, hung bool) {
 	s.failures++
 	if hung {
@@ -253,7 +253,7 @@ func (s *Supervisor) count(err error, hung bool) {
 	}
 }
 
-// supervise waits for the end of a browser, wanted or not, and removes all that
+// supervise waits for the end of a browser, for whatever reason, and removes all that
 // is left of it.
 func (s *Supervisor) supervise(r *running) {
 	var exited <-chan struct{} // for ever, at an endpoint
@@ -290,15 +290,15 @@ func (s *Supervisor) supervise(r *running) {
 	} else {
 		s.failures = 0
 	}
-	told := s.onLost
+	callbacks := s.onLost
 	s.mu.Unlock()
 	s.log.Warn("Chromium is lost", "generation", r.gen, "pid", r.pid(), "cause", cause)
-	// What is left is removed while the others are told.
+	// What is left is removed while the callbacks run.
 	var rest sync.WaitGroup
 	if r.proc != nil {
 		rest.Go(func() { r.proc.end() })
 	}
-	for _, f := range told {
+	for _, f := range callbacks {
 		f(r.gen, cause)
 	}
 	rest.Wait()
@@ -327,7 +327,7 @@ func (r *running) endLost() string {
 	return cause
 }
 
-// causeOf returns what ended a connection, without what every such error says.
+// causeOf returns what ended a connection, without the words that all such errors share.
 func causeOf(err error) string {
 	var gone *protocol.Error
 	if errors.As(err, &gone) {
@@ -366,7 +366,8 @@ func (r *running) pid() int {
 
 // Close ends the browser and waits until its processes, its profile directory and
 // all goroutines of the supervisor are gone, or ctx ends. Conn answers
-// shutting_down from then on. OnLost is not told. It may be called more than once.
+// shutting_down from then on. The callbacks of OnLost are not called. Close may be called
+// more than once.
 func (s *Supervisor) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closed {
@@ -394,7 +395,7 @@ func (s *Supervisor) Close(ctx context.Context) error {
 	return nil
 }
 
-// Info is what a status report says about the browser.
+// Info is the state of the browser, for a status report.
 type Info struct {
 	Running    bool
 	Generation Generation // of the one that runs or ran last; 0: none yet
@@ -427,7 +428,7 @@ func (s *Supervisor) Info() Info {
 	return i
 }
 
-// Running says whether the browser runs. It costs nothing, where Info looks at all
+// Running reports whether the browser runs. It costs nothing, while Info reads all
 // processes of the machine.
 func (s *Supervisor) Running() bool {
 	s.mu.Lock()

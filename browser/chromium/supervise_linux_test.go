@@ -180,7 +180,7 @@ func TestRepeatedFailuresWait(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if took := time.Since(begin); took > 100*time.Millisecond {
-		t.Errorf("a held launch took %v", took)
+		t.Errorf("a postponed launch took %v", took)
 	}
 	eventually(t, 5*time.Second, "tried again", func() bool {
 		err := c.Warm(t.Context())

@@ -16,9 +16,9 @@ func init() {
 	}
 }
 
-// prepare runs inside the namespaces. It becomes the program when it is told to, or
-// exits where nobody will tell it any more; it returns what could not be done, and
-// why.
+// prepare runs inside the namespaces. It becomes the program that it receives, or exits
+// where the other end closes without one. It returns only when a step fails: the step,
+// and the error.
 func prepare(port string) (string, error) {
 	runtime.LockOSThread() // capabilities belong to a thread
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -129,7 +129,7 @@ func looksOnline() error {
 const siocBrAddBr = 0x89a0
 
 // iface is a network interface as the requests of netdevice(7) name it: a
-// struct ifreq, whose union holds one value at a time, and a socket to ask by.
+// struct ifreq, whose union holds one value at a time, and a socket for its requests.
 type iface struct {
 	socket int
 	req    struct {

@@ -382,7 +382,7 @@ func TestAutonomyKeys(t *testing.T) {
 		"":                               {Autonomy: "read_only", Confirm: []string{"click"}, ConfirmTimeout: time.Second},
 		`policy.autonomy: "careless"`:    {Autonomy: "careless"},
 		`policy.confirm: an empty name`:  {Confirm: []string{"click", ""}},
-		`policy.confirm_timeout: -1s: t`: {ConfirmTimeout: -time.Second},
+		`policy.confirm_timeout: -1s: a`: {ConfirmTimeout: -time.Second},
 	} {
 		if err := c.Check(); want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%+v: got %v, want %s", c, err, want)

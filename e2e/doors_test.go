@@ -87,7 +87,7 @@ func TestEveryDoorAnswersTheSame(t *testing.T) {
 	for i := range want {
 		texts[i] = want[i]
 		if strings.HasPrefix(want[i], "{") {
-			texts[i] = textOf(tools.Shown(json.RawMessage(want[i])))
+			texts[i] = textOf(tools.Format(json.RawMessage(want[i])))
 		}
 	}
 	for door, transport := range transports(t, d, "all") {

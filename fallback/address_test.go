@@ -153,7 +153,7 @@ func TestJar(t *testing.T) {
 		again := NewJar()
 		again.now = j.now
 		p := Page{jar: j}
-		r := p.Remains()
+		r := p.Restore()
 		again.restore(&r)
 		if got := again.Header(to); got != c.want {
 			t.Errorf("%.60q after a move: %s gets %q, want %q", c.set, c.to, got, c.want)

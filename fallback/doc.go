@@ -10,5 +10,5 @@
 // public addresses.
 //
 // One goroutine at a time calls the methods of a Page that act and read; any goroutine
-// may call State, Attempts, Remains, Done and Close. Any goroutine may use a SourceChain.
+// may call State, Attempts, Restore, Done and Close. Any goroutine may use a SourceChain.
 package fallback

@@ -27,7 +27,7 @@ type Options struct {
 	Locale    string            // BCP 47; empty: en-US
 	UserAgent string            // empty: fetch.UserAgent
 	Headers   map[string]string // sent with every request
-	Restore   *protocol.Remains // cookies to start with
+	Restore   *protocol.Restore // cookies to start with
 	// Tried are attempts made before this page. Attempts returns them with the first
 	// document.
 	Tried []protocol.Attempt
@@ -81,11 +81,11 @@ func (p *Page) Attempts() []protocol.Attempt {
 	return slices.Clone(p.attempts)
 }
 
-// Remains returns what another page needs to continue from here: the URL and the cookies.
-func (p *Page) Remains() protocol.Remains {
+// Restore returns what another page needs to continue from here: the URL and the cookies.
+func (p *Page) Restore() protocol.Restore {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := protocol.Remains{URL: p.state.URL, Documents: p.state.Document}
+	r := protocol.Restore{URL: p.state.URL, Documents: p.state.Document}
 	r.Cookies, r.CookieCount = p.jar.export()
 	return r
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // cdpCookie is CDP's Network.Cookie, the form in which cookies pass between Chromium and
-// this package (protocol.Remains).
+// this package (protocol.Restore).
 type cdpCookie struct {
 	Name     string  `json:"name"`
 	Value    string  `json:"value"`
@@ -23,7 +23,7 @@ type cdpCookie struct {
 	SameSite string  `json:"sameSite,omitempty"`
 }
 
-// export returns the jar's cookies as JSON for protocol.Remains, and how many they are.
+// export returns the jar's cookies as JSON for protocol.Restore, and how many they are.
 func (j *Jar) export() (cookies []byte, count int) {
 	list := []cdpCookie{}
 	for _, c := range j.All() {
@@ -48,7 +48,7 @@ func (j *Jar) export() (cookies []byte, count int) {
 
 // restore puts the cookies of another page into the jar. It ignores what is not a list of
 // cookies, because another process wrote it.
-func (j *Jar) restore(r *protocol.Remains) {
+func (j *Jar) restore(r *protocol.Restore) {
 	if r == nil {
 		return
 	}

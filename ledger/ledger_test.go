@@ -29,8 +29,8 @@ func priced() Config {
 	return Config{Credits: true, Initial: 5, Costs: Costs{WebSearch: 2, WebFetch: 1, HTTPRequest: 1, Render: 1}, Audit: true, Keep: 90 * 24 * time.Hour}
 }
 
-// books opens a ledger in a directory of the test's own.
-func books(t testing.TB, cfg Config, initial map[string]int) *Ledger {
+// openTest opens a ledger in a directory of the test's own.
+func openTest(t testing.TB, cfg Config, initial map[string]int) *Ledger {
 	t.Helper()
 	l, err := Open(t.Context(), cfg, t.TempDir(), initial, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestACallIsChargedForWhatItDid(t *testing.T) {
 	on(t, func(t *testing.T, dsn string) {
 		cfg := priced()
 		cfg.DSN = dsn
-		l := books(t, cfg, map[string]int{"rich": 1000})
+		l := openTest(t, cfg, map[string]int{"rich": 1000})
 		for _, step := range []struct {
 			command string
 			price   Price
@@ -110,7 +110,7 @@ func TestCallsPerHour(t *testing.T) {
 	on(t, func(t *testing.T, dsn string) {
 		cfg := priced()
 		cfg.DSN, cfg.Credits, cfg.PerHour = dsn, false, 3
-		l := books(t, cfg, nil)
+		l := openTest(t, cfg, nil)
 		clock := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 		l.now = func() time.Time { return clock }
 		for i := range 3 {
@@ -150,7 +150,7 @@ func TestTheTrailTellsWhoDidWhatAndKeepsNoSecret(t *testing.T) {
 	on(t, func(t *testing.T, dsn string) {
 		cfg := priced()
 		cfg.DSN, cfg.Credits = dsn, false
-		l := books(t, cfg, nil)
+		l := openTest(t, cfg, nil)
 		at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 		l.Record(Entry{Time: at, Agent: "a", Session: "s_1", Command: "open", URL: "https://u:hunter2@shop.example/cart?key=hunter2&x#hunter2", Status: 200, Source: "chromium", Verdict: "ok", MS: 12})
 		l.Record(Entry{Time: at.Add(time.Second), Agent: "b", Command: "web_fetch", URL: "http://10.0.0.1/", Verdict: "policy_denied:ip_private"})
@@ -184,7 +184,7 @@ func TestTheTrailTellsWhoDidWhatAndKeepsNoSecret(t *testing.T) {
 
 // What the trail holds is removed when it is older than ledger.keep; balances stay.
 func TestOldEntriesAreRemoved(t *testing.T) {
-	l := books(t, priced(), nil)
+	l := openTest(t, priced(), nil)
 	old := l.now().Add(-l.cfg.Keep - time.Minute)
 	l.Record(Entry{Time: old, Agent: "a", Command: "open", Verdict: "ok"})
 	l.Record(Entry{Agent: "a", Command: "click", Verdict: "ok"})
@@ -202,7 +202,7 @@ func TestTheDatabaseIsGoneAndBack(t *testing.T) {
 	server := testpostgres.Start(t)
 	cfg := priced()
 	cfg.DSN = server.DSN
-	l := books(t, cfg, nil)
+	l := openTest(t, cfg, nil)
 	charge, err := l.Begin(t.Context(), "a", "web_search", PerSearch)
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestADatabaseThatCannotBeUsedStopsTheStart(t *testing.T) {
 	}
 }
 
-// Books that keep nothing, or only a trail and have nowhere for it, let
+// A ledger that keeps nothing, or only a trail with nowhere to keep it, let
 // everything pass: the second says so.
 func TestBooksThatKeepNothing(t *testing.T) {
 	var said strings.Builder
@@ -269,7 +269,7 @@ func keepNothing(t *testing.T, cfg Config, log *slog.Logger) {
 		t.Fatal(err)
 	}
 	if _, err := l.Begin(t.Context(), "a", "web_search", PerSearch); err != nil {
-		t.Errorf("books that keep nothing refused a call: %v", err)
+		t.Errorf("a ledger that keeps nothing refused a call: %v", err)
 	}
 	l.Record(Entry{Agent: "a"})
 	if err := l.Close(t.Context()); err != nil {

@@ -195,7 +195,7 @@ func BenchmarkBeginAndSettle(b *testing.B) {
 	bench := func(b *testing.B, dsn string) {
 		cfg := priced()
 		cfg.DSN, cfg.Initial = dsn, 1<<40
-		l := books(b, cfg, nil)
+		l := openTest(b, cfg, nil)
 		for b.Loop() {
 			charge, err := l.Begin(b.Context(), "a", "web_fetch", PerFetch)
 			if err != nil {

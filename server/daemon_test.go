@@ -39,13 +39,13 @@ const (
 // N bytes, under /broken fails without a code, under /panic panics. A title in the
 // query is the page's. Waiting for a text fails with the code of that name.
 type site struct {
-	mu   sync.Mutex
-	gate map[string]chan struct{}
-	log  []string
-	news chan struct{} // closed and renewed with every line of log
+	mu      sync.Mutex
+	gate    map[string]chan struct{}
+	log     []string
+	changed chan struct{} // closed and renewed with every line of log
 }
 
-func newSite() *site { return &site{gate: map[string]chan struct{}{}, news: make(chan struct{})} }
+func newSite() *site { return &site{gate: map[string]chan struct{}{}, changed: make(chan struct{})} }
 
 func (s *site) NewPage(_ context.Context, _ session.Options, emit func(string, map[string]any)) (session.Page, error) {
 	return &sitePage{site: s, emit: emit, done: make(chan struct{})}, nil
@@ -55,8 +55,8 @@ func (s *site) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = append(s.log, fmt.Sprintf(format, args...))
-	close(s.news)
-	s.news = make(chan struct{})
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // lines waits until the site has seen n things and returns them.
@@ -65,13 +65,13 @@ func (s *site) lines(t testing.TB, n int) []string {
 	limit := time.After(10 * time.Second)
 	for {
 		s.mu.Lock()
-		log, news := append([]string{}, s.log...), s.news
+		log, changed := append([]string{}, s.log...), s.changed
 		s.mu.Unlock()
 		if len(log) >= n {
 			return log
 		}
 		select {
-		case <-news:
+		case <-changed:
 		case <-limit:
 			t.Fatalf("the site saw %q, want %d lines", log, n)
 		}
@@ -110,7 +110,7 @@ func (p *sitePage) State() protocol.Page {
 
 func (p *sitePage) Done() <-chan struct{} { return p.done }
 
-func (p *sitePage) Remains() protocol.Remains { return protocol.Remains{} }
+func (p *sitePage) Restore() protocol.Restore { return protocol.Restore{} }
 
 func (p *sitePage) Close(context.Context) error { p.once.Do(func() { close(p.done) }); return nil }
 
@@ -205,7 +205,7 @@ func startLogging(t testing.TB, change func(*Config), log io.Writer) *daemon {
 	return startWith(t, change, log, testTokens, func(*command.Runtime) {})
 }
 
-// startWith serves with other tokens, and with a house that furnish changed.
+// startWith serves with other tokens, and with what furnish changed.
 func startWith(t testing.TB, change func(*Config), log io.Writer, tokens []Token, furnish func(*command.Runtime)) *daemon {
 	t.Helper()
 	cfg := testConfig()

@@ -91,7 +91,7 @@ func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []So
 		sockets:  map[*socket]bool{},
 		shutDone: make(chan struct{}),
 	}
-	s.Collect(s.figures)
+	s.Collect(s.collectors)
 	s.mcp = newMCPTransport(s.dispatch, cfg)
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.route),

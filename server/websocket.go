@@ -165,7 +165,7 @@ func (c *socket) read() error {
 	for {
 		for c.out.crowded() {
 			select {
-			case <-c.out.room:
+			case <-c.out.read:
 			case <-c.gone:
 				return net.ErrClosed
 			}
@@ -230,10 +230,10 @@ func (c *socket) handle(frame []byte) {
 // admit registers a request, so that cancel finds it, within the connection's
 // limits. done must be called when it has ended.
 func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), err *protocol.Error) {
-	lane := &c.queued
+	pending := &c.queued
 	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.AtOnce) {
-		// A lane of their own: a client that has filled the other may still cancel.
-		lane = &c.atOnce
+		// Counted apart, so that a client that has used up the other count can still cancel.
+		pending = &c.atOnce
 	}
 	key, named := idKey(req.ID)
 	c.mu.Lock()
@@ -242,11 +242,11 @@ func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), 
 		return nil, nil, protocol.Errorf(protocol.InvalidRequest, "id: %s: a request of this id is still running", cut(string(req.ID))).
 			Then("give every request an id of its own")
 	}
-	if limit := c.server.cfg.MaxPending; *lane >= limit {
-		return nil, nil, protocol.Errorf(protocol.RateLimited, "%d requests of this connection run or wait already", *lane).
+	if limit := c.server.cfg.MaxPending; *pending >= limit {
+		return nil, nil, protocol.Errorf(protocol.RateLimited, "%d requests of this connection run or wait already", *pending).
 			With("retry_after_s", 1).With("limit", limit).Then("wait for answers before sending more requests")
 	}
-	*lane++
+	*pending++
 	ctx, cancel := context.WithCancelCause(c.work)
 	if named {
 		c.requests[key] = cancel
@@ -255,7 +255,7 @@ func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), 
 		cancel(nil)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		*lane--
+		*pending--
 		if named {
 			delete(c.requests, key)
 		}

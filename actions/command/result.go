@@ -67,7 +67,7 @@ func Live[T any](ctx context.Context, c *Call) (session.Page, T, error) {
 
 // attempts are the sources that were tried for the document that e led to.
 func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
-	if l, ok := p.(session.Ladder); ok && e.Navigated != "" {
+	if l, ok := p.(session.SourceChain); ok && e.Navigated != "" {
 		return l.Attempts()
 	}
 	return nil

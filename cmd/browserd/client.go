@@ -17,7 +17,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// client sends commands to a daemon through its HTTP door and stays in one
+// client sends commands to a daemon over HTTP and stays in one
 // session: the last one that a command opened or named. Any goroutine may use it.
 type client struct {
 	base    string // http://host:port
@@ -44,7 +44,7 @@ func (c *client) use(session string) {
 
 // gone says of a command's error that the client's own session is no more: closed,
 // or expired. The client has none then, and the command, sent again, opens another,
-// as it does at every door.
+// as over every transport.
 func (c *client) gone(own string, err error) bool {
 	var said *protocol.Error
 	if !errors.As(err, &said) || said.Code != protocol.SessionNotFound || said.Details["session"] != own {
@@ -71,7 +71,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := directly(c.secured).Do(req)
+	resp, err := directClient(c.secured).Do(req)
 	if err != nil {
 		return nil, err
 	}

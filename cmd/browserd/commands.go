@@ -185,13 +185,13 @@ func valueOf(row *command.Command, name string, schema map[string]any, words []s
 	case "boolean":
 		b, err := strconv.ParseBool(word)
 		if err != nil {
-			return nil, fmt.Errorf("%s: takes true or false, not %q", name, word)
+			return nil, fmt.Errorf("%s: accepts true or false, not %q", name, word)
 		}
 		return b, nil
 	case "integer", "number":
 		number := json.Number(word)
 		if _, err := json.Marshal(number); err != nil || word == "" { // NaN, Inf and 0x2 are no JSON
-			return nil, fmt.Errorf("%s: takes a number, not %q", name, word)
+			return nil, fmt.Errorf("%s: accepts a number, not %q", name, word)
 		}
 		return number, nil
 	case "array":
@@ -212,7 +212,7 @@ func valueOf(row *command.Command, name string, schema map[string]any, words []s
 
 func jsonOf(name, word string) (any, error) {
 	if !json.Valid([]byte(word)) {
-		return nil, fmt.Errorf("%s: takes JSON, not %q", name, word)
+		return nil, fmt.Errorf("%s: accepts JSON, not %q", name, word)
 	}
 	return json.RawMessage(word), nil
 }
@@ -237,7 +237,7 @@ func localFiles(paths []string) (any, error) {
 // The web tools start none: where no daemon answers they are run in this process.
 func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, params map[string]any) (json.RawMessage, error) {
 	if needsNoDaemon(c.Config, row, params) && healthy(ctx, c.Server) != nil {
-		return runAlone(ctx, c.Config, row.Name, params)
+		return runOffline(ctx, c.Config, row.Name, params)
 	}
 	cl, err := reach(ctx, c)
 	if err != nil {

@@ -24,13 +24,14 @@ func mcpCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the commands as MCP tools on standard input and output",
-		Long: `Serve the commands as tools of the Model Context Protocol on standard input and
-output, for an MCP client that starts this program. They run in the daemon at
-server.listen; where none answers, one is started in the background, which ends
-by itself when it is idle.
+		Long: `Serves the commands as tools of the Model Context Protocol on standard input and
+output, for an MCP client that starts this program. The commands run in the
+daemon at server.listen. If none answers, this starts a background daemon. It
+stops after 15 idle minutes.
 
 "browserd mcp config CLIENT" prints what to paste into a client's configuration.`,
-		Args: cobra.NoArgs,
+		Example: "  browserd mcp\n  browserd mcp config claude-code",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	choice := cmd.Flags().String("tools", tools.SetDefault, "default, all, or names of commands separated by commas")
@@ -76,7 +77,7 @@ type bridge struct {
 func (b *bridge) do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
 	cl, err := b.connect(ctx)
 	if err != nil {
-		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and mend what it names")
+		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and fix what it names")
 	}
 	result, err := b.call(ctx, cl, method, params)
 	if err == nil {
@@ -200,7 +201,7 @@ func mcpConfigCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := slices.IndexFunc(snippets, func(s snippet) bool { return s.client == args[0] })
 			if i < 0 {
-				return refusal{fmt.Errorf("there is no snippet for %q: takes one of %s", args[0], strings.Join(names, ", "))}
+				return refusal{fmt.Errorf("there is no snippet for %q: accepts one of %s", args[0], strings.Join(names, ", "))}
 			}
 			s := snippets[i]
 			fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)
@@ -217,7 +218,7 @@ func mcpConfigCommand() *cobra.Command {
 	}
 }
 
-// httpSnippet prints the door /mcp with the token that opens it.
+// httpSnippet prints the endpoint /mcp with its token.
 func httpSnippet(cmd *cobra.Command) error {
 	c, err := config.Load(config.Sources{})
 	if err != nil {
@@ -227,7 +228,7 @@ func httpSnippet(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	base, _, err := door(c.Server)
+	base, _, err := endpoint(c.Server)
 	if err != nil {
 		return err
 	}

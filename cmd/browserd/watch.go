@@ -22,10 +22,11 @@ func watchCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [SESSION]",
 		Short: "Show what happens in your sessions, or in one, until interrupted",
-		Long: `Show what happens in your sessions as it happens: each command with its effect
-and what it changed of the page, and the events (navigations, dialogs,
-downloads, tabs, crashes, refusals). With a session's name, of that one alone,
-until it is closed.`,
+		Long: `Shows what happens in your sessions as it happens: each command with its effect
+and its change to the page, and the events (navigations, dialogs, downloads,
+tabs, crashes, refusals). With a session's name it shows that session until it
+closes.`,
+		Example: "  browserd watch\n  browserd watch shop",
 		GroupID: groupCommands,
 		Args:    cobra.MaximumNArgs(1),
 	}

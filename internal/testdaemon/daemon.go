@@ -187,10 +187,10 @@ func (d *Daemon) healthy() error {
 	return fmt.Errorf("browserd did not answer /healthz within %v\n%s", startWithin, d.Log())
 }
 
-// URL is the HTTP door.
+// URL is the base URL of HTTP.
 func (d *Daemon) URL() string { return "http://" + d.Addr }
 
-// WS is the WebSocket door.
+// WS is the WebSocket endpoint.
 func (d *Daemon) WS() string { return "ws://" + d.Addr + "/v1/ws" }
 
 // Environ is the daemon's own environment: with it a command line finds the

@@ -132,7 +132,7 @@ func call(ctx context.Context, req *mcp.CallToolRequest, command string, do Do) 
 	if err != nil {
 		return failed(err)
 	}
-	return Shown(result)
+	return Format(result)
 }
 
 // progress tells the client, where it asked for that, every now and then that

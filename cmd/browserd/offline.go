@@ -45,9 +45,9 @@ func agentOf(cfg config.Config) server.Token {
 	return server.Token{Agent: config.DefaultAgent, Role: server.RoleAgent}
 }
 
-// runAlone runs a web tool in this process, by the same policy and in the same
-// books as the daemon would: without Chromium, and with no session.
-func runAlone(ctx context.Context, cfg config.Config, name string, params map[string]any) (result json.RawMessage, err error) {
+// runOffline runs a web tool in this process, by the same policy and with the
+// same ledger as the daemon would: without Chromium and without a session.
+func runOffline(ctx context.Context, cfg config.Config, name string, params map[string]any) (result json.RawMessage, err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if dir, err := config.StateDir(); err == nil {
 		cfg.Browser.StateDir = dir
@@ -61,19 +61,19 @@ func runAlone(ctx context.Context, cfg config.Config, name string, params map[st
 		return nil, refusal{err}
 	}
 	supervision.Confirmations = nil // nobody is there to answer one
-	books, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
+	db, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
 	if err != nil {
 		return nil, refusal{err}
 	}
-	defer func() { err = errors.Join(err, books.Close(context.WithoutCancel(ctx))) }()
-	out, err := newOutside(cfg, rules)
+	defer func() { err = errors.Join(err, db.Close(context.WithoutCancel(ctx))) }()
+	out, err := newDaemonEgress(cfg, rules)
 	if err != nil {
 		return nil, refusal{err}
 	}
 	defer out.close()
 	house := &command.Runtime{
 		Commands: actions.All,
-		Version:  buildVersion(), Log: log, Rules: supervision, CheckURL: rules.CheckURLWithin, Ledger: books,
+		Version:  buildVersion(), Log: log, Rules: supervision, CheckURL: rules.CheckURLWithin, Ledger: db,
 		Web: out.web(cfg, fallback.NewSourceChain(cfg.Fallback, out.forLadder())),
 	}
 	given, err := json.Marshal(params)

@@ -39,12 +39,12 @@ func (t told) changed() bool {
 	return json.Unmarshal(t.Effect, &e) == nil && e.Changed
 }
 
-// Shown writes a result for a model: one line that says where the page is, the
+// Format writes a result for a model: one line that says where the page is, the
 // effect, the rest as JSON, and the snapshot or delta as it is; then, each in a
 // part of its own, the nodes where the format is json, what was read and what was pictured. Text that comes from
 // pages stands in a part of its own or in JSON, so that it cannot look like a
 // line of the answer.
-func Shown(result json.RawMessage) *mcp.CallToolResult {
+func Format(result json.RawMessage) *mcp.CallToolResult {
 	var t told
 	var p pictured
 	rest := map[string]json.RawMessage{}

@@ -6,8 +6,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Sight is a session as somebody sees it who looks in from outside.
-type Sight struct {
+// Overview is a session as an operator or the live view sees it.
+type Overview struct {
 	Info
 	Source  string         // what serves its page; where there is none yet, what it was opened for
 	Lost    bool           // its page can serve no more: the next command makes another
@@ -17,14 +17,14 @@ type Sight struct {
 	Waiting int            // commands that wait for theirs
 }
 
-// Look returns the agent's sessions, or with everybody those of all agents,
+// Overviews returns the agent's sessions, or with everybody those of all agents,
 // oldest first. It says what is known: it asks no page and no browser, waits
 // for no turn, and is no use of a session, whose idle time goes on.
-func (m *Manager) Look(agent string, everybody bool) []Sight {
-	list := []Sight{}
+func (m *Manager) Overviews(agent string, everybody bool) []Overview {
+	list := []Overview{}
 	for _, s := range m.inOrder() {
 		if everybody || s.agent == agent {
-			list = append(list, s.sight())
+			list = append(list, s.overview())
 		}
 	}
 	return list
@@ -33,8 +33,8 @@ func (m *Manager) Look(agent string, everybody bool) []Sight {
 // Max is how many sessions may be open at once in the daemon.
 func (m *Manager) Max() int { return m.cfg.Max }
 
-func (s *Session) sight() Sight {
-	v := Sight{Info: s.info(), Source: s.options.Source}
+func (s *Session) overview() Overview {
+	v := Overview{Info: s.info(), Source: s.options.Source}
 	v.Agent, v.Waiting = s.agent, v.Queued
 	s.mu.Lock()
 	page := s.page

@@ -6,9 +6,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Ladder is what a page that no browser serves can do beyond Page: it gets its
+// SourceChain is what a page that no browser serves can do beyond Page: it gets its
 // documents from one of several sources, and says which were tried.
-type Ladder interface {
+type SourceChain interface {
 	Page
 	// OpenFrom loads url from a source: http, jina, or auto.
 	OpenFrom(ctx context.Context, source, url string) (protocol.Effect, error)
@@ -73,8 +73,8 @@ const (
 
 // move goes on at another source, with the cookies. dispensable is that of Options.
 func (s *Session) move(ctx context.Context, old Page, source string, dispensable bool) (Page, error) {
-	remains := old.Remains()
-	page, err := s.newPage(ctx, source, dispensable, &remains)
+	restore := old.Restore()
+	page, err := s.newPage(ctx, source, dispensable, &restore)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +104,14 @@ func (s *Session) discard(page Page) {
 }
 
 // newPage makes a page at a source and makes it the session's.
-func (s *Session) newPage(ctx context.Context, source string, dispensable bool, remains *protocol.Remains) (Page, error) {
+func (s *Session) newPage(ctx context.Context, source string, dispensable bool, restore *protocol.Restore) (Page, error) {
 	o := s.options
-	o.Name, o.Source, o.Dispensable, o.Restore = s.name, source, dispensable, remains
+	o.Name, o.Source, o.Dispensable, o.Restore = s.name, source, dispensable, restore
 	page, err := s.manager.source.NewPage(ctx, o, s.happens)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.again(ctx, page); err != nil {
+	if err := s.kept.again(ctx, page); err != nil {
 		s.discard(page)
 		return nil, err
 	}
@@ -132,9 +132,9 @@ func (s *Session) happens(typ string, fields map[string]any) {
 	s.manager.emit(s, typ, fields)
 }
 
-// untold returns page_crashed, once, where a page died that was not loaded
+// unreported returns page_crashed, once, where a page died that was not loaded
 // again, and no command has answered so.
-func (s *Session) untold() error {
+func (s *Session) unreported() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fields := s.death

@@ -18,7 +18,7 @@ import (
 // show writes a result for a person: the text that a model would get, and
 // pictures into files whose names it prints.
 func show(w io.Writer, command string, result json.RawMessage, file string) error {
-	for i, part := range tools.Shown(result).Content {
+	for i, part := range tools.Format(result).Content {
 		var err error
 		switch p := part.(type) {
 		case *mcp.TextContent:

@@ -47,7 +47,7 @@ func TestLook(t *testing.T) {
 		Tabs                            []protocol.Tab
 	}
 	look := func(agent string, everybody bool) (list []seen) {
-		for _, s := range m.Look(agent, everybody) {
+		for _, s := range m.Overviews(agent, everybody) {
 			list = append(list, seen{s.Agent, s.Session, s.Source, s.Command, s.Lost, s.Waiting, s.Tabs})
 		}
 		return list
@@ -92,7 +92,7 @@ func TestLookingIsNoUse(t *testing.T) {
 	})
 	others.Go(func() {
 		for ctx.Err() == nil {
-			m.Look("ann", false)
+			m.Overviews("ann", false)
 		}
 	})
 	defer others.Wait()

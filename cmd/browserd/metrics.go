@@ -8,10 +8,10 @@ import (
 	"github.com/browserd/browserd/policy"
 )
 
-// figures are what /metrics shows of the browser, of the way out of its pages
+// collectors are what /metrics shows of the browser, of its pages' egress
 // (nil: they have their own) and of the ledger. Sums alone: no label
 // names an agent, a session or a host.
-func figures(chromium *chromium.Supervisor, egress func() policy.EgressStats, books *ledger.Ledger) []prometheus.Collector {
+func collectors(chromium *chromium.Supervisor, egress func() policy.EgressStats, db *ledger.Ledger) []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
@@ -31,15 +31,15 @@ func figures(chromium *chromium.Supervisor, egress func() policy.EgressStats, bo
 			return float64(chromium.Info().Generation)
 		}),
 		gauge("browserd_ledger_unsettled", "Charges whose end waits for the ledger's database.", func() float64 {
-			unsettled, _ := books.Waiting()
+			unsettled, _ := db.Waiting()
 			return float64(unsettled)
 		}),
 		counter("browserd_ledger_dropped_total", "Entries of the audit trail that were lost, since the database did not take them in time.", func() float64 {
-			_, dropped := books.Waiting()
+			_, dropped := db.Waiting()
 			return float64(dropped)
 		}),
 	}
-	list = append(list, charges{books})
+	list = append(list, charges{db})
 	if egress == nil {
 		return list
 	}
@@ -66,7 +66,7 @@ func (r refusals) Collect(c chan<- prometheus.Metric) {
 
 // charges are what the ledger did with calls: by command, and by the code of
 // what it refused.
-type charges struct{ books *ledger.Ledger }
+type charges struct{ db *ledger.Ledger }
 
 var (
 	ledgerCalls   = prometheus.NewDesc("browserd_ledger_calls_total", "Calls of the web tools that the ledger has settled, by command, and whether they were charged or got everything back.", []string{"command", "end"}, nil)
@@ -85,7 +85,7 @@ func (b charges) Collect(c chan<- prometheus.Metric) {
 	sum := func(what *prometheus.Desc, n int, labels ...string) {
 		c <- prometheus.MustNewConstMetric(what, prometheus.CounterValue, float64(n), labels...)
 	}
-	f := b.books.Figures()
+	f := b.db.Metrics()
 	for command, n := range f.Charged {
 		sum(ledgerCalls, n, command, "charged")
 		sum(ledgerCredits, f.Credits[command], command)

@@ -15,7 +15,7 @@ func TestAChangeThatIsNotShownIsNotNothing(t *testing.T) {
 		`{"effect":{"hit":"@e1"},"delta":{"text":""}}`:    true,
 		`{"delta":{"text":""}}`:                           true,
 	} {
-		text := Shown(json.RawMessage(result)).Content[0].(*mcp.TextContent).Text
+		text := Format(json.RawMessage(result)).Content[0].(*mcp.TextContent).Text
 		if strings.Contains(text, "nothing changed") != silent || strings.Contains(text, "take a snapshot") == silent {
 			t.Errorf("%s is told as %q", result, text)
 		}

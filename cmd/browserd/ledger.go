@@ -30,28 +30,28 @@ func credits(tokens []server.Token) map[string]int {
 	return initial
 }
 
-// openBooks opens the ledger that a daemon with this configuration keeps, also
+// openLedger opens the ledger that a daemon with this configuration keeps, also
 // while that daemon runs.
-func openBooks(ctx context.Context, cfg config.Config) (*ledger.Ledger, error) {
+func openLedger(ctx context.Context, cfg config.Config) (*ledger.Ledger, error) {
 	dir, err := config.StateDir()
 	if err != nil && cfg.Ledger.DSN == "" {
 		return nil, refusal{err}
 	}
-	books, err := ledger.Open(ctx, cfg.Ledger, dir, credits(cfg.Auth.Tokens), slog.New(slog.DiscardHandler))
+	db, err := ledger.Open(ctx, cfg.Ledger, dir, credits(cfg.Auth.Tokens), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, refusal{err}
 	}
-	return books, nil
+	return db, nil
 }
 
 func creditsCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "credits [AGENT]",
 		Short: "Show the agents' credits, or set one's",
-		Long: `Show what each agent has left of its credits, or one agent, and with --set or --add change it.
-
-It works on the database that the configuration names (ledger.dsn), whether or not the daemon runs.`,
-		Args: cobra.MaximumNArgs(1),
+		Long: `Shows the credits that each agent, or one agent, has left. --set and --add change
+them. This uses the database of ledger.dsn; the daemon need not run.`,
+		Example: "  browserd credits\n  browserd credits alice --set 100",
+		Args:    cobra.MaximumNArgs(1),
 	}
 	load := configured(cmd, args)
 	set := cmd.Flags().Int("set", 0, "give AGENT exactly so many")
@@ -68,21 +68,21 @@ It works on the database that the configuration names (ledger.dsn), whether or n
 			return err
 		}
 		ctx := cmd.Context()
-		books, err := openBooks(ctx, c.Config)
+		db, err := openLedger(ctx, c.Config)
 		if err != nil {
 			return err
 		}
-		defer books.Close(ctx)
+		defer db.Close(ctx)
 		switch {
 		case setting:
-			err = books.SetBalance(ctx, args[0], *set)
+			err = db.SetBalance(ctx, args[0], *set)
 		case adding:
-			_, err = books.AddCredits(ctx, args[0], *add)
+			_, err = db.AddCredits(ctx, args[0], *add)
 		}
 		if err != nil {
 			return err
 		}
-		accounts, err := accountsOf(ctx, books, args)
+		accounts, err := accountsOf(ctx, db, args)
 		if err != nil {
 			return err
 		}
@@ -102,19 +102,22 @@ It works on the database that the configuration names (ledger.dsn), whether or n
 	return cmd
 }
 
-func accountsOf(ctx context.Context, books *ledger.Ledger, args []string) ([]ledger.Account, error) {
+func accountsOf(ctx context.Context, db *ledger.Ledger, args []string) ([]ledger.Account, error) {
 	if len(args) == 0 {
-		return books.Accounts(ctx)
+		return db.Accounts(ctx)
 	}
-	balance, err := books.Balance(ctx, args[0])
+	balance, err := db.Balance(ctx, args[0])
 	return []ledger.Account{{Agent: args[0], Balance: balance}}, err
 }
 
 func auditCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Show the trail of what agents opened, did and were refused",
-		Args:  cobra.NoArgs,
+		Short: "Show the audit trail: what agents opened, did and were refused",
+		Long: `Shows the audit trail, newest last, from the database of ledger.dsn; the daemon
+need not run.`,
+		Example: "  browserd audit --agent alice --since 24h\n  browserd audit --verdict policy_denied --json",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	q := ledger.Query{}
@@ -126,7 +129,7 @@ func auditCommand(args []string) *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object per line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if q.Limit < 1 {
-			return refusal{fmt.Errorf("--limit: %d: takes 1 or more", q.Limit)}
+			return refusal{fmt.Errorf("--limit: %d: accepts 1 or more", q.Limit)}
 		}
 		c, err := load()
 		if err != nil {
@@ -135,12 +138,12 @@ func auditCommand(args []string) *cobra.Command {
 		if *since > 0 {
 			q.Since = time.Now().Add(-*since)
 		}
-		books, err := openBooks(cmd.Context(), c.Config)
+		db, err := openLedger(cmd.Context(), c.Config)
 		if err != nil {
 			return err
 		}
-		defer books.Close(cmd.Context())
-		trail, err := books.Trail(cmd.Context(), q)
+		defer db.Close(cmd.Context())
+		trail, err := db.Trail(cmd.Context(), q)
 		if err != nil {
 			return err
 		}

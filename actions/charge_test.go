@@ -9,10 +9,10 @@ import (
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fallback/reader"
-	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/web/search"
 )
 
 // books gives a world credits, twenty of them.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
 )
 
 // Check is the command check.
@@ -28,6 +29,6 @@ func check(ctx context.Context, c *command.Call, p *CheckParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	effect, err := page.Check(p.Acting(ctx), c.Session.Refs(), p.Ref, p.Checked)
-	return c.Acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Check{Ref: p.Ref, Checked: p.Checked}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

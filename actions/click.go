@@ -32,6 +32,6 @@ func click(ctx context.Context, c *command.Call, p *ClickParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	effect, err := page.Click(p.Acting(ctx), c.Session.Refs(), p.Ref, protocol.Click{Button: p.Button, Count: p.Count, Modifiers: p.Modifiers})
-	return c.Acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Click{Ref: p.Ref, Button: p.Button, Count: p.Count, Modifiers: p.Modifiers}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -34,14 +34,14 @@ type ConsoleResult struct {
 }
 
 // watched is what the session's page says at any time; nil before the first.
-func watched(c *command.Call) (command.Result, session.Live) {
+func watched(c *command.Call) (command.Result, session.Records) {
 	r := command.Result{Session: c.Session.Name()}
 	page := c.Session.Page()
 	if page == nil {
 		return r, nil
 	}
 	r.Page = c.Session.State(page)
-	live, _ := page.(session.Live)
+	live, _ := page.(session.Records)
 	return r, live
 }
 

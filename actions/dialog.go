@@ -39,7 +39,8 @@ const showWait = 2 * time.Second
 // dialog answers at once, also while another command of the session waits or hangs.
 // Where none does, the page is followed for a moment, and what has changed is shown.
 func dialog(ctx context.Context, c *command.Call, p *DialogParams) (DialogResult, error) {
-	page, ok := c.Session.Page().(session.Live)
+	page := c.Session.Page()
+	dialogs, ok := page.(session.Dialogs)
 	if !ok {
 		return DialogResult{}, protocol.Errorf(protocol.NotActionable, "no dialog is open").With("reason", "detached")
 	}
@@ -48,7 +49,7 @@ func dialog(ctx context.Context, c *command.Call, p *DialogParams) (DialogResult
 		defer turn.End()
 		refs = c.Session.Refs()
 	}
-	d, effect, settled, err := page.Dialog(p.Acting(ctx), refs, p.Accept, p.Text)
+	d, effect, settled, err := dialogs.Dialog(ctx, refs, protocol.DialogAnswer{Accept: p.Accept, Text: p.Text, Unshown: p.Snapshot == "none"})
 	if err != nil {
 		return DialogResult{}, err
 	}

@@ -48,7 +48,7 @@ func downloads(ctx context.Context, c *command.Call, p *DownloadsParams) (Downlo
 		return r, nil
 	}
 	r.Page = c.Session.State(page)
-	live, ok := page.(session.Live)
+	live, ok := page.(session.Downloads)
 	if !ok {
 		return r, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
 )
 
 // Drag is the command drag.
@@ -27,6 +28,6 @@ func drag(ctx context.Context, c *command.Call, p *DragParams) (command.Result, 
 	if err != nil {
 		return command.Result{}, err
 	}
-	effect, err := page.Drag(p.Acting(ctx), c.Session.Refs(), p.Ref, p.To)
-	return c.Acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Drag{Ref: p.Ref, To: p.To}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

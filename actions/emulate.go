@@ -147,11 +147,11 @@ func emulate(ctx context.Context, c *command.Call, p *EmulateParams) (command.Re
 	if err != nil {
 		return command.Result{}, err
 	}
-	page, err := c.Live(ctx)
+	page, device, err := command.Live[session.Device](ctx, c)
 	if err != nil {
 		return command.Result{}, err
 	}
-	if err := page.Emulate(ctx, e); err != nil {
+	if err := device.Emulate(ctx, e); err != nil {
 		return command.Result{}, c.Session.Lost(err)
 	}
 	c.Session.Emulated(e)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/browserd/browserd/protocol"
-
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // Eval is the command eval.
@@ -32,11 +32,11 @@ type EvalResult struct {
 }
 
 func eval(ctx context.Context, c *command.Call, p *EvalParams) (EvalResult, error) {
-	page, err := c.Live(ctx)
+	page, evaluator, err := command.Live[session.Evaluator](ctx, c)
 	if err != nil {
 		return EvalResult{}, err
 	}
-	value, err := page.Eval(ctx, c.Session.Refs(), p.Ref, p.Expression)
+	value, err := evaluator.Eval(ctx, c.Session.Refs(), p.Ref, p.Expression)
 	if err != nil {
 		return EvalResult{}, c.Session.Lost(err)
 	}

@@ -75,7 +75,7 @@ func fill(ctx context.Context, c *command.Call, p *FillParams) (FillResult, erro
 	var all protocol.Effect
 	done := []Filled{}
 	for i, f := range p.Fields {
-		filled, effect, err := fillOne(p.Acting(ctx), c, page, f.Ref, values[i])
+		filled, effect, err := fillOne(ctx, c, page, f.Ref, values[i], p.Shows)
 		if err != nil {
 			var e *protocol.Error
 			if errors.As(err, &e) {
@@ -138,30 +138,31 @@ func valueOf(i int, f FillField) (fieldValue, error) {
 // checkable are the roles of what is checked and not written into.
 var checkable = map[string]bool{"checkbox": true, "radio": true, "switch": true, "menuitemcheckbox": true, "menuitemradio": true}
 
-func fillOne(ctx context.Context, c *command.Call, page session.Page, ref string, v fieldValue) (Filled, protocol.Effect, error) {
+func fillOne(ctx context.Context, c *command.Call, page session.Page, ref string, v fieldValue, s command.Shows) (Filled, protocol.Effect, error) {
 	refs := c.Session.Refs()
 	e, err := refs.Lookup(ref)
 	if err != nil {
 		return Filled{}, protocol.Effect{}, err
 	}
 	filled := Filled{Ref: e.Ref()}
-	var effect protocol.Effect
+	var a protocol.Action
 	switch {
 	case checkable[e.Role]:
 		filled.By = Check.Name
 		if v.on == nil {
-			return filled, effect, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, protocol.Cut(v.text, 60)).With("parameter", "fields")
+			return filled, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, protocol.Cut(v.text, 60)).With("parameter", "fields")
 		}
-		effect, err = page.Check(ctx, refs, ref, *v.on)
+		a = protocol.Check{Ref: ref, Checked: *v.on}
 	case e.Tag == "select":
 		filled.By = Select.Name
-		filled.Selected, effect, err = page.Select(ctx, refs, ref, v.list)
+		a = protocol.Select{Ref: ref, Values: v.list}
 	default:
 		filled.By = Type.Name
-		effect, err = page.Type(ctx, refs, ref, protocol.Type{Text: v.text, Clear: true})
-		filled.Value = effect.Value
+		a = protocol.Type{Ref: ref, Text: v.text, Clear: true}
 	}
-	return filled, effect, err
+	did, err := page.Act(ctx, refs, s.Acting(a))
+	filled.Selected, filled.Value = did.Selected, did.Value
+	return filled, did.Effect, err
 }
 
 // together is what two actions, one after the other, have done.

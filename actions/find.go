@@ -50,5 +50,5 @@ func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, erro
 	if more {
 		nodes = nodes[:p.Limit]
 	}
-	return FindResult{c.Result(page), snapshot.Found(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
+	return FindResult{c.Result(page), snapshot.NodesJSON(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
 }

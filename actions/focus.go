@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
 )
 
 // Focus is the command focus.
@@ -26,6 +27,6 @@ func focus(ctx context.Context, c *command.Call, p *FocusParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	effect, err := page.Focus(p.Acting(ctx), c.Session.Refs(), p.Ref)
-	return c.Acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Focus{Ref: p.Ref}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

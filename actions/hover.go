@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
 )
 
 // Hover is the command hover.
@@ -26,6 +27,6 @@ func hover(ctx context.Context, c *command.Call, p *HoverParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	effect, err := page.Hover(p.Acting(ctx), c.Session.Refs(), p.Ref)
-	return c.Acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Hover{Ref: p.Ref}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

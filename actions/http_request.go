@@ -11,13 +11,12 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
-	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
-
-	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/web/readable"
 )
 
 // HTTPRequest is the command http_request.

@@ -40,9 +40,9 @@ func mouse(ctx context.Context, c *command.Call, p *MouseParams) (MouseResult, e
 	if err != nil {
 		return MouseResult{}, err
 	}
-	hit, effect, err := page.Mouse(p.Acting(ctx), c.Session.Refs(), protocol.Mouse{
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Mouse{
 		Action: p.Action, X: p.X, Y: p.Y, Button: p.Button, Count: p.Count, DX: p.DX, DY: p.DY,
-	})
-	r, err := c.Acted(ctx, page, effect, err, p.Shows)
-	return MouseResult{r, hit}, err
+	}))
+	r, err := c.Acted(ctx, page, done.Effect, err, p.Shows)
+	return MouseResult{r, done.Under}, err
 }

@@ -3,9 +3,9 @@ package actions
 import (
 	"context"
 
-	"github.com/browserd/browserd/protocol"
-
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 )
 
 // PDF is the command pdf.
@@ -29,11 +29,11 @@ type PDFResult struct {
 }
 
 func pdf(ctx context.Context, c *command.Call, p *PDFParams) (PDFResult, error) {
-	page, err := c.Live(ctx)
+	page, renderer, err := command.Live[session.Renderer](ctx, c)
 	if err != nil {
 		return PDFResult{}, err
 	}
-	data, err := page.PDF(ctx, p.Options)
+	data, err := renderer.PDF(ctx, p.Options)
 	if err != nil {
 		return PDFResult{}, c.Session.Lost(err)
 	}

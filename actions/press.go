@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
 )
 
 // Press is the command press.
@@ -28,6 +29,6 @@ func press(ctx context.Context, c *command.Call, p *PressParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	effect, err := page.Press(p.Acting(ctx), c.Session.Refs(), p.Ref, p.Key)
-	return c.Acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Press{Ref: p.Ref, Key: p.Key}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 
 	"github.com/browserd/browserd/actions/command"
 )
@@ -49,11 +50,11 @@ func route(ctx context.Context, c *command.Call, p *RouteParams) (RouteResult, e
 	if err := checkHeaders(p.Headers); err != nil {
 		return RouteResult{}, err
 	}
-	page, err := c.Live(ctx)
+	page, device, err := command.Live[session.Device](ctx, c)
 	if err != nil {
 		return RouteResult{}, err
 	}
-	routes := slices.DeleteFunc(page.Routes(), func(r protocol.Route) bool {
+	routes := slices.DeleteFunc(device.Routes(), func(r protocol.Route) bool {
 		// One of the same pattern and kind is put anew; without a kind, remove takes all kinds.
 		same := r.Pattern == p.Pattern && (r.Kind == p.Kind || p.Action == "remove" && p.Kind == "")
 		return same || p.Action == "remove" && p.Pattern == "*"
@@ -69,9 +70,9 @@ func route(ctx context.Context, c *command.Call, p *RouteParams) (RouteResult, e
 		}
 		routes = append(routes, r)
 	}
-	if err := page.SetRoutes(ctx, routes); err != nil {
+	if err := device.SetRoutes(ctx, routes); err != nil {
 		return RouteResult{}, c.Session.Lost(err)
 	}
 	c.Session.Routed(routes)
-	return RouteResult{c.Result(page), page.Routes()}, nil
+	return RouteResult{c.Result(page), device.Routes()}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 
 	"github.com/browserd/browserd/actions/command"
@@ -41,7 +42,7 @@ type ScreenshotResult struct {
 }
 
 func screenshot(ctx context.Context, c *command.Call, p *ScreenshotParams) (ScreenshotResult, error) {
-	page, err := c.Live(ctx)
+	page, renderer, err := command.Live[session.Renderer](ctx, c)
 	if err != nil {
 		return ScreenshotResult{}, err
 	}
@@ -59,7 +60,7 @@ func screenshot(ctx context.Context, c *command.Call, p *ScreenshotParams) (Scre
 		}
 		shot.Annotate = append([]string{}, shot.Annotate...) // not nil: a page without refs has none drawn
 	}
-	pic, err := page.Screenshot(ctx, c.Session.Refs(), shot)
+	pic, err := renderer.Screenshot(ctx, c.Session.Refs(), shot)
 	if err != nil {
 		return ScreenshotResult{}, c.Session.Lost(err)
 	}

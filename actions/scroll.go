@@ -38,7 +38,7 @@ func scroll(ctx context.Context, c *command.Call, p *ScrollParams) (ScrollResult
 	if err != nil {
 		return ScrollResult{}, err
 	}
-	position, effect, err := page.Scroll(p.Acting(ctx), c.Session.Refs(), p.Ref, protocol.Scroll{Direction: p.Direction, Pixels: p.Pixels, To: p.To})
-	r, err := c.Acted(ctx, page, effect, err, p.Shows)
-	return ScrollResult{r, position}, err
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Scroll{Ref: p.Ref, Direction: p.Direction, Pixels: p.Pixels, To: p.To}))
+	r, err := c.Acted(ctx, page, done.Effect, err, p.Shows)
+	return ScrollResult{r, done.Position}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
 )
 
 // Select is the command select.
@@ -33,7 +34,7 @@ func selectOptions(ctx context.Context, c *command.Call, p *SelectParams) (Selec
 	if err != nil {
 		return SelectResult{}, err
 	}
-	selected, effect, err := page.Select(p.Acting(ctx), c.Session.Refs(), p.Ref, p.Values)
-	r, err := c.Acted(ctx, page, effect, err, p.Shows)
-	return SelectResult{r, selected}, err
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Select{Ref: p.Ref, Values: p.Values}))
+	r, err := c.Acted(ctx, page, done.Effect, err, p.Shows)
+	return SelectResult{r, done.Selected}, err
 }

@@ -19,5 +19,5 @@ var TabClose = command.Define(command.Row{
 }, tabClose)
 
 func tabClose(ctx context.Context, c *command.Call, p *TabParams) (TabsResult, error) {
-	return tabs(ctx, c, p.Shows, func(page session.Live) (protocol.Effect, error) { return page.TabClose(ctx, p.Tab) })
+	return tabs(ctx, c, p.Shows, func(page session.Tabs) (protocol.Effect, error) { return page.TabClose(ctx, p.Tab) })
 }

@@ -33,20 +33,20 @@ func tabList(ctx context.Context, c *command.Call, _ *TabListParams) (TabsResult
 		return TabsResult{command.Result{Session: c.Session.Name()}, []protocol.Tab{}}, nil
 	}
 	r := TabsResult{command.Result{Session: c.Session.Name(), Page: c.Session.State(page)}, nil}
-	if live, ok := page.(session.Live); ok {
-		r.Tabs = live.Tabs()
+	if tabs, ok := page.(session.Tabs); ok {
+		r.Tabs = tabs.Tabs()
 	} else {
 		r.Tabs = []protocol.Tab{{Tab: r.Page.Tab, URL: r.Page.URL, Title: r.Page.Title, Selected: true}}
 	}
 	return r, nil
 }
 
-func tabs(ctx context.Context, c *command.Call, s command.Shows, do func(session.Live) (protocol.Effect, error)) (TabsResult, error) {
-	page, err := c.Live(ctx)
+func tabs(ctx context.Context, c *command.Call, s command.Shows, do func(session.Tabs) (protocol.Effect, error)) (TabsResult, error) {
+	page, tabs, err := command.Live[session.Tabs](ctx, c)
 	if err != nil {
 		return TabsResult{}, err
 	}
-	effect, err := do(page)
+	effect, err := do(tabs)
 	r, err := c.Acted(ctx, page, effect, err, s)
-	return TabsResult{r, page.Tabs()}, err
+	return TabsResult{r, tabs.Tabs()}, err
 }

@@ -32,5 +32,5 @@ func tabNew(ctx context.Context, c *command.Call, p *TabNewParams) (TabsResult, 
 			return TabsResult{}, err
 		}
 	}
-	return tabs(ctx, c, p.Shows, func(page session.Live) (protocol.Effect, error) { return page.TabNew(ctx, url) })
+	return tabs(ctx, c, p.Shows, func(page session.Tabs) (protocol.Effect, error) { return page.TabNew(ctx, url) })
 }

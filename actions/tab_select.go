@@ -28,5 +28,5 @@ func tabSelect(ctx context.Context, c *command.Call, p *TabParams) (TabsResult, 
 	if p.Tab == "" {
 		return TabsResult{}, protocol.Errorf(protocol.InvalidParams, "tab_select needs the parameter \"tab\"").With("parameter", "tab")
 	}
-	return tabs(ctx, c, p.Shows, func(page session.Live) (protocol.Effect, error) { return page.TabSelect(ctx, p.Tab) })
+	return tabs(ctx, c, p.Shows, func(page session.Tabs) (protocol.Effect, error) { return page.TabSelect(ctx, p.Tab) })
 }

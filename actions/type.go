@@ -34,6 +34,6 @@ func typeText(ctx context.Context, c *command.Call, p *TypeParams) (command.Resu
 	if err != nil {
 		return command.Result{}, err
 	}
-	effect, err := page.Type(p.Acting(ctx), c.Session.Refs(), p.Ref, protocol.Type{Text: p.Text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode})
-	return c.Acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Type{Ref: p.Ref, Text: p.Text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

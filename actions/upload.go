@@ -95,8 +95,8 @@ func upload(ctx context.Context, c *command.Call, p *UploadParams) (command.Resu
 	if err != nil {
 		return command.Result{}, err
 	}
-	effect, err := page.Upload(p.Acting(ctx), c.Session.Refs(), p.Ref, files)
-	return c.Acted(ctx, page, effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Upload{Ref: p.Ref, Files: files}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }
 
 // fromUploadDir reads a file below the upload directory and nowhere else:

@@ -12,16 +12,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
-	"github.com/browserd/browserd/fallback/readable"
 	"github.com/browserd/browserd/fallback/reader"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
-
-	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/web/readable"
 )
 
 // WebFetch is the command web_fetch.
@@ -246,7 +245,7 @@ func (d document) lacks(ctx context.Context) string {
 	switch {
 	case d.status == http.StatusForbidden || d.status == http.StatusTooManyRequests || d.status == http.StatusServiceUnavailable:
 		return fmt.Sprintf("the site answers %d %s", d.status, http.StatusText(d.status))
-	case d.source == fallback.HTTP && d.kind == command.KindHTML && readable.IsShell(ctx, d.text):
+	case d.source == fallback.HTTP && d.kind == command.KindHTML && readable.NeedsScript(ctx, d.text):
 		return "the page is empty without its script"
 	}
 	return ""

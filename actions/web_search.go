@@ -4,11 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"github.com/browserd/browserd/fallback/search"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
-
-	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/web/search"
 )
 
 // WebSearch is the command web_search.

@@ -22,13 +22,13 @@ import (
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fallback"
-	"github.com/browserd/browserd/fallback/extract"
 	"github.com/browserd/browserd/fallback/reader"
-	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/internal/fakedns"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/web/extract"
+	"github.com/browserd/browserd/web/search"
 )
 
 // tester is what both a test and a property check with.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testpages"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -39,7 +40,7 @@ func newShop(b testing.TB) *shop {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		io.WriteString(w, Page(n))
+		io.WriteString(w, testpages.Page(n))
 	}))
 	b.Cleanup(server.Close)
 	d := testdaemon.Start(b, testdaemon.Options{})
@@ -101,7 +102,7 @@ func (s *shop) cpu() time.Duration {
 
 // each runs a benchmark on a page of every size.
 func each(b *testing.B, run func(b *testing.B, s *shop)) {
-	for _, n := range Sizes {
+	for _, n := range testpages.Sizes {
 		b.Run(fmt.Sprintf("elements=%d", n), func(b *testing.B) {
 			s := newShop(b)
 			s.open(n)
@@ -162,7 +163,7 @@ func BenchmarkType(b *testing.B) {
 
 // A page opened anew, from loopback, with its snapshot.
 func BenchmarkOpen(b *testing.B) {
-	for _, n := range Sizes {
+	for _, n := range testpages.Sizes {
 		b.Run(fmt.Sprintf("elements=%d", n), func(b *testing.B) {
 			s := newShop(b)
 			s.measure(b, func() { s.call("open", map[string]any{"url": s.url + strconv.Itoa(n)}, nil) })
@@ -170,7 +171,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// The cheapest command: what the door itself costs.
+// The cheapest command: what the transport itself costs.
 func BenchmarkPing(b *testing.B) {
 	s := newShop(b)
 	s.measure(b, func() { s.call("ping", map[string]any{}, nil) })

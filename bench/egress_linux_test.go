@@ -12,23 +12,24 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
-// way is how the pages of one Chromium reach the network.
-type way struct {
+// egress is how the pages of one Chromium reach the network.
+type egress struct {
 	browser *browser.Browser
 	options browser.ContextOptions
 }
 
-// ways are the ones that BenchmarkEgress compares: straight out, which no
+// egresses are the ones that BenchmarkEgress compares: straight out, which no
 // daemon does, and through the egress proxy.
-var ways = []string{"none", "flags", "jail"}
+var egresses = []string{"none", "flags", "jail"}
 
-func newWay(b *testing.B, name string) way {
+func newEgress(b *testing.B, name string) egress {
 	b.Helper()
-	cfg := browser.Config{Headless: true, ComputedNames: true, AnswerTimeout: 10 * time.Second}
+	cfg := chromium.Config{Headless: true, ComputedNames: true, AnswerTimeout: 10 * time.Second}
 	cfg.StateDir = b.TempDir()
 	var o browser.ContextOptions
 	var stock browser.Stock
@@ -44,12 +45,12 @@ func newWay(b *testing.B, name string) way {
 		b.Cleanup(func() { e.Close() })
 		cfg.ProxyServer = e.Refusing()
 		if name == "jail" {
-			if err := browser.CanJail(cfg); err != nil {
+			if err := chromium.CanJail(cfg); err != nil {
 				b.Skip(err)
 			}
 			cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
 		}
-		stock.Way = func() (browser.Way, error) { return e.Spare() }
+		stock.Way = func() (browser.Way, error) { return e.Unbound() }
 		o.Bind = func(w browser.Way, _ func(map[string]any)) error {
 			gate, err := rules.Gate(policy.GateOptions{})
 			if err == nil {
@@ -59,17 +60,17 @@ func newWay(b *testing.B, name string) way {
 		}
 	}
 	log := slog.New(slog.DiscardHandler)
-	c := browser.Start(context.Background(), cfg, log)
+	c := chromium.Start(context.Background(), cfg, log)
 	b.Cleanup(func() { c.Close(context.Background()) })
 	if err := c.Warm(context.Background()); err != nil {
 		b.Fatal(err)
 	}
 	contexts := browser.New(c, log)
 	contexts.Keep(stock)
-	return way{contexts, o}
+	return egress{contexts, o}
 }
 
-func (w way) open(b *testing.B) *browser.Context {
+func (w egress) open(b *testing.B) *browser.Context {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -125,11 +126,11 @@ func BenchmarkEgress(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	compare := func(what string, op func(b *testing.B, w way, c *browser.Context)) {
+	compare := func(what string, op func(b *testing.B, w egress, c *browser.Context)) {
 		b.Run(what, func(b *testing.B) {
-			for _, name := range ways {
+			for _, name := range egresses {
 				b.Run(name, func(b *testing.B) {
-					w := newWay(b, name)
+					w := newEgress(b, name)
 					c := w.open(b)
 					load(b, c)
 					op(b, w, c) // the first one pays for what later ones find ready
@@ -141,15 +142,15 @@ func BenchmarkEgress(b *testing.B) {
 			}
 		})
 	}
-	compare("context", func(b *testing.B, w way, _ *browser.Context) { w.open(b).Close(context.Background()) })
-	compare("load", func(b *testing.B, _ way, c *browser.Context) { load(b, c) })
+	compare("context", func(b *testing.B, w egress, _ *browser.Context) { w.open(b).Close(context.Background()) })
+	compare("load", func(b *testing.B, _ egress, c *browser.Context) { load(b, c) })
 	const requests = 200
-	compare("requests", func(b *testing.B, _ way, c *browser.Context) {
+	compare("requests", func(b *testing.B, _ egress, c *browser.Context) {
 		eval(b, c, fmt.Sprintf(`(async () => { let n = %d; const one = async () => { while (n-- > 0) await (await fetch("/x" + n)).arrayBuffer() };
 			await Promise.all([one(), one(), one(), one(), one(), one()]) })()`, requests))
 		b.ReportMetric(requests*float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 	})
-	compare("bulk", func(b *testing.B, _ way, c *browser.Context) {
+	compare("bulk", func(b *testing.B, _ egress, c *browser.Context) {
 		b.SetBytes(bulk)
 		eval(b, c, `(async () => { const r = (await fetch("/bulk")).body.getReader(); while (!(await r.read()).done); })()`)
 	})

@@ -22,6 +22,7 @@ type happenings struct {
 	refusedBefore int         // by the egress proxy, when the action began
 	settled       *settled    // what the input itself brought back, see tab.settledWith
 	within        []*document // of frames, that the action is in
+	unshown       bool        // the client wants nothing of the page shown afterwards
 }
 
 // actsIn takes it that the action is in the document of a frame, which has to
@@ -81,18 +82,52 @@ func (t *tab) unsent(ctx context.Context, err error) error {
 	return err
 }
 
+// Act does one action and says what came of it. Errors: those of a ref,
+// not_actionable, invalid_params, and those that the actions name.
+func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (r protocol.Outcome, err error) {
+	h := how{unshown: a.Unshown}
+	switch o := a.Action.(type) {
+	case protocol.Click:
+		r.Effect, err = c.click(ctx, refs, o, h)
+	case protocol.Type:
+		r.Effect, err = c.typeText(ctx, refs, o, h)
+	case protocol.Press:
+		r.Effect, err = c.pressKey(ctx, refs, o, h)
+	case protocol.Hover:
+		h.late = true
+		r.Effect, err = c.hover(ctx, refs, o, h)
+	case protocol.Focus:
+		r.Effect, err = c.focus(ctx, refs, o, h)
+	case protocol.Scroll:
+		r.Position, r.Effect, err = c.scroll(ctx, refs, o, h)
+	case protocol.Drag:
+		r.Effect, err = c.drag(ctx, refs, o, h)
+	case protocol.Mouse:
+		r.Under, r.Effect, err = c.mouse(ctx, refs, o, h)
+	case protocol.Select:
+		r.Selected, r.Effect, err = c.selectOptions(ctx, refs, o, h)
+	case protocol.Check:
+		r.Effect, err = c.check(ctx, refs, o, h)
+	case protocol.Upload:
+		r.Effect, err = c.upload(ctx, refs, o, h)
+	default:
+		err = protocol.Errorf(protocol.Unsupported, "a page in Chromium has no action %T", o)
+	}
+	return r, err
+}
+
 // act does something to the page and measures what it did: do runs, the page
 // settles, and the effect says what happened from the beginning to the end.
 // do returns the node that received the input, and has the script watch the
 // documents (begin, which locate does) before anything changes. While a dialog is open do's
 // context is cancelled, since the page answers nothing: the effect then says
 // that the dialog is open, and where it opened before the input came so does the error.
-func (c *Context) act(ctx context.Context, refs *snapshot.Refs, do func(ctx context.Context) (snapshot.Key, error)) (protocol.Effect, error) {
+func (c *Context) act(ctx context.Context, refs *snapshot.Refs, h how, do func(ctx context.Context) (snapshot.Key, error)) (protocol.Effect, error) {
 	t, err := c.ready(ctx)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	start := t.begin()
+	start := t.begin(h)
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.onDialog(func() { cancel(errDialog) })
 	hit, err := do(doing)
@@ -160,6 +195,7 @@ func (h *happenings) comes(popup bool) (asked bool) {
 
 // start is the state of a tab when an action began.
 type start struct {
+	how
 	at                         time.Time
 	commits, within, requested int
 	stopped                    int
@@ -170,19 +206,25 @@ type start struct {
 	seen                       settled
 }
 
+// how is what changes an action's waiting.
+type how struct {
+	unshown bool // the client wants nothing of the page shown afterwards
+	late    bool // the action may open something only a while later
+}
+
 // begin starts to watch.
-func (t *tab) begin() *start {
+func (t *tab) begin(h how) *start {
 	t.stirs.Add(1)
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	t.c.watching = &happenings{refusedBefore: t.c.refused()}
+	t.c.watching = &happenings{refusedBefore: t.c.refused(), unshown: h.unshown}
 	t.c.dialogs = 0
 	for _, o := range t.c.tabs {
 		for _, f := range o.frames {
 			f.unmuffle()
 		}
 	}
-	return &start{at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped, lost: t.lost}
+	return &start{how: h, at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped, lost: t.lost}
 }
 
 // unreached is the error of an action, or of a navigation, that led on to a

@@ -162,6 +162,9 @@ func answer(e any, err error) string {
 		b, _ := json.Marshal(p.Details)
 		return string(p.Code) + ": " + p.Message + " " + string(b)
 	}
+	if done, ok := e.(protocol.Outcome); ok {
+		e = done.Effect
+	}
 	b, _ := json.Marshal(e)
 	return string(b)
 }
@@ -181,17 +184,18 @@ func equal(t *testing.T, what string, got, want any) {
 
 func (v *visit) click(ref string) string {
 	v.t.Helper()
-	return answer(v.c.Click(limit(v.t, 8*time.Second), v.refs, ref, protocol.Click{}))
+	return answer(v.c.Act(limit(v.t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: ref}}))
 }
 
 func (v *visit) clickWithin(d time.Duration, ref string) string {
 	v.t.Helper()
-	return answer(v.c.Click(limit(v.t, d), v.refs, ref, protocol.Click{}))
+	return answer(v.c.Act(limit(v.t, d), v.refs, protocol.Act{Action: protocol.Click{Ref: ref}}))
 }
 
 func (v *visit) write(ref string, o protocol.Type) string {
 	v.t.Helper()
-	return answer(v.c.Type(limit(v.t, 8*time.Second), v.refs, ref, o))
+	o.Ref = ref
+	return answer(v.c.Act(limit(v.t, 8*time.Second), v.refs, protocol.Act{Action: o}))
 }
 
 // replaceAlt puts the server's address under its other name, another site, in

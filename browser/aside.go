@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/domstorage"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
 )
 
 // aside is a page of the context that is none of the session's tabs. Whatever
@@ -21,7 +23,7 @@ import (
 type aside struct {
 	c      *Context
 	target target.ID
-	cdp    *Session
+	cdp    *cdp.Session
 	paused <-chan jsonv2.Value
 	stop   func()
 }
@@ -34,7 +36,7 @@ func (c *Context) create(ctx context.Context, apart bool) (id target.ID, attache
 	c.mu.Lock()
 	c.apart = apart
 	c.mu.Unlock()
-	made, err := cdp.Call(ctx, c.host.root, target.CreateTarget, target.CreateTargetParams{
+	made, err := cdproto.Call(ctx, c.host.root, target.CreateTarget, target.CreateTargetParams{
 		URL: blank, BrowserContextID: c.id,
 	})
 	c.mu.Lock()
@@ -66,13 +68,13 @@ func (c *Context) openAside(ctx context.Context) (*aside, error) {
 	}
 	a := &aside{c: c, target: id, cdp: c.host.conn.Session(e.SessionID)}
 	a.paused, a.stop = a.cdp.Subscribe("Fetch.requestPaused")
-	err = waitAll(ctx, []*Pending{
-		a.cdp.Send("Page.enable", cdp.Empty{}),
-		a.cdp.Send("Network.enable", cdp.Empty{}),
+	err = waitAll(ctx, []*cdp.Pending{
+		a.cdp.Send("Page.enable", cdproto.Empty{}),
+		a.cdp.Send("Network.enable", cdproto.Empty{}),
 		a.cdp.Send(network.SetBypassServiceWorker.Method, network.SetBypassServiceWorkerParams{Bypass: true}),
-		a.cdp.Send("DOMStorage.enable", cdp.Empty{}),
+		a.cdp.Send("DOMStorage.enable", cdproto.Empty{}),
 		a.cdp.Send(fetch.Enable.Method, map[string]any{"patterns": []map[string]any{{"urlPattern": "*"}}}),
-		a.cdp.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{}),
+		a.cdp.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{}),
 	})
 	if err != nil {
 		a.close()
@@ -142,7 +144,7 @@ func (a *aside) items(ctx context.Context, origin string) ([][2]string, error) {
 // put replaces the local storage of the origin that was visited.
 func (a *aside) put(ctx context.Context, origin string, items [][2]string) error {
 	at := localStorage(origin)
-	pending := []*Pending{a.cdp.Send(domstorage.Clear.Method, domstorage.ClearParams{StorageID: at})}
+	pending := []*cdp.Pending{a.cdp.Send(domstorage.Clear.Method, domstorage.ClearParams{StorageID: at})}
 	for _, item := range items {
 		pending = append(pending, a.cdp.Send(domstorage.SetDOMStorageItem.Method, domstorage.SetDOMStorageItemParams{
 			StorageID: at, Key: item[0], Value: item[1],

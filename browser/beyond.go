@@ -4,23 +4,16 @@ import (
 	"context"
 	"sync"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// beyondOptions say to __bd.beyond which part of a document the client is shown.
-// Scope, Selector and After are the walk's.
-type beyondOptions struct {
-	walkOptions
-	None bool `json:"none,omitempty"` // of this document nothing
-	Last int  `json:"last,omitempty"` // the last node shown; 0: the part goes on to the end
-}
-
 // Beyond reads what has changed outside of what the last Capture showed, as the
 // window says: one round trip for every frame, all at the same time.
-func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.Outside, error) {
+func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error) {
 	t, err := c.ready(ctx)
 	if err != nil {
-		return snapshot.Outside{}, err
+		return snapshot.OffScope{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -41,13 +34,13 @@ func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Opti
 				return
 			}
 			var raw string
-			if errs[i] = d.call(ctx, "beyond", p, &raw); errs[i] == nil {
+			if raw, errs[i] = evaluate(ctx, d, script.OffScope, *p); errs[i] == nil {
 				walks[i], errs[i] = decodeWhole(d.doc, raw)
 			}
 		})
 	}
 	work.Wait()
-	var out snapshot.Outside
+	var out snapshot.OffScope
 	for i, walk := range walks {
 		if errs[i] != nil && frames[i] == t.main {
 			return out, errs[i]
@@ -66,7 +59,7 @@ func (f *frame) documentNow() int {
 }
 
 // partsOf says of each frame what part of it the window shows; nil: all of it.
-func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) []*beyondOptions {
+func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) []*script.OffScopeOptions {
 	root, scope, selector := t.main, 0, ""
 	if w.Scope != "" {
 		if e, d, err := c.resolve(refs, w.Scope); err == nil {
@@ -93,10 +86,10 @@ func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot
 			t.c.mu.Unlock()
 		}
 	}
-	list := make([]*beyondOptions, len(frames))
+	list := make([]*script.OffScopeOptions, len(frames))
 	for i, f := range frames {
-		p := &beyondOptions{walkOptions: newWalkOptions(o)}
-		p.Look, p.After = c.looks, first[f]
+		p := &script.OffScopeOptions{WalkOptions: newWalkOptions(o)}
+		p.Capture, p.After = c.looks, first[f]
 		if f == root {
 			p.Scope, p.Selector = scope, selector
 		}

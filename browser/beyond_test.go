@@ -29,15 +29,15 @@ func TestRoundTripsBeyondAWindow(t *testing.T) {
 		return w
 	}
 	look()
-	if _, err := v.c.Click(limit(t, 20*time.Second), v.refs, v.ref("button", "Apply"), protocol.Click{}); err != nil {
+	if _, err := v.c.Act(limit(t, 20*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Apply")}}); err != nil {
 		t.Fatal(err)
 	}
 	w := look()
 	for _, changed := range []int{1, 0} { // it is told once
-		var out snapshot.Outside
+		var out snapshot.OffScope
 		trips := away.roundTrips(func() {
 			var err error
-			if out, err = v.c.Beyond(limit(t, 20*time.Second), w, snapshot.OutsideOptions(o), v.refs); err != nil {
+			if out, err = v.c.Beyond(limit(t, 20*time.Second), w, snapshot.OffScopeOptions(o), v.refs); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -38,7 +39,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 		return errors.New("the page of the context has gone")
 	}
 
-	var pending []*Pending
+	var pending []*cdp.Pending
 	if len(permissions) > 0 || o.Downloads {
 		r := denied(c.id)
 		r.permissions = permissions

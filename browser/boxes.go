@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
 // box is a rectangle in CSS pixels: x, y, width, height.
-type box = [4]float64
+type box = script.Box
 
 // seenAt says where the elements of refs are seen in the tab's viewport, or
 // beyond it where view is false. Those that are not seen, or gone, are left
@@ -32,8 +33,7 @@ func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, vi
 		for i, e := range entries {
 			nodes[i] = e.Key.Node
 		}
-		var got []*box
-		err := d.call(ctx, "boxes", map[string]any{"nodes": nodes, "view": view && d.frame == t.main}, &got)
+		got, err := evaluate(ctx, d, script.Boxes, script.BoxesArgs{Nodes: nodes, View: view && d.frame == t.main})
 		if err == nil && len(got) == len(entries) {
 			err = t.outwards(ctx, d.frame, got)
 		}
@@ -60,11 +60,8 @@ func (t *tab) outwards(ctx context.Context, f *frame, boxes []*box) error {
 		if parent == nil {
 			return errDocumentGone()
 		}
-		var in *struct {
-			X, Y, SX, SY float64
-			Inner        [4]float64 // left, top, right, bottom
-		}
-		if err := parent.call(ctx, "frameBox", owner.Node, &in); err != nil {
+		in, err := evaluate(ctx, parent, script.FrameBox, owner.Node)
+		if err != nil {
 			return err
 		}
 		for i, b := range boxes {

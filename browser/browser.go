@@ -8,17 +8,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
 
 // Browser hands out browser contexts of one supervised Chromium. Its methods
 // may be called by any goroutine.
 type Browser struct {
-	chromium *Chromium
+	chromium *chromium.Supervisor
 	log      *slog.Logger
 	stock    Stock
 	ctx      context.Context // ends with Close
@@ -36,10 +39,10 @@ type Browser struct {
 	soon   *time.Timer // makes the next context; nil: it need not
 }
 
-// New returns a Browser that takes its contexts from chromium. Close ends what
+// New returns a Browser that makes its contexts in the Chromium of supervisor. Close ends what
 // [Browser.Keep] asks for.
-func New(chromium *Chromium, log *slog.Logger) *Browser {
-	b := &Browser{chromium: chromium, log: log}
+func New(supervisor *chromium.Supervisor, log *slog.Logger) *Browser {
+	b := &Browser{chromium: supervisor, log: log}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
 }
@@ -47,29 +50,31 @@ func New(chromium *Chromium, log *slog.Logger) *Browser {
 // host is one connection to one running Chromium: it attaches to every page
 // that appears and gives it to the context that it belongs to.
 type host struct {
-	conn *Conn
-	root *Session
+	conn *cdp.Conn
+	root *cdp.Session
 	gen  int
 	log  *slog.Logger
-	// profile is where Chromium may write; nil where it runs elsewhere.
-	profile *profile
-	// memoryLimit is what the process of one page may take, in MiB; 0: it is not watched.
-	memoryLimit int
-	// words is what Chromium says on its standard error; nil where it runs elsewhere.
-	words *tail
+	// process is Chromium's; nil where it runs elsewhere.
+	process *chromium.Process
 
 	mu       sync.Mutex
-	contexts map[cdp.BrowserContextID]*Context
+	contexts map[cdproto.BrowserContextID]*Context
 	pages    map[target.SessionID]*Context // attached pages, by their cdp session
 }
 
-// pageTargets are what a host attaches to by itself: pages, and no tab
-// targets, workers or extensions. Frames and workers are attached to by the
-// page that they belong to.
+// pageTargets are pages alone, no tab targets or extensions.
 var pageTargets = target.Filter{{Type: "page"}, {Type: "browser", Exclude: true}, {Exclude: true}}
+
+// hostTargets are what a host attaches to by itself: pages, and the workers that
+// belong to no page. Frames and dedicated workers are attached to by their page
+// (childTargets).
+var hostTargets = target.Filter{{Type: "page"}, {Type: "shared_worker"}, {Type: "service_worker"}, {Type: "browser", Exclude: true}, {Exclude: true}}
 
 // connect returns the host of the running Chromium, starting one where none runs.
 func (b *Browser) connect(ctx context.Context) (*host, error) {
+	if !b.chromium.Running() {
+		go inject() // the first page needs the script: it is put together while Chromium starts
+	}
 	conn, gen, err := b.chromium.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -82,15 +87,15 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	if h != nil && h.conn == conn {
 		return h, nil
 	}
-	profile, words := b.chromium.belongings(gen)
 	h = &host{
-		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, profile: profile, words: words, memoryLimit: b.chromium.cfg.PageMemoryMB,
-		contexts: map[cdp.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
+		conn: conn, root: conn.Session(""), gen: int(gen), log: b.log, process: b.chromium.Process(gen),
+		contexts: map[cdproto.BrowserContextID]*Context{}, pages: map[target.SessionID]*Context{},
 	}
 	conn.Handle("", h.event)
+	// Target.targetCrashed is told of pages alone.
 	discover := h.root.Send(target.SetDiscoverTargets.Method, target.SetDiscoverTargetsParams{Discover: true, Filter: pageTargets})
 	attach := h.root.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
-		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: pageTargets,
+		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: hostTargets,
 	})
 	if err := discover.Wait(ctx, nil); err != nil {
 		return nil, err
@@ -120,7 +125,11 @@ func (h *host) event(method string, params jsonv2.Value) {
 		h.mu.Unlock()
 		if c == nil {
 			// The default context's first page, or one whose context is closing: nobody's.
-			go h.conn.Session(e.SessionID).Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+			go h.conn.Session(e.SessionID).Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
+			return
+		}
+		if e.TargetInfo.isWorker() {
+			c.workerAttached(e)
 			return
 		}
 		c.attached(e)
@@ -137,26 +146,27 @@ func (h *host) event(method string, params jsonv2.Value) {
 		h.mu.Unlock()
 		if c != nil {
 			c.detached(e.SessionID)
+			c.workerDetached(e.SessionID)
 		}
 	case "Target.targetCrashed":
 		var e targetCrashed
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
-		reason, sentence := h.deathOf(e)
+		reason, sentence := h.process.PageDeath(e.Status, e.ErrorCode)
 		for _, c := range h.all() {
 			c.crashed(e.TargetID, reason, sentence)
 		}
 	case "Browser.downloadWillBegin":
-		var e downloadBegins
+		var e network.DownloadBegins
 		if json.Unmarshal(params, &e) == nil {
 			h.downloadBegins(e)
 		}
 	case "Browser.downloadProgress":
-		var e downloadProgress
+		var e network.DownloadProgress
 		if json.Unmarshal(params, &e) == nil {
 			for _, c := range h.all() {
-				if c.downloadProgress(e) {
+				if c.downloads.Progress(e) {
 					return
 				}
 			}
@@ -176,10 +186,10 @@ func (h *host) all() []*Context {
 
 // targetInfo is what browserd needs of Target.TargetInfo.
 type targetInfo struct {
-	TargetID         target.ID            `json:"targetId"`
-	Type             string               `json:"type"`
-	OpenerID         target.ID            `json:"openerId"`
-	BrowserContextID cdp.BrowserContextID `json:"browserContextId"`
+	TargetID         target.ID                `json:"targetId"`
+	Type             string                   `json:"type"`
+	OpenerID         target.ID                `json:"openerId"`
+	BrowserContextID cdproto.BrowserContextID `json:"browserContextId"`
 }
 
 type attachedToTarget struct {
@@ -232,7 +242,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 
 // create has Chromium make a browser context. Where ctx ends first Chromium makes it
 // all the same, and nobody would ever close it: it is disposed of when its id comes.
-func (h *host) create(ctx context.Context, params target.CreateBrowserContextParams) (cdp.BrowserContextID, error) {
+func (h *host) create(ctx context.Context, params target.CreateBrowserContextParams) (cdproto.BrowserContextID, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}

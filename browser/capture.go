@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -37,7 +38,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 
 func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	w := newWalkOptions(o)
-	w.Look = c.looks
+	w.Capture = c.looks
 	root := t.main
 	docs := map[*frame]int{} // those that the refs of o are of
 	if o.Scope != "" {
@@ -94,11 +95,11 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		}
 		return c.capture(ctx, t, o, refs)
 	}
-	if err := walks[root].Scope.error(o); err != nil {
+	if err := scopeError(walks[root].Scope, o); err != nil {
 		return snapshot.Capture{}, err
 	}
 	if after != nil && walks[after] == nil {
-		return snapshot.Capture{}, scopeAfter.error(o)
+		return snapshot.Capture{}, scopeError(script.ScopeAfter, o)
 	}
 	got := join(root, walks)
 	c.mu.Lock()
@@ -151,10 +152,10 @@ func (t *tab) unsettled(walks map[*frame]*walkOf) bool {
 
 // goneOf is the ref of o whose node has left its document, empty for none.
 func goneOf(o snapshot.Options, root, after *frame, walks map[*frame]*walkOf) string {
-	if walks[root].Scope == scopeGone {
+	if walks[root].Scope == script.ScopeGone {
 		return o.Scope
 	}
-	if of := walks[after]; of != nil && of.Scope == scopePast {
+	if of := walks[after]; of != nil && of.Scope == script.ScopePast {
 		return o.After
 	}
 	return ""
@@ -167,33 +168,33 @@ func (c *Context) findAgain(ctx context.Context, refs *snapshot.Refs, ref string
 	if err != nil {
 		return err
 	}
-	q := lookup{Any: true}
-	q.shown(e)
-	var got located
-	if err := d.call(ctx, "again", q, &got); err != nil {
+	q := script.Lookup{Any: true}
+	q.Shown(e)
+	got, err := evaluate(ctx, d, script.FindAgain, q)
+	if err != nil {
 		return err
 	}
 	if got.Stale {
 		return staleError(refs, e, e.Key.Doc, got.Candidates)
 	}
 	if got.Moved && refs.Shared(e.N) {
-		return staleError(refs, e, e.Key.Doc, []nodeRecord{got.Record})
+		return staleError(refs, e, e.Key.Doc, []script.Element{got.Record})
 	}
 	if got.Moved {
-		refs.Move(e.N, got.Record.in(e.Key.Doc))
+		refs.Move(e.N, got.Record.In(e.Key.Doc))
 	}
 	return nil
 }
 
-// error says why a scope cannot be used, or not after that node; nil where it can.
-func (s scopeFailure) error(o snapshot.Options) error {
+// scopeError says why a scope cannot be used, or not after that node; nil where it can.
+func scopeError(s script.ScopeFailure, o snapshot.Options) error {
 	scope, after := snapshot.Quote(snapshot.Cut(o.Scope, 100)), snapshot.Quote(snapshot.Cut(o.After, 100))
 	switch s {
 	case "":
 		return nil
-	case scopeAfter:
+	case script.ScopeAfter:
 		return protocol.Errorf(protocol.InvalidParams, "after %s: is not within the scope", after).With("parameter", "after")
-	case scopeNone:
+	case script.ScopeNone:
 		return protocol.Errorf(protocol.InvalidParams, "scope %s: nothing on the page matches", scope).
 			With("parameter", "scope").Then("take a snapshot without scope, or use a ref")
 	}
@@ -213,7 +214,7 @@ type walkOf struct {
 // frame below it with w's budgets alone. A frame whose document is not the one that
 // docs has for it is not walked: the nodes of w and after are of that one. Of more than
 // maxFrames below the root, those are walked that come first in the text.
-func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w walkOptions, after *frame, afterNode int, docs map[*frame]int) map[*frame]*walkOf {
+func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w script.WalkOptions, after *frame, afterNode int, docs map[*frame]int) map[*frame]*walkOf {
 	walks := map[*frame]*walkOf{root: {}}
 	for _, f := range frames {
 		if within(t, f, root) {

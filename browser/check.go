@@ -2,9 +2,9 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -15,13 +15,13 @@ const checkLook = 500
 // mixedClicks are how many clicks take a checkbox that is mixed to either state.
 const mixedClicks = 3
 
-// Check sees to it that a checkbox, radio button or switch is checked, or is
+// check sees to it that a checkbox, radio button or switch is checked, or is
 // not, by clicking it where it is otherwise; its label or styled twin is
 // clicked where it is hidden itself. Errors: those of a ref, not_actionable
 // also where the page kept the state, invalid_params where the element has none.
-func (c *Context) Check(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.checkOn(ctx, refs, ref, checked)
+func (c *Context) check(ctx context.Context, refs *snapshot.Refs, o protocol.Check, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.checkOn(ctx, refs, o.Ref, o.Checked)
 		if el == nil {
 			return snapshot.Key{}, err
 		}
@@ -29,22 +29,15 @@ func (c *Context) Check(ctx context.Context, refs *snapshot.Refs, ref string, ch
 	})
 }
 
-// state is that of a checkbox: true, false or "mixed"; nil where there is none.
-type state struct {
-	There bool `json:"there"`
-	State any  `json:"state"`
-	Radio bool `json:"radio"`
-}
-
 func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (*element, error) {
-	q := lookup{Want: clickable, Control: "check", Then: "checked", Ups: 1, With: checked, until: time.Now().Add(waiting(ctx))}
+	q := script.Lookup{Want: clickable, Control: "check", Ups: 1, ElementCall: script.Checked.With(script.None{}), Until: time.Now().Add(waiting(ctx))}
 	for clicks := 0; ; q.Again = true {
 		el, err := c.locate(ctx, refs, ref, q)
 		if err != nil {
 			return nil, err
 		}
-		var now state
-		if err := json.Unmarshal(el.Then, &now); err != nil {
+		now, err := script.Checked.Result(el.Then)
+		if err != nil {
 			return nil, err
 		}
 		e, err := refs.Lookup(ref)
@@ -65,7 +58,7 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 			return nil, protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", who).
 				With("parameter", "checked").Then("check another radio button of its group")
 		}
-		got, err := el.click(ctx, press{button: "left", count: 1}, "checked", nil)
+		got, err := el.click(ctx, press{button: "left", count: 1}, script.Checked.With(script.None{}))
 		if err != nil && !el.reached() {
 			return nil, err
 		}
@@ -73,12 +66,12 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 			return el, err
 		}
 		if !got.Hit {
-			if q.over() {
+			if q.Over() {
 				return nil, missed(refs, el, got)
 			}
 			continue
 		}
-		err = el.in.call(ctx, "checkedNow", map[string]any{"id": el.Target, "wanted": checked, "ms": checkLook}, &now)
+		now, err = evaluate(ctx, el.in, script.CheckedNow, script.CheckedNowArgs{ID: el.Target, Wanted: checked, MS: checkLook})
 		if protocol.CodeOf(err) == protocol.StaleRef {
 			return el, nil // it led to another document
 		}

@@ -41,7 +41,8 @@ func TestClick(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page)
-			got := answer(v.c.Click(limit(t, 3*time.Second), v.refs, v.ref(c.role, c.label), c.o))
+			c.o.Ref = v.ref(c.role, c.label)
+			got := answer(v.c.Act(limit(t, 3*time.Second), v.refs, protocol.Act{Action: c.o}))
 			equal(t, "answer", got, c.want)
 			equal(t, "log", v.log(), c.log)
 		})
@@ -283,7 +284,7 @@ func TestClickOpensDialog(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<button onclick="report(confirm('sure?'))">Go</button>`)
 	equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","dialog":{"kind":"confirm","message":"sure?","answer":"open"}}`)
-	if _, _, _, err := v.c.Dialog(limit(t, 5*time.Second), nil, true, ""); err != nil {
+	if _, _, _, err := v.c.Dialog(limit(t, 5*time.Second), nil, protocol.DialogAnswer{Accept: true}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "log", v.log(), "true")

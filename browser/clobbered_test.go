@@ -52,36 +52,60 @@ func TestAClobberedPage(t *testing.T) {
 	ctx := limit(t, 60*time.Second)
 	ref := v.ref
 	for name, do := range map[string]func() error{
-		"click": func() error { _, err := v.c.Click(ctx, v.refs, ref("button", "Go"), protocol.Click{}); return err },
+		"click": func() error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: ref("button", "Go")}})
+			return err
+		},
 		"type": func() error {
-			_, err := v.c.Type(ctx, v.refs, ref("textbox", "City"), protocol.Type{Text: "Oslo"})
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Type{Ref: ref("textbox", "City"), Text: "Oslo"}})
 			return err
 		},
 		"edit": func() error {
-			_, err := v.c.Type(ctx, v.refs, ref("textbox", "Note"), protocol.Type{Text: "more"})
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Type{Ref: ref("textbox", "Note"), Text: "more"}})
 			return err
 		},
-		"check": func() error { _, err := v.c.Check(ctx, v.refs, ref("checkbox", "Tick"), true); return err },
+		"check": func() error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Check{Ref: ref("checkbox", "Tick"), Checked: true}})
+			return err
+		},
 		"select": func() error {
-			_, _, err := v.c.Select(ctx, v.refs, ref("combobox", "Pick"), []string{"Two"})
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Select{Ref: ref("combobox", "Pick"), Values: []string{"Two"}}})
 			return err
 		},
-		"press":  func() error { _, err := v.c.Press(ctx, v.refs, "", "Tab"); return err },
-		"hover":  func() error { _, err := v.c.Hover(ctx, v.refs, ref("button", "Go")); return err },
-		"focus":  func() error { _, err := v.c.Focus(ctx, v.refs, ref("form", "Form")); return err },
-		"scroll": func() error { _, _, err := v.c.Scroll(ctx, v.refs, ref("form", "Form"), protocol.Scroll{}); return err },
+		"press": func() error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Press{Key: "Tab"}})
+			return err
+		},
+		"hover": func() error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Hover{Ref: ref("button", "Go")}})
+			return err
+		},
+		"focus": func() error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Focus{Ref: ref("form", "Form")}})
+			return err
+		},
+		"scroll": func() error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Scroll{Ref: ref("form", "Form")}})
+			return err
+		},
 		"down": func() error {
-			_, _, err := v.c.Scroll(ctx, v.refs, ref("form", "Form"), protocol.Scroll{Direction: "down"})
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Scroll{Ref: ref("form", "Form"), Direction: "down"}})
 			return err
 		},
-		"page": func() error { _, _, err := v.c.Scroll(ctx, v.refs, "", protocol.Scroll{Direction: "down"}); return err },
-		"drag": func() error { _, err := v.c.Drag(ctx, v.refs, ref("button", "Go"), ref("textbox", "City")); return err },
+		"page": func() error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Scroll{Direction: "down"}})
+			return err
+		},
+		"drag": func() error {
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Drag{Ref: ref("button", "Go"), To: ref("textbox", "City")}})
+			return err
+		},
 		"upload": func() error {
-			_, err := v.c.Upload(ctx, v.refs, ref("button", "File"), []protocol.File{{Name: "a.txt", Content: []byte("a")}})
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Upload{Ref: ref("button", "File"), Files: []protocol.File{{Name: "a.txt", Content: []byte("a")}}}})
 			return err
 		},
 		"mouse": func() error {
-			_, _, err := v.c.Mouse(ctx, v.refs, protocol.Mouse{Action: "click", X: 20, Y: 20})
+			_, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Mouse{Action: "click", X: 20, Y: 20}})
 			return err
 		},
 		"text":     func() error { _, err := v.c.Read(ctx, v.refs, ref("form", "Form"), "text", ""); return err },
@@ -105,7 +129,7 @@ func TestAClobberedPage(t *testing.T) {
 	equal(t, "state", v.eval(`[city.value, tick.checked, up.files.length].join()`), `"Oslo,true,1"`)
 	v.eval(`again()`)
 	v.look()
-	if _, err := v.c.Click(ctx, v.refs, ref("button", "Go"), protocol.Click{}); err != nil {
+	if _, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: ref("button", "Go")}}); err != nil {
 		t.Error("a click on the copy's:", err)
 	}
 }

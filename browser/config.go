@@ -2,127 +2,29 @@ package browser
 
 import (
 	"fmt"
-	"net"
-	"net/url"
-	"os"
-	"strings"
 	"time"
 
-	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/browser/chromium"
 )
 
-// Config says which Chromium is used, and how. The zero value works: a
-// Chromium that is installed is found and run, with windows where there is a display.
+// Config is the section browser of the configuration: which Chromium is used and how,
+// and how many browser contexts are kept for it.
 type Config struct {
-	Path                string        `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
-	Endpoint            string        `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
-	EndpointUnprotected bool          `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
-	Headless            bool          `koanf:"headless" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
-	Disabled            bool          `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
-	UnsafeNoSandbox     bool          `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
-	Args                []string      `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
-	ComputedNames       bool          `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
-	Jail                string        `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
-	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
-	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may say nothing at all although it was asked, before it is taken for lost and replaced; 0: for ever" default:"10s"`
-	PageMemoryMB        int           `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
-	ReadyContexts       int           `koanf:"ready_contexts" doc:"browser contexts that are ready before a session asks for one, while sessions use Chromium; 0: none" default:"1"`
-	IdleTimeout         time.Duration `koanf:"idle_timeout" doc:"how long Chromium stays when no session uses it; 0: as long as the daemon" default:"5m"`
-	Ahead               bool          `koanf:"ahead" doc:"start Chromium with the daemon and keep it, in place of starting it when it is needed" default:"false"`
+	chromium.Config `koanf:",squash"`
 
-	// StateDir is where the marks of running browsers are kept for Reap, in
-	// StateDir/browsers. Set by cmd. Empty: no marks, and a daemon that is
-	// killed leaves its profile directory behind.
-	StateDir string `koanf:"-"`
-	// ProxyServer is the address of the egress proxy that all traffic takes,
-	// as Chromium's --proxy-server; empty: none. Set by cmd.
-	ProxyServer string `koanf:"-"`
-	// JailPort is where the egress proxy listens inside Chromium's jail; not 0:
-	// Chromium is launched in a jail, or not at all. Adopt takes the listener; it is
-	// closed when that Chromium has ended. Held, where there is one, is what the
-	// first launch starts from. Set by cmd, where there can be a jail.
-	JailPort int                `koanf:"-"`
-	Adopt    func(net.Listener) `koanf:"-" json:"-"`
-	Held     *Held              `koanf:"-" json:"-"`
-	// Complete sets, of the fields that cmd sets, those that are not known when the
-	// daemon starts; it is called before each launch and may wait. nil: all are set.
-	Complete func(*Config) error `koanf:"-" json:"-"`
-	// Advertised says that the Chromium at Endpoint reaches the egress proxy
-	// (policy.proxy_advertise). Set by cmd.
-	Advertised bool `koanf:"-"`
+	ReadyContexts int           `koanf:"ready_contexts" doc:"browser contexts that are ready before a session asks for one, while sessions use Chromium; 0: none" default:"1"`
+	IdleTimeout   time.Duration `koanf:"idle_timeout" doc:"how long Chromium stays when no session uses it; 0: as long as the daemon" default:"5m"`
+	Ahead         bool          `koanf:"ahead" doc:"start Chromium with the daemon and keep it, in place of starting it when it is needed" default:"false"`
 }
 
-// maxReady bounds Config.ReadyContexts: each has a process.
+// maxReady is the largest Config.ReadyContexts: each context has a process.
 const maxReady = 16
 
-// The values of Config.Jail; empty is JailAuto.
-const (
-	JailAuto     = "auto"
-	JailRequired = "required"
-	JailOff      = "off"
-)
-
-// minPageMemoryMB is above what an empty page takes, with the libraries that
-// all of them share.
-const minPageMemoryMB = 200
-
-// refused are the flags that browser.args may not hold, with the reason.
-var refused = map[string]string{
-	"no-sandbox":                      "set browser.unsafe_no_sandbox if that is what you want",
-	"disable-setuid-sandbox":          "set browser.unsafe_no_sandbox if that is what you want",
-	"disable-namespace-sandbox":       "set browser.unsafe_no_sandbox if that is what you want",
-	"disable-seccomp-filter-sandbox":  "set browser.unsafe_no_sandbox if that is what you want",
-	"no-zygote-sandbox":               "set browser.unsafe_no_sandbox if that is what you want",
-	"disable-gpu-sandbox":             "set browser.unsafe_no_sandbox if that is what you want",
-	"remote-debugging-io-pipes":       "browserd sets it",
-	"single-process":                  "it has no sandbox",
-	"no-zygote":                       "it has no sandbox",
-	"remote-debugging-port":           "Chromium is reached over a pipe, and an open port is a way in for every local process",
-	"remote-debugging-address":        "Chromium is reached over a pipe, and an open port is a way in for every local process",
-	"remote-debugging-pipe":           "browserd sets it",
-	"remote-allow-origins":            "Chromium is reached over a pipe",
-	"user-data-dir":                   "browserd makes a fresh profile directory and removes it",
-	"proxy-server":                    "browserd decides what Chromium reaches",
-	"proxy-pac-url":                   "browserd decides what Chromium reaches",
-	"proxy-bypass-list":               "browserd decides what Chromium reaches",
-	"proxy-auto-detect":               "browserd decides what Chromium reaches",
-	"no-proxy-server":                 "browserd decides what Chromium reaches",
-	"host-resolver-rules":             "browserd decides what Chromium reaches",
-	"disable-web-security":            "it lets every page read every other",
-	"disable-popup-blocking":          "pages could open windows without end",
-	"disable-ipc-flooding-protection": "pages could flood the browser",
-}
-
-// Check says what is wrong with c by itself, without looking at the machine:
-// one sentence that names the key and the value, or nil.
+// Check returns what is wrong with c by itself, without looking at the machine: one
+// sentence that names the key and the value, or nil.
 func (c Config) Check() error {
-	for _, a := range c.Args {
-		name, _, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
-		if !strings.HasPrefix(a, "--") || name == "" {
-			return fmt.Errorf("browser.args: %q is not a flag: write --name or --name=value", a)
-		}
-		// Windows reads switches in any case.
-		if why, ok := refused[strings.ToLower(name)]; ok {
-			return fmt.Errorf("browser.args: --%s is refused: %s", name, why)
-		}
-	}
-	if c.Endpoint != "" {
-		u, err := url.Parse(c.Endpoint)
-		if err != nil || u.Host == "" || !strings.Contains("|http|https|ws|wss|", "|"+u.Scheme+"|") {
-			return fmt.Errorf("browser.endpoint: %q is not a CDP address: write http://host:port or ws://host:port/devtools/browser/…", c.Endpoint)
-		}
-		if c.Path != "" {
-			return fmt.Errorf("browser.endpoint and browser.path are both set: choose one")
-		}
-	}
-	if c.Jail != "" && c.Jail != JailAuto && c.Jail != JailRequired && c.Jail != JailOff {
-		return fmt.Errorf("browser.jail: %q: takes auto, required or off", c.Jail)
-	}
-	if c.PageMemoryMB < 0 || c.PageMemoryMB > 0 && c.PageMemoryMB < minPageMemoryMB {
-		return fmt.Errorf("browser.page_memory_mb: %d: takes 0 or at least %d", c.PageMemoryMB, minPageMemoryMB)
-	}
-	if c.AnswerTimeout < 0 || c.AnswerTimeout > 0 && c.AnswerTimeout < time.Second {
-		return fmt.Errorf("browser.answer_timeout: %v: takes 0, or a second and more, such as 10s", c.AnswerTimeout)
+	if err := c.Config.Check(); err != nil {
+		return err
 	}
 	if c.ReadyContexts < 0 || c.ReadyContexts > maxReady {
 		return fmt.Errorf("browser.ready_contexts: %d: takes 0 to %d", c.ReadyContexts, maxReady)
@@ -130,28 +32,5 @@ func (c Config) Check() error {
 	if c.IdleTimeout < 0 {
 		return fmt.Errorf("browser.idle_timeout: %v: takes a duration such as 5m, or 0", c.IdleTimeout)
 	}
-	if c.RunAs != "" {
-		if _, err := lookupUser(c.RunAs); err != nil {
-			return fmt.Errorf("browser.run_as: %w", err)
-		}
-	}
 	return nil
-}
-
-// unavailable makes the error of a Chromium that cannot be had.
-func unavailable(next, format string, args ...any) *protocol.Error {
-	e := protocol.Errorf(protocol.ChromiumUnavailable, format, args...)
-	if next != "" {
-		e.Next = next
-	}
-	return e
-}
-
-// withWindows reports whether Chromium is to open windows: only where there is
-// a display for them.
-func (c Config) withWindows(goos string) bool {
-	if c.Headless {
-		return false
-	}
-	return goos == "windows" || goos == "darwin" || os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 }

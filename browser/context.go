@@ -10,10 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -44,7 +46,7 @@ type ContextOptions struct {
 // Tabs, Dialog, Remains, Done and Close by any.
 type Context struct {
 	host *host
-	id   cdp.BrowserContextID
+	id   cdproto.BrowserContextID
 	tell atomic.Pointer[func(typ string, fields map[string]any)] // nil: nobody's yet
 	// life ends with the context: it was closed, or its browser died.
 	life context.Context
@@ -54,6 +56,10 @@ type Context struct {
 
 	creating sync.Mutex // held while a target is made, see create
 
+	log       network.Log
+	routes    network.Routes
+	downloads *network.Downloads
+
 	holding string // the mouse button that is down; the driver's alone
 	looks   int    // the number of the last capture, up to maxLook; the driver's alone
 
@@ -61,28 +67,24 @@ type Context struct {
 	o         ContextOptions // written once more, by bind
 	tabs      []*tab
 	selected  *tab
-	replacing chan struct{} // not nil while a new tab is made for a selected one that died
-	tabCount  int           // tabs opened so far, for their names
-	documents int           // main documents loaded so far
-	left      []int         // documents that were left and that the refs do not know of yet
-	dialogs   int           // dialogs in a row, since the last command began
+	workers   map[target.SessionID]*cdp.Session // shared and service workers
+	replacing chan struct{}                     // not nil while a new tab is made for a selected one that died
+	tabCount  int                               // tabs opened so far, for their names
+	documents int                               // main documents loaded so far
+	left      []int                             // documents that were left and that the refs do not know of yet
+	dialogs   int                               // dialogs in a row, since the last command began
 	watching  *happenings
 	cookies   json.RawMessage // as last seen
 	cookieN   int
-	asked     int // times that they were asked for,
-	kept      int // and which of these they are from
-	recorder  recorder
+	asked     int                // times that they were asked for,
+	kept      int                // and which of these they are from
 	emulated  protocol.Emulation // in force, for tabs to come
-	routes    []protocol.Route   // never written to: replaced as a whole
-	taken     []int              // requests that each has taken
 	origins   []string           // that its tabs showed
 	// apart: pages that attach without an opener are held until create knows its own.
-	apart bool
-	held  []attachedToTarget
-	// downloaded is what the pages offered for download.
-	downloaded downloads
-	uploads    string // the directory of uploaded files; empty until the first
-	closed     bool
+	apart   bool
+	held    []attachedToTarget
+	uploads string // the directory of uploaded files; empty until the first
+	closed  bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -107,10 +109,11 @@ func (o ContextOptions) complete() ContextOptions {
 
 // newContext is a context that is nobody's yet: what bind gives it of a session
 // is that of the zero options.
-func newContext(h *host, id cdp.BrowserContextID, way Way) *Context {
+func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), emulated: emulationOf(o), downloaded: downloads{changed: make(chan struct{})}}
+	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o)}
 	c.life, c.end = context.WithCancelCause(context.Background())
+	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
 	context.AfterFunc(c.life, func() {
 		if way != nil {
 			way.Close()
@@ -120,7 +123,7 @@ func newContext(h *host, id cdp.BrowserContextID, way Way) *Context {
 	go func() {
 		select {
 		case <-h.conn.Done():
-			c.loseDownloads()
+			c.downloads.BrowserLost()
 			c.end(lost(h.conn.Err()))
 		case <-c.life.Done():
 		}
@@ -138,8 +141,8 @@ func (c *Context) emit(typ string, fields map[string]any) {
 // lost is the error of a command whose Chromium died.
 func lost(cause error) error {
 	e := protocol.Errorf(protocol.BrowserLost, "Chromium died: %w", cause)
-	if given := (silence{}); errors.As(cause, &given) {
-		e.With("cause", given.said)
+	if silent := (cdp.Unresponsive{}); errors.As(cause, &silent) {
+		e.With("cause", silent.Message)
 	}
 	return e
 }
@@ -202,7 +205,7 @@ func (c *Context) Close(ctx context.Context) error {
 	if uploads != "" {
 		os.RemoveAll(uploads)
 	}
-	c.downloaded.remove()
+	c.downloads.Remove()
 	return err
 }
 
@@ -267,8 +270,8 @@ func (c *Context) keepCookies() <-chan struct{} {
 // restoreCookies gives the context the cookies that remain of another.
 func (c *Context) restoreCookies(ctx context.Context, r *protocol.Remains) error {
 	var params struct {
-		Cookies          []map[string]any     `json:"cookies"`
-		BrowserContextID cdp.BrowserContextID `json:"browserContextId"`
+		Cookies          []map[string]any         `json:"cookies"`
+		BrowserContextID cdproto.BrowserContextID `json:"browserContextId"`
 	}
 	if err := json.Unmarshal(r.Cookies, &params.Cookies); err != nil || len(params.Cookies) == 0 {
 		return err
@@ -280,6 +283,11 @@ func (c *Context) restoreCookies(ctx context.Context, r *protocol.Remains) error
 			delete(cookie, "expires")
 		}
 		delete(cookie, "session")
+		// A page of http on loopback may set secure cookies; Chromium refuses them
+		// together with where they came from.
+		if cookie["secure"] == true && cookie["sourceScheme"] == "NonSecure" {
+			delete(cookie, "sourceScheme")
+		}
 	}
 	params.BrowserContextID = c.id
 	return c.host.root.Call(ctx, storage.SetCookies.Method, params, nil)

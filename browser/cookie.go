@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/storage"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -90,7 +91,7 @@ func (c *Context) SetCookies(ctx context.Context, cookies []protocol.Cookie) err
 		return err
 	}
 	page := c.State().URL
-	pending := make([]*Pending, 0, len(cookies))
+	pending := make([]*cdp.Pending, 0, len(cookies))
 	for _, cookie := range cookies {
 		k := cdpCookieOf(cookie)
 		if k.URL == "" && k.Domain == "" {
@@ -132,7 +133,7 @@ func (c *Context) ClearCookies(ctx context.Context, urls []string) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	var pending []*Pending
+	var pending []*cdp.Pending
 	if len(urls) == 0 {
 		pending = append(pending, c.host.root.Send(storage.ClearCookies.Method, storage.ClearCookiesParams{BrowserContextID: c.id}))
 	} else {

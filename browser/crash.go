@@ -10,6 +10,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -32,7 +34,7 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 			continue
 		}
 		url, what := t.url, "was replaced"
-		if reason == reasonMemory || t.url == t.restored {
+		if reason == chromium.ReasonMemory || t.url == t.restored {
 			url, what = "", "is empty now"
 		}
 		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, since %s, and %s %s", sentence, t.name, what).With("reason", reason), url)
@@ -45,7 +47,7 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 const crashWait = 300 * time.Millisecond
 
 // crash takes it that a renderer of the page has died (Inspector.targetCrashed).
-func (t *tab) crash(s *Session, _ struct{}) {
+func (t *tab) crash(s *cdp.Session, _ struct{}) {
 	if s.ID() != t.cdp.ID() {
 		// An out-of-process frame: the page itself lives on without it.
 		for _, f := range t.frames {

@@ -116,7 +116,7 @@ func TestUploadToWhatEnds(t *testing.T) {
 	files := []protocol.File{{Name: "a.txt", Content: []byte("hello")}}
 	ended := make(chan error)
 	go func() {
-		_, err := v.c.Upload(limit(t, 10*time.Second), v.refs, v.ref("button", "Choose"), files)
+		_, err := v.c.Act(limit(t, 10*time.Second), v.refs, protocol.Act{Action: protocol.Upload{Ref: v.ref("button", "Choose"), Files: files}})
 		ended <- err
 	}()
 	v.c.mu.Lock()
@@ -137,7 +137,11 @@ func TestUploadToWhatEnds(t *testing.T) {
 	if _, err := v.c.store(files); protocol.CodeOf(err) != protocol.SessionNotFound {
 		t.Errorf("closed before: %v", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(v.c.host.profile.dir, "uploads-*")); len(left) > 0 {
+	beside, err := v.c.host.process.MakeDir("beside")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(beside), "uploads-*")); len(left) > 0 {
 		t.Errorf("%q is left", left)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -22,7 +23,7 @@ type dialogOpening struct {
 
 // dialogOpening answers alert and beforeunload at once, and lets confirm and
 // prompt wait for the command dialog, or as the session was opened.
-func (t *tab) dialogOpening(s *Session, e dialogOpening) {
+func (t *tab) dialogOpening(s *cdp.Session, e dialogOpening) {
 	c := t.c
 	if c.dialogs++; c.dialogs > maxDialogs {
 		t.cutOff(e.Type)
@@ -63,7 +64,7 @@ func (t *tab) dialogOpening(s *Session, e dialogOpening) {
 	}
 }
 
-func (t *tab) dialogClosed(s *Session, e struct {
+func (t *tab) dialogClosed(s *cdp.Session, e struct {
 	Result bool `json:"result"`
 }) {
 	if t.dialog == nil {
@@ -131,7 +132,7 @@ const followWait = 500 * time.Millisecond
 // With refs, for which the caller has the session's turn, the page is followed until
 // it has settled, as after an action, and the effect says what came of the answer;
 // settled is false where that took longer than followWait.
-func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, accept bool, text string) (d protocol.Dialog, e protocol.Effect, settled bool, err error) {
+func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.DialogAnswer) (d protocol.Dialog, e protocol.Effect, settled bool, err error) {
 	c.mu.Lock()
 	var t *tab
 	for _, o := range c.tabs {
@@ -147,9 +148,9 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, accept bool, 
 	}
 	var begun *start
 	if refs != nil {
-		begun = t.begin()
+		begun = t.begin(how{unshown: a.Unshown})
 	}
-	answered, err := t.answer(ctx, accept, text)
+	answered, err := t.answer(ctx, a.Accept, a.Text)
 	if err == nil && answered == nil {
 		err = none
 	}

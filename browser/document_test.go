@@ -111,7 +111,7 @@ func TestReadOfADocumentThatWasLeft(t *testing.T) {
 // A page that goes on to another while it is told of its listeners is not what is
 // seen: every ref that is handed out is of the document that is there.
 func TestWalkOfADocumentThatWasLeft(t *testing.T) {
-	for _, what := range []string{"__bd.now().news()", `"expression":"document"`, "DOMDebugger.getEventListeners", "DOM.resolveNode"} {
+	for _, what := range []string{"__bd.now().pendingListeners()", `"expression":"document"`, "DOMDebugger.getEventListeners", "DOM.resolveNode"} {
 		t.Run(what, func(t *testing.T) {
 			v, away, leave := openLeft(t, map[string]string{
 				"/a": `<title>A</title><h1>a</h1><div id=d>More</div><script>d.addEventListener('click',()=>0)</script>`,
@@ -141,7 +141,7 @@ func TestWalkOfADocumentThatWasLeft(t *testing.T) {
 func TestAddressAfterAWalkOfADocumentThatWasLeft(t *testing.T) {
 	v, away, leave := openLeft(t, map[string]string{"/a": cheap, "/b": dear})
 	v.look()
-	away.meanwhile("__bd.now().news() || __bd.walk(", leave)
+	away.meanwhile("__bd.now().pendingListeners() || __bd.walk(", leave)
 	got, err := v.c.Capture(limit(t, 20*time.Second), snapshot.DefaultOptions(), v.refs)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -16,13 +18,13 @@ import (
 // mousemove look at each.
 const dragSteps = 8
 
-// Drag presses the mouse on one element, moves it to another and releases it
+// drag presses the mouse on one element, moves it to another and releases it
 // there. An element of HTML's drag and drop (draggable) is dragged and dropped
 // with its data (Input.setInterceptDrags). Errors: those of a ref,
 // not_actionable.
-func (c *Context) Drag(ctx context.Context, refs *snapshot.Refs, from, to string) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.drag(ctx, refs, from, to)
+func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, o protocol.Drag, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.dragTo(ctx, refs, o.Ref, o.To)
 		if el == nil {
 			return snapshot.Key{}, err
 		}
@@ -30,16 +32,16 @@ func (c *Context) Drag(ctx context.Context, refs *snapshot.Refs, from, to string
 	})
 }
 
-// drag returns the element that was dragged to.
-func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string) (*element, error) {
+// dragTo returns the element that was dragged to.
+func (c *Context) dragTo(ctx context.Context, refs *snapshot.Refs, from, to string) (*element, error) {
 	// The second element is found first, so that finding it cannot scroll the
 	// first one away afterwards; where both cannot be in view the first is.
-	target, err := c.locate(ctx, refs, to, lookup{Want: []string{wantVisible, wantStable, wantHit}})
+	target, err := c.locate(ctx, refs, to, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
 	if err != nil {
 		return nil, snapshot.ForParameter("to", err)
 	}
 	target.disarm()
-	el, err := c.locate(ctx, refs, from, lookup{Want: clickable, Ups: 1})
+	el, err := c.locate(ctx, refs, from, script.Lookup{Want: clickable, Ups: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func (c *Context) drag(ctx context.Context, refs *snapshot.Refs, from, to string
 	intercepted, stop := t.cdp.Subscribe("Input.dragIntercepted")
 	defer stop()
 
-	pending := []*Pending{
+	pending := []*cdp.Pending{
 		t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, p, 0, false),
 		t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, 1, true),
 	}
@@ -100,11 +102,8 @@ func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64
 	if dragged.frame == el.frame {
 		over = dragged.Target
 	}
-	var at struct {
-		X, Y float64
-		Gone bool
-	}
-	if err := el.in.call(ctx, "middle", map[string]any{"node": el.Target, "over": over}, &at); err != nil {
+	at, err := evaluate(ctx, el.in, script.Middle, script.MiddleArgs{Node: el.Target, Over: over})
+	if err != nil {
 		return 0, 0, err
 	}
 	if at.Gone {
@@ -150,7 +149,7 @@ func (t *tab) dragMove(ctx context.Context, el *element, x, y float64, p press, 
 func (el *element) release(ctx context.Context, refs *snapshot.Refs, x, y float64, p press) error {
 	t := el.frame.tab
 	up := t.mouse(input.DispatchMouseEventTypeMouseReleased, x, y, p, 1, false)
-	got, err := el.collect(ctx, []*Pending{up}, map[string]any{"settle": true})
+	got, err := el.collect(ctx, []*cdp.Pending{up}, script.HitResultArgs{Settle: true})
 	if err != nil || got.Hit {
 		return err
 	}
@@ -160,7 +159,7 @@ func (el *element) release(ctx context.Context, refs *snapshot.Refs, x, y float6
 // dropData carries HTML's drag and drop to its end (Input.dispatchDragEvent).
 func (t *tab) dropData(ctx context.Context, el *element, x, y float64, p press, data *input.DragData) error {
 	el.disarm()
-	var pending []*Pending
+	var pending []*cdp.Pending
 	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
 		pending = append(pending, t.cdp.Send(input.DispatchDragEvent.Method, input.DispatchDragEventParams{Type: kind, X: x, Y: y, Data: data}))
 	}

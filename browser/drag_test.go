@@ -12,11 +12,11 @@ import (
 func TestHover(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<style>ul{display:none}nav:hover ul{display:block}</style><nav><button onmouseenter="report('in')" onmouseleave="report('out')">Menu</button><ul><li><a href="#" onclick="report('item');return false">Item</a></ul></nav><button style="margin-top:200px">Other</button>`)
-	equal(t, "hover", answer(v.c.Hover(limit(t, 5*time.Second), v.refs, v.ref("button", "Menu"))), `{"hit":"@e2"}`)
+	equal(t, "hover", answer(v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Hover{Ref: v.ref("button", "Menu")}})), `{"hit":"@e2"}`)
 	v.look()
 	item := v.ref("link", "Item")
 	equal(t, "item", v.click(item), `{"hit":"`+item+`","focused":"`+item+`"}`)
-	v.c.Hover(limit(t, 5*time.Second), v.refs, v.ref("button", "Other"))
+	v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Hover{Ref: v.ref("button", "Other")}})
 	equal(t, "log", v.log(), "in out item")
 }
 
@@ -40,7 +40,7 @@ func TestDrag(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page)
-			equal(t, "answer", answer(v.c.Drag(limit(t, 8*time.Second), v.refs, v.ref("button", "From"), v.ref("button", "To"))), c.want)
+			equal(t, "answer", answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Drag{Ref: v.ref("button", "From"), To: v.ref("button", "To")}})), c.want)
 			equal(t, "log", v.log(), c.log)
 		})
 	}
@@ -62,17 +62,18 @@ func TestScroll(t *testing.T) {
 		{"a scroller", v.ref("region", "Box"), protocol.Scroll{Direction: "down", Pixels: 50}, protocol.Position{Y: 50, MaxY: 400}},
 		{"what is around", v.ref("button", "In"), protocol.Scroll{To: "bottom"}, protocol.Position{Y: 400, MaxY: 400}},
 	} {
-		at, _, err := v.c.Scroll(limit(t, 5*time.Second), v.refs, c.ref, c.o)
+		c.o.Ref = c.ref
+		done, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: c.o})
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, c.name, at, c.want)
+		equal(t, c.name, done.Position, c.want)
 	}
-	if _, _, err := v.c.Scroll(limit(t, 5*time.Second), v.refs, v.ref("button", "In"), protocol.Scroll{}); err != nil {
+	if _, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Scroll{Ref: v.ref("button", "In")}}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "in view", v.eval(`(()=>{const r=document.querySelector('button').getBoundingClientRect(),b=document.querySelector('[role=region]').getBoundingClientRect();return r.top>=b.top&&r.bottom<=b.bottom&&b.top>=0&&b.bottom<=innerHeight})()`), "true")
-	_, _, err := v.c.Scroll(limit(t, 5*time.Second), v.refs, "", protocol.Scroll{Direction: "sideways"})
+	_, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Scroll{Direction: "sideways"}})
 	equal(t, "sideways", answer(nil, err), `invalid_params: direction "sideways": takes up, down, left or right {"parameter":"direction"}`)
 }
 
@@ -97,7 +98,7 @@ func TestUpload(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page)
-			equal(t, "answer", answer(v.c.Upload(limit(t, 2*time.Second), v.refs, v.ref(c.role, c.label), c.files)), c.want)
+			equal(t, "answer", answer(v.c.Act(limit(t, 2*time.Second), v.refs, protocol.Act{Action: protocol.Upload{Ref: v.ref(c.role, c.label), Files: c.files}})), c.want)
 			eventually(t, 2*time.Second, "the files are told", func() bool { return c.log == "" || v.log() != "" })
 			equal(t, "log", v.log(), c.log)
 			dir := v.c.uploads
@@ -118,7 +119,7 @@ func TestUploadNothing(t *testing.T) {
 	v := s.open(t, `<input type=file multiple aria-label=F onchange="report(this.files.length)">`)
 	file := v.ref("button", "F")
 	upload := func(files ...protocol.File) string {
-		return answer(v.c.Upload(limit(t, 2*time.Second), v.refs, file, files))
+		return answer(v.c.Act(limit(t, 2*time.Second), v.refs, protocol.Act{Action: protocol.Upload{Ref: file, Files: files}}))
 	}
 	equal(t, "filled", upload(protocol.File{Name: "a.txt"}, protocol.File{Name: "b.txt"}), `{"hit":"@e1","changed":true}`)
 	equal(t, "emptied", upload(), `{"hit":"@e1","changed":true}`)

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -29,8 +30,8 @@ func emulationOf(o ContextOptions) protocol.Emulation {
 // overrides writes what of e is said to a page's session, or to that of an
 // out-of-process frame in it (inner), where part of it holds as well. all is
 // the emulation in force, for what Chromium takes only together.
-func (c *Context) overrides(s *Session, e, all protocol.Emulation, inner bool) []*Pending {
-	var wait []*Pending
+func (c *Context) overrides(s *cdp.Session, e, all protocol.Emulation, inner bool) []*cdp.Pending {
+	var wait []*cdp.Pending
 	send := func(method string, params any) { wait = append(wait, s.Send(method, params)) }
 	if !inner && (e.Width != nil || e.Height != nil || e.Scale != nil || e.Mobile != nil) {
 		send(emulation.SetDeviceMetricsOverride.Method, emulation.SetDeviceMetricsOverrideParams{
@@ -79,7 +80,7 @@ func given[T any](p *T, otherwise T) T {
 // waitOverrides waits for what overrides wrote. A process has one locale and
 // one time zone: that another page of the session has set them in it already
 // is no error.
-func waitOverrides(ctx context.Context, pending []*Pending) error {
+func waitOverrides(ctx context.Context, pending []*cdp.Pending) error {
 	var first error
 	for _, p := range pending {
 		if err := p.Wait(ctx, nil); err != nil && first == nil && !strings.Contains(refusal(err), "already in effect") {
@@ -106,7 +107,7 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 	was := c.emulated
 	all := e.Over(was)
 	c.emulated = all
-	var others, frames []*Session
+	var others, frames []*cdp.Session
 	for _, t := range c.tabs {
 		if t != selected {
 			others = append(others, t.cdp)
@@ -114,6 +115,9 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 		for _, child := range t.children {
 			frames = append(frames, child)
 		}
+	}
+	for _, w := range c.workers {
+		frames = append(frames, w)
 	}
 	c.mu.Unlock()
 	selected.pointer = pointer{} // the viewport may be another
@@ -134,7 +138,7 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 
 // waitOverrides waits for what overrides wrote to the tab. A dialog that opens
 // meanwhile holds it up, and is answered before the page goes on.
-func (t *tab) waitOverrides(ctx context.Context, pending []*Pending) error {
+func (t *tab) waitOverrides(ctx context.Context, pending []*cdp.Pending) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.life, func() { cancel(context.Cause(t.life)) })()
@@ -147,7 +151,7 @@ func (t *tab) waitOverrides(ctx context.Context, pending []*Pending) error {
 		return context.Cause(t.life)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, ErrGone):
+	case errors.Is(err, cdp.ErrGone):
 		return lost(err)
 	}
 	if why := refusal(err); why != "" {

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -45,7 +45,7 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 
 func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
 	t.stirs.Add(1)
-	var p *Pending
+	var p *cdp.Pending
 	if ref == "" {
 		p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 			Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: world,
@@ -113,7 +113,7 @@ func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, ex
 
 // unvalued is the error of a value that JSON cannot hold.
 func unvalued(err error) error {
-	var e *cdproto.Error
+	var e *cdp.Error
 	if errors.As(err, &e) && e.Code == -32000 {
 		return protocol.Errorf(protocol.InvalidParams, "the value cannot be returned: %s", e.Message).
 			With("parameter", "expression").Then("return a string, a number or a plain object")

@@ -6,29 +6,24 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
 // event takes the events of the page and of its out-of-process frames. It
 // runs on the reader goroutine: it writes down what happened and returns.
-func (t *tab) event(s *Session, method string, params jsonv2.Value) {
-	if method != eventCounted { // most of which browserd's own script sends
-		t.stirs.Add(1)
-	}
+func (t *tab) event(s *cdp.Session, method string, params jsonv2.Value) {
+	t.stirs.Add(1)
 	if t.tooLoud(s, method, len(params)) {
 		return
 	}
-	if recorded[method] {
-		t.c.mu.Lock()
-		t.c.recorder.record(t, s, method, params, &t.c.mu)
-		t.c.mu.Unlock()
-	}
+	t.c.log.Record(t.name, s, method, params)
 	handle, ok := pageEvents[method]
 	if !ok {
 		return
@@ -38,10 +33,10 @@ func (t *tab) event(s *Session, method string, params jsonv2.Value) {
 
 // pageEvents are the events that a tab listens to; all others are dropped
 // before they are decoded.
-var pageEvents map[string]func(t *tab, s *Session, params jsonv2.Value)
+var pageEvents map[string]func(t *tab, s *cdp.Session, params jsonv2.Value)
 
 func init() {
-	pageEvents = map[string]func(t *tab, s *Session, params jsonv2.Value){
+	pageEvents = map[string]func(t *tab, s *cdp.Session, params jsonv2.Value){
 		"Page.frameAttached":                on((*tab).frameAttached),
 		"Page.frameDetached":                on((*tab).frameDetached),
 		"Page.frameNavigated":               on((*tab).frameNavigated),
@@ -59,15 +54,14 @@ func init() {
 		"Runtime.bindingCalled":             on((*tab).bindingCalled),
 		"Runtime.consoleAPICalled":          on((*tab).consoleCalled),
 		"Runtime.exceptionThrown":           on((*tab).exceptionThrown),
-		eventLeftOut:                        on((*tab).leftOut),
+		cdp.EventTooLarge:                   on((*tab).leftOut),
 		"Network.requestWillBeSent":         on((*tab).requestSent),
 		"Network.responseReceived":          on((*tab).responseReceived),
 		"Network.dataReceived":              on((*tab).dataReceived),
 		"Network.loadingFinished":           on((*tab).loadingFinished),
 		"Network.loadingFailed":             on((*tab).loadingFailed),
-		"Fetch.requestPaused":               on((*tab).paused),
+		"Fetch.requestPaused":               on((*tab).requestPaused),
 		"Inspector.targetCrashed":           on((*tab).crash),
-		eventCounted:                        (*tab).counted,
 		"Target.attachedToTarget":           on((*tab).childAttached),
 		"Target.detachedFromTarget":         on((*tab).childDetached),
 	}
@@ -75,8 +69,8 @@ func init() {
 
 // on decodes an event's parameters for a handler, which is called with the
 // context's mu held. An event that does not decode is dropped.
-func on[E any](handle func(t *tab, s *Session, e E)) func(*tab, *Session, jsonv2.Value) {
-	return func(t *tab, s *Session, params jsonv2.Value) {
+func on[E any](handle func(t *tab, s *cdp.Session, e E)) func(*tab, *cdp.Session, jsonv2.Value) {
+	return func(t *tab, s *cdp.Session, params jsonv2.Value) {
 		var e E
 		if json.Unmarshal(params, &e) != nil {
 			return
@@ -88,12 +82,12 @@ func on[E any](handle func(t *tab, s *Session, e E)) func(*tab, *Session, jsonv2
 }
 
 type frameEvent struct {
-	FrameID       cdp.FrameID `json:"frameId"`
-	ParentFrameID cdp.FrameID `json:"parentFrameId"`
-	Reason        string      `json:"reason"`
+	FrameID       cdproto.FrameID `json:"frameId"`
+	ParentFrameID cdproto.FrameID `json:"parentFrameId"`
+	Reason        string          `json:"reason"`
 }
 
-func (t *tab) frameAttached(s *Session, e frameEvent) {
+func (t *tab) frameAttached(s *cdp.Session, e frameEvent) {
 	if f := t.frames[e.FrameID]; f != nil {
 		f.cdp = s
 		return
@@ -101,7 +95,7 @@ func (t *tab) frameAttached(s *Session, e frameEvent) {
 	t.frames[e.FrameID] = &frame{tab: t, id: e.FrameID, parent: t.frames[e.ParentFrameID], cdp: s, since: time.Now()}
 }
 
-func (t *tab) frameDetached(s *Session, e frameEvent) {
+func (t *tab) frameDetached(s *cdp.Session, e frameEvent) {
 	// "swap": the frame moves to another process and goes on there.
 	if f := t.frames[e.FrameID]; f != nil && e.Reason != "swap" && f != t.main {
 		t.drop(f)
@@ -131,16 +125,16 @@ func (f *frame) leave() {
 
 type frameNavigated struct {
 	Frame struct {
-		ID       cdp.FrameID  `json:"id"`
-		ParentID cdp.FrameID  `json:"parentId"`
-		LoaderID cdp.LoaderID `json:"loaderId"`
-		URL      string       `json:"url"`
-		Fragment string       `json:"urlFragment"`
-		Failed   string       `json:"unreachableUrl"`
+		ID       cdproto.FrameID  `json:"id"`
+		ParentID cdproto.FrameID  `json:"parentId"`
+		LoaderID cdproto.LoaderID `json:"loaderId"`
+		URL      string           `json:"url"`
+		Fragment string           `json:"urlFragment"`
+		Failed   string           `json:"unreachableUrl"`
 	} `json:"frame"`
 }
 
-func (t *tab) frameNavigated(s *Session, e frameNavigated) {
+func (t *tab) frameNavigated(s *cdp.Session, e frameNavigated) {
 	f := t.frames[e.Frame.ID]
 	if f == nil {
 		f = &frame{tab: t, id: e.Frame.ID, parent: t.frames[e.Frame.ParentID]}
@@ -153,9 +147,6 @@ func (t *tab) frameNavigated(s *Session, e frameNavigated) {
 		}
 	}
 	t.step.done(f.id, e.Frame.LoaderID)
-	if f.parent == nil || f.parent.cdp.ID() != s.ID() { // the target's main frame
-		t.counts.listenAgain(s.ID())
-	}
 	if f != t.main {
 		t.wake()
 		return
@@ -195,11 +186,11 @@ func (t *tab) moved() {
 }
 
 type navigatedWithin struct {
-	FrameID cdp.FrameID `json:"frameId"`
-	URL     string      `json:"url"`
+	FrameID cdproto.FrameID `json:"frameId"`
+	URL     string          `json:"url"`
 }
 
-func (t *tab) navigatedWithin(s *Session, e navigatedWithin) {
+func (t *tab) navigatedWithin(s *cdp.Session, e navigatedWithin) {
 	if f := t.frames[e.FrameID]; f != nil {
 		f.url = e.URL
 		t.step.done(f.id, "")
@@ -213,12 +204,12 @@ func (t *tab) navigatedWithin(s *Session, e navigatedWithin) {
 }
 
 type frameRequested struct {
-	FrameID     cdp.FrameID `json:"frameId"`
-	Disposition string      `json:"disposition"`
-	URL         string      `json:"url"`
+	FrameID     cdproto.FrameID `json:"frameId"`
+	Disposition string          `json:"disposition"`
+	URL         string          `json:"url"`
 }
 
-func (t *tab) frameRequested(s *Session, e frameRequested) {
+func (t *tab) frameRequested(s *cdp.Session, e frameRequested) {
 	if e.Disposition == "newTab" || e.Disposition == "newWindow" {
 		t.c.happened(func(h *happenings) { h.announced++ })
 	}
@@ -230,9 +221,9 @@ func (t *tab) frameRequested(s *Session, e frameRequested) {
 }
 
 type frameScheduled struct {
-	FrameID cdp.FrameID `json:"frameId"`
-	Delay   float64     `json:"delay"` // seconds
-	URL     string      `json:"url"`
+	FrameID cdproto.FrameID `json:"frameId"`
+	Delay   float64         `json:"delay"` // seconds
+	URL     string          `json:"url"`
 }
 
 // refreshSoon is how long a refresh may be put off and still belong to the
@@ -240,7 +231,7 @@ type frameScheduled struct {
 const refreshSoon = 1
 
 // frameScheduled takes it that a document has a refresh, by meta or header.
-func (t *tab) frameScheduled(s *Session, e frameScheduled) {
+func (t *tab) frameScheduled(s *cdp.Session, e frameScheduled) {
 	if e.FrameID == t.main.id && e.Delay <= refreshSoon && withoutFragment(e.URL) != withoutFragment(t.url) {
 		t.refreshing = true
 		t.wake()
@@ -248,13 +239,13 @@ func (t *tab) frameScheduled(s *Session, e frameScheduled) {
 }
 
 type frameStarted struct {
-	FrameID        cdp.FrameID  `json:"frameId"`
-	LoaderID       cdp.LoaderID `json:"loaderId"`
-	URL            string       `json:"url"`
-	NavigationType string       `json:"navigationType"`
+	FrameID        cdproto.FrameID  `json:"frameId"`
+	LoaderID       cdproto.LoaderID `json:"loaderId"`
+	URL            string           `json:"url"`
+	NavigationType string           `json:"navigationType"`
 }
 
-func (t *tab) frameStarted(s *Session, e frameStarted) {
+func (t *tab) frameStarted(s *cdp.Session, e frameStarted) {
 	if t.step.takes(e.NavigationType) {
 		t.step.legs[e.LoaderID] = &leg{frame: e.FrameID}
 	}
@@ -279,7 +270,7 @@ func withoutFragment(url string) string {
 	return url
 }
 
-func (t *tab) frameStopped(s *Session, e frameEvent) {
+func (t *tab) frameStopped(s *cdp.Session, e frameEvent) {
 	if e.FrameID == t.main.id {
 		t.stopped++
 		t.wake()
@@ -287,12 +278,12 @@ func (t *tab) frameStopped(s *Session, e frameEvent) {
 }
 
 type lifecycle struct {
-	FrameID  cdp.FrameID  `json:"frameId"`
-	LoaderID cdp.LoaderID `json:"loaderId"`
-	Name     string       `json:"name"`
+	FrameID  cdproto.FrameID  `json:"frameId"`
+	LoaderID cdproto.LoaderID `json:"loaderId"`
+	Name     string           `json:"name"`
 }
 
-func (t *tab) lifecycle(s *Session, e lifecycle) {
+func (t *tab) lifecycle(s *cdp.Session, e lifecycle) {
 	if e.FrameID != t.main.id || e.LoaderID != t.loader {
 		return
 	}
@@ -316,13 +307,13 @@ type worldCreated struct {
 		UniqueID string                     `json:"uniqueId"`
 		Name     string                     `json:"name"`
 		AuxData  struct {
-			FrameID cdp.FrameID `json:"frameId"`
-			Type    string      `json:"type"`
+			FrameID cdproto.FrameID `json:"frameId"`
+			Type    string          `json:"type"`
 		} `json:"auxData"`
 	} `json:"context"`
 }
 
-func (t *tab) worldCreated(s *Session, e worldCreated) {
+func (t *tab) worldCreated(s *cdp.Session, e worldCreated) {
 	f := t.frames[e.Context.AuxData.FrameID]
 	if f == nil {
 		return
@@ -342,7 +333,7 @@ func (t *tab) worldCreated(s *Session, e worldCreated) {
 	t.wake()
 }
 
-func (t *tab) worldDestroyed(s *Session, e struct {
+func (t *tab) worldDestroyed(s *cdp.Session, e struct {
 	UniqueID string `json:"executionContextUniqueId"`
 }) {
 	for _, f := range t.frames {
@@ -353,7 +344,7 @@ func (t *tab) worldDestroyed(s *Session, e struct {
 	}
 }
 
-func (t *tab) worldsCleared(s *Session, _ struct{}) {
+func (t *tab) worldsCleared(s *cdp.Session, _ struct{}) {
 	for _, f := range t.frames {
 		if f.cdp.ID() == s.ID() {
 			f.leave()
@@ -380,16 +371,16 @@ func (v remoteValue) text() string {
 }
 
 // leftOut is told of an event that was too large: the console says that there was one.
-func (t *tab) leftOut(_ *Session, e struct {
+func (t *tab) leftOut(_ *cdp.Session, e struct {
 	Method string `json:"method"`
 }) {
 	if !loud[e.Method] {
 		return
 	}
-	t.c.recorder.say(t, "warning", "browserd: what the page wrote is left out: it has more than "+strconv.Itoa(maxEvent>>20)+" MiB", "", 0)
+	t.c.log.Write(t.name, "warning", "browserd: what the page wrote is left out: it has more than "+strconv.Itoa(cdp.MaxEvent>>20)+" MiB", "", 0)
 }
 
-func (t *tab) consoleCalled(s *Session, e struct {
+func (t *tab) consoleCalled(s *cdp.Session, e struct {
 	Type string        `json:"type"`
 	Args []remoteValue `json:"args"`
 	// StackTrace says where it was said.
@@ -408,17 +399,17 @@ func (t *tab) consoleCalled(s *Session, e struct {
 	if at := e.StackTrace.CallFrames; len(at) > 0 {
 		url, line = at[0].URL, at[0].LineNumber+1
 	}
-	t.c.recorder.say(t, e.Type, text, url, line)
+	t.c.log.Write(t.name, e.Type, text, url, line)
 	if e.Type == "error" || e.Type == "assert" {
 		t.consoleError(text)
 	}
 }
 
-func (t *tab) exceptionThrown(s *Session, e struct {
+func (t *tab) exceptionThrown(s *cdp.Session, e struct {
 	ExceptionDetails exceptionDetails `json:"exceptionDetails"`
 }) {
 	d := &e.ExceptionDetails
-	t.c.recorder.say(t, "exception", d.text(), d.URL, d.LineNumber+1)
+	t.c.log.Write(t.name, "exception", d.text(), d.URL, d.LineNumber+1)
 	t.consoleError(e.ExceptionDetails.text())
 }
 
@@ -435,10 +426,10 @@ func (t *tab) consoleError(text string) {
 // usually change what the page shows.
 var pageWaitsFor = map[string]bool{"Document": true, "Script": true, "Stylesheet": true, "XHR": true, "Fetch": true}
 
-func (t *tab) requestSent(s *Session, e struct {
+func (t *tab) requestSent(s *cdp.Session, e struct {
 	RequestID network.RequestID `json:"requestId"`
-	LoaderID  cdp.LoaderID      `json:"loaderId"`
-	FrameID   cdp.FrameID       `json:"frameId"`
+	LoaderID  cdproto.LoaderID  `json:"loaderId"`
+	FrameID   cdproto.FrameID   `json:"frameId"`
 	Type      string            `json:"type"`
 	Request   struct {
 		URL string `json:"url"`
@@ -450,14 +441,14 @@ func (t *tab) requestSent(s *Session, e struct {
 	if e.Type == "Document" && e.FrameID == t.main.id {
 		t.going, t.goingBy = e.Request.URL, e.RequestID
 	}
-	t.inflight[e.RequestID] = request{kind: e.Type, since: time.Now()}
+	t.inflight[e.RequestID] = request{kind: e.Type, session: s.ID(), since: time.Now()}
 	t.wake()
 }
 
-func (t *tab) responseReceived(s *Session, e struct {
+func (t *tab) responseReceived(s *cdp.Session, e struct {
 	RequestID network.RequestID `json:"requestId"`
-	LoaderID  cdp.LoaderID      `json:"loaderId"`
-	FrameID   cdp.FrameID       `json:"frameId"`
+	LoaderID  cdproto.LoaderID  `json:"loaderId"`
+	FrameID   cdproto.FrameID   `json:"frameId"`
 	Timestamp float64           `json:"timestamp"`
 	Type      string            `json:"type"`
 	Response  struct {
@@ -485,7 +476,7 @@ func (t *tab) responseReceived(s *Session, e struct {
 	}
 }
 
-func (t *tab) dataReceived(s *Session, e struct {
+func (t *tab) dataReceived(s *cdp.Session, e struct {
 	RequestID         network.RequestID `json:"requestId"`
 	Timestamp         float64           `json:"timestamp"`
 	EncodedDataLength float64           `json:"encodedDataLength"`
@@ -495,7 +486,7 @@ func (t *tab) dataReceived(s *Session, e struct {
 	}
 }
 
-func (t *tab) loadingFinished(s *Session, e struct {
+func (t *tab) loadingFinished(s *cdp.Session, e struct {
 	RequestID network.RequestID `json:"requestId"`
 }) {
 	if t.ended(e.RequestID) {
@@ -514,7 +505,7 @@ func (t *tab) ended(id network.RequestID) bool {
 	return ok
 }
 
-func (t *tab) loadingFailed(s *Session, e struct {
+func (t *tab) loadingFailed(s *cdp.Session, e struct {
 	RequestID     network.RequestID `json:"requestId"`
 	Type          string            `json:"type"`
 	ErrorText     string            `json:"errorText"`
@@ -526,51 +517,53 @@ func (t *tab) loadingFailed(s *Session, e struct {
 	if ok && r.kind == "Document" && t.failed == "" {
 		t.failed, t.refreshing = e.ErrorText, false
 	}
-	if e.RequestID == t.goingBy && e.ErrorText != aborted && cdp.LoaderID(e.RequestID) != t.loader {
+	if e.RequestID == t.goingBy && e.ErrorText != aborted && cdproto.LoaderID(e.RequestID) != t.loader {
 		t.lost = &lostPage{url: t.going, reason: e.ErrorText}
 	}
-	if cdp.LoaderID(e.RequestID) == t.loader && e.ErrorText != aborted {
+	if cdproto.LoaderID(e.RequestID) == t.loader && e.ErrorText != aborted {
 		// The document broke off: what has come is all, and Chromium will tell
 		// neither DOMContentLoaded nor load of it.
 		t.ready = "complete"
 		t.askTitle()
 	}
-	t.step.failed(cdp.LoaderID(e.RequestID), e.ErrorText) // a navigation's request has its loader's id
+	t.step.failed(cdproto.LoaderID(e.RequestID), e.ErrorText) // a navigation's request has its loader's id
 	if !e.Canceled {
 		t.c.happened(func(h *happenings) { h.failed++ })
 	}
 	t.wake()
 }
 
-func (t *tab) childAttached(s *Session, e attachedToTarget) {
+func (t *tab) childAttached(s *cdp.Session, e attachedToTarget) {
 	child := t.c.host.conn.Session(e.SessionID)
 	t.children[e.SessionID] = child
 	t.c.host.conn.Handle(e.SessionID, func(method string, params jsonv2.Value) { t.event(child, method, params) })
+	if e.TargetInfo.isWorker() {
+		go t.c.setUpWorker(child)
+		return
+	}
 	// An out-of-process frame's target has the frame's id.
-	id := cdp.FrameID(e.TargetInfo.TargetID)
+	id := cdproto.FrameID(e.TargetInfo.TargetID)
 	if f := t.frames[id]; f != nil {
 		f.cdp = child
 		f.leave()
 	}
-	all, routes := t.c.emulated, t.c.routes
+	all := t.c.emulated
 	go func() {
 		pending := attachDomains(child)
 		pending = append(pending, t.c.overrides(child, all, all, true)...)
-		if len(routes) > 0 {
-			pending = append(pending, holdUp(child, routes))
-		}
-		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{}))
+		pending = append(pending, t.c.routes.Pause(child)...)
+		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{}))
 		if err := waitOverrides(t.life, pending); err != nil {
 			t.c.host.log.Debug("attaching to a frame", "error", err)
 		}
 	}()
 }
 
-func (t *tab) childDetached(s *Session, e struct {
+func (t *tab) childDetached(s *cdp.Session, e struct {
 	SessionID target.SessionID `json:"sessionId"`
 }) {
 	delete(t.children, e.SessionID)
-	t.counts.listenAgain(e.SessionID)
+	t.abandon(e.SessionID)
 	for _, f := range t.frames {
 		if f.cdp.ID() == e.SessionID {
 			f.leave()

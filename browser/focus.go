@@ -2,17 +2,17 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Focus gives an element the focus, as the Tab key would. Errors: those of a
+// focus gives an element the focus, as the Tab key would. Errors: those of a
 // ref, not_actionable where it does not take it.
-func (c *Context) Focus(ctx context.Context, refs *snapshot.Refs, ref string) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.focusOn(ctx, refs, ref)
+func (c *Context) focus(ctx context.Context, refs *snapshot.Refs, o protocol.Focus, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.focusOn(ctx, refs, o.Ref)
 		if err != nil {
 			return snapshot.Key{}, err
 		}
@@ -21,15 +21,12 @@ func (c *Context) Focus(ctx context.Context, refs *snapshot.Refs, ref string) (p
 }
 
 func (c *Context) focusOn(ctx context.Context, refs *snapshot.Refs, ref string) (*element, error) {
-	el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantEnabled, wantAttached}, Then: "focusOn"})
+	el, err := c.locate(ctx, refs, ref, script.Lookup{Want: []string{wantEnabled, wantAttached}, ElementCall: script.FocusOn.With(script.None{})})
 	if err != nil {
 		return nil, err
 	}
-	var got struct {
-		Focused bool `json:"focused"`
-		Framed  bool `json:"framed"`
-	}
-	if err := json.Unmarshal(el.Then, &got); err != nil {
+	got, err := script.FocusOn.Result(el.Then)
+	if err != nil {
 		return nil, err
 	}
 	if !got.Focused {
@@ -44,7 +41,7 @@ func (c *Context) focusOn(ctx context.Context, refs *snapshot.Refs, ref string) 
 		t := el.frame.tab
 		t.owners(ctx, t.live())
 		if f := t.frameIn(el.key); f != nil {
-			err = f.call(ctx, "focusEdited", nil, nil)
+			_, err = evaluate(ctx, f, script.FocusEdited, script.None{})
 		}
 	}
 	return el, err

@@ -10,11 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chromedp/cdproto"
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -23,9 +24,9 @@ import (
 // the document that is loaded in it. Its fields are guarded by the context's mu.
 type frame struct {
 	tab     *tab
-	id      cdp.FrameID
+	id      cdproto.FrameID
 	parent  *frame
-	cdp     *Session // of the target that the frame lives in
+	cdp     *cdp.Session // of the target that the frame lives in
 	url     string
 	doc     int    // number of the document; 0 while it has no world
 	ctxID   string // Runtime.ExecutionContextDescription.uniqueId of the world
@@ -48,7 +49,7 @@ type document struct {
 	num    runtime.ExecutionContextID
 	own    string
 	ownNum runtime.ExecutionContextID
-	cdp    *Session
+	cdp    *cdp.Session
 	marks  *marks
 }
 
@@ -101,94 +102,86 @@ func (t *tab) live() []*frame {
 	return list
 }
 
-// call runs one function of the script in the document: it evaluates
-// __bd.now().FUNCTION(ARG) in the isolated world, waits for its promise where it is one
-// of promised, and decodes the JSON value into result. Errors: stale_ref where the document has gone,
-// internal where the script threw, what ended the tab (page_crashed,
-// browser_lost), or ctx's cause.
-func (d *document) call(ctx context.Context, function string, arg, result any) error {
-	p, err := d.start(function, arg)
-	if err != nil {
-		return err
-	}
-	return d.frame.finish(ctx, p, function, result)
+// evaluator is a document, or whatever document a frame has now.
+type evaluator interface {
+	start(script.Call) (*scriptCall, error)
 }
 
-// call is that in whatever document the frame has now.
-func (f *frame) call(ctx context.Context, function string, arg, result any) error {
-	d, err := f.document()
+// evaluate calls a function of the script in a document: in its isolated world, waiting
+// for its promise where it answers with one. Errors: stale_ref where the document has
+// gone, internal where the script threw, what ended the tab (page_crashed,
+// browser_lost), or ctx's cause.
+func evaluate[Args, Result any](ctx context.Context, in evaluator, f script.Func[Args, Result], args Args) (Result, error) {
+	p, err := in.start(f.Call(args))
 	if err != nil {
-		return err
+		var none Result
+		return none, err
 	}
-	return d.call(ctx, function, arg, result)
+	return await(ctx, p, f)
+}
+
+// await waits for the answer of a call of f that was started.
+func await[Args, Result any](ctx context.Context, p *scriptCall, _ script.Func[Args, Result]) (Result, error) {
+	var result Result
+	raw, err := p.finish(ctx)
+	if err != nil {
+		return result, err
+	}
+	return result, decoded(p.call.Function, raw, &result)
 }
 
 // scriptCall is a call of the script that was written.
 type scriptCall struct {
-	*Pending
-	again func() *Pending // writes it once more
-	world string          // the document's, by its unique id
-	cdp   *Session
-}
-
-// promised are the functions of the script that answer with a promise. To await what is
-// none costs V8 a promise, its callbacks and a microtask each.
-var promised = map[string]bool{
-	"afterScroll": true, "change": true, "checkedNow": true, "collect": true, "locate": true, "scrollPage": true, "settle": true,
+	*cdp.Pending
+	call  script.Call
+	in    *document
+	again func() *cdp.Pending // writes it once more
 }
 
 // start writes a call and does not wait for its answer, so that further
-// commands can be written behind it; finish waits.
-func (d *document) start(function string, arg any) (*scriptCall, error) {
-	text, err := json.Marshal(arg)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the argument of %s: %w", function, err)
+// commands can be written behind it.
+func (d *document) start(call script.Call) (*scriptCall, error) {
+	if call.Err != nil {
+		return nil, call.Err
 	}
-	params := runtime.EvaluateParams{
-		Expression: "__bd.now()." + function + "(" + string(text) + ")", UniqueContextID: d.ctxID, ReturnByValue: ptr(true),
-	}
-	if promised[function] {
+	params := runtime.EvaluateParams{Expression: call.Expression, UniqueContextID: d.ctxID, ReturnByValue: ptr(true)}
+	if call.Promise {
 		params.AwaitPromise = ptr(true)
 	}
-	send := func() *Pending { return d.cdp.Send(runtime.Evaluate.Method, params) }
-	return &scriptCall{Pending: send(), again: send, world: d.ctxID, cdp: d.cdp}, nil
+	send := func() *cdp.Pending { return d.cdp.Send(runtime.Evaluate.Method, params) }
+	return &scriptCall{Pending: send(), call: call, in: d, again: send}, nil
 }
 
 // start is that in whatever document the frame has now.
-func (f *frame) start(function string, arg any) (*scriptCall, error) {
+func (f *frame) start(call script.Call) (*scriptCall, error) {
 	d, err := f.document()
 	if err != nil {
 		return nil, err
 	}
-	return d.start(function, arg)
+	return d.start(call)
 }
 
-func (f *frame) finish(ctx context.Context, p *scriptCall, function string, result any) error {
+// finish waits for the answer. When a page's scripts are ended (Runtime.terminateExecution)
+// just as the next document takes its place, browserd's own is what is ended: it is run
+// again then.
+func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 	var got evaluated
-	if err := f.tab.wait(ctx, p.Pending, &got); err != nil {
-		return gone(err)
+	t := p.in.frame.tab
+	if err := t.wait(ctx, p.Pending, &got); err != nil {
+		return nil, gone(err)
 	}
-	if e := got.ExceptionDetails; e != nil && strings.HasPrefix(e.text(), scriptMissing) {
-		p.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script(), UniqueContextID: p.world})
+	if e := got.ExceptionDetails; e != nil && strings.HasPrefix(e.text(), script.Missing) {
+		p.in.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.Source, UniqueContextID: p.in.ctxID})
 		got = evaluated{}
-		if err := f.tab.wait(ctx, p.again(), &got); err != nil {
-			return gone(err)
+		if err := t.wait(ctx, p.again(), &got); err != nil {
+			return nil, gone(err)
 		}
 	}
 	if got.ExceptionDetails != nil {
-		return fmt.Errorf("script %s: %s", function, got.ExceptionDetails.text())
+		return nil, fmt.Errorf("script %s: %s", p.call.Function, got.ExceptionDetails.text())
 	}
-	if raw, ok := result.(*json.RawMessage); ok {
-		*raw = json.RawMessage(got.Result.Value)
-		return nil
-	}
-	return decoded(function, json.RawMessage(got.Result.Value), result)
+	return json.RawMessage(got.Result.Value), nil
 }
-
-// scriptMissing begins what V8 says in a document that the script is not in: when
-// a page's scripts are ended (Runtime.terminateExecution) just as the next document
-// takes its place, browserd's own is what is ended. It is run again then.
-const scriptMissing = "ReferenceError: __bd is not defined"
 
 // evaluated is what browserd needs of the answer of Runtime.evaluate and
 // Runtime.callFunctionOn.
@@ -225,8 +218,8 @@ func (e *exceptionDetails) text() string {
 }
 
 // wait waits for an answer while the tab lives.
-func (t *tab) wait(ctx context.Context, p *Pending, result any) error {
-	err := p.wait(ctx, t.life, result)
+func (t *tab) wait(ctx context.Context, p *cdp.Pending, result any) error {
+	err := p.WaitWithin(ctx, t.life, result)
 	if err == nil {
 		return nil
 	}
@@ -239,13 +232,13 @@ func (t *tab) failure(ctx context.Context, err error) error {
 	if t.life.Err() != nil {
 		return context.Cause(t.life)
 	}
-	if errors.Is(err, ErrGone) {
+	if errors.Is(err, cdp.ErrGone) {
 		return lost(err)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if e := (*cdproto.Error)(nil); errors.As(err, &e) && e.Message == "Not attached to an active page" {
+	if e := (*cdp.Error)(nil); errors.As(err, &e) && e.Message == "Not attached to an active page" {
 		// Its process has died, and the event that says why is on its way.
 		select {
 		case <-t.life.Done():
@@ -263,10 +256,10 @@ func (t *tab) failure(ctx context.Context, err error) error {
 // command ran in it (V8RuntimeAgentImpl, content::RenderFrameDevToolsAgentHost).
 // They have one JSON-RPC code for many reasons, so the text decides.
 func gone(err error) error {
-	if errors.Is(err, ErrDetached) {
+	if errors.Is(err, cdp.ErrDetached) {
 		return errDocumentGone() // a frame whose process has gone with it
 	}
-	var e *cdproto.Error
+	var e *cdp.Error
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -294,7 +287,7 @@ func errDocumentGone() *protocol.Error {
 func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObjectID, error) {
 	var got evaluated
 	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-		Expression: fmt.Sprintf("__bd.now().node(%d)", node), UniqueContextID: d.ctxID, ObjectGroup: world,
+		Expression: script.Node.Call(node).Expression, UniqueContextID: d.ctxID, ObjectGroup: world,
 	})
 	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
 		return "", gone(err)
@@ -347,7 +340,7 @@ func (t *tab) owners(ctx context.Context, frames []*frame) {
 		p := f.parent
 		known := p == nil || f.owner.Doc == p.doc || p.doc == 0
 		var world runtime.ExecutionContextID
-		var s *Session
+		var s *cdp.Session
 		var doc int
 		if p != nil {
 			world, s, doc = p.num, p.cdp, p.doc
@@ -371,9 +364,9 @@ func (t *tab) owners(ctx context.Context, frames []*frame) {
 	work.Wait()
 }
 
-func (t *tab) ownerOf(ctx context.Context, id cdp.FrameID, s *Session, world runtime.ExecutionContextID) (int, error) {
+func (t *tab) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Session, world runtime.ExecutionContextID) (int, error) {
 	var owner struct {
-		BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+		BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 	}
 	if err := t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
 		return 0, err
@@ -384,7 +377,7 @@ func (t *tab) ownerOf(ctx context.Context, id cdp.FrameID, s *Session, world run
 	}
 	var got evaluated
 	p := s.Send(runtime.CallFunctionOn.Method, map[string]any{
-		"objectId": object, "functionDeclaration": "function(){return __bd.idOf(this)}", "returnByValue": true,
+		"objectId": object, "functionDeclaration": script.NodeID.OnObject(), "returnByValue": true,
 	})
 	if err := t.wait(ctx, p, &got); err != nil {
 		return 0, err
@@ -395,7 +388,7 @@ func (t *tab) ownerOf(ctx context.Context, id cdp.FrameID, s *Session, world run
 }
 
 // object resolves a backend node into an isolated world.
-func (t *tab) object(ctx context.Context, s *Session, node cdp.BackendNodeID, world runtime.ExecutionContextID) (runtime.RemoteObjectID, error) {
+func (t *tab) object(ctx context.Context, s *cdp.Session, node cdproto.BackendNodeID, world runtime.ExecutionContextID) (runtime.RemoteObjectID, error) {
 	var got struct {
 		Object struct {
 			ObjectID runtime.RemoteObjectID `json:"objectId"`

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -112,13 +113,16 @@ func (p *testPage) ask(expression string) string {
 	return answer
 }
 
-// walk walks the page as one document numbered 1, asked as callMarked asks.
-func (p *testPage) walk(o walkOptions) walked {
+// walk walks the page as one document numbered 1, asked as evaluateWithListeners asks.
+func (p *testPage) walk(o script.WalkOptions) walked {
 	p.t.Helper()
 	ctx, cancel := p.limit()
 	defer cancel()
-	var raw string
-	if err := p.frame.call(ctx, "news(), __bd.walk", o, &raw); err != nil {
+	if _, err := evaluate(ctx, p.frame, script.PendingListeners, script.None{}); err != nil {
+		p.t.Fatal(err)
+	}
+	raw, err := evaluate(ctx, p.frame, script.Walk, o)
+	if err != nil {
 		p.t.Fatal(err)
 	}
 	w, err := decodeWhole(1, raw)

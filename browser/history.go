@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/protocol"
@@ -18,7 +18,7 @@ import (
 func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, error) {
 	return c.navigate(ctx, protocol.WaitAuto, func(ctx context.Context, t *tab) error {
 		s := t.begun()
-		step := &historyStep{legs: map[cdp.LoaderID]*leg{}}
+		step := &historyStep{legs: map[cdproto.LoaderID]*leg{}}
 		t.c.mu.Lock()
 		t.step, t.going = step, t.url
 		t.c.mu.Unlock()
@@ -40,7 +40,7 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 				URL string `json:"url"`
 			} `json:"entries"`
 		}
-		if err := t.wait(ctx, t.cdp.Send("Page.getNavigationHistory", cdp.Empty{}), &history); err != nil {
+		if err := t.wait(ctx, t.cdp.Send("Page.getNavigationHistory", cdproto.Empty{}), &history); err != nil {
 			return err
 		}
 		to := history.CurrentIndex + delta
@@ -64,12 +64,12 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 // step moves the frames that it is about: not always the main one. Guarded by the
 // context's mu.
 type historyStep struct {
-	legs map[cdp.LoaderID]*leg
+	legs map[cdproto.LoaderID]*leg
 }
 
 // leg is what one frame has to do with a step.
 type leg struct {
-	frame  cdp.FrameID
+	frame  cdproto.FrameID
 	done   bool
 	failed string // net::ERR_…
 }
@@ -82,7 +82,7 @@ func (h *historyStep) takes(kind string) bool {
 
 // done takes it that a navigation of the frame is committed: the loader's, or,
 // within a document, whichever is under way.
-func (h *historyStep) done(frame cdp.FrameID, loader cdp.LoaderID) {
+func (h *historyStep) done(frame cdproto.FrameID, loader cdproto.LoaderID) {
 	if h == nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (h *historyStep) done(frame cdp.FrameID, loader cdp.LoaderID) {
 }
 
 // failed takes it that a navigation came to nothing, or to a page that says why.
-func (h *historyStep) failed(loader cdp.LoaderID, reason string) {
+func (h *historyStep) failed(loader cdproto.LoaderID, reason string) {
 	if h != nil && h.legs[loader] != nil {
 		h.legs[loader].failed = reason
 	}
@@ -102,7 +102,7 @@ func (h *historyStep) failed(loader cdp.LoaderID, reason string) {
 
 // over says that nothing of the step is under way any more, and why it failed,
 // where it did. stopped says that the main frame is loading nothing.
-func (h *historyStep) over(main cdp.FrameID, stopped bool) (over bool, failed string) {
+func (h *historyStep) over(main cdproto.FrameID, stopped bool) (over bool, failed string) {
 	for _, l := range h.legs {
 		switch {
 		case l.failed != "" && (l.done || l.frame != main || stopped):

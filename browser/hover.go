@@ -5,18 +5,16 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// hoveringKey marks the context of an action that may open something a while later.
-type hoveringKey struct{}
-
-// Hover moves the mouse over an element, and leaves it there. Errors: those of
+// hover moves the mouse over an element, and leaves it there. Errors: those of
 // a ref, not_actionable.
-func (c *Context) Hover(ctx context.Context, refs *snapshot.Refs, ref string) (protocol.Effect, error) {
-	return c.act(context.WithValue(ctx, hoveringKey{}, true), refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantVisible, wantStable, wantHit}})
+func (c *Context) hover(ctx context.Context, refs *snapshot.Refs, o protocol.Hover, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.locate(ctx, refs, o.Ref, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
 		if err != nil {
 			return snapshot.Key{}, err
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -188,8 +190,8 @@ func distance(a, b string) int {
 }
 
 // strike writes a key going down and up, with its modifiers held.
-func (t *tab) strike(c chord) []*Pending {
-	var pending []*Pending
+func (t *tab) strike(c chord) []*cdp.Pending {
+	var pending []*cdp.Pending
 	send := func(e input.DispatchKeyEventParams) {
 		pending = append(pending, t.cdp.Send(input.DispatchKeyEvent.Method, e))
 	}
@@ -240,7 +242,7 @@ var editing = map[string]string{"KeyA": "selectAll"}
 
 // tap writes a character as it is typed when its modifiers need not be seen:
 // down with its text, and up.
-func (t *tab) tap(k key) []*Pending {
+func (t *tab) tap(k key) []*cdp.Pending {
 	e := input.DispatchKeyEventParams{
 		Type: "keyDown", Key: k.name, Code: k.code, Text: k.text, UnmodifiedText: k.plain, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk,
 	}
@@ -249,11 +251,11 @@ func (t *tab) tap(k key) []*Pending {
 	}
 	up := e
 	up.Type, up.Text, up.UnmodifiedText = "keyUp", "", ""
-	return []*Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
+	return []*cdp.Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
 }
 
 // waitKeys waits for all of them.
-func (t *tab) waitKeys(ctx context.Context, pending []*Pending) error {
+func (t *tab) waitKeys(ctx context.Context, pending []*cdp.Pending) error {
 	for _, p := range pending {
 		if err := t.wait(ctx, p, nil); err != nil {
 			return err
@@ -262,22 +264,22 @@ func (t *tab) waitKeys(ctx context.Context, pending []*Pending) error {
 	return nil
 }
 
-// Press presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a
+// pressKey presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a
 // character. With a ref the element is focused first. Errors: those of a ref,
 // not_actionable, invalid_params, which names the keys that come nearest.
-func (c *Context) Press(ctx context.Context, refs *snapshot.Refs, ref, name string) (protocol.Effect, error) {
-	pressed, err := parseChord(name)
+func (c *Context) pressKey(ctx context.Context, refs *snapshot.Refs, o protocol.Press, h how) (protocol.Effect, error) {
+	pressed, err := parseChord(o.Key)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
 		t, err := c.tab(ctx)
 		if err != nil {
 			return snapshot.Key{}, err
 		}
 		var hit snapshot.Key
-		if ref != "" {
-			el, err := c.focusOn(ctx, refs, ref)
+		if o.Ref != "" {
+			el, err := c.focusOn(ctx, refs, o.Ref)
 			if err != nil {
 				return hit, err
 			}
@@ -297,8 +299,8 @@ func (t *tab) beginAtFocus(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var holds int // the frame's element that has the focus
-		if err := d.call(ctx, "begin", 0, &holds); err != nil {
+		holds, err := evaluate(ctx, d, script.BeginSettle, 0) // the frame's element that has the focus
+		if err != nil {
 			return err
 		}
 		t.actsIn(d)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // Keys have the codes of a US keyboard and do what they do in a browser.
@@ -31,7 +33,7 @@ func TestPress(t *testing.T) {
 			v := s.open(t, c.page)
 			v.eval(`i.focus()`)
 			for _, k := range c.keys {
-				if _, err := v.c.Press(limit(t, 5*time.Second), v.refs, "", k); err != nil {
+				if _, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Press{Key: k}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -40,18 +42,18 @@ func TestPress(t *testing.T) {
 	}
 	t.Run("on a ref", func(t *testing.T) {
 		v := s.open(t, `<input aria-label=A><button onclick="report(1)">Go</button>`)
-		got := answer(v.c.Press(limit(t, 5*time.Second), v.refs, v.ref("button", "Go"), "Enter"))
+		got := answer(v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: v.ref("button", "Go"), Key: "Enter"}}))
 		equal(t, "answer", got, `{"hit":"@e2","focused":"@e2"}`)
 		equal(t, "log", v.log(), "1")
 	})
 	t.Run("no such key", func(t *testing.T) {
 		v := s.open(t, `<button>Go</button>`)
-		got := answer(v.c.Press(limit(t, 5*time.Second), v.refs, "", "Control+Entr"))
+		got := answer(v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Press{Key: "Control+Entr"}}))
 		equal(t, "answer", got, `invalid_params: key "Control+Entr": there is no key "Entr" {"nearest":["Enter","End","Alt"],"parameter":"key"}`)
 	})
 	t.Run("no focus", func(t *testing.T) {
 		v := s.open(t, `<h1>Title</h1>`)
-		got := answer(v.c.Focus(limit(t, 5*time.Second), v.refs, v.ref("heading", "Title")))
+		got := answer(v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Focus{Ref: v.ref("heading", "Title")}}))
 		equal(t, "answer", got, `not_actionable: @e1 heading "Title" does not take the focus {"because":"not focusable","reason":"disabled"}`)
 	})
 }
@@ -72,7 +74,7 @@ func TestPressMovesTheActiveOption(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	for _, c := range []struct{ key, want string }{{"ArrowDown", "Film Brazil"}, {"Escape", "Film"}} {
-		if _, err := v.c.Press(limit(t, 5*time.Second), v.refs, v.ref("combobox", "Film"), c.key); err != nil {
+		if _, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: v.ref("combobox", "Film"), Key: c.key}}); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "focused after "+c.key, focused(), c.want)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/sys/unix"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
@@ -261,7 +262,7 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	w := newFakeWorld(t)
 	t.Run("control", func(t *testing.T) {
-		builds(t, func(t *testing.T, cfg Config) {
+		builds(t, func(t *testing.T, cfg chromium.Config) {
 			w.take()
 			b := New(started(t, cfg), discard())
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -282,7 +283,7 @@ func TestNothingLeaks(t *testing.T) {
 		})
 	})
 	t.Run("guarded", func(t *testing.T) {
-		bothWays(t, func(t *testing.T, cfg Config, jailed bool) {
+		bothWays(t, func(t *testing.T, cfg chromium.Config, jailed bool) {
 			w.take()
 			w.mu.Lock()
 			w.allowed = map[uint16]bool{}

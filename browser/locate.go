@@ -2,12 +2,12 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -30,89 +30,14 @@ const (
 	wantAttached = "attached" // in the document, rendered or not
 )
 
-// lookup is the argument of __bd.locate: what the client was shown of the
-// element, and what it must be.
-type lookup struct {
-	ID       int      `json:"id"`
-	Role     string   `json:"role"`
-	Name     string   `json:"name"`
-	Tag      string   `json:"tag"`
-	Ident    string   `json:"ident"`
-	Context  string   `json:"context"`
-	Any      bool     `json:"any,omitempty"` // do not compare: it has just been compared
-	Want     []string `json:"want"`
-	Control  string   `json:"control,omitempty"` // take the control that the element stands for: field, select, file, check
-	Deadline float64  `json:"deadline"`          // milliseconds from now
-	Again    bool     `json:"again,omitempty"`   // input has missed it: look when the page has been drawn
-	Ups      int      `json:"ups,omitempty"`     // releases of the mouse to come
-	Then     string   `json:"then,omitempty"`    // a function of the script that is called with the element
-	With     any      `json:"with,omitempty"`
-
-	until time.Time // how long input that misses is tried again; zero: not
-}
-
-// over says whether there is no more time to try again.
-func (q lookup) over() bool { return !time.Now().Before(q.until) }
-
-// shown sets what the client was shown of the element.
-func (q *lookup) shown(e snapshot.Entry) {
-	q.ID, q.Role, q.Name, q.Tag, q.Ident, q.Context = e.Key.Node, e.Role, e.Name, e.Tag, e.Ident, e.Context
-}
-
-// nodeRecord is what the script says of an element that gets a ref.
-type nodeRecord struct {
-	Node    int    `json:"node"`
-	Role    string `json:"role"`
-	Name    string `json:"name"`
-	Tag     string `json:"tag"`
-	Ident   string `json:"ident"`
-	Context string `json:"context"`
-	Why     string `json:"why"`
-	Says    string `json:"says"` // its text, of what covers something and has no name
-}
-
-func (r nodeRecord) in(doc int) snapshot.Node {
-	return snapshot.Node{
-		Key: snapshot.Key{Doc: doc, Node: r.Node}, Role: r.Role, Name: r.Name, Tag: r.Tag, Ident: r.Ident, Context: r.Context,
-	}
-}
-
-// located is the answer of __bd.locate.
-type located struct {
-	OK         bool            `json:"ok"`
-	Node       int             `json:"node"`   // the ref's element
-	Target     int             `json:"target"` // the control that it stands for
-	Moved      bool            `json:"moved"`
-	Record     nodeRecord      `json:"record"`
-	Kind       string          `json:"kind"`
-	X          *float64        `json:"x"` // in the viewport of its frame
-	Y          *float64        `json:"y"`
-	Framed     bool            `json:"framed"` // what is hit there is the document of a frame
-	Option     *closedOption   `json:"option"`
-	Then       json.RawMessage `json:"then"`
-	Stale      bool            `json:"stale"`
-	Candidates []nodeRecord    `json:"candidates"`
-	Changed    *nodeRecord     `json:"changed"`
-	Twin       *nodeRecord     `json:"twin"`
-	Now        *nodeRecord     `json:"now"`
-	Reason     string          `json:"reason"`
-	Because    string          `json:"because"`
-	By         *nodeRecord     `json:"by"`
-}
-
-// closedOption is an option that has no box of its own, of a closed select.
-type closedOption struct {
-	Select int `json:"select"`
-}
-
 // element is a ref's element, found and fit to be acted on.
 type element struct {
-	located
+	script.Located
 	frame *frame
 	in    *document    // the one of the frame's that it is in
 	key   snapshot.Key // of the ref's element; its ref is what effect.hit names
 	ref   string
-	x, y  float64 // in the viewport of the tab, where located.X is set
+	x, y  float64 // in the viewport of the tab, where Located.X is set
 	// frames are those around its own, whose guards are armed.
 	frames []*frame
 	// reaches is how often input had reached its element in the tab by then.
@@ -122,22 +47,22 @@ type element struct {
 // locate finds the element of a ref, waits until it is what want says, begins to
 // watch its document and the tab's, and leaves the guard armed where it is to be
 // hit. Errors: those of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
-func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q lookup) (*element, error) {
+func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q script.Lookup) (*element, error) {
 	e, d, err := c.resolve(refs, ref)
 	if err != nil {
 		return nil, err
 	}
 	if f := d.frame; f != f.tab.main && !q.Again {
-		f.tab.main.start("begin", 0) // answered before what is written behind it
+		f.tab.main.start(script.BeginSettle.Call(0)) // answered before what is written behind it
 	}
 	doc := e.Key.Doc
-	q.shown(e)
+	q.Shown(e)
 	wait := waiting(ctx)
-	if !q.until.IsZero() {
-		wait = max(min(wait, time.Until(q.until)), 0)
+	if !q.Until.IsZero() {
+		wait = max(min(wait, time.Until(q.Until)), 0)
 	}
 	q.Deadline = float64(wait.Milliseconds())
-	var got located
+	var got script.Located
 	for try := 0; ; try++ {
 		if got, err = d.locate(ctx, q); err != nil {
 			return nil, d.frame.tab.unsent(ctx, err)
@@ -150,13 +75,13 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 			got.Changed = got.Now
 			break
 		}
-		moved := refs.Move(e.N, got.Twin.in(doc))
+		moved := refs.Move(e.N, got.Twin.In(doc))
 		q.ID, q.Any = moved.Key.Node, true
 	}
 	if got.Moved && refs.Shared(e.N) {
-		d.start("disarm", nil)
+		d.start(script.EndHitTest.Call(script.None{}))
 		got.Record.Why = "one of those that were the same"
-		return nil, staleError(refs, e, doc, []nodeRecord{got.Record})
+		return nil, staleError(refs, e, doc, []script.Element{got.Record})
 	}
 	switch {
 	case got.Stale:
@@ -167,11 +92,11 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 		return nil, notActionable(refs, e, doc, got)
 	}
 	el := &element{
-		located: got, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
+		Located: got, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
 	}
 	d.frame.tab.actsIn(d)
 	if got.Moved {
-		refs.Move(e.N, got.Record.in(doc))
+		refs.Move(e.N, got.Record.In(doc))
 	}
 	if got.X != nil {
 		if err := el.toTab(ctx, refs); err != nil {
@@ -186,10 +111,9 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 // page's that floods: it has done nothing yet.
 const endedAgain = 3
 
-func (d *document) locate(ctx context.Context, q lookup) (located, error) {
+func (d *document) locate(ctx context.Context, q script.Lookup) (script.Located, error) {
 	for try := 0; ; try++ {
-		var got located
-		err := d.call(ctx, "locate", q, &got)
+		got, err := evaluate(ctx, d, script.Locate, q)
 		if !errors.Is(err, errEnded) || try == endedAgain {
 			return got, err
 		}
@@ -206,7 +130,7 @@ func waiting(ctx context.Context) time.Duration {
 }
 
 // shownAs says whether the client was shown the node as what it is now.
-func shownAs(refs *snapshot.Refs, doc int, r nodeRecord) bool {
+func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
 	n, ok := refs.Seen(snapshot.Key{Doc: doc, Node: r.Node})
 	if !ok {
 		return false
@@ -230,32 +154,31 @@ func (el *element) toTab(ctx context.Context, refs *snapshot.Refs) error {
 			if err != nil {
 				return err
 			}
-			return notActionable(refs, e, at.doc, located{Reason: at.Reason, By: at.By})
+			return notActionable(refs, e, at.doc, script.Located{Reason: at.Reason, By: at.By})
 		}
 		el.x, el.y, f = at.X, at.Y, parent.frame
 	}
 	return nil
 }
 
-// frameAt is the answer of __bd.frameAt: where a point of a frame's viewport is
-// in its parent's, or what is in the way.
+// frameAt is where a point of a frame's viewport is in its parent's, or what is in the
+// way.
 type frameAt struct {
-	X, Y   float64
-	Reason string
-	By     *nodeRecord
-	doc    int // of the parent
+	script.FramePoint
+	doc int // of the parent
 }
 
 // above takes a point of the frame's viewport to its parent's, bringing it into
 // view there.
-func (f *frame) above(ctx context.Context, x, y float64, guard bool) (frameAt, *document, error) {
+func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt, *document, error) {
 	var at frameAt
 	owner, parent := f.tab.ownerAt(ctx, f)
 	if parent == nil {
 		return at, nil, errDocumentGone()
 	}
 	at.doc = owner.Doc
-	err := parent.call(ctx, "frameAt", map[string]any{"node": owner.Node, "x": x, "y": y, "guard": guard}, &at)
+	var err error
+	at.FramePoint, err = evaluate(ctx, parent, script.FrameAt, script.FrameAtArgs{Node: owner.Node, X: x, Y: y, HitTest: hitTest})
 	return at, parent, err
 }
 
@@ -290,17 +213,17 @@ func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
 
 // disarm lets input through again, where it was not sent after all.
 func (el *element) disarm() {
-	el.in.start("disarm", nil)
+	el.in.start(script.EndHitTest.Call(script.None{}))
 	for _, f := range el.frames {
-		f.start("disarm", nil)
+		f.start(script.EndHitTest.Call(script.None{}))
 	}
 }
 
-func staleError(refs *snapshot.Refs, e snapshot.Entry, doc int, near []nodeRecord) error {
+func staleError(refs *snapshot.Refs, e snapshot.Entry, doc int, near []script.Element) error {
 	candidates := make([]any, 0, len(near))
 	for _, r := range near {
 		candidates = append(candidates, map[string]any{
-			"ref": snapshot.RefOf(refs.Number(r.in(doc))), "role": r.Role, "name": r.Name, "why": r.Why,
+			"ref": snapshot.RefOf(refs.Number(r.In(doc))), "role": r.Role, "name": r.Name, "why": r.Why,
 		})
 	}
 	err := protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), spoken(e.Role, e.Name)).With("candidates", candidates)
@@ -312,8 +235,8 @@ func staleError(refs *snapshot.Refs, e snapshot.Entry, doc int, near []nodeRecor
 
 // changedError says that the element is no longer what the client was shown,
 // and takes it that the client is shown now what it is.
-func changedError(refs *snapshot.Refs, e snapshot.Entry, doc int, now nodeRecord) error {
-	refs.Number(now.in(doc))
+func changedError(refs *snapshot.Refs, e snapshot.Entry, doc int, now script.Element) error {
+	refs.Number(now.In(doc))
 	was, is := map[string]any{"role": e.Role, "name": e.Name}, map[string]any{"role": now.Role, "name": now.Name}
 	message := fmt.Sprintf("%s was %s and is now %s", e.Ref(), spoken(e.Role, e.Name), spoken(now.Role, now.Name))
 	if e.Context != now.Context {
@@ -326,14 +249,14 @@ func changedError(refs *snapshot.Refs, e snapshot.Entry, doc int, now nodeRecord
 }
 
 // notActionable says what keeps an element from being acted on.
-func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got located) error {
+func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got script.Located) error {
 	who := e.Ref() + " " + spoken(e.Role, e.Name)
 	var err *protocol.Error
 	switch got.Reason {
 	case "covered":
 		what := "something else"
 		if got.By != nil {
-			what = snapshot.RefOf(refs.Number(got.By.in(doc))) + " " + spoken(got.By.Role, got.By.Name)
+			what = snapshot.RefOf(refs.Number(got.By.In(doc))) + " " + spoken(got.By.Role, got.By.Name)
 			if got.By.Says != "" {
 				what += " that says " + quote(got.By.Says)
 			}
@@ -345,7 +268,7 @@ func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got located) 
 				err.Then("choose something in it, or press Escape to close it: details.by")
 			}
 			by := map[string]any{
-				"ref": snapshot.RefOf(refs.Number(got.By.in(doc))), "role": got.By.Role, "name": got.By.Name, "tag": got.By.Tag,
+				"ref": snapshot.RefOf(refs.Number(got.By.In(doc))), "role": got.By.Role, "name": got.By.Name, "tag": got.By.Tag,
 			}
 			if got.By.Says != "" {
 				by["says"] = got.By.Says

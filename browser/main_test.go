@@ -2,90 +2,35 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
-	"net/netip"
 	"os"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 	"go.uber.org/goleak"
 
-	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/chromium"
 )
 
-// roleVariable makes the test binary another process: see TestMain.
-const roleVariable = "BROWSERD_TEST_ROLE"
-
-// TestMain runs the tests, or plays a daemon of its own for those that kill it or
-// need another user.
-func TestMain(m *testing.M) {
-	if cfg := os.Getenv(roleVariable); cfg != "" {
-		daemon(cfg)
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
-
-// said is what a daemon tells the test that started it, on one line.
-type said struct {
-	Info    Info
-	Profile string
-	Err     string
-}
-
-// daemon launches a browser with a page, tells about it, and closes it when its
-// standard input ends.
-func daemon(config string) {
-	var cfg Config
-	if err := json.Unmarshal([]byte(config), &cfg); err != nil {
-		panic(err)
-	}
-	if cfg.JailPort != 0 {
-		e, err := policy.NewEgress(policy.EgressOptions{Jailed: true}, func(netip.AddrPort) {})
-		if err != nil {
-			panic(err)
-		}
-		defer e.Close()
-		cfg.Adopt, cfg.ProxyServer = e.Serve, e.Refusing()
-	}
-	c := Start(context.Background(), cfg, discard())
-	var s said
-	conn, _, err := c.Conn(context.Background())
-	if err == nil {
-		_, err = tryPage(context.Background(), conn)
-	}
-	if err != nil {
-		s.Err = err.Error()
-	} else {
-		s.Info, s.Profile = c.Info(), c.current.proc.profile.dir
-	}
-	b, _ := json.Marshal(s)
-	fmt.Printf("%s\n", b)
-	for n, b := 1, make([]byte, 1); n > 0; n, _ = os.Stdin.Read(b) {
-	}
-	c.Close(context.Background())
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // builds runs a test with each build of Chromium that this machine has. On a
 // continuous integration machine a build that is missing is a failure.
-func builds(t *testing.T, f func(t *testing.T, cfg Config)) {
+func builds(t *testing.T, f func(t *testing.T, cfg chromium.Config)) {
 	for _, b := range []struct {
 		name  string
 		shell bool
 	}{{"chromium-headless-shell", true}, {"chromium", false}} {
 		t.Run(b.name, func(t *testing.T) {
 			cfg := testConfig(t)
-			for path := range (finder{goos: runtime.GOOS, env: os.Getenv, path: filepath.SplitList(os.Getenv("PATH"))}).candidates() {
-				if isShell(path) == b.shell && (finder{}).executable(path) {
-					cfg.Path = path
+			for found := range chromium.Installed() {
+				if found.Shell == b.shell {
+					cfg.Path = found.Path
 					f(t, cfg)
 					return
 				}
@@ -99,21 +44,21 @@ func builds(t *testing.T, f func(t *testing.T, cfg Config)) {
 }
 
 // defaults is the configuration of a daemon that was told nothing.
-func defaults() Config {
-	return Config{Headless: true, ComputedNames: true, Jail: JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048, ReadyContexts: 1, IdleTimeout: 5 * time.Minute}
+func defaults() chromium.Config {
+	return chromium.Config{Headless: true, ComputedNames: true, Jail: chromium.JailAuto, AnswerTimeout: 10 * time.Second, PageMemoryMB: 2048}
 }
 
-func testConfig(t *testing.T) Config {
+func testConfig(t *testing.T) chromium.Config {
 	cfg := defaults()
 	cfg.StateDir = t.TempDir()
 	return cfg
 }
 
 // started returns a running Chromium that is closed, without a trace, at the end.
-func started(t *testing.T, cfg Config) *Chromium {
+func started(t *testing.T, cfg chromium.Config) *chromium.Supervisor {
 	t.Helper()
 	ignore := goleak.IgnoreCurrent()
-	c := Start(t.Context(), cfg, discard())
+	c := chromium.Start(t.Context(), cfg, discard())
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -129,21 +74,21 @@ func started(t *testing.T, cfg Config) *Chromium {
 }
 
 // openPage opens about:blank in a new context, so that there is a renderer.
-func openPage(t *testing.T, conn *Conn) (target.ID, *Session) {
+func openPage(t *testing.T, conn *cdp.Conn) (target.ID, *cdp.Session) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	b := conn.Session("")
-	bc, err := cdp.Call(ctx, b, target.CreateBrowserContext, target.CreateBrowserContextParams{})
+	bc, err := cdproto.Call(ctx, b, target.CreateBrowserContext, target.CreateBrowserContextParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := cdp.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
+	page, err := cdproto.Call(ctx, b, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
 	if err != nil {
 		t.Fatal(err)
 	}
 	flat := true
-	s, err := cdp.Call(ctx, b, target.AttachToTarget, target.AttachToTargetParams{TargetID: page.TargetID, Flatten: &flat})
+	s, err := cdproto.Call(ctx, b, target.AttachToTarget, target.AttachToTargetParams{TargetID: page.TargetID, Flatten: &flat})
 	if err != nil {
 		t.Fatal(err)
 	}

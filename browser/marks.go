@@ -7,10 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/cdp/jsonv2"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
+
+	"github.com/browserd/browserd/browser/cdp"
+
+	"github.com/browserd/browserd/browser/script"
 )
 
 // clickEvents are the events whose listeners make an element clickable.
@@ -35,10 +37,9 @@ const (
 // marks are what a document's script has been told, and what it has answered. They belong
 // to the session's driver.
 type marks struct {
-	answer   walkAnswer                 // of the last walk
-	still    still                      // and what the next may be spared by it
-	document runtime.RemoteObjectID     // the page's own; empty until asked for
-	told     map[cdp.BackendNodeID]bool // elements that have listeners for clicks
+	answer   walkAnswer                     // of the last walk
+	document runtime.RemoteObjectID         // the page's own; empty until asked for
+	told     map[cdproto.BackendNodeID]bool // elements that have listeners for clicks
 	asked    time.Time
 	took     time.Duration
 	stirs    int64 // the tab's, when it was asked
@@ -55,20 +56,20 @@ func (m *marks) stale(stirs int64) bool {
 // target are told at the same time.
 func marksOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-%d", num) }
 
-// callMarked is call for a function that looks at the document as a person
+// evaluateWithListeners is evaluate for a function that looks at the document as a person
 // would. Before, the script is told which elements have listeners of their own
 // for clicks and which closed shadow roots there are: what it cannot see itself
 // (DOMDebugger.getEventListeners). Where no element has come since it was told
 // last, all of it is one round trip. What goes wrong with the telling only costs
-// those refs. The function is none of promised.
-func (d *document) callMarked(ctx context.Context, function string, arg, result any) error {
+// those refs. The function answers with no promise.
+func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f script.Func[Args, Result], args Args) (result Result, err error) {
 	t, m, s := d.frame.tab, d.marks, d.cdp
 	stirs := t.stirs.Load()
-	asking, err := d.start("news() || __bd."+function, arg)
+	asking, err := d.start(f.Unless(script.PendingListeners.Call(script.None{}), args))
 	if err != nil {
-		return err
+		return result, err
 	}
-	var page, listening *Pending
+	var page, listening *cdp.Pending
 	if m.document == "" {
 		// The listeners are asked for by the page's own document: asked by the
 		// isolated world's, Chromium 156 now and then leaves the page's wrappers of
@@ -77,15 +78,16 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 	} else if m.stale(stirs) {
 		listening = m.ask(s)
 	}
-	var answer json.RawMessage
-	if err := d.frame.finish(ctx, asking, function, &answer); err != nil {
+	raw, err := asking.finish(ctx)
+	if err != nil {
 		m.asked = time.Time{} // whether elements had come was said once
-		return err
+		return result, err
 	}
 	since := time.Now()
-	come := string(answer) == `"elements"` || string(answer) == `"hosts"`
+	pending := strings.Trim(string(raw), `"`)
+	come := pending == script.PendingElements || pending == script.PendingHosts
 	if !come && listening == nil && page == nil {
-		return decoded(function, answer, result)
+		return result, decoded(asking.call.Function, raw, &result)
 	}
 	if page != nil {
 		var got evaluated
@@ -93,7 +95,7 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 			m.document = got.Result.ObjectID
 		}
 	}
-	if string(answer) == `"hosts"` {
+	if pending == script.PendingHosts {
 		d.openRoots(ctx)
 	}
 	if listening == nil && m.document != "" {
@@ -111,21 +113,21 @@ func (d *document) callMarked(ctx context.Context, function string, arg, result 
 	}
 	if ctx.Err() != nil {
 		m.asked = time.Time{} // not all was told: who looks next tells the rest
-		return context.Cause(ctx)
+		return result, context.Cause(ctx)
 	}
 	if !come && !told {
-		return decoded(function, answer, result)
+		return result, decoded(asking.call.Function, raw, &result)
 	}
-	return d.call(ctx, function, arg, result)
+	return evaluate(ctx, d, f, args)
 }
 
 func decoded(function string, answer json.RawMessage, result any) error {
-	if result == nil || len(answer) == 0 {
+	if len(answer) == 0 {
 		return nil
 	}
 	read := json.Unmarshal
 	if _, long := result.(*string); long { // a walk: jsonv2 reads it in half the time
-		read = func(b []byte, v any) error { return jsonv2.Unmarshal(b, v, chromedp.DefaultUnmarshalOptions) }
+		read = func(b []byte, v any) error { return cdp.Unmarshal(b, v) }
 	}
 	if err := read(answer, result); err != nil {
 		return fmt.Errorf("decoding the answer of script %s: %w", function, err)
@@ -134,24 +136,24 @@ func decoded(function string, answer json.RawMessage, result any) error {
 }
 
 // ask asks for all listeners of the document.
-func (m *marks) ask(s *Session) *Pending {
+func (m *marks) ask(s *cdp.Session) *cdp.Pending {
 	return s.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": m.document, "depth": -1, "pierce": true})
 }
 
 // heard returns the elements that listen for clicks, and those of them that the
 // script has not been told of yet.
-func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) (listen map[cdp.BackendNodeID]bool, fresh []cdp.BackendNodeID) {
+func (m *marks) heard(ctx context.Context, t *tab, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]bool, fresh []cdproto.BackendNodeID) {
 	var got struct {
 		Listeners []struct {
-			Type          string            `json:"type"`
-			BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+			Type          string                `json:"type"`
+			BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 		} `json:"listeners"`
 	}
 	if t.wait(ctx, listening, &got) != nil {
 		m.document = "" // ask for it anew
 		return m.told, nil
 	}
-	listen = map[cdp.BackendNodeID]bool{}
+	listen = map[cdproto.BackendNodeID]bool{}
 	for _, l := range got.Listeners {
 		if !clickEvents[l.Type] || l.BackendNodeID == 0 || listen[l.BackendNodeID] || len(listen) >= maxMarked {
 			continue
@@ -170,7 +172,7 @@ func (m *marks) heard(ctx context.Context, t *tab, listening *Pending) (listen m
 // takes it for an element from then on. A node that is resolved without a world
 // comes in its own frame's, and the id of the object begins with
 // "isolate.context." (V8's RemoteObjectId).
-func (d *document) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.BackendNodeID {
+func (d *document) ownOf(ctx context.Context, nodes []cdproto.BackendNodeID) []cdproto.BackendNodeID {
 	t, s := d.frame.tab, d.cdp
 	t.c.mu.Lock()
 	alone := true
@@ -181,12 +183,12 @@ func (d *document) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.B
 	if alone || len(nodes) == 0 {
 		return nodes
 	}
-	pending := make([]*Pending, len(nodes))
+	pending := make([]*cdp.Pending, len(nodes))
 	for i, n := range nodes {
 		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "objectGroup": "whose"})
 	}
 	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": "whose"})
-	var mine []cdp.BackendNodeID
+	var mine []cdproto.BackendNodeID
 	for i, p := range pending {
 		var got struct {
 			Object struct {
@@ -206,9 +208,9 @@ func (d *document) ownOf(ctx context.Context, nodes []cdp.BackendNodeID) []cdp.B
 // tell resolves backend nodes into the isolated world, all in one round trip,
 // and hands them to the script, before whatever is sent to it next. It says
 // whether there was anything to tell.
-func (d *document) tell(ctx context.Context, nodes []cdp.BackendNodeID) bool {
+func (d *document) tell(ctx context.Context, nodes []cdproto.BackendNodeID) bool {
 	t, s, num := d.frame.tab, d.cdp, d.num
-	pending := make([]*Pending, len(nodes))
+	pending := make([]*cdp.Pending, len(nodes))
 	for i, n := range nodes {
 		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": num, "objectGroup": marksOf(num)})
 	}
@@ -229,7 +231,7 @@ func (d *document) tell(ctx context.Context, nodes []cdp.BackendNodeID) bool {
 	}
 	s.Send(runtime.CallFunctionOn.Method, map[string]any{
 		"uniqueContextId": d.ctxID, "arguments": args, "returnByValue": true,
-		"functionDeclaration": "function(...els){__bd.told(...els)}",
+		"functionDeclaration": script.ReportListeners.OnArguments(),
 	})
 	s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
 	return true
@@ -241,7 +243,7 @@ func (d *document) tell(ctx context.Context, nodes []cdp.BackendNodeID) bool {
 func (d *document) openRoots(ctx context.Context) {
 	t, s, num := d.frame.tab, d.cdp, d.num
 	var list evaluated
-	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.now().hosts()", UniqueContextID: d.ctxID, ObjectGroup: marksOf(num)})
+	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHosts.Call(script.None{}).Expression, UniqueContextID: d.ctxID, ObjectGroup: marksOf(num)})
 	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
 	if t.wait(ctx, hosting, &list) != nil || list.Result.ObjectID == "" {
 		return
@@ -260,7 +262,7 @@ func (d *document) openRoots(ctx context.Context) {
 	}
 	type host struct {
 		object    runtime.RemoteObjectID
-		described *Pending
+		described *cdp.Pending
 	}
 	var hosts []host
 	for _, e := range elements.Result {
@@ -273,8 +275,8 @@ func (d *document) openRoots(ctx context.Context) {
 		var got struct {
 			Node struct {
 				ShadowRoots []struct {
-					BackendNodeID  cdp.BackendNodeID `json:"backendNodeId"`
-					ShadowRootType string            `json:"shadowRootType"`
+					BackendNodeID  cdproto.BackendNodeID `json:"backendNodeId"`
+					ShadowRootType string                `json:"shadowRootType"`
 				} `json:"shadowRoots"`
 			} `json:"node"`
 		}
@@ -291,11 +293,11 @@ func (d *document) openRoots(ctx context.Context) {
 			}
 			t.wait(ctx, s.Send(runtime.CallFunctionOn.Method, map[string]any{
 				"objectId": h.object, "arguments": []map[string]any{{"objectId": root}}, "returnByValue": true,
-				"functionDeclaration": "function(root){__bd.closed(this,root)}",
+				"functionDeclaration": script.AddClosedRoot.OnObject(),
 			}), nil)
 		}
 	}
 	if ctx.Err() == nil {
-		s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "__bd.hostsAsked()", UniqueContextID: d.ctxID})
+		s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHostsAsked.Call(script.None{}).Expression, UniqueContextID: d.ctxID})
 	}
 }

@@ -130,8 +130,8 @@ func TestListenersWhoseTellingWasGivenUp(t *testing.T) {
 		page, act, role, name string
 		asked                 []string
 	}{
-		{late, listen, "generic", "Open", []string{"__bd.now().news()", "DOMDebugger.getEventListeners", "DOM.resolveNode"}},
-		{hidden, host, "button", "Inner", []string{"__bd.now().hosts()", "Runtime.getProperties", "DOM.describeNode", "DOM.resolveNode", "__bd.closed("}},
+		{late, listen, "generic", "Open", []string{"__bd.now().pendingListeners()", "DOMDebugger.getEventListeners", "DOM.resolveNode"}},
+		{hidden, host, "button", "Inner", []string{"__bd.now().closedRootHosts()", "Runtime.getProperties", "DOM.describeNode", "DOM.resolveNode", "__bd.addClosedRoot("}},
 	} {
 		for _, asked := range c.asked {
 			t.Run(c.name+" "+asked, func(t *testing.T) {

@@ -5,35 +5,37 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Mouse does one thing with the mouse at a point of the viewport, in CSS
+// mouse does one thing with the mouse at a point of the viewport, in CSS
 // pixels, and says what was hit there before: for canvases, maps and whatever
 // has no ref. A button that went down stays down until it goes up. Errors:
 // invalid_params where the point is outside of the viewport.
-func (c *Context) Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse) (*protocol.Hit, protocol.Effect, error) {
+func (c *Context) mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse, h how) (*protocol.Hit, protocol.Effect, error) {
 	p, err := pressOf(protocol.Click{Button: o.Button, Count: o.Count})
 	if err != nil {
 		return nil, protocol.Effect{}, err
 	}
 	var hit *protocol.Hit
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
 		t, err := c.tab(ctx)
 		if err != nil {
 			return snapshot.Key{}, err
 		}
-		t.main.start("begin", 0)
+		t.main.start(script.BeginSettle.Call(0))
 		at, doc, err := t.hitAt(ctx, o.X, o.Y)
 		if err != nil {
 			return snapshot.Key{}, err
 		}
 		if at != nil {
-			hit = &protocol.Hit{Ref: snapshot.RefOf(refs.Number(at.in(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
+			hit = &protocol.Hit{Ref: snapshot.RefOf(refs.Number(at.In(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
 		}
 		if d := t.byDoc(doc); d != nil && d.frame != t.main {
-			if err := d.call(ctx, "begin", 0, nil); err != nil {
+			if _, err := evaluate(ctx, d, script.BeginSettle, 0); err != nil {
 				return snapshot.Key{}, err
 			}
 			t.actsIn(d)
@@ -52,15 +54,15 @@ func (c *Context) Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mou
 }
 
 // mouseDo writes the events of o, without waiting for them.
-func (t *tab) mouseDo(o protocol.Mouse, p press) []*Pending {
+func (t *tab) mouseDo(o protocol.Mouse, p press) []*cdp.Pending {
 	c := t.c
-	moved := func() *Pending {
+	moved := func() *cdp.Pending {
 		if c.holding != "" {
 			return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{button: c.holding}, 0, true)
 		}
 		return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{}, 0, false)
 	}
-	pending := []*Pending{moved()}
+	pending := []*cdp.Pending{moved()}
 	switch o.Action {
 	case "click":
 		for n := 1; n <= p.count; n++ {
@@ -85,22 +87,14 @@ func (t *tab) mouseDo(o protocol.Mouse, p press) []*Pending {
 
 // hitAt is what is hit at a point of the tab's viewport, through frames, and
 // the document that it is in; nil where nothing is.
-func (t *tab) hitAt(ctx context.Context, x, y float64) (*nodeRecord, int, error) {
+func (t *tab) hitAt(ctx context.Context, x, y float64) (*script.Element, int, error) {
 	for f := t.main; ; {
-		var at struct {
-			Outside bool        `json:"outside"`
-			Width   int         `json:"width"`
-			Height  int         `json:"height"`
-			Hit     *nodeRecord `json:"hit"`
-			Frame   *struct {
-				X, Y, SX, SY float64
-			} `json:"frame"`
-		}
 		d, err := f.document()
 		if err != nil {
 			return nil, 0, err
 		}
-		if err := d.call(ctx, "at", map[string]any{"x": x, "y": y}, &at); err != nil {
+		at, err := evaluate(ctx, d, script.HitAtPoint, script.Point{X: x, Y: y})
+		if err != nil {
 			return nil, 0, err
 		}
 		if at.Outside && f == t.main {

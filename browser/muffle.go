@@ -3,7 +3,7 @@ package browser
 import (
 	"fmt"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 )
@@ -14,13 +14,13 @@ import (
 // begins. The caller holds mu.
 func (t *tab) cutOff(kind string) {
 	if t.c.dialogs == maxDialogs+1 {
-		t.c.recorder.say(t, "warning", fmt.Sprintf("browserd: the page opens one dialog after the other: it is cut off after %d", maxDialogs), "", 0)
+		t.c.log.Write(t.name, "warning", fmt.Sprintf("browserd: the page opens one dialog after the other: it is cut off after %d", maxDialogs), "", 0)
 	}
 	accept := kind == "alert" || kind == "beforeunload"
 	if kind != "beforeunload" { // which is asked for when the page's script is over
 		// In front of the answer: V8 looks whether it is to end a script where a
 		// function is called, and in a loop that calls none not every time.
-		t.cdp.Send("Runtime.terminateExecution", cdp.Empty{})
+		t.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
 	}
 	t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
 	for _, f := range t.frames {

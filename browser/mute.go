@@ -5,8 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
 )
 
 // What a page says on its console and asks of the network comes through the one
@@ -51,7 +53,7 @@ type voice struct {
 
 // tooLoud counts an event of so many bytes and tells whether it is to be dropped. On
 // the reader goroutine alone.
-func (t *tab) tooLoud(s *Session, method string, bytes int) bool {
+func (t *tab) tooLoud(s *cdp.Session, method string, bytes int) bool {
 	domain, _, _ := strings.Cut(method, ".")
 	if domain != "Network" && !loud[method] {
 		return false
@@ -92,24 +94,24 @@ func (t *tab) tooLoud(s *Session, method string, bytes int) bool {
 			}
 		}
 	}
-	t.c.recorder.say(t, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
+	t.c.log.Write(t.name, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
 		": what comes in the next "+p.mute.String()+" is left out", "", 0)
 	t.c.mu.Unlock()
-	s.Send(domain+".disable", cdp.Empty{})
+	s.Send(domain+".disable", cdproto.Empty{})
 	time.AfterFunc(p.mute, func() { t.listenAgain(s, domain, p, true) })
 	return true
 }
 
 // listenAgain switches a domain on again. What the page said meanwhile is
 // forgotten where forget says so; its execution contexts are told once more.
-func (t *tab) listenAgain(s *Session, domain string, p *speech, forget bool) {
+func (t *tab) listenAgain(s *cdp.Session, domain string, p *speech, forget bool) {
 	if !p.muted.CompareAndSwap(true, false) || t.life.Err() != nil {
 		return
 	}
 	if domain == "Runtime" && forget {
-		s.Send("Runtime.discardConsoleEntries", cdp.Empty{})
+		s.Send("Runtime.discardConsoleEntries", cdproto.Empty{})
 	}
-	s.Send(domain+".enable", cdp.Empty{})
+	s.Send(domain+".enable", cdproto.Empty{})
 	if !forget {
 		s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": 1})
 		return
@@ -129,7 +131,7 @@ func (t *tab) listenAgain(s *Session, domain string, p *speech, forget bool) {
 // is another page, whose execution contexts must be known. V8 has forgotten what
 // the page before it said, and what this one has said already is told now. On the
 // reader goroutine alone.
-func (t *tab) listenToAll(s *Session) {
+func (t *tab) listenToAll(s *cdp.Session) {
 	for key, p := range t.speech {
 		if key.session == s.ID() && p.muted.Load() {
 			p.since, p.said, p.bytes, p.mute = time.Now(), 0, 0, 0

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -32,16 +33,16 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
 	}
 	var at *tab
-	commits, loader := 0, cdp.LoaderID("")
+	commits, loader := 0, cdproto.LoaderID("")
 	load := func(ctx context.Context, t *tab) error {
 		begun := time.Now()
 		c.mu.Lock()
 		at, commits, t.pulled, t.opening, t.going = t, t.commits, false, opening{url: withoutFragment(url)}, url
 		c.mu.Unlock()
 		var got struct {
-			LoaderID   cdp.LoaderID `json:"loaderId"`
-			ErrorText  string       `json:"errorText"`
-			IsDownload bool         `json:"isDownload"`
+			LoaderID   cdproto.LoaderID `json:"loaderId"`
+			ErrorText  string           `json:"errorText"`
+			IsDownload bool             `json:"isDownload"`
 		}
 		if err := t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: url}), &got); err != nil {
 			return err
@@ -120,7 +121,7 @@ const maxOpens = 3
 // when the last of them is over, and then it has nothing left to load itself
 // with.
 func (t *tab) silence(ctx context.Context) error {
-	script := func(off bool) *Pending {
+	script := func(off bool) *cdp.Pending {
 		return t.cdp.Send(emulation.SetScriptExecutionDisabled.Method, emulation.SetScriptExecutionDisabledParams{Value: off})
 	}
 	t.cdp.Send("Page.stopLoading", struct{}{}) // a navigation under way holds back the answers to everything else
@@ -153,7 +154,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	s := t.begin()
+	s := t.begin(how{})
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.onDialog(func() { cancel(errDialog) })
 	unheld := t.unhold()

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/browserd/browserd/browser/jail"
+	"github.com/browserd/browserd/browser/chromium/jail"
 )
 
 // insideVariable says that this process is in the test's own network namespace.

@@ -23,8 +23,8 @@ const $ = (id) => document.getElementById(id), rule = (text) => $('sheet').sheet
 const add = (html) => document.body.insertAdjacentHTML('beforeend', html);
 </script>`
 
-// What comes to lie over a page is found, whatever put it there, also where the page was
-// as it was when it was walked last.
+// What comes to lie over a page is found, whatever put it there, also where the page
+// has been walked before.
 func TestWhatComesToLieOverAPage(t *testing.T) {
 	p := launchTestPage(t)
 	for name, change := range map[string]string{
@@ -52,8 +52,8 @@ func TestWhatComesToLieOverAPage(t *testing.T) {
 			p.t = t
 			o := snapshot.DefaultOptions()
 			o.MaxNodes = 20
-			s := newStillTest(p, overPage, o)
-			s.untilStill()
+			s := newRewalk(p, overPage, o)
+			s.walkedBefore()
 			s.itself(change)
 			for i := range 3 {
 				s.same(fmt.Sprintf("the walk %d after", i+1))

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/chromedp"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -22,15 +22,15 @@ import (
 // tap writes down what goes to Chromium. While it does, answers come late, so
 // that what does not wait for one another is seen to be written together.
 type tap struct {
-	chromedp.Transport
+	cdp.Transport
 
 	mu       sync.Mutex
 	on       bool
 	answered bool
-	trips    [][]cdproto.Message
+	trips    [][]cdp.Message
 }
 
-func (p *tap) Read(ctx context.Context, m *cdproto.Message) error {
+func (p *tap) Read(ctx context.Context, m *cdp.Message) error {
 	err := p.Transport.Read(ctx, m)
 	p.mu.Lock()
 	on := p.on
@@ -44,7 +44,7 @@ func (p *tap) Read(ctx context.Context, m *cdproto.Message) error {
 	return err
 }
 
-func (p *tap) Write(ctx context.Context, m *cdproto.Message) error {
+func (p *tap) Write(ctx context.Context, m *cdp.Message) error {
 	p.mu.Lock()
 	if p.on {
 		if p.answered || len(p.trips) == 0 {
@@ -57,7 +57,7 @@ func (p *tap) Write(ctx context.Context, m *cdproto.Message) error {
 }
 
 // taken is what do writes, by round trips.
-func (p *tap) taken(do func()) [][]cdproto.Message {
+func (p *tap) taken(do func()) [][]cdp.Message {
 	p.mu.Lock()
 	p.on, p.trips, p.answered = true, nil, false
 	p.mu.Unlock()
@@ -80,25 +80,24 @@ func BenchmarkOverhead(b *testing.B) {
 	b.Cleanup(srv.Close)
 	cfg := defaults()
 	cfg.StateDir = b.TempDir()
-	found, err := Find(cfg)
-	if err != nil {
-		b.Fatal(err)
+	cfg.AnswerTimeout = 0 // its calls would be counted
+	var t *tap
+	cfg.WrapTransport = func(transport cdp.Transport) cdp.Transport {
+		t = &tap{Transport: transport}
+		return t
 	}
 	log := slog.New(slog.DiscardHandler)
-	proc, transport, err := spawn(cfg, found, log)
+	supervisor := chromium.Start(b.Context(), cfg, log)
+	b.Cleanup(func() { supervisor.Close(context.Background()) })
+	ctx := b.Context()
+	if err := supervisor.Warm(ctx); err != nil {
+		b.Fatal(err)
+	}
+	conn, _, err := supervisor.Conn(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := &tap{Transport: transport}
-	conn := newConn(t)
-	b.Cleanup(func() {
-		conn.Close()
-		proc.end()
-	})
-	chromium := Start(b.Context(), cfg, log)
-	chromium.current = &running{gen: 1, conn: conn}
-	ctx := b.Context()
-	c, err := New(chromium, log).NewContext(ctx, ContextOptions{}, quietly)
+	c, err := New(supervisor, log).NewContext(ctx, ContextOptions{}, quietly)
 	if err == nil {
 		_, err = c.Open(ctx, srv.URL, protocol.WaitAuto)
 	}
@@ -124,11 +123,11 @@ func BenchmarkOverhead(b *testing.B) {
 	}{
 		{"snapshot", look},
 		{"click", func() error {
-			_, err := c.Click(protocol.Unshown(ctx), refs, refOf["button"], protocol.Click{})
+			_, err := c.Act(ctx, refs, protocol.Act{Action: protocol.Click{Ref: refOf["button"]}, Unshown: true})
 			return err
 		}},
 		{"type", func() error {
-			_, err := c.Type(protocol.Unshown(ctx), refs, refOf["textbox"], protocol.Type{Text: "twenty characters ok", Clear: true})
+			_, err := c.Act(ctx, refs, protocol.Act{Action: protocol.Type{Ref: refOf["textbox"], Text: "twenty characters ok", Clear: true}, Unshown: true})
 			return err
 		}},
 		{"eval", func() error {
@@ -149,7 +148,7 @@ func BenchmarkOverhead(b *testing.B) {
 			bare := func() time.Duration {
 				begin := time.Now()
 				for _, trip := range trips {
-					pending := make([]*Pending, len(trip))
+					pending := make([]*cdp.Pending, len(trip))
 					for i, m := range trip {
 						pending[i] = conn.Session(m.SessionID).Send(string(m.Method), jsonv2.Value(m.Params))
 					}

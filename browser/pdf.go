@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/page"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -26,7 +26,7 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 		Data string `json:"data"`
 	}
 	err = t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got)
-	if e := (*cdproto.Error)(nil); errors.As(err, &e) && e.Message == "Printing failed" {
+	if e := (*cdp.Error)(nil); errors.As(err, &e) && e.Message == "Printing failed" {
 		// A process in which a part of the page is drawn has died. Where it was the
 		// page's own, the event that says so is on its way.
 		select {
@@ -47,7 +47,7 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 // unprinted gives Chromium's refusal of an option the code that fits it. Of pages
 // that there are not it tells with the code of any error, so the text decides.
 func unprinted(err error, o protocol.PDF) error {
-	var e *cdproto.Error
+	var e *cdp.Error
 	if !errors.As(err, &e) {
 		return err
 	}

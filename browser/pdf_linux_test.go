@@ -1,7 +1,10 @@
 package browser
 
 import (
-	"slices"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,7 +34,7 @@ func TestPDFOfAPageThatDies(t *testing.T) {
 		case <-time.After(after):
 		}
 		for _, pid := range descendants(s.b.chromium.Info().PID) {
-			if slices.Contains(cmdline(pid), "--type=renderer") {
+			if args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(args), "--type=renderer") {
 				syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
@@ -42,10 +45,15 @@ func TestPDFOfAPageThatDies(t *testing.T) {
 	}
 }
 
+// descendants lists the processes below pid.
 func descendants(pid int) (list []int) {
-	for _, p := range pids() {
-		if s, err := readStat(p); err == nil && s.parent == pid {
-			list = append(append(list, p), descendants(p)...)
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, t := range threads {
+		children, _ := os.ReadFile(t)
+		for _, c := range strings.Fields(string(children)) {
+			if id, err := strconv.Atoi(c); err == nil {
+				list = append(append(list, id), descendants(id)...)
+			}
 		}
 	}
 	return list

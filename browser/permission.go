@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -50,7 +52,7 @@ type rules struct {
 }
 
 // denied are the rules of a context that may do nothing more.
-func denied(id cdp.BrowserContextID) rules {
+func denied(id cdproto.BrowserContextID) rules {
 	return rules{[]cdpbrowser.PermissionType{}, cdpbrowser.SetDownloadBehaviorParams{
 		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: id, EventsEnabled: ptr(true),
 	}}
@@ -74,8 +76,8 @@ func granted(names []string) ([]cdpbrowser.PermissionType, error) {
 
 // sendRules tells Chromium what the context's pages may do. The answers are
 // still to be waited for.
-func (c *Context) sendRules(r rules) []*Pending {
-	return []*Pending{
+func (c *Context) sendRules(r rules) []*cdp.Pending {
+	return []*cdp.Pending{
 		// "Grant specific permissions to the given origin and reject all others";
 		// without an origin, to all.
 		c.host.root.Send("Browser.grantPermissions", map[string]any{"permissions": r.permissions, "browserContextId": c.id}),
@@ -87,17 +89,18 @@ func (c *Context) sendRules(r rules) []*Pending {
 // a name that Chromium makes up. Errors: unsupported (a Chromium that runs
 // elsewhere).
 func (c *Context) keepDownloads(rule *cdpbrowser.SetDownloadBehaviorParams) error {
-	if c.host.profile == nil {
+	if c.host.process == nil {
 		return protocol.Errorf(protocol.Unsupported, "a Chromium that runs elsewhere keeps no downloads for browserd").
 			With("source", "chromium").Then("open the session without downloads")
 	}
-	dir, err := c.host.profile.room("downloads")
+	dir, err := c.host.process.MakeDir("downloads")
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
-	err = c.downloaded.open(dir)
+	limits := network.DownloadLimits{Bytes: c.o.DownloadBytes, Files: c.o.DownloadFiles}
 	c.mu.Unlock()
+	err = c.downloads.Allow(dir, limits)
 	rule.Behavior, rule.DownloadPath = cdpbrowser.SetDownloadBehaviorBehaviorAllowAndName, dir
 	return err
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -52,14 +54,10 @@ func pressOf(o protocol.Click) (press, error) {
 	return p, nil
 }
 
-// reachedBinding is the function with which the guard says that input has reached
-// its element (js/guard.js). It stands in the isolated world alone.
-const reachedBinding = "__bdReached"
-
-func (t *tab) bindingCalled(_ *Session, e struct {
+func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 	Name string `json:"name"`
 }) {
-	if e.Name == reachedBinding {
+	if e.Name == script.Reached {
 		t.reached++
 	}
 }
@@ -71,17 +69,9 @@ func (t *tab) reaches() int {
 	return t.reached
 }
 
-// collected is the answer of __bd.collect: what the guard saw.
-type collected struct {
-	Hit     bool        `json:"hit"`
-	By      *nodeRecord `json:"by"`
-	Settled *settled    `json:"settled"`
-	Then    rawJSON     `json:"then"`
-}
-
 // mouse writes one mouse event (Input.dispatchMouseEvent). The page target's
 // session takes it, wherever the frame lives.
-func (t *tab) mouse(kind input.DispatchMouseEventType, x, y float64, p press, clicks int, held bool) *Pending {
+func (t *tab) mouse(kind input.DispatchMouseEventType, x, y float64, p press, clicks int, held bool) *cdp.Pending {
 	e := input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Modifiers: p.modifiers, ClickCount: int64(clicks), Button: "none"}
 	if kind != input.DispatchMouseEventTypeMouseMoved || held {
 		e.Button = input.MouseButton(p.button)
@@ -109,9 +99,9 @@ func (t *tab) pointerAt(x, y float64) pointer {
 // releases it, and says what was hit: all of it written at once, and waited for
 // together. then is called by the script with the element afterwards. A press
 // without a move enters what has come under the mouse since (Pointer Events 3, 5.3).
-func (el *element) click(ctx context.Context, p press, then string, with any) (collected, error) {
+func (el *element) click(ctx context.Context, p press, then script.ElementCall) (script.Hit, error) {
 	t := el.frame.tab
-	var pending []*Pending
+	var pending []*cdp.Pending
 	if at := t.pointerAt(el.x, el.y); at != t.pointer || at.doc == 0 {
 		pending = append(pending, t.mouse(input.DispatchMouseEventTypeMouseMoved, el.x, el.y, p, 0, false))
 	}
@@ -120,7 +110,7 @@ func (el *element) click(ctx context.Context, p press, then string, with any) (c
 			t.mouse(input.DispatchMouseEventTypeMousePressed, el.x, el.y, p, n, true),
 			t.mouse(input.DispatchMouseEventTypeMouseReleased, el.x, el.y, p, n, false))
 	}
-	return el.collect(ctx, pending, map[string]any{"then": then, "with": with, "settle": then == ""})
+	return el.collect(ctx, pending, script.HitResultArgs{ElementCall: then, Settle: then.Then == ""})
 }
 
 // releaseWait is how long the guard may wait for a release that Chromium has
@@ -131,13 +121,13 @@ const releaseWait = 100 * time.Millisecond
 // A document that the input has left, or that a dialog holds, cannot say: what the
 // guard told when the input came, before the page heard of it, says whether the
 // element has received it. Errors: stale_ref and dialog_open where it has not.
-func (el *element) collect(ctx context.Context, pending []*Pending, q map[string]any) (collected, error) {
+func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script.HitResultArgs) (script.Hit, error) {
 	t := el.frame.tab
-	var got collected
-	q["frame"] = !protocol.IsUnshown(ctx)
-	seen, err := el.in.start("collect", q)
+	var got script.Hit
+	q.Frame = !t.unshown()
+	seen, err := el.in.start(script.HitResult.Call(q))
 	for _, f := range el.frames {
-		f.start("disarm", nil)
+		f.start(script.EndHitTest.Call(script.None{}))
 	}
 	if err != nil {
 		return got, err
@@ -150,9 +140,9 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 	// Chromium has answered for the input, so it has been handled; where the
 	// release did not come by the guard (a control that its own mousedown
 	// disabled gets none) nobody else ends the waiting.
-	release := time.AfterFunc(releaseWait, func() { el.in.start("release", nil) })
+	release := time.AfterFunc(releaseWait, func() { el.in.start(script.ReleaseHitTest.Call(script.None{})) })
 	defer release.Stop()
-	err = el.frame.finish(ctx, seen, "collect", &got)
+	got, err = await(ctx, seen, script.HitResult)
 	if protocol.CodeOf(err) == protocol.StaleRef && el.reached() {
 		got.Hit = true
 		return got, nil
@@ -164,6 +154,14 @@ func (el *element) collect(ctx context.Context, pending []*Pending, q map[string
 		t.settledWith(el.frame, *got.Settled)
 	}
 	return got, el.unlessReached(ctx, err)
+}
+
+// unshown says whether the client wants nothing shown after the action under way.
+func (t *tab) unshown() (yes bool) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.happened(func(h *happenings) { yes = h.unshown })
+	return yes
 }
 
 // reached says whether input has reached the element since it was located. What goes
@@ -180,14 +178,14 @@ func (el *element) unlessReached(ctx context.Context, err error) error {
 
 // missed is the error of input that did not reach its element although it was
 // tried again.
-func missed(refs *snapshot.Refs, el *element, got collected) error {
+func missed(refs *snapshot.Refs, el *element, got script.Hit) error {
 	e, err := refs.Lookup(el.ref)
 	if err != nil {
 		return err
 	}
-	why := located{Reason: "moving"}
+	why := script.Located{Reason: "moving"}
 	if got.By != nil {
-		why = located{Reason: "covered", By: got.By}
+		why = script.Located{Reason: "covered", By: got.By}
 	}
 	return notActionable(refs, e, el.key.Doc, why)
 }

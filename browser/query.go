@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -32,18 +33,13 @@ func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Quer
 
 // find adds what is found in a frame and in those within it.
 func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]snapshot.Node, frames *int) error {
-	var got []struct {
-		Frame   int    `json:"frame"`
-		Line    string `json:"line"`
-		Context string `json:"context"`
-	}
 	d, err := f.document()
 	if err != nil {
 		return err
 	}
-	err = d.callMarked(ctx, "find", map[string]any{
-		"text": q.Text, "role": q.Role, "name": q.Name, "limit": q.Limit - len(*nodes), "attrs": snapshot.DefaultOptions().Attrs,
-	}, &got)
+	got, err := evaluateWithListeners(ctx, d, script.Find, script.Query{
+		Text: q.Text, Role: q.Role, Name: q.Name, Limit: q.Limit - len(*nodes), Attrs: snapshot.DefaultOptions().Attrs,
+	})
 	if err != nil {
 		return err
 	}

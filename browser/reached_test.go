@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/chromedp"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -22,16 +21,16 @@ import (
 // leaving is a transport on which the first input comes only when the page has gone
 // to another document.
 type leaving struct {
-	chromedp.Transport
+	cdp.Transport
 	to string
 
 	mu    sync.Mutex
 	asked bool // the page was sent there
-	held  []*cdproto.Message
+	held  []*cdp.Message
 	there bool
 }
 
-func (l *leaving) Write(ctx context.Context, m *cdproto.Message) error {
+func (l *leaving) Write(ctx context.Context, m *cdp.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.Method != "Input.dispatchMouseEvent" || l.there {
@@ -42,13 +41,13 @@ func (l *leaving) Write(ctx context.Context, m *cdproto.Message) error {
 		return nil
 	}
 	l.asked = true
-	return l.Transport.Write(ctx, &cdproto.Message{
+	return l.Transport.Write(ctx, &cdp.Message{
 		ID: 1 << 30, SessionID: m.SessionID, Method: "Runtime.evaluate",
 		Params: jsonv2.Value(fmt.Sprintf(`{"expression":"location.href='%s',0"}`, l.to)),
 	})
 }
 
-func (l *leaving) Read(ctx context.Context, m *cdproto.Message) error {
+func (l *leaving) Read(ctx context.Context, m *cdp.Message) error {
 	err := l.Transport.Read(ctx, m)
 	if m.Method == "Page.frameNavigated" && strings.Contains(string(m.Params), l.to) {
 		l.mu.Lock()
@@ -73,7 +72,7 @@ func TestClickAsThePageLeaves(t *testing.T) {
 		io.WriteString(w, `<!doctype html><title>First</title><button>Pay</button>`)
 	}))
 	t.Cleanup(srv.Close)
-	b := stageOver(t, func(transport chromedp.Transport) chromedp.Transport {
+	b := stageOver(t, func(transport cdp.Transport) cdp.Transport {
 		return &leaving{Transport: transport, to: srv.URL + "/next"}
 	})
 	ctx := limit(t, 30*time.Second)
@@ -86,7 +85,7 @@ func TestClickAsThePageLeaves(t *testing.T) {
 	}
 	v := &visit{t: t, c: c, refs: snapshot.NewRefs()}
 	v.look()
-	e, err := c.Click(ctx, v.refs, v.ref("button", "Pay"), protocol.Click{})
+	e, err := c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Pay")}})
 	if protocol.CodeOf(err) != protocol.StaleRef || e.Hit != "" {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -98,7 +97,7 @@ func TestDialogBeforeTheInput(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<button disabled onclick="report('clicked')">Go</button><script>onload=()=>setTimeout(()=>report(confirm('Cookies?')),1500)</script>`)
 	equal(t, "answer", v.click(v.ref("button", "Go")), `dialog_open: a dialog (confirm) is open and holds the page {"kind":"confirm","message":"Cookies?"}`)
-	if _, _, _, err := v.c.Dialog(limit(t, 5*time.Second), nil, true, ""); err != nil {
+	if _, _, _, err := v.c.Dialog(limit(t, 5*time.Second), nil, protocol.DialogAnswer{Accept: true}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "log", v.log(), "true")

@@ -2,10 +2,10 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -72,7 +72,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 
 // readRef reads the element of a ref, or without one the page.
 func (t *tab) readRef(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
-	q := map[string]any{"node": 0, "kind": kind, "attr": attr}
+	q := script.ReadArgs{Kind: kind, Attr: attr}
 	if ref == "" {
 		return t.readFrame(ctx, t.main, q, new(int))
 	}
@@ -80,7 +80,7 @@ func (t *tab) readRef(ctx context.Context, refs *snapshot.Refs, ref, kind, attr 
 	if err != nil {
 		return "", err
 	}
-	q["node"] = e.Key.Node
+	q.Node = e.Key.Node
 	return t.read(ctx, d, q, new(int))
 }
 
@@ -125,7 +125,7 @@ func (c *Context) look(ctx context.Context, do func(ctx context.Context, t *tab)
 }
 
 // readFrame is read of whatever document the frame has now.
-func (t *tab) readFrame(ctx context.Context, f *frame, q map[string]any, frames *int) (string, error) {
+func (t *tab) readFrame(ctx context.Context, f *frame, q script.ReadArgs, frames *int) (string, error) {
 	d, err := f.document()
 	if err != nil {
 		return "", err
@@ -135,13 +135,9 @@ func (t *tab) readFrame(ctx context.Context, f *frame, q map[string]any, frames 
 
 // read reads a node of a document and puts the content of the frames in it in
 // their places.
-func (t *tab) read(ctx context.Context, d *document, q map[string]any, frames *int) (string, error) {
-	var got struct {
-		Pieces []json.RawMessage `json:"pieces"`
-		Gone   bool              `json:"gone"`
-		None   bool              `json:"none"`
-	}
-	if err := d.call(ctx, "read", q, &got); err != nil {
+func (t *tab) read(ctx context.Context, d *document, q script.ReadArgs, frames *int) (string, error) {
+	got, err := evaluate(ctx, d, script.Read, q)
+	if err != nil {
 		return "", err
 	}
 	switch {
@@ -152,24 +148,17 @@ func (t *tab) read(ctx context.Context, d *document, q map[string]any, frames *i
 	}
 	parts := make([]string, 0, len(got.Pieces))
 	for _, piece := range got.Pieces {
-		var s string
-		if json.Unmarshal(piece, &s) == nil {
-			parts = append(parts, s)
+		if piece.Frame == 0 {
+			parts = append(parts, piece.Text)
 			continue
 		}
-		var in struct {
-			Frame int `json:"frame"`
-		}
-		if err := json.Unmarshal(piece, &in); err != nil {
-			return "", err
-		}
-		child := t.frameIn(snapshot.Key{Doc: d.doc, Node: in.Frame})
+		child := t.frameIn(snapshot.Key{Doc: d.doc, Node: piece.Frame})
 		if child == nil || *frames >= maxFrames {
 			continue
 		}
 		*frames++
 		// A frame that cannot be read costs its own content alone.
-		s, err := t.readFrame(ctx, child, map[string]any{"node": 0, "kind": q["kind"]}, frames)
+		s, err := t.readFrame(ctx, child, script.ReadArgs{Kind: q.Kind}, frames)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}

@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 }
 
 // A cell that spans rows has its columns in those below, too: what stands there is
-// under its own heading. fallback/readable has the same test.
+// under its own heading. web/readable has the same test.
 func TestReadTableSpans(t *testing.T) {
 	s := newStage(t)
 	for _, c := range []struct{ name, page, want string }{

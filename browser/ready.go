@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -47,7 +48,7 @@ type spare struct {
 func (b *Browser) Keep(s Stock) {
 	b.stock = s
 	if s.Ahead {
-		b.chromium.OnLost(func(Generation, string) { b.ahead() })
+		b.chromium.OnLost(func(chromium.Generation, string) { b.ahead() })
 		b.ahead()
 	}
 }
@@ -58,6 +59,7 @@ func (b *Browser) ahead() {
 	defer b.mu.Unlock()
 	if !b.closed {
 		b.work.Go(func() {
+			go inject()                        // as in connect
 			if b.chromium.Warm(b.ctx) == nil { // what is wrong has been logged
 				b.restock()
 			}
@@ -195,7 +197,7 @@ func (b *Browser) restock() {
 			s.c, s.err = b.make(ctx)
 			switch {
 			case s.err == nil:
-				s.c.rehearse()
+				s.c.warmUp()
 			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:
 				b.log.Debug("making a browser context ready", "error", s.err)
 			}
@@ -244,7 +246,7 @@ func (b *Browser) rest() {
 			return
 		}
 	}
-	if !b.chromium.Rest() { // whoever asked for it has given up
+	if !b.chromium.StopIdle() { // whoever asked for it has given up
 		b.idle.Reset(b.stock.Idle)
 		return
 	}

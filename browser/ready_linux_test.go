@@ -8,14 +8,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -148,7 +150,7 @@ func TestReadyContextIsNobodysTwice(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	b := keeping(t, Stock{Ready: 2})
-	ids := map[cdp.BrowserContextID]bool{}
+	ids := map[cdproto.BrowserContextID]bool{}
 	for i := range 6 {
 		c := handed(t, b, ContextOptions{})
 		if ids[c.id] {
@@ -215,9 +217,9 @@ func TestIdleChromiumGoes(t *testing.T) {
 
 // A Chromium that is there only when whoever asked for it has given up goes too.
 func TestAChromiumThatNobodyAwaitsGoes(t *testing.T) {
-	chromium := Start(t.Context(), testConfig(t), discard())
-	t.Cleanup(func() { chromium.Close(context.Background()) })
-	b := New(chromium, discard())
+	supervisor := chromium.Start(t.Context(), testConfig(t), discard())
+	t.Cleanup(func() { supervisor.Close(context.Background()) })
+	b := New(supervisor, discard())
 	t.Cleanup(b.Close)
 	b.Keep(Stock{Idle: time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -271,16 +273,16 @@ func TestNothingIsMadeReadyAfterwards(t *testing.T) {
 // Asked for ahead, Chromium and the contexts are there before any session, and
 // again after a loss.
 func TestReadyAhead(t *testing.T) {
-	chromium := Start(t.Context(), testConfig(t), discard())
-	b := New(chromium, discard())
+	supervisor := chromium.Start(t.Context(), testConfig(t), discard())
+	b := New(supervisor, discard())
 	t.Cleanup(func() {
 		b.Close()
-		chromium.Close(context.Background())
+		supervisor.Close(context.Background())
 	})
 	b.Keep(Stock{Ready: 1, Idle: time.Millisecond, Ahead: true})
 	for generation := 1; generation <= 2; generation++ {
 		stocked(t, b)
-		i := chromium.Info()
+		i := supervisor.Info()
 		if !i.Running || i.Generation != generation {
 			t.Fatalf("%+v, want generation %d", i, generation)
 		}
@@ -290,7 +292,7 @@ func TestReadyAhead(t *testing.T) {
 			lost := b.spares[0].c.Done()
 			syscall.Kill(i.PID, syscall.SIGKILL)
 			<-lost
-			eventually(t, 20*time.Second, "another", func() bool { return chromium.Info().Generation == 2 })
+			eventually(t, 20*time.Second, "another", func() bool { return supervisor.Info().Generation == 2 })
 		}
 	}
 }
@@ -318,7 +320,6 @@ func TestReadyContextIsKeptFromBadOptions(t *testing.T) {
 // asked for it nor the daemon's end.
 func TestAStoppedChromiumHoldsNobodyUp(t *testing.T) {
 	cfg := testConfig(t)
-	cfg.ReadyContexts = 0
 	c := started(t, cfg)
 	b := New(c, discard())
 	first, err := b.NewContext(limit(t, 20*time.Second), ContextOptions{}, func(string, map[string]any) {})
@@ -378,14 +379,7 @@ func TestAContextThatIsGivenUpIsDisposedOf(t *testing.T) {
 	first := handed(t, b, ContextOptions{})
 	conn := first.host.conn
 	asked := func() bool {
-		conn.mu.Lock()
-		defer conn.mu.Unlock()
-		for _, p := range conn.pending {
-			if p.method == target.CreateBrowserContext.Method {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(conn.Pending(), target.CreateBrowserContext.Method)
 	}
 	signal := func(s syscall.Signal) { syscall.Kill(-c.Info().PID, s) }
 	signal(syscall.SIGSTOP) // it answers when it has been given up
@@ -407,7 +401,7 @@ func TestAContextThatIsGivenUpIsDisposedOf(t *testing.T) {
 	var left target.GetBrowserContextsResult
 	eventually(t, 20*time.Second, "the context gone", func() bool {
 		var err error
-		if left, err = cdp.Call(limit(t, 20*time.Second), first.host.root, target.GetBrowserContexts, cdp.Empty{}); err != nil {
+		if left, err = cdproto.Call(limit(t, 20*time.Second), first.host.root, target.GetBrowserContexts, cdproto.Empty{}); err != nil {
 			t.Fatal(err)
 		}
 		return len(left.BrowserContextIDs) == 1

@@ -1,161 +1,64 @@
 package browser
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"regexp"
+	"path/filepath"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
-// startRemote runs a Chromium that somebody else started, on port of loopback
-// ("0": a free one), and returns its http address and a func that kills it.
-func startRemote(t *testing.T, path, port string) (string, func()) {
+// startRemote runs the Chromium at path as somebody else would, and returns its http
+// address.
+func startRemote(t *testing.T, path string) string {
 	t.Helper()
-	owner, err := processOwner(Config{})
+	dir, err := os.MkdirTemp("/tmp", "browserd-remote-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	prof, err := newProfile("", owner)
+	cmd := exec.Command(path, "--headless=new", "--no-first-run", "--remote-debugging-port=0", "--user-data-dir="+filepath.Join(dir, "profile"), "about:blank")
+	cmd.Env, cmd.Dir = append(os.Environ(), "HOME="+dir, "TMPDIR="+dir), dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() == 0 { // Chromium does not sandbox root
+		const nobody = 65534
+		os.Chown(dir, nobody, nobody)
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody, Groups: []uint32{}}
+	}
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out lockedBuffer
-	cmd := exec.Command(path, "--headless=new", "--no-first-run", "--remote-debugging-port="+port, "--user-data-dir="+prof.userData(), "about:blank")
-	cmd.Env, cmd.Dir = environment(os.Environ(), prof, false), prof.dir
-	confine(cmd, owner)
-	cmd.SysProcAttr.Pdeathsig = 0 // this goroutine's thread may end
-	cmd.Stderr = &out
-	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	exited := make(chan struct{})
-	go func() { cmd.Wait(); close(exited) }()
-	var once sync.Once
-	kill := func() {
-		once.Do(func() {
-			if err := killTree(cmd.Process, prof.userData(), exited); err != nil {
-				t.Error(err)
-			}
-			if err := prof.remove(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	t.Cleanup(kill)
-	listens := regexp.MustCompile(`DevTools listening on ws://([^/]+)/`)
-	var address string
-	eventually(t, 20*time.Second, "listening", func() bool {
-		if m := listens.FindStringSubmatch(out.String()); m != nil {
-			address = "http://" + m[1]
-		}
-		return address != ""
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+		eventually(t, 5*time.Second, "its profile can be removed", func() bool { return os.RemoveAll(dir) == nil })
 	})
-	return address, kill
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func TestEndpoint(t *testing.T) {
-	builds(t, func(t *testing.T, cfg Config) {
-		path := describeProgram(t, cfg)
-		address, kill := startRemote(t, path, "0")
-		cfg.Path, cfg.Endpoint, cfg.EndpointUnprotected = "", address, true
-		c := started(t, cfg)
-		lost := make(chan string, 1)
-		c.OnLost(func(gen Generation, cause string) { lost <- cause })
-		conn, gen, err := c.Conn(t.Context())
-		if err != nil || gen != 1 {
-			t.Fatal(gen, err)
-		}
-		openPage(t, conn)
-		if i := c.Info(); !i.Running || i.PID != 0 || i.Path != address || !strings.Contains(i.Product, "Chrome/") {
-			t.Errorf("%+v", i)
-		}
-		call := conn.Session("").Send("Target.getTargets", nil)
-		if err := call.Wait(t.Context(), nil); err != nil {
-			t.Error(err)
-		}
-		kill()
-		select {
-		case cause := <-lost:
-			t.Log(cause)
-		case <-time.After(2 * time.Second):
-			t.Fatal("the loss was not told")
-		}
-		if err := c.Warm(t.Context()); protocol.CodeOf(err) != protocol.ChromiumUnavailable || !strings.Contains(err.Error(), "nothing answers at "+address) {
-			t.Errorf("%v", err)
-		}
-		_, port, _ := strings.Cut(strings.TrimPrefix(address, "http://"), ":")
-		startRemote(t, path, port)
-		if _, gen, err := c.Conn(t.Context()); err != nil || gen != 2 {
-			t.Errorf("generation %d, %v", gen, err)
-		}
-	})
-}
-
-func describeProgram(t *testing.T, cfg Config) string {
-	found, err := Find(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found.Path
-}
-
-// What an endpoint with a token answers, and does not answer, never shows the
-// token.
-func TestEndpointErrorsKeepTokens(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	defer s.Close()
-	for _, endpoint := range []string{
-		s.URL + "/?token=hush",
-		strings.Replace(s.URL, "http://", "http://ann:hush@", 1),
-		strings.Replace(s.URL, "http://", "ws://", 1) + "/devtools/browser/1?token=hush",
-		"http://127.0.0.1:1/?token=hush",
-		"ws://127.0.0.1:1/devtools/browser/1?token=hush",
-	} {
-		c := Start(t.Context(), Config{Endpoint: endpoint, EndpointUnprotected: true}, discard())
-		err := c.Warm(t.Context())
-		if protocol.CodeOf(err) != protocol.ChromiumUnavailable || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%s: %v", endpoint, err)
-		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if _, at, ok := strings.Cut(lines.Text(), "DevTools listening on ws://"); ok {
+			host, _, _ := strings.Cut(at, "/")
+			return "http://" + host
 		}
 	}
-	if err := Start(t.Context(), Config{Endpoint: s.URL}, discard()).Warm(t.Context()); err == nil || !strings.Contains(err.Error(), "without browserd's checks") {
-		t.Errorf("%v", err)
-	}
+	t.Fatal("it does not listen")
+	return ""
 }
 
-// A Chromium that runs elsewhere reaches its sessions' lanes at the one address
-// that is advertised, each with its own list.
+// A Chromium that runs elsewhere reaches the proxies of its sessions at the
+// one address that is advertised, each with its own list.
 func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -165,8 +68,8 @@ func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
 	free.Close()
 	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer site.Close()
-	builds(t, func(t *testing.T, cfg Config) {
-		found, err := Find(cfg)
+	builds(t, func(t *testing.T, cfg chromium.Config) {
+		found, err := chromium.Find(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,11 +82,10 @@ func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		address, kill := startRemote(t, found.Path, "0")
-		defer kill()
-		c := started(t, Config{Endpoint: address, Advertised: true})
+		address := startRemote(t, found.Path)
+		c := started(t, chromium.Config{Endpoint: address, Advertised: true})
 		b := New(c, discard())
-		b.Keep(Stock{Way: func() (Way, error) { return e.Spare() }})
+		b.Keep(Stock{Way: func() (Way, error) { return e.Unbound() }})
 		g := &guarded{b, c, e, p}
 		open := g.open(t, policy.GateOptions{}, quiet)
 		shut := g.open(t, policy.GateOptions{AllowedDomains: []string{"example.com"}}, quiet)

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto"
-	"github.com/chromedp/chromedp"
-
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -25,7 +24,7 @@ const far = 60 * time.Millisecond
 // farAway is a transport to a Chromium that is far away: commands which do not
 // wait for one another are all written before the first of their answers comes.
 type farAway struct {
-	chromedp.Transport
+	cdp.Transport
 	delay   time.Duration
 	arrived chan late
 
@@ -38,12 +37,12 @@ type farAway struct {
 }
 
 type late struct {
-	m   cdproto.Message
+	m   cdp.Message
 	err error
 	at  time.Time
 }
 
-func newFarAway(t chromedp.Transport, delay time.Duration) *farAway {
+func newFarAway(t cdp.Transport, delay time.Duration) *farAway {
 	f := &farAway{Transport: t, delay: delay, arrived: make(chan late, 10_000)}
 	go func() {
 		for {
@@ -85,7 +84,7 @@ func (f *farAway) late(id int64) func() {
 	return f.do
 }
 
-func (f *farAway) Read(_ context.Context, m *cdproto.Message) error {
+func (f *farAway) Read(_ context.Context, m *cdp.Message) error {
 	l := <-f.arrived
 	time.Sleep(time.Until(l.at.Add(f.delay)))
 	f.mu.Lock()
@@ -95,8 +94,8 @@ func (f *farAway) Read(_ context.Context, m *cdproto.Message) error {
 	return l.err
 }
 
-func (f *farAway) Write(ctx context.Context, m *cdproto.Message) error {
-	if strings.Contains(string(m.Params), "__bd.release") {
+func (f *farAway) Write(ctx context.Context, m *cdp.Message) error {
+	if strings.Contains(string(m.Params), script.ReleaseHitTest.Call(script.None{}).Expression) {
 		return f.Transport.Write(ctx, m) // for input that gets no answer: nobody waits for it
 	}
 	f.mu.Lock()
@@ -148,7 +147,7 @@ func openFarAway(t *testing.T, html string) (*visit, *farAway) {
 func stageFar(t *testing.T, delay time.Duration) (*Browser, *farAway) {
 	t.Helper()
 	var away *farAway
-	b := stageOver(t, func(transport chromedp.Transport) chromedp.Transport {
+	b := stageOver(t, func(transport cdp.Transport) cdp.Transport {
 		away = newFarAway(transport, delay)
 		return away
 	})
@@ -157,25 +156,12 @@ func stageFar(t *testing.T, delay time.Duration) (*Browser, *farAway) {
 
 // stageOver starts a Chromium that is spoken to through what over makes of its
 // transport.
-func stageOver(t *testing.T, over func(chromedp.Transport) chromedp.Transport) *Browser {
+func stageOver(t *testing.T, over func(cdp.Transport) cdp.Transport) *Browser {
 	t.Helper()
 	cfg := testConfig(t)
-	found, err := Find(cfg)
-	if err != nil {
-		t.Fatal(err) // as in every test that needs one: a missing Chromium is no pass
-	}
-	p, transport, err := spawn(cfg, found, discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := newConn(over(transport))
-	t.Cleanup(func() {
-		conn.Close()
-		p.end()
-	})
-	c := Start(t.Context(), cfg, discard())
-	c.current = &running{gen: 1, conn: conn}
-	return New(c, discard())
+	cfg.AnswerTimeout = 0 // its calls would be counted
+	cfg.WrapTransport = over
+	return New(started(t, cfg), discard())
 }
 
 // A click is two round trips, whatever it waits for in the page: one to find
@@ -187,10 +173,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, shown := range []bool{true, false, true} {
 		trips := away.roundTrips(func() {
 			ctx := limit(t, 20*time.Second)
-			if !shown {
-				ctx = protocol.Unshown(ctx)
-			}
-			e, err := v.c.Click(ctx, v.refs, button, protocol.Click{})
+			e, err := v.c.Act(ctx, v.refs, protocol.Act{Action: protocol.Click{Ref: button}, Unshown: !shown})
 			if err != nil || !e.Changed || e.Hit != button {
 				t.Fatalf("%+v, %v", e, err)
 			}

@@ -9,9 +9,9 @@ import (
 	_ "image/jpeg" // the sizes of what Chromium returns
 	"image/png"
 
-	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/page"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -207,7 +207,7 @@ func (t *tab) cornerOf(ctx context.Context, f *frame) (x, y float64, err error) 
 // refusal is what Chromium says where it refuses a parameter; empty for other
 // errors.
 func refusal(err error) string {
-	var e *cdproto.Error
+	var e *cdp.Error
 	if errors.As(err, &e) && (e.Code == -32602 || e.Code == -32000) {
 		return e.Message
 	}
@@ -216,7 +216,7 @@ func refusal(err error) string {
 
 // misfit gives Chromium's refusal of a parameter the code that fits it.
 func misfit(err error) error {
-	var e *cdproto.Error
+	var e *cdp.Error
 	if errors.As(err, &e) && e.Code == -32602 {
 		return protocol.Errorf(protocol.InvalidParams, "Chromium refuses that: %s", e.Message)
 	}

@@ -2,17 +2,17 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Scroll brings an element into view, in every scroller that it stands in; or
+// scroll brings an element into view, in every scroller that it stands in; or
 // scrolls what scrolls around it, or without a ref the page, by pixels or to an
 // end. It returns where that scroller is then. Errors: those of a ref,
 // invalid_params.
-func (c *Context) Scroll(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Scroll) (protocol.Position, protocol.Effect, error) {
+func (c *Context) scroll(ctx context.Context, refs *snapshot.Refs, o protocol.Scroll, h how) (protocol.Position, protocol.Effect, error) {
 	var at protocol.Position
 	switch {
 	case o.Direction != "" && o.Direction != "up" && o.Direction != "down" && o.Direction != "left" && o.Direction != "right":
@@ -23,26 +23,27 @@ func (c *Context) Scroll(ctx context.Context, refs *snapshot.Refs, ref string, o
 		return at, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "to and direction: only one of them").With("parameter", "to")
 	case o.Pixels < 0:
 		return at, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "pixels %d: takes a number above 0; direction says where to", o.Pixels).With("parameter", "pixels")
-	case ref == "" && o.Direction == "" && o.To == "":
+	case o.Ref == "" && o.Direction == "" && o.To == "":
 		o.Direction = "down"
 	}
 	if o.Pixels != 0 && o.Direction == "" {
 		o.Direction = "down"
 	}
-	with := map[string]any{"direction": o.Direction, "pixels": o.Pixels, "to": o.To}
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		if ref == "" {
+	with := script.ScrollArgs{Direction: o.Direction, Pixels: o.Pixels, To: o.To}
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		if o.Ref == "" {
 			t, err := c.tab(ctx)
 			if err != nil {
 				return snapshot.Key{}, err
 			}
-			return snapshot.Key{}, t.main.call(ctx, "scrollPage", with, &at)
+			at, err = evaluate(ctx, t.main, script.ScrollPage, with)
+			return snapshot.Key{}, err
 		}
-		el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantAttached}, Then: "scrollFrom", With: with})
+		el, err := c.locate(ctx, refs, o.Ref, script.Lookup{Want: []string{wantAttached}, ElementCall: script.ScrollFrom.With(with)})
 		if err != nil {
 			return snapshot.Key{}, err
 		}
-		if err := json.Unmarshal(el.Then, &at); err != nil {
+		if at, err = script.ScrollFrom.Result(el.Then); err != nil {
 			return el.key, err
 		}
 		if o.Direction == "" && o.To == "" {
@@ -54,7 +55,7 @@ func (c *Context) Scroll(ctx context.Context, refs *snapshot.Refs, ref string, o
 	if err == nil {
 		if t, tabErr := c.tab(ctx); tabErr == nil && effect.Navigated == "" && effect.Dialog == nil {
 			// What listens to scrolling runs with the next frame.
-			t.main.call(ctx, "afterScroll", nil, nil)
+			evaluate(ctx, t.main, script.AfterScroll, script.None{})
 		}
 	}
 	return at, effect, err
@@ -67,7 +68,7 @@ func (f *frame) intoView(ctx context.Context) error {
 		if parent == nil {
 			return errDocumentGone()
 		}
-		if err := parent.call(ctx, "intoView", owner.Node, nil); err != nil {
+		if _, err := evaluate(ctx, parent, script.ScrollIntoView, owner.Node); err != nil {
 			return err
 		}
 		f = parent.frame

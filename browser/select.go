@@ -2,31 +2,36 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Select selects options of a select by their labels or values, all of them or
+// selectOptions selects options of a select by their labels or values, all of them or
 // none, and returns the labels of those that are selected afterwards. No values
 // clear a select that takes several. Errors:
 // those of a ref, not_actionable, invalid_params which lists the options,
 // unsupported for a list that is not a select.
-func (c *Context) Select(ctx context.Context, refs *snapshot.Refs, ref string, values []string) ([]string, protocol.Effect, error) {
+func (c *Context) selectOptions(ctx context.Context, refs *snapshot.Refs, o protocol.Select, h how) ([]string, protocol.Effect, error) {
+	ref, values := o.Ref, o.Values
 	if values == nil {
 		values = []string{} // null to the script otherwise
 	}
 	var selected []string
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.locate(ctx, refs, ref, lookup{
-			Want: []string{wantVisible, wantEnabled}, Control: "select", Then: "chosen", With: map[string]any{"values": values},
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.locate(ctx, refs, ref, script.Lookup{
+			Want: []string{wantVisible, wantEnabled}, Control: "select", ElementCall: script.Choose.With(script.ChooseArgs{Values: values}),
 		})
 		if err != nil {
 			return snapshot.Key{}, err
 		}
-		selected, err = chosen(refs, ref, el.Then, values)
+		got, err := script.Choose.Result(el.Then)
+		if err != nil {
+			return snapshot.Key{}, err
+		}
+		selected, err = chosen(refs, ref, got, values)
 		return el.key, err
 	})
 	return selected, effect, err
@@ -34,27 +39,15 @@ func (c *Context) Select(ctx context.Context, refs *snapshot.Refs, ref string, v
 
 // selectIn selects in an element that was found already.
 func (c *Context) selectIn(ctx context.Context, refs *snapshot.Refs, ref string, el *element, values []string) ([]string, error) {
-	var got rawJSON
-	if err := el.in.call(ctx, "chooseIn", map[string]any{"node": el.Target, "values": values}, &got); err != nil {
+	got, err := evaluate(ctx, el.in, script.ChooseIn, script.ChooseInArgs{Node: el.Target, Values: values})
+	if err != nil {
 		return nil, err
 	}
 	return chosen(refs, ref, got, values)
 }
 
 // chosen reads what the script answers of a selection.
-func chosen(refs *snapshot.Refs, ref string, answer rawJSON, values []string) ([]string, error) {
-	var got struct {
-		Selected []string `json:"selected"`
-		Missing  *string  `json:"missing"`
-		Options  []string `json:"options"`
-		Count    int      `json:"count"`
-		Disabled *string  `json:"disabled"`
-		Single   bool     `json:"single"`
-		Custom   bool     `json:"custom"`
-	}
-	if err := json.Unmarshal(answer, &got); err != nil {
-		return nil, err
-	}
+func chosen(refs *snapshot.Refs, ref string, got script.Choice, values []string) ([]string, error) {
 	e, err := refs.Lookup(ref)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,8 @@ package browser
 import (
 	"testing"
 	"time"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 const colours = `<option value=b>Blue<option value=g>Green<optgroup label=Warm><option value=r>Red<option value=y disabled>Yellow</optgroup>`
@@ -33,8 +35,8 @@ func TestSelect(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page)
-			selected, effect, err := v.c.Select(limit(t, 5*time.Second), v.refs, v.ref(c.role, "C"), c.values)
-			equal(t, "answer", answer([]any{selected, effect}, err), c.want)
+			done, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Select{Ref: v.ref(c.role, "C"), Values: c.values}})
+			equal(t, "answer", answer([]any{done.Selected, done.Effect}, err), c.want)
 			equal(t, "log", v.log(), c.log)
 		})
 	}
@@ -61,7 +63,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page)
-			equal(t, "answer", answer(v.c.Check(limit(t, 2*time.Second), v.refs, v.ref(c.role, "A"), c.checked)), c.want)
+			equal(t, "answer", answer(v.c.Act(limit(t, 2*time.Second), v.refs, protocol.Act{Action: protocol.Check{Ref: v.ref(c.role, "A"), Checked: c.checked}})), c.want)
 			equal(t, "log", v.log(), c.log)
 		})
 	}

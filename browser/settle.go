@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -29,14 +30,9 @@ const (
 // settled is what the script saw of the page from the beginning of an action
 // until the page was quiet.
 type settled struct {
-	Changed   bool     `json:"changed"`
-	Focused   int      `json:"focused"` // node that has the focus now, 0 where it did not move
-	Announced []string `json:"announced"`
-	Saves     bool     `json:"saves"` // a link was clicked that asks for a download
-	Title     string   `json:"title"`
-	URL       string   `json:"url"`
-	doc       int      // the document that it was seen in
-	focusedIn int      // and the one that Focused is in
+	script.Settled
+	doc       int // the document that it was seen in
+	focusedIn int // and the one that Focused is in
 }
 
 // settle waits until the page has settled after an action: a navigation that
@@ -156,7 +152,6 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	if err != nil {
 		return err
 	}
-	hovering := ctx.Value(hoveringKey{}) != nil
 	seen, ok := t.settledAlready()
 	if !ok || seen.doc != d.doc {
 		before := seen
@@ -164,7 +159,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			if in.doc == before.doc {
 				continue
 			}
-			within, err := in.quiet(ctx, hovering)
+			within, err := in.quiet(ctx, s.how)
 			if protocol.CodeOf(err) == protocol.StaleRef {
 				continue // it was left; what comes of that the tab tells
 			} else if err != nil {
@@ -173,8 +168,10 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			within.add(before)
 			before = within
 		}
+		h := s.how
+		h.late = h.late && before.doc == 0
 		s.looked = time.Now()
-		if seen, err = d.quiet(ctx, hovering && before.doc == 0); err != nil {
+		if seen, err = d.quiet(ctx, h); err != nil {
 			return err
 		}
 		seen.add(before)
@@ -191,17 +188,14 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	return nil
 }
 
-// quiet is that in one document; hovering says that something may open in it only a
-// while later.
-func (d *document) quiet(ctx context.Context, hovering bool) (settled, error) {
-	var seen settled
-	shown, late := !protocol.IsUnshown(ctx), 0
-	if shown && hovering {
+// quiet is that in one document.
+func (d *document) quiet(ctx context.Context, h how) (settled, error) {
+	shown, late := !h.unshown, 0
+	if shown && h.late {
 		late = int(hoverWait.Milliseconds())
 	}
-	err := d.call(ctx, "settle", map[string]any{"max": 500, "frame": shown, "late": late}, &seen)
-	seen.doc, seen.focusedIn = d.doc, d.doc
-	return seen, err
+	seen, err := evaluate(ctx, d, script.Settle, script.SettleArgs{Max: 500, Frame: shown, Late: late})
+	return settled{Settled: seen, doc: d.doc, focusedIn: d.doc}, err
 }
 
 // add takes what was seen before, or in another frame, into s.
@@ -215,11 +209,11 @@ func (s *settled) add(o settled) {
 
 // settledWith takes what the script saw of a frame's document where it came
 // back with the input itself, which spares a round trip.
-func (t *tab) settledWith(f *frame, s settled) {
+func (t *tab) settledWith(f *frame, s script.Settled) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	s.doc, s.focusedIn = f.doc, f.doc
-	t.c.happened(func(h *happenings) { h.settled = &s })
+	seen := settled{Settled: s, doc: f.doc, focusedIn: f.doc}
+	t.c.happened(func(h *happenings) { h.settled = &seen })
 }
 
 // settledAlready returns, once, what settledWith took.
@@ -314,9 +308,9 @@ func (t *tab) rest(ctx context.Context) error {
 	defer cancel()
 	for {
 		err := t.until(limited, func() bool { return len(t.inflight) == 0 && !t.refreshing })
-		var seen settled
+		var seen script.Settled
 		if err == nil {
-			err = t.main.call(limited, "settle", map[string]any{"max": 500, "fresh": true}, &seen)
+			seen, err = evaluate(limited, t.main, script.Settle, script.SettleArgs{Max: 500, Fresh: true})
 		}
 		if err == nil {
 			t.c.mu.Lock()

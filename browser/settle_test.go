@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/runtime"
+
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -59,7 +61,7 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 	}
 
 	ask()
-	s := tab.begin()
+	s := tab.begin(how{})
 	look(s, false) // what was answered before the action is none of its own
 	s.looked = time.Now()
 	ask()
@@ -68,7 +70,7 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 	ask()
 	look(s, false)
 
-	s = tab.begin()
+	s = tab.begin(how{})
 	ask()
 	s.looked = time.Now() // behind the answer
 	look(s, false)
@@ -89,9 +91,9 @@ func TestActionsInFramesSettleThere(t *testing.T) {
 			v := s.open(t, replaceAlt(c.page, s.srv.URL), "/in", in, "/mid", `<iframe src="/in"`+whole+`></iframe>`)
 			ref := v.ref("textbox", "N")
 			equal(t, "typed", v.write(ref, protocol.Type{Text: "x"}), `{"hit":"`+ref+`","changed":true,"focused":"`+ref+`","announced":["saw x"]}`)
-			e, err := v.c.Press(limit(t, 5*time.Second), v.refs, "", "y")
+			e, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Press{Key: "y"}})
 			equal(t, "pressed", answer(e, err), `{"changed":true,"announced":["saw xy"]}`)
-			_, e, err = v.c.Mouse(limit(t, 5*time.Second), v.refs, protocol.Mouse{Action: "click", X: 200, Y: 100})
+			e, err = v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Mouse{Action: "click", X: 200, Y: 100}})
 			e.Hit = "" // what is there is of no name
 			equal(t, "clicked", answer(e, err), `{"changed":true,"announced":["clicked"]}`)
 		})
@@ -121,7 +123,7 @@ func TestAnnounced(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page)
-			e, err := v.c.Click(limit(t, 5*time.Second), v.refs, v.ref("button", "Go"), protocol.Click{})
+			e, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Go")}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,14 +179,14 @@ func TestHoverWaitsForWhatItOpens(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<button id=b onmouseenter="setTimeout(()=>{b.insertAdjacentHTML('afterend','<a href=#>In</a>')},250)">Menu</button>`)
 	ref := v.ref("button", "Menu")
-	equal(t, "hover", answer(v.c.Hover(limit(t, 5*time.Second), v.refs, ref)), `{"hit":"`+ref+`","changed":true}`)
+	equal(t, "hover", answer(v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Hover{Ref: ref}})), `{"hit":"`+ref+`","changed":true}`)
 	v.look()
 	v.ref("link", "In")
 
 	// As widget libraries do it: transparent first, and some frames later animated.
 	v = s.open(t, `<style>.m{opacity:0}.on{animation:in .2s both}@keyframes in{to{opacity:1}}</style>
 <button id=b onmouseenter="setTimeout(()=>{b.insertAdjacentHTML('afterend','<div class=m><a href=#>In</a></div>');const m=b.nextSibling,f=requestAnimationFrame;f(()=>f(()=>f(()=>m.classList.add('on'))))},150)">Menu</button>`)
-	v.c.Hover(limit(t, 5*time.Second), v.refs, v.ref("button", "Menu"))
+	v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Hover{Ref: v.ref("button", "Menu")}})
 	v.look()
 	for _, n := range v.seen {
 		if slices.Contains(n.States, "invisible") {
@@ -230,11 +232,18 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got string
-			if err := d.call(t.Context(), "arriving(1e6).map((a) => a.effect.target.id).join", " ", &got); err != nil {
+			var got evaluated
+			p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+				Expression: "__bd.arriving(1e6).map((a) => a.effect.target.id).join(' ')", UniqueContextID: d.ctxID,
+			})
+			if err := tab.wait(t.Context(), p, &got); err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "waited for", got, c.want)
+			var ids string
+			if err := json.Unmarshal(got.Result.Value, &ids); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "waited for", ids, c.want)
 		})
 	}
 }

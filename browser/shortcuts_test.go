@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/browserd/browserd/bench"
+	"github.com/browserd/browserd/internal/testpages"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -22,13 +23,42 @@ var shortcuts = []struct{ function, without string }{
 	{"renders(child) {", "return false;"},
 }
 
+var importing = regexp.MustCompile(`(?s)import \{[^}]*\} from '\./([\w-]+)\.js';\n`)
+
+// unminified joins the modules of the script in one scope, in the order in which they are
+// evaluated: no name stands in two of them.
+func unminified(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("if (!globalThis.__bd) (() => {\n'use strict';\n")
+	done := map[string]bool{}
+	var add func(module string)
+	add = func(module string) {
+		if done[module] {
+			return
+		}
+		done[module] = true
+		text, err := os.ReadFile("script/js/" + module + ".js")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range importing.FindAllSubmatch(text, -1) {
+			add(string(m[1]))
+		}
+		b.WriteString(strings.ReplaceAll(importing.ReplaceAllString(string(text), ""), "\nexport ", "\n"))
+	}
+	add("main")
+	b.WriteString("})();\n")
+	return b.String()
+}
+
 // TestShortcutsSayWhatChromiumSays walks pages with the shortcuts and without:
 // those of testdata, the name cases, and pages on which a shortcut that is taken
 // too often would be wrong.
 func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 	whole := inject
 	t.Cleanup(func() { inject = whole })
-	long := script()
+	long := unminified(t)
 	for _, s := range shortcuts {
 		if strings.Count(long, s.function) != 1 {
 			t.Fatalf("%s is not in the script", s.function)
@@ -67,7 +97,7 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) { load(t, string(html)) })
 	}
-	t.Run("shop", func(t *testing.T) { load(t, bench.Page(300)) })
+	t.Run("shop", func(t *testing.T) { load(t, testpages.Page(300)) })
 	t.Run("near misses", func(t *testing.T) {
 		for _, html := range nearMisses {
 			load(t, "<!doctype html><meta charset=utf-8><body>"+html)

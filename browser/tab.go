@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -33,7 +35,7 @@ type tab struct {
 	c        *Context
 	name     string // t1, t2, …
 	target   target.ID
-	cdp      *Session // the page's own cdp session; Input goes here
+	cdp      *cdp.Session // the page's own cdp session; Input goes here
 	opener   target.ID
 	appeared bool // a tab_opened event has said so
 	// life ends with the tab: closed, crashed or lost; the cause says which.
@@ -44,19 +46,19 @@ type tab struct {
 	upErr error
 
 	main     *frame
-	frames   map[cdp.FrameID]*frame
-	children map[target.SessionID]*Session // out-of-process frames and workers
+	frames   map[cdproto.FrameID]*frame
+	children map[target.SessionID]*cdp.Session // out-of-process frames and workers
 
 	url      string
 	failing  bool // the document at url did not load: Chromium's own page is there
 	title    string
-	asked    *Pending // for the title, unanswered; see askTitle
-	askAgain bool     // once that is answered
+	asked    *cdp.Pending // for the title, unanswered; see askTitle
+	askAgain bool         // once that is answered
 	status   int
 	ready    string // loading, interactive, complete
-	loader   cdp.LoaderID
+	loader   cdproto.LoaderID
 	document int // the context's count when the document was committed
-	statuses map[cdp.LoaderID]int
+	statuses map[cdproto.LoaderID]int
 
 	commits   int    // main documents committed
 	within    int    // navigations within a document
@@ -86,8 +88,7 @@ type tab struct {
 	pointer     pointer           // the driver's own
 	reached     int               // times that the guard said that input has reached its element
 	stirs       atomic.Int64      // what was done to the page, and what it said
-	counts      counts
-	suspect     bool // a call to it did not answer in time; guarded by mu, set by the driver
+	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
 }
 
 // errorPage is the address of Chromium's page in the place of one that did not load.
@@ -116,10 +117,11 @@ type opening struct {
 
 // request is a request under way that a page may be waiting for.
 type request struct {
-	kind  string
-	since time.Time
-	ended time.Time // zero while it is under way
-	body  *body     // not nil: of an answer whose end is told only to who reads it
+	kind    string
+	session target.SessionID // that tells of it
+	since   time.Time
+	ended   time.Time // zero while it is under way
+	body    *body     // not nil: of an answer whose end is told only to who reads it
 }
 
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
@@ -173,14 +175,14 @@ func (c *Context) attached(e attachedToTarget) {
 	c.mu.Unlock()
 	t := &tab{
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
-		up: make(chan struct{}), frames: map[cdp.FrameID]*frame{}, children: map[target.SessionID]*Session{},
-		statuses: map[cdp.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
+		up: make(chan struct{}), frames: map[cdproto.FrameID]*frame{}, children: map[target.SessionID]*cdp.Session{},
+		statuses: map[cdproto.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
 		onDialogs: map[int]func(){},
 		url:       blank, ready: "complete",
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
 	// The main frame's id is its target's.
-	t.main = &frame{tab: t, id: cdp.FrameID(t.target), cdp: t.cdp}
+	t.main = &frame{tab: t, id: cdproto.FrameID(t.target), cdp: t.cdp}
 	t.frames[t.main.id] = t.main
 	c.mu.Lock()
 	// A context without a selected tab gets one, however many windows its pages
@@ -214,10 +216,10 @@ func (c *Context) attached(e attachedToTarget) {
 	c.mu.Unlock()
 	if over {
 		// One that waits for its debugger holds up the page that opened it.
-		t.cdp.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+		t.cdp.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 		c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 		if floods != nil {
-			floods.cdp.Send("Runtime.terminateExecution", cdp.Empty{})
+			floods.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
 		}
 		return
 	}
@@ -269,42 +271,37 @@ func (c *Context) refusedTab(opener target.ID) *tab {
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
 	t.c.mu.Lock()
-	all, routes := t.c.emulated, t.c.routes
+	all := t.c.emulated
 	t.c.mu.Unlock()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
-	if len(routes) > 0 {
-		wait = append(wait, holdUp(t.cdp, routes))
-	}
-	send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
+	wait = append(wait, t.c.routes.Pause(t.cdp)...)
+	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 	return waitOverrides(ctx, wait)
 }
 
 // attachDomains switches on, for a page or an out-of-process frame, what
 // browserd listens to, and puts the scripts into every document to come.
-func attachDomains(s *Session) []*Pending {
-	return []*Pending{
-		s.Send("Page.enable", cdp.Empty{}),
+func attachDomains(s *cdp.Session) []*cdp.Pending {
+	return []*cdp.Pending{
+		s.Send("Page.enable", cdproto.Empty{}),
 		s.Send(page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: true}),
-		s.Send("Inspector.enable", cdp.Empty{}),
+		s.Send("Inspector.enable", cdproto.Empty{}),
 		s.Send("Network.enable", network.EnableParams{}),
-		s.Send("DOM.enable", cdp.Empty{}),
-		s.Send("Accessibility.enable", cdp.Empty{}),
-		s.Send("Runtime.enable", cdp.Empty{}),
-		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: reachedBinding, ExecutionContextName: world}),
+		s.Send("DOM.enable", cdproto.Empty{}),
+		s.Send("Accessibility.enable", cdproto.Empty{}),
+		s.Send("Runtime.enable", cdproto.Empty{}),
+		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Reached, ExecutionContextName: world}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
-		s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
-			AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true),
-			Filter: target.Filter{{Type: "iframe"}, {Exclude: true}},
-		}),
+		autoAttach(s),
 	}
 }
 
 // waitAll waits for every answer and returns the first error.
-func waitAll(ctx context.Context, pending []*Pending) error {
+func waitAll(ctx context.Context, pending []*cdp.Pending) error {
 	var first error
 	for _, p := range pending {
 		if err := p.Wait(ctx, nil); err != nil && first == nil {
@@ -405,6 +402,6 @@ func (h *host) userAgent(ctx context.Context) string {
 	var v struct {
 		UserAgent string `json:"userAgent"`
 	}
-	h.root.Call(ctx, "Browser.getVersion", cdp.Empty{}, &v)
+	h.root.Call(ctx, "Browser.getVersion", cdproto.Empty{}, &v)
 	return v.UserAgent
 }

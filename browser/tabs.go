@@ -3,7 +3,7 @@ package browser
 import (
 	"context"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/protocol"
@@ -58,7 +58,7 @@ func (c *Context) TabSelect(ctx context.Context, name string) (protocol.Effect, 
 	c.selected = t
 	t.askTitle()
 	c.mu.Unlock()
-	if err := t.wait(ctx, t.cdp.Send("Page.bringToFront", cdp.Empty{}), nil); err != nil {
+	if err := t.wait(ctx, t.cdp.Send("Page.bringToFront", cdproto.Empty{}), nil); err != nil {
 		return protocol.Effect{}, err
 	}
 	t.awaitTitle(ctx)
@@ -87,7 +87,7 @@ func (c *Context) TabClose(ctx context.Context, name string) (protocol.Effect, e
 		}
 	}
 	// A tab that has died or closed itself meanwhile is closed all the same.
-	if _, err := cdp.Call(ctx, c.host.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target}); err != nil && refusal(err) == "" {
+	if _, err := cdproto.Call(ctx, c.host.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target}); err != nil && refusal(err) == "" {
 		return protocol.Effect{}, err
 	}
 	select {

@@ -96,7 +96,8 @@ func TestTabsOpenedByAClick(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page, "/b", "<title>B</title>")
-			e, err := v.c.Click(limit(t, 8*time.Second), v.refs, v.ref("link", "L"), c.o)
+			c.o.Ref = v.ref("link", "L")
+			e, err := v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: c.o})
 			if err != nil || len(e.TabsOpened) != c.opened {
 				t.Fatalf("opened %+v, %v", e.TabsOpened, err)
 			}

@@ -2,12 +2,13 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -17,7 +18,7 @@ import (
 // 20 characters 27 ms by keys, 3 ms inserted at once.
 const byKeys = 100
 
-// Type writes into a control. Text fields, editable elements and rich editors
+// typeText writes into a control. Text fields, editable elements and rich editors
 // are clicked into, as a person would, unless they have the focus already; the
 // caret goes to the end, or with Clear all that is there is replaced. Key
 // events fire for every character of a short text; a longer one is inserted at
@@ -26,14 +27,14 @@ const byKeys = 100
 // events; a select selects. effect.Value is what the control holds where that
 // is not what was asked for. Errors: those of a ref, not_actionable,
 // invalid_params where the element takes no text, or none like this.
-func (c *Context) Type(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (protocol.Effect, error) {
+func (c *Context) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Type, h how) (protocol.Effect, error) {
 	if o.Mode != "" && o.Mode != "insert" && o.Mode != "keys" {
 		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "mode %q: takes insert or keys", o.Mode).With("parameter", "mode")
 	}
 	var value *string
 	var typed *element
-	effect, err := c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, v, err := c.typeInto(ctx, refs, ref, o)
+	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, v, err := c.typeInto(ctx, refs, o.Ref, o)
 		value, typed = v, el
 		if el == nil {
 			return snapshot.Key{}, err
@@ -54,48 +55,29 @@ func (el *element) editedRow(ctx context.Context, refs *snapshot.Refs) {
 	if err != nil || e.Context == "" || e.Key != el.key {
 		return
 	}
-	var now *string
-	if el.in.call(ctx, "contextNow", el.key.Node, &now) != nil || now == nil || *now == e.Context {
+	now, err := evaluate(ctx, el.in, script.ContextNow, el.key.Node)
+	if err != nil || now == nil || *now == e.Context {
 		return
 	}
 	refs.Number(snapshot.Node{Key: e.Key, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: *now})
 }
 
-// prepared is what the script did with a control when it was found: nothing,
-// or assigned its value, or set the caret because it had the focus.
-type prepared struct {
-	Framed    bool        `json:"framed"`   // it is a frame: nothing was done
-	Takes     string      `json:"takes"`    // not empty: the text is no value of this control
-	Assigned  bool        `json:"assigned"` // the value was set whole
-	Asked     bool        `json:"asked"`    // and is what was asked for
-	Value     string      `json:"value"`
-	Textless  string      `json:"textless"` // not empty: takes no text; the command that fits, or "none"
-	Ready     bool        `json:"ready"`    // caret was called
-	Elsewhere *nodeRecord `json:"elsewhere"`
-	Focused   bool        `json:"focused"`
-	Kind      string      `json:"kind"`
-	Before    *string     `json:"before"` // what it held, where that is known and no secret
-	Length    int         `json:"length"`
-	Keys      bool        `json:"keys"` // select all by the keyboard
-	End       bool        `json:"end"`  // move to the end by the keyboard
-}
-
 // typeInto types and returns the element, and what it holds where that is not
 // what was asked for.
 func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (*element, *string, error) {
-	with := map[string]any{"text": o.Text, "clear": o.Clear, "keys": o.Mode == "keys"}
-	q := lookup{
+	with := script.TypeArgs{Text: o.Text, Clear: o.Clear, Keys: o.Mode == "keys"}
+	q := script.Lookup{
 		Want: []string{wantVisible, wantStable, wantEnabled, wantEditable, wantTouch}, Control: "field", Ups: 1,
-		Then: "prepare", With: with, until: time.Now().Add(waiting(ctx)),
+		ElementCall: script.Prepare.With(with), Until: time.Now().Add(waiting(ctx)),
 	}
 	var el *element
-	var ready prepared
+	var ready script.Prepared
 	for ; ; q.Again = true {
 		var err error
 		if el, err = c.locate(ctx, refs, ref, q); err != nil {
 			return nil, nil, err
 		}
-		if err := json.Unmarshal(el.Then, &ready); err != nil {
+		if ready, err = script.Prepare.Result(el.Then); err != nil {
 			return nil, nil, err
 		}
 		if ready.Framed {
@@ -106,7 +88,7 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 			}
 			return c.typeInto(ctx, refs, inner, o)
 		}
-		if ready.Textless != "" || ready.Takes != "" {
+		if ready.Textless != "" || ready.Accepts != "" {
 			el.disarm()
 			return nil, nil, notText(refs, ref, o.Text, ready)
 		}
@@ -128,14 +110,15 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 			break
 		}
 		if el.X == nil {
-			err = el.in.call(ctx, "caretIn", map[string]any{"node": el.Target, "clear": o.Clear}, &ready)
+			ready, err = evaluate(ctx, el.in, script.CaretIn, script.CaretArgs{Node: el.Target, Clear: o.Clear})
 			if err != nil {
 				return nil, nil, err
 			}
 			break
 		}
-		with["clicked"] = true
-		got, err := el.click(ctx, press{button: "left", count: 1}, "caret", with)
+		with.Clicked = true
+		q.ElementCall = script.Prepare.With(with)
+		got, err := el.click(ctx, press{button: "left", count: 1}, script.Caret.With(with))
 		if err != nil && !el.reached() {
 			return nil, nil, err
 		}
@@ -146,12 +129,12 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 			if len(got.Then) == 0 {
 				return nil, nil, clickedAway(refs, ref, nil, el)
 			}
-			if err := json.Unmarshal(got.Then, &ready); err != nil {
+			if ready, err = script.Caret.Result(got.Then); err != nil {
 				return nil, nil, err
 			}
 			break
 		}
-		if q.over() {
+		if q.Over() {
 			return nil, nil, missed(refs, el, got)
 		}
 	}
@@ -167,11 +150,7 @@ func (c *Context) typeInto(ctx context.Context, refs *snapshot.Refs, ref string,
 // where it has several fields or none.
 func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *element) (string, error) {
 	t, owner := el.frame.tab, snapshot.Key{Doc: el.key.Doc, Node: el.Target}
-	var got struct {
-		Field   *nodeRecord  `json:"field"`
-		Frame   int          `json:"frame"`
-		Several []nodeRecord `json:"several"`
-	}
+	var got script.Fields
 	for owner.Node != 0 {
 		t.owners(ctx, t.live())
 		f := t.frameIn(owner)
@@ -182,14 +161,13 @@ func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *elem
 		if err != nil {
 			return "", err
 		}
-		got.Frame = 0
-		if err := d.call(ctx, "fieldWithin", nil, &got); err != nil {
+		if got, err = evaluate(ctx, d, script.FieldWithin, script.None{}); err != nil {
 			return "", err
 		}
 		owner = snapshot.Key{Doc: d.doc, Node: got.Frame}
 	}
 	if got.Field != nil {
-		return snapshot.RefOf(refs.Number(got.Field.in(owner.Doc))), nil
+		return snapshot.RefOf(refs.Number(got.Field.In(owner.Doc))), nil
 	}
 	e, err := refs.Lookup(el.ref)
 	if err != nil {
@@ -203,7 +181,7 @@ func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *elem
 	var candidates []any
 	var said []string
 	for _, r := range got.Several {
-		ref := snapshot.RefOf(refs.Number(r.in(owner.Doc)))
+		ref := snapshot.RefOf(refs.Number(r.In(owner.Doc)))
 		candidates = append(candidates, map[string]any{"ref": ref, "role": r.Role, "name": r.Name})
 		said = append(said, ref+" "+spoken(r.Role, r.Name))
 	}
@@ -212,9 +190,9 @@ func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *elem
 }
 
 // write types into the control that has the focus, and reads back what it holds.
-func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (*string, error) {
+func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prepared) (*string, error) {
 	t := el.frame.tab
-	var pending []*Pending
+	var pending []*cdp.Pending
 	if o.Clear && ready.Keys {
 		pending = append(pending, t.strike(chord{key: keyNames()["a"], modifiers: controlKey})...)
 	}
@@ -241,7 +219,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready prepared) (
 }
 
 // readBack compares what the control holds with what was asked for.
-func (el *element) readBack(ctx context.Context, o protocol.Type, ready prepared, text string) (*string, error) {
+func (el *element) readBack(ctx context.Context, o protocol.Type, ready script.Prepared, text string) (*string, error) {
 	if ready.Kind == "" || ready.Keys && ready.Kind != "editable" || !o.Clear && ready.Before == nil {
 		return nil, nil // it keeps its text elsewhere, or what it held is a secret
 	}
@@ -249,12 +227,7 @@ func (el *element) readBack(ctx context.Context, o protocol.Type, ready prepared
 	if !o.Clear {
 		wanted = *ready.Before + text
 	}
-	var now struct {
-		There bool   `json:"there"`
-		Asked bool   `json:"asked"`
-		Value string `json:"value"`
-	}
-	err := el.in.call(ctx, "compare", map[string]any{"id": el.Target, "wanted": wanted, "loose": ready.Kind == "editable"}, &now)
+	now, err := evaluate(ctx, el.in, script.Compare, script.CompareArgs{ID: el.Target, Wanted: wanted, Loose: ready.Kind == "editable"})
 	if protocol.CodeOf(err) == protocol.StaleRef {
 		return nil, nil // typing led to another document
 	}
@@ -278,7 +251,7 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 // many a form, unless keys are asked for: they are inserted, and in an editable
 // element made by themselves. pending are keys that have been written before; all
 // is written at once, since Chromium keeps its order.
-func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys bool, kind string) error {
+func (t *tab) enter(ctx context.Context, pending []*cdp.Pending, text string, keys bool, kind string) error {
 	runes := []rune(text)
 	first := 0 // what comes before is inserted at once
 	if !keys && kind != "" && len(runes) > byKeys {
@@ -309,7 +282,7 @@ func (t *tab) enter(ctx context.Context, pending []*Pending, text string, keys b
 // breakLine begins a new line in an editable element, where one within inserted text
 // would leave the caret in the line before: by an editing command, with the keys that
 // make a new line also where Enter alone sends, for editors that look at the keys.
-func (t *tab) breakLine() []*Pending {
+func (t *tab) breakLine() []*cdp.Pending {
 	k := keyNames()["Enter"]
 	e := input.DispatchKeyEventParams{
 		Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk,
@@ -317,7 +290,7 @@ func (t *tab) breakLine() []*Pending {
 	}
 	up := e
 	up.Type, up.Commands = "keyUp", nil
-	return []*Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
+	return []*cdp.Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
 }
 
 func typable(r rune) bool {
@@ -326,15 +299,15 @@ func typable(r rune) bool {
 }
 
 // notText is the error of an element that takes no text, or none like this.
-func notText(refs *snapshot.Refs, ref, text string, p prepared) error {
+func notText(refs *snapshot.Refs, ref, text string, p script.Prepared) error {
 	e, err := refs.Lookup(ref)
 	if err != nil {
 		return err
 	}
 	who := e.Ref() + " " + spoken(e.Role, e.Name)
-	if p.Takes != "" {
-		return protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(text), who, p.Takes).
-			With("parameter", "text").With("takes", p.Takes).Then("write %s", p.Takes)
+	if p.Accepts != "" {
+		return protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(text), who, p.Accepts).
+			With("parameter", "text").With("takes", p.Accepts).Then("write %s", p.Accepts)
 	}
 	err2 := protocol.Errorf(protocol.InvalidParams, "ref %s takes no text", who).With("parameter", "ref")
 	if p.Textless != "none" {
@@ -344,7 +317,7 @@ func notText(refs *snapshot.Refs, ref, text string, p prepared) error {
 }
 
 // clickedAway is the error of a field that a click does not put the caret in.
-func clickedAway(refs *snapshot.Refs, ref string, to *nodeRecord, el *element) error {
+func clickedAway(refs *snapshot.Refs, ref string, to *script.Element, el *element) error {
 	e, err := refs.Lookup(ref)
 	if err != nil {
 		return err
@@ -354,7 +327,7 @@ func clickedAway(refs *snapshot.Refs, ref string, to *nodeRecord, el *element) e
 		return protocol.Errorf(protocol.NotActionable, "%s was clicked and did not take the focus; nothing was typed", who).
 			With("reason", "covered").Then("take a snapshot: the click may have opened something else to type into")
 	}
-	by := snapshot.RefOf(refs.Number(to.in(el.key.Doc)))
+	by := snapshot.RefOf(refs.Number(to.In(el.key.Doc)))
 	return protocol.Errorf(protocol.NotActionable, "%s was clicked, and the focus went to %s %s; nothing was typed", who, by, spoken(to.Role, to.Name)).
 		With("reason", "covered").With("by", map[string]any{"ref": by, "role": to.Role, "name": to.Name, "tag": to.Tag}).
 		Then("type into %s", by)

@@ -118,7 +118,7 @@ func TestTypeRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, `<body onkeydown="report(event.key)">`+c.page)
-			got := answer(v.c.Type(limit(t, 1200*time.Millisecond), v.refs, v.ref(c.role, "N"), protocol.Type{Text: "x"}))
+			got := answer(v.c.Act(limit(t, 1200*time.Millisecond), v.refs, protocol.Act{Action: protocol.Type{Ref: v.ref(c.role, "N"), Text: "x"}}))
 			equal(t, "answer", got, c.want)
 			equal(t, "log", v.log(), "")
 		})
@@ -210,7 +210,7 @@ func TestPressInFrame(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, `<script>onmessage=e=>report(e.data)</script><iframe title=F src="/in"></iframe>`, "/in", c.page)
-			got := answer(v.c.Press(limit(t, 8*time.Second), v.refs, v.ref("iframe", "F"), "x"))
+			got := answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: v.ref("iframe", "F"), Key: "x"}}))
 			if !strings.HasPrefix(got, `{"hit":"@e1"`) {
 				t.Errorf("got %s", got)
 			}

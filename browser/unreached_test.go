@@ -37,7 +37,7 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 			v := s.open(t, strings.ReplaceAll(page, "DEAD", dead))
 			got := v.click(v.ref("link", "Go"))
 			if name == "a dialog" {
-				_, e, _, err := v.c.Dialog(limit(t, 8*time.Second), v.refs, true, "")
+				_, e, _, err := v.c.Dialog(limit(t, 8*time.Second), v.refs, protocol.DialogAnswer{Accept: true})
 				got = answer(e, err)
 			}
 			equal(t, "answer", got, `navigation_failed: the page did not load: net::ERR_CONNECTION_REFUSED {"reason":"net::ERR_CONNECTION_REFUSED","url":"`+dead+`"}`)
@@ -48,7 +48,7 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 		url := v.c.State().URL
 		v.click(v.ref("link", "Go"))
 		// The failure is told once: Chromium's page in the place is like any other.
-		equal(t, "a key", answer(v.c.Press(limit(t, 8*time.Second), snapshot.NewRefs(), "", "Tab")), `{}`)
+		equal(t, "a key", answer(v.c.Act(limit(t, 8*time.Second), snapshot.NewRefs(), protocol.Act{Action: protocol.Press{Key: "Tab"}})), `{}`)
 		if _, err := v.c.Open(limit(t, 8*time.Second), url, protocol.WaitAuto); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 		equal(t, "the tab", v.c.Tabs()[0].URL, dead)
 		got, err := v.c.Capture(limit(t, 8*time.Second), snapshot.DefaultOptions(), v.refs)
 		equal(t, "the snapshot", []any{got.URL, err}, []any{dead, nil})
-		answer(v.c.Press(limit(t, 8*time.Second), v.refs, "", "Tab"))
+		answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Press{Key: "Tab"}}))
 		equal(t, "after a key", v.c.State().URL, dead)
 		_, err = v.c.Wait(limit(t, time.Second), v.refs, protocol.Wait{URL: dead})
 		equal(t, "waited for", protocol.CodeOf(err), protocol.Timeout)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/network"
+
+	"github.com/browserd/browserd/browser/cdp"
 )
 
 // unreadFor is how long nothing may come of a body before it is taken to be one that
@@ -18,7 +20,7 @@ const unreadFor = 250 * time.Millisecond
 // context's mu.
 type body struct {
 	tab      *tab
-	cdp      *Session
+	cdp      *cdp.Session
 	request  network.RequestID
 	length   float64 // as its header says; -1: it does not
 	received float64
@@ -44,7 +46,7 @@ func header(headers map[string]string, name string) string {
 }
 
 // reading is the request with the body of its answer to come.
-func (r request) reading(t *tab, s *Session, id network.RequestID, headers map[string]string, at, bytes float64) request {
+func (r request) reading(t *tab, s *cdp.Session, id network.RequestID, headers map[string]string, at, bytes float64) request {
 	b := &body{tab: t, cdp: s, request: id, length: -1, bytes: bytes, at: at}
 	if n, err := strconv.ParseFloat(header(headers, "Content-Length"), 64); err == nil {
 		b.length = n
@@ -84,6 +86,6 @@ func (b *body) over() {
 		return
 	}
 	params, _ := json.Marshal(map[string]any{"requestId": b.request, "timestamp": b.at, "encodedDataLength": b.bytes})
-	b.tab.c.recorder.record(b.tab, b.cdp, "Network.loadingFinished", params, &b.tab.c.mu)
+	b.tab.c.log.Record(b.tab.name, b.cdp, "Network.loadingFinished", params)
 	b.tab.wake()
 }

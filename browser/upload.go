@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 
+	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -21,14 +23,14 @@ import (
 // chooserWait is how long a click may take to open a file chooser.
 const chooserWait = 2 * time.Second
 
-// Upload gives files to a file input (DOM.setFileInputFiles): the element
+// upload gives files to a file input (DOM.setFileInputFiles): the element
 // itself, hidden or not, or the one that it stands for (its label, the drop
 // zone around it); or it clicks the element and answers the file chooser that
 // opens. No files empty the input. Errors: those of a ref, not_actionable,
 // invalid_params where there is no file input or it takes only one file.
-func (c *Context) Upload(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (protocol.Effect, error) {
-	return c.act(ctx, refs, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.uploadTo(ctx, refs, ref, files)
+func (c *Context) upload(ctx context.Context, refs *snapshot.Refs, o protocol.Upload, h how) (protocol.Effect, error) {
+	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
+		el, err := c.uploadTo(ctx, refs, o.Ref, o.Files)
 		if el == nil {
 			return snapshot.Key{}, err
 		}
@@ -37,16 +39,12 @@ func (c *Context) Upload(ctx context.Context, refs *snapshot.Refs, ref string, f
 }
 
 func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (*element, error) {
-	el, err := c.locate(ctx, refs, ref, lookup{Want: []string{wantAttached, wantEnabled}, Then: "fileInput", With: map[string]any{"empty": len(files) == 0}})
+	el, err := c.locate(ctx, refs, ref, script.Lookup{Want: []string{wantAttached, wantEnabled}, ElementCall: script.FileInput.With(script.FileInputArgs{Empty: len(files) == 0})})
 	if err != nil {
 		return nil, err
 	}
-	var in struct {
-		Input    int  `json:"input"`
-		Multiple bool `json:"multiple"`
-		Disabled bool `json:"disabled"`
-	}
-	if err := json.Unmarshal(el.Then, &in); err != nil {
+	in, err := script.FileInput.Result(el.Then)
+	if err != nil {
 		return nil, err
 	}
 	e, err := refs.Lookup(ref)
@@ -91,18 +89,18 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 	}
 	opened, stop := d.cdp.Subscribe("Page.fileChooserOpened")
 	defer stop()
-	el, err := c.clickOn(ctx, refs, ref, press{button: "left", count: 1}, lookup{Want: clickable})
+	el, err := c.clickOn(ctx, refs, ref, press{button: "left", count: 1}, script.Lookup{Want: clickable})
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case raw, ok := <-opened:
 		if !ok { // the session that was to say it has ended
-			return el, gone(d.frame.tab.failure(ctx, d.cdp.conn.ended()))
+			return el, gone(d.frame.tab.failure(ctx, d.cdp.Conn().SubscriptionError()))
 		}
 		var e struct {
-			Mode          string            `json:"mode"`
-			BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+			Mode          string                `json:"mode"`
+			BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 		}
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return el, err
@@ -128,18 +126,10 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 // uploadsDir makes the directory of the context's uploads: in Chromium's
 // profile, so that it goes with it although the daemon is killed.
 func (c *Context) uploadsDir() (string, error) {
-	if c.host.profile != nil {
-		return c.host.profile.room("uploads")
+	if c.host.process != nil {
+		return c.host.process.MakeDir("uploads")
 	}
-	base, err := profileBase(&overflow)
-	if err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp(base, profilePrefix+"uploads-")
-	if err != nil {
-		return "", err
-	}
-	return dir, os.Chmod(dir, 0o711)
+	return chromium.MakeSharedDir("uploads")
 }
 
 // uploadsRoom is the directory of the context's uploads, made by the first of them.

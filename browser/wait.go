@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -151,8 +152,7 @@ func (w *waiter) ref(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var got struct{ Attached, Visible bool }
-	err = d.call(ctx, "refState", lookup{ID: e.Key.Node, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: e.Context}, &got)
+	got, err := evaluate(ctx, d, script.RefState, script.Lookup{ID: e.Key.Node, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: e.Context})
 	switch {
 	case protocol.CodeOf(err) == protocol.StaleRef:
 		return "gone", nil
@@ -169,8 +169,7 @@ func (w *waiter) ref(ctx context.Context) (string, error) {
 // shows says whether any frame shows the text.
 func (t *tab) shows(ctx context.Context, text string) (bool, error) {
 	for i, f := range t.live() {
-		var shown bool
-		err := f.call(ctx, "hasText", text, &shown)
+		shown, err := evaluate(ctx, f, script.HasText, text)
 		if shown {
 			return true, nil
 		}
@@ -236,13 +235,12 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 	}
 	if w.q.Ref != "" || w.q.Text != "" || w.q.Expression != "" {
 		for _, f := range t.live() {
-			p, err := f.start("change", ms.Milliseconds())
+			p, err := f.start(script.Change.Call(ms.Milliseconds()))
 			if err != nil {
 				continue
 			}
 			go func() {
-				var done bool
-				if f.finish(ctx, p, "change", &done) == nil {
+				if _, err := await(ctx, p, script.Change); err == nil {
 					tell()
 				}
 			}()

@@ -6,62 +6,23 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Reading a frame is one round trip: evaluate `__bd.walk(OPTIONS)` in its isolated
-// world, with OPTIONS the JSON of walkOptions, and give the string that comes
-// back to readAnswer. Each document is walked in a world of its own, same-origin
-// frames too; walked.Frames says where their lines belong (js/walk.js has the
-// other end of this wire).
-
-// walkOptions are the options of one walk of one document. The budgets are what
-// is left of the snapshot's.
-type walkOptions struct {
-	Interactive bool     `json:"interactive"`
-	MaxChars    int      `json:"max_chars"`
-	MaxNodes    int      `json:"max_nodes"`
-	MaxDepth    int      `json:"max_depth"`
-	MaxText     int      `json:"max_text"`
-	Attrs       []string `json:"attrs"`
-	DedupeText  bool     `json:"dedupe_text"`
-
-	// Scope is the node to which the walk is limited, Selector the CSS selector of
-	// that node; 0 and empty: the whole document.
-	Scope    int    `json:"scope,omitempty"`
-	Selector string `json:"selector,omitempty"`
-	// After is the node behind which the walk goes on, 0 for the start. Where it is
-	// the owner of a frame, the answer begins with the place of that frame's lines.
-	After int `json:"after,omitempty"`
-	// BaseDepth is the depth of the first line.
-	BaseDepth int `json:"base_depth,omitempty"`
-	// Computed asks Chromium itself for names (ComputedAccessibilityInfo) where the
-	// feature is on. It needs Accessibility.enable on the target: without it each
-	// name rebuilds the accessibility tree.
-	Computed bool `json:"computed"`
-	// Look is the number of the capture: Beyond goes on from there. It is one of a few
-	// (maxLook), since what V8 has compiled before it need not compile again, which
-	// takes a sixth of a small walk.
-	Look int `json:"look,omitempty"`
-	// Note has the script note what the walk rests upon, and send a count with that title
-	// (still.go); empty: neither.
-	Note string `json:"note,omitempty"`
-	// Still has it answer asItWas where nothing that the last noted walk rests upon is
-	// another: styles and boxes may be, which its count tells.
-	Still bool `json:"still,omitempty"`
-	// Have is the number of the capture the lines of whose answer are there; 0: none.
-	Have int `json:"have,omitempty"`
-}
+// Reading a frame is one round trip: evaluate script.Walk in its isolated world, and give
+// the string that comes back to readAnswer. Each document is walked in a world of its
+// own, same-origin frames too; walked.Frames says where their lines belong.
 
 // newWalkOptions returns the options of a walk of a whole document for a snapshot
 // with options o. Scope and after are the caller's to set: they name nodes of one
 // document.
-func newWalkOptions(o snapshot.Options) walkOptions {
+func newWalkOptions(o snapshot.Options) script.WalkOptions {
 	attrs := o.Attrs
 	if attrs == nil {
 		attrs = []string{}
 	}
-	return walkOptions{
+	return script.WalkOptions{
 		Interactive: o.InteractiveOnly, MaxChars: o.MaxChars, MaxNodes: o.MaxNodes, MaxDepth: o.MaxDepth,
 		MaxText: o.MaxText, Attrs: attrs, DedupeText: o.DedupeText, Computed: true,
 	}
@@ -83,40 +44,13 @@ type walked struct {
 	// Hidden is how many changes had nothing to show; of beyond alone.
 	Hidden int
 	// Scope tells why there is nothing; empty where the walk was made.
-	Scope scopeFailure
+	Scope script.ScopeFailure
 }
 
 // walkedFrame is the place of a child document's lines: before Nodes[Index] (or at
 // the end), at Depth and deeper. Owner is the number of the element that holds it.
 type walkedFrame struct {
 	Index, Depth, Owner int
-}
-
-// scopeFailure is why a scope could not be walked, or not from where it should.
-type scopeFailure string
-
-const (
-	scopeGone     scopeFailure = "gone"     // its node has left the document
-	scopeNone     scopeFailure = "none"     // nothing matches the selector
-	scopeSelector scopeFailure = "selector" // it is not a CSS selector
-	scopePast     scopeFailure = "past"     // the node to go on after has left the document
-	scopeAfter    scopeFailure = "after"    // that node stands outside of the scope
-)
-
-// walkHead is the first line of __bd.walk's answer.
-type walkHead struct {
-	URL      string       `json:"u"`
-	Title    string       `json:"t"`
-	Visited  int          `json:"v"`
-	Elements int          `json:"n"`
-	Rest     int          `json:"r"`
-	Reasons  []string     `json:"rs"`
-	Modal    int          `json:"m"`
-	Hidden   int          `json:"h"`
-	Scope    scopeFailure `json:"e"`
-	Contexts []string     `json:"x"`
-	Frames   [][3]int     `json:"f"`
-	Kept     [2]int       `json:"k"` // lines left out: the first and the last ones of the answer Have
 }
 
 // decodeWalk reads what a walk of the document with that number found. The script runs

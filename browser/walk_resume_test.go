@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -132,8 +133,8 @@ func TestWalkScope(t *testing.T) {
 	for _, c := range []struct {
 		selector string
 		scope    int
-		want     scopeFailure
-	}{{"", 3, scopeGone}, {"", 99, scopeGone}, {"#none", 0, scopeNone}, {"[", 0, scopeSelector}} {
+		want     script.ScopeFailure
+	}{{"", 3, script.ScopeGone}, {"", 99, script.ScopeGone}, {"#none", 0, script.ScopeNone}, {"[", 0, script.ScopeSelector}} {
 		o.Selector, o.Scope = c.selector, c.scope
 		if w := p.walk(o); w.Scope != c.want || len(w.Nodes) != 0 {
 			t.Errorf("scope %q %d: %q, %d lines", c.selector, c.scope, w.Scope, len(w.Nodes))
@@ -142,7 +143,7 @@ func TestWalkScope(t *testing.T) {
 	o.Selector, o.Scope = "", 0
 	for _, after := range []int{3, 99} {
 		o.After = after
-		if w := p.walk(o); w.Scope != scopePast || len(w.Nodes) != 0 {
+		if w := p.walk(o); w.Scope != script.ScopePast || len(w.Nodes) != 0 {
 			t.Errorf("after %d, which is gone: %q, %d lines", after, w.Scope, len(w.Nodes))
 		}
 	}
@@ -198,7 +199,7 @@ func TestWalkClosedRoot(t *testing.T) {
 	hostID, rootID := closedRoot(t, doc.Root)
 	p.call("DOM.resolveNode", map[string]any{"backendNodeId": hostID, "executionContextId": p.world}, &host)
 	p.call("DOM.resolveNode", map[string]any{"backendNodeId": rootID, "executionContextId": p.world}, &root)
-	p.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": "function (r) { __bd.closed(this, r) }",
+	p.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": "function (r) { __bd.addClosedRoot(this, r) }",
 		"objectId": host.Object.ObjectID, "arguments": []any{map[string]any{"objectId": root.Object.ObjectID}}}, nil)
 	w := p.walk(o)
 	if got := dumpWalk(w); got != "1 [button] \"Closed\"\ntext \"light\"\n" {

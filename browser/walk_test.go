@@ -32,7 +32,7 @@ func TestWalkPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.load(string(html))
-			p.ask("__bd.mark(...document.querySelectorAll('[data-listens]')), ''")
+			p.ask("__bd.addListeners(...document.querySelectorAll('[data-listens]')), ''")
 			o := snapshot.DefaultOptions()
 			got := dumpWalk(p.walk(newWalkOptions(o)))
 			o.InteractiveOnly = false

@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/browserd/browserd/browser/script"
 )
 
-// walkAnswer is what is kept of an answer of __bd.walk: the next one leaves out the lines
+// walkAnswer is what is kept of an answer of script.Walk: the next one leaves out the lines
 // that both begin with, and those that both end with.
 type walkAnswer struct {
 	look  int // the number of its capture
-	head  walkHead
+	head  script.WalkHead
 	lines string
 	count int // of the lines
 }
@@ -23,15 +25,15 @@ const maxLook = 8
 // maxLines is how long the lines may be that are kept, in bytes.
 const maxLines = 512 << 10
 
-// askWalk calls __bd.walk.
-func (d *document) askWalk(ctx context.Context, o walkOptions) (string, error) {
+// walk walks the document.
+func (d *document) walk(ctx context.Context, o script.WalkOptions) (walked, error) {
 	o.Have = d.marks.answer.look
-	var raw string
-	err := d.callMarked(ctx, "walk", o, &raw)
+	raw, err := evaluateWithListeners(ctx, d, script.Walk, o)
 	if err != nil {
 		d.marks.answer = walkAnswer{}
+		return walked{}, err
 	}
-	return raw, err
+	return d.readWalk(raw, o.Capture)
 }
 
 // readWalk reads the answer to the walk of the capture look, and keeps it.
@@ -60,7 +62,7 @@ func decodeWhole(doc int, raw string) (walked, error) {
 // readAnswer reads an answer, and puts in what it leaves out of had.
 func readAnswer(had walkAnswer, raw string) (walkAnswer, error) {
 	first, lines, more := strings.Cut(raw, "\n")
-	var head walkHead
+	var head script.WalkHead
 	if err := json.Unmarshal([]byte(first), &head); err != nil {
 		return walkAnswer{}, fmt.Errorf("decoding a walk: %w", err)
 	}

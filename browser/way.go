@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/runtime"
 
@@ -18,7 +18,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Way is a context's way out: a lane of the egress proxy (policy.Lane). Its
+// Way is a context's egress: its session's own proxy (policy.SessionProxy). Its
 // methods may be called by any goroutine and do not wait.
 type Way interface {
 	// ProxyServer is the address that Chromium is given for the context.
@@ -65,7 +65,7 @@ func (t *tab) prime(ctx context.Context, w Way) error {
 	t.cdp.Send(fetch.Enable.Method, fetch.EnableParams{
 		Patterns: []*fetch.RequestPattern{{URLPattern: policy.PrimeURL + "*"}}, HandleAuthRequests: ptr(true),
 	})
-	defer t.cdp.Send("Fetch.disable", cdp.Empty{})
+	defer t.cdp.Send("Fetch.disable", cdproto.Empty{})
 	loaded := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 		Expression: fmt.Sprintf("fetch(%q,{cache:'no-store'}).then(r=>r.status)", policy.PrimeURL), AwaitPromise: ptr(true), ReturnByValue: ptr(true),
 	})

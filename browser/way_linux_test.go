@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -22,14 +23,14 @@ import (
 // guarded is a Chromium behind an egress proxy.
 type guarded struct {
 	*Browser
-	chromium *Chromium
+	chromium *chromium.Supervisor
 	egress   *policy.Egress
 	policy   *policy.Policy
 }
 
 // behindProxy starts a Chromium behind an egress proxy whose policy is pol, in
 // a jail or with flags only. before are called with the proxy before the start.
-func behindProxy(t *testing.T, cfg Config, pol policy.Config, jailed bool, before ...func(*policy.Egress)) *guarded {
+func behindProxy(t *testing.T, cfg chromium.Config, pol policy.Config, jailed bool, before ...func(*policy.Egress)) *guarded {
 	t.Helper()
 	p, err := policy.New(pol)
 	if err != nil {
@@ -42,7 +43,7 @@ func behindProxy(t *testing.T, cfg Config, pol policy.Config, jailed bool, befor
 	t.Cleanup(func() { e.Close() })
 	cfg.ProxyServer = e.Refusing()
 	if jailed {
-		if err := CanJail(cfg); err != nil {
+		if err := chromium.CanJail(cfg); err != nil {
 			t.Fatalf("no jail here: %v", err)
 		}
 		cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
@@ -54,7 +55,7 @@ func behindProxy(t *testing.T, cfg Config, pol policy.Config, jailed bool, befor
 	b := New(c, discard())
 	t.Cleanup(b.Close)
 	// What a session gets was there before it.
-	b.Keep(Stock{Way: func() (Way, error) { return e.Spare() }, Ready: 1, Ahead: true})
+	b.Keep(Stock{Way: func() (Way, error) { return e.Unbound() }, Ready: 1, Ahead: true})
 	stocked(t, b)
 	return &guarded{b, c, e, p}
 }
@@ -88,8 +89,8 @@ func (g *guarded) bind(o policy.GateOptions) func(Way, func(map[string]any)) err
 func quiet(string, map[string]any) {}
 
 // bothWays runs a test with each build, in a jail and with flags only.
-func bothWays(t *testing.T, f func(t *testing.T, cfg Config, jailed bool)) {
-	builds(t, func(t *testing.T, cfg Config) {
+func bothWays(t *testing.T, f func(t *testing.T, cfg chromium.Config, jailed bool)) {
+	builds(t, func(t *testing.T, cfg chromium.Config) {
 		t.Run("jail", func(t *testing.T) { f(t, cfg, true) })
 		t.Run("flags", func(t *testing.T) { f(t, cfg, false) })
 	})
@@ -114,7 +115,7 @@ func TestOpenThroughTheProxy(t *testing.T) {
 	dead := closed.Addr().String()
 	closed.Close()
 	_, port, _ = net.SplitHostPort(site.Listener.Addr().String())
-	bothWays(t, func(t *testing.T, cfg Config, jailed bool) {
+	bothWays(t, func(t *testing.T, cfg chromium.Config, jailed bool) {
 		g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{"127.0.0.1", "localhost:" + port}}, jailed)
 		begin := time.Now()
 		c := g.open(t, policy.GateOptions{}, quiet)
@@ -181,7 +182,7 @@ func TestClickThroughTheProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.look()
-		_, err := c.Click(limit(t, 15*time.Second), v.refs, v.ref("link", k.link), protocol.Click{})
+		_, err := c.Act(limit(t, 15*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("link", k.link)}})
 		var e *protocol.Error
 		if !asError(err, &e) || e.Code != k.code {
 			t.Errorf("%s: %v", k.link, err)
@@ -215,7 +216,7 @@ func TestSessionsAreApart(t *testing.T) {
 		return "http://" + l.Addr().String()
 	}
 	one, two := serve("127.0.0.2"), serve("127.0.0.3")
-	bothWays(t, func(t *testing.T, cfg Config, jailed bool) {
+	bothWays(t, func(t *testing.T, cfg chromium.Config, jailed bool) {
 		g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{"127.0.0.0/8"}}, jailed)
 		a := g.open(t, policy.GateOptions{AllowedDomains: []string{"127.0.0.2"}}, quiet)
 		b := g.open(t, policy.GateOptions{AllowedDomains: []string{"127.0.0.3"}}, quiet)
@@ -281,7 +282,7 @@ func TestNoSecretNoWay(t *testing.T) {
 	reached := make(chan string, 100)
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path }))
 	defer site.Close()
-	bothWays(t, func(t *testing.T, cfg Config, jailed bool) {
+	bothWays(t, func(t *testing.T, cfg chromium.Config, jailed bool) {
 		g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{"127.0.0.1"}}, jailed)
 		owner := g.open(t, policy.GateOptions{}, quiet)
 		for name, server := range map[string]string{"without its secret": owner.way.ProxyServer(), "without a lane": ""} {
@@ -295,15 +296,15 @@ func TestNoSecretNoWay(t *testing.T) {
 			if server != "" {
 				params.ProxyBypassList = "<-loopback>"
 			}
-			bc, err := cdp.Call(ctx, conn.Session(""), target.CreateBrowserContext, params)
+			bc, err := cdproto.Call(ctx, conn.Session(""), target.CreateBrowserContext, params)
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, err := cdp.Call(ctx, conn.Session(""), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
+			made, err := cdproto.Call(ctx, conn.Session(""), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: bc.BrowserContextID})
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, err := cdp.Call(ctx, conn.Session(""), target.AttachToTarget, target.AttachToTargetParams{TargetID: made.TargetID, Flatten: ptr(true)})
+			at, err := cdproto.Call(ctx, conn.Session(""), target.AttachToTarget, target.AttachToTargetParams{TargetID: made.TargetID, Flatten: ptr(true)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -313,8 +314,8 @@ func TestNoSecretNoWay(t *testing.T) {
 			responses, stop := conn.Session(at.SessionID).Subscribe("Network.responseReceived")
 			defer stop()
 			s := conn.Session(at.SessionID)
-			s.Send("Runtime.runIfWaitingForDebugger", cdp.Empty{})
-			s.Send("Network.enable", cdp.Empty{})
+			s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
+			s.Send("Network.enable", cdproto.Empty{})
 			navigated := s.Send("Page.navigate", map[string]any{"url": site.URL + "/" + strings.ReplaceAll(name, " ", "-")})
 			select {
 			case v := <-responses:
@@ -352,7 +353,7 @@ func TestTheContextKeepsItsSecret(t *testing.T) {
 		io.WriteString(w, "<title>"+r.URL.Path+"</title>")
 	}))
 	defer site.Close()
-	builds(t, func(t *testing.T, cfg Config) {
+	builds(t, func(t *testing.T, cfg chromium.Config) {
 		g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{"127.0.0.1"}}, false)
 		c := g.open(t, policy.GateOptions{}, quiet)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

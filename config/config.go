@@ -31,12 +31,12 @@ import (
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
-	"github.com/browserd/browserd/fallback/extract"
-	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/web/extract"
+	"github.com/browserd/browserd/web/search"
 )
 
 // Config is everything an operator can set.

@@ -2,26 +2,29 @@ package docs
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// floors are the rooms from the top down. A room imports only what lies below
-// it, never beside it or above; what is not named here (tests, examples,
-// benchmarks) stands outside.
-var floors = [][]string{
+// layers are the packages from the top down. A package imports only packages of
+// lower layers, never of its own or a higher one. Packages that are not listed
+// (internal, examples, benchmarks) are not checked.
+var layers = [][]string{
 	{"cmd/browserd"},
 	{"config"},
 	{"server"},
-	{"server/tools"},
+	{"server/live", "server/tools"},
 	{"actions"},
 	{"actions/command"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/jail", "fallback/search", "fallback/extract"},
+	{"browser/network"},
+	{"browser/chromium", "browser/script", "web/search", "web/extract"},
+	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
-	{"fallback/fetch", "fallback/form", "fallback/readable"},
-	{"snapshot/static"},
+	{"fallback/fetch", "fallback/form", "web/readable"},
+	{"snapshot/html"},
 	{"snapshot", "policy"},
 	{"protocol"},
 }
@@ -29,10 +32,10 @@ var floors = [][]string{
 const module = "github.com/browserd/browserd/"
 
 func TestImportsRunDownwards(t *testing.T) {
-	floor := map[string]int{}
-	for i, rooms := range floors {
-		for _, r := range rooms {
-			floor[r] = i
+	layer := map[string]int{}
+	for i, packages := range layers {
+		for _, p := range packages {
+			layer[p] = i
 		}
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../...").Output()
@@ -42,28 +45,32 @@ func TestImportsRunDownwards(t *testing.T) {
 	seen := 0
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
-		room := strings.TrimPrefix(words[0], module)
-		from, ok := floor[room]
+		pkg := strings.TrimPrefix(words[0], module)
+		from, ok := layer[pkg]
 		if !ok {
 			continue
 		}
 		seen++
 		for _, imported := range words[1:] {
-			below := strings.TrimPrefix(imported, module)
-			if to, ours := floor[below]; ours && to <= from {
-				t.Errorf("%s imports %s, which does not lie below it", room, below)
+			imported = strings.TrimPrefix(imported, module)
+			if to, listed := layer[imported]; listed && to <= from {
+				t.Errorf("%s imports %s, which is not in a lower layer", pkg, imported)
 			}
 		}
 	}
-	if want := len(floor); seen != want {
-		t.Errorf("%d rooms were looked at, want %d", seen, want)
+	if want := len(layer); seen != want {
+		t.Errorf("%d of the listed packages exist, want %d", seen, want)
 	}
 }
 
-// homes are the modules that one room alone may import, tests aside.
+// homes lists, for each third-party module, the only packages that may import
+// it. Tests may import any. A blank at the end stands for the package of that name
+// alone, without those below it.
 var homes = map[string][]string{
-	"github.com/chromedp/":            {"browser"},
-	"github.com/gorilla/websocket":    {"server", "browser", "examples/go", "internal/client", "bench/side"},
+	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
+	"github.com/chromedp/chromedp/kb": {"browser"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/network"},
+	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
 	"github.com/go-viper/mapstruct":   {"config"},
@@ -72,47 +79,40 @@ var homes = map[string][]string{
 	"modernc.org/sqlite":              {"ledger"},
 	"github.com/jackc/pgx":            {"ledger", "internal/testpostgres"},
 	"github.com/andybalholm/brotli":   {"fallback/fetch"},
-	"github.com/andybalholm/cascadia": {"snapshot/static", "fallback"},
+	"github.com/andybalholm/cascadia": {"snapshot/html", "fallback"},
 	"github.com/klauspost/compress":   {"fallback/fetch"},
 	"github.com/gogs/chardet":         {"fallback/fetch"},
 	"golang.org/x/text":               {"actions", "fallback/fetch", "fallback/form"},
-	"codeberg.org/readeck":            {"fallback/readable"},
-	"github.com/JohannesKaufmann":     {"fallback/readable"},
+	"codeberg.org/readeck":            {"web/readable"},
+	"github.com/JohannesKaufmann":     {"web/readable"},
 	"golang.org/x/image":              {"browser"},
 	"github.com/miekg/dns":            {"internal/fakedns"},
-	"github.com/tiktoken-go":          {"bench/side"},
+	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},
 }
 
-func TestModulesHaveOneRoom(t *testing.T) {
+func TestModulesHaveOneHome(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
-		room := strings.TrimPrefix(words[0], module)
+		pkg := strings.TrimPrefix(words[0], module)
 		for _, imported := range words[1:] {
-			for prefix, rooms := range homes {
-				if !strings.HasPrefix(imported, prefix) {
-					continue
-				}
-				home := false
-				for _, r := range rooms {
-					home = home || r == room
-				}
-				if !home {
-					t.Errorf("%s imports %s, whose room is %v", room, imported, rooms)
+			for prefix, packages := range homes {
+				if strings.HasPrefix(imported+" ", prefix) && !slices.Contains(packages, pkg) {
+					t.Errorf("%s imports %s, which only %v may import", pkg, imported, packages)
 				}
 			}
 		}
 	}
 }
 
-// What prepares a jail runs before everything that it does not import: the
-// program is started again for it, twice before the first page.
+// The daemon runs itself again to prepare a jail, twice before the first page.
+// Each package that browser/chromium/jail imports delays that.
 func TestTheJailImportsLittle(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "../browser/jail").Output()
+	out, err := exec.Command("go", "list", "-f", "{{join .Imports \" \"}}", "../browser/chromium/jail").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestTheJailImportsLittle(t *testing.T) {
 		switch imported {
 		case "os", "runtime", "strconv", "syscall", "unsafe":
 		default:
-			t.Errorf("browser/jail imports %s: what that needs to begin is waited for at each start of Chromium", imported)
+			t.Errorf("browser/chromium/jail imports %s, whose initialization delays each start of Chromium", imported)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/internal/snapshottext"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -69,7 +70,7 @@ func (a *agent) follows(refs map[string]string, steps ...acted) {
 			a.t.Errorf("%s %v: %d characters, stats say %d", s.method, s.params, chars, r.Delta.Stats.Chars)
 		}
 		if r.Delta.Text != "" {
-			if _, err := snapshot.Parse(r.Delta.Text); err != nil {
+			if _, err := snapshottext.Parse(r.Delta.Text, snapshot.Quote); err != nil {
 				a.t.Errorf("%s %v: %v", s.method, s.params, err)
 			}
 		}
@@ -92,6 +93,7 @@ func (a *agent) refsOf(names ...string) map[string]string {
 
 // What an action changes behind the end of what the client was shown is told.
 func TestADeltaTellsWhatChangedBeyondTheWindow(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	w.serve("/shop", longList(260)+couponForm, "")
 	first := a.do("open", params{"url": w.URL + "/shop"}).Snapshot
@@ -114,6 +116,7 @@ func TestADeltaTellsWhatChangedBeyondTheWindow(t *testing.T) {
 
 // What an action changes outside of the scope that the client was shown is told.
 func TestADeltaTellsWhatChangedOutsideOfTheScope(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	w.serve("/shop", longList(3)+couponForm, "")
 	a.open(w.URL + "/shop")
@@ -130,6 +133,7 @@ func TestADeltaTellsWhatChangedOutsideOfTheScope(t *testing.T) {
 
 // A frame has a script of its own that sees its changes.
 func TestADeltaTellsWhatChangedInAFrameBeyondTheWindow(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	w.serve("/coupon", couponForm, "")
 	w.serve("/shop", longList(260)+"<iframe src=/coupon width=600 height=200></iframe>", "")
@@ -142,6 +146,7 @@ func TestADeltaTellsWhatChangedInAFrameBeyondTheWindow(t *testing.T) {
 
 // A document without script changes in what is acted on.
 func TestADeltaTellsWhatChangedBeyondTheWindowOfADocument(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	w.serve("/shop", longList(260)+"<form action=/shop><input name=coupon aria-label=Coupon></form>", "")
 	a.do("open", params{"url": w.URL + "/shop", "source": "http"})
@@ -152,6 +157,7 @@ func TestADeltaTellsWhatChangedBeyondTheWindowOfADocument(t *testing.T) {
 // Where the client was shown the whole page, its lines are compared and nothing is
 // added to them.
 func TestADeltaOfTheWholePageIsItsLines(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	w.serve("/shop", longList(3)+couponForm, "")
 	a.do("open", params{"url": w.URL + "/shop"})
@@ -166,6 +172,7 @@ func TestADeltaOfTheWholePageIsItsLines(t *testing.T) {
 // A snapshot that asks for a delta and for limits that the last one did not have is
 // a whole one, with these limits.
 func TestADeltaWithLimitsOfItsOwn(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	w.serve("/shop", longList(3)+couponForm, "")
 	a.do("open", params{"url": w.URL + "/shop"})

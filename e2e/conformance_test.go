@@ -62,6 +62,7 @@ var scenarios = map[string]string{
 // The suite has no place for a token. So it speaks to a proxy that adds one, and
 // that the daemon is configured to stand behind.
 func TestMCPConformance(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -214,8 +214,8 @@ func (c *container) count(pick func(line string) bool) int {
 	return n
 }
 
-func zombie(line string) bool   { return strings.HasPrefix(line, "Z") }
-func chromium(line string) bool { return strings.Contains(line, "chromium-headless-shell") }
+func zombie(line string) bool        { return strings.HasPrefix(line, "Z") }
+func headlessShell(line string) bool { return strings.Contains(line, "chromium-headless-shell") }
 
 // call sends one command through the HTTP door.
 func (c *container) call(method, body string, answer any) int {
@@ -280,7 +280,7 @@ func TestImage(t *testing.T) {
 		})
 
 		c.killBrowser()
-		c.eventually("nothing of Chromium is left after it was killed, no zombie either", 10*time.Second, func() bool { return c.count(chromium) == 0 && c.count(zombie) == 0 })
+		c.eventually("nothing of Chromium is left after it was killed, no zombie either", 10*time.Second, func() bool { return c.count(headlessShell) == 0 && c.count(zombie) == 0 })
 		checkLoop(t, t.TempDir(), imageToken, loopPrints, line)
 		c.eventually("no zombie after the loops", 10*time.Second, func() bool { return c.count(zombie) == 0 })
 
@@ -302,7 +302,7 @@ func TestImage(t *testing.T) {
 		if status != http.StatusServiceUnavailable || refused.Error.Code != protocol.ChromiumUnavailable || !strings.Contains(refused.Error.Next, add) {
 			t.Errorf("open: HTTP %d, %+v", status, refused.Error)
 		}
-		if n := c.count(chromium); n > 0 {
+		if n := c.count(headlessShell); n > 0 {
 			t.Errorf("%d processes of Chromium run without a sandbox: %q", n, c.processes())
 		}
 	})

@@ -10,6 +10,7 @@ import (
 // A document has no element at all for a moment while another takes its place,
 // or for good where a script removes it: what looks at the page finds nothing.
 func TestADocumentWithoutElements(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/empty", page("empty", "<h1>Empty</h1>"), "")

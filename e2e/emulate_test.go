@@ -12,6 +12,7 @@ import (
 // emulate says so at once where the dialog is the selected tab's, and does not
 // wait for another tab's; that tab has taken it when the dialog is answered.
 func TestEmulateBesideADialog(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/talk", page("talk", `<button onclick="this.textContent = confirm('sure?')">Ask</button>`), "")

@@ -56,6 +56,7 @@ func (r rowTest) told(eventType string, within time.Duration) protocol.Event {
 }
 
 func TestKilledChromiumInTheMiddleOfAClick(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, holding := faultPage(t, d)
 	click, err := r.c.Send("click", click(r.button("Hold"), params{"timeout_ms": 30000}))
@@ -90,6 +91,7 @@ func TestKilledChromiumInTheMiddleOfAClick(t *testing.T) {
 }
 
 func TestKilledChromiumBringsBackURLAndCookies(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, d)
 	r.w.mux.HandleFunc("/cookie", func(rw http.ResponseWriter, req *http.Request) {
@@ -102,6 +104,9 @@ func TestKilledChromiumBringsBackURLAndCookies(t *testing.T) {
 		rw.Write([]byte("<title>Cookie</title><h1>Cookie " + c.Value + "</h1>"))
 	})
 	r.open(r.w.URL + "/cookie")
+	// It has the attribute Secure, which a page of http has on loopback alone.
+	r.do("eval", params{"expression": "cookieStore.set('secure', 'yes')"})
+	r.open(r.w.URL + "/cookie") // cookies are kept when a page loads
 	for _, p := range d.Chromium("browser") {
 		p.Kill()
 	}
@@ -113,12 +118,16 @@ func TestKilledChromiumBringsBackURLAndCookies(t *testing.T) {
 	if err != nil {
 		t.Fatalf("after the loss: %v", err)
 	}
+	if got := r.do("eval", params{"expression": "cookieStore.get('secure').then((c) => c && c.value)"}); got.Value != "yes" {
+		t.Errorf("the secure cookie is %v", got.Value)
+	}
 	if answer.Page.URL != r.w.URL+"/cookie" || !strings.Contains(answer.Snapshot.Text, "Cookie yes") {
 		t.Errorf("restored: %+v\n%s", answer.Page, answer.Snapshot.Text)
 	}
 }
 
 func TestCrashedRenderer(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, d)
 	renderers := d.Chromium("renderer")
@@ -137,6 +146,7 @@ func TestCrashedRenderer(t *testing.T) {
 }
 
 func TestKilledDaemonIsTidiedUpByTheNext(t *testing.T) {
+	t.Parallel()
 	first := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, first)
 	r.works()
@@ -161,6 +171,7 @@ func TestKilledDaemonIsTidiedUpByTheNext(t *testing.T) {
 
 // What a page can do to a browser: each button starts it.
 func TestEveryCommandAnswersInTime(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	for _, name := range []string{"Alert", "Confirm", "Prompt", "Leave", "Alert for ever", "Confirm for ever", "Loop", "Flood", "Flood for ever"} {
 		t.Run(name, func(t *testing.T) {
@@ -280,6 +291,7 @@ func TestADialogsAnswerIsFollowed(t *testing.T) {
 }
 
 func TestADialogIsAnswered(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	tests := []struct {
 		button string
@@ -310,6 +322,7 @@ func TestADialogIsAnswered(t *testing.T) {
 
 // A dialog that nobody answers is dismissed, and the page goes on.
 func TestADialogThatNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SESSION__DIALOG_TIMEOUT": "300ms"}})
 	r, _ := faultPage(t, d)
 	r.do("click", click(r.button("Confirm"), nil))
@@ -318,6 +331,7 @@ func TestADialogThatNobodyAnswers(t *testing.T) {
 }
 
 func TestAnAlertIsAcceptedAtOnce(t *testing.T) {
+	t.Parallel()
 	r, _ := faultPage(t, testdaemon.Start(t, testdaemon.Options{}))
 	answer := r.do("click", click(r.button("Alert"), nil))
 	if answer.Effect == nil || answer.Effect.Dialog == nil || answer.Effect.Dialog.Message != "one" || answer.Effect.Dialog.Answer != "accepted" {
@@ -328,6 +342,7 @@ func TestAnAlertIsAcceptedAtOnce(t *testing.T) {
 
 // A flood of windows ends at a limit.
 func TestPopupsAreCapped(t *testing.T) {
+	t.Parallel()
 	r, _ := faultPage(t, testdaemon.Start(t, testdaemon.Options{}))
 	r.inTime("click", click(r.button("Flood"), params{"timeout_ms": 8000}))
 	if tabs := r.do("tab_list", nil).Tabs; len(tabs) > 32 {
@@ -340,6 +355,7 @@ func TestPopupsAreCapped(t *testing.T) {
 // true} of a dialog has been collected: what only decides which refs there are
 // must not cost the page.
 func TestListenersThatAreCollectedCostNoPage(t *testing.T) {
+	t.Parallel()
 	r := agentOnPage(t, testdaemon.Start(t, testdaemon.Options{}), "faults/once.html", "/once")
 	r.open(r.w.URL + "/once")
 	var want []any
@@ -355,6 +371,7 @@ func TestListenersThatAreCollectedCostNoPage(t *testing.T) {
 // SIGTERM in the middle of a click: Stop, which ends the test, asks for exit 0
 // and nothing left.
 func TestSIGTERMInTheMiddleOfAClick(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, holding := faultPage(t, d)
 	pending, err := r.c.Send("click", click(r.button("Hold"), params{"timeout_ms": 30000}))

@@ -9,6 +9,7 @@ import (
 
 // find says where there is more than its limit lets through, whatever the source.
 func TestFindSaysThatThereIsMore(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/14", page("14", strings.Repeat("<button>Go</button>", 14)), "")
@@ -36,6 +37,7 @@ func TestFindSaysThatThereIsMore(t *testing.T) {
 // By the words of a label its field is found, as a snapshot names it, whatever the
 // source; a link in the label is itself, and so is a label without a field.
 func TestFindByALabel(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/labels", page("Labels", `<label for=q>Search words</label><input id=q><label><b>Wrapped</b> words <input></label>

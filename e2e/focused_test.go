@@ -10,6 +10,7 @@ import (
 // A click that opens something and puts the focus into it names what has the focus
 // by the ref that the answer shows it with.
 func TestFocusOnWhatComes(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/modal", page("modal", `<button onclick="m.innerHTML='<input aria-label=Code>';m.firstChild.focus()">Open</button><div id=m></div>`), "")

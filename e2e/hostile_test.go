@@ -207,6 +207,7 @@ func TestOtherProgramsAreNotStarted(t *testing.T) {
 // Two sessions of one Chromium share nothing of a site: not its cookies, its
 // storage, its cache, its service workers, nor what one of them signed in with.
 func TestSessionsShareNothing(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	visits := map[string]int{} // requests for /cached, by session

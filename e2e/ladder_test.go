@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
@@ -230,7 +230,7 @@ func readyz(t *testing.T, d *testdaemon.Daemon) map[string]bool {
 // it there.
 func installed(t *testing.T) (path string, install func()) {
 	t.Helper()
-	found, err := browser.Find(browser.Config{Path: os.Getenv("BROWSERD_BROWSER__PATH")})
+	found, err := chromium.Find(chromium.Config{Path: os.Getenv("BROWSERD_BROWSER__PATH")})
 	if err != nil {
 		t.Fatal(err)
 	}

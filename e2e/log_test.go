@@ -12,6 +12,7 @@ import (
 // Each command has an id of its own in the log, with its session: its own line,
 // and what other rooms say while it runs. The HTTP door tells it the client.
 func TestLogSaysWhichRequest(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{
 		Args: []string{"--log.level", "debug", "--log.format", "json"},
 		// It is there, and does not start: what the session makes of that is logged on the way.

@@ -344,6 +344,7 @@ func TestMCPStartsADaemon(t *testing.T) {
 // A daemon with server.exit_when_idle ends by itself, with 0, when its last
 // session has: not while there is one.
 func TestADaemonThatNobodyUsesEnds(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Args: []string{"--server.exit_when_idle", "1s", "--session.idle_timeout", "3s"}})
 	c := d.Dial(t)
 	if err := c.Call(t.Context(), "open", map[string]any{"url": "about:blank"}, nil); err != nil {

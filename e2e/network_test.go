@@ -211,6 +211,7 @@ func TestBadServers(t *testing.T) {
 // A page whose server breaks off in the middle never says that it is loaded, not to
 // itself either. Nothing more of it will come, and nobody waits for it.
 func TestAPageThatBreaksOffIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	// It breaks off when what has come is read: of a document that ends with its first

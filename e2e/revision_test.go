@@ -9,6 +9,7 @@ import (
 // A snapshot is named by its document and its revision: no other has both, however
 // the session goes to and fro between its tabs.
 func TestRevisionsOfADocument(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/one", page("one", "<h1>One</h1>"), "")

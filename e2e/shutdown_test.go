@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -207,10 +208,15 @@ func TestSIGTERMTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// A terminal that is closed says it with SIGHUP, more than once, and the daemon ends
-// as for SIGTERM.
+// A closed terminal sends SIGHUP, more than once, and the daemon ends as for
+// SIGTERM, also where the tests themselves run under nohup.
 func TestSIGHUP(t *testing.T) {
 	t.Parallel()
+	// A child inherits what its parent ignores, as a test under nohup does. What its
+	// parent handles has the default action in the child.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
 	d := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, d)
 	below := testdaemon.Descendants(d.PID)
@@ -236,7 +242,7 @@ func TestSIGHUP(t *testing.T) {
 	}
 }
 
-// Under nohup a daemon outlives its terminal.
+// Under nohup the daemon ignores SIGHUP and outlives its terminal.
 func TestSIGHUPUnderNohup(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Wrap: []string{"nohup"}})

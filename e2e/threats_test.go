@@ -21,7 +21,7 @@ var threats = map[string][]string{
 	"ws-host":       {"server.TestHostAndOrigin", "server.TestRawHTTP", "e2e.TestWhoMayConnect"},
 	"token-missing": {"server.TestToken", "server.TestFailures", "server.TestFailuresAnswered", "server.TestTenThousandGuesses", "e2e.TestWhoMayConnect"},
 	"token-file":    {"config.TestToken", "config.TestTokenFileThatCannotServe", "config.TestNoFlagForSecrets", "e2e.TestTheTokenStaysWithTheDaemon"},
-	"http-on-ws":    {"server.TestPagesCannotSpeakToTheDoors", "server.TestRawHTTP"},
+	"http-on-ws":    {"server.TestPagesCannotSpeakToTheDaemon", "server.TestRawHTTP"},
 	"frame-big":     {"server.TestOversizedFrame", "server.TestRawFrames", "e2e.TestAnOversizedFrame"},
 	"frame-garbage": {"server.TestRawFrames", "server.TestTranscripts", "server.TestHTTP", "server.FuzzFrame", "e2e.TestBadInput"},
 	"slowloris":     {"server.TestSlowHeaders", "server.TestSlowReader", "server.TestPing", "server.TestConnectionLimit"},
@@ -40,12 +40,12 @@ var threats = map[string][]string{
 	"oom":            {"e2e.TestPagesThatBehaveBadly"},
 	"history-flood":  {"e2e.TestPagesThatBehaveBadly", "browser.TestFlags"},
 	"external-proto": {"e2e.TestOtherProgramsAreNotStarted", "e2e.TestBadInput"},
-	"session-x":      {"e2e.TestSessionsShareNothing", "policy.TestLanesAreApart", "e2e.TestAutonomyHoldsAtEveryDoor"},
+	"session-x":      {"e2e.TestSessionsShareNothing", "policy.TestSessionProxiesAreApart", "e2e.TestAutonomyHoldsAtEveryDoor"},
 	"cdp-port":       {"browser.TestNoPortIsOpen"},
 	"chromium-env":   {"browser.TestEnvironmentIsClean", "e2e.TestTheTokenStaysWithTheDaemon"},
 
 	// The way out.
-	"proxy-abuse":  {"policy.TestProxyAbuse", "policy.TestProxyTakesItsOwnBrowserOnly", "policy.TestProxySmugglesNothing", "policy.TestLanesAreApart"},
+	"proxy-abuse":  {"policy.TestProxyAbuse", "policy.TestProxyTakesItsOwnBrowserOnly", "policy.TestProxySmugglesNothing", "policy.TestSessionProxiesAreApart"},
 	"proxy-budget": {"policy.TestBudgets"},
 	"env-proxy":    {"policy.TestNoProxyOfTheEnvironment"},
 

@@ -12,6 +12,7 @@ import (
 // Every answer names the page by its document's title and address, without a
 // snapshot; that of an empty tab is about:blank.
 func TestTitles(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	w := newWitness(t)
 	w.serve("/b", `<!doctype html><title>TitleB</title><button onclick="window.open('/c')">Open</button>`, "")

@@ -7,19 +7,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/browserd/browserd/bench"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testpages"
 	"github.com/google/go-cmp/cmp"
 )
 
 // A snapshot looks at as much of the page as it shows, however large the page
 // is: nodes_visited is the measure that a busy machine does not change.
 func TestASnapshotLooksAtNoMoreThanItShows(t *testing.T) {
+	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
 	visited := map[int]int{}
-	for _, n := range bench.Sizes {
+	for _, n := range testpages.Sizes {
 		path := fmt.Sprintf("/%d", n)
-		w.serve(path, bench.Page(n), "")
+		w.serve(path, testpages.Page(n), "")
 		a.open(w.URL + path)
 		s := a.do("snapshot", params{}).Snapshot
 		visited[n] = s.Stats.NodesVisited
@@ -40,7 +41,7 @@ func TestASnapshotLooksAtNoMoreThanItShows(t *testing.T) {
 func TestContinuationByAfterShowsEverythingOnce(t *testing.T) {
 	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
-	w.serve("/page", bench.Page(1_500), "")
+	w.serve("/page", testpages.Page(1_500), "")
 	a.open(w.URL + "/page")
 	buttons := func(v view) []string { return v.all("button", "Add") }
 	whole := buttons(a.snapshot())
@@ -66,7 +67,7 @@ func TestContinuationByAfterShowsEverythingOnce(t *testing.T) {
 func TestTheWalkDoesNotTouchThePage(t *testing.T) {
 	t.Parallel()
 	a, w := newAgent(t, testdaemon.Start(t, testdaemon.Options{})), newWitness(t)
-	w.serve("/page", page("page", bench.Page(300)+`<script>
+	w.serve("/page", page("page", testpages.Page(300)+`<script>
 new MutationObserver(l => report(l.map(m => m.type + ' ' + m.target.nodeName))).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
 var before = document.documentElement.outerHTML, globals = Object.getOwnPropertyNames(window).length;
 </script>`), "")
@@ -112,7 +113,7 @@ func TestTheWalkDoesNotLoseToRedefinedBuiltins(t *testing.T) {
 	const hit = "/-/hit"
 	hits := make(chan struct{}, 1) // one click
 	w.mux.HandleFunc(hit, func(rw http.ResponseWriter, _ *http.Request) { hits <- struct{}{} })
-	markup := strings.Replace(bench.Page(300), `<button type="button">Find`, `<button formaction="`+hit+`" formtarget="_self">Find`, 1)
+	markup := strings.Replace(testpages.Page(300), `<button type="button">Find`, `<button formaction="`+hit+`" formtarget="_self">Find`, 1)
 	w.serve("/plain", markup, "")
 	w.serve("/tampered", strings.Replace(markup, "<head>", "<head>"+tamper, 1), "")
 

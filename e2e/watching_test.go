@@ -92,6 +92,7 @@ func (w *watcher) end(signal os.Signal) {
 // Who watches sees each command of the agent's sessions, its effect and the
 // lines that it changed, and events; nothing that was typed into a password field.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	app := demoServer(t)
 	web := newWitness(t)
@@ -146,6 +147,7 @@ func TestWatch(t *testing.T) {
 
 // One session by its name, for programs, until it closes; and one that is not there.
 func TestWatchOneSession(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	c := d.Dial(t)
 	for _, name := range []string{"other", "mine"} {

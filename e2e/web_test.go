@@ -128,6 +128,7 @@ func TestWebTools(t *testing.T) {
 // Threat gzip-bomb, on the daemon itself: a gigabyte of zeros in a megabyte
 // does not grow it by 50 MB.
 func TestABombDoesNotGrowTheDaemon(t *testing.T) {
+	t.Parallel()
 	site := web(t)
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	a := newAgent(t, d)

@@ -191,7 +191,7 @@ func TestSameSite(t *testing.T) {
 	defer site.Close()
 	g := &gate{transport: &http.Transport{}}
 	defer g.transport.CloseIdleConnections()
-	p := New(Options{Gate: g, Ladder: NewLadder(Config{Order: []string{HTTP}}, nil)})
+	p := New(Options{Gate: g, Sources: NewSourceChain(Config{Order: []string{HTTP}}, nil)})
 	defer p.Close(context.Background())
 	to, _ := parseAddress(site.URL+"/got", "")
 	other, _ := parseAddress("http://other.example/", "")

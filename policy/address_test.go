@@ -65,7 +65,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// Every address that holds an IPv4 address is refused or judged by it.
+// Every address that holds an IPv4 address is refused or checked by it.
 func TestEmbeddedIPv4(t *testing.T) {
 	for _, s := range []string{
 		"::ffff:127.0.0.1", "::ffff:8.8.8.8", // mapped, RFC 4291 2.5.5.2

@@ -88,7 +88,7 @@ func parseAllowedDomains(lines []string) (list, error) {
 }
 
 // parseDenied reads the lines of DeniedDomains, of which a host stands for all
-// that is below it too: who shuts out a site does not mean its front door only.
+// that is below it too: who shuts out a site does not mean its front page only.
 func parseDenied(lines []string) (list, error) {
 	var l list
 	for _, s := range lines {

@@ -35,7 +35,7 @@ const (
 )
 
 // checkAutonomy says which key has a value that makes no sense. Which commands
-// there are, this room does not know.
+// there are, this package does not know.
 func (c Config) checkAutonomy() error {
 	if _, err := ParseAutonomy(c.Autonomy); err != nil {
 		return fmt.Errorf("policy.autonomy: %w", err)

@@ -23,7 +23,7 @@ const (
 )
 
 // Dial connects to address, which is HOST:PORT, and is the only way in which
-// the daemon leaves the machine. The name is judged first; then it is looked up
+// the daemon leaves the machine. The name is checked first; then it is looked up
 // once, every address that it resolves to must pass, and those same addresses
 // are tried until one accepts. network is tcp, tcp4 or tcp6.
 //
@@ -36,7 +36,7 @@ func (g *Gate) Dial(ctx context.Context, network, address string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	if err := g.judge(u); err != nil {
+	if err := g.checkTarget(u); err != nil {
 		return nil, err
 	}
 	addrs := []netip.Addr{u.addr.Unmap()}
@@ -45,7 +45,7 @@ func (g *Gate) Dial(ctx context.Context, network, address string) (net.Conn, err
 			return nil, err
 		}
 		for _, a := range addrs {
-			if err := g.judgeAnswer(u, a); err != nil {
+			if err := g.checkAnswer(u, a); err != nil {
 				return nil, err
 			}
 		}
@@ -107,7 +107,7 @@ func ofNetwork(network string, addrs []netip.Addr) []netip.Addr {
 	return out
 }
 
-// connect opens a TCP connection to addr, which judge or judgeAnswer has let
+// connect opens a TCP connection to addr, which checkTarget or checkAnswer has let
 // pass, and asks once more when the socket is about to connect: what runs
 // there is what the kernel is given.
 func (g *Gate) connect(ctx context.Context, u target, addr netip.Addr) (net.Conn, error) {
@@ -123,7 +123,7 @@ func (g *Gate) connect(ctx context.Context, u target, addr netip.Addr) (net.Conn
 	return d.DialContext(ctx, "tcp", to.String())
 }
 
-// recheck judges address, to which a socket made for u is about to connect.
+// recheck checks address, to which a socket made for u is about to connect.
 func (g *Gate) recheck(u target, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || at.Port() != u.port {
@@ -132,9 +132,9 @@ func (g *Gate) recheck(u target, address string) error {
 	}
 	if u.name == "" {
 		u.addr = at.Addr()
-		return g.judge(u)
+		return g.checkTarget(u)
 	}
-	return g.judgeAnswer(u, at.Addr().Unmap().WithZone(""))
+	return g.checkAnswer(u, at.Addr().Unmap().WithZone(""))
 }
 
 // race tries the addresses one after the other, the next beside one that takes

@@ -305,7 +305,7 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// What reaches the socket is judged once more. Real sockets, on loopback.
+// What reaches the socket is checked once more. Real sockets, on loopback.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

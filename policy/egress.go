@@ -48,9 +48,9 @@ var defaultLimits = limits{header: 10 * time.Second, keep: 2 * time.Minute, wait
 
 // Egress is the proxy that every byte of every page passes: HTTP/1.1 with
 // CONNECT and absolute-form requests (RFC 9110 sections 7.6 and 9.3.6). It
-// serves lanes, one for each session: a lane has an address of its own, a
+// serves session proxies, one for each session: a session proxy has an address of its own, a
 // secret, a [Gate] that says where it may go, and bounds. Whoever comes by no
-// lane's address, or without its secret, reaches nothing.
+// session proxy's address, or without its secret, reaches nothing.
 //
 // All methods may be called from any goroutine. Close it when done.
 type Egress struct {
@@ -64,12 +64,12 @@ type Egress struct {
 	stop      context.CancelFunc
 	work      sync.WaitGroup // accept loops and tunnels
 
-	mu     sync.Mutex
-	closed bool
-	lanes  map[netip.AddrPort]*Lane // by the address that they are reached at
-	total  EgressStats              // without those of the lanes that are open
-	names  map[string]*Lane         // by their user name
-	shared net.Listener             // for the Chromium that runs elsewhere; nil: none
+	mu        sync.Mutex
+	closed    bool
+	byAddress map[netip.AddrPort]*SessionProxy // by the address that they are reached at
+	total     EgressStats                      // without those of the session proxies that are open
+	byUser    map[string]*SessionProxy         // by their user name
+	shared    net.Listener                     // for the Chromium that runs elsewhere; nil: none
 }
 
 // EgressOptions say where the proxy is reached.
@@ -84,13 +84,13 @@ type EgressOptions struct {
 }
 
 // NewEgress returns a proxy that refuses everything at [Egress.Refusing] until
-// lanes are made. self is told every address on which it listens, for
+// session proxies are made. self is told every address on which it listens, for
 // [Policy.AddSelf]: no page may reach the proxy through the proxy.
 func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 	if err := checkAdvertise(o.Advertise); err != nil {
 		return nil, fmt.Errorf("policy.proxy_advertise: %w", err)
 	}
-	e := &Egress{advertise: o.Advertise, cfg: o.EgressConfig, limits: defaultLimits, jailed: o.Jailed, lanes: map[netip.AddrPort]*Lane{}, names: map[string]*Lane{}}
+	e := &Egress{advertise: o.Advertise, cfg: o.EgressConfig, limits: defaultLimits, jailed: o.Jailed, byAddress: map[netip.AddrPort]*SessionProxy{}, byUser: map[string]*SessionProxy{}}
 	if e.cfg.MaxMB == 0 {
 		e.cfg.MaxMB = 512
 	}
@@ -135,7 +135,7 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 // else on it.
 const JailPort = 3128
 
-// Port is the one port of all lanes.
+// Port is the one port of all session proxies.
 func (e *Egress) Port() int { return int(e.port) }
 
 // Refusing is the address of the browser-wide proxy, which lets nothing pass:
@@ -161,13 +161,13 @@ func (e *Egress) Serve(l net.Listener) {
 func (e *Egress) Close() error {
 	e.mu.Lock()
 	e.closed = true
-	lanes := make([]*Lane, 0, len(e.names))
-	for _, l := range e.names {
-		lanes = append(lanes, l)
+	proxies := make([]*SessionProxy, 0, len(e.byUser))
+	for _, l := range e.byUser {
+		proxies = append(proxies, l)
 	}
 	e.mu.Unlock()
 	e.stop()
-	for _, l := range lanes {
+	for _, l := range proxies {
 		l.Close()
 	}
 	err := e.server.Close()
@@ -178,22 +178,22 @@ func (e *Egress) Close() error {
 	return err
 }
 
-// Lane makes a session's lane through the proxy. gate is its way out; name says
+// SessionProxy makes a session's proxy. gate decides what it may reach; name says
 // whose it is, for the operator; onRefused, which may be nil, is told of each
 // refusal from a goroutine of the connection, and must not wait. Close it when
 // the session's browser context is gone.
-func (e *Egress) Lane(gate Dialer, name string, onRefused func(Refusal)) (*Lane, error) {
-	l, err := e.Spare()
+func (e *Egress) SessionProxy(gate Dialer, name string, onRefused func(Refusal)) (*SessionProxy, error) {
+	l, err := e.Unbound()
 	if err == nil {
 		l.Bind(gate, name, onRefused)
 	}
 	return l, err
 }
 
-// Spare makes a lane that is no session's yet: a browser learns its secret on it
-// (PrimeURL), and nothing else passes until [Lane.Bind].
-func (e *Egress) Spare() (*Lane, error) {
-	l := newLane(e)
+// Unbound makes a session proxy that belongs to no session yet: a browser learns its secret on it
+// (PrimeURL), and nothing else passes until [SessionProxy.Bind].
+func (e *Egress) Unbound() (*SessionProxy, error) {
+	l := newSessionProxy(e)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -202,15 +202,15 @@ func (e *Egress) Spare() (*Lane, error) {
 	if err := e.address(l); err != nil {
 		return nil, err
 	}
-	e.names[l.user] = l
+	e.byUser[l.user] = l
 	if e.shared == nil {
-		e.lanes[l.at] = l
+		e.byAddress[l.at] = l
 	}
 	return l, nil
 }
 
-// address finds the lane an address of its own; the caller holds mu.
-func (e *Egress) address(l *Lane) error {
+// address finds the session proxy an address of its own; the caller holds mu.
+func (e *Egress) address(l *SessionProxy) error {
 	switch {
 	case e.shared != nil:
 		l.server = "http://" + e.advertise
@@ -218,14 +218,14 @@ func (e *Egress) address(l *Lane) error {
 	case e.jailed:
 		for {
 			l.at = netip.AddrPortFrom(someLoopback(), e.port)
-			if _, taken := e.lanes[l.at]; !taken {
+			if _, taken := e.byAddress[l.at]; !taken {
 				break
 			}
 		}
 	default:
 		for range 32 {
 			at := netip.AddrPortFrom(someLoopback(), e.port)
-			if _, taken := e.lanes[at]; taken {
+			if _, taken := e.byAddress[at]; taken {
 				continue
 			}
 			if ln, err := net.Listen("tcp4", at.String()); err == nil {
@@ -234,7 +234,7 @@ func (e *Egress) address(l *Lane) error {
 			}
 		}
 		if l.listener == nil {
-			// Systems that have 127.0.0.1 alone: the port names the lane.
+			// Systems that have 127.0.0.1 alone: the port names the session proxy.
 			ln, err := net.Listen("tcp4", "127.0.0.1:0")
 			if err != nil {
 				return fmt.Errorf("an address for the session's proxy: %w", err)
@@ -260,22 +260,22 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-type laneKey struct{}
+type proxyKey struct{}
 
-// attribute gives a connection the lane at whose address it was accepted.
+// attribute gives a connection the session proxy at whose address it was accepted.
 func (e *Egress) attribute(ctx context.Context, c net.Conn) context.Context {
 	ctx = context.WithValue(ctx, connKey{}, c)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if l := e.lanes[addrPort(c.LocalAddr())]; l != nil {
-		return context.WithValue(ctx, laneKey{}, l)
+	if l := e.byAddress[addrPort(c.LocalAddr())]; l != nil {
+		return context.WithValue(ctx, proxyKey{}, l)
 	}
 	return ctx
 }
 
-// lane returns whose request r is, and whether it knows the lane's secret.
-func (e *Egress) lane(r *http.Request) (l *Lane, known bool) {
-	l, _ = r.Context().Value(laneKey{}).(*Lane)
+// proxyOf returns whose request r is, and whether it knows the session proxy's secret.
+func (e *Egress) proxyOf(r *http.Request) (l *SessionProxy, known bool) {
+	l, _ = r.Context().Value(proxyKey{}).(*SessionProxy)
 	if l == nil && e.shared != nil {
 		// At the shared address the user name says whose it is.
 		user, _, ok := proxyAuth(r)
@@ -283,7 +283,7 @@ func (e *Egress) lane(r *http.Request) (l *Lane, known bool) {
 			return nil, false
 		}
 		e.mu.Lock()
-		l = e.names[user]
+		l = e.byUser[user]
 		e.mu.Unlock()
 	}
 	return l, l != nil && l.knows(r)

@@ -21,12 +21,12 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// proxied is a proxy with a lane whose gate opens the loopback sites of the test.
+// proxied is a proxy with a session proxy whose gate opens the loopback sites of the test.
 type proxied struct {
 	t      *testing.T
 	policy *Policy
 	egress *Egress
-	lane   *Lane
+	proxy  *SessionProxy
 
 	mu      sync.Mutex
 	refused []Refusal
@@ -47,17 +47,17 @@ func newProxied(t *testing.T, cfg EgressConfig, allow ...string) *proxied {
 			t.Errorf("closing the proxy: %v", err)
 		}
 	})
-	p.lane = p.newLane(GateOptions{})
+	p.proxy = p.newSessionProxy(GateOptions{})
 	return p
 }
 
-func (p *proxied) newLane(o GateOptions) *Lane {
+func (p *proxied) newSessionProxy(o GateOptions) *SessionProxy {
 	p.t.Helper()
 	gate, err := p.policy.Gate(o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	l, err := p.egress.Lane(gate, "a test", func(r Refusal) {
+	l, err := p.egress.SessionProxy(gate, "a test", func(r Refusal) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.refused = append(p.refused, r)
@@ -68,8 +68,8 @@ func (p *proxied) newLane(o GateOptions) *Lane {
 	return l
 }
 
-// client is a browser's HTTP stack on a lane, with the lane's secret.
-func client(t *testing.T, l *Lane) *http.Client {
+// client is a browser's HTTP stack on a session proxy, with the session proxy's secret.
+func client(t *testing.T, l *SessionProxy) *http.Client {
 	u, _ := url.Parse(l.ProxyServer())
 	u.User = url.UserPassword(l.Credentials())
 	tr := &http.Transport{Proxy: http.ProxyURL(u), DisableCompression: true}
@@ -77,9 +77,9 @@ func client(t *testing.T, l *Lane) *http.Client {
 	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// raw sends bytes to the lane's address, the credentials in place of $AUTH, and
+// raw sends bytes to the session proxy's address, the credentials in place of $AUTH, and
 // returns the connection with its reader.
-func raw(t *testing.T, l *Lane, text string) (net.Conn, *bufio.Reader) {
+func raw(t *testing.T, l *SessionProxy, text string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(l.ProxyServer(), "http://"))
 	if err != nil {
@@ -110,7 +110,7 @@ func TestPrimedOnce(t *testing.T) {
 	p := newProxied(t, EgressConfig{})
 	for i, want := range []string{"204", "closed"} {
 		got := "closed"
-		if resp, err := client(t, p.lane).Get(PrimeURL); err == nil {
+		if resp, err := client(t, p.proxy).Get(PrimeURL); err == nil {
 			got = fmt.Sprint(resp.StatusCode)
 			resp.Body.Close()
 		}
@@ -118,32 +118,32 @@ func TestPrimedOnce(t *testing.T) {
 			t.Errorf("time %d: %s, want %s", i, got, want)
 		}
 	}
-	if s := p.egress.Stats(); s.Refused[ReasonNameInternal] != 1 || s.Lanes != 1 {
+	if s := p.egress.Stats(); s.Refused[ReasonNameInternal] != 1 || s.Sessions != 1 {
 		t.Errorf("counted as %+v", s)
 	}
 }
 
-// What lanes count stays counted when they close.
+// What session proxies count stays counted when they close.
 func TestEgressStats(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	t.Cleanup(site.Close)
 	p := newProxied(t, EgressConfig{}, strings.TrimPrefix(site.URL, "http://"))
 	for _, url := range []string{site.URL, "http://10.0.0.1/"} {
-		if resp, err := client(t, p.lane).Get(url); err == nil {
+		if resp, err := client(t, p.proxy).Get(url); err == nil {
 			io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 		}
 	}
-	check := func(lanes int) {
+	check := func(open int) {
 		t.Helper()
 		s := p.egress.Stats()
-		if s.Lanes != lanes || s.Requests != 1 || s.Bytes < 100 || s.Refused[ReasonPrivate] != 1 {
+		if s.Sessions != open || s.Requests != 1 || s.Bytes < 100 || s.Refused[ReasonPrivate] != 1 {
 			t.Errorf("%+v", s)
 		}
 	}
 	check(1)
-	p.lane.Close()
-	p.lane.Close()
+	p.proxy.Close()
+	p.proxy.Close()
 	check(0)
 }
 
@@ -164,7 +164,7 @@ func TestProxyForwardsAsItCame(t *testing.T) {
 	defer site.Close()
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
 	host := site.Listener.Addr().String()
-	_, r := raw(t, p.lane, "GET http://"+host+"/a|b/%7Ec?q=a;b|c&%zz HTTP/1.1\nHost: elsewhere.example\n$AUTH\nProxy-Connection: keep-alive\nX-Mine: 1\nX-Forwarded-For: 1.2.3.4\nUpgrade: h2c\nConnection: Upgrade, HTTP2-Settings\nHTTP2-Settings: x\nUser-Agent: me\n\n")
+	_, r := raw(t, p.proxy, "GET http://"+host+"/a|b/%7Ec?q=a;b|c&%zz HTTP/1.1\nHost: elsewhere.example\n$AUTH\nProxy-Connection: keep-alive\nX-Mine: 1\nX-Forwarded-For: 1.2.3.4\nUpgrade: h2c\nConnection: Upgrade, HTTP2-Settings\nHTTP2-Settings: x\nUser-Agent: me\n\n")
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -179,36 +179,36 @@ func TestProxyForwardsAsItCame(t *testing.T) {
 	}
 }
 
-// The secret is asked of everybody, a lane's own address included; the
+// The secret is asked of everybody, a session proxy's own address included; the
 // browser-wide proxy lets nobody through.
 func TestProxyTakesItsOwnBrowserOnly(t *testing.T) {
 	reached := false
 	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer site.Close()
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
-	other := p.newLane(GateOptions{})
+	other := p.newSessionProxy(GateOptions{})
 	host := site.Listener.Addr().String()
 	user, secret := other.Credentials()
 	basic := func(user, secret string) string {
 		return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+secret))
 	}
-	mine, _ := p.lane.Credentials()
+	mine, _ := p.proxy.Credentials()
 	for name, auth := range map[string]string{
-		"none":            "X: 1",
-		"another lane's":  basic(user, secret),
-		"another secret":  basic(mine, secret),
-		"an empty secret": basic(mine, ""),
-		"no Basic":        "Proxy-Authorization: Bearer " + secret,
-		"not base64":      "Proxy-Authorization: Basic ***",
+		"none":                    "X: 1",
+		"another session proxy's": basic(user, secret),
+		"another secret":          basic(mine, secret),
+		"an empty secret":         basic(mine, ""),
+		"no Basic":                "Proxy-Authorization: Bearer " + secret,
+		"not base64":              "Proxy-Authorization: Basic ***",
 	} {
 		for _, line := range []string{"GET http://" + host + "/ HTTP/1.1\nHost: " + host, "CONNECT " + host + " HTTP/1.1\nHost: " + host} {
-			_, r := raw(t, p.lane, line+"\n"+auth+"\n\n")
+			_, r := raw(t, p.proxy, line+"\n"+auth+"\n\n")
 			if got := status(t, r); got != http.StatusProxyAuthRequired {
 				t.Errorf("%s: %.10s: %d, want 407", name, line, got)
 			}
 		}
 	}
-	wide := &Lane{server: p.egress.Refusing(), user: mine, secret: p.lane.secret}
+	wide := &SessionProxy{server: p.egress.Refusing(), user: mine, secret: p.proxy.secret}
 	for _, line := range []string{"GET http://" + host + "/ HTTP/1.1\nHost: " + host, "CONNECT " + host + " HTTP/1.1\nHost: " + host} {
 		_, r := raw(t, wide, line+"\n$AUTH\n\n")
 		if got := status(t, r); got != http.StatusForbidden {
@@ -220,7 +220,7 @@ func TestProxyTakesItsOwnBrowserOnly(t *testing.T) {
 	}
 	other.Close()
 	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(other.ProxyServer(), "http://"), time.Second); err == nil {
-		t.Error("a closed lane's address still listens")
+		t.Error("a closed session proxy's address still listens")
 	}
 }
 
@@ -247,7 +247,7 @@ func TestProxyAbuse(t *testing.T) {
 		"chunked twice":        {"POST http://" + h + "/ HTTP/1.1\nHost: " + h + "\n$AUTH\nTransfer-Encoding: chunked, chunked\n\n0\n\n", 501},
 		"a line in the target": {"GET http://" + h + "/\tx HTTP/1.1\nHost: " + h + "\n$AUTH\n\n", 400},
 	} {
-		_, r := raw(t, p.lane, c.text)
+		_, r := raw(t, p.proxy, c.text)
 		if got := status(t, r); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
@@ -268,7 +268,7 @@ func TestProxySmugglesNothing(t *testing.T) {
 	defer site.Close()
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
 	h := site.Listener.Addr().String()
-	c, r := raw(t, p.lane, "POST http://"+h+"/one HTTP/1.1\nHost: "+h+"\n$AUTH\nContent-Length: 4\nTransfer-Encoding: chunked\n\n3\nabc\n0\n\nGET http://"+h+"/two HTTP/1.1\nHost: "+h+"\n\n")
+	c, r := raw(t, p.proxy, "POST http://"+h+"/one HTTP/1.1\nHost: "+h+"\n$AUTH\nContent-Length: 4\nTransfer-Encoding: chunked\n\n3\nabc\n0\n\nGET http://"+h+"/two HTTP/1.1\nHost: "+h+"\n\n")
 	status(t, r)
 	c.Close()
 	if d := cmp.Diff([]string{`POST /one "abc" []`}, got); d != "" {
@@ -281,16 +281,16 @@ func TestProxySmugglesNothing(t *testing.T) {
 func TestProxyRecordsRefusals(t *testing.T) {
 	p := newProxied(t, EgressConfig{}, "127.0.0.1:1")
 	before := time.Now()
-	c := client(t, p.lane)
+	c := client(t, p.proxy)
 	if resp, err := c.Get("http://127.0.0.1:2/path?secret=1"); err == nil {
 		t.Errorf("a plain refusal was answered: %s", resp.Status)
 	}
 	if _, err := c.Get("https://10.1.2.3/path?secret=1"); err == nil || !strings.Contains(err.Error(), "Forbidden") {
 		t.Errorf("a refused tunnel: %v", err)
 	}
-	self := strings.TrimPrefix(p.newLane(GateOptions{}).ProxyServer(), "http://")
+	self := strings.TrimPrefix(p.newSessionProxy(GateOptions{}).ProxyServer(), "http://")
 	if _, err := c.Get("https://" + self + "/"); err == nil {
-		t.Error("a lane's address was reached through another")
+		t.Error("a session proxy's address was reached through another")
 	}
 	var got []Refusal
 	for _, r := range p.refused {
@@ -308,27 +308,27 @@ func TestProxyRecordsRefusals(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if err := p.lane.Failure("10.1.2.3:443", before); protocol.CodeOf(err) != protocol.PolicyDenied {
+	if err := p.proxy.Failure("10.1.2.3:443", before); protocol.CodeOf(err) != protocol.PolicyDenied {
 		t.Errorf("the failure of a tunnel: %v", err)
 	}
-	if err := p.lane.Failure("127.0.0.1:2", before); protocol.CodeOf(err) != protocol.PolicyDenied {
+	if err := p.proxy.Failure("127.0.0.1:2", before); protocol.CodeOf(err) != protocol.PolicyDenied {
 		t.Errorf("the failure of a request: %v", err)
 	}
-	if err := p.lane.Failure("127.0.0.1:2", time.Now()); err != nil {
+	if err := p.proxy.Failure("127.0.0.1:2", time.Now()); err != nil {
 		t.Errorf("an old failure is told as a new one: %v", err)
 	}
 	// Allowed, and nothing listens there: not the policy's doing.
 	c.Get("http://127.0.0.1:1/")
-	if err := p.lane.Failure("127.0.0.1:1", before); protocol.CodeOf(err) != protocol.NavigationFailed {
+	if err := p.proxy.Failure("127.0.0.1:1", before); protocol.CodeOf(err) != protocol.NavigationFailed {
 		t.Errorf("a failure that is no refusal: %v", err)
 	}
-	if s := p.lane.Stats(); s.Refused != 3 || s.Open != 0 {
+	if s := p.proxy.Stats(); s.Refused != 3 || s.Open != 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// Two lanes with lists of their own do not get each other's.
-func TestLanesAreApart(t *testing.T) {
+// Two session proxies with lists of their own do not get each other's.
+func TestSessionProxiesAreApart(t *testing.T) {
 	p := newProxied(t, EgressConfig{}, "127.0.0.0/8")
 	serve := func(addr string) string {
 		l, err := net.Listen("tcp4", addr+":0")
@@ -341,8 +341,8 @@ func TestLanesAreApart(t *testing.T) {
 		return l.Addr().String()
 	}
 	a, b := serve("127.0.0.2"), serve("127.0.0.3")
-	first := client(t, p.newLane(GateOptions{AllowedDomains: []string{"127.0.0.2"}}))
-	second := client(t, p.newLane(GateOptions{AllowedDomains: []string{"127.0.0.3"}}))
+	first := client(t, p.newSessionProxy(GateOptions{AllowedDomains: []string{"127.0.0.2"}}))
+	second := client(t, p.newSessionProxy(GateOptions{AllowedDomains: []string{"127.0.0.3"}}))
 	for _, c := range []struct {
 		client *http.Client
 		site   string
@@ -382,7 +382,7 @@ func TestTunnel(t *testing.T) {
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
 	p.egress.limits.idle = 200 * time.Millisecond
 	// The first bytes come with the request, as TLS does with an eager client.
-	c, r := raw(t, p.lane, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\nhello")
+	c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\nhello")
 	if got := status(t, r); got != 200 {
 		t.Fatal(got)
 	}
@@ -390,7 +390,7 @@ func TestTunnel(t *testing.T) {
 	if b, _ := io.ReadAll(r); string(b) != "heard hello" {
 		t.Errorf("got %q", b)
 	}
-	c, r = raw(t, p.lane, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	c, r = raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
 	status(t, r)
 	begin := time.Now()
 	io.Copy(io.Discard, r)
@@ -400,7 +400,7 @@ func TestTunnel(t *testing.T) {
 	_ = c
 }
 
-// A budget that is used up cuts what is open and refuses what comes; a lane
+// A budget that is used up cuts what is open and refuses what comes; a session proxy
 // that holds its connections gets no more.
 func TestBudgets(t *testing.T) {
 	more := make(chan struct{})
@@ -420,7 +420,7 @@ func TestBudgets(t *testing.T) {
 	p := newProxied(t, EgressConfig{MaxMB: 1, MaxConnections: 2}, "127.0.0.1")
 	p.egress.limits.wait = 100 * time.Millisecond
 	before := time.Now()
-	c := client(t, p.lane)
+	c := client(t, p.proxy)
 	for range 2 {
 		resp, err := c.Get(site.URL + "/wait")
 		if err != nil {
@@ -433,7 +433,7 @@ func TestBudgets(t *testing.T) {
 	}
 	close(more)
 	reason := func() any {
-		e, _ := p.lane.Failure(site.Listener.Addr().String(), before).(*protocol.Error)
+		e, _ := p.proxy.Failure(site.Listener.Addr().String(), before).(*protocol.Error)
 		if e == nil {
 			return nil
 		}
@@ -442,7 +442,7 @@ func TestBudgets(t *testing.T) {
 	if got := reason(); got != "connection_limit" {
 		t.Errorf("reason %v", got)
 	}
-	for deadline := time.Now().Add(5 * time.Second); p.lane.Stats().Open > 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); p.proxy.Stats().Open > 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 	}
 	resp, err := c.Get(site.URL + "/bulk")
 	if err != nil {
@@ -473,7 +473,7 @@ func TestProxyUpgrade(t *testing.T) {
 	defer site.Close()
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
 	h := site.Listener.Addr().String()
-	c, r := raw(t, p.lane, "GET http://"+h+"/ HTTP/1.1\nHost: "+h+"\n$AUTH\nConnection: Upgrade\nUpgrade: websocket\n\n")
+	c, r := raw(t, p.proxy, "GET http://"+h+"/ HTTP/1.1\nHost: "+h+"\n$AUTH\nConnection: Upgrade\nUpgrade: websocket\n\n")
 	if got := status(t, r); got != 101 {
 		t.Fatal(got)
 	}
@@ -511,7 +511,7 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 	}
 	defer e.Close()
 	gate, _ := pol.Gate(GateOptions{})
-	l, err := e.Lane(gate, "", nil)
+	l, err := e.SessionProxy(gate, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -524,7 +524,7 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 }
 
 // A Chromium that runs elsewhere comes by one address, and its user name says
-// whose lane it is on.
+// whose session proxy it is on.
 func TestAdvertisedProxy(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -543,16 +543,16 @@ func TestAdvertisedProxy(t *testing.T) {
 	defer e.Close()
 	open, _ := pol.Gate(GateOptions{})
 	shut, _ := pol.Gate(GateOptions{AllowedDomains: []string{"example.com"}})
-	a, err1 := e.Lane(open, "", nil)
-	b, err2 := e.Lane(shut, "", nil)
+	a, err1 := e.SessionProxy(open, "", nil)
+	b, err2 := e.SessionProxy(shut, "", nil)
 	if err1 != nil || err2 != nil || a.ProxyServer() != "http://"+at || b.ProxyServer() != a.ProxyServer() {
 		t.Fatal(err1, err2, a.ProxyServer())
 	}
 	if resp, err := client(t, a).Get(site.URL); err != nil || resp.StatusCode != 200 {
-		t.Errorf("the open lane: %v", err)
+		t.Errorf("the open session proxy: %v", err)
 	}
 	if _, err := client(t, b).Get(site.URL); err == nil {
-		t.Error("the shut lane let a request through")
+		t.Error("the shut session proxy let a request through")
 	}
 	_, r := raw(t, a, "GET "+site.URL+"/ HTTP/1.1\nHost: x\n\n")
 	if got := status(t, r); got != 407 {
@@ -563,14 +563,14 @@ func TestAdvertisedProxy(t *testing.T) {
 	}
 }
 
-// Nothing passes a lane that is no session's yet but the challenge, and none of
+// Nothing passes a session proxy that is no session's yet but the challenge, and none of
 // it is counted or told; from Bind on it is the session's as any other.
-func TestSpareLane(t *testing.T) {
+func TestUnboundProxy(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	t.Cleanup(site.Close)
 	host := strings.TrimPrefix(site.URL, "http://")
 	p := newProxied(t, EgressConfig{}, host)
-	l, err := p.egress.Spare()
+	l, err := p.egress.Unbound()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -592,19 +592,19 @@ func TestSpareLane(t *testing.T) {
 		return status(t, r)
 	}
 	if try() || tunnel() == 200 {
-		t.Error("the site was reached by nobody's lane")
+		t.Error("the site was reached by nobody's session proxy")
 	}
-	if s := p.egress.Stats(); s.Lanes != 1 || s.Requests != 0 || len(s.Refused) != 0 || l.Name() != "" {
+	if s := p.egress.Stats(); s.Sessions != 1 || s.Requests != 0 || len(s.Refused) != 0 || l.Name() != "" {
 		t.Errorf("%+v", s)
 	}
 	gate, _ := p.policy.Gate(GateOptions{})
 	var refused []Refusal
 	l.Bind(gate, "a session", func(r Refusal) { refused = append(refused, r) })
 	if !try() || tunnel() != 200 {
-		t.Error("the site was not reached by the session's lane")
+		t.Error("the site was not reached by the session's session proxy")
 	}
 	c.Get("http://10.0.0.1/")
-	if s := p.egress.Stats(); s.Lanes != 2 || s.Requests != 2 || len(refused) != 1 || l.Name() != "a session" {
+	if s := p.egress.Stats(); s.Sessions != 2 || s.Requests != 2 || len(refused) != 1 || l.Name() != "a session" {
 		t.Errorf("%+v, %d refused", s, len(refused))
 	}
 	l.Close()

@@ -9,14 +9,14 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// GateOptions narrow one session's way out.
+// GateOptions narrow one session's egress.
 type GateOptions struct {
 	// AllowedDomains are the only hosts that the session may reach, written as
 	// in Config.AllowedDomains; empty narrows nothing.
 	AllowedDomains []string
 }
 
-// Gate is one session's way out: the policy, narrowed by what the session
+// Gate is one session's egress: the policy, narrowed by what the session
 // asked for. Everything that leaves the machine for a session passes one.
 // A Gate holds nothing open and need not be closed; any goroutine may use it.
 type Gate struct {
@@ -24,7 +24,7 @@ type Gate struct {
 	session list // empty: not narrowed
 }
 
-// Gate returns a way out that o narrows. A value of o that is none is an
+// Gate returns an egress that o narrows. A value of o that is none is an
 // InvalidParams error that quotes it.
 func (p *Policy) Gate(o GateOptions) (*Gate, error) {
 	domains, err := parseAllowedDomains(o.AllowedDomains)
@@ -48,7 +48,7 @@ func (p *Policy) Gate(o GateOptions) (*Gate, error) {
 // without a scheme; the error's next step then names the URL that was
 // probably meant (see Complete).
 //
-// A name is judged by its letters alone: it is not looked up here, so a public
+// A name is checked as it is written: it is not looked up here, so a public
 // name whose address is private passes, and Dial refuses it. Redirects are
 // checked hop by hop, each with a CheckURL of what Join makes of its Location.
 //
@@ -68,7 +68,7 @@ func (g *Gate) CheckURL(ctx context.Context, raw string) (canonical string, err 
 	if u.blank {
 		return "about:blank", nil
 	}
-	if err := g.judge(u); err != nil {
+	if err := g.checkTarget(u); err != nil {
 		return "", err
 	}
 	return u.String(), nil

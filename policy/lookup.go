@@ -23,7 +23,7 @@ func newResolver(address string) (resolver, error) {
 	if address == "" {
 		return system{}, nil
 	}
-	return parseServer(address)
+	return parseDNSServer(address)
 }
 
 // system asks as the machine's other programs do: /etc/hosts, the configured

@@ -50,7 +50,7 @@ func TestProxyForwardsALonePercent(t *testing.T) {
 	}()
 	p := newProxied(t, EgressConfig{}, "127.0.0.1")
 	host := l.Addr().String()
-	c, r := raw(t, p.lane, "GET http://"+host+"/100%?q=50%&%zz HTTP/1.1\nHost: "+host+"\n$AUTH\n\n")
+	c, r := raw(t, p.proxy, "GET http://"+host+"/100%?q=50%&%zz HTTP/1.1\nHost: "+host+"\n$AUTH\n\n")
 	answered := func() {
 		t.Helper()
 		resp, err := http.ReadResponse(r, nil)
@@ -63,7 +63,7 @@ func TestProxyForwardsALonePercent(t *testing.T) {
 		}
 	}
 	answered()
-	auth := p.lane.want
+	auth := p.proxy.want
 	for _, request := range []string{
 		"POST http://%s/a%%2/%%zz/%%7E HTTP/1.1\r\nHost: %[1]s\r\nProxy-Authorization: %[2]s\r\nContent-Length: 21\r\n\r\nGET http://x/%% HTTP/1",
 		"GET http://%s/plain/%%7E HTTP/1.1\r\nHost: %[1]s\r\nProxy-Authorization: %[2]s\r\n\r\n",
@@ -87,7 +87,7 @@ func TestProxyForwardsALonePercent(t *testing.T) {
 	}
 	// In a host it is still no URL, and what is no request stays none.
 	for _, line := range []string{"GET http://127.0.0.1%/ HTTP/1.1", "GET http://" + host + "/% x HTTP/1.1", "GET % HTTP/1.1"} {
-		_, r := raw(t, p.lane, line+"\nHost: "+host+"\n$AUTH\n\n")
+		_, r := raw(t, p.proxy, line+"\nHost: "+host+"\n$AUTH\n\n")
 		if got := status(t, r); got != 400 {
 			t.Errorf("%s: HTTP %d", line, got)
 		}

@@ -195,7 +195,7 @@ func FuzzEntry(f *testing.F) {
 		case e.prefix.IsValid():
 			u.addr = e.prefix.Addr()
 			if u.addr.Is4In6() {
-				return // a CIDR of mapped addresses: judged as IPv4, so it matches nothing
+				return // a CIDR of mapped addresses: checked as IPv4, so it matches nothing
 			}
 		}
 		if e.port != 0 {

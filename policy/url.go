@@ -24,7 +24,7 @@ type target struct {
 	name   string     // ASCII, lower case, no trailing dot
 	addr   netip.Addr // where the host is an address
 	port   uint16     // the effective one
-	rest   string     // path, query and fragment, from the slash on
+	path   string     // path, query and fragment, from the slash on
 }
 
 func (u target) defaultPort() uint16 {
@@ -62,9 +62,9 @@ func (u target) allowEntry() string {
 
 func (u target) String() string {
 	if u.port == u.defaultPort() {
-		return u.scheme + "://" + u.host() + u.rest
+		return u.scheme + "://" + u.host() + u.path
 	}
-	return u.scheme + "://" + u.hostPort() + u.rest
+	return u.scheme + "://" + u.hostPort() + u.path
 }
 
 // parseURL reads raw as the WHATWG URL parser does for the special schemes
@@ -145,7 +145,7 @@ func parseURL(raw string) (target, error) {
 	if err != nil {
 		return target{}, badURL(raw, "%v", err)
 	}
-	u.rest = escapeRest(rest)
+	u.path = escapePath(rest)
 	return u, nil
 }
 

@@ -1,30 +1,7 @@
 package protocol
 
-import "context"
-
-// The words of the acting and reading commands, as every source takes them.
+// The parameters of the reading commands, as every source accepts them.
 // Zero values are the defaults unless a field says otherwise.
-
-// Click says how to click.
-type Click struct {
-	Button    string   // left (default), middle, right
-	Count     int      // 0 and 1: once; 2: a double click
-	Modifiers []string // Alt, Control, Meta, Shift
-}
-
-// Type says what to write into a control, and how.
-type Type struct {
-	Text   string
-	Clear  bool   // replace what is there
-	Submit bool   // press Enter afterwards
-	Mode   string // insert (default: at once, where that fires what typing fires) or keys (one key after the other)
-}
-
-// File is one file to upload, already read.
-type File struct {
-	Name    string
-	Content []byte
-}
 
 // Query is what find looks for; all that is given must hold. Text and Name
 // match when they are contained, letter case and white space aside.
@@ -43,22 +20,6 @@ type Wait struct {
 	URL        string // the URL contains it, or matches it as a glob with *
 	State      string // load or networkidle
 	Expression string // becomes true
-}
-
-// Scroll is how far to scroll, in one of three ways: To, or Direction with
-// Pixels, or neither: the element is brought into view.
-type Scroll struct {
-	Direction string // up, down, left, right
-	Pixels    int    // 0: nine tenths of what is in view
-	To        string // top or bottom
-}
-
-// Position is where a scroller is, in CSS pixels.
-type Position struct {
-	X    float64 `json:"x"`
-	Y    float64 `json:"y"`
-	MaxX float64 `json:"max_x"`
-	MaxY float64 `json:"max_y"`
 }
 
 // Screenshot is what to picture.
@@ -111,15 +72,6 @@ type Remains struct {
 	CookieCount int
 	Documents   int // loaded so far: the next goes on counting
 }
-
-type unshownKey struct{}
-
-// Unshown marks the context of an action after which the client wants nothing
-// of the page shown: what only a view would show need not be waited for.
-func Unshown(ctx context.Context) context.Context { return context.WithValue(ctx, unshownKey{}, true) }
-
-// IsUnshown says whether ctx was marked by Unshown.
-func IsUnshown(ctx context.Context) bool { return ctx.Value(unshownKey{}) != nil }
 
 // Attempt is one source that was tried for a document: why it did not serve it
 // (empty: it did), and how long that took in milliseconds.

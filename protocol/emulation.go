@@ -62,20 +62,3 @@ type Route struct {
 	Body    string            `json:"body,omitempty"`
 	Hits    int               `json:"hits"` // requests that it has taken
 }
-
-// Mouse is one thing done with the mouse at a point of the viewport.
-type Mouse struct {
-	Action string // move, click, down, up, wheel
-	X, Y   float64
-	Button string  // left (default), middle, right
-	Count  int     // of a click; 0: 1
-	DX, DY float64 // of the wheel, in CSS pixels
-}
-
-// Hit is an element that was hit at a point.
-type Hit struct {
-	Ref  string `json:"ref"`
-	Role string `json:"role"`
-	Name string `json:"name"`
-	Tag  string `json:"tag"`
-}

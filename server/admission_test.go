@@ -12,7 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Who may connect: names and origins with their near misses, at both doors and
+// Who may connect: names and origins with their near misses, over both transports and
 // at the one that needs no token. P is the daemon's port, Q another.
 func TestHostAndOrigin(t *testing.T) {
 	d := start(t, nil)

@@ -23,7 +23,7 @@ const (
 	otherToken = "other-0123456789abcdef"
 )
 
-// confirmTokens: alice is supervised by the house, carol only reads, dave has a
+// confirmTokens: alice is supervised by the configuration, carol only reads, dave has a
 // free hand; ops and other are operators, other supervised too.
 var confirmTokens = []Token{
 	{Agent: "alice", Token: aliceToken},
@@ -37,7 +37,7 @@ var confirmTokens = []Token{
 // policy's rules on addresses. memory may be empty.
 func supervised(t *testing.T, memory string, timeout time.Duration) *daemon {
 	t.Helper()
-	return startHouse(t, nil, io.Discard, confirmTokens, supervise(t, memory, timeout))
+	return startWith(t, nil, io.Discard, confirmTokens, supervise(t, memory, timeout))
 }
 
 func supervise(t *testing.T, memory string, timeout time.Duration) func(*command.Runtime) {
@@ -195,7 +195,7 @@ func TestConfirmationDenied(t *testing.T) {
 // A session whose opening is refused is not there, nor is it the connection's own.
 func TestRefusedSessionIsNotOpened(t *testing.T) {
 	furnish := supervise(t, "", 30*time.Second)
-	d := startHouse(t, nil, io.Discard, confirmTokens, func(h *command.Runtime) { furnish(h); h.Rules.Confirm = []string{"session_open"} })
+	d := startWith(t, nil, io.Discard, confirmTokens, func(h *command.Runtime) { furnish(h); h.Rules.Confirm = []string{"session_open"} })
 	agent, ops := d.connect(t), d.connectAs(t, opsToken)
 	agent.send(request(1, "session_open", `{"name":"s","headers":{"Authorization":"Bearer hunter2"}}`), open(2, "s", "/a"))
 	asked := ops.event(protocol.EventConfirmationRequested)
@@ -306,7 +306,7 @@ func TestConfirmRemember(t *testing.T) {
 func TestConfirmOpensAnAddress(t *testing.T) {
 	memory := filepath.Join(t.TempDir(), "confirmed.json")
 	furnish := supervise(t, memory, 30*time.Second)
-	d := startHouse(t, nil, io.Discard, confirmTokens, func(h *command.Runtime) { furnish(h); h.Rules.Confirm = nil })
+	d := startWith(t, nil, io.Discard, confirmTokens, func(h *command.Runtime) { furnish(h); h.Rules.Confirm = nil })
 	dave, ops := d.connectAs(t, "dave-0123456789abcdef"), d.connectAs(t, opsToken)
 	to := func(session, host string) string {
 		return fmt.Sprintf(`{"session":%q,"url":"http://%s/x","snapshot":"none"}`, session, host)
@@ -371,7 +371,7 @@ func TestAPolicyThatFailsSaysNo(t *testing.T) {
 		"an error": func(context.Context, []string, string) (string, error) { return "", fmt.Errorf("the resolver is down") },
 		"a panic":  func(context.Context, []string, string) (string, error) { panic("a nil somewhere") },
 	} {
-		d := startHouse(t, nil, io.Discard, testTokens, func(h *command.Runtime) { h.CheckURL = check })
+		d := startWith(t, nil, io.Discard, testTokens, func(h *command.Runtime) { h.CheckURL = check })
 		if m := d.connect(t).call(1, "open", `{"url":"https://site.test/a"}`); m.code() != protocol.Internal {
 			t.Errorf("%s: %+v", name, m)
 		}
@@ -380,7 +380,7 @@ func TestAPolicyThatFailsSaysNo(t *testing.T) {
 		}
 	}
 	// A supervised daemon whose questions nobody could answer.
-	d := startHouse(t, nil, io.Discard, testTokens, func(h *command.Runtime) {
+	d := startWith(t, nil, io.Discard, testTokens, func(h *command.Runtime) {
 		h.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"open"}}
 	})
 	m := d.connect(t).call(1, "open", `{"url":"https://site.test/a"}`)

@@ -34,7 +34,7 @@ const (
 )
 
 // site stands in for a browser, whose pages cannot be made to hang on demand
-// and whose room is another: opening a URL under /hold waits until it is let
+// and whose rest is another: opening a URL under /hold waits until it is let
 // go or cancelled, under /flood?n=N tells N events, under /large?n=N ten of
 // N bytes, under /broken fails without a code, under /panic panics. A title in the
 // query is the page's. Waiting for a text fails with the code of that name.
@@ -202,11 +202,11 @@ func start(t testing.TB, change func(*Config)) *daemon {
 }
 
 func startLogging(t testing.TB, change func(*Config), log io.Writer) *daemon {
-	return startHouse(t, change, log, testTokens, func(*command.Runtime) {})
+	return startWith(t, change, log, testTokens, func(*command.Runtime) {})
 }
 
-// startHouse serves with other tokens, and with a house that furnish changed.
-func startHouse(t testing.TB, change func(*Config), log io.Writer, tokens []Token, furnish func(*command.Runtime)) *daemon {
+// startWith serves with other tokens, and with a house that furnish changed.
+func startWith(t testing.TB, change func(*Config), log io.Writer, tokens []Token, furnish func(*command.Runtime)) *daemon {
 	t.Helper()
 	cfg := testConfig()
 	if change != nil {

@@ -1,10 +1,9 @@
-// Package server holds the doors through which clients reach browserd, and
-// the one way behind them: WebSocket (JSON-RPC 2.0), HTTP, MCP and the operators'
-// pages, PROTOCOL.md sections 1 to 3. It owns who may come in (Host, Origin, token, in this
-// order), framing, limits on what one client may make the daemon hold, and the
-// orderly end. It never knows what a command means: every door hands a name
-// and a params object to the same prepare and run of serve.go, and writes
-// whatever comes back.
+// Package server is how clients reach browserd: WebSocket (JSON-RPC 2.0), HTTP,
+// MCP, metrics, health and the live view (docs/PROTOCOL.md sections 1 to 3). It
+// owns who may come in (Host, Origin, token, in this order), framing, limits on
+// what one client may make the daemon hold, and the orderly end. It never knows
+// what a command means: every transport hands a name and a params object to the
+// same dispatcher (dispatch.go), and writes whatever comes back.
 //
 // # Goroutines
 //

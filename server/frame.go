@@ -196,7 +196,7 @@ func responseBegins(id json.RawMessage, member string) []byte {
 	return append(append(append(make([]byte, 0, len(id)+40), `{"jsonrpc":"2.0","id":`...), id...), member...)
 }
 
-// encodeError encodes shape, an error's form at one door; where its details
+// encodeError encodes shape, an error's form in one transport; where its details
 // cannot be written in JSON, without them.
 func encodeError(err *protocol.Error, shape any) json.RawMessage {
 	if text, e := encode(shape); e == nil {

@@ -60,7 +60,7 @@ func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 // notReady is why no command would get a page now; empty: it would.
 func (s *Server) notReady(sources []Source) string {
 	switch {
-	case s.doors.isDraining():
+	case s.dispatch.isDraining():
 		return "the daemon is shutting down"
 	case !slices.ContainsFunc(sources, func(s Source) bool { return s.OK }):
 		return "no source of pages works"

@@ -52,8 +52,8 @@ func TestTenThousandGuesses(t *testing.T) {
 	if got[401] < maxGuesses || got[401] > 2*maxGuesses || got[429] != guesses-got[401] {
 		t.Errorf("answered %v", got)
 	}
-	if n := d.house.Sessions.Count(); n != 0 || d.doors.begun() != 0 {
-		t.Errorf("%d sessions were opened, and %d commands begun", n, d.doors.begun())
+	if n := d.house.Sessions.Count(); n != 0 || d.dispatch.begun() != 0 {
+		t.Errorf("%d sessions were opened, and %d commands begun", n, d.dispatch.begun())
 	}
 	if grown := heap() - before; grown > 8<<20 {
 		t.Errorf("%d bytes more are held", grown)
@@ -76,20 +76,20 @@ func TestTenThousandGuesses(t *testing.T) {
 
 // What a page's form or script can send to a port that it should leave alone
 // runs no command, whatever it looks like.
-func TestPagesCannotSpeakToTheDoors(t *testing.T) {
+func TestPagesCannotSpeakToTheDaemon(t *testing.T) {
 	d := start(t, nil)
 	command := request(1, "session_open", `{}`)
 	for name, send := range map[string]string{
-		"a form to the WebSocket door":    "POST /v1/ws HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nContent-Type: text/plain\r\nContent-Length: L\r\n\r\n",
-		"a form to the root":              "POST / HTTP/1.1\r\nHost: H\r\nOrigin: null\r\nContent-Type: text/plain\r\nContent-Length: L\r\n\r\n",
-		"a form to a command":             "POST /v1/session_open HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nContent-Type: text/plain\r\nContent-Length: L\r\n\r\n",
-		"a form without an origin":        "POST /v1/session_open HTTP/1.1\r\nHost: H\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: L\r\n\r\n",
-		"a link":                          "GET /v1/session_open HTTP/1.1\r\nHost: H\r\nSec-Fetch-Mode: no-cors\r\n\r\n",
-		"a preflight":                     "OPTIONS /v1/session_open HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n\r\n",
-		"an upgrade with JSON behind it":  "GET /v1/ws HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-		"headers of its own, then JSON":   "POST /v1/ws HTTP/1.1\r\nHost: H\r\n\r\n",
-		"another protocol's greeting":     "EHLO evil.test\r\n",
-		"a request that is only a method": "POST\r\n\r\n",
+		"a form to the WebSocket endpoint": "POST /v1/ws HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nContent-Type: text/plain\r\nContent-Length: L\r\n\r\n",
+		"a form to the root":               "POST / HTTP/1.1\r\nHost: H\r\nOrigin: null\r\nContent-Type: text/plain\r\nContent-Length: L\r\n\r\n",
+		"a form to a command":              "POST /v1/session_open HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nContent-Type: text/plain\r\nContent-Length: L\r\n\r\n",
+		"a form without an origin":         "POST /v1/session_open HTTP/1.1\r\nHost: H\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: L\r\n\r\n",
+		"a link":                           "GET /v1/session_open HTTP/1.1\r\nHost: H\r\nSec-Fetch-Mode: no-cors\r\n\r\n",
+		"a preflight":                      "OPTIONS /v1/session_open HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n\r\n",
+		"an upgrade with JSON behind it":   "GET /v1/ws HTTP/1.1\r\nHost: H\r\nOrigin: https://evil.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+		"headers of its own, then JSON":    "POST /v1/ws HTTP/1.1\r\nHost: H\r\n\r\n",
+		"another protocol's greeting":      "EHLO evil.test\r\n",
+		"a request that is only a method":  "POST\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", d.addr)
@@ -111,8 +111,8 @@ func TestPagesCannotSpeakToTheDoors(t *testing.T) {
 			}
 		})
 	}
-	if n := d.house.Sessions.Count(); n != 0 || d.doors.begun() != 0 {
-		t.Errorf("%d sessions were opened, and %d commands begun", n, d.doors.begun())
+	if n := d.house.Sessions.Count(); n != 0 || d.dispatch.begun() != 0 {
+		t.Errorf("%d sessions were opened, and %d commands begun", n, d.dispatch.begun())
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // bodyTimeout is how long a request's body may take to arrive; tests have less time.
 var bodyTimeout = 30 * time.Second
 
-// serveCommand is the door POST /v1/{command}. Body: the command's params, a
+// serveCommand handles POST /v1/{command}. Body: the command's params, a
 // JSON object, or nothing for no params. Answer: the result object, or
 // {"error": {...}} with the code's status.
 //
@@ -39,12 +39,12 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 		s.answerHTTP(w, nil, err)
 		return
 	}
-	ctx, cancel := context.WithCancelCause(s.doors.life)
+	ctx, cancel := context.WithCancelCause(s.dispatch.life)
 	defer cancel(nil)
 	// A client that goes away cancels its command (net/http ends the request's context).
 	defer context.AfterFunc(r.Context(), func() { cancel(command.ErrCancelled) })()
 
-	t, err := s.doors.prepare(who.caller(), method, params)
+	t, err := s.dispatch.prepare(who.caller(), method, params)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
 		return

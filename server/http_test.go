@@ -79,10 +79,10 @@ func TestHTTP(t *testing.T) {
 		{"GET of a command", "GET", "/v1/ping", "", ``, 405, `{"error":{"code":"invalid_request","message":"/v1/ping takes POST, not GET"`},
 		{"OPTIONS", "OPTIONS", "/v1/ping", "", ``, 405, `{"error":{"code":"invalid_request"`},
 		{"POST to the WebSocket", "POST", "/v1/ws", js, `{}`, 405, `{"error":{"code":"invalid_request"`},
-		{"GET of the WebSocket", "GET", "/v1/ws", "", ``, 400, `{"error":{"code":"invalid_request","message":"this is the WebSocket door`},
+		{"GET of the WebSocket", "GET", "/v1/ws", "", ``, 400, `{"error":{"code":"invalid_request","message":"this is the WebSocket endpoint`},
 		{"the live view", "GET", "/", "", ``, 200, "<!doctype html>"},
 		{"POST to the live view", "POST", "/", js, `{}`, 405, `{"error":{"code":"invalid_request","message":"/ takes GET or HEAD, not POST"`},
-		{"no door", "GET", "/view", "", ``, 404, `{"error":{"code":"unknown_command","message":"there is nothing at \"/view\""`},
+		{"no such path", "GET", "/view", "", ``, 404, `{"error":{"code":"unknown_command","message":"there is nothing at \"/view\""`},
 		{"no command", "POST", "/v1/", js, `{}`, 404, `{"error":{"code":"unknown_command"`},
 		{"below a command", "POST", "/v1/ping/x", js, `{}`, 404, `{"error":{"code":"unknown_command"`},
 		{"double slash", "POST", "//v1/ping", js, `{}`, 404, `{"error":{"code":"unknown_command"`},
@@ -338,7 +338,7 @@ func TestNotReady(t *testing.T) {
 		t.Errorf("healthz: %d %s", status, body)
 	}
 	d.sources = func() []Source { return []Source{{Name: "http", OK: true}} }
-	d.doors.drain()
+	d.dispatch.drain()
 	status, _, body = d.do(t, "GET", "/readyz", "")
 	if want := `{"ready":false,"why":"the daemon is shutting down","sources":{"http":{"ok":true}}}`; status != 503 || body != want {
 		t.Errorf("got %d %s, want 503 %s", status, body, want)

@@ -12,14 +12,14 @@ func (s *Server) AwaitIdle(ctx context.Context, long time.Duration) error {
 	every := min(max(long/20, 10*time.Millisecond), 30*time.Second)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	since, seen := time.Now(), s.doors.begun()
+	since, seen := time.Now(), s.dispatch.begun()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
-		begun := s.doors.begun()
+		begun := s.dispatch.begun()
 		if begun != seen || s.inUse() {
 			since, seen = time.Now(), begun
 		}
@@ -34,5 +34,5 @@ func (s *Server) inUse() bool {
 	s.mu.Lock()
 	sockets := len(s.sockets)
 	s.mu.Unlock()
-	return sockets > 0 || s.doors.busy() || s.house.Sessions.Count() > 0
+	return sockets > 0 || s.dispatch.busy() || s.house.Sessions.Count() > 0
 }

@@ -20,12 +20,12 @@ import (
 // is kept between two requests. No browsing session hangs on it.
 const mcpSessionTimeout = 15 * time.Minute
 
-// mcpDoor is /mcp: the streamable HTTP transport of the Model Context Protocol.
+// mcpTransport is /mcp: the streamable HTTP transport of the Model Context Protocol.
 // Each agent has one server per choice of tools (/mcp?tools=all), made when it
 // first asks, and a browsing session of its own behind all of them.
-type mcpDoor struct {
-	doors   *doors
-	version string
+type mcpTransport struct {
+	dispatch *dispatcher
+	version  string
 	// handler speaks with clients that begin with initialize; stateless with those
 	// of statelessSince and later, whose every request stands for itself.
 	handler, stateless http.Handler
@@ -49,8 +49,8 @@ type mcpAgent struct {
 
 type whoKey struct{}
 
-func newMCPDoor(d *doors, cfg Config) *mcpDoor {
-	m := &mcpDoor{doors: d, version: d.house.Version, agents: map[holder]*mcpAgent{}, servers: map[mcpKey]*mcp.Server{}}
+func newMCPTransport(d *dispatcher, cfg Config) *mcpTransport {
+	m := &mcpTransport{dispatch: d, version: d.house.Version, agents: map[holder]*mcpAgent{}, servers: map[mcpKey]*mcp.Server{}}
 	// An MCP session is its token's: its id is no way in for another one.
 	owned := auth.RequireBearerToken(holds, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
 	o := mcp.StreamableHTTPOptions{
@@ -82,7 +82,7 @@ func holds(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, err
 }
 
 // serve answers one request of an agent that has been let in.
-func (m *mcpDoor) serve(w http.ResponseWriter, r *http.Request, who holder) {
+func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder) {
 	if _, err := tools.Choose(r.URL.Query().Get("tools")); err != nil {
 		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidParams, "tools: %w", err).With("parameter", "tools"))
 		return
@@ -95,7 +95,7 @@ func (m *mcpDoor) serve(w http.ResponseWriter, r *http.Request, who holder) {
 }
 
 // server is the MCP server for a request, nil where nobody was let in.
-func (m *mcpDoor) server(r *http.Request) *mcp.Server {
+func (m *mcpTransport) server(r *http.Request) *mcp.Server {
 	who, in := r.Context().Value(whoKey{}).(holder)
 	if !in {
 		return nil
@@ -125,14 +125,14 @@ func (m *mcpDoor) server(r *http.Request) *mcp.Server {
 	return s
 }
 
-// do runs one command as every door does. ctx ends when the client cancels.
-func (m *mcpDoor) do(ctx context.Context, agent *mcpAgent, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
-	living, cancel := context.WithCancelCause(m.doors.life)
+// do runs one command as every transport does. ctx ends when the client cancels.
+func (m *mcpTransport) do(ctx context.Context, agent *mcpAgent, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
+	living, cancel := context.WithCancelCause(m.dispatch.life)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(command.ErrCancelled) })()
 
 	agent.mu.Lock()
-	t, err := m.doors.prepare(agent.caller, method, params)
+	t, err := m.dispatch.prepare(agent.caller, method, params)
 	agent.mu.Unlock()
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func (s *Server) figures() []prometheus.Collector {
 	return []prometheus.Collector{
 		gauge("browserd_sessions", "Sessions that are open.", func() float64 { return float64(s.house.Sessions.Count()) }),
 		gauge("browserd_commands_queued", "Commands that wait for their session's turn.", func() float64 { return float64(s.house.Sessions.Queued()) }),
-		gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.doors.now()) }),
+		gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.dispatch.now()) }),
 		gauge("browserd_websockets", "WebSocket connections that are open.", func() float64 {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -68,9 +68,9 @@ func (s *Server) figures() []prometheus.Collector {
 	}
 }
 
-// Collect adds figures of another room to /metrics: more is called once, when it is
+// Collect adds metrics of another package to /metrics: more is called once, when it is
 // first looked at, and that look panics on a name that is taken, which is a fault of
 // the program. Collect is called before Serve.
 func (s *Server) Collect(more func() []prometheus.Collector) {
-	s.doors.metrics.more = append(s.doors.metrics.more, more)
+	s.dispatch.metrics.more = append(s.dispatch.metrics.more, more)
 }

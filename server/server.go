@@ -18,7 +18,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Limits of a request before it reaches a door.
+// Limits of a request before it reaches a handler.
 const (
 	headerTimeout  = 10 * time.Second // for all headers to arrive
 	idleTimeout    = 2 * time.Minute  // between two requests of a connection
@@ -37,17 +37,17 @@ const (
 // Server is the daemon's socket and what is reached through it. Its methods
 // may be called by any goroutine.
 type Server struct {
-	cfg     Config
-	house   *command.Runtime
-	sources func() []Source
-	log     *slog.Logger
-	doors   *doors
-	mcp     *mcpDoor
-	keys    *keyring
-	gate    gate
-	cert    *certificate // nil: no TLS
-	http    *http.Server
-	began   time.Time
+	cfg      Config
+	house    *command.Runtime
+	sources  func() []Source
+	log      *slog.Logger
+	dispatch *dispatcher
+	mcp      *mcpTransport
+	keys     *keyring
+	gate     gate
+	cert     *certificate // nil: no TLS
+	http     *http.Server
+	began    time.Time
 
 	mu      sync.Mutex
 	sockets map[*socket]bool
@@ -83,7 +83,7 @@ func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []So
 	}
 	s := &Server{
 		cfg: cfg, house: house, sources: sources, log: house.Log,
-		doors:    newDoors(house),
+		dispatch: newDispatcher(house),
 		keys:     newKeyring(tokens),
 		gate:     newGate(cfg.AllowedHosts, cfg.AllowedOrigins, cfg.TLS()),
 		cert:     cert,
@@ -92,7 +92,7 @@ func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []So
 		shutDone: make(chan struct{}),
 	}
 	s.Collect(s.figures)
-	s.mcp = newMCPDoor(s.doors, cfg)
+	s.mcp = newMCPTransport(s.dispatch, cfg)
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.route),
 		ReadHeaderTimeout: headerTimeout,
@@ -106,12 +106,12 @@ func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []So
 	return s, nil
 }
 
-// route lets a request in and finds its door. The order matters: nothing is
+// route admits a request and finds its handler. The order matters: nothing is
 // said about tokens to who addresses the daemon by a foreign name, or from a
-// foreign page; nothing about paths to who has no token. A further door is a
+// foreign page; nothing about paths to who has no token. Another endpoint is a
 // further case.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
-	// Of the answers that are made at once; doors that take longer set another.
+	// Of the answers that are made at once; handlers that take longer set another.
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	if r.ContentLength != 0 {
@@ -163,11 +163,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		}
 	case r.URL.Path == "/metrics":
 		if allow(w, r, http.MethodGet) {
-			s.doors.metrics.handler().ServeHTTP(w, r)
+			s.dispatch.metrics.handler().ServeHTTP(w, r)
 		}
 	case r.URL.Path == "/":
 		if allow(w, r, http.MethodGet, http.MethodHead) {
-			s.serveView(w, who)
+			s.serveLive(w, who)
 		}
 	case r.URL.Path == "/mcp":
 		if body, err := s.readBody(w, r); err != nil {
@@ -237,7 +237,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 func (s *Server) shutdown(ctx context.Context) error {
-	idle := s.doors.drain()
+	idle := s.dispatch.drain()
 	linger, hurry := context.WithCancel(ctx)
 	defer hurry()
 	requests := make(chan struct{})
@@ -253,7 +253,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	case <-grace.C:
 	case <-ctx.Done():
 	}
-	s.doors.end(command.ErrShuttingDown)
+	s.dispatch.end(command.ErrShuttingDown)
 	select {
 	case <-idle:
 	case <-ctx.Done():

@@ -81,7 +81,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// What does not end by itself answers shutting_down, at both doors, and a
+// What does not end by itself answers shutting_down, over both transports, and a
 // client that does not read delays nothing beyond closeWait.
 func TestShutdownCutsOff(t *testing.T) {
 	d := start(t, func(c *Config) { c.ShutdownTimeout = 200 * time.Millisecond })

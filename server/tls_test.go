@@ -60,7 +60,7 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Both doors, and no plain one.
+	// Both transports, and not without TLS.
 	https := &http.Client{Transport: &http.Transport{TLSClientConfig: pinned, DisableKeepAlives: true, ForceAttemptHTTP2: true}}
 	ping := func() (int, string) {
 		r, _ := http.NewRequest("POST", "https://"+d.addr+"/v1/ping", nil)

@@ -65,13 +65,13 @@ func (s *Server) newSocket(who holder, ws *websocket.Conn) *socket {
 		requests: map[string]context.CancelCauseFunc{},
 		sessions: map[string]bool{},
 	}
-	c.work, c.stop = context.WithCancelCause(s.doors.life)
+	c.work, c.stop = context.WithCancelCause(s.dispatch.life)
 	c.caller = who.caller()
 	c.caller.Cancel, c.caller.Subscribe, c.caller.Use = c.cancel, c.subscribe, c.use
 	return c
 }
 
-// serveWebSocket is the door GET /v1/ws (RFC 6455). It returns when the
+// serveWebSocket handles GET /v1/ws (RFC 6455). It returns when the
 // connection has ended and nothing of it runs any more.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who holder) {
 	upgrader := websocket.Upgrader{
@@ -80,7 +80,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who hold
 		// Whose pages may connect, gate has decided.
 		CheckOrigin: func(*http.Request) bool { return true },
 		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-			e := protocol.Errorf(protocol.InvalidRequest, "this is the WebSocket door: %v", reason).
+			e := protocol.Errorf(protocol.InvalidRequest, "this is the WebSocket endpoint: %v", reason).
 				Then("connect with a WebSocket client, or POST /v1/{command}")
 			writeError(w, status, e)
 		},
@@ -196,7 +196,7 @@ func (c *socket) handle(frame []byte) {
 		c.refuse(req.ID, err)
 		return
 	}
-	t, err := c.server.doors.prepare(c.caller, req.Method, req.Params)
+	t, err := c.server.dispatch.prepare(c.caller, req.Method, req.Params)
 	if err != nil {
 		done()
 		c.refuse(req.ID, err)

@@ -424,7 +424,7 @@ func TestInternal(t *testing.T) {
 browserd_commands_total{code="ok",command="ping",source=""} 1
 `
 	shown := httptest.NewRecorder()
-	d.doors.metrics.handler().ServeHTTP(shown, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	d.dispatch.metrics.handler().ServeHTTP(shown, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	got := ""
 	for line := range strings.Lines(shown.Body.String()) {
 		if strings.HasPrefix(line, "browserd_commands_total{") {

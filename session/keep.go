@@ -26,7 +26,7 @@ func (s *Session) Routed(routes []protocol.Route) { s.kept.routes = routes }
 
 // again sets on a new page what was kept of the one before.
 func (s *Session) again(ctx context.Context, page Page) error {
-	live, ok := page.(Live)
+	live, ok := page.(Device)
 	if !ok {
 		return nil
 	}

@@ -51,7 +51,7 @@ func (s *Session) sight() Sight {
 	}
 	at := page.State()
 	v.Source, v.Lost = at.Source, gone(page)
-	if live, ok := page.(Live); ok {
+	if live, ok := page.(Tabs); ok {
 		v.Tabs = live.Tabs()
 	} else {
 		v.Tabs = []protocol.Tab{{Tab: at.Tab, URL: at.URL, Title: at.Title, Selected: true}}

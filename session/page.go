@@ -23,11 +23,8 @@ type Page interface {
 	History(ctx context.Context, delta int) (protocol.Effect, error)
 	// Capture reads the document for a snapshot.
 	Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error)
-	Click(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Click) (protocol.Effect, error)
-	Type(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Type) (protocol.Effect, error)
-	Select(ctx context.Context, refs *snapshot.Refs, ref string, values []string) (selected []string, e protocol.Effect, err error)
-	Check(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (protocol.Effect, error)
-	Upload(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (protocol.Effect, error)
+	// Act does one action; the outcome says what came of it.
+	Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (protocol.Outcome, error)
 	// Read returns the whole content; the caller cuts it.
 	Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error)
 	// Find returns the nodes that fit, at most limit.
@@ -41,39 +38,58 @@ type Page interface {
 	Close(ctx context.Context) error
 }
 
-// Live is what a page in a browser can do beyond Page. Dialog, Tabs
-// and what says so may be called at any time by any goroutine.
-type Live interface {
-	Page
-	Press(ctx context.Context, refs *snapshot.Refs, ref, key string) (protocol.Effect, error)
-	Hover(ctx context.Context, refs *snapshot.Refs, ref string) (protocol.Effect, error)
-	Focus(ctx context.Context, refs *snapshot.Refs, ref string) (protocol.Effect, error)
-	Scroll(ctx context.Context, refs *snapshot.Refs, ref string, o protocol.Scroll) (protocol.Position, protocol.Effect, error)
-	Drag(ctx context.Context, refs *snapshot.Refs, from, to string) (protocol.Effect, error)
-	// Emulate changes what is said of the device, for pages to come as well.
-	Emulate(ctx context.Context, e protocol.Emulation) error
-	// SetRoutes says what becomes of requests; Routes what has become of them.
-	SetRoutes(ctx context.Context, routes []protocol.Route) error
-	Routes() []protocol.Route
-	// Mouse says what was hit; nil: nothing.
-	Mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse) (*protocol.Hit, protocol.Effect, error)
-	Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error)
-	Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error)
-	PDF(ctx context.Context, o protocol.PDF) ([]byte, error)
-	// Dialog answers the open dialog. With refs the page is followed until it has
-	// settled, for a moment; settled says whether it has.
-	Dialog(ctx context.Context, refs *snapshot.Refs, accept bool, text string) (d protocol.Dialog, e protocol.Effect, settled bool, err error)
+// The interfaces below are what only a page in a browser can do; a command asks
+// for the one that it needs. Errors are *protocol.Error.
+
+// Tabs is a page whose session has tabs.
+type Tabs interface {
+	// Tabs lists them. Any goroutine may call it.
 	Tabs() []protocol.Tab
 	TabNew(ctx context.Context, url string) (protocol.Effect, error)
 	TabSelect(ctx context.Context, tab string) (protocol.Effect, error)
 	TabClose(ctx context.Context, tab string) (protocol.Effect, error)
-	// Downloads lists the downloads; with wait when none (or not the one of that
-	// name) is running any more. DownloadContent reads n bytes of a finished one
-	// from offset. Both may be called at any time.
-	// Console and Network return what the pages said and asked for, and the number
-	// to ask from next time. Both may be called at any time.
+}
+
+// Device is a page whose device and network can be set, for pages to come as well.
+type Device interface {
+	Emulate(ctx context.Context, e protocol.Emulation) error
+	// SetRoutes sets what is done with requests; Routes returns the routes with
+	// the number of requests that each has matched.
+	SetRoutes(ctx context.Context, routes []protocol.Route) error
+	Routes() []protocol.Route
+}
+
+// Renderer is a page that has pixels.
+type Renderer interface {
+	Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error)
+	PDF(ctx context.Context, o protocol.PDF) ([]byte, error)
+}
+
+// Evaluator is a page that runs JavaScript.
+type Evaluator interface {
+	Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error)
+}
+
+// Dialogs is a page that opens dialogs. Any goroutine may call Dialog; it gives
+// refs only where it has the turn.
+type Dialogs interface {
+	// Dialog answers the open dialog. With refs it waits a moment for the page to
+	// settle; settled says whether it has.
+	Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.DialogAnswer) (d protocol.Dialog, e protocol.Effect, settled bool, err error)
+}
+
+// Records is a page whose console messages and requests are recorded. Both
+// return the number to ask from next time. Any goroutine may call them.
+type Records interface {
 	Console(q protocol.Watching) ([]protocol.Console, int)
 	Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error)
+}
+
+// Downloads is a page that downloads files. Any goroutine may call it.
+type Downloads interface {
+	// Downloads lists the downloads; with wait when none (or not the one of that
+	// name) is running any more.
 	Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error)
+	// DownloadContent reads n bytes of a finished one from offset.
 	DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error)
 }

@@ -12,7 +12,7 @@ import (
 // shown is what the client was shown last, and of which document.
 type shown struct {
 	any      bool
-	lines    snapshot.Shown
+	lines    snapshot.Baseline
 	options  snapshot.Options
 	document int
 }
@@ -33,7 +33,7 @@ func (s *Session) Snapshot(ctx context.Context, page Page, o snapshot.Options) (
 // shown them.
 const maxRevisions = 1000
 
-func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Shown) {
+func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Baseline) {
 	document := page.State().Document
 	s.shown = shown{any: true, lines: lines, options: o, document: document}
 	s.mu.Lock()
@@ -88,18 +88,18 @@ func other[T comparable](asked, usual, was T) bool { return asked != usual && as
 // Watcher is a page that knows what has changed since the last Capture outside of the
 // window that it showed.
 type Watcher interface {
-	Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.Outside, error)
+	Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error)
 }
 
 // outside adds to a delta of the lines, which were shown with o, what changed
 // outside of them. Where lines are the whole page there is no such thing.
-func (s *Session) outside(ctx context.Context, page Page, d snapshot.Delta, lines snapshot.Shown, o snapshot.Options, e *protocol.Effect) snapshot.Delta {
+func (s *Session) outside(ctx context.Context, page Page, d snapshot.Delta, lines snapshot.Baseline, o snapshot.Options, e *protocol.Effect) snapshot.Delta {
 	w, whole := lines.Window(o)
 	if whole || e != nil && !e.Changed {
 		return d
 	}
-	budgets := snapshot.OutsideOptions(o)
-	var out snapshot.Outside
+	budgets := snapshot.OffScopeOptions(o)
+	var out snapshot.OffScope
 	var err error
 	if p, ok := page.(Watcher); ok {
 		out, err = p.Beyond(ctx, w, budgets, s.refs)
@@ -108,11 +108,11 @@ func (s *Session) outside(ctx context.Context, page Page, d snapshot.Delta, line
 		budgets.Scope = e.Hit
 		var got snapshot.Capture
 		got, err = page.Capture(ctx, budgets, s.refs)
-		out = snapshot.Outside{Nodes: got.Nodes, Left: got.Rest}
+		out = snapshot.OffScope{Nodes: got.Nodes, Left: got.Rest}
 	}
 	if err != nil {
 		// The action is done: that something changed is all that can be said.
-		out = snapshot.Outside{Hidden: 1}
+		out = snapshot.OffScope{Hidden: 1}
 	}
 	return d.Add(out, lines, o, s.refs)
 }

@@ -22,9 +22,9 @@ func (w *watched) Capture(context.Context, snapshot.Options, *snapshot.Refs) (sn
 	return snapshot.Capture{Nodes: []snapshot.Node{{Key: snapshot.Key{Doc: 1, Node: 1}, Role: "link", Name: "One"}}, Rest: w.rest}, nil
 }
 
-func (w *watched) Beyond(context.Context, snapshot.Window, snapshot.Options, *snapshot.Refs) (snapshot.Outside, error) {
+func (w *watched) Beyond(context.Context, snapshot.Window, snapshot.Options, *snapshot.Refs) (snapshot.OffScope, error) {
 	w.asked++
-	return snapshot.Outside{Nodes: []snapshot.Node{{Role: snapshot.RoleText, Name: "Rejected"}}}, nil
+	return snapshot.OffScope{Nodes: []snapshot.Node{{Role: snapshot.RoleText, Name: "Rejected"}}}, nil
 }
 
 // A page is asked for what changed beyond a window only where there is something

@@ -71,13 +71,3 @@ func benchmarkDiff(b *testing.B, n int) {
 
 func BenchmarkDiff200(b *testing.B)   { benchmarkDiff(b, 200) }
 func BenchmarkDiff10000(b *testing.B) { benchmarkDiff(b, 10000) }
-
-func BenchmarkParse200(b *testing.B) {
-	s, _ := Render(listing(200, 0), whole(), NewRefs())
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Parse(s.Text); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

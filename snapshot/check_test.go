@@ -6,16 +6,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/browserd/browserd/internal/snapshottext"
 )
 
-// wanted returns the lines that c gives within max_text alone, as PROTOCOL.md
-// section 5 says, written apart from Render.
-func wanted(c Capture, maxText int, refs *Refs) []Line {
-	var lines []Line
+// parse parses the text of a snapshot or a delta.
+func parse(text string) (snapshottext.Parsed, error) { return snapshottext.Parse(text, Quote) }
+
+// wanted returns the lines of c (PROTOCOL.md section 5), limited by max_text only. It is
+// written apart from Render.
+func wanted(c Capture, maxText int, refs *Refs) []snapshottext.Line {
+	var lines []snapshottext.Line
 	said := func(s string) string { return string([]rune(Cut(s, maxText))) }
 	done := map[Key]bool{}
 	for _, n := range c.Nodes {
-		l := Line{Depth: min(max(n.Depth, 0), maxIndent), Name: said(n.Name)}
+		l := snapshottext.Line{Depth: min(max(n.Depth, 0), maxIndent), Name: said(n.Name)}
 		switch {
 		case n.More > 0:
 			l.Role, l.Folded = "more", n.More
@@ -34,7 +39,7 @@ func wanted(c Capture, maxText int, refs *Refs) []Line {
 				l.Role = "generic"
 			}
 			seen := map[string]bool{}
-			var bare []Attr
+			var bare []snapshottext.Attr
 			for _, a := range n.Attrs {
 				if seen[a.Key] || !IsWord(a.Key) {
 					continue
@@ -45,9 +50,9 @@ func wanted(c Capture, maxText int, refs *Refs) []Line {
 						l.Value = said(a.Value)
 					}
 				} else if a.Bare && isBare(a.Value) {
-					bare = append(bare, a)
+					bare = append(bare, snapshottext.Attr(a))
 				} else {
-					l.Attrs = append(l.Attrs, Attr{Key: a.Key, Value: said(a.Value)})
+					l.Attrs = append(l.Attrs, snapshottext.Attr{Key: a.Key, Value: said(a.Value)})
 				}
 			}
 			l.Attrs = append(l.Attrs, bare...)
@@ -64,10 +69,10 @@ func wanted(c Capture, maxText int, refs *Refs) []Line {
 	return lines
 }
 
-// checkText holds a snapshot to what holds for every snapshot.
-func checkText(t *testing.T, c Capture, o Options, s Snapshot, refs *Refs) Parsed {
+// checkText checks what is true of every snapshot.
+func checkText(t *testing.T, c Capture, o Options, s Snapshot, refs *Refs) snapshottext.Parsed {
 	t.Helper()
-	p, err := Parse(s.Text)
+	p, err := parse(s.Text)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, s.Text)
 	}
@@ -93,7 +98,7 @@ func checkText(t *testing.T, c Capture, o Options, s Snapshot, refs *Refs) Parse
 	after := ""
 	for _, l := range p.Lines {
 		if l.Ref != 0 {
-			after = formatRef(l.Ref)
+			after = RefOf(l.Ref)
 		}
 	}
 	if s.Stats.After != "" && s.Stats.After != after {
@@ -103,7 +108,7 @@ func checkText(t *testing.T, c Capture, o Options, s Snapshot, refs *Refs) Parse
 		got := Stats{InputNodes: p.Nodes, NodesVisited: c.Visited, NodesEmitted: p.Emitted, Chars: chars,
 			Truncated: p.Truncated, Reasons: p.Reasons}
 		if p.Rest.After != 0 {
-			got.After = formatRef(p.Rest.After)
+			got.After = RefOf(p.Rest.After)
 		}
 		if diff := cmp.Diff(got, s.Stats, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("header before stats\n%s", diff)
@@ -115,8 +120,8 @@ func checkText(t *testing.T, c Capture, o Options, s Snapshot, refs *Refs) Parse
 	return p
 }
 
-// checkNodes holds the nodes of format json to the lines of the text.
-func checkNodes(t *testing.T, p Parsed, nodes []NodeJSON) {
+// checkNodes compares the nodes of format json with the lines of the text.
+func checkNodes(t *testing.T, p snapshottext.Parsed, nodes []NodeJSON) {
 	t.Helper()
 	if len(nodes) != len(p.Lines) {
 		t.Fatalf("%d nodes for %d lines", len(nodes), len(p.Lines))
@@ -125,7 +130,7 @@ func checkNodes(t *testing.T, p Parsed, nodes []NodeJSON) {
 		n := nodes[i]
 		want := NodeJSON{Role: l.Role, Name: l.Name, Depth: l.Depth, States: l.States, Value: l.Value, Tag: n.Tag}
 		if l.Ref != 0 {
-			want.Ref = formatRef(l.Ref)
+			want.Ref = RefOf(l.Ref)
 		}
 		for _, a := range l.Attrs {
 			if want.Attrs == nil {
@@ -134,7 +139,7 @@ func checkNodes(t *testing.T, p Parsed, nodes []NodeJSON) {
 			want.Attrs[a.Key] = a.Value
 		}
 		// The text has U+FFFD where a node may hold what is not UTF-8: its
-		// encoder puts it there. A [more] line's name is told by its count.
+		// encoder puts it there. The name of a [more] line begins with its count.
 		n.Name, n.Value = string([]rune(n.Name)), string([]rune(n.Value))
 		for k, v := range n.Attrs {
 			n.Attrs[k] = string([]rune(v))

@@ -5,86 +5,99 @@ import (
 	"unicode/utf8"
 )
 
-// change is one step from one list of lines to another; -1 is no line.
+// op says what a change does to a line, and is how the delta's text marks it.
+type op byte
+
+const (
+	opSame   op = '='
+	opAdd    op = '+'
+	opChange op = '~'
+	opRemove op = '-'
+	opFold   op = 'c' // a change reported by one added line, for itself and all opFolded
+	opFolded op = '.' // a change reported by the line of opFold
+	opHidden op = 'h' // no line of either: one added line reports the hidden nodes
+)
+
+// change is one step from one list of lines to another. prev and cur are the
+// indices of the line in the lists, -1 where the list does not have it.
 type change struct {
-	// '=', '+', '~' or '-'; 'c' is told by one line for itself and for all '.', which
-	// are changed too; 'h' is such a line for what a dialog hides.
-	op        byte
+	op        op
 	prev, cur int
 }
 
-// tells says whether the change has a line of its own.
-func (c change) tells() bool { return c.op != '=' && c.op != '.' }
+// reported reports whether the change has a line of its own in the delta.
+func (c change) reported() bool { return c.op != opSame && c.op != opFolded }
 
-// Diff says what changed from what a client has been shown to a new snapshot
-// that it has not: the lines added (+), changed (~) and removed (-), in the
-// order of the new one, in at most o.MaxChars characters. It returns with it
-// what the client has then been shown, to be given to the next Diff; refs is
-// the one that made cur.
+// Diff returns the delta from prev, what the client has, to cur, a new snapshot
+// that the client does not have yet: the lines added (+), changed (~) and removed
+// (-), in the order of cur, in at most o.MaxChars characters. refs is the one
+// that rendered cur. The Baseline returned is what the client has after the
+// delta: pass it to the next Diff.
 //
-// Lines are written as they stand in the snapshot, removed ones as they stood in
-// the last. A line with a ref is the same line as long
-// as it has that ref: it is changed where its text is another or where it has
-// moved among the others. Lines without a ref are compared by what they say.
+// Lines are written as in the snapshot, removed ones as in the previous one. A
+// line with a ref is the same line for as long as it has that ref; it is changed
+// if its text differs or if it moved among the others. Lines without a ref are
+// compared by their text.
 //
-// Where many lines are changed in nothing but that they are covered, or no longer, a
-// [more] line counts those behind the first ones; where a modal dialog hides many,
-// they are counted too, and not removed: the client knows them when it closes.
+// Where only the state covered changes in many lines, a [more] line counts all but
+// the first ones. Where an open modal dialog hides many lines, a [more] line counts
+// them and they are not reported as removed: the client still has them when the
+// dialog closes.
 //
-// The text is these lines and nothing else, empty where nothing changed. Where
-// o.MaxChars cuts it, max_chars is among Stats.Reasons and a last line, [more],
-// counts the changes not shown; where there is no room for that one, the text
-// is empty and Delta.Changes is not 0. The changes not shown stay unknown to the
-// client: refs holds what it saw before, and the next Diff reports them again.
+// The text has these lines and nothing else, and is empty if nothing changed.
+// Where o.MaxChars cuts the text, max_chars is among Stats.Reasons and a last line,
+// [more], counts the changes not shown; where even that line does not fit, the text
+// is empty and Delta.Changes is not 0. The client does not have the changes that
+// are not shown: refs keeps what it saw before, and the next Diff reports them.
 //
-// Where cur stops at max_nodes or max_chars, what stood after its last line in
-// prev is not reported as removed: it may still be there. Stats.Reasons holds
-// cur's reasons then.
-func Diff(prev, cur Shown, o Options, refs *Refs) (Delta, Shown) {
-	changes, kept := settle(compare(prev.lines, cur.lines), cur.open)
-	changes, hidden, nodes := behind(changes, prev.lines, cur.lines)
+// Where cur ends at max_nodes or max_chars, the lines of prev after cur's last
+// line are not reported as removed: the page may still have them. Stats.Reasons
+// then has cur's reasons.
+func Diff(prev, cur Baseline, o Options, refs *Refs) (Delta, Baseline) {
+	changes, kept := withoutUnreached(compare(prev.lines, cur.lines), cur.open)
+	changes, hidden, nodes := withoutHidden(changes, prev.lines, cur.lines)
 	kept = append(kept, hidden...)
-	d := deltaWriter{prev: &prev, cur: &cur, maxChars: o.MaxChars, covered: onlyCovered(changes, prev.lines, cur.lines)}
+	d := deltaWriter{prev: &prev, cur: &cur, maxChars: o.MaxChars, covered: foldCovered(changes, prev.lines, cur.lines)}
 	if nodes > 0 {
-		d.hidden = moreHere(nodes, "behind the dialog; close it to reach them")
-		changes = append(changes, change{'h', -1, -1})
+		d.hidden = foldedLine(nodes, "behind the dialog; close it to reach them")
+		changes = append(changes, change{opHidden, -1, -1})
 	}
 	differ := 0
 	for _, c := range changes {
-		if c.op != '=' {
+		if c.op != opSame {
 			differ++
 		}
 	}
-	text, shownTo := d.write(changes)
+	text, end := d.write(changes)
 
 	reasons := cur.reasons
 	now := cur
 	now.was = nil
-	if shownTo < len(changes) {
+	if end < len(changes) {
 		reasons |= reasonsOf(reasonChars)
-		now.lines = d.settled(changes, shownTo, refs)
+		now.lines = d.applied(changes, end, refs)
 	}
 	if len(kept) > 0 {
 		now.lines = slices.Clip(now.lines)
 		for k, i := range kept[:min(len(kept), maxKept)] {
 			line := prev.lines[i]
-			line.behind = line.behind || k >= len(kept)-len(hidden)
+			line.hidden = line.hidden || k >= len(kept)-len(hidden)
 			now.lines = append(now.lines, line)
 		}
 	}
-	return Delta{Text: text, Changes: differ, cut: shownTo < len(changes), Stats: Stats{
+	return Delta{Text: text, Changes: differ, cut: end < len(changes), Stats: Stats{
 		InputNodes: cur.input, NodesVisited: cur.visited, NodesEmitted: d.emitted,
 		Chars: utf8.RuneCountInString(text), Truncated: reasons != 0, Reasons: reasons.words(),
 	}}, now
 }
 
-// maxKept bounds the lines that are remembered beyond the end of a snapshot.
+// maxKept is how many lines a Baseline keeps that its snapshot does not have.
 const maxKept = 5000
 
-// settle takes out of the changes the removals after the last line that both
-// have, where the new snapshot did not reach the page's end. It returns the
-// lines that they spoke of.
-func settle(changes []change, open bool) (_ []change, kept []int) {
+// withoutUnreached removes from changes the removals after the last line that both
+// lists have, if the new snapshot did not reach the page's end (open). kept are
+// the indices of these lines in the previous list.
+func withoutUnreached(changes []change, open bool) (_ []change, kept []int) {
 	if !open {
 		return changes, nil
 	}
@@ -93,27 +106,28 @@ func settle(changes []change, open bool) (_ []change, kept []int) {
 		last--
 	}
 	tail := slices.DeleteFunc(changes[last:], func(c change) bool {
-		if c.op == '-' {
+		if c.op == opRemove {
 			kept = append(kept, c.prev)
 		}
-		return c.op == '-'
+		return c.op == opRemove
 	})
 	return changes[:last+len(tail)], kept
 }
 
 type deltaWriter struct {
-	prev, cur *Shown
+	prev, cur *Baseline
 	maxChars  int
-	covered   string // the line for all that is 'c'
-	hidden    string // the line that is 'h'
-	emitted   int    // lines with a ref, added or changed
+	covered   string // the line of opFold
+	hidden    string // the line of opHidden
+	emitted   int    // lines with a ref, added or changed; set by write
 }
 
-// write returns the delta's text, and up to which change it tells them.
-func (d *deltaWriter) write(changes []change) (text string, shownTo int) {
+// write returns the delta's text and the index of the first change that it does
+// not report.
+func (d *deltaWriter) write(changes []change) (text string, end int) {
 	total := 0 // lines
 	for _, c := range changes {
-		if c.tells() {
+		if c.reported() {
 			total++
 		}
 	}
@@ -122,12 +136,12 @@ func (d *deltaWriter) write(changes []change) (text string, shownTo int) {
 	}
 	more := len(rest{what: restChanges, count: total}.String())
 
-	type place struct{ next, bytes, told, emitted int }
-	var now, safe place // after the last line written, and after the last one that leaves room for [more]
+	type place struct{ next, bytes, lines, emitted int }
+	var now, safe place // after the last line written, and after the last one after which [more] fits
 	b := make([]byte, 0, 1024)
 	chars := 0
 	for i, c := range changes {
-		if !c.tells() {
+		if !c.reported() {
 			continue
 		}
 		start := len(b)
@@ -135,168 +149,66 @@ func (d *deltaWriter) write(changes []change) (text string, shownTo int) {
 			b = append(b, '\n')
 		}
 		op, l := d.line(c)
-		b = append(b, op, ' ')
+		b = append(b, byte(op), ' ')
 		b = append(b, l.text...)
-		if op != '-' && l.ref != 0 {
+		if op != opRemove && l.ref != 0 {
 			now.emitted++
 		}
 		chars += utf8.RuneCount(b[start:])
 		if chars > d.maxChars {
 			break
 		}
-		now = place{next: i + 1, bytes: len(b), told: now.told + 1, emitted: now.emitted}
+		now = place{next: i + 1, bytes: len(b), lines: now.lines + 1, emitted: now.emitted}
 		if chars+1+more <= d.maxChars {
 			safe = now
 		}
 	}
-	if now.told == total {
+	if now.lines == total {
 		d.emitted = now.emitted
 		return string(b), len(changes)
 	}
-	if safe.told == 0 && more > d.maxChars {
+	if safe.lines == 0 && more > d.maxChars {
 		return "", 0
 	}
 	d.emitted = safe.emitted
 	b = b[:safe.bytes]
-	if safe.told > 0 {
+	if safe.lines > 0 {
 		b = append(b, '\n')
 	}
-	b = append(b, rest{what: restChanges, count: total - safe.told}.String()...)
+	b = append(b, rest{what: restChanges, count: total - safe.lines}.String()...)
 	return string(b), safe.next
 }
 
-// line is what a change is told by.
-func (d *deltaWriter) line(c change) (op byte, l shownLine) {
+// line returns the line that reports a change.
+func (d *deltaWriter) line(c change) (op, shownLine) {
 	switch c.op {
-	case '-':
-		return '-', d.prev.lines[c.prev]
-	case 'c':
-		return '+', shownLine{text: d.covered}
-	case 'h':
-		return '+', shownLine{text: d.hidden}
+	case opRemove:
+		return opRemove, d.prev.lines[c.prev]
+	case opFold:
+		return opAdd, shownLine{text: d.covered}
+	case opHidden:
+		return opAdd, shownLine{text: d.hidden}
 	}
 	return c.op, d.cur.lines[c.cur]
 }
 
-// settled returns the lines that the client knows after a delta that told the
-// changes up to shownTo only, and takes back in refs what it was not told.
-func (d *deltaWriter) settled(changes []change, shownTo int, refs *Refs) []shownLine {
+// applied returns the lines that the client has after a delta which reported the
+// changes before end only. It restores in refs what the client saw of the others.
+func (d *deltaWriter) applied(changes []change, end int, refs *Refs) []shownLine {
 	lines := make([]shownLine, 0, max(len(d.prev.lines), len(d.cur.lines)))
 	for i, c := range changes {
-		told := i < shownTo
-		if !told && c.cur >= 0 && c.op != '=' {
+		reported := i < end
+		if !reported && c.cur >= 0 && c.op != opSame {
 			if was, ok := d.cur.was[d.cur.lines[c.cur].ref]; ok {
 				refs.restore(was)
 			}
 		}
 		switch {
-		case c.cur >= 0 && (told || c.op == '='):
+		case c.cur >= 0 && (reported || c.op == opSame):
 			lines = append(lines, d.cur.lines[c.cur])
-		case c.prev >= 0 && !told:
+		case c.prev >= 0 && !reported:
 			lines = append(lines, d.prev.lines[c.prev])
 		}
 	}
 	return lines
-}
-
-// compare returns the steps from prev to cur, in cur's order. What is removed
-// comes before what was put in its place.
-func compare(prev, cur []shownLine) []change {
-	c := comparison{prev: prev, cur: cur, out: make([]change, 0, max(len(prev), len(cur)))}
-	n := min(len(prev), len(cur))
-	head := 0
-	for head < n && prev[head].text == cur[head].text {
-		head++
-	}
-	tail := 0
-	for tail < n-head && prev[len(prev)-1-tail].text == cur[len(cur)-1-tail].text {
-		tail++
-	}
-	for i := range head {
-		c.out = append(c.out, change{'=', i, i})
-	}
-	c.middle(head, len(prev)-tail, head, len(cur)-tail)
-	for i := range tail {
-		c.out = append(c.out, change{'=', len(prev) - tail + i, len(cur) - tail + i})
-	}
-	return c.out
-}
-
-type comparison struct {
-	prev, cur      []shownLine
-	inPrev, inCur  map[int]int // ref to line, of the middle
-	texts1, texts2 []int       // scratch: the lines without a ref of a gap
-	out            []change
-}
-
-// middle compares prev[i1:i2] with cur[j1:j2]: the refs that both have and that
-// have kept their order part it into gaps.
-func (c *comparison) middle(i1, i2, j1, j2 int) {
-	c.inPrev, c.inCur = map[int]int{}, map[int]int{}
-	for i := i1; i < i2; i++ {
-		if ref := c.prev[i].ref; ref != 0 {
-			c.inPrev[ref] = i
-		}
-	}
-	var both []match
-	for j := j1; j < j2; j++ {
-		if ref := c.cur[j].ref; ref != 0 {
-			c.inCur[ref] = j
-			if i, ok := c.inPrev[ref]; ok {
-				both = append(both, match{i, j})
-			}
-		}
-	}
-	for _, m := range rising(both) {
-		c.gap(i1, m.a, j1, m.b)
-		op := byte('=')
-		if c.prev[m.a].text != c.cur[m.b].text {
-			op = '~'
-		}
-		c.out = append(c.out, change{op, m.a, m.b})
-		i1, j1 = m.a+1, m.b+1
-	}
-	c.gap(i1, i2, j1, j2)
-}
-
-// gap compares lines between two refs that stayed. Its texts are matched by
-// what they say.
-func (c *comparison) gap(i1, i2, j1, j2 int) {
-	c.texts1 = textsOf(c.texts1[:0], c.prev, i1, i2)
-	c.texts2 = textsOf(c.texts2[:0], c.cur, j1, j2)
-	for _, m := range common(len(c.texts1), len(c.texts2), func(a, b int) bool {
-		return c.prev[c.texts1[a]].text == c.cur[c.texts2[b]].text
-	}, func(a int) string { return c.prev[c.texts1[a]].text }, func(b int) string { return c.cur[c.texts2[b]].text }) {
-		i, j := c.texts1[m.a], c.texts2[m.b]
-		c.replace(i1, i, j1, j)
-		c.out = append(c.out, change{'=', i, j})
-		i1, j1 = i+1, j+1
-	}
-	c.replace(i1, i2, j1, j2)
-}
-
-func textsOf(dst []int, lines []shownLine, from, to int) []int {
-	for i := from; i < to; i++ {
-		if lines[i].ref == 0 {
-			dst = append(dst, i)
-		}
-	}
-	return dst
-}
-
-// replace tells lines that have no counterpart here: a ref that both have has
-// moved, and is told where it is now.
-func (c *comparison) replace(i1, i2, j1, j2 int) {
-	for i := i1; i < i2; i++ {
-		if _, ok := c.inCur[c.prev[i].ref]; !ok {
-			c.out = append(c.out, change{'-', i, -1})
-		}
-	}
-	for j := j1; j < j2; j++ {
-		if i, ok := c.inPrev[c.cur[j].ref]; ok {
-			c.out = append(c.out, change{'~', i, j})
-		} else {
-			c.out = append(c.out, change{'+', -1, j})
-		}
-	}
 }

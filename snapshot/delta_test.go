@@ -95,7 +95,7 @@ func TestDiff(t *testing.T) {
 			if got.Text != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got.Text, test.want)
 			}
-			if p, err := Parse(got.Text); err != nil || len(p.Lines) != got.Changes {
+			if p, err := parse(got.Text); err != nil || len(p.Lines) != got.Changes {
 				t.Errorf("%d lines for %d changes, %v", len(p.Lines), got.Changes, err)
 			}
 			if again, _ := Diff(now, cur, o, refs); again.Text != "" || again.Changes != 0 {
@@ -196,7 +196,7 @@ func TestDiffMaxChars(t *testing.T) {
 		o := DefaultOptions()
 		o.MaxChars = maxChars
 		got, _ := Diff(prev, cur, o, refs)
-		p, err := Parse(got.Text)
+		p, err := parse(got.Text)
 		if err != nil {
 			t.Fatalf("max_chars %d: %v in\n%s", maxChars, err, got.Text)
 		}
@@ -224,29 +224,6 @@ func TestDiffMaxChars(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatNoDeltaSays(t *testing.T) {
-	for _, text := range []string{
-		"[delta] added=0 changed=0 removed=0",
-		"+",
-		"+@e1 [button]",
-		"@e1 [button]",
-		"~ text \"x\"",
-		"+ @e1 [button]\n",
-		"+ @e1 [button]\n@e2 [button]",
-		"+ @e1 [button]\n- @e1 [button]",
-		"+ @e1 [button]\n[more] 0 changes not shown; take a snapshot",
-		"+ @e1 [button]\n[more] 3 nodes not shown; continue with after=@e1",
-		"[more] 3 nodes not shown; raise max_chars",
-		"[more] 3 changes not shown; take a snapshot\n+ @e1 [button]",
-		"[snapshot] nodes=1 emitted=1 truncated=false\n+ @e1 [button]",
-		"[snapshot] nodes=1 emitted=0 truncated=true reasons=max_chars\n[more] 3 changes not shown; take a snapshot",
-	} {
-		if p, err := Parse(text); err == nil {
-			t.Errorf("%q is read as %+v", text, p)
-		}
-	}
-}
-
 // draw makes a page of few nodes and fewer texts, so that two of them share some.
 func draw(t *rapid.T, label string) Capture {
 	nodes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Node {
@@ -268,7 +245,7 @@ func TestDiffTellsWhatChanged(t *testing.T) {
 		_, cur := Render(draw(t, "cur"), o, refs)
 		o.MaxChars = rapid.IntRange(0, 900).Draw(t, "max_chars")
 		d, now := Diff(prev, cur, o, refs)
-		p, err := Parse(d.Text)
+		p, err := parse(d.Text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +306,7 @@ func TestDiffLarge(t *testing.T) {
 	_, prev := Render(page(before...), o, refs)
 	_, cur := Render(page(after...), o, refs)
 	got, _ := Diff(prev, cur, o, refs)
-	p, err := Parse(got.Text)
+	p, err := parse(got.Text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +432,7 @@ func TestDiffBehindDialogs(t *testing.T) {
 				if got.Text != strings.TrimSuffix(want, "\n") {
 					t.Errorf("delta %d: got\n%s\nwant\n%s", i+1, got.Text, want)
 				}
-				if _, err := Parse(got.Text); err != nil {
+				if _, err := parse(got.Text); err != nil {
 					t.Errorf("delta %d: %v", i+1, err)
 				}
 			}
@@ -489,13 +466,13 @@ func TestDiffThroughDialogs(t *testing.T) {
 			_, cur := Render(c, o, refs)
 			var d Delta
 			d, shown = Diff(shown, cur, o, refs)
-			if _, err := Parse(d.Text); err != nil {
+			if _, err := parse(d.Text); err != nil {
 				t.Fatalf("%v\n%s", err, d.Text)
 			}
 		}
 		_, cur := Render(draw(t, "last"), o, refs)
 		d, now := Diff(shown, cur, o, refs)
-		if _, err := Parse(d.Text); err != nil {
+		if _, err := parse(d.Text); err != nil {
 			t.Fatalf("%v\n%s", err, d.Text)
 		}
 		if diff := cmp.Diff(now.lines, cur.lines, cmp.AllowUnexported(shownLine{})); diff != "" {

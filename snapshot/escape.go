@@ -6,29 +6,29 @@ import (
 	"unicode/utf8"
 )
 
-// Quote returns s as the string literal that every page string is written as:
-// a JSON string (RFC 8259) that holds no control, bidirectional, zero-width,
-// tag or other character that shows nothing or moves what is shown. They are
-// written \uXXXX, those beyond U+FFFF as a surrogate pair; a byte that is not
-// UTF-8 becomes \ufffd. Everything else stays readable, < > & included.
+// Quote returns s as a string literal, the form of every page string in a snapshot. It
+// is a JSON string (RFC 8259) in which control, bidirectional, zero-width, tag and
+// other characters that are invisible or reorder the text are escaped as \uXXXX, those
+// above U+FFFF as a surrogate pair. A byte that is not UTF-8 becomes \ufffd. All other
+// characters are unchanged, < > & included.
 //
-// Three invisible characters stay as they are where they carry meaning:
-// a zero-width joiner or non-joiner between two letters of a script that joins
-// (Arabic, Indic and their like), a joiner between two emoji, and a variation
-// selector 15 or 16 right after an emoji or a keycap's base.
+// Three kinds of invisible characters are not escaped where they have a meaning: a
+// zero-width joiner or non-joiner between two letters of a joining script (Arabic,
+// Indic and similar), a joiner between two emoji, and a variation selector 15 or 16
+// after an emoji or the base of a keycap.
 //
-// A string has exactly one such literal; Parse accepts no other.
+// Each string has exactly one literal.
 func Quote(s string) string { return string(appendQuoted(nil, s)) }
 
-// Cut returns s in at most max characters (Unicode code points; below 1 counts
-// as 1). A longer string ends with "…", and the place of the cut is moved back
-// rather than split a base from its combining marks, a joined emoji or a flag.
+// Cut returns s in at most max characters (Unicode code points; a max below 1 is 1). A
+// longer string is cut and ends with "…". The cut is moved back where it would split a
+// base from its combining marks, a joined emoji or a flag.
 func Cut(s string, max int) string {
 	s, _ = cut(s, max)
 	return s
 }
 
-// maxCluster bounds how far back cut looks for the start of a cluster.
+// maxCluster is how many characters back cut looks for the start of a cluster.
 const maxCluster = 16
 
 func cut(s string, max int) (string, bool) {
@@ -38,8 +38,8 @@ func cut(s string, max int) (string, bool) {
 	if len(s) <= max {
 		return s, false
 	}
-	// end is where character number max begins: what stands from there on does
-	// not fit, or must make room for the "…".
+	// end is where character number max begins: the "…" replaces the string from
+	// there on.
 	end, n := 0, 0
 	for i := range s {
 		if n == max-1 {
@@ -53,7 +53,7 @@ func cut(s string, max int) (string, bool) {
 	return s, false
 }
 
-// clusterStart returns the last place at or before i where s may be parted.
+// clusterStart returns the last place at or before i at which s may be cut.
 func clusterStart(s string, i int) int {
 	at := i
 	for range maxCluster {
@@ -67,11 +67,11 @@ func clusterStart(s string, i int) int {
 		}
 		at -= size
 	}
-	return i // no cluster is that long: it is noise
+	return i // no real cluster is that long
 }
 
-// joined reports whether after belongs to the cluster that head, which ends
-// with before, ends with. It is the part of UAX #29 that is cheap.
+// joined reports whether after belongs to the last cluster of head, which ends with
+// before. It is the cheap part of UAX #29.
 func joined(head string, before, after rune) bool {
 	switch {
 	case after < 0x300:
@@ -106,7 +106,7 @@ const (
 // appendQuoted appends Quote(s) to dst.
 func appendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	from := 0 // s[from:i] is still to be copied as it is
+	from := 0 // s[from:i] is copied next, unchanged
 	for i := 0; i < len(s); {
 		if b := s[i]; b < utf8.RuneSelf {
 			if b >= 0x20 && b != '"' && b != '\\' && b != 0x7f {
@@ -163,10 +163,10 @@ func appendUnit(dst []byte, u rune) []byte {
 	return append(dst, '\\', 'u', hex[u>>12&15], hex[u>>8&15], hex[u>>4&15], hex[u&15])
 }
 
-// hidden reports whether r, from U+0080, is escaped unless it is meant: C1
-// controls, the default ignorable code points of Unicode with their near kin,
-// separators of lines, interlinear annotation, noncharacters, and U+FFFD, which
-// stands for what was not UTF-8.
+// hidden reports whether r, from U+0080, is escaped unless it is meant: C1 controls,
+// Unicode's default ignorable code points and similar ones, line separators,
+// interlinear annotation, noncharacters, and U+FFFD, which a byte that is not UTF-8
+// decodes to.
 func hidden(r rune) bool {
 	switch {
 	case r < 0xA0:
@@ -203,8 +203,7 @@ func hidden(r rune) bool {
 		0xE0000 <= r && r <= 0xE0FFF // tags, variation selectors supplement
 }
 
-// meant reports whether the hidden character r carries meaning between what
-// stands before and after it.
+// meant reports whether the hidden character r has a meaning between before and after.
 func meant(r rune, before, after string) bool {
 	switch r {
 	case zwj, zwnj:
@@ -253,9 +252,9 @@ func pictograph(r rune) bool {
 		0x1F000 <= r && r <= 0x1FAFF
 }
 
-// IsWord reports whether s may be written bare, as a role, a state or an
-// attribute's key: a letter, then letters, digits and '-', 64 at most. An
-// attribute whose key is none is left out of a snapshot.
+// IsWord reports whether s may be written bare, as a role, a state or an attribute's
+// key: an ASCII letter, then letters, digits and '-', at most 64. A snapshot leaves out
+// an attribute whose key is not a word.
 func IsWord(s string) bool {
 	if s == "" || len(s) > 64 || !isLetter(s[0]) {
 		return false

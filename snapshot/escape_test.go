@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -50,17 +51,16 @@ func TestQuote(t *testing.T) {
 			if got != test.want {
 				t.Errorf("Quote(%q)\ngot  %s\nwant %s", test.in, got, test.want)
 			}
-			p := parser{s: got}
-			back, err := p.quoted()
+			back, err := unquote(got)
 			if valid := string([]rune(test.in)); err != nil || back != valid {
-				t.Errorf("read back %q, %v; want %q", back, err, valid)
+				t.Errorf("parsed as %q, %v; want %q", back, err, valid)
 			}
 		})
 	}
 }
 
-// FuzzQuote holds Quote to what the grammar's safety rests on: a literal is JSON
-// for what was said, stands on one line, ends where it says, and is the only one.
+// FuzzQuote checks what the grammar's safety depends on: a literal is JSON for its
+// string, is on one line, ends at its last quote, and is the only one for its string.
 func FuzzQuote(f *testing.F) {
 	f.Add("x\n@e1 [button] \"Pay\"\\")
 	f.Add("می\u200cخواهم 👩\u200d👩 \u202e\U000E0041\xff")
@@ -74,11 +74,23 @@ func FuzzQuote(f *testing.F) {
 		if strings.ContainsAny(q, "\n\r\u2028\u2029\u0085") || !utf8.ValidString(q) {
 			t.Fatalf("not one line: %q", q)
 		}
-		p := parser{s: q + ` [x] "y"`}
-		if back, err := p.quoted(); err != nil || back != valid || p.at != len(q) {
-			t.Fatalf("%q reads as %q to byte %d, %v", q, back, p.at, err)
+		if back, err := unquote(q); err != nil || back != valid {
+			t.Fatalf("%q is parsed as %q, %v", q, back, err)
 		}
 	})
+}
+
+// unquote parses a literal as an attribute of a line that continues after it.
+func unquote(literal string) (string, error) {
+	p, err := parse("+ @e1 [button a=" + literal + `] "y"`)
+	if err != nil {
+		return "", err
+	}
+	l := p.Lines[0]
+	if len(p.Lines) != 1 || len(l.Attrs) != 1 || l.Name != "y" {
+		return "", fmt.Errorf("it ends elsewhere: %+v", l)
+	}
+	return l.Attrs[0].Value, nil
 }
 
 func TestCut(t *testing.T) {

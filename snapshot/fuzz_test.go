@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/browserd/browserd/internal/snapshottext"
 )
 
-// reader makes nodes of a fuzzer's bytes.
+// reader makes nodes from a fuzzer's bytes.
 type reader struct{ data []byte }
 
 func (r *reader) byte() byte {
@@ -74,9 +76,9 @@ func seeds(f *testing.F) {
 	f.Add([]byte("u\x00t\x00\x09\x09\x01\x01\x03\x04text\x00\x00\x00\x00\x00\x00"), 10, 0, 0)
 }
 
-// FuzzRender holds every snapshot to what holds for all: what the strict parser
-// reads is exactly what was emitted, within the budgets, each ref once. The
-// delta that tells all of it to a client which has seen nothing says the same.
+// FuzzRender checks every snapshot: the strict parser reads exactly the nodes given,
+// within the budgets, each ref once. The delta to a client that has nothing has the
+// same lines.
 func FuzzRender(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, maxChars, maxNodes, maxText int) {
@@ -95,15 +97,15 @@ func FuzzRender(f *testing.F) {
 		if d, _ := Diff(shown, shown, o, refs); d.Text != "" || d.Changes != 0 {
 			t.Fatalf("no change is %s", d.Text)
 		}
-		d, _ := Diff(Shown{}, shown, o, refs)
+		d, _ := Diff(Baseline{}, shown, o, refs)
 		checkAdded(t, shown, o, d)
 	})
 }
 
-// checkAdded holds a delta to adding the lines shown, as they stand there.
-func checkAdded(t *testing.T, shown Shown, o Options, d Delta) {
+// checkAdded checks that a delta adds the lines of shown, with the same text.
+func checkAdded(t *testing.T, shown Baseline, o Options, d Delta) {
 	t.Helper()
-	p, err := Parse(d.Text)
+	p, err := parse(d.Text)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, d.Text)
 	}
@@ -121,8 +123,8 @@ func checkAdded(t *testing.T, shown Shown, o Options, d Delta) {
 	}
 }
 
-// FuzzParse holds the parser to ending, and to reading only what it would write:
-// what it accepts has one way to be written.
+// FuzzParse checks that the parser ends, and that each text it accepts is the one
+// spelling of its content.
 func FuzzParse(f *testing.F) {
 	f.Add("")
 	f.Add(goldText)
@@ -130,7 +132,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("[more] 12 changes not shown; take a snapshot")
 	f.Add("[snapshot] nodes=1 emitted=0 truncated=true reasons=max_text\n[more] 3 nodes not shown here: \"x\"\n[more] 3 texts cut at 200 characters; read the whole with read, or raise max_text")
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := Parse(text)
+		p, err := parse(text)
 		if err != nil {
 			return
 		}
@@ -140,8 +142,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// write writes what was parsed, for those texts that Parse accepts.
-func write(p Parsed) string {
+// write renders a parsed text again.
+func write(p snapshottext.Parsed) string {
 	var lines []string
 	if p.Kind == "snapshot" {
 		header := snapshotHeader(p.Nodes, p.Emitted, reasonsOf(p.Reasons...), "")
@@ -164,9 +166,9 @@ func write(p Parsed) string {
 		}
 		for _, a := range l.Attrs {
 			if a.Bare {
-				w.bare = append(w.bare, a)
+				w.bare = append(w.bare, Attr(a))
 			} else {
-				w.quoted = append(w.quoted, a)
+				w.quoted = append(w.quoted, Attr(a))
 			}
 		}
 		b := w.append(nil)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The budgets at which a snapshot stops or cuts.
+// The reasons for which a snapshot is truncated, each a budget.
 const (
 	reasonNodes = "max_nodes"
 	reasonChars = "max_chars"
@@ -15,10 +15,10 @@ const (
 	reasonText  = "max_text"
 )
 
-// reasonOrder is the order in which reasons are written.
+// reasonOrder is the order in which the header lists reasons.
 var reasonOrder = []string{reasonNodes, reasonChars, reasonDepth, reasonText}
 
-// reasonSet is a set of reasonOrder, one bit each.
+// reasonSet is a set of reasons, one bit for each of reasonOrder.
 type reasonSet uint
 
 func reasonsOf(words ...string) (set reasonSet) {
@@ -32,7 +32,7 @@ func reasonsOf(words ...string) (set reasonSet) {
 
 func (set reasonSet) has(word string) bool { return set&reasonsOf(word) != 0 }
 
-// words returns the set in its order, never nil.
+// words returns the reasons in their order, never nil.
 func (set reasonSet) words() []string {
 	words := []string{}
 	for i, r := range reasonOrder {
@@ -43,9 +43,8 @@ func (set reasonSet) words() []string {
 	return words
 }
 
-// where returns the header's ` url="…" title="…"`. Both are cut at maxText
-// characters and, where the whole text may hold only few, at an eighth of
-// these; page has them whole. Below minWhere there is no room for them: "".
+// where returns the header's ` url="…" title="…"`. Each is cut at maxText characters
+// and at an eighth of maxChars. where returns "" if maxChars is below minWhere.
 func where(url, title string, maxText, maxChars int) string {
 	if maxChars < minWhere {
 		return ""
@@ -57,11 +56,11 @@ func where(url, title string, maxText, maxChars int) string {
 	return string(b)
 }
 
-// minWhere leaves room for a few lines beside the URL and the title.
+// minWhere is the smallest max_chars at which a few lines fit beside URL and title.
 const minWhere = 400
 
-// appendShort appends s as a literal of at most maxText characters of s and
-// maxOut characters as written.
+// appendShort appends s as a literal: at most maxText characters of s, and at most
+// maxOut characters with quotes and escapes.
 func appendShort(dst []byte, s string, maxText, maxOut int) []byte {
 	s = Cut(s, maxText)
 	for chars := maxOut; ; chars /= 2 {
@@ -90,64 +89,4 @@ func snapshotHeader(nodes, emitted int, reasons reasonSet, where string) string 
 	}
 	b.WriteString(where)
 	return b.String()
-}
-
-// rest is what a text's last line, [more], says is left.
-type rest struct {
-	what  restKind
-	count int
-	after int    // continue after this ref; 0: there is none
-	limit string // what to raise where there is none
-	chars int    // where texts were cut
-}
-
-type restKind string
-
-const (
-	restNodes   restKind = "nodes"   // nodes with a ref, and maybe text
-	restTexts   restKind = "texts"   // text only
-	restDeeper  restKind = "deeper"  // nodes below max_depth; count 0: not counted
-	restCut     restKind = "cut"     // texts cut at max_text; count 0: not counted
-	restChanges restKind = "changes" // lines of a delta
-	restOutside restKind = "outside" // changes outside of what a delta is limited to
-)
-
-const (
-	moreStart   = "[more] "
-	moreAfter   = " not shown; continue with after=@e"
-	moreRaise   = " not shown; raise "
-	moreDeeper  = "nodes not shown; raise max_depth, or set scope"
-	moreCut     = " characters; read the whole with read, or raise max_text"
-	moreChange  = " changes not shown; take a snapshot"
-	moreOutside = " changes outside of what was shown; "
-	moreBehind  = "continue with after=@e"
-	moreWhole   = "take a snapshot"
-)
-
-// String returns the [more] line.
-func (r rest) String() string {
-	n := strconv.Itoa(r.count)
-	switch r.what {
-	case restDeeper:
-		if r.count == 0 {
-			return moreStart + "deeper " + moreDeeper
-		}
-		return moreStart + n + " " + moreDeeper
-	case restCut:
-		if r.count == 0 {
-			n = "some"
-		}
-		return moreStart + n + " texts cut at " + strconv.Itoa(r.chars) + moreCut
-	case restChanges:
-		return moreStart + n + moreChange
-	case restOutside:
-		if r.after == 0 {
-			return moreStart + n + moreOutside + moreWhole
-		}
-		return moreStart + n + moreOutside + moreBehind + strconv.Itoa(r.after)
-	}
-	if r.after == 0 {
-		return moreStart + n + " " + string(r.what) + moreRaise + r.limit
-	}
-	return moreStart + n + " " + string(r.what) + moreAfter + strconv.Itoa(r.after)
 }

@@ -5,11 +5,8 @@ import (
 	"strconv"
 )
 
-// maxIndent is the deepest depth that is written; deeper nodes are written at it.
+// maxIndent is the largest indentation. Deeper nodes are written at this depth.
 const maxIndent = 512
-
-// roleMore is the role, in format json, of a [more] line for folded nodes.
-const roleMore = "more"
 
 type lineKind int
 
@@ -20,8 +17,8 @@ const (
 	moreLine
 )
 
-// kindOf returns how a node is written. An element without a key cannot have a
-// ref: its name is shown as text. Text that says nothing is no line.
+// kindOf returns how a node is written. An element without a key cannot have a ref:
+// its name is written as text. An empty text is not written.
 func kindOf(n *Node) lineKind {
 	switch {
 	case n.More > 0:
@@ -34,9 +31,9 @@ func kindOf(n *Node) lineKind {
 	return noLine
 }
 
-// line is one node as it is shown: its words checked, its strings cut, its
-// attributes in the order of the grammar. It is filled again for each node, so
-// that a snapshot of many lines makes little garbage.
+// line is one node as it is written: words checked, strings cut, attributes in the
+// order of the grammar. A writer fills one line again for each node, so that a
+// snapshot of many lines allocates little.
 type line struct {
 	kind   lineKind
 	depth  int
@@ -90,7 +87,7 @@ func (l *line) cut(s string, maxText int) string {
 	return s
 }
 
-// roleWord returns role where it may be written bare; anything else is generic.
+// roleWord returns role if it may be written bare, else generic.
 func roleWord(role string) string {
 	if IsWord(role) {
 		return role
@@ -98,7 +95,7 @@ func roleWord(role string) string {
 	return "generic"
 }
 
-// append appends the line to dst.
+// append appends the text of the line to dst.
 func (l *line) append(dst []byte) []byte {
 	for range l.depth {
 		dst = append(dst, ' ', ' ')
@@ -110,7 +107,7 @@ func (l *line) append(dst []byte) []byte {
 	case moreLine:
 		dst = append(dst, "[more] "...)
 		dst = strconv.AppendInt(dst, int64(l.more), 10)
-		dst = append(dst, foldedHere...)
+		dst = append(dst, moreFolded...)
 		if l.name != "" {
 			dst = append(dst, ": "...)
 			dst = appendQuoted(dst, l.name)
@@ -145,38 +142,8 @@ func (l *line) append(dst []byte) []byte {
 	return dst
 }
 
-const foldedHere = " nodes not shown here"
-
 func appendKey(dst []byte, key string) []byte {
 	dst = append(dst, ' ')
 	dst = append(dst, key...)
 	return append(dst, '=')
-}
-
-// json returns the line as a node of format json.
-func (l *line) json(tag string) NodeJSON {
-	switch l.kind {
-	case textLine:
-		return NodeJSON{Role: RoleText, Name: l.name, Depth: l.depth}
-	case moreLine:
-		name := strconv.Itoa(l.more) + foldedHere
-		if l.name != "" {
-			name += ": " + l.name
-		}
-		return NodeJSON{Role: roleMore, Name: name, Depth: l.depth}
-	}
-	n := NodeJSON{Ref: formatRef(l.ref), Role: l.role, Name: l.name, Tag: tag, Depth: l.depth, Value: l.value}
-	if len(l.states) > 0 {
-		n.States = slices.Clone(l.states)
-	}
-	if len(l.quoted)+len(l.bare) > 0 {
-		n.Attrs = make(map[string]string, len(l.quoted)+len(l.bare))
-		for _, a := range l.quoted {
-			n.Attrs[a.Key] = a.Value
-		}
-		for _, a := range l.bare {
-			n.Attrs[a.Key] = a.Value
-		}
-	}
-	return n
 }

@@ -1,85 +1,81 @@
 package snapshot
 
-// Key names one node of one document within a session: Doc is the number that
-// the source gave the document (one frame, one loader; never used twice in a
-// session), Node the number that it gave the node, from 1. The zero Key is no node.
+// Key identifies one node of one document within a session. The source of the
+// nodes chooses the numbers. The zero Key is no node.
 type Key struct {
-	Doc  int
-	Node int
+	Doc  int // the document (one frame, one loader), never used twice in a session
+	Node int // the node, from 1
 }
 
-// Attr is one key="value" of a line. Bare values (level=1, options=195) are
-// written without quotes and hold only ASCII letters, digits, '.' and '-'.
+// Attr is one key="value" of a line.
 type Attr struct {
 	Key   string
 	Value string
-	Bare  bool
+	// Bare is set for a value written without quotes, as in level=1. Such a value
+	// has only ASCII letters, digits, '.' and '-'; any other is written with quotes.
+	Bare bool
 }
 
 // RoleText is the role of a text line.
 const RoleText = "text"
 
-// Node is one line of a document before it is written: an element that gets a
-// ref, or a run of text. Strings are the page's own, not yet escaped or cut.
+// Node is one line of a document before it is written: an element that gets a ref,
+// or a text. The strings are those of the page, neither escaped nor cut.
 type Node struct {
-	Key   Key // zero for text and for More
-	Depth int // from 0, in the tree of shown nodes; written up to 512
-	Role  string
-	Name  string // the accessible name; for text, the text
-	Tag   string // the element's tag, lower case
-	Attrs []Attr // in the order of the line
-	// States are words of PROTOCOL.md section 5, in its order.
-	States []string
-	// Value is a control's value as it may be shown: already masked. It is
-	// written as value="…", in place of an attribute of that name.
+	Key    Key      // zero for a text and for More
+	Depth  int      // from 0, in the tree of the nodes shown; written up to 512
+	Role   string   // an ARIA role, or RoleText
+	Name   string   // the accessible name; for a text, the text
+	Tag    string   // the element's tag, in lower case
+	Attrs  []Attr   // in the order of the line
+	States []string // the words of PROTOCOL.md section 5, in its order
+	// Value is a control's value as the client may see it: secrets are already
+	// masked. It is written as value="…", in place of an attribute of that name.
 	Value string
-	// Ident is a digest of the tag and the stable attributes; Context of the
-	// text of the row, list item or article that the node stands in. The source
-	// that made them compares them when a ref's node has gone; nobody else reads them.
+	// Ident is a digest of the tag and the stable attributes, Context one of the text
+	// of the row, list item or article around the node. Only the source that set them
+	// reads them: it compares them to find the element anew when a ref's node is gone.
 	Ident   string
 	Context string
-	// More is above 0 where the line is a [more] line for that many like nodes
-	// that were folded away here; Name then says how to go on. It is written
-	// as a literal, so it may quote the page: [more] 183 nodes not shown here: "…".
+	// More, if above 0, makes the line a [more] line for that many like nodes that the
+	// source folded here. Name then says how to continue. It is written as a literal,
+	// so it may quote the page: [more] 183 nodes not shown here: "…".
 	More int
 }
 
-// Capture is what a source read of a document for one snapshot, in the order
-// in which it is shown.
+// Capture is what a source read of a document for one snapshot, in the order in
+// which it is shown.
 type Capture struct {
-	URL   string
-	Title string
-	Nodes []Node
-	// Input is how many elements the document has, as far as they were counted;
-	// Visited how many were looked at.
-	Input   int
-	Visited int
-	// Rest is how many further nodes would have been shown, at least, where the
-	// source stopped at a budget; 0 where it reached the end.
+	URL     string
+	Title   string
+	Nodes   []Node
+	Input   int // the document's elements, as far as the source counted them
+	Visited int // the elements that the source looked at
+	// Rest is how many more nodes there are, at least, if the source stopped at a
+	// budget; 0 if it reached the end.
 	Rest int
-	// Reasons are the budgets at which the source stopped or cut: max_nodes,
-	// max_chars, max_depth, max_text. A source that hands on at least MaxText+1
-	// characters of a longer string leaves max_text to Render, which then counts
-	// the cuts.
+	// Reasons are the budgets at which the source stopped or cut: max_nodes, max_chars,
+	// max_depth, max_text. A source that returns at least MaxText+1 characters of a
+	// longer string leaves max_text to Render, which then counts the cuts.
 	Reasons []string
 }
 
 // Options are the parameters of a snapshot (PROTOCOL.md section 5), with their
 // defaults filled in.
 type Options struct {
-	Scope           string   // a ref or a CSS selector; empty: the whole page
+	Scope           string   // a ref or a CSS selector; empty for the whole page
 	InteractiveOnly bool     // controls, headings, landmarks and a digest of the text
-	MaxChars        int      // of the text, header and [more] line included
-	MaxNodes        int      // nodes with a ref
-	MaxDepth        int      // deeper nodes are counted, not shown
+	MaxChars        int      // characters of the text, header and [more] line included
+	MaxNodes        int      // lines with a ref
+	MaxDepth        int      // deeper nodes are counted and not shown
 	MaxText         int      // characters of one name, text or value
-	Attrs           []string // attributes shown
-	DedupeText      bool     // text that a name already says is not said again
+	Attrs           []string // the attributes shown
+	DedupeText      bool     // leave out a text that a name already has
 	After           string   // continue after this ref
 	JSON            bool     // format json: fill Snapshot.Nodes as well
 }
 
-// DefaultOptions are the options of a snapshot for which none were given.
+// DefaultOptions returns the options of a snapshot without parameters.
 func DefaultOptions() Options {
 	return Options{
 		InteractiveOnly: true,
@@ -92,44 +88,31 @@ func DefaultOptions() Options {
 	}
 }
 
-// Stats are the figures of a snapshot.
+// Stats counts what a snapshot read and wrote.
 type Stats struct {
-	InputNodes   int      `json:"input_nodes"`
-	NodesVisited int      `json:"nodes_visited"`
-	NodesEmitted int      `json:"nodes_emitted"`
-	Chars        int      `json:"chars"`
-	Truncated    bool     `json:"truncated"`
-	Reasons      []string `json:"reasons"`
-	// After is the ref to continue after; empty where nothing is left.
-	After string `json:"after"`
+	InputNodes   int      `json:"input_nodes"`   // Capture.Input
+	NodesVisited int      `json:"nodes_visited"` // Capture.Visited
+	NodesEmitted int      `json:"nodes_emitted"` // lines with a ref
+	Chars        int      `json:"chars"`         // Unicode code points of the text
+	Truncated    bool     `json:"truncated"`     // a budget ended or cut the text
+	Reasons      []string `json:"reasons"`       // those budgets, never nil
+	After        string   `json:"after"`         // the ref to continue after; empty where nothing is left
 }
 
-// NodeJSON is one node of a snapshot in format json, in the text's order.
-type NodeJSON struct {
-	Ref    string            `json:"ref,omitempty"`
-	Role   string            `json:"role"`
-	Name   string            `json:"name"`
-	Tag    string            `json:"tag,omitempty"`
-	Depth  int               `json:"depth"`
-	States []string          `json:"states,omitempty"`
-	Value  string            `json:"value,omitempty"`
-	Attrs  map[string]string `json:"attrs,omitempty"`
-}
-
-// Snapshot is the answer to a snapshot: the field snapshot of a result.
+// Snapshot is the field snapshot of a result.
 type Snapshot struct {
 	Text  string     `json:"text"`
 	Stats Stats      `json:"stats"`
-	Nodes []NodeJSON `json:"nodes,omitempty"`
+	Nodes []NodeJSON `json:"nodes,omitempty"` // for format json
 }
 
-// Delta is what changed since the client's last snapshot: the field delta of a
-// result. Its text is lines that begin with "+ ", "~ " or "- " and, where cut, a
-// last [more]; it is empty where nothing changed.
+// Delta is the field delta of a result: what changed since the client's last
+// snapshot. Its lines begin with "+ ", "~ " or "- "; a delta that was cut ends with a
+// [more] line. The text is empty if nothing changed.
 type Delta struct {
 	Text  string `json:"text"`
 	Stats Stats  `json:"stats"`
 	// Changes is how many lines were added, changed or removed, shown or not.
 	Changes int  `json:"-"`
-	cut     bool // MaxChars ended it
+	cut     bool // by MaxChars
 }

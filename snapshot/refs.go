@@ -9,61 +9,62 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// What a session remembers of its refs is bounded by these.
+// The limits of what Refs keeps for one session.
 const (
-	maxLive     = 50000 // refs of nodes whose document is there
-	maxDead     = 20000 // refs that are gone, kept to say what they were
-	maxDeadName = 80    // characters of a gone ref's name
+	maxLive     = 50000 // refs of nodes whose document is not gone
+	maxDead     = 20000 // refs whose node is gone, kept for the message of stale_ref
+	maxDeadName = 80    // characters of such a ref's name
 )
 
-// Refs numbers the refs of one session. N counts up from 1 and is never used
-// twice; a node keeps its number for as long as its document lives. Use
-// NewRefs. Not safe for use by several goroutines at a time.
+// Refs gives the nodes of one session their refs. N counts up from 1 and is never
+// used twice; a node keeps its ref until its document is gone. Use NewRefs. Not safe
+// for use by several goroutines at a time.
 type Refs struct {
-	last    int            // the highest number given out
-	round   uint64         // counts the showings: renders, and single Numbers
-	entries map[int]*entry // live ones and remembered dead ones
+	last    int            // the highest N so far
+	round   uint64         // counts calls of Render, Number and Move
+	entries map[int]*entry // by N: live refs, and dead ones that are kept
 	docs    map[int]*docRefs
-	live    int
-	dead    []int // the remembered dead ones, the longest gone first
+	live    int   // how many entries are live
+	dead    []int // the dead refs that are kept, oldest first
 }
 
-// Entry is one ref and what the client was last shown of its node.
+// Entry is one ref and what the client last saw of its node.
 type Entry struct {
-	N       int
+	N       int // the ref is @eN
 	Key     Key
 	Role    string
 	Name    string
 	Tag     string
-	Ident   string
-	Context string
+	Ident   string // as in Node
+	Context string // as in Node
 }
 
-// Ref returns the ref as it is written, "@e5".
-func (e Entry) Ref() string { return formatRef(e.N) }
+// Ref returns the ref, such as "@e5".
+func (e Entry) Ref() string { return RefOf(e.N) }
 
-func formatRef(n int) string { return "@e" + strconv.Itoa(n) }
+// RefOf returns the ref with the number n, such as "@e5".
+func RefOf(n int) string { return "@e" + strconv.Itoa(n) }
 
 type entry struct {
 	Entry
-	round uint64 // when it was last shown
-	moved int    // not 0: the number of the node that this ref now means
-	gone  bool
+	round uint64 // Refs.round when the client last saw it
+	moved int    // the N of the node that this ref now means, 0 if it has not moved
+	gone  bool   // its document is gone
 }
 
-// docRefs are the refs of one document.
+// docRefs has the refs of one document.
 type docRefs struct {
-	byNode map[int]*entry
-	moved  []int // refs that now mean a node of this document
+	byNode map[int]*entry // by Key.Node
+	moved  []int          // refs that now mean a node of this document
 }
 
-// NewRefs returns a Refs that has given out nothing.
+// NewRefs returns a Refs without refs.
 func NewRefs() *Refs {
 	return &Refs{entries: map[int]*entry{}, docs: map[int]*docRefs{}}
 }
 
-// Number returns the number of n.Key's ref, a new one where the node has none,
-// and records n as what the client is now shown of it. A zero key has no ref: 0.
+// Number returns N of the ref of n.Key, a new one if the node has none, and records
+// n as what the client now sees. It returns 0 for the zero Key.
 func (r *Refs) Number(n Node) int {
 	if n.Key == (Key{}) {
 		return 0
@@ -74,7 +75,7 @@ func (r *Refs) Number(n Node) int {
 	return e.N
 }
 
-// Seen returns the number of key's ref, if it has one.
+// Seen returns N of key's ref, if it has one.
 func (r *Refs) Seen(key Key) (int, bool) {
 	d, ok := r.docs[key.Doc]
 	if !ok {
@@ -87,8 +88,8 @@ func (r *Refs) Seen(key Key) (int, bool) {
 	return e.N, true
 }
 
-// ForParameter is the error of Lookup for a ref that stood in another parameter than
-// ref.
+// ForParameter returns an error of Lookup for a ref that the client gave in the
+// parameter name: Lookup's own errors name the parameter ref.
 func ForParameter(name string, err error) error {
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Code == protocol.InvalidParams && e.Details["parameter"] == "ref" {
@@ -98,13 +99,12 @@ func ForParameter(name string, err error) error {
 	return err
 }
 
-// Lookup returns the node that ref means, and what the client was last shown of
-// it. A ref is written @e5, and taken as e5, ref=e5 and ref=@e5 as well. Where
-// the ref has moved (Move), the entry is that of the node that it means now, N
-// included. Errors are *protocol.Error: invalid_params where ref is not written
-// like one, unknown_ref where it was never given out, stale_ref where its
-// document is gone; that one has no candidates, since nothing of the document
-// is left to compare.
+// Lookup returns the node that ref means, and what the client last saw of it. It
+// accepts @e5, e5, ref=e5 and ref=@e5. For a ref that has moved (Move), the entry is
+// that of the node that it now means, N included. Errors are *protocol.Error:
+// invalid_params if ref does not have the form of a ref, unknown_ref if the session
+// never had it, stale_ref if its document is gone. That one has no candidates, because
+// nothing of the document is left to compare.
 func (r *Refs) Lookup(ref string) (Entry, error) {
 	n, ok := parseRef(ref)
 	if !ok {
@@ -114,7 +114,7 @@ func (r *Refs) Lookup(ref string) (Entry, error) {
 	if n < 1 || n > r.last {
 		err := protocol.Errorf(protocol.UnknownRef, "%s was never given out in this session", shownRef(ref))
 		if r.last > 0 {
-			err.With("highest", formatRef(r.last))
+			err.With("highest", RefOf(r.last))
 		}
 		return Entry{}, err
 	}
@@ -122,7 +122,7 @@ func (r *Refs) Lookup(ref string) (Entry, error) {
 	if e != nil && !e.gone {
 		return e.Entry, nil
 	}
-	message := formatRef(n) + " is gone"
+	message := RefOf(n) + " is gone"
 	if e != nil && e.Role != "" {
 		message += ": it was " + roleWord(e.Role)
 		if e.Name != "" {
@@ -133,10 +133,10 @@ func (r *Refs) Lookup(ref string) (Entry, error) {
 		With("candidates", []any{}).Then("take a snapshot and use a ref from it")
 }
 
-// Move makes the ref n mean the node to, which its source has found to be the
-// same element made anew, and returns to's entry. The new node has a number of
-// its own, which is what is shown from now on; n stays good and means it too.
-// The old node, should it come back, gets a new number: n never means two.
+// Move makes the ref n mean the node to, and returns to's entry. The source has found
+// that the page replaced the old node by this one. The new node has a ref of its own,
+// which is shown from now on; n stays valid and means the new node too. If the old
+// node comes back it gets a new ref: n never means two nodes.
 func (r *Refs) Move(n int, to Node) Entry {
 	m := r.Number(to)
 	target := r.entries[m]
@@ -152,14 +152,14 @@ func (r *Refs) Move(n int, to Node) Entry {
 	}
 	d := r.docs[to.Key.Doc]
 	d.moved = append(d.moved, old.N)
-	// What the old node was is of no use any more: the target's entry answers.
+	// Only the target's entry is used from now on.
 	*old = entry{Entry: Entry{N: old.N}, round: r.round, moved: m}
 	return target.Entry
 }
 
-// Shared tells whether the client was shown, beside the node of the ref n and at the
-// same time, another one of the same document that is the same to it: of what is
-// found later nobody can say which of the two it is.
+// Shared reports whether the client saw, together with the node of the ref n, another
+// node of the same document with the same role, name, tag, Ident and Context. A node
+// found later could then be either of the two.
 func (r *Refs) Shared(n int) bool {
 	e := r.resolve(n)
 	if e == nil || e.gone {
@@ -177,8 +177,8 @@ func (r *Refs) Shared(n int) bool {
 	return false
 }
 
-// Forget drops what is known of a document that is gone. Its refs answer
-// stale_ref from now on, with what they were for as long as that is remembered.
+// Forget drops the refs of a document that is gone. From now on Lookup returns
+// stale_ref for them. Its message says what the ref was, for the last 20,000 refs.
 func (r *Refs) Forget(doc int) {
 	d, ok := r.docs[doc]
 	if !ok {
@@ -197,8 +197,7 @@ func (r *Refs) Forget(doc int) {
 	}
 }
 
-// begin starts a showing, and makes room where the refs of long-lived documents
-// have become too many.
+// begin starts a round, and evicts refs if long-lived documents have too many.
 func (r *Refs) begin() {
 	r.round++
 	if r.live > maxLive {
@@ -206,7 +205,7 @@ func (r *Refs) begin() {
 	}
 }
 
-// evict buries the live refs that were not shown for longest until keep are left.
+// evict buries the live refs that the client saw least recently, until keep are left.
 func (r *Refs) evict(keep int) {
 	live := make([]*entry, 0, r.live)
 	for _, e := range r.entries {
@@ -237,8 +236,8 @@ func (r *Refs) evict(keep int) {
 	}
 }
 
-// number returns key's entry, a new one where it has none; nothing is recorded
-// as shown.
+// number returns key's entry, a new one if it has none. It does not record what the
+// client sees.
 func (r *Refs) number(key Key) *entry {
 	d := r.docs[key.Doc]
 	if d == nil {
@@ -256,8 +255,7 @@ func (r *Refs) number(key Key) *entry {
 	return e
 }
 
-// takeBack undoes every number above last: they were given to lines that were
-// not shown after all.
+// takeBack removes the refs above last: their lines did not fit into the text.
 func (r *Refs) takeBack(last int) {
 	for ; r.last > last; r.last-- {
 		key := r.entries[r.last].Key
@@ -267,30 +265,30 @@ func (r *Refs) takeBack(last int) {
 	}
 }
 
-// show records what the client is shown of e's node and returns what it was
-// shown before. A ref outlives by far what its node was read from, so it has strings of
-// its own; but for Context, which many nodes have in common.
+// show records what the client sees of e's node, and returns what it saw before. It
+// copies the strings, because a ref lives much longer than the text that they are
+// part of. It does not copy Context, which many nodes share.
 func (r *Refs) show(e *entry, n *Node) (was Entry) {
 	was = e.Entry
 	e.round, e.Context = r.round, n.Context
 	if e.Role == n.Role && e.Name == n.Name && e.Tag == n.Tag && e.Ident == n.Ident {
 		return was
 	}
-	own := strings.Join([]string{n.Role, n.Name, n.Tag, n.Ident}, "") // never one of them itself
+	own := strings.Join([]string{n.Role, n.Name, n.Tag, n.Ident}, "") // always a copy
 	e.Role, own = own[:len(n.Role)], own[len(n.Role):]
 	e.Name, own = own[:len(n.Name)], own[len(n.Name):]
 	e.Tag, e.Ident = own[:len(n.Tag)], own[len(n.Tag):]
 	return was
 }
 
-// restore makes was what the client was last shown: what came after did not
-// reach it.
+// restore records was as what the client last saw: a delta left out what came after.
 func (r *Refs) restore(was Entry) {
 	if e := r.entries[was.N]; e != nil && !e.gone && e.moved == 0 {
 		e.Entry = was
 	}
 }
 
+// resolve returns the entry of the node that the ref n now means, nil if it is not kept.
 func (r *Refs) resolve(n int) *entry {
 	e := r.entries[n]
 	for e != nil && !e.gone && e.moved != 0 {
@@ -299,8 +297,8 @@ func (r *Refs) resolve(n int) *entry {
 	return e
 }
 
-// bury keeps of e what the stale_ref message needs. A ref that had moved is
-// told by what it meant last.
+// bury keeps of e what the message of stale_ref needs. For a ref that has moved that is
+// the node that it last meant.
 func (r *Refs) bury(e *entry) {
 	if t := r.resolve(e.N); t != nil && t != e {
 		e.Role, e.Name = t.Role, t.Name
@@ -315,8 +313,8 @@ func (r *Refs) bury(e *entry) {
 	}
 }
 
-// parseRef reads a ref's number. One too large for an int is a ref all the
-// same, and one that nobody was given.
+// parseRef returns N of a ref. A number too large for an int has the form of a ref: it
+// returns 0, which no ref has.
 func parseRef(s string) (n int, ok bool) {
 	s = strings.TrimPrefix(s, "ref=")
 	s = strings.TrimPrefix(s, "@")
@@ -336,7 +334,7 @@ func parseRef(s string) (n int, ok bool) {
 	return n, true
 }
 
-// shownRef returns a well written ref as the messages show it.
+// shownRef returns a ref of the right form for a message.
 func shownRef(ref string) string {
 	return Cut("@"+strings.TrimPrefix(strings.TrimPrefix(ref, "ref="), "@"), 24)
 }

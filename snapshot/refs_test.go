@@ -156,7 +156,7 @@ func TestRefsMemoryIsBounded(t *testing.T) {
 		t.Errorf("%d entries, %d documents", len(r.entries), len(r.docs))
 	}
 	for _, n := range []int{1, 9999, 30000} {
-		if _, err := r.Lookup(formatRef(n)); protocol.CodeOf(err) != protocol.StaleRef {
+		if _, err := r.Lookup(RefOf(n)); protocol.CodeOf(err) != protocol.StaleRef {
 			t.Errorf("@e%d: %v", n, err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestRefsHaveStringsOfTheirOwn(t *testing.T) {
 		{Role: answer[:6], Name: answer[7:11]},
 	} {
 		n.Key = Key{1, 1}
-		e, err := r.Lookup(formatRef(r.Number(n)))
+		e, err := r.Lookup(RefOf(r.Number(n)))
 		if err != nil || e.Role != n.Role || e.Name != n.Name || e.Tag != n.Tag || e.Ident != n.Ident {
 			t.Errorf("%+v, %v, of %+v", e, err, n)
 		}

@@ -118,7 +118,7 @@ func (l logged) event(shown Result) map[string]any {
 // screenshot is an image of the page after an acting command; nil where none is wanted
 // or possible.
 func (c *Call) screenshot(ctx context.Context, j *session.Journal) []byte {
-	page, ok := c.Session.Page().(session.Live)
+	page, ok := c.Session.Page().(session.Renderer)
 	if !j.Pictures || !c.Command.Is(Acts) || c.Command.Is(AtOnce) || !ok || ctx.Err() != nil {
 		return nil
 	}

@@ -30,12 +30,9 @@ type Shows struct {
 	Snapshot string `json:"snapshot" default:"delta" enum:"delta,full,none" doc:"what is shown afterwards: the change, the whole page, or nothing"`
 }
 
-// Acting is the context of an action after which that much is shown.
-func (s Shows) Acting(ctx context.Context) context.Context {
-	if s.Snapshot == "none" {
-		return protocol.Unshown(ctx)
-	}
-	return ctx
+// Acting is the action with what is shown after it.
+func (s Shows) Acting(a protocol.Action) protocol.Act {
+	return protocol.Act{Action: a, Unshown: s.Snapshot == "none"}
 }
 
 // Page returns the session's page.
@@ -48,17 +45,24 @@ func (c *Call) Page(ctx context.Context) (session.Page, error) {
 }
 
 // Live returns the session's page where it is one in a browser, or unsupported.
-func (c *Call) Live(ctx context.Context) (session.Live, error) {
+func (c *Call) Live(ctx context.Context) (session.Page, error) {
+	p, _, err := Live[session.Device](ctx, c)
+	return p, err
+}
+
+// Live returns the session's page, and what the command needs of it, or unsupported.
+func Live[T any](ctx context.Context, c *Call) (session.Page, T, error) {
+	var none T
 	p, err := c.Page(ctx)
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
-	l, ok := p.(session.Live)
+	needed, ok := p.(T)
 	if !ok {
-		return nil, protocol.Errorf(protocol.Unsupported, "%s needs a page in Chromium", c.Command.Name).With("source", p.State().Source).
+		return nil, none, protocol.Errorf(protocol.Unsupported, "%s needs a page in Chromium", c.Command.Name).With("source", p.State().Source).
 			Then("open the page with source chromium where there is one; without it, links, forms and reading work")
 	}
-	return l, nil
+	return p, needed, nil
 }
 
 // attempts are the sources that were tried for the document that e led to.

@@ -7,11 +7,11 @@ import (
 	"net/http"
 
 	"github.com/browserd/browserd/fallback"
-	"github.com/browserd/browserd/fallback/extract"
 	"github.com/browserd/browserd/fallback/fetch"
 	"github.com/browserd/browserd/fallback/reader"
-	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/web/extract"
+	"github.com/browserd/browserd/web/search"
 )
 
 // Config says how the web tools make answers fit a model.

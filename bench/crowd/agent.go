@@ -61,7 +61,7 @@ var (
 	textbox = regexp.MustCompile(`(@e\d+) \[textbox[^\]]*\] "Search"`)
 )
 
-// open opens a page of bench.Page and finds what is acted on.
+// open opens a page of testpages.Page and finds what is acted on.
 func (a *agent) open(url string) {
 	var r answer
 	a.call("open", map[string]any{"url": url}, &r)

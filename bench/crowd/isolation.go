@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/browserd/browserd/bench"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/testpages"
 )
 
 // bad are pages that do harm once their window.go() is called, by what they do.
@@ -108,7 +108,7 @@ func serveSite(tb testdaemon.TB) string {
 			fmt.Fprint(w, text)
 		})
 	}
-	page("/good", bench.Page(107))
+	page("/good", testpages.Page(107))
 	page("/bad", "<!doctype html><title>Bad</title><h1>Bad</h1>")
 	page("/data", "data")
 	page("/favicon.ico", "")

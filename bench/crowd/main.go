@@ -4,7 +4,7 @@
 // a page that loops, floods or eats memory; it ends with 1 where a command was
 // answered as it may not be. The daemon is BROWSERD_BIN, or the one that it builds.
 //
-//	go run ./bench/crowd -sessions 100
+//	go run ./crowd -sessions 100
 package main
 
 import (

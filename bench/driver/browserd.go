@@ -17,7 +17,7 @@ import (
 // token is of a daemon that lives as long as a run, on loopback.
 const token = "bench-token-0123456789abcdef"
 
-// browserd is a session at the daemon's WebSocket door.
+// browserd is a session at the daemon's WebSocket.
 type browserd struct {
 	*process
 	addr   string

@@ -112,7 +112,7 @@ var ErrMissing = errors.New("not installed")
 
 // Tool is one that can be started.
 type Tool struct {
-	// Name is the tool with its door.
+	// Name is the tool with its transport.
 	Name string
 	// Package is where it comes from, name@version; empty for browserd.
 	Package string

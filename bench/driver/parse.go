@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/browserd/browserd/internal/snapshottext"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -36,7 +37,7 @@ func (n *Node) attr(key, value string) {
 // parseBrowserd reads browserd's text with the parser that the daemon is tested
 // with. The last [more] line is no node.
 func parseBrowserd(text string) ([]Node, error) {
-	p, err := snapshot.Parse(text)
+	p, err := snapshottext.Parse(text, snapshot.Quote)
 	if err != nil {
 		return nil, err
 	}

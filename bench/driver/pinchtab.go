@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// pinchtab is an instance of pinchtab with one tab, reached over the HTTP door of
+// pinchtab is an instance of pinchtab with one tab, reached over HTTP, at
 // its server. An instance is a Chromium with a profile of its own and a process in
 // front of it; its "agent sessions" are tabs of one profile, which its documents
 // call no isolation.

@@ -19,7 +19,7 @@ type playwright struct {
 	o    Options
 	name string
 	stop func() error
-	url  string // of the server's HTTP door; empty over stdio
+	url  string // of the server's HTTP address; empty over stdio
 }
 
 // playwrightArgs start it headless, without a profile, with its defaults in all

@@ -44,9 +44,9 @@ func clickAndSee(ctx context.Context, m *member, _ int) error {
 }
 
 func (b *suite) actions() error {
-	members, stop := b.fleet(b.doors(true))
+	members, stop := b.fleet(b.direct(true))
 	defer stop()
-	doors := withoutCommandLines(members)
+	direct := withoutCommandLines(members)
 	e := b.effort(40, 1500*time.Millisecond)
 	each := func(members []*member, role, name string, op func(context.Context, *member, int) error) (columns []column) {
 		for _, n := range b.sizes {
@@ -55,7 +55,7 @@ func (b *suite) actions() error {
 			}
 			taking := members
 			if n > 30 { // a process that starts is not what grows with the page
-				taking = doors
+				taking = direct
 			}
 			columns = append(columns, column{fmt.Sprintf("%d elements", n), b.race(taking, e, find(b.site.shop(n), role, name), op)})
 		}
@@ -65,10 +65,10 @@ func (b *suite) actions() error {
 	report(b.out, namesOf(members), each(members, "button", "Count", click))
 
 	fmt.Fprintf(b.out, "The same and what the page shows then: browserd's delta; pinchtab's default snapshot with marks at what changed; the others' default snapshot, with chrome-devtools-mcp in the same call:\n\n")
-	report(b.out, namesOf(doors), each(doors, "button", "Count", clickAndSee))
+	report(b.out, namesOf(direct), each(direct, "button", "Count", clickAndSee))
 
 	fmt.Fprintf(b.out, "Twenty characters in place of twenty others, browserd with a key event for each, the others without:\n\n")
-	report(b.out, namesOf(doors), each(doors, "textbox", "Search", func(ctx context.Context, m *member, i int) error {
+	report(b.out, namesOf(direct), each(direct, "textbox", "Search", func(ctx context.Context, m *member, i int) error {
 		return m.d.Type(ctx, m.ref, texts[i&1])
 	}))
 
@@ -79,10 +79,10 @@ func (b *suite) actions() error {
 			continue
 		}
 		url := b.site.shop(n)
-		opened = append(opened, column{fmt.Sprintf("%d elements", n), b.race(doors, e, open(url), func(ctx context.Context, m *member, _ int) error {
+		opened = append(opened, column{fmt.Sprintf("%d elements", n), b.race(direct, e, open(url), func(ctx context.Context, m *member, _ int) error {
 			return m.d.Open(ctx, url)
 		})})
 	}
-	report(b.out, namesOf(doors), opened)
+	report(b.out, namesOf(direct), opened)
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 // bare is a Chromium that is spoken to without a tool: the DevTools protocol
 // over a pipe, one page, nothing else. What it needs for a command's calls is the
-// floor of that command.
+// baseline of that command.
 type bare struct {
 	cmd     *exec.Cmd
 	home    string
@@ -262,11 +262,11 @@ func (b *bare) press(ctx context.Context) error {
 func (b *suite) overhead() error {
 	ctx, cancel := context.WithTimeout(b.ctx, 3*time.Minute)
 	defer cancel()
-	floor, err := startBare(ctx, b.o.Chromium)
+	baseline, err := startBare(ctx, b.o.Chromium)
 	if err != nil {
 		return err
 	}
-	defer floor.close()
+	defer baseline.close()
 	t, err := driver.Named(reference)
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func (b *suite) overhead() error {
 	}
 	m := members[0]
 	url := b.site.shop(30)
-	if err := errors.Join(floor.open(ctx, url), find(url, "button", "Count")(ctx, m)); err != nil {
+	if err := errors.Join(baseline.open(ctx, url), find(url, "button", "Count")(ctx, m)); err != nil {
 		return err
 	}
 	field, err := m.refOf(ctx, "Search")
@@ -291,19 +291,19 @@ func (b *suite) overhead() error {
 		ours, bare  func(i int) error
 	}{
 		{"eval 1", "Runtime.evaluate", func(int) error { _, err := m.d.Eval(ctx, "1"); return err },
-			func(int) error { return floor.evaluate(ctx, "1", nil) }},
+			func(int) error { return baseline.evaluate(ctx, "1", nil) }},
 		{"click", "find and locate; three mouse events together", func(int) error { return m.d.Click(ctx, m.ref) },
-			func(int) error { return floor.click(ctx, button) }},
+			func(int) error { return baseline.click(ctx, button) }},
 		{"hover", "find and locate; one mouse event", func(int) error { return m.d.Hover(ctx, m.ref) },
-			func(int) error { return floor.hover(ctx, button) }},
+			func(int) error { return baseline.hover(ctx, button) }},
 		{"press", "two key events together", func(int) error { return m.d.Press(ctx, "Shift") },
-			func(int) error { return floor.press(ctx) }},
+			func(int) error { return baseline.press(ctx) }},
 		{"type 20 characters", "focus and select; 40 key events together", func(i int) error { return m.d.Type(ctx, field, texts[i%2]) },
-			func(i int) error { return floor.keys(ctx, input, texts[i%2]) }},
+			func(i int) error { return baseline.keys(ctx, input, texts[i%2]) }},
 		{"type 200 characters", "focus and select; Input.insertText", func(i int) error { return m.d.Type(ctx, field, strings.Repeat(texts[i%2], 10)) },
-			func(i int) error { return floor.insert(ctx, input, strings.Repeat(texts[i%2], 10)) }},
+			func(i int) error { return baseline.insert(ctx, input, strings.Repeat(texts[i%2], 10)) }},
 		{"open", "Page.navigate; the load event", func(int) error { return m.d.Open(ctx, url) },
-			func(int) error { return floor.open(ctx, url) }},
+			func(int) error { return baseline.open(ctx, url) }},
 	}
 	times := 100
 	if b.quick {

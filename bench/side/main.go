@@ -1,9 +1,9 @@
 // Side runs browserd and tools like it side by side, in one run, with one
 // Chromium and the same pages, and prints what they need as Markdown tables.
 //
-//	go run ./bench/side                    everything, in ten minutes and more
-//	go run ./bench/side -quick             everything, with less patience
-//	go run ./bench/side -only snapshot,click -tools browserd,agent-browser
+//	go run ./side                    everything, in ten minutes and more
+//	go run ./side -quick             everything, with less patience
+//	go run ./side -only snapshot,click -tools browserd,agent-browser
 //
 // Peers are installed at pinned versions, with npm and go, into the user's cache
 // directory; one that is not there is reported in one line. Every page is on
@@ -27,14 +27,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/browserd/browserd/bench"
 	"github.com/browserd/browserd/bench/driver"
+	"github.com/browserd/browserd/internal/testpages"
 )
 
 // reference is the tool that the others are compared with.
 const reference = "browserd"
 
-func isPeer(name string) bool { return !strings.HasPrefix(name, reference) && name != floorName }
+func isPeer(name string) bool { return !strings.HasPrefix(name, reference) && name != baselineName }
 
 // suite is one run.
 type suite struct {
@@ -67,8 +67,8 @@ var groups = []struct {
 
 func main() {
 	run := run
-	if chromium := os.Getenv(floorVariable); chromium != "" {
-		run = func() error { return serveFloor(context.Background(), chromium) }
+	if chromium := os.Getenv(baselineVariable); chromium != "" {
+		run = func() error { return serveBaseline(context.Background(), chromium) }
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -90,7 +90,7 @@ func run() error {
 	chromium := flag.String("chromium", "", "the Chromium that all are pointed at (default: the headless shell)")
 	full := flag.String("full", "", "a whole Chromium, which peers start by default (default: where Debian has it)")
 	peers := flag.String("peers", "", "directory of the peers (default: below the user's cache directory)")
-	most := flag.Int("most", bench.Sizes[len(bench.Sizes)-1], "leave out pages of more elements than this")
+	most := flag.Int("most", testpages.Sizes[len(testpages.Sizes)-1], "leave out pages of more elements than this")
 	crowd := flag.Int("sessions", 0, "the most sessions at a time (default 100; 8 with -quick and for each tool's default Chromium)")
 	out := flag.String("out", "", "a file for the tables as well")
 	flag.Parse()
@@ -98,7 +98,7 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	b := &suite{ctx: ctx, out: os.Stdout, quick: *quick, crowd: *crowd}
-	for _, n := range bench.Sizes {
+	for _, n := range testpages.Sizes {
 		if n <= *most {
 			b.sizes = append(b.sizes, n)
 		}
@@ -203,9 +203,11 @@ func (b *suite) conditions() {
 		}
 	}
 	commit, _ := exec.Command("git", "describe", "--always", "--dirty").Output()
-	fmt.Fprintf(b.out, "Conditions: %s, %d processors (%s), load %s before the run, %s, Linux %s; browserd %s (%s), sandbox and egress proxy on; %s, node %s, ",
+	fmt.Fprintf(b.out, "# browserd and its peers in one run\n\nCommand: `%s`\n\nCommit: %s\n\n",
+		strings.Join(append([]string{"go run ./side"}, os.Args[1:]...), " "), strings.TrimSpace(string(commit)))
+	fmt.Fprintf(b.out, "Conditions: %s, %d processors (%s), load %s before the run, %s, Linux %s; browserd built with %s, sandbox and egress proxy on; %s, node %s, ",
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), runtime.NumCPU(), processor(), firstWord(string(load)), program(b.o.Chromium), release(),
-		strings.TrimSpace(string(commit)), runtime.Version(), strings.Join(versions, ", "), output("node", "--version"))
+		runtime.Version(), strings.Join(versions, ", "), output("node", "--version"))
 	if os.Getuid() == 0 {
 		fmt.Fprint(b.out, "the peers' Chromium with --no-sandbox, since the run is root's. ")
 	}
@@ -246,10 +248,10 @@ func oneLine(s string) string {
 	return s[:min(len(s), 300)]
 }
 
-// doors are the tools of a table of commands: each at its own door, and with
-// commandLines also those whose process starts anew for each command. A second
-// door of the same server is left to the tables of many sessions.
-func (b *suite) doors(commandLines bool) []driver.Tool {
+// direct are the tools of a table of commands; with commandLines, also those
+// that start a process for each command. A second transport of the same server
+// is left to the tables of many sessions.
+func (b *suite) direct(commandLines bool) []driver.Tool {
 	return b.toolsWithout(func(name string) bool {
 		return strings.Contains(name, "(HTTP)") || !commandLines && strings.Contains(name, "(command line)")
 	})

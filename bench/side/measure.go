@@ -21,8 +21,8 @@ type member struct {
 	ref   string // of what the case acts on
 }
 
-// figure is what one tool needs for one case.
-type figure struct {
+// cost is what one tool needs for one case.
+type cost struct {
 	p50, p90 time.Duration // waited
 	cpu      time.Duration // of the tool and its Chromium: median of means over blocks of commands
 	n        int
@@ -48,7 +48,7 @@ const least = 3
 // thread's clock is worth reading, and warm: prepare and a few ops come before
 // and are not counted. The order of the members rotates from round to round. One
 // that fails drops out with its error.
-func (b *suite) race(members []*member, e effort, prepare func(context.Context, *member) error, op func(context.Context, *member, int) error) map[string]figure {
+func (b *suite) race(members []*member, e effort, prepare func(context.Context, *member) error, op func(context.Context, *member, int) error) map[string]cost {
 	type run struct {
 		waited, cpu []time.Duration
 		spent       time.Duration
@@ -111,15 +111,15 @@ func (b *suite) race(members []*member, e effort, prepare func(context.Context, 
 			break
 		}
 	}
-	figures := map[string]figure{}
+	costs := map[string]cost{}
 	for name, r := range runs {
-		f := figure{err: r.err, n: len(r.waited)}
+		f := cost{err: r.err, n: len(r.waited)}
 		if f.err == nil {
 			f.p50, f.p90, f.cpu = quantile(r.waited, 0.5), quantile(r.waited, 0.9), quantile(r.cpu, 0.5)
 		}
-		figures[name] = f
+		costs[name] = f
 	}
-	return figures
+	return costs
 }
 
 // limited runs do with the time that a command may take.
@@ -144,14 +144,14 @@ func quantile(d []time.Duration, q float64) time.Duration {
 
 // column is one case of a table.
 type column struct {
-	name    string
-	figures map[string]figure
+	name  string
+	costs map[string]cost
 }
 
 // report writes a table of the columns: for each tool the median waited, the
 // 90th percentile in brackets, and the processor time; then how many times as
 // fast browserd is as the fastest peer, and which that is, and the same of the
-// floor, where it is among the names. The tools' errors stand below.
+// baseline, where it is among the names. The tools' errors stand below.
 func report(w io.Writer, names []string, columns []column) {
 	fmt.Fprint(w, "| ms: waited, median (90th percentile) / processor |")
 	for _, c := range columns {
@@ -166,7 +166,7 @@ func report(w io.Writer, names []string, columns []column) {
 	for _, name := range names {
 		fmt.Fprintf(w, "| %s |", name)
 		for _, c := range columns {
-			f, ran := c.figures[name]
+			f, ran := c.costs[name]
 			switch {
 			case !ran:
 				fmt.Fprint(w, " |")
@@ -181,13 +181,13 @@ func report(w io.Writer, names []string, columns []column) {
 		}
 		fmt.Fprintln(w)
 	}
-	for _, who := range []string{reference, floorName} {
+	for _, who := range []string{reference, baselineName} {
 		if who != reference && !slices.Contains(names, who) {
 			continue
 		}
 		fmt.Fprintf(w, "| **fastest peer over %s**, waited / processor |", who)
 		for _, c := range columns {
-			fmt.Fprintf(w, " %s |", ratios(c.figures, who))
+			fmt.Fprintf(w, " %s |", ratios(c.costs, who))
 		}
 		fmt.Fprintln(w)
 	}
@@ -197,17 +197,17 @@ func report(w io.Writer, names []string, columns []column) {
 	fmt.Fprintln(w)
 }
 
-// ratios compares browserd at its WebSocket door, or the floor, with the peer that
+// ratios compares browserd over its WebSocket, or the baseline, with the peer that
 // needs the least, once for each measure.
-func ratios(figures map[string]figure, who string) string {
-	ours, ok := figures[who]
+func ratios(costs map[string]cost, who string) string {
+	ours, ok := costs[who]
 	if !ok || ours.err != nil {
 		return "–"
 	}
-	over := func(of func(figure) time.Duration) string {
+	over := func(of func(cost) time.Duration) string {
 		var best time.Duration
 		peer := ""
-		for name, f := range figures {
+		for name, f := range costs {
 			if isPeer(name) && f.err == nil && f.n > 0 && (peer == "" || of(f) < best) {
 				best, peer = of(f), name
 			}
@@ -217,11 +217,11 @@ func ratios(figures map[string]figure, who string) string {
 		}
 		return fmt.Sprintf("%s (%s)", three(float64(best)/float64(of(ours))), peer)
 	}
-	waited := over(func(f figure) time.Duration { return f.p50 })
+	waited := over(func(f cost) time.Duration { return f.p50 })
 	if ours.cpu == 0 {
 		return waited
 	}
-	return waited + " / " + over(func(f figure) time.Duration { return f.cpu })
+	return waited + " / " + over(func(f cost) time.Duration { return f.cpu })
 }
 
 // ms is a duration in milliseconds, with three digits that count.

@@ -24,14 +24,14 @@ func TestQuantile(t *testing.T) {
 // The ratios are those of the fastest peer, which may be another one for each
 // measure; browserd's command line is no peer, and one that failed is none.
 func TestReport(t *testing.T) {
-	ms := func(p50, p90, cpu float64) figure {
+	ms := func(p50, p90, cpu float64) cost {
 		d := func(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
-		return figure{d(p50), d(p90), d(cpu), 5, nil}
+		return cost{d(p50), d(p90), d(cpu), 5, nil}
 	}
 	var b strings.Builder
 	report(&b, []string{"browserd", "browserd (command line)", "one", "two"}, []column{
-		{"small", map[string]figure{"browserd": ms(2, 2.5, 4), "browserd (command line)": ms(1, 1, 1), "one": ms(10, 12, 8), "two": ms(6, 300, 12)}},
-		{"large", map[string]figure{"browserd": ms(120, 140, 0), "one": {err: errors.New("it\nfell")}, "two": ms(60, 61, 0)}},
+		{"small", map[string]cost{"browserd": ms(2, 2.5, 4), "browserd (command line)": ms(1, 1, 1), "one": ms(10, 12, 8), "two": ms(6, 300, 12)}},
+		{"large", map[string]cost{"browserd": ms(120, 140, 0), "one": {err: errors.New("it\nfell")}, "two": ms(60, 61, 0)}},
 	})
 	const want = `| ms: waited, median (90th percentile) / processor | small | large |
 |---|---|---|

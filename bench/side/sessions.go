@@ -97,7 +97,7 @@ func (b *suite) sessionsWith() error {
 			cancel()
 		}
 	}
-	figures := map[string]figure{}
+	costs := map[string]cost{}
 	for _, g := range all {
 		g.after = driver.ReadMemory(g.d)
 		for _, d := range g.others {
@@ -108,9 +108,9 @@ func (b *suite) sessionsWith() error {
 				g.after.Processes += m.Processes
 			}
 		}
-		figures[g.name] = figure{quantile(g.waited, 0.5), quantile(g.waited, 0.9), quantile(g.cpu, 0.5), len(g.waited), g.err}
+		costs[g.name] = cost{quantile(g.waited, 0.5), quantile(g.waited, 0.9), quantile(g.cpu, 0.5), len(g.waited), g.err}
 	}
-	report(b.out, namesOf(members), []column{{"a session with its page", figures}})
+	report(b.out, namesOf(members), []column{{"a session with its page", costs}})
 	b.memory(all)
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/browserd/browserd/bench"
 	"github.com/browserd/browserd/bench/driver"
+	"github.com/browserd/browserd/internal/testpages"
 )
 
 // docEntries make the documentation page some 7,500 elements.
@@ -33,14 +33,14 @@ func newSite(peers string) *site {
 		n, _ := strconv.Atoi(r.PathValue("n"))
 		text, ok := made.Load(n)
 		if !ok {
-			text, _ = made.LoadOrStore(n, bench.Page(max(n, 30)))
+			text, _ = made.LoadOrStore(n, testpages.Page(max(n, 30)))
 		}
 		return text.(string)
 	}))
-	doc := bench.DocPage(docEntries)
+	doc := testpages.DocPage(docEntries)
 	mux.HandleFunc("GET /doc", page(func(*http.Request) string { return doc }))
-	mux.HandleFunc("GET /spa/", page(func(*http.Request) string { return bench.SPA }))
-	mux.HandleFunc("GET /spa/frame", page(func(*http.Request) string { return bench.SPAFrame }))
+	mux.HandleFunc("GET /spa/", page(func(*http.Request) string { return testpages.SPA }))
+	mux.HandleFunc("GET /spa/frame", page(func(*http.Request) string { return testpages.SPAFrame }))
 	s := &site{}
 	if dir := driver.TodoMVC(peers, "react"); dir != "" {
 		s.todo = true

@@ -45,46 +45,46 @@ func only(members []*member, prefixes ...string) []*member {
 }
 
 func (b *suite) snapshots() error {
-	members, stop := b.fleet(b.doors(true))
+	members, stop := b.fleet(b.direct(true))
 	defer stop()
-	if d, err := startFloor(b.ctx, b.o.Chromium); err != nil {
-		fmt.Fprintf(b.out, "Missing: the floor: %s\n\n", oneLine(err.Error()))
+	if d, err := startBaseline(b.ctx, b.o.Chromium); err != nil {
+		fmt.Fprintf(b.out, "Missing: the baseline: %s\n\n", oneLine(err.Error()))
 	} else {
 		defer d.Close()
-		members = append(members, &member{name: floorName, d: d, meter: driver.NewMeter(d)})
+		members = append(members, &member{name: baselineName, d: d, meter: driver.NewMeter(d)})
 	}
-	doors := withoutCommandLines(members)
+	direct := withoutCommandLines(members)
 	e := b.effort(40, 2*time.Second)
 	var defaults, wholes []column
 	for _, n := range b.sizes {
 		taking := members
 		switch {
 		case n > 10_000: // minutes with some peers: browserd is compared with itself
-			taking = only(doors, reference)
+			taking = only(direct, reference)
 		case n > 1500: // a process that starts is not what grows with the page
-			taking = doors
+			taking = direct
 		}
 		defaults = append(defaults, column{fmt.Sprintf("%d elements", n), b.race(taking, e, open(b.site.shop(n)), snapshotOf(driver.Default))})
 	}
-	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, `snap` of pinchtab, the only snapshot of the others. The floor is no tool: a daemon that asks Chromium once, for the number 1.\n\n")
+	fmt.Fprintf(b.out, "What an agent is told to use: browserd's default budgets, `snapshot -i` of agent-browser, `snap` of pinchtab, the only snapshot of the others. The baseline is no tool: a daemon that asks Chromium once, for the number 1.\n\n")
 	report(b.out, namesOf(members), defaults)
 	b.flat(defaults)
 	for i, n := range b.sizes {
 		if n > 10_000 {
 			continue
 		}
-		figures := b.race(only(doors, "browserd", "agent-browser", "pinchtab", floorName), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
+		costs := b.race(only(direct, "browserd", "agent-browser", "pinchtab", baselineName), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
 		// The others have one snapshot: it was timed just now.
-		for _, m := range doors {
-			if _, ran := figures[m.name]; !ran {
-				figures[m.name] = defaults[i].figures[m.name]
+		for _, m := range direct {
+			if _, ran := costs[m.name]; !ran {
+				costs[m.name] = defaults[i].costs[m.name]
 			}
 		}
-		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), figures})
+		wholes = append(wholes, column{fmt.Sprintf("%d elements", n), costs})
 	}
-	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, pinchtab's text format without a filter, the others' figures again. The floor walks the page here, asks each element for tag, display, visibility, the width of its box, attributes and text, and works nothing out.\n\n")
-	report(b.out, namesOf(doors), wholes)
-	b.changed(doors, e)
+	fmt.Fprintf(b.out, "The whole page: browserd with `interactive_only: false` and without budgets, `snapshot` of agent-browser, pinchtab's text format without a filter, the others' figures again. The baseline walks the page here, asks each element for tag, display, visibility, the width of its box, attributes and text, and works nothing out.\n\n")
+	report(b.out, namesOf(direct), wholes)
+	b.changed(direct, e)
 	return nil
 }
 
@@ -96,30 +96,29 @@ const restyle = `(() => {
   return 1;
 })()`
 
-// changed is the snapshots of a page that is another each time: browserd does not walk one
-// that is as it was.
-func (b *suite) changed(doors []*member, e effort) {
+// changed is the snapshots of a page that is another each time, as after an action.
+func (b *suite) changed(direct []*member, e effort) {
 	e.between = func(ctx context.Context, m *member) error {
 		_, err := m.d.Eval(ctx, restyle)
 		return err
 	}
-	tools := slices.DeleteFunc(slices.Clone(doors), func(m *member) bool { return m.name == floorName })
+	tools := slices.DeleteFunc(slices.Clone(direct), func(m *member) bool { return m.name == baselineName })
 	var columns []column
 	for _, n := range b.sizes {
 		if n > 10_000 {
 			continue
 		}
-		figures := b.race(tools, e, open(b.site.shop(n)), snapshotOf(driver.Default))
-		columns = append(columns, column{fmt.Sprintf("%d elements, default", n), figures})
+		costs := b.race(tools, e, open(b.site.shop(n)), snapshotOf(driver.Default))
+		columns = append(columns, column{fmt.Sprintf("%d elements, default", n), costs})
 		whole := b.race(only(tools, "browserd", "agent-browser", "pinchtab"), e, open(b.site.shop(n)), snapshotOf(driver.Whole))
-		for name, f := range figures {
+		for name, f := range costs {
 			if _, ran := whole[name]; !ran {
 				whole[name] = f
 			}
 		}
 		columns = append(columns, column{"the whole page", whole})
 	}
-	fmt.Fprintf(b.out, "Both, of a page whose styles have changed since the last (a class of its body, by an untimed `eval`): browserd does not walk a page that is as it was, and walks this one each time.\n\n")
+	fmt.Fprintf(b.out, "Both, of a page whose styles have changed since the last (a class of its body, by an untimed `eval`).\n\n")
 	report(b.out, namesOf(tools), columns)
 }
 
@@ -129,7 +128,7 @@ func (b *suite) flat(columns []column) {
 	if i < 0 || i == last {
 		return
 	}
-	if huge, large := columns[last].figures[reference], columns[i].figures[reference]; large.p50 > 0 && large.cpu > 0 {
+	if huge, large := columns[last].costs[reference], columns[i].costs[reference]; large.p50 > 0 && large.cpu > 0 {
 		fmt.Fprintf(b.out, "browserd at %d elements over browserd at 1500: waited %.2f, processor %.2f.\n\n", b.sizes[last],
 			float64(huge.p50)/float64(large.p50), float64(huge.cpu)/float64(large.cpu))
 	}
@@ -140,7 +139,7 @@ func withoutCommandLines(members []*member) []*member {
 }
 
 func (b *suite) otherPages() error {
-	members, stop := b.fleet(b.doors(false))
+	members, stop := b.fleet(b.direct(false))
 	defer stop()
 	e := b.effort(30, time.Second)
 	names, urls := b.site.others()

@@ -19,7 +19,7 @@ func (b *suite) starts() error {
 		rounds = 5
 	}
 	tools := b.tools
-	ready, page := map[string]figure{}, map[string]figure{}
+	ready, page := map[string]cost{}, map[string]cost{}
 	waitedReady, waitedPage := map[string][]time.Duration{}, map[string][]time.Duration{}
 	cpu := map[string][]time.Duration{}
 	for round := range rounds + 1 { // the first warms the disk's cache
@@ -27,7 +27,7 @@ func (b *suite) starts() error {
 			t := tools[(i+round)%len(tools)]
 			started, opened, used, err := b.start(t)
 			if err != nil {
-				ready[t.Name], page[t.Name] = figure{err: err}, figure{err: err}
+				ready[t.Name], page[t.Name] = cost{err: err}, cost{err: err}
 				continue
 			}
 			if round > 0 {
@@ -42,11 +42,11 @@ func (b *suite) starts() error {
 		names = append(names, t.Name)
 		if ready[t.Name].err == nil && !strings.Contains(t.Name, "command line") {
 			w := waitedReady[t.Name]
-			ready[t.Name] = figure{p50: quantile(w, 0.5), p90: quantile(w, 0.9), n: len(w)}
+			ready[t.Name] = cost{p50: quantile(w, 0.5), p90: quantile(w, 0.9), n: len(w)}
 		}
 		if page[t.Name].err == nil {
 			w := waitedPage[t.Name]
-			page[t.Name] = figure{p50: quantile(w, 0.5), p90: quantile(w, 0.9), cpu: quantile(cpu[t.Name], 0.5), n: len(w)}
+			page[t.Name] = cost{p50: quantile(w, 0.5), p90: quantile(w, 0.9), cpu: quantile(cpu[t.Name], 0.5), n: len(w)}
 		}
 		if strings.Contains(t.Name, "command line") {
 			delete(ready, t.Name)

@@ -47,7 +47,7 @@ func (b *suite) toolLists() error {
 		}
 		fmt.Fprintf(b.out, "| %s | %d | %d |\n", name, len(list.Tools), count(string(raw)))
 	}
-	for _, t := range b.doors(false) {
+	for _, t := range b.direct(false) {
 		if t.Name != reference {
 			row(t, t.Name, "")
 			continue
@@ -73,7 +73,7 @@ func (b *suite) tokens() error {
 	if err != nil {
 		return err
 	}
-	members, stop := b.fleet(b.doors(false))
+	members, stop := b.fleet(b.direct(false))
 	defer stop()
 	names, urls := b.site.others()
 	pages := append([]string{"30 elements", "1500 elements"}, names...)

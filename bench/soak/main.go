@@ -1,9 +1,13 @@
 // Command soak plays many clients against a daemon of its own for an hour, or
-// as long as it is told, prints what it measured, and ends with 1 where
-// anything grew, was answered as it may not be, or was left behind. The daemon is
+// as long as it is told, prints what it measured, and ends with 1 where anything
+// grew, any answer was not allowed, or anything was left behind. The daemon is
 // BROWSERD_BIN, or the one that it builds.
 //
-//	go run ./bench/soak -duration 1h
+//	go run ./soak -duration 1h
+//
+// Sessions are opened, used, crashed, closed, left and mistreated at random, from
+// a seed, on pages that the command serves on loopback, while it measures memory,
+// goroutines, file descriptors, processes, profiles and temporary files.
 package main
 
 import (
@@ -15,7 +19,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/browserd/browserd/internal/soak"
 	"github.com/browserd/browserd/internal/testdaemon"
 )
 
@@ -27,18 +30,18 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	code := testdaemon.Main(func(tb testdaemon.TB) {
-		d := testdaemon.Start(tb, testdaemon.Options{Env: soak.Env()})
-		o := soak.Hour(*duration)
+		d := testdaemon.Start(tb, testdaemon.Options{Env: Env()})
+		o := Hour(*duration)
 		o.Seed = *seed
 		if !*quiet {
 			o.Log = tb.Logf
 		}
-		r, err := soak.Run(ctx, d, o)
+		r, err := Run(ctx, d, o)
 		if r != nil {
 			r.Print(os.Stdout, 24)
 		}
 		fmt.Println("\nWhat the daemon's log says of faults:")
-		for _, line := range soak.Errors(d.Log()) {
+		for _, line := range Errors(d.Log()) {
 			fmt.Println(line)
 		}
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 func playCopyPaste(p *play) {
-	p.look()
+	p.snapshot()
 	i := 1
 	if m := regexp.MustCompile(`(\d+)(st|nd|rd|th)`).FindString(p.ask); m != "" {
 		i = ordinal(m)
@@ -44,7 +44,7 @@ func (p *play) value(n Node) string {
 }
 
 func playScrollText(p *play) {
-	p.look()
+	p.snapshot()
 	from, to := p.areas()
 	if len(from) == 0 || len(to) == 0 {
 		p.fail("no text area")
@@ -70,7 +70,7 @@ func (p *play) toEnd(n Node) {
 }
 
 func playScrollText2(p *play) {
-	p.look()
+	p.snapshot()
 	n := p.nth(1, "textbox")
 	if strings.Contains(p.ask, "top") {
 		p.focus(n)
@@ -82,7 +82,7 @@ func playScrollText2(p *play) {
 }
 
 func playAgreement(p *play) {
-	p.look()
+	p.snapshot()
 	if strings.Contains(p.ask, "Click the cancel") {
 		p.click(p.named("Cancel", "button"))
 		return
@@ -91,6 +91,6 @@ func playAgreement(p *play) {
 	p.toEnd(p.nth(1, "textbox"))
 	p.await(func() bool { return !p.nth(2, "textbox").Has("disabled") })
 	p.write(p.nth(2, "textbox"), q[0])
-	p.look()
+	p.snapshot()
 	p.click(p.named(q[1], "button"))
 }

@@ -11,13 +11,13 @@ import (
 )
 
 func playClickTest(p *play) {
-	p.look()
+	p.snapshot()
 	p.click(p.nth(1, "button"))
 }
 
 // playClickNamed clicks what is named in quotes, or in capitals.
 func playClickNamed(p *play) {
-	p.look()
+	p.snapshot()
 	if q := p.quoted(); len(q) > 0 {
 		p.click(p.named(q[0]))
 		return
@@ -26,14 +26,14 @@ func playClickNamed(p *play) {
 }
 
 func playButtonSequence(p *play) {
-	p.look()
+	p.snapshot()
 	p.click(p.named("ONE"))
-	p.look()
+	p.snapshot()
 	p.click(p.named("TWO"))
 }
 
 func playButtonDelay(p *play) {
-	p.look()
+	p.snapshot()
 	p.click(p.named("ONE"))
 	n, _ := strconv.Atoi(p.match(`wait (\d+) seconds`)[0])
 	p.sleep(time.Duration(n)*time.Second + 20*time.Millisecond)
@@ -43,7 +43,7 @@ func playButtonDelay(p *play) {
 // playCheckboxes checks the boxes whose names are listed.
 func playCheckboxes(p *play) {
 	wanted := strings.Split(p.match(`Select (.*) and click Submit`)[0], ", ")
-	for _, n := range p.look() {
+	for _, n := range p.snapshot() {
 		if n.Role == "checkbox" && slices.Contains(wanted, fold(n.Name)) {
 			p.click(n)
 		}
@@ -77,7 +77,7 @@ func playCheckboxesSoft(p *play) {
 			}
 		}
 	}
-	for _, n := range p.look() {
+	for _, n := range p.snapshot() {
 		if n.Role == "checkbox" && alike[fold(n.Name)] {
 			p.click(n)
 		}
@@ -87,21 +87,21 @@ func playCheckboxesSoft(p *play) {
 
 func playOption(p *play) {
 	name := p.match(`Select (.*) and click`)[0]
-	p.look()
+	p.snapshot()
 	p.click(p.named(name, "radio"))
 	p.submit()
 }
 
 func playChooseList(p *play) {
 	name := p.match(`Select (.*) from the list`)[0]
-	p.look()
+	p.snapshot()
 	p.choose(p.nth(1, "combobox", "listbox"), name)
 	p.submit()
 }
 
 func playScrollList(p *play) {
 	names := strings.Split(p.match(`Select (.*) from the scroll list`)[0], ", ")
-	p.look()
+	p.snapshot()
 	p.choose(p.nth(1, "listbox", "combobox"), names...)
 	p.submit()
 }
@@ -117,7 +117,7 @@ func (p *play) section(i int) Node {
 }
 
 func playCollapsible(p *play) {
-	p.look()
+	p.snapshot()
 	for _, n := range p.nodes {
 		if n.Ref != "" && strings.HasPrefix(n.Name, "Section #") {
 			p.click(n)
@@ -131,7 +131,7 @@ func playCollapsible(p *play) {
 // await looks until something is to be seen, a few times.
 func (p *play) await(seen func() bool) {
 	for range 6 {
-		p.look()
+		p.snapshot()
 		if !p.ok() || seen() {
 			return
 		}
@@ -142,7 +142,7 @@ func (p *play) await(seen func() bool) {
 // playCollapsibleLink opens one section after the other until the link is there.
 func playCollapsibleLink(p *play) {
 	link := p.quoted()[0]
-	p.look()
+	p.snapshot()
 	for i := 1; p.ok(); i++ {
 		s := p.section(i)
 		if !s.Is() {
@@ -151,7 +151,7 @@ func playCollapsibleLink(p *play) {
 		}
 		p.click(s)
 		p.sleep(300 * time.Millisecond) // it slides open
-		p.look()
+		p.snapshot()
 		if n := p.link(link); n.Is() {
 			p.click(n)
 			return
@@ -176,14 +176,14 @@ func (p *play) link(name string) Node {
 
 func playTab(p *play) {
 	name := p.match(`Click on (Tab #\d+)`)[0]
-	p.look()
+	p.snapshot()
 	p.click(p.named(name, "tab", "link"))
 }
 
 // playTabLink goes through the tabs until the link is there.
 func playTabLink(p *play) {
 	link := p.quoted()[0]
-	p.look()
+	p.snapshot()
 	tabs := len(p.of("tab"))
 	for i := 1; p.ok(); i++ {
 		if n := p.link(link); n.Is() {
@@ -195,12 +195,12 @@ func playTabLink(p *play) {
 			return
 		}
 		p.click(p.nth(i, "tab"))
-		p.look()
+		p.snapshot()
 	}
 }
 
 func playDialog(p *play) {
-	p.look()
+	p.snapshot()
 	name := "x"
 	if q := p.quoted(); len(q) > 0 {
 		name = q[0]
@@ -217,7 +217,7 @@ func playDialog(p *play) {
 }
 
 func playLink(p *play) {
-	p.look()
+	p.snapshot()
 	n := p.link(p.quoted()[0])
 	if !n.Is() {
 		n = p.named(p.quoted()[0])
@@ -228,7 +228,7 @@ func playLink(p *play) {
 // playMenu goes down a menu whose parts are opened by the mouse.
 func playMenu(p *play) {
 	path := strings.Split(p.match(`Select (.*)`)[0], ">")
-	p.look()
+	p.snapshot()
 	for _, name := range path[:len(path)-1] {
 		p.hover(p.menuItem(name))
 		want := path[slices.Index(path, name)+1]
@@ -255,7 +255,7 @@ func (p *play) visible(name string) bool {
 
 func playMenuIcons(p *play) {
 	icons := map[string]string{"disk": "Save", "seek-start": "Prev", "stop": "Stop", "play": "Play", "seek-end": "Next", "zoomin": "Zoom In", "zoomout": "Zoom Out"}
-	p.look()
+	p.snapshot()
 	label := ""
 	if q := p.quoted(); len(q) > 1 {
 		label = q[1]
@@ -279,18 +279,18 @@ func playMenuIcons(p *play) {
 }
 
 func playPie(p *play) {
-	p.look()
+	p.snapshot()
 	p.click(p.named("+"))
 	item := p.quoted()[0]
 	p.await(func() bool { return p.visible(item) })
 	p.sleep(600 * time.Millisecond) // the slices turn into place
-	p.look()
+	p.snapshot()
 	p.finish(func() Node { return p.named(item) })
 }
 
 func playWidget(p *play) {
 	want := p.quoted()[0]
-	for _, n := range p.look() {
+	for _, n := range p.snapshot() {
 		role := n.Role
 		switch {
 		case want == "text" && role == "textbox" && !n.Has("multiline"), want == "textarea" && role == "textbox" && n.Has("multiline"), want == role && n.Acts():
@@ -304,8 +304,8 @@ func playWidget(p *play) {
 func playColor(p *play) {
 	want := p.match(`Click on the (\w+) colored box`)[0]
 	var best Node
-	for _, n := range p.look() {
-		if n.Acts() && n.Role != "canvas" && named(p.looks(n).color) == want {
+	for _, n := range p.snapshot() {
+		if n.Acts() && n.Role != "canvas" && named(p.appearance(n).color) == want {
 			best = n // the words may show the colour too, before the boxes
 		}
 	}
@@ -314,8 +314,8 @@ func playColor(p *play) {
 
 func playShades(p *play) {
 	want := p.match(`shades of (\w+)`)[0]
-	for _, n := range p.look() {
-		if n.Acts() && n.Role != "button" && n.Role != "canvas" && hue(p.looks(n).color) == want {
+	for _, n := range p.snapshot() {
+		if n.Acts() && n.Role != "button" && n.Role != "canvas" && hue(p.appearance(n).color) == want {
 			p.click(n)
 		}
 	}
@@ -338,10 +338,10 @@ func hue(color string) string {
 // playAscending clicks the numbers in order. The first click hides them: then
 // those that are left stand in the order in which they were.
 func playAscending(p *play) {
-	p.look()
+	p.snapshot()
 	p.click(p.named("1"))
 	for p.ok() {
-		p.look()
+		p.snapshot()
 		var left []Node
 		for _, n := range p.clickables() {
 			if n.Name == "" {
@@ -357,7 +357,7 @@ func playAscending(p *play) {
 }
 
 func playBuyTicket(p *play) {
-	p.look()
+	p.snapshot()
 	p.click(p.ticket(regexp.MustCompile(`cheap|cost|expensive`).MatchString(p.ask), regexp.MustCompile(`longest|most expensive`).MatchString(p.ask)))
 }
 

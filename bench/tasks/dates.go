@@ -17,7 +17,7 @@ func (p *play) pickDate(field Node, month, day, year string) {
 	p.click(field)
 	p.sleep(100 * time.Millisecond)
 	for range 14 {
-		p.look()
+		p.snapshot()
 		if !p.ok() {
 			return
 		}
@@ -46,15 +46,15 @@ func (p *play) pickDate(field Node, month, day, year string) {
 
 func playChooseDate(p *play) {
 	m := p.match(`Select (\d+)/(\d+)/(\d+)`)
-	p.look()
+	p.snapshot()
 	p.pickDate(p.nth(1, "textbox"), m[0], m[1], m[2])
-	p.look()
+	p.snapshot()
 	p.submit()
 }
 
 func playFlight(p *play) {
 	m := p.match(`Book the (\w+) one-way flight from: (.*) to: (.*) on (\d+)/(\d+)/(\d+)`)
-	p.look()
+	p.snapshot()
 	for i, city := range []string{m[1], m[2]} {
 		field := p.nth(i+1, "textbox")
 		p.keys(field, city)
@@ -69,10 +69,10 @@ func playFlight(p *play) {
 			return false
 		})
 		p.click(found)
-		p.look()
+		p.snapshot()
 	}
 	p.pickDate(p.nth(3, "textbox"), m[3], m[4], m[5])
-	p.look()
+	p.snapshot()
 	p.click(p.named("Search", "button"))
 	p.await(func() bool {
 		return slices.ContainsFunc(p.nodes, func(n Node) bool { return dollars.MatchString(n.Name) })
@@ -100,7 +100,7 @@ func playCalendar(p *play) {
 		halves = int(length * 2)
 	}
 	from, to := halfHour(m[3]), halfHour(m[4])
-	p.look()
+	p.snapshot()
 	cells := p.clickables()
 	if len(cells) < 48 {
 		p.fail("the day shows %d half hours", len(cells))
@@ -121,7 +121,7 @@ func playCalendar(p *play) {
 		p.drag(cells[start], cells[start+halves-1])
 		blocked := p.err
 		p.err = nil
-		p.look()
+		p.snapshot()
 		field := Node{}
 		for _, n := range p.of("textbox") {
 			field = n

@@ -10,7 +10,7 @@ import (
 )
 
 func playDragBox(p *play) {
-	p.look()
+	p.snapshot()
 	p.drag(p.named("s"), p.named("L"))
 	p.submit()
 }
@@ -18,7 +18,7 @@ func playDragBox(p *play) {
 // playDragShape drags the one shape a little way.
 func playDragShape(p *play) {
 	way := p.match(`Drag the (?:circle|item) (\w+) then`)[0]
-	p.look()
+	p.snapshot()
 	all := p.clickables()
 	if len(all) == 0 {
 		p.fail("nothing to drag")
@@ -97,7 +97,7 @@ func (p *play) into(shapes []shape, b [4]float64) {
 
 func playDragShapes(p *play) {
 	kind := strings.TrimSuffix(p.match(`Drag all (\w+) into the black box`)[0], "s")
-	p.look()
+	p.snapshot()
 	d := p.drawing()
 	if !p.ok() {
 		return
@@ -114,7 +114,7 @@ func playDragShapes(p *play) {
 
 func playDragShapes2(p *play) {
 	what := p.match(`Drag all (\w+)(?: shapes)? into the left box`)[0]
-	p.look()
+	p.snapshot()
 	d := p.drawing()
 	if !p.ok() || len(d.boxes) < 2 {
 		p.fail("%d boxes", len(d.boxes))
@@ -180,14 +180,14 @@ func (p *play) listed() []string {
 
 func playDragItems(p *play) {
 	m := p.match(`Drag (\S+) (.*)\.`)
-	p.look()
+	p.snapshot()
 	names := p.listed()
 	p.dragTo(names, m[0], target(m[1], names, m[0], 1))
 }
 
 func playDragGrid(p *play) {
 	m := p.match(`Drag (\S+) (.*)\.`)
-	p.look()
+	p.snapshot()
 	names := p.listed()
 	p.dragTo(names, m[0], target(m[1], names, m[0], 3))
 }
@@ -241,7 +241,7 @@ func (p *play) dragTo(names []string, name string, to int) {
 
 func playSortNumbers(p *play) {
 	for range 6 {
-		p.look()
+		p.snapshot()
 		var names []string
 		for _, w := range p.listed() {
 			if integer.MatchString(w) {
@@ -272,7 +272,7 @@ func playSortNumbers(p *play) {
 // playResize pulls the text area by its corner.
 func playResize(p *play) {
 	m := p.match(`the (width|height) is (smaller|larger)`)
-	p.look()
+	p.snapshot()
 	b := p.box(p.nth(1, "textbox"))
 	x, y := b.X+b.Width-4, b.Y+b.Height-4
 	d := 20.0

@@ -14,7 +14,7 @@ func playHighlight(p *play) {
 	if m := regexp.MustCompile(`(\d+)(st|nd|rd|th)`).FindString(p.ask); m != "" {
 		i = ordinal(m)
 	}
-	p.look()
+	p.snapshot()
 	var paragraphs []Node
 	for _, n := range p.nodes {
 		if n.Role != "button" && n.Role != "canvas" && len(n.Name) > 12 {
@@ -43,11 +43,11 @@ func playTerminal(p *play) {
 	if m := regexp.MustCompile(`extension \.(\S+)`).FindStringSubmatch(p.ask); m != nil {
 		ext = "." + m[1]
 	}
-	p.look()
+	p.snapshot()
 	field := p.nth(1, "textbox")
 	p.keys(field, "ls")
 	p.press("Enter")
-	p.look()
+	p.snapshot()
 	said := strings.Join(p.texts(), " ")
 	_, said, _ = strings.Cut(said, " ls ")
 	for _, name := range strings.Fields(said) {
@@ -64,7 +64,7 @@ func playTerminal(p *play) {
 }
 
 func playTextEditor(p *play) {
-	p.look()
+	p.snapshot()
 	editor := p.nth(1, "textbox")
 	text := fold(editor.Value)
 	if text == "" {
@@ -116,7 +116,7 @@ func playTextEditor(p *play) {
 	}
 	if style != "" {
 		for _, n := range p.of("button", "generic") {
-			if n.Acts() && strings.Contains(n.Name+p.looks(n).class, style) {
+			if n.Acts() && strings.Contains(n.Name+p.appearance(n).class, style) {
 				p.click(n)
 				p.submit()
 				return
@@ -128,17 +128,17 @@ func playTextEditor(p *play) {
 	color := p.match(`color (\w+)`)[0]
 	hexes := map[string]string{"red": "#e60000", "orange": "#ff9900", "yellow": "#ffff00", "green": "#008a00", "blue": "#0066cc", "purple": "#9933ff"}
 	for _, n := range p.nodes {
-		if n.Acts() && n.Name == "" && (n.Role == "generic" || strings.Contains(p.looks(n).class, "picker")) {
+		if n.Acts() && n.Name == "" && (n.Role == "generic" || strings.Contains(p.appearance(n).class, "picker")) {
 			p.click(n)
 			break
 		}
 	}
-	p.look()
+	p.snapshot()
 	want := rgbOf(hexes[color])
 	for _, n := range p.nodes {
-		if n.Acts() && n.Role != "textbox" && n.Role != "canvas" && fold(n.Name) != "Submit" && rgbOf(p.looks(n).color) == want {
+		if n.Acts() && n.Role != "textbox" && n.Role != "canvas" && fold(n.Name) != "Submit" && rgbOf(p.appearance(n).color) == want {
 			p.click(n)
-			p.look()
+			p.snapshot()
 			p.submit()
 			return
 		}

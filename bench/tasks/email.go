@@ -38,7 +38,7 @@ func (p *play) order() order {
 
 func playEmail(p *play) {
 	o := p.order()
-	p.look()
+	p.snapshot()
 	thread := -1
 	for i, n := range p.nodes {
 		if fold(n.Name) == o.by || strings.HasPrefix(fold(n.Name), o.by+" ") {
@@ -62,7 +62,7 @@ func playEmail(p *play) {
 			}
 		}
 		for _, n := range icons {
-			if strings.Contains(p.looks(n).class, icon) {
+			if strings.Contains(p.appearance(n).class, icon) {
 				p.click(n)
 				return
 			}
@@ -71,10 +71,10 @@ func playEmail(p *play) {
 		return
 	}
 	p.click(p.nodes[thread])
-	p.look()
+	p.snapshot()
 	verb := map[string]string{"reply": "Reply", "forward": "Forward"}[o.task]
 	p.click(p.named(verb))
-	p.look()
+	p.snapshot()
 	if o.task == "reply" {
 		boxes := p.of("textbox")
 		if len(boxes) == 0 {
@@ -86,7 +86,7 @@ func playEmail(p *play) {
 		p.write(p.nth(1, "textbox"), o.to)
 	}
 	for _, n := range p.nodes {
-		if n.Acts() && n.Name == "" && n.Role != "canvas" && n.Role != "textbox" && strings.HasPrefix(p.looks(n).id, "send") {
+		if n.Acts() && n.Name == "" && n.Role != "canvas" && n.Role != "textbox" && strings.HasPrefix(p.appearance(n).id, "send") {
 			p.click(n)
 			return
 		}
@@ -97,7 +97,7 @@ func playEmail(p *play) {
 // playSocial clicks a button below one user's post.
 func playSocial(p *play) {
 	m := p.match(`For the user (@\S+), click on the "(.*)" button`)
-	p.look()
+	p.snapshot()
 	post := p.post(m[0], 0)
 	if post < 0 {
 		p.fail("no post by %s", m[0])
@@ -111,7 +111,7 @@ func playSocial(p *play) {
 	}
 	for range 3 {
 		p.click(p.icon(post, "more"))
-		p.look()
+		p.snapshot()
 		for _, n := range p.nodes {
 			if n.Ref != "" && n.Acts() && !n.Has("invisible") && (fold(n.Name) == m[1] || fold(n.Name) == m[1]+" "+m[0]) {
 				p.click(n)
@@ -134,7 +134,7 @@ func (p *play) icon(i int, class string) Node {
 		if strings.Contains(n.Name, "@") && !n.Acts() {
 			break
 		}
-		if n.Acts() && n.Name == "" && strings.Contains(p.looks(n).class, class) {
+		if n.Acts() && n.Name == "" && strings.Contains(p.appearance(n).class, class) {
 			return n
 		}
 	}
@@ -151,7 +151,7 @@ func playSocialMany(p *play) {
 	if m[1] != "all" {
 		left = ordinal(m[1])
 	}
-	p.look()
+	p.snapshot()
 	var icons []Node
 	for i := p.post(m[2], 0); i >= 0 && left > 0 && p.ok(); i = p.post(m[2], i+1) {
 		icons = append(icons, p.icon(i, strings.ToLower(m[0])))

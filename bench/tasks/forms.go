@@ -16,7 +16,7 @@ func (p *play) enter(i int, text string) {
 }
 
 func playEnterText(p *play) {
-	p.look()
+	p.snapshot()
 	p.enter(1, p.quoted()[0])
 }
 
@@ -27,12 +27,12 @@ func playEnterText2(p *play) {
 	} else if strings.Contains(p.ask, "lower case") {
 		text = strings.ToLower(text)
 	}
-	p.look()
+	p.snapshot()
 	p.enter(1, text)
 }
 
 func playEnterPassword(p *play) {
-	p.look()
+	p.snapshot()
 	p.write(p.nth(1, fields...), p.quoted()[0])
 	p.write(p.nth(2, fields...), p.quoted()[0])
 	p.submit()
@@ -45,7 +45,7 @@ func playEnterTime(p *play) {
 	if m[2] == "PM" {
 		h += 12
 	}
-	p.look()
+	p.snapshot()
 	if p.parts(map[string]string{"Hours": m[0], "Minutes": m[1], "AM/PM": m[2]}) {
 		return
 	}
@@ -102,7 +102,7 @@ func pad(n int) string {
 
 func playEnterDate(p *play) {
 	m := p.match(`Enter (\d+)/(\d+)/(\d+)`)
-	p.look()
+	p.snapshot()
 	if p.parts(map[string]string{"Month": m[0], "Day": m[1], "Year": m[2]}) {
 		return
 	}
@@ -118,7 +118,7 @@ func ordinal(s string) int {
 }
 
 func playFocus(p *play) {
-	p.look()
+	p.snapshot()
 	n := p.nth(1, fields...)
 	if m := regexp.MustCompile(`(\d+)(st|nd|rd|th)`).FindString(p.ask); m != "" {
 		n = p.nth(ordinal(m), fields...)
@@ -129,16 +129,16 @@ func playFocus(p *play) {
 func playFormSequence(p *play) {
 	m := p.match(`Select (-?\d+) with the slider, click the (\S+) checkbox`)
 	want, _ := strconv.Atoi(m[0])
-	p.look()
+	p.snapshot()
 	p.slide(0, want)
-	p.look()
+	p.snapshot()
 	p.click(p.nth(ordinal(m[1]), "checkbox"))
 	p.submit()
 }
 
 func playFormSequence2(p *play) {
 	m := p.match(`Check the (\S+) radio button and enter the number "(-?\d+)" into the (\S+) textbox`)
-	p.look()
+	p.snapshot()
 	p.click(p.nth(ordinal(m[0]), "radio"))
 	p.write(p.nth(ordinal(m[2]), "textbox"), m[1])
 	p.submit()
@@ -146,10 +146,10 @@ func playFormSequence2(p *play) {
 
 func playFormSequence3(p *play) {
 	m := p.match(`Choose (.*) from the dropdown, then click the button labeled "(.*)"`)
-	p.look()
+	p.snapshot()
 	if n := p.after(0, "combobox", "listbox"); n.Ref != "" {
 		p.choose(n, m[0])
-		p.look()
+		p.snapshot()
 		if item := p.try(m[0], "listitem"); item.Is() { // a styled list has opened
 			p.click(item)
 		}
@@ -164,13 +164,13 @@ func playFormSequence3(p *play) {
 		p.await(func() bool { return p.visible(m[0]) })
 		p.click(p.named(m[0]))
 	}
-	p.look()
+	p.snapshot()
 	p.click(p.named(m[1], "button"))
 }
 
 func playLogin(p *play) {
 	q := p.quoted()
-	p.look()
+	p.snapshot()
 	p.write(p.nth(1, fields...), q[0])
 	p.write(p.nth(2, fields...), q[1])
 	p.submit()
@@ -180,23 +180,23 @@ func playLogin(p *play) {
 func playLoginPopup(p *play) {
 	q := p.quoted()
 	for i := 0; i < 2 && p.ok(); i++ {
-		p.look()
+		p.snapshot()
 		p.write(p.nth(i+1, fields...), q[i])
 		if p.err != nil || p.popup() {
 			p.err = nil
 			p.dismiss()
-			p.look()
+			p.snapshot()
 			p.write(p.nth(i+1, fields...), q[i])
 		}
 	}
-	p.look()
+	p.snapshot()
 	p.submit()
 }
 
 func (p *play) popup() bool {
 	err := p.err
 	p.err = nil
-	p.look()
+	p.snapshot()
 	if p.err == nil {
 		p.err = err
 	}
@@ -204,14 +204,14 @@ func (p *play) popup() bool {
 }
 
 func (p *play) dismiss() {
-	p.look()
+	p.snapshot()
 	p.click(p.named("Cancel", "button"))
 }
 
 // playMovies fills in a form whose labels and order differ.
 func playMovies(p *play) {
 	m := p.match(`Search for (.*) movies directed by (.*) from year (\d+)`)
-	p.look()
+	p.snapshot()
 	var boxes []Node
 	var labels []string
 	for _, n := range p.nodes {
@@ -252,7 +252,7 @@ func playNumberCheckboxes(p *play) {
 		"0110100110010110100110010110", "0110100110010111000110010110",
 	}
 	n, _ := strconv.Atoi(p.quoted()[0])
-	p.look()
+	p.snapshot()
 	boxes := p.of("checkbox")
 	for i, c := range patterns[n] {
 		if c == '1' && i < len(boxes) {
@@ -263,7 +263,7 @@ func playNumberCheckboxes(p *play) {
 }
 
 func playOddEven(p *play) {
-	p.look()
+	p.snapshot()
 	var odd Node
 	var number string
 	for _, n := range p.nodes {
@@ -293,10 +293,10 @@ func playGenerateNumber(p *play) {
 		limit, _ := strconv.Atoi(m[2])
 		return m[1] == "less" && n < limit || m[1] == "greater" && n > limit
 	}
-	p.look()
+	p.snapshot()
 	for p.ok() {
 		p.click(p.named("Generate"))
-		p.look()
+		p.snapshot()
 		if n := p.numbers(); len(n) > 0 && good(n[0]) {
 			p.submit()
 			return
@@ -307,13 +307,13 @@ func playGenerateNumber(p *play) {
 func playGuessNumber(p *play) {
 	low, high := 0, 9
 	for p.ok() && low <= high {
-		p.look()
+		p.snapshot()
 		guess := (low + high) / 2
 		p.enter(1, strconv.Itoa(guess))
 		if p.over() {
 			return
 		}
-		p.look()
+		p.snapshot()
 		switch said := strings.Join(p.texts(), " "); {
 		case strings.Contains(said, "higher than"):
 			low = guess + 1
@@ -329,7 +329,7 @@ func playStock(p *play) {
 	limit, _ := strconv.ParseFloat(p.match(`less than \$([\d.]+\d)`)[0], 64)
 	last := 0.0
 	for p.ok() {
-		p.look()
+		p.snapshot()
 		for _, s := range p.texts() {
 			m := regexp.MustCompile(`\$([\d.]+)$`).FindStringSubmatch(s)
 			if m == nil {

@@ -2,7 +2,7 @@
 // browserd and with tools like it, and says how often the pages' own judges
 // were content:
 //
-//	go run ./bench/tasks -tools browserd,agent-browser,playwright-mcp,chrome-devtools-mcp -seeds 20 -json tasks.json
+//	go run ./tasks -tools browserd,agent-browser,playwright-mcp,chrome-devtools-mcp -seeds 20 -json tasks.json
 //
 // The pages are served from loopback, out of a copy of the repository that is
 // cloned into the user's cache directory where -miniwob names none. Each task is

@@ -34,7 +34,7 @@ type play struct {
 	ask    string            // what the page asks for
 	fields map[string]string // the same in parts, where the task gives them
 	over   func() bool
-	nodes  []Node // of the last look, without the page's own words and scores
+	nodes  []Node // of the last snapshot, without the page's own words and scores
 	all    []Node // the same with them
 	trace  bool
 	steps  int // commands
@@ -75,7 +75,7 @@ func (p *play) do(what string, f func() error) {
 // maxSteps ends a player that goes round in circles.
 const maxSteps = 500
 
-func (p *play) look() []Node {
+func (p *play) snapshot() []Node {
 	var whole []Node
 	if strings.HasPrefix(p.tool.Name(), "agent-browser") {
 		whole = p.shown(driver.Whole)
@@ -312,7 +312,7 @@ func (p *play) finish(find func() Node) {
 			}
 			p.sleep(20 * time.Millisecond)
 		}
-		p.look()
+		p.snapshot()
 	}
 }
 
@@ -395,7 +395,7 @@ func (p *play) read(n Node, kind string) string {
 	return s
 }
 
-// find returns what shows a text: as the tool finds it, otherwise from the last look.
+// find returns what shows a text: as the tool finds it, otherwise from the last snapshot.
 func (p *play) find(text string) Node {
 	if f, ok := p.tool.(driver.Finder); ok && p.ok() {
 		var found []driver.Node

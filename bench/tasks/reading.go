@@ -13,7 +13,7 @@ var unclean = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
 func playFindWord(p *play) {
 	n := ordinal(p.match(`Find the (\d+)\w+ word`)[0])
-	p.look()
+	p.snapshot()
 	var text string
 	for _, n := range p.nodes {
 		if n.Role == "textbox" {
@@ -49,12 +49,12 @@ func (p *play) cell(label string) string {
 
 func playReadTable(p *play) {
 	label := p.match(`value of (.*) into the text field`)[0]
-	p.look()
+	p.snapshot()
 	p.enter(1, p.cell(label))
 }
 
 func playReadTable2(p *play) {
-	p.look()
+	p.snapshot()
 	var label string
 	for _, n := range p.nodes {
 		if s := fold(n.Name); strings.HasSuffix(s, ":") {
@@ -68,7 +68,7 @@ func playReadTable2(p *play) {
 }
 
 func playAlgebra(p *play) {
-	p.look()
+	p.snapshot()
 	for _, s := range p.texts() {
 		m := regexp.MustCompile(`^(\d+|x) ([+-]) (\d+|x) = (-?\d+)$`).FindStringSubmatch(s)
 		if m == nil {
@@ -96,7 +96,7 @@ func playAlgebra(p *play) {
 }
 
 func playArithmetic(p *play) {
-	p.look()
+	p.snapshot()
 	for _, s := range p.texts() {
 		m := regexp.MustCompile(`^(\d+) ?([+x-]) ?(\d+) ?=`).FindStringSubmatch(s)
 		if m == nil {
@@ -119,13 +119,13 @@ func playArithmetic(p *play) {
 }
 
 func playVisualAddition(p *play) {
-	p.look()
+	p.snapshot()
 	_, html, _ := strings.Cut(p.read(Node{}, "html"), "<body") // blocks have neither words nor listeners
 	p.enter(1, strconv.Itoa(strings.Count(html, "addition-block")))
 }
 
 func playTextTransform(p *play) {
-	p.look()
+	p.snapshot()
 	var text string
 	for _, n := range p.nodes {
 		if n.Role == "textbox" {
@@ -139,13 +139,13 @@ func playTextTransform(p *play) {
 func playSearch(p *play) {
 	m := p.match(`enter "(.*)" and press "Search", then find and click the (\d+)\w+ search result`)
 	n, _ := strconv.Atoi(m[1])
-	p.look()
+	p.snapshot()
 	p.write(p.nth(1, fields...), m[0])
 	p.click(p.named("Search", "button"))
-	p.look()
+	p.snapshot()
 	if page := (n-1)/3 + 1; page > 1 {
 		p.click(p.named(strconv.Itoa(page)))
-		p.look()
+		p.snapshot()
 	}
 	var results []Node
 	for _, l := range p.nodes {
@@ -162,7 +162,7 @@ func playSearch(p *play) {
 
 func playPhoneBook(p *play) {
 	m := p.match(`Find (.*) in the contact book and click on their (phone|email|address)`)
-	p.look()
+	p.snapshot()
 	for page := 1; p.ok(); page++ {
 		if i := slices.IndexFunc(p.nodes, func(n Node) bool { return n.Role == "heading" && fold(n.Name) == m[0] }); i >= 0 {
 			label := p.at(`(?i)^`+m[1]+`:`, i)
@@ -178,14 +178,14 @@ func playPhoneBook(p *play) {
 			return
 		}
 		p.click(p.named(">"))
-		p.look()
+		p.snapshot()
 	}
 }
 
 func playTree(p *play) {
 	name := p.quoted()[0]
 	opened := map[string]bool{}
-	p.look()
+	p.snapshot()
 	for p.ok() {
 		for i := len(p.nodes) - 1; i >= 0; i-- { // the innermost of what is called so
 			if n := p.nodes[i]; n.Ref != "" && fold(n.Name) == name && !n.Has("invisible") {
@@ -208,7 +208,7 @@ func playTree(p *play) {
 		opened[folder.Ref] = true
 		p.click(folder)
 		p.sleep(50 * time.Millisecond)
-		p.look()
+		p.snapshot()
 	}
 }
 
@@ -220,7 +220,7 @@ func playOrderFood(p *play) {
 		"meat":        {"Chicken wings", "Spicy Thai Peanut Chicken", "Grilled Pork Tenderloin", "Spaghetti and Meatballs"},
 		"peanuts":     {"Spicy Thai Peanut Chicken", "Ice cream sundae"},
 	}
-	p.look()
+	p.snapshot()
 	var dishes []string
 	times := 1
 	if m := regexp.MustCompile(`Order (\d+) items that are (\S+)`).FindStringSubmatch(p.ask); m != nil {

@@ -9,7 +9,7 @@ import (
 // shape is one drawn thing of the page.
 type shape struct {
 	Node
-	looks
+	appearance
 	kind, text string // shape, letter or digit, and which
 }
 
@@ -22,7 +22,7 @@ func (p *play) shapes() []shape {
 		if !n.Acts() || n.fields() || n.Role == "canvas" {
 			continue
 		}
-		s := shape{Node: n, looks: p.looks(n)}
+		s := shape{Node: n, appearance: p.appearance(n)}
 		s.color = named(s.color)
 		switch name := fold(n.Name); {
 		case s.tag == "circle":
@@ -71,7 +71,7 @@ func (s shape) fits(desc string) bool {
 
 func playClickShape(p *play) {
 	desc := strings.TrimPrefix(strings.TrimPrefix(p.match(`Click on (.*)`)[0], "a "), "an ")
-	p.look()
+	p.snapshot()
 	for _, s := range p.shapes() {
 		if s.fits(desc) {
 			p.click(s.Node)
@@ -83,7 +83,7 @@ func playClickShape(p *play) {
 
 func playCountShape(p *play) {
 	desc := p.match(`How many (.*?)s are there`)[0]
-	p.look()
+	p.snapshot()
 	n := 0
 	for _, s := range p.shapes() {
 		if s.fits(desc) {
@@ -94,7 +94,7 @@ func playCountShape(p *play) {
 }
 
 func playIdentifyShape(p *play) {
-	p.look()
+	p.snapshot()
 	all := p.shapes()
 	if len(all) == 0 { // not to be clicked: only the markup has it
 		_, html, _ := strings.Cut(p.read(Node{}, "html"), "<body")
@@ -125,7 +125,7 @@ func playIdentifyShape(p *play) {
 
 func playGrid(p *play) {
 	m := p.match(`grid coordinate \((-?\d),(-?\d)\)`)
-	p.look()
+	p.snapshot()
 	points := p.clickables()
 	if len(points) < 25 {
 		p.fail("%d points", len(points))
@@ -144,12 +144,12 @@ func playGrid(p *play) {
 
 // playFindGreatest picks the card with the greatest number.
 func playFindGreatest(p *play) {
-	p.look()
+	p.snapshot()
 	cards := p.clickables()
 	greatest, at := -1, Node{}
 	for _, c := range cards {
 		p.click(c)
-		for _, n := range p.look() {
+		for _, n := range p.snapshot() {
 			if n.Ref == c.Ref && integer.MatchString(n.Name) {
 				if v, _ := strconv.Atoi(n.Name); v > greatest {
 					greatest, at = v, n

@@ -120,7 +120,7 @@ func TestWithText(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	for html, want := range map[string]looks{
+	for html, want := range map[string]appearance{
 		`<circle class="c" id="(1,2)" cx="10" cy="10" r="5" fill="red"></circle>`: {tag: "circle", class: "c", id: "(1,2)", color: "red", size: 10},
 		`<polygon points="10,20 15,10 20,20" fill="aqua">`:                        {tag: "polygon", color: "aqua", size: 10},
 		`<div class="color" style="background-color: rgb(1, 2, 3);"></div>`:       {tag: "div", class: "color", color: "rgb(1, 2, 3)"},

@@ -5,7 +5,7 @@ import "strings"
 // playTicTacToe plays X as well as it can be played.
 func playTicTacToe(p *play) {
 	for p.ok() {
-		p.look()
+		p.snapshot()
 		cells := p.clickables()
 		if len(cells) < 9 {
 			if p.ok() {
@@ -16,7 +16,7 @@ func playTicTacToe(p *play) {
 		cells = cells[:9]
 		var board [9]int
 		for i, n := range cells {
-			switch class := p.looks(n).class; {
+			switch class := p.appearance(n).class; {
 			case strings.Contains(class, "mark-x"):
 				board[i] = 1
 			case strings.Contains(class, "mark-o"):

@@ -43,7 +43,7 @@ func (p *play) slide(i, want int) {
 			return
 		}
 		p.focus(h[i])
-		p.look() // a click may have moved it
+		p.snapshot() // a click may have moved it
 		shown := p.numbers()
 		if i >= len(shown) || !p.ok() || shown[i] == want {
 			return
@@ -55,7 +55,7 @@ func (p *play) slide(i, want int) {
 		for range max(want-shown[i], shown[i]-want) {
 			p.press(key)
 		}
-		p.look()
+		p.snapshot()
 		if shown = p.numbers(); i < len(shown) && shown[i] == want {
 			return
 		}
@@ -64,14 +64,14 @@ func (p *play) slide(i, want int) {
 
 func playSlider(p *play) {
 	want, _ := strconv.Atoi(p.match(`Select (-?\d+) with the slider`)[0])
-	p.look()
+	p.snapshot()
 	p.slide(0, want)
 	p.submit()
 }
 
 func playSliders(p *play) {
 	m := p.match(`\[(\d+),(\d+),(\d+)\]`)
-	p.look()
+	p.snapshot()
 	for i, s := range m {
 		want, _ := strconv.Atoi(s)
 		p.slide(i, want)
@@ -81,7 +81,7 @@ func playSliders(p *play) {
 
 func playSpinner(p *play) {
 	want, _ := strconv.Atoi(p.match(`Select (-?\d+) with the spinner`)[0])
-	p.look()
+	p.snapshot()
 	field := p.nth(1, "spinbutton", "textbox")
 	up, down := Node{}, Node{}
 	i := slices.IndexFunc(p.nodes, func(n Node) bool { return n.Ref == field.Ref })
@@ -119,7 +119,7 @@ func playSpinner(p *play) {
 
 func playAutocomplete(p *play) {
 	q := p.quoted()
-	p.look()
+	p.snapshot()
 	field := p.nth(1, fields...)
 	p.keys(field, q[0])
 	want := func(s string) bool {
@@ -137,12 +137,12 @@ func playAutocomplete(p *play) {
 	})
 	p.click(found)
 	p.sleep(50 * time.Millisecond)
-	p.look()
+	p.snapshot()
 	p.submit()
 }
 
 func playColorwheel(p *play) {
-	p.look()
+	p.snapshot()
 	colors := map[string]string{}
 	for hex, name := range colorNames {
 		colors[name] = hex
@@ -170,7 +170,7 @@ func playColorwheel(p *play) {
 		p.err = nil
 		p.press("Tab")
 	}
-	p.look()
+	p.snapshot()
 	p.submit()
 }
 

@@ -74,7 +74,7 @@ func runAlone(ctx context.Context, cfg config.Config, name string, params map[st
 	house := &command.Runtime{
 		Commands: actions.All,
 		Version:  buildVersion(), Log: log, Rules: supervision, CheckURL: rules.CheckURLWithin, Ledger: books,
-		Web: out.web(cfg, fallback.NewLadder(cfg.Fallback, out.forLadder())),
+		Web: out.web(cfg, fallback.NewSourceChain(cfg.Fallback, out.forLadder())),
 	}
 	given, err := json.Marshal(params)
 	if err != nil {

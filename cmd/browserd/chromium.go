@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
@@ -17,8 +17,8 @@ import (
 // installation is what the daemon knows of its Chromium: whether there is one, and
 // whether it starts. Any goroutine may use it.
 type installation struct {
-	cfg        browser.Config
-	supervisor *browser.Chromium
+	cfg        chromium.Config
+	supervisor *chromium.Supervisor
 
 	mu   sync.Mutex
 	last error // why it did not serve when it was tried last; nil: it did
@@ -26,7 +26,7 @@ type installation struct {
 
 // lookForChromium looks once whether there is a Chromium, and logs in one line what
 // to do where there is none.
-func lookForChromium(cfg browser.Config, supervisor *browser.Chromium, log *slog.Logger) *installation {
+func lookForChromium(cfg chromium.Config, supervisor *chromium.Supervisor, log *slog.Logger) *installation {
 	c := &installation{cfg: cfg, supervisor: supervisor}
 	switch {
 	case cfg.Disabled:
@@ -34,9 +34,9 @@ func lookForChromium(cfg browser.Config, supervisor *browser.Chromium, log *slog
 	case cfg.Endpoint != "":
 		log.Info("Chromium is reached at browser.endpoint", "host", hostOf(cfg.Endpoint))
 	default:
-		found, err := browser.Find(cfg)
+		found, err := chromium.Find(cfg)
 		if err == nil {
-			err = browser.CanSandbox(cfg)
+			err = chromium.CanSandbox(cfg)
 		}
 		var e *protocol.Error
 		switch {
@@ -70,10 +70,10 @@ func (c *installation) missing() error {
 	if c.cfg.Endpoint != "" || c.supervisor.Running() {
 		return nil
 	}
-	if _, err := browser.Find(c.cfg); err != nil {
+	if _, err := chromium.Find(c.cfg); err != nil {
 		return err
 	}
-	return browser.CanSandbox(c.cfg)
+	return chromium.CanSandbox(c.cfg)
 }
 
 // told keeps how the last try went. A try that was given up says nothing.
@@ -148,7 +148,7 @@ func (c *installation) state() fallback.SourceState {
 }
 
 // sourcesOf says which sources work now, the preferred one first.
-func sourcesOf(c *installation, l *fallback.Ladder) func() []server.Source {
+func sourcesOf(c *installation, l *fallback.SourceChain) func() []server.Source {
 	return func() []server.Source {
 		list := []server.Source{c.source()}
 		for _, s := range l.States() {
@@ -169,7 +169,7 @@ func names(sources []server.Source) []string {
 }
 
 // statusOf is what status says about the running Chromium.
-func statusOf(i browser.Info) map[string]any {
+func statusOf(i chromium.Info) map[string]any {
 	return map[string]any{
 		"running": i.Running, "launches": int(i.Generation), "product": i.Product, "path": i.Path, "sandbox": i.Sandbox,
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
 )
 
@@ -27,9 +27,9 @@ type check struct {
 }
 
 const (
-	statusOK   = string(browser.LevelOK)
-	statusWarn = string(browser.LevelWarn)
-	statusFail = string(browser.LevelFail)
+	statusOK   = string(chromium.LevelOK)
+	statusWarn = string(chromium.LevelWarn)
+	statusFail = string(chromium.LevelFail)
 )
 
 func doctorCommand(args []string) *cobra.Command {
@@ -78,7 +78,7 @@ func examine(ctx context.Context, load func() (*config.Loaded, error)) []check {
 		checkMetadata(ctx, c.Config),
 		checkDNS(ctx, c.Config),
 	}
-	for _, b := range browser.Checks(ctx, c.Browser) {
+	for _, b := range chromium.Checks(ctx, c.Browser.Config) {
 		checks = append(checks, check{b.Name, string(b.Level), b.Found, b.Remedy})
 	}
 	return checks

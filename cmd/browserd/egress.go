@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/policy"
 )
 
@@ -16,7 +17,6 @@ type wayOut struct {
 	egress *policy.Egress // nil: not through browserd
 	// Mode is jail, flags, remote or unprotected; Why says why it is not jail.
 	Mode, Why string
-	held      *browser.Held // what the first launch starts from; nil: from the beginning
 }
 
 // exit is the way out, which is looked for once, by its first caller: it waits until
@@ -26,18 +26,18 @@ type exit func() (wayOut, error)
 
 // leave looks for the way out and tells cfg of it. What the daemon must not start
 // without is waited for, and the error keeps it from starting.
-func leave(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (exit, error) {
+func leave(cfg *chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (exit, error) {
 	base := *cfg
 	look := exit(sync.OnceValues(func() (wayOut, error) { return guard(base, pol, rules, log) }))
 	cfg.Advertised = cfg.Endpoint != "" && pol.ProxyAdvertise != ""
-	cfg.Complete = func(c *browser.Config) error {
+	cfg.Complete = func(c *chromium.Config) error {
 		way, err := look()
 		if err == nil {
 			way.tell(c)
 		}
 		return err
 	}
-	if cfg.Endpoint == "" && !cfg.Disabled && cfg.Jail != browser.JailOff && cfg.Jail != browser.JailRequired {
+	if cfg.Endpoint == "" && !cfg.Disabled && cfg.Jail != chromium.JailOff && cfg.Jail != chromium.JailRequired {
 		return look, nil
 	}
 	_, err := look()
@@ -45,8 +45,8 @@ func leave(cfg *browser.Config, pol policy.Config, rules *policy.Policy, log *sl
 }
 
 // guard puts an egress proxy in front of Chromium. Close it after Chromium has ended.
-func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
-	if cfg.Endpoint != "" && cfg.Jail == browser.JailRequired {
+func guard(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
+	if cfg.Endpoint != "" && cfg.Jail == chromium.JailRequired {
 		return wayOut{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
 	}
 	if cfg.Endpoint != "" && pol.ProxyAdvertise == "" {
@@ -59,20 +59,18 @@ func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slo
 		way = wayOut{Mode: "remote", Why: "Chromium runs elsewhere: its flags and its namespaces are not browserd's"}
 	case cfg.Disabled:
 		way = wayOut{Mode: "flags", Why: "browser.disabled"}
-	case cfg.Jail == browser.JailOff:
+	case cfg.Jail == chromium.JailOff:
 		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
 	default:
-		held, err := jailed(cfg, log)
-		if err != nil {
+		if err := chromium.CanJail(cfg); err != nil {
 			way = wayOut{Mode: "flags", Why: err.Error()}
 		}
-		way.held = held
 	}
 	if way.Mode == "flags" && !cfg.Disabled {
-		if cfg.Jail == browser.JailRequired {
+		if cfg.Jail == chromium.JailRequired {
 			return wayOut{}, fmt.Errorf("browser.jail: required, and Chromium cannot be given a network namespace of its own: %s: allow user namespaces (browserd doctor says more), or set it to auto", way.Why)
 		}
-		if browser.CanSandbox(cfg) == nil { // else it does not run at all
+		if chromium.CanSandbox(cfg) == nil { // else it does not run at all
 			log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", way.Why)
 		}
 	}
@@ -80,37 +78,25 @@ func guard(cfg browser.Config, pol policy.Config, rules *policy.Policy, log *slo
 		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: way.Mode == "jail",
 	}, func(a netip.AddrPort) { rules.AddSelf(a) })
 	if err != nil {
-		way.held.Close()
 		return wayOut{}, err
 	}
 	way.egress = e
 	return way, nil
 }
 
-// jailed prepares the first launch of Chromium in a jail; where only that fails, for
-// want of a Chromium, it is nil and there can be a jail all the same.
-func jailed(cfg browser.Config, log *slog.Logger) (*browser.Held, error) {
-	cfg.JailPort, cfg.ProxyServer = policy.JailPort, policy.RefusingAt(policy.JailPort)
-	held, err := browser.Hold(cfg, log)
-	if err != nil {
-		return nil, browser.CanJail(cfg)
-	}
-	return held, nil
-}
-
 // tell completes the configuration of a launch.
-func (w wayOut) tell(cfg *browser.Config) {
+func (w wayOut) tell(cfg *chromium.Config) {
 	if w.egress == nil {
 		return
 	}
 	cfg.ProxyServer = w.egress.Refusing()
 	if w.Mode == "jail" {
-		cfg.Adopt, cfg.JailPort, cfg.Held = w.egress.Serve, w.egress.Port(), w.held
+		cfg.Adopt, cfg.JailPort = w.egress.Serve, w.egress.Port()
 	}
 }
 
 // stats returns what tells of the egress proxy; nil where there is none.
-func (x exit) stats(cfg browser.Config) func() policy.EgressStats {
+func (x exit) stats(cfg chromium.Config) func() policy.EgressStats {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
@@ -126,11 +112,7 @@ func (x exit) stats(cfg browser.Config) func() policy.EgressStats {
 // close waits until the way out is known, and closes it.
 func (x exit) close() {
 	way, err := x()
-	if err != nil {
-		return
-	}
-	way.held.Close()
-	if way.egress != nil {
+	if err == nil && way.egress != nil {
 		way.egress.Close()
 	}
 }
@@ -150,7 +132,7 @@ func (x exit) status() map[string]any {
 
 // open returns what opens a lane of nobody's, for a browser context to come; nil where
 // there are none.
-func (x exit) open(cfg browser.Config) func() (browser.Way, error) {
+func (x exit) open(cfg chromium.Config) func() (browser.Way, error) {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
@@ -159,7 +141,7 @@ func (x exit) open(cfg browser.Config) func() (browser.Way, error) {
 		if err != nil {
 			return nil, err
 		}
-		return way.egress.Spare()
+		return way.egress.Unbound()
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
@@ -25,17 +25,17 @@ func TestGuard(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name             string
-		cfg              browser.Config
+		cfg              chromium.Config
 		pol              policy.Config
 		mode, why, wrong string
 		root, proxied    bool
 	}{
-		{name: "off", cfg: browser.Config{Jail: "off"}, mode: "flags", why: "browser.jail is off", proxied: true},
-		{name: "off, and required elsewhere", cfg: browser.Config{Jail: "auto", RunAs: "no-such-user"}, mode: "flags", why: "no-such-user", root: true, proxied: true},
-		{name: "required", cfg: browser.Config{Jail: "required", RunAs: "no-such-user"}, wrong: "browser.jail: required", root: true},
-		{name: "no Chromium", cfg: browser.Config{Jail: "required", Disabled: true}, mode: "flags", why: "browser.disabled", proxied: true},
-		{name: "required, and elsewhere", cfg: browser.Config{Jail: "required", Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}, wrong: "browser.jail: required"},
-		{name: "elsewhere", cfg: browser.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}, mode: "unprotected", why: "endpoint_unprotected"},
+		{name: "off", cfg: chromium.Config{Jail: "off"}, mode: "flags", why: "browser.jail is off", proxied: true},
+		{name: "off, and required elsewhere", cfg: chromium.Config{Jail: "auto", RunAs: "no-such-user"}, mode: "flags", why: "no-such-user", root: true, proxied: true},
+		{name: "required", cfg: chromium.Config{Jail: "required", RunAs: "no-such-user"}, wrong: "browser.jail: required", root: true},
+		{name: "no Chromium", cfg: chromium.Config{Jail: "required", Disabled: true}, mode: "flags", why: "browser.disabled", proxied: true},
+		{name: "required, and elsewhere", cfg: chromium.Config{Jail: "required", Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}, wrong: "browser.jail: required"},
+		{name: "elsewhere", cfg: chromium.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}, mode: "unprotected", why: "endpoint_unprotected"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.root && os.Geteuid() != 0 {
@@ -75,8 +75,8 @@ func TestDomainsWithoutAProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := browser.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}
-	p := pages{chromium: &installation{cfg: cfg}, rules: rules, way: func() (wayOut, error) { return wayOut{Mode: "unprotected"}, nil }, ladder: fallback.NewLadder(fallback.Config{}, nil)}
+	cfg := chromium.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}
+	p := pages{chromium: &installation{cfg: cfg}, rules: rules, way: func() (wayOut, error) { return wayOut{Mode: "unprotected"}, nil }, ladder: fallback.NewSourceChain(fallback.Config{}, nil)}
 	o := session.Options{Source: session.SourceChromium, AllowedDomains: []string{"example.com"}}
 	if _, err := p.NewPage(t.Context(), o, nil); protocol.CodeOf(err) != protocol.Unsupported {
 		t.Errorf("Chromium by name: %v", err)
@@ -103,7 +103,7 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	var log strings.Builder // written by one request after the other
 	told := 0
 	out := wayOut{egress: egress}
-	way, err := exit(func() (wayOut, error) { return out, nil }).open(browser.Config{})()
+	way, err := exit(func() (wayOut, error) { return out, nil }).open(chromium.Config{})()
 	if err != nil {
 		t.Fatal(err)
 	}

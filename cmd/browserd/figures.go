@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 )
@@ -11,7 +11,7 @@ import (
 // figures are what /metrics shows of the browser, of the way out of its pages
 // (nil: they have their own) and of the ledger. Sums alone: no label
 // names an agent, a session or a host.
-func figures(chromium *browser.Chromium, egress func() policy.EgressStats, books *ledger.Ledger) []prometheus.Collector {
+func figures(chromium *chromium.Supervisor, egress func() policy.EgressStats, books *ledger.Ledger) []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
@@ -31,11 +32,14 @@ func serveCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the daemon until SIGTERM, SIGINT or SIGHUP",
-		Long: `Run the daemon until SIGTERM, SIGINT or SIGHUP, then end the sessions and Chromium and exit with 0.
+		Long: `Runs the daemon in the foreground. SIGTERM, SIGINT or SIGHUP stops it: it closes
+the sessions, ends Chromium and exits with 0. Under nohup it ignores SIGHUP, so
+that it outlives the terminal.
 
 Every key of the configuration is a flag; docs/configuration.md explains them,
-and "browserd config" shows what is in force. The log goes to standard error.`,
-		Args: cobra.NoArgs,
+and "browserd config" shows the values in use. The log goes to standard error.`,
+		Example: "  browserd serve --server.listen 127.0.0.1:9333",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -100,7 +104,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		return refusal{err}
 	}
 	if cfg.Browser.StateDir != "" {
-		reaped, err := browser.Reap(cfg.Browser.StateDir)
+		reaped, err := chromium.Reap(cfg.Browser.StateDir)
 		if err != nil {
 			log.Warn("removing what a killed daemon left behind", "error", err)
 		}
@@ -108,7 +112,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
 		}
 	}
-	way, err := leave(&cfg.Browser, cfg.Policy, rules, log)
+	way, err := leave(&cfg.Browser.Config, cfg.Policy, rules, log)
 	if err != nil {
 		return refusal{err}
 	}
@@ -120,18 +124,18 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	supervisor := browser.Start(living, cfg.Browser, log)
-	known := lookForChromium(cfg.Browser, supervisor, log)
+	supervisor := chromium.Start(living, cfg.Browser.Config, log)
+	known := lookForChromium(cfg.Browser.Config, supervisor, log)
 	out, err := newOutside(cfg, rules)
 	if err != nil {
 		return refusal{err}
 	}
 	defer out.close()
-	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
+	ladder := fallback.NewSourceChain(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
 	contexts := browser.New(supervisor, log)
 	contexts.Keep(browser.Stock{
-		Way: way.open(cfg.Browser), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+		Way: way.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
 	})
 	defer contexts.Close()
 	source := pages{
@@ -156,7 +160,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
-	s.Collect(func() []prometheus.Collector { return figures(supervisor, way.stats(cfg.Browser), books) })
+	s.Collect(func() []prometheus.Collector { return figures(supervisor, way.stats(cfg.Browser.Config), books) })
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)

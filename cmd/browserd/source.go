@@ -19,12 +19,24 @@ import (
 type pages struct {
 	browser  *browser.Browser
 	chromium *installation
-	ladder   *fallback.Ladder
+	ladder   *fallback.SourceChain
 	rules    *policy.Policy
 	way      exit
 	cfg      session.Config
 	log      *slog.Logger
 }
+
+// A page in Chromium can do all that a command may ask of a page.
+var _ interface {
+	session.Page
+	session.Tabs
+	session.Device
+	session.Renderer
+	session.Evaluator
+	session.Dialogs
+	session.Records
+	session.Downloads
+} = (*browser.Context)(nil)
 
 // NewPage opens a page with what the session was opened with, from the source
 // that it asks for: chromium, or http and jina, or for auto Chromium where there
@@ -104,6 +116,6 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 
 func (p pages) static(gate *policy.Gate, o session.Options, tried []protocol.Attempt) session.Page {
 	return fallback.New(fallback.Options{
-		Gate: gate, Ladder: p.ladder, Locale: o.Locale, UserAgent: o.UserAgent, Headers: o.Headers, Restore: o.Restore, Tried: tried,
+		Gate: gate, Sources: p.ladder, Locale: o.Locale, UserAgent: o.UserAgent, Headers: o.Headers, Restore: o.Restore, Tried: tried,
 	})
 }

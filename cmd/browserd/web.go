@@ -7,13 +7,13 @@ import (
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
-	"github.com/browserd/browserd/fallback/extract"
 	"github.com/browserd/browserd/fallback/reader"
-	"github.com/browserd/browserd/fallback/search"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/web/extract"
+	"github.com/browserd/browserd/web/search"
 )
 
 // outside is the daemon's own way out, which no session narrows: for the web
@@ -50,10 +50,10 @@ func (w *outside) forLadder() fallback.Reader {
 }
 
 // web is what the web tools work with; nothing renders yet what needs script.
-func (w *outside) web(cfg config.Config, ladder *fallback.Ladder) *command.Web {
+func (w *outside) web(cfg config.Config, ladder *fallback.SourceChain) *command.Web {
 	return &command.Web{
 		Config: cfg.HTTP, Transport: w.transport,
-		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Rest(),
+		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Breaker(),
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 	}

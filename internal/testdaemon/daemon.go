@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,7 +96,7 @@ func start(tb TB, o Options) (*Daemon, error) {
 	args := slices.Concat(o.Wrap, []string{bin, "serve"}, o.Args)
 	d.cmd = exec.Command(args[0], args[1:]...)
 	d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = d.environ(o.Env), log, log
-	if err := d.cmd.Start(); err != nil {
+	if err := startAsFromTerminal(d.cmd); err != nil {
 		return nil, err
 	}
 	d.PID = d.cmd.Process.Pid
@@ -108,6 +109,16 @@ func start(tb TB, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// startAsFromTerminal starts cmd with SIGHUP at its default disposition. A test
+// run under nohup ignores SIGHUP, and a child would inherit that; a signal that
+// the parent handles is reset in the child (execve(2)).
+func startAsFromTerminal(cmd *exec.Cmd) error {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	return cmd.Start()
 }
 
 // newHome makes a directory that Chromium's unprivileged user may pass through,

@@ -3,6 +3,8 @@ package testdaemon
 import (
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -40,4 +42,36 @@ func TestAnotherProcessWithTheNumberIsNotTheSame(t *testing.T) {
 		t.Error("a process with another start time passes for this one")
 	}
 	self.Kill() // would end the test run
+}
+
+// A daemon that a test starts obeys SIGHUP, also where the test itself ignores it,
+// as under nohup; with nohup in between it ignores it.
+func TestSIGHUPOfAChild(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	for _, c := range []struct {
+		name  string
+		start func(*exec.Cmd) error
+		dies  bool
+	}{
+		{"as from a terminal", startAsFromTerminal, true},
+		{"as a child inherits it", (*exec.Cmd).Start, false},
+	} {
+		signal.Ignore(syscall.SIGHUP)
+		cmd := exec.Command("sh", "-c", "kill -HUP $$")
+		if err := c.start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait()
+		if died := err != nil; died != c.dies {
+			t.Errorf("%s: the child ends with %v", c.name, err)
+		}
+	}
+	cmd := exec.Command("nohup", "sh", "-c", "kill -HUP $$")
+	if err := startAsFromTerminal(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("under nohup: %v", err)
+	}
 }

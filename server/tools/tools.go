@@ -1,7 +1,7 @@
 // Package tools offers the repertoire as Model Context Protocol tools: one tool
 // per command, from the same rows. It owns how a tool is described and how a
 // result is written for a model; what a command does is the daemon's, reached
-// through one func, in this process (the door /mcp) or in another (browserd
+// through one func, in this process (the endpoint /mcp) or in another (browserd
 // mcp). It holds no browsing session: a tool's argument names one.
 package tools
 

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package browser
-
-// CanSandbox returns nil: only on Linux can the sandbox be forbidden.
-func CanSandbox(Config) error { return nil }
-
-func sandboxRemedy() string { return "browserd doctor says what is wrong" }

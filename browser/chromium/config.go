@@ -1,0 +1,155 @@
+package chromium
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Config is which Chromium is used, and how. The zero value works: Find looks for an
+// installed Chromium, which runs with windows where there is a display.
+type Config struct {
+	Path                string        `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
+	Endpoint            string        `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
+	EndpointUnprotected bool          `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
+	Headless            bool          `koanf:"headless" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
+	Disabled            bool          `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
+	UnsafeNoSandbox     bool          `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
+	Args                []string      `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
+	ComputedNames       bool          `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
+	Jail                string        `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
+	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
+	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may say nothing at all although it was asked, before it is taken for lost and replaced; 0: for ever" default:"10s"`
+	PageMemoryMB        int           `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
+
+	// StateDir/browsers holds a mark, a small file, of each running browser, for Reap.
+	// Set by cmd. Empty: there are no marks, and a daemon that is killed leaves its
+	// profile directory behind.
+	StateDir string `koanf:"-"`
+	// ProxyServer is the value of Chromium's --proxy-server: the address of the egress
+	// proxy, which all traffic takes. Empty: there is none. Set by cmd.
+	ProxyServer string `koanf:"-"`
+	// JailPort is where the egress proxy listens inside Chromium's jail; not 0:
+	// Chromium is launched in a jail, or not at all. Adopt takes the listener; it is
+	// closed when that Chromium has ended. Set by cmd, where there can be a jail.
+	JailPort int                `koanf:"-"`
+	Adopt    func(net.Listener) `koanf:"-" json:"-"`
+	// Complete sets those fields that cmd does not know yet when the daemon starts. It is
+	// called before each launch and may wait. nil: all are set.
+	Complete func(*Config) error `koanf:"-" json:"-"`
+	// Advertised says that the Chromium at Endpoint reaches the egress proxy
+	// (policy.proxy_advertise). Set by cmd.
+	Advertised bool `koanf:"-"`
+	// WrapTransport, where it is not nil, returns the transport that stands in front of
+	// the one to Chromium. Set by tests.
+	WrapTransport func(cdp.Transport) cdp.Transport `koanf:"-" json:"-"`
+}
+
+// connect makes the connection over a transport to Chromium.
+func (c Config) connect(t cdp.Transport) *cdp.Conn {
+	if c.WrapTransport != nil {
+		t = c.WrapTransport(t)
+	}
+	return cdp.New(t)
+}
+
+// The values of Config.Jail; empty is JailAuto.
+const (
+	JailAuto     = "auto"
+	JailRequired = "required"
+	JailOff      = "off"
+)
+
+// minPageMemoryMB is above what an empty page takes, with the libraries that
+// all of them share.
+const minPageMemoryMB = 200
+
+// refused are the flags that browser.args may not hold, with the reason.
+var refused = map[string]string{
+	"no-sandbox":                      "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-setuid-sandbox":          "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-namespace-sandbox":       "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-seccomp-filter-sandbox":  "set browser.unsafe_no_sandbox if that is what you want",
+	"no-zygote-sandbox":               "set browser.unsafe_no_sandbox if that is what you want",
+	"disable-gpu-sandbox":             "set browser.unsafe_no_sandbox if that is what you want",
+	"remote-debugging-io-pipes":       "browserd sets it",
+	"single-process":                  "it has no sandbox",
+	"no-zygote":                       "it has no sandbox",
+	"remote-debugging-port":           "Chromium is reached over a pipe, and an open port is a way in for every local process",
+	"remote-debugging-address":        "Chromium is reached over a pipe, and an open port is a way in for every local process",
+	"remote-debugging-pipe":           "browserd sets it",
+	"remote-allow-origins":            "Chromium is reached over a pipe",
+	"user-data-dir":                   "browserd makes a fresh profile directory and removes it",
+	"proxy-server":                    "browserd decides what Chromium reaches",
+	"proxy-pac-url":                   "browserd decides what Chromium reaches",
+	"proxy-bypass-list":               "browserd decides what Chromium reaches",
+	"proxy-auto-detect":               "browserd decides what Chromium reaches",
+	"no-proxy-server":                 "browserd decides what Chromium reaches",
+	"host-resolver-rules":             "browserd decides what Chromium reaches",
+	"disable-web-security":            "it lets every page read every other",
+	"disable-popup-blocking":          "pages could open windows without end",
+	"disable-ipc-flooding-protection": "pages could flood the browser",
+}
+
+// Check returns what is wrong with c by itself, without looking at the machine: one
+// sentence that names the key and the value, or nil.
+func (c Config) Check() error {
+	for _, a := range c.Args {
+		name, _, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
+		if !strings.HasPrefix(a, "--") || name == "" {
+			return fmt.Errorf("browser.args: %q is not a flag: write --name or --name=value", a)
+		}
+		// Windows reads switches in any case.
+		if why, ok := refused[strings.ToLower(name)]; ok {
+			return fmt.Errorf("browser.args: --%s is refused: %s", name, why)
+		}
+	}
+	if c.Endpoint != "" {
+		u, err := url.Parse(c.Endpoint)
+		if err != nil || u.Host == "" || !strings.Contains("|http|https|ws|wss|", "|"+u.Scheme+"|") {
+			return fmt.Errorf("browser.endpoint: %q is not a CDP address: write http://host:port or ws://host:port/devtools/browser/…", c.Endpoint)
+		}
+		if c.Path != "" {
+			return fmt.Errorf("browser.endpoint and browser.path are both set: choose one")
+		}
+	}
+	if c.Jail != "" && c.Jail != JailAuto && c.Jail != JailRequired && c.Jail != JailOff {
+		return fmt.Errorf("browser.jail: %q: takes auto, required or off", c.Jail)
+	}
+	if c.PageMemoryMB < 0 || c.PageMemoryMB > 0 && c.PageMemoryMB < minPageMemoryMB {
+		return fmt.Errorf("browser.page_memory_mb: %d: takes 0 or at least %d", c.PageMemoryMB, minPageMemoryMB)
+	}
+	if c.AnswerTimeout < 0 || c.AnswerTimeout > 0 && c.AnswerTimeout < time.Second {
+		return fmt.Errorf("browser.answer_timeout: %v: takes 0, or a second and more, such as 10s", c.AnswerTimeout)
+	}
+	if c.RunAs != "" {
+		if _, err := lookupUser(c.RunAs); err != nil {
+			return fmt.Errorf("browser.run_as: %w", err)
+		}
+	}
+	return nil
+}
+
+// unavailable makes the error of a Chromium that cannot be had.
+func unavailable(next, format string, args ...any) *protocol.Error {
+	e := protocol.Errorf(protocol.ChromiumUnavailable, format, args...)
+	if next != "" {
+		e.Next = next
+	}
+	return e
+}
+
+// withWindows reports whether Chromium is to open windows: only where there is
+// a display for them.
+func (c Config) withWindows(goos string) bool {
+	if c.Headless {
+		return false
+	}
+	return goos == "windows" || goos == "darwin" || os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
+}

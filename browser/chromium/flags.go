@@ -1,0 +1,133 @@
+package chromium
+
+import (
+	"slices"
+	"strings"
+)
+
+// fixedFlags are given to both builds. Chromium's own traffic and services are
+// off, there are no questions at first start, and background tabs run at full speed,
+// because all tabs are used at once.
+//
+// --disable-popup-blocking and --disable-ipc-flooding-protection, which other
+// tools set, are left out on purpose: they protect the browser from its pages.
+var fixedFlags = []string{
+	"--disable-quic",
+	"--disable-background-networking",
+	"--disable-component-update",
+	"--disable-sync",
+	"--disable-domain-reliability",
+	"--disable-client-side-phishing-detection",
+	"--disable-default-apps",
+	"--disable-extensions",
+	"--disable-breakpad",
+	"--disable-crash-reporter",
+	"--disable-field-trial-config",
+	"--metrics-recording-only",
+	"--password-store=basic",
+	"--use-mock-keychain",
+	"--no-first-run",
+	"--no-default-browser-check",
+	"--no-service-autorun",
+	"--no-pings",
+
+	"--disable-background-timer-throttling",
+	"--disable-renderer-backgrounding",
+	"--disable-backgrounding-occluded-windows",
+	"--disable-hang-monitor",
+	"--disable-prompt-on-repost",
+	"--disable-search-engine-choice-screen",
+
+	// Accept input before the first frame of a document has been drawn.
+	"--allow-pre-commit-input",
+	"--mute-audio",
+	"--hide-scrollbars",
+	"--font-render-hinting=none",
+	"--force-color-profile=srgb",
+	"--window-size=1280,720",
+}
+
+// disabledFeatures is the value of the one --disable-features: a second one
+// would replace the first.
+var disabledFeatures = []string{
+	"MediaRouter",
+	"DialMediaRouteProvider",
+	"OptimizationHints",
+	"OptimizationGuideModelDownloading",
+	"Translate",
+	"AutofillServerCommunication",
+	"CertificateTransparencyComponentUpdater",
+	"NetworkTimeServiceQuerying",
+	"CalculateNativeWinOcclusion",
+	"HttpsUpgrades",                // the whole browser asks for https:// first where http:// was asked for: two connections, and another URL than the one that was checked
+	"HttpsFirstModeIncognito",      // the same for contexts, with a warning page in between
+	"BackForwardCache",             // going back loads again: a document that was left is gone
+	"RenderDocument",               // a document of the same site takes the frame's place in the same process, and not another frame's beside it: a navigation took 25 ms of the processor in the place of 15
+	"WebUIOmniboxPopup",            // the whole browser fills its address bar's list from two pages of its own, in a process beside each context's that holds three times as much
+	"WebUIOmniboxAimPopup",         // the other of the two
+	"DeferRendererTasksAfterInput", // after an input it holds back timers and messages until the next frame: a click took 17 ms in the place of 6
+}
+
+// egressFlags send all traffic of pages to the proxy. All of them are needed:
+// Chromium's implicit bypass covers loopback and link-local addresses, WebRTC
+// has sockets of its own (each build honours only one spelling of its flag), and
+// without the resolver rules the names of TURN servers are looked up outside.
+func egressFlags(proxy string) []string {
+	return []string{
+		"--proxy-server=" + proxy,
+		"--proxy-bypass-list=<-loopback>",
+		"--webrtc-ip-handling-policy=disable_non_proxied_udp",
+		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.*",
+	}
+}
+
+// flags is Chromium's command line for a launch of found with the profile
+// directory, without the program. smallShm says that /dev/shm is too small for
+// Chromium, which would crash its pages.
+func flags(cfg Config, found Found, profile string, windows, smallShm bool) []string {
+	list := slices.Clone(fixedFlags)
+	list = append(list, "--remote-debugging-pipe", "--user-data-dir="+profile, "--no-startup-window")
+	if !found.Shell && !windows {
+		list = append(list, "--headless=new")
+	}
+	if smallShm {
+		list = append(list, "--disable-dev-shm-usage")
+	}
+	if cfg.UnsafeNoSandbox {
+		list = append(list, "--no-sandbox")
+	}
+	off := slices.Clone(disabledFeatures)
+	if cfg.ProxyServer != "" {
+		list = append(list, egressFlags(cfg.ProxyServer)...)
+		// Without the WebRTC flags this would show local addresses to pages.
+		off = append(off, "WebRtcHideLocalIpsWithMdns")
+	}
+	var on, blink []string
+	if cfg.ComputedNames {
+		blink = append(blink, "ComputedAccessibilityInfo")
+	}
+	for _, a := range cfg.Args {
+		name, value, _ := strings.Cut(a, "=")
+		switch name {
+		case "--disable-features":
+			off = append(off, strings.Split(value, ",")...)
+		case "--enable-features":
+			on = append(on, strings.Split(value, ",")...)
+		case "--enable-blink-features":
+			blink = append(blink, strings.Split(value, ",")...)
+		default:
+			// The operator's value replaces browserd's.
+			list = slices.DeleteFunc(list, func(f string) bool { return f == name || strings.HasPrefix(f, name+"=") })
+			list = append(list, a)
+		}
+	}
+	list = append(list, "--disable-features="+strings.Join(off, ","))
+	if len(on) > 0 {
+		list = append(list, "--enable-features="+strings.Join(on, ","))
+	}
+	if len(blink) > 0 {
+		list = append(list, "--enable-blink-features="+strings.Join(blink, ","))
+	}
+	return list
+}

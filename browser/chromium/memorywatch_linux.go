@@ -1,0 +1,188 @@
+package chromium
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// watchEvery is the time between two measurements of the pages' processes; a page
+	// can fill about a gigabyte in it.
+	watchEvery = 500 * time.Millisecond
+	// searchEvery is the number of measurements between two searches for new processes,
+	// which read all of /proc.
+	searchEvery = 3
+	// A process that wants most of a core in so many measurements in a row, whether it
+	// gets it or not, gives way to the others from then on (nice), until it has wanted
+	// little in as many.
+	hogMeasurements = 4
+	hogNice         = 10 // more than the daemon's own
+)
+
+// renderer is a process of pages; the start time tells it from a later one.
+type renderer struct {
+	pid   int
+	start uint64
+
+	cpu        uint64        // used until the last measurement, in clock ticks
+	wanted     time.Duration // at the last measurement; 0: it had used none
+	busy, idle int           // measurements in a row
+	nice       bool
+	ended      bool // it was sent limitSignal
+}
+
+// watchMemory measures the processes of pages until the browser has ended. It ends a
+// process that takes more memory than the limit, and lowers the priority of one that
+// takes a whole core. A process belongs to one browser context alone, so that no other
+// session loses anything.
+func (s *Supervisor) watchMemory(r *running) {
+	if r.proc == nil {
+		return
+	}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	limit := uint64(s.cfg.PageMemoryMB) << 20
+	var pages []*renderer
+	for n, last := 0, time.Now(); ; n++ {
+		select {
+		case <-r.proc.exited:
+			return
+		case <-tick.C:
+		}
+		if n%searchEvery == 0 {
+			pages = renderers(r.pid(), pages)
+		}
+		at := time.Now()
+		for _, p := range pages {
+			now, err := readStat(p.pid)
+			if err != nil || now.start != p.start || now.state == "Z" {
+				continue
+			}
+			if bytes := resident(p.pid); limit > 0 && bytes > limit {
+				s.log.Warn("a page takes more memory than browser.page_memory_mb: its process is ended", "pid", p.pid, "bytes", bytes)
+				p.end()
+			}
+			p.giveWay(now.cpu, at.Sub(last))
+		}
+		last = at
+	}
+}
+
+// end ends a process that takes too much memory, by a signal that tells PageDeath why.
+func (p *renderer) end() {
+	signal := syscall.Signal(limitSignal)
+	if p.ended {
+		signal = syscall.SIGKILL // it went on
+	}
+	p.ended = true
+	syscall.Kill(p.pid, signal)
+}
+
+// giveWay lowers or restores the priority of the process by how much of a core it has
+// wanted since the last measurement. What it got does not tell: of several processes
+// that want a whole core, none gets it.
+func (p *renderer) giveWay(cpu uint64, since time.Duration) {
+	got := time.Duration(cpu-p.cpu) * 10 * time.Millisecond
+	p.cpu = cpu
+	if got == 0 {
+		p.busy, p.idle, p.wanted = 0, p.idle+1, 0
+	} else {
+		before := p.wanted
+		p.wanted = wanted(p.pid)
+		switch more := p.wanted - before; {
+		case before == 0 || more < since*3/4 && more > since/4:
+			p.idle = 0
+		case more <= since/4:
+			p.busy, p.idle = 0, p.idle+1
+		default:
+			p.busy, p.idle = p.busy+1, 0
+		}
+	}
+	switch {
+	case p.busy >= hogMeasurements && !p.nice:
+		p.nice = true
+		niceAll(p.pid, min(ownNice()+hogNice, 19))
+	case p.idle >= hogMeasurements && p.nice:
+		// Without the right to it the process keeps its place behind the others.
+		p.nice = niceAll(p.pid, ownNice()) != nil
+	}
+}
+
+// wanted is how long the threads of the process have run or waited for a
+// processor, all together (proc(5), schedstat).
+func wanted(pid int) (all time.Duration) {
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, t := range threads {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", pid, t.Name()))
+		if f := strings.Fields(string(b)); len(f) > 1 {
+			ran, _ := strconv.ParseInt(f[0], 10, 64)
+			waited, _ := strconv.ParseInt(f[1], 10, 64)
+			all += time.Duration(ran + waited)
+		}
+	}
+	return all
+}
+
+// ownNice is the nice value of the daemon, which its Chromium inherits.
+func ownNice() int {
+	v, err := syscall.Getpriority(syscall.PRIO_PROCESS, os.Getpid())
+	if err != nil {
+		return 0
+	}
+	return 20 - v // the system call returns 20 less the nice value (getpriority(2))
+}
+
+// niceAll sets the nice value of every thread of the process (setpriority(2):
+// on Linux each thread has its own; those that it starts later have that of who
+// starts them).
+func niceAll(pid, value int) error {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, t := range threads {
+		id, _ := strconv.Atoi(t.Name())
+		if e := syscall.Setpriority(syscall.PRIO_PROCESS, id, value); e != nil && !errors.Is(e, syscall.ESRCH) {
+			err = e
+		}
+	}
+	return err
+}
+
+// renderers lists the processes below the browser that run pages. known are
+// those found before.
+func renderers(browser int, known []*renderer) []*renderer {
+	var found []*renderer
+	for _, pid := range pids() {
+		// The process group first: it takes a thirtieth of the time of reading the file.
+		if group, err := syscall.Getpgid(pid); err != nil || group != browser {
+			continue
+		}
+		s, err := readStat(pid)
+		if err != nil || s.state == "Z" {
+			continue
+		}
+		i := slices.IndexFunc(known, func(k *renderer) bool { return k.pid == pid && k.start == s.start })
+		if i >= 0 {
+			found = append(found, known[i])
+		} else if slices.Contains(cmdline(pid), "--type=renderer") {
+			found = append(found, &renderer{pid: pid, start: s.start})
+		}
+	}
+	return found
+}
+
+// resident is how much memory the process has in use, in bytes (proc(5), statm); 0
+// where it has ended.
+func resident(pid int) uint64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	f := strings.Fields(string(b))
+	if err != nil || len(f) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseUint(f[1], 10, 64)
+	return pages * uint64(os.Getpagesize())
+}

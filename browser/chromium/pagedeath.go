@@ -1,0 +1,33 @@
+package chromium
+
+import "fmt"
+
+// limitSignal is the signal (SIGUSR1) that ends a process which took too much memory.
+// Nothing else sends it to Chromium's processes, so that Target.targetCrashed, which
+// says of what a page died, tells this from every other death.
+const limitSignal = 10
+
+// diedOfLimit tells whether the errorCode of Target.targetCrashed is that of
+// limitSignal: a wait status (wait(2)), of the process itself or, inside the
+// sandbox's process namespace, of its init, which exits with minus the signal.
+func diedOfLimit(errorCode int) bool {
+	return errorCode == limitSignal || errorCode == (256-limitSignal)<<8
+}
+
+// ReasonMemory is details.reason of page_crashed where the memory watch ended the page.
+const ReasonMemory = "memory"
+
+// PageDeath returns, as a word and as a sentence, why the process of a page died. It
+// takes the fields of Target.targetCrashed and looks into Chromium's standard error.
+// The word is memory, oom, or what Chromium says: crashed, killed or one that a newer
+// Chromium adds. p may be nil.
+func (p *Process) PageDeath(status string, errorCode int) (reason, sentence string) {
+	switch {
+	case p == nil:
+	case diedOfLimit(errorCode) && p.pageMemoryMB > 0:
+		return ReasonMemory, fmt.Sprintf("it took more memory than browser.page_memory_mb allows (%d MiB)", p.pageMemoryMB)
+	case p.stderr.outOfMemory():
+		return "oom", "it ran out of memory"
+	}
+	return status, fmt.Sprintf("Chromium says %s, %d", status, errorCode)
+}

@@ -1,0 +1,71 @@
+package chromium
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Reaped is what Reap removed.
+type Reaped struct {
+	Browsers  int // marks of browsers whose daemon is gone
+	Processes int // processes that were still there and were killed
+}
+
+// Reap removes what daemons that were killed left behind: it kills the
+// processes of their browsers and removes the profile directories, by the marks
+// in stateDir/browsers. Browsers of a daemon that lives are not touched. It is
+// called once at start, before the first launch; what it cannot remove it
+// reports, goes on, and leaves marked for the next start.
+func Reap(stateDir string) (Reaped, error) {
+	var r Reaped
+	var errs []error
+	marks, _ := filepath.Glob(filepath.Join(marksDir(stateDir), "*.json"))
+	for _, path := range marks {
+		n, err := reapOne(path)
+		switch {
+		case errors.Is(err, errOwned):
+			continue
+		case err != nil:
+			errs = append(errs, fmt.Errorf("reaping %s: %w", path, err))
+			continue
+		}
+		r.Browsers++
+		r.Processes += n
+	}
+	return r, errors.Join(errs...)
+}
+
+var errOwned = errors.New("the daemon of this browser lives")
+
+func reapOne(path string) (int, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, errOwned // removed by its daemon just now
+	}
+	if err != nil {
+		return 0, err
+	}
+	var m mark
+	if err := json.Unmarshal(b, &m); err != nil {
+		return 0, err
+	}
+	sameBoot := m.Boot == bootID()
+	if sameBoot && alive(m.Daemon, m.DaemonStart) {
+		return 0, errOwned
+	}
+	p := profile{dir: m.Profile, mark: path}
+	if !strings.HasPrefix(filepath.Base(p.dir), profilePrefix) {
+		return 0, fmt.Errorf("%q is not a profile directory of browserd", p.dir)
+	}
+	n := 0
+	if sameBoot {
+		if n, err = killLeft(m, p.userData()); err != nil {
+			return n, err
+		}
+	}
+	return n, p.remove()
+}

@@ -1,0 +1,67 @@
+package chromium
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// sandboxOf returns how the renderers of the browser with that pid are confined, from
+// /proc: "on" when each has a seccomp filter and namespaces of its own and is
+// not root, "unknown" while there is no renderer, otherwise what is missing.
+func sandboxOf(browser int) string {
+	verdict := "unknown"
+	for _, pid := range pids() {
+		s, err := readStat(pid)
+		if err != nil || s.group != browser || s.state == "Z" || !slices.Contains(cmdline(pid), "--type=renderer") {
+			continue
+		}
+		missing, err := unconfined(pid, browser)
+		if err != nil {
+			continue // ended meanwhile
+		}
+		if len(missing) > 0 && starting(pid) {
+			continue
+		}
+		if len(missing) > 0 {
+			return "off: a renderer " + strings.Join(missing, ", ")
+		}
+		verdict = "on"
+	}
+	return verdict
+}
+
+// starting tells whether a process is so young that it may not have entered its
+// sandbox yet: a renderer does so before it reads anything of a page.
+func starting(pid int) bool {
+	fi, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return err == nil && time.Since(fi.ModTime()) < 5*time.Second
+}
+
+// unconfined lists what the sandbox of a renderer of that browser lacks.
+func unconfined(pid, browser int) (missing []string, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil, err
+	}
+	for l := range strings.Lines(string(status)) {
+		f := strings.Fields(l)
+		switch {
+		case len(f) >= 2 && f[0] == "Uid:" && f[1] == "0":
+			missing = append(missing, "runs as root")
+		case len(f) >= 2 && f[0] == "Seccomp:" && f[1] != "2":
+			missing = append(missing, "has no seccomp filter")
+		}
+	}
+	for _, ns := range []string{"pid", "net"} {
+		its, err1 := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, ns))
+		// In a jail the browser's is not browserd's.
+		whole, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", browser, ns))
+		if err1 == nil && err2 == nil && whole == its {
+			missing = append(missing, "shares the "+ns+" namespace of the browser")
+		}
+	}
+	return missing, nil
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package browser
-
-// guard does nothing where there is no /proc to read.
-func (c *Chromium) guard(*running) {}

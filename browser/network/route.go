@@ -1,0 +1,179 @@
+package network
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	cdpnetwork "github.com/chromedp/cdproto/network"
+
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/protocol"
+)
+
+// resourceKinds are the kinds of requests that a route may name, in lower
+// case, and Chromium's names for them (Network.ResourceType). The Fetch domain
+// calls requests of fetch() XHR: the browser process does not tell them apart.
+var resourceKinds = map[string]cdpnetwork.ResourceType{
+	"document": "Document", "stylesheet": "Stylesheet", "image": "Image", "media": "Media", "font": "Font", "script": "Script",
+	"xhr": "XHR", "fetch": "XHR", "eventsource": "EventSource", "manifest": "Manifest", "ping": "Ping", "other": "Other",
+}
+
+// Routes are what blocks or answers requests of a browser context. The zero
+// value has none. Any goroutine may call its methods.
+type Routes struct {
+	mu      sync.Mutex
+	routes  []protocol.Route // never written to: replaced as a whole
+	matched []int            // requests that each has matched
+}
+
+// PausedRequest is what browserd needs of Fetch.requestPaused.
+type PausedRequest struct {
+	RequestID fetch.RequestID `json:"requestId"`
+	Type      string          `json:"resourceType"`
+	Request   struct {
+		URL string `json:"url"`
+	} `json:"request"`
+}
+
+// Set makes routes the ones that hold from now on for requests of these cdp
+// sessions, and waits for them. Sessions that attach later need Pause. Errors:
+// invalid_params (an unknown kind).
+func (r *Routes) Set(ctx context.Context, routes []protocol.Route, sessions []*cdp.Session) error {
+	for _, route := range routes {
+		if _, ok := resourceKinds[route.Kind]; !ok && route.Kind != "" {
+			return protocol.Errorf(protocol.InvalidParams, "kind %s: takes document, stylesheet, image, media, font, script, xhr, fetch, eventsource, manifest, ping or other", quote(route.Kind)).
+				With("parameter", "kind")
+		}
+	}
+	r.mu.Lock()
+	r.routes, r.matched = slices.Clone(routes), make([]int, len(routes))
+	for i, route := range routes {
+		r.matched[i] = route.Hits
+	}
+	r.mu.Unlock()
+	var pending []*cdp.Pending
+	for _, s := range sessions {
+		pending = append(pending, pause(s, routes))
+	}
+	for _, p := range pending {
+		if err := p.Wait(ctx, nil); err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Pause has Chromium pause the requests of a cdp session that match a route
+// (Fetch.enable), and returns what to wait for: nothing where there is no route.
+func (r *Routes) Pause(s *cdp.Session) []*cdp.Pending {
+	r.mu.Lock()
+	routes := r.routes
+	r.mu.Unlock()
+	if len(routes) == 0 {
+		return nil
+	}
+	return []*cdp.Pending{pause(s, routes)}
+}
+
+// pause has Chromium pause the requests of a session that match one of these
+// routes alone.
+func pause(s *cdp.Session, routes []protocol.Route) *cdp.Pending {
+	if len(routes) == 0 {
+		return s.Send("Fetch.disable", cdproto.Empty{})
+	}
+	patterns := make([]map[string]any, 0, len(routes))
+	for _, r := range routes {
+		// A backslash escapes in Chromium's patterns; in browserd's nothing does.
+		p := map[string]any{"urlPattern": strings.ReplaceAll(r.Pattern, `\`, `\\`), "requestStage": "Request"}
+		if r.Kind != "" {
+			p["resourceType"] = resourceKinds[r.Kind]
+		}
+		patterns = append(patterns, p)
+	}
+	return s.Send(fetch.Enable.Method, map[string]any{"patterns": patterns})
+}
+
+// List returns the routes with the number of requests that each has matched.
+func (r *Routes) List() []protocol.Route {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	routes := append([]protocol.Route{}, r.routes...)
+	for i := range routes {
+		routes[i].Hits = r.matched[i]
+	}
+	return routes
+}
+
+// Paused answers a paused request by the newest route that matches it, and lets
+// it go on where none does. The reader goroutine may call it: it writes on
+// another one, since a full pipe must never hold the reader.
+func (r *Routes) Paused(s *cdp.Session, e PausedRequest) {
+	route := r.match(e)
+	switch {
+	case route == nil:
+		go s.Send(fetch.ContinueRequest.Method, fetch.ContinueRequestParams{RequestID: e.RequestID})
+	case route.Action == "block":
+		go s.Send(fetch.FailRequest.Method, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: cdpnetwork.ErrorReasonBlockedByClient})
+	default:
+		go s.Send(fetch.FulfillRequest.Method, answerOf(*route, e.RequestID))
+	}
+}
+
+// match counts a request for the newest route that matches it, and returns the
+// route; nil where none does.
+func (r *Routes) match(e PausedRequest) *protocol.Route {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.routes) - 1; i >= 0; i-- {
+		route := &r.routes[i]
+		if (route.Kind == "" || string(resourceKinds[route.Kind]) == e.Type) && matchesURL(route.Pattern, e.Request.URL) {
+			r.matched[i]++
+			return route
+		}
+	}
+	return nil
+}
+
+func answerOf(r protocol.Route, id fetch.RequestID) fetch.FulfillRequestParams {
+	p := fetch.FulfillRequestParams{RequestID: id, ResponseCode: int64(r.Status), Body: []byte(r.Body)}
+	if p.ResponseCode == 0 {
+		p.ResponseCode = 200
+	}
+	// Chromium refuses a status that has no phrase of its own, and the request
+	// would wait for ever.
+	if p.ResponsePhrase = http.StatusText(int(p.ResponseCode)); p.ResponsePhrase == "" {
+		p.ResponsePhrase = "Unknown"
+	}
+	for name, value := range r.Headers {
+		p.ResponseHeaders = append(p.ResponseHeaders, &fetch.HeaderEntry{Name: name, Value: value})
+	}
+	return p
+}
+
+// matchesURL says whether the whole of an address matches a pattern with * and ?.
+// The fragment is not part of a request.
+func matchesURL(pattern, address string) bool {
+	address, _, _ = strings.Cut(address, "#")
+	// The last * and what it has matched so far: on a mismatch it matches one more.
+	p, a, star, taken := 0, 0, -1, 0
+	for a < len(address) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, taken = p, a
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == address[a]):
+			p, a = p+1, a+1
+		case star >= 0:
+			taken++
+			p, a = star+1, taken
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}

@@ -1,0 +1,185 @@
+package script
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Object is a node or a list of nodes that a call returns as a remote object.
+type Object struct{}
+
+// Lookup is what the client was shown of a ref's element, and what the element must be.
+type Lookup struct {
+	ID       int      `json:"id"`
+	Role     string   `json:"role"`
+	Name     string   `json:"name"`
+	Tag      string   `json:"tag"`
+	Ident    string   `json:"ident"`
+	Context  string   `json:"context"`
+	Any      bool     `json:"any,omitempty"` // do not compare: it has just been compared
+	Want     []string `json:"want"`
+	Control  string   `json:"control,omitempty"` // take the control that the element stands for: field, select, file, check
+	Deadline float64  `json:"deadline"`          // milliseconds from now
+	Again    bool     `json:"again,omitempty"`   // input has missed it: look when the page has been drawn
+	Ups      int      `json:"ups,omitempty"`     // releases of the mouse to come
+	ElementCall
+
+	Until time.Time `json:"-"` // how long input that misses is tried again; zero: not
+}
+
+// Over says whether there is no more time to try again.
+func (q Lookup) Over() bool { return !time.Now().Before(q.Until) }
+
+// Shown sets what the client was shown of the element.
+func (q *Lookup) Shown(e snapshot.Entry) {
+	q.ID, q.Role, q.Name, q.Tag, q.Ident, q.Context = e.Key.Node, e.Role, e.Name, e.Tag, e.Ident, e.Context
+}
+
+// Element is what the script says of an element that gets a ref.
+type Element struct {
+	Node    int    `json:"node"`
+	Role    string `json:"role"`
+	Name    string `json:"name"`
+	Tag     string `json:"tag"`
+	Ident   string `json:"ident"`
+	Context string `json:"context"`
+	Why     string `json:"why,omitempty"`
+	Says    string `json:"says,omitempty"` // its text, of what covers something and has no name
+}
+
+// In returns the element as a node of the document with that number.
+func (e Element) In(doc int) snapshot.Node {
+	return snapshot.Node{
+		Key: snapshot.Key{Doc: doc, Node: e.Node}, Role: e.Role, Name: e.Name, Tag: e.Tag, Ident: e.Ident, Context: e.Context,
+	}
+}
+
+// Located is the answer of Locate.
+type Located struct {
+	OK         bool            `json:"ok,omitempty"`
+	Node       int             `json:"node,omitempty"`   // the ref's element
+	Target     int             `json:"target,omitempty"` // the control that it stands for
+	Moved      bool            `json:"moved,omitempty"`  // it was made anew
+	Record     Element         `json:"record,omitzero"`
+	Kind       string          `json:"kind,omitempty"`
+	X          *float64        `json:"x,omitempty"` // in the viewport of its frame
+	Y          *float64        `json:"y,omitempty"`
+	Framed     bool            `json:"framed,omitempty"` // what is hit there is the document of a frame
+	Option     *ClosedOption   `json:"option,omitempty"`
+	Then       json.RawMessage `json:"then,omitempty"`
+	Stale      bool            `json:"stale,omitempty"`
+	Candidates []Element       `json:"candidates,omitempty"`
+	Changed    *Element        `json:"changed,omitempty"`
+	Twin       *Element        `json:"twin,omitempty"`
+	Now        *Element        `json:"now,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Because    string          `json:"because,omitempty"`
+	By         *Element        `json:"by,omitempty"`
+}
+
+// ClosedOption is an option that has no box of its own, of a closed select.
+type ClosedOption struct {
+	Select int    `json:"select"`
+	Value  string `json:"value"`
+	Index  int    `json:"index"`
+}
+
+// FrameAtArgs are a point of a frame's own viewport.
+type FrameAtArgs struct {
+	Node    int     `json:"node"` // the element that holds the frame
+	X       float64 `json:"x"`
+	Y       float64 `json:"y"`
+	HitTest bool    `json:"hit_test"` // let nothing of this document have the input
+}
+
+// FramePoint is where that point is in the viewport of the document that holds the frame,
+// or what is in the way.
+type FramePoint struct {
+	X      float64  `json:"x,omitempty"`
+	Y      float64  `json:"y,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+	By     *Element `json:"by,omitempty"`
+}
+
+// MiddleArgs are an element, and what may lie over it: 0 for nothing.
+type MiddleArgs struct {
+	Node int `json:"node"`
+	Over int `json:"over"`
+}
+
+// ElementPoint is a point of an element.
+type ElementPoint struct {
+	X    float64 `json:"x,omitempty"`
+	Y    float64 `json:"y,omitempty"`
+	Gone bool    `json:"gone,omitempty"`
+}
+
+// Point is one of a viewport, in CSS pixels.
+type Point struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// PointHit is what is hit at a point: the nearest thing around it that has a role or a name.
+type PointHit struct {
+	Outside bool          `json:"outside,omitempty"` // of the viewport, whose size is
+	Width   int           `json:"width,omitempty"`
+	Height  int           `json:"height,omitempty"`
+	Hit     *Element      `json:"hit,omitempty"`
+	Frame   *FrameContent `json:"frame,omitempty"`
+}
+
+// HitResultArgs say what else is wanted with the answer.
+type HitResultArgs struct {
+	ElementCall
+	Settle bool `json:"settle"` // wait as Settle does where the element was hit
+	Frame  bool `json:"frame"`  // with this
+}
+
+// Hit is what the hit test saw.
+type Hit struct {
+	Hit     bool            `json:"hit,omitempty"` // the element received the input
+	By      *Element        `json:"by,omitempty"`  // or this
+	Settled *Settled        `json:"settled,omitempty"`
+	Then    json.RawMessage `json:"then,omitempty"`
+}
+
+// SettleArgs bound how long Settle waits.
+type SettleArgs struct {
+	Max   int  `json:"max"`             // milliseconds
+	Fresh bool `json:"fresh,omitempty"` // the document is new
+	Frame bool `json:"frame,omitempty"` // follow a change to the next frame
+	Late  int  `json:"late,omitempty"`  // milliseconds that the first change may take
+}
+
+// Settled is what the script saw of a document from the beginning of an action until the
+// document was quiet.
+type Settled struct {
+	Changed   bool     `json:"changed"`
+	Focused   int      `json:"focused"` // node that has the focus now, 0 where it did not move
+	Announced []string `json:"announced"`
+	Saves     bool     `json:"saves"` // a link was clicked that asks for a download
+	Title     string   `json:"title"`
+	URL       string   `json:"url"`
+}
+
+// Box is a rectangle in CSS pixels: x, y, width, height.
+type Box = [4]float64
+
+// BoxesArgs are the nodes whose boxes are wanted.
+type BoxesArgs struct {
+	Nodes []int `json:"nodes"`
+	View  bool  `json:"view"` // only what is in the viewport
+}
+
+// FrameContent is where the content of a frame lies in the viewport of the document that
+// holds it, and how it is scaled.
+type FrameContent struct {
+	X     float64    `json:"x"`
+	Y     float64    `json:"y"`
+	SX    float64    `json:"sx"`
+	SY    float64    `json:"sy"`
+	Inner [4]float64 `json:"inner"` // what is seen of it: left, top, right, bottom
+}

@@ -1,0 +1,137 @@
+// One walk as the daemon asks for it (walk), and a single line (nodeLine).
+//
+// Answer: a line of JSON (WalkHead of script/walk.go), and a line for each node, its
+// fields with tabs between them: id, depth, role, name, tag, states, value, ident,
+// context index + 1 or empty, and for each attribute its key and its value after =, or
+// after # where that is bare; of text 0, depth, text; of a fold -count, depth, how to go
+// on. States are joined by a space. A frame is [index of a line, depth, id of its owner]:
+// there belong the lines of the document that stands in that element. Tabs and line
+// feeds that are part of a value are written as plain() says.
+
+import { clickable } from './clickable.js';
+import { allOf, documentElementOf, ELEMENT, nodeType, queryPage, titleOfPage } from './dom.js';
+import { flatContains } from './flat-tree.js';
+import { imageOf } from './image-map.js';
+import { markShown } from './mutations.js';
+import { cutName, NAME_MAX, trusting } from './name.js';
+import { node } from './node-ids.js';
+import { onTop } from './overlays.js';
+import { forget, page } from './page.js';
+import { countNumbers } from './refs.js';
+import { beginRoles, CONTROLS, isHost, roleOf } from './role.js';
+import { around, shownName } from './shown-name.js';
+import { standIn } from './stand-in.js';
+import { unseen } from './visibility.js';
+import { Walk } from './walk.js';
+import { lone } from './walk-frame.js';
+import { opened } from './walk-parts.js';
+
+// walk walks the document.
+/** @param {import('./functions.js').WalkOptions} o */
+export function walk(o) {
+  markShown(o.capture || 0);
+  const text = toText(unsent(o, trusting(() => walkOnce(o))));
+  countNumbers();
+  return text;
+}
+
+export function begun(o) {
+  forget();
+  beginRoles(o.computed !== false);
+  return new Walk(o);
+}
+
+export const answerOf = (w) => ({
+  u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
+});
+
+// finish puts into the answer what w has counted; left counts the nodes that are not
+// among its lines.
+export function finish(w, answer, left) {
+  answer.v = w.visited;
+  answer.r = left;
+  answer.rs = [...w.reasons];
+  return { answer, lines: w.lines };
+}
+
+// toText is the answer as it is sent.
+export function toText({ answer, lines }) {
+  let text = JSON.stringify(answer);
+  for (const line of lines) text += '\n' + line;
+  return text;
+}
+
+let sent = { capture: 0, lines: [] }; // the answer to the last walk
+const MAX_SENT = 10000; // lines that are kept
+
+// unsent leaves out of what the walk o found the lines that who asks has from o.have.
+function unsent(o, { answer, lines }) {
+  const had = o.have && o.have === sent.capture ? sent.lines : [], most = Math.min(had.length, lines.length);
+  let head = 0, tail = 0;
+  while (head < most && had[head] === lines[head]) head++;
+  while (tail < most - head && had[had.length - 1 - tail] === lines[lines.length - 1 - tail]) tail++;
+  sent = { capture: o.capture, lines: lines.length > MAX_SENT ? [] : lines };
+  answer.k = [head, tail];
+  return { answer, lines: lines.slice(head, lines.length - tail) };
+}
+
+function walkOnce(o) {
+  const w = begun(o), answer = answerOf(w);
+  const root = scopeOf(o, answer);
+  if (!root) return { answer, lines: [] };
+  const after = o.after ? node(o.after) : null;
+  const at = after && imageOf(after) || after;
+  if (o.after && !(after && flatContains(root, at))) {
+    answer.e = after ? 'after' : 'past';
+    return { answer, lines: [] };
+  }
+  const top = !w.whole ? { tops: [], modal: false, all: false } : onTop();
+  if (!w.whole) w.scope = root;
+  if (top.modal) answer.m = 1;
+  w.coversAll = top.all;
+  let segments = top.modal ? top.tops : [...top.tops, root];
+  let from = after ? segments.findIndex((s) => flatContains(s, at)) : 0;
+  if (from < 0) { segments = [root]; from = 0; } // what was on top has gone meanwhile
+  for (let i = 0; i < segments.length && !w.ended && !w.counting; i++) {
+    w.skip.delete(segments[i]);
+    if (i >= from) {
+      w.segment(segments[i], i === from ? after : null, o.base_depth || 0);
+      w.tops.push(segments[i]);
+    }
+    w.skip.add(segments[i]);
+    for (const later of segments.slice(i + 2)) w.skip.add(later);
+  }
+  if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
+  else if (w.behindOpen && !w.counting && !w.ended && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
+  return finish(w, answer, w.counting || w.ended ? Math.max(1, w.rest) : w.rest);
+}
+
+// plain writes a tab as VT t, a line feed as VT n, and VT itself as VT v.
+export const plain = (s) => (/[\t\n\v]/.test(s) ? s.replace(/[\t\n\v]/g, (c) => '\v' + (c === '\t' ? 't' : c === '\n' ? 'n' : 'v')) : s);
+
+// scopeOf returns the element to walk; null, with the reason in answer, for none.
+export function scopeOf(o, answer) {
+  if (o.scope) {
+    const el = node(o.scope);
+    if (el && nodeType(el) === ELEMENT) return el;
+    answer.e = 'gone';
+    return null;
+  }
+  if (o.selector) {
+    let el = null;
+    try { el = queryPage(page, o.selector); } catch { answer.e = 'selector'; return null; }
+    if (!el) answer.e = 'none';
+    return el;
+  }
+  return documentElementOf(page);
+}
+
+// nodeLine returns the line of el by itself, as walk writes it, without a context.
+export function nodeLine(el, attrs) {
+  const w = new Walk({ interactive: true, max_chars: Infinity, max_text: NAME_MAX, attrs, dedupe_text: false });
+  const f = lone(el), role = roleOf(el, f.bits);
+  f.clicks = !CONTROLS.has(role) && clickable(el, f.tag, f.s, around(el), f.bits);
+  f.control = CONTROLS.has(role) || isHost(el);
+  w.record(el, role, shownName(el, role, f.clicks, f), unseen(el) && !standIn(el), 0, f, null);
+  return w.lines[0];
+}

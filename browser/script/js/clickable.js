@@ -1,0 +1,126 @@
+// Whether an element that is no control by its role can be clicked.
+
+import { bitsOf, DRAGGABLE, HANDLER, TABINDEX } from './attributes.js';
+import {
+  attr, firstChild, firstElementChild, has, localName, namespaceURI, nextElementSibling, nextSibling, nodeType, previousElementSibling,
+  queryAll, rectOf, SVG, svgTabIndex, tabIndexOf, TEXT, textData,
+} from './dom.js';
+import { someText } from './element-text.js';
+import { isHTML, rootOf } from './flat-tree.js';
+import { containsListener, hasListener } from './listeners.js';
+import { styleOf } from './node-cache.js';
+import { authorName } from './role.js';
+import { blank, fold } from './text.js';
+import { rendered } from './visibility.js';
+import { words } from './words.js';
+
+export const CURSORS = words('pointer grab -webkit-grab move zoom-in');
+export const OPERABLE = 'a[href],button,input:not([type=hidden]),select,textarea,summary,[role=button],[role=link],[role=tab],' +
+  '[role=menuitem],[role=option],[role=checkbox],[role=switch],[role=radio],[tabindex]:not([tabindex="-1"]),[onclick],[contenteditable]';
+
+export const listens = (el, bits = bitsOf(el)) => (bits & HANDLER) !== 0 || hasListener.has(el);
+
+// clickable tells whether el, which is no control by its role, is one by its
+// listeners, by the cursor that begins at it, by tabindex or by draggable.
+// s is its style; around tells {el: what is around it, pointer: the cursor of that is
+// such a one, forItems: that is a list which listens for its items, inControl: the
+// control it stands in}.
+export function clickable(el, tag, s, around, bits = bitsOf(el)) {
+  if (tag === 'body' || tag === 'html') return false;
+  const own = listens(el, bits);
+  if (around.inControl) return own && fold(someText(el, 200)) !== fold(someText(around.inControl, 200)) && touchable(el);
+  const begins = CURSORS.has(s.cursor) && !pointed(around);
+  const tab = (bits & TABINDEX) !== 0 && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
+  const drag = (bits & DRAGGABLE) !== 0 && attr(el, 'draggable') === 'true' && tag !== 'a';
+  if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
+  if (!own && !begins && !tab && !drag) return tag === 'li' && forItems(around);
+  if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
+  if (own && !tab && listensForItems(el)) return false; // or dragged
+  if (!drag && shell(el, tag)) return false;
+  if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 && !listensFor(el, s) : true;
+  // A listener around other controls listens for them, unless each of a series
+  // has one, or what it has to say is its own.
+  if (begins || drag) return !wide(el);
+  return own && !wide(el) && (seriesListens(el) || ownText(el));
+}
+
+// shell tells whether el is a web component around one control, which says all that el
+// says.
+function shell(el, tag) {
+  const root = rootOf(el, tag), inner = root && root.querySelector(OPERABLE);
+  return !!inner && rendered(inner) && !authorName(el) && fold(someText(inner, 200)) === fold(someText(el, 200));
+}
+
+// touchable tells whether there is a place of el, or of what is in it, that takes a
+// click. A ripple that is drawn over a button has none.
+function touchable(el) {
+  if (sized(el)) return true;
+  const all = queryAll(el, '*');
+  for (let i = 0; i < all.length && i < 20; i++) if (sized(all[i]) && styleOf(all[i]).pointerEvents !== 'none') return true;
+  return false;
+}
+
+function sized(el) {
+  const r = rectOf(el);
+  return r.width >= 1 && r.height >= 1;
+}
+
+// pointed tells whether such a cursor has begun around what is in the frame f of
+// the walk. Few have to know.
+function pointed(f) {
+  if (f.pointer === undefined) f.pointer = CURSORS.has(f.s.cursor) && !(passesCursor(f.tag) && !listens(f.el));
+  return f.pointer;
+}
+
+function forItems(f) {
+  if (f.forItems === undefined) f.forItems = listensForItems(f.el);
+  return f.forItems;
+}
+
+const LISTS = words('ul ol dl menu table thead tbody tfoot');
+
+// listensForItems tells whether el is a list whose listener is meant for its
+// items: several, with nothing to operate in them.
+function listensForItems(el) {
+  if (!el || !/^(ul|ol|menu)$/.test(localName(el)) || !listens(el) || containsListener.has(el)) return false;
+  const first = firstElementChild(el);
+  return first !== null && nextElementSibling(first) !== null && localName(first) === 'li' && !operablesIn(first);
+}
+
+// passesCursor tells whether a cursor that begins at such an element is meant for
+// its items.
+export const passesCursor = (tag) => LISTS.has(tag);
+
+export function operablesIn(el) {
+  if (containsListener.has(el)) return true;
+  const all = queryAll(el, OPERABLE);
+  for (let i = 0; i < all.length && i < 20; i++) if (rendered(all[i])) return true;
+  return false;
+}
+
+// listensFor tells whether el listens for what is in it and not for itself: the
+// pointer, or a place in the order of focus, begins further in.
+function listensFor(el, s) {
+  if (CURSORS.has(s.cursor)) return false;
+  const all = queryAll(el, '*');
+  for (let i = 0; i < all.length && i < 60; i++) {
+    if (rendered(all[i]) && (has(all[i], 'tabindex') || CURSORS.has(styleOf(all[i]).cursor))) return true;
+  }
+  return false;
+}
+
+function wide(el) {
+  const r = rectOf(el);
+  return r.width * r.height > innerWidth * innerHeight / 2;
+}
+
+function seriesListens(el) {
+  const cls = attr(el, 'class');
+  return (!!cls || !isHTML(el) || localName(el) !== 'div') &&
+    [nextElementSibling(el), previousElementSibling(el)].some((s) => s && hasListener.has(s) && localName(s) === localName(el) && attr(s, 'class') === cls);
+}
+
+function ownText(el) {
+  for (let c = firstChild(el), n = 0; c && n < 20; c = nextSibling(c), n++) if (nodeType(c) === TEXT && !blank(textData(c))) return true;
+  return false;
+}

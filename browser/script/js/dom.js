@@ -1,0 +1,78 @@
+// Accessors of the DOM, taken from the prototypes before any element exists.
+//
+// An isolated world has built-ins of its own, but the page's elements shadow
+// properties of forms and documents by name (<input name="firstChild">), here as
+// there. So nodes are read through these accessors.
+
+const uncurry = (f) => Function.prototype.call.bind(f);
+export const getter = (owner, name) => uncurry(/** @type {any} */ (Object.getOwnPropertyDescriptor(owner.prototype, name)).get);
+export const method = (owner, name) => uncurry(owner.prototype[name]);
+
+export const nodeType = getter(Node, 'nodeType');
+export const firstChild = getter(Node, 'firstChild');
+export const lastChild = getter(Node, 'lastChild');
+export const nextSibling = getter(Node, 'nextSibling');
+export const parentNode = getter(Node, 'parentNode');
+export const childNodes = getter(Node, 'childNodes');
+export const isConnected = getter(Node, 'isConnected');
+export const textContent = getter(Node, 'textContent');
+export const contains = method(Node, 'contains');
+export const getRootNode = method(Node, 'getRootNode');
+export const position = method(Node, 'compareDocumentPosition');
+export const localName = getter(Element, 'localName');
+export const namespaceURI = getter(Element, 'namespaceURI');
+export const childElementCount = getter(Element, 'childElementCount');
+export const firstElementChild = getter(Element, 'firstElementChild');
+export const nextElementSibling = getter(Element, 'nextElementSibling');
+export const previousElementSibling = getter(Element, 'previousElementSibling');
+export const openRoot = getter(Element, 'shadowRoot');
+export const assignedSlot = getter(Element, 'assignedSlot');
+export const textSlot = getter(Text, 'assignedSlot');
+export const attr = method(Element, 'getAttribute');
+export const has = method(Element, 'hasAttribute');
+export const hasAny = method(Element, 'hasAttributes');
+export const attributeNames = method(Element, 'getAttributeNames');
+export const matches = method(Element, 'matches');
+export const closest = method(Element, 'closest');
+export const query = method(Element, 'querySelector');
+export const queryAll = method(Element, 'querySelectorAll');
+export const rectOf = method(Element, 'getBoundingClientRect');
+export const rectsOf = method(Element, 'getClientRects');
+export const checkVisibility = method(Element, 'checkVisibility');
+export const textData = getter(CharacterData, 'data');
+export const assignedNodes = method(HTMLSlotElement, 'assignedNodes');
+export const tabIndexOf = getter(HTMLElement, 'tabIndex');
+export const svgTabIndex = getter(SVGElement, 'tabIndex');
+export const isContentEditable = getter(HTMLElement, 'isContentEditable');
+export const innerText = getter(HTMLElement, 'innerText');
+export const elementsIn = method(Element, 'getElementsByTagName');
+export const animationsOf = method(Element, 'getAnimations');
+export const visibilityOf = getter(Document, 'visibilityState');
+export const scrollLeft = getter(Element, 'scrollLeft');
+export const scrollTop = getter(Element, 'scrollTop');
+export const scrollWidth = getter(Element, 'scrollWidth');
+export const scrollHeight = getter(Element, 'scrollHeight');
+export const clientWidth = getter(Element, 'clientWidth');
+export const clientHeight = getter(Element, 'clientHeight');
+export const focus = method(HTMLElement, 'focus');
+export const dispatch = method(EventTarget, 'dispatchEvent');
+export const bodyOf = getter(Document, 'body');
+export const documentElementOf = getter(Document, 'documentElement');
+export const byId = method(Document, 'getElementById');
+export const allOf = method(Document, 'getElementsByTagName');
+export const queryPage = method(Document, 'querySelector');
+export const queryAllOf = method(Document, 'querySelectorAll');
+export const titleOfPage = getter(Document, 'title');
+export const readyState = getter(Document, 'readyState');
+export const scriptsOf = getter(Document, 'scripts');
+export const scrollerOf = getter(Document, 'scrollingElement');
+export const activeOf = getter(Document, 'activeElement');
+export const atPoint = method(Document, 'elementFromPoint');
+export const baseOf = getter(Node, 'baseURI');
+export const computedStyle = window.getComputedStyle.bind(window);
+
+export const HTML = 'http://www.w3.org/1999/xhtml';
+export const SVG = 'http://www.w3.org/2000/svg';
+export const ELEMENT = 1;
+export const TEXT = 3;
+export const FOLLOWING = Node.DOCUMENT_POSITION_FOLLOWING;

@@ -1,0 +1,91 @@
+// Finding what shows a text, or has a role and a name.
+
+import { nodeLine } from './capture.js';
+import { OPERABLE } from './clickable.js';
+import { closest, documentElementOf, ELEMENT, localName, matches, nodeType, parentNode, TEXT, textData } from './dom.js';
+import { flatChildren } from './flat-tree.js';
+import { styleOf } from './node-cache.js';
+import { idOf } from './node-ids.js';
+import { forget, page } from './page.js';
+import { childElements, FRAME_TAGS, laidOut, UNREAD, veiled } from './read-text.js';
+import { roleOf } from './role.js';
+import { contextOf, nameOf } from './shown-name.js';
+import { fold } from './text.js';
+import { rendered } from './visibility.js';
+
+// lowerText is what an element says, folded, in lower case; of those that are
+// not rendered nothing.
+export const seek = (q) => {
+  const text = fold(q.text || '').toLowerCase(), name = fold(q.name || '').toLowerCase(), role = (q.role || '').toLowerCase();
+  const found = [];
+  let count = 0;
+  const fits = (el) => {
+    const r = roleOf(el) || 'generic';
+    if (role && r !== role) return false;
+    return !name || fold(nameOf(el) || '').toLowerCase().includes(name);
+  };
+  // visit returns the text of n and whether something in it was found.
+  const visit = (n) => {
+    if (nodeType(n) === TEXT) return { says: textData(n), hit: false };
+    if (nodeType(n) !== ELEMENT || count >= q.limit) return { says: '', hit: false };
+    const tag = localName(n);
+    if (UNREAD.has(tag) && tag !== 'option' && tag !== 'optgroup' && tag !== 'video' && tag !== 'audio') return { says: '', hit: false };
+    if (tag !== 'option' && tag !== 'optgroup' && (!laidOut(n) || tag === 'select' && veiled(n))) return { says: '', hit: false };
+    if (FRAME_TAGS.has(tag)) {
+      if (veiled(n)) return { says: '', hit: false };
+      if ((role || name) && !text && fits(n)) add(n);
+      found.push({ frame: idOf(n) });
+      return { says: '', hit: false };
+    }
+    // An element comes before those in it: its place is kept.
+    const place = found.length;
+    const shown = tag === 'option' || tag === 'optgroup' || !veiled(n);
+    const mine = shown && (role || name) && fits(n);
+    if (mine && !text) add(n);
+    let says = '', hit = false;
+    const inlined = /^inline/.test(styleOf(n).display);
+    for (const k of shown ? flatChildren(n) : childElements(n)) {
+      const got = visit(k);
+      says += got.says;
+      hit = hit || got.hit;
+    }
+    if (text && shown) {
+      if (n instanceof HTMLInputElement && /^(button|submit|reset)$/.test(n.type)) says = n.value;
+      const here = fold(says).toLowerCase().includes(text);
+      // By text alone the innermost element is meant; with a role or a name the
+      // innermost that has them.
+      // A slot has no place of its own: what shows the text is what it stands in.
+      if (here && !hit && (mine || !role && !name && tag !== 'slot')) {
+        const is = mine ? n : labelled(n);
+        if (!found.includes(is)) {
+          found.splice(place, 0, is);
+          count++;
+        }
+        hit = true;
+      }
+    }
+    return { says: inlined ? says : ' ' + says + ' ', hit };
+  };
+  const add = (n) => {
+    found.push(n);
+    count++;
+  };
+  const root = documentElementOf(page); // none while another document takes its place
+  if (root) visit(root);
+  return found;
+};
+
+// labelled is the field whose label n is, or is part of, as a snapshot shows it by
+// that name; n where it is none's, or another control's in the label.
+const labelled = (n) => {
+  const label = closest(n, 'label'), c = label && label.control;
+  if (!c || !rendered(c)) return n;
+  for (let e = n; e !== label; e = parentNode(e)) if (matches(e, OPERABLE)) return n;
+  return c;
+};
+
+/** @type {import('./functions.js').Functions['find']} */
+export const find = (q) => {
+  forget();
+  return seek(q).map((n) => (n.frame ? n : { line: nodeLine(n, q.attrs), context: contextOf(n) }));
+};

@@ -1,0 +1,103 @@
+// The flat tree: nodes as they are laid out, through shadow roots and slots.
+
+import {
+  assignedNodes, assignedSlot, childNodes, ELEMENT, HTML, isConnected, localName, namespaceURI, nodeType, openRoot, parentNode, TEXT,
+  textSlot,
+} from './dom.js';
+
+const closedRoots = new WeakMap(); // host → closed shadow root, handed over by CDP
+export let anyClosed = false;
+
+// addClosedRoot registers the closed shadow root of host, which script cannot reach.
+export function addClosedRoot(host, root) {
+  closedRoots.set(host, root);
+  anyClosed = true;
+}
+
+export const shadowOf = (el) => openRoot(el) || (anyClosed && closedRoots.get(el)) || null;
+
+export const isElement = (n) => nodeType(n) === ELEMENT;
+export const isHTML = (el) => namespaceURI(el) === HTML;
+export const tagOf = (el) => localName(el).toLowerCase();
+
+// slotOf returns the slot that shows n, a child of a shadow host; null where none does.
+function slotOf(n) {
+  const type = nodeType(n);
+  const slot = type === ELEMENT ? assignedSlot(n) : type === TEXT ? textSlot(n) : null;
+  if (slot) return slot;
+  const root = anyClosed && closedRoots.get(parentNode(n)); // assignedSlot says nothing of a closed one
+  if (!root) return null;
+  for (const s of root.querySelectorAll('slot')) if (assignedNodes(s).includes(n)) return s;
+  return null;
+}
+
+// flatParent returns the node's parent as it is laid out: the slot of a slotted
+// node, the host of a shadow root's child; null at the document and for what no
+// slot shows.
+export function flatParent(n) {
+  const p = parentNode(n);
+  if (!p) return null;
+  const type = nodeType(p);
+  if (type === 11) return p.host || null;
+  if (type !== ELEMENT) return null;
+  return shadowOf(p) ? slotOf(n) : p;
+}
+
+// HOSTS are the tags that attachShadow takes beside those of custom elements, which
+// have a hyphen.
+const HOSTS = new Set('article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '));
+
+// rootOf is shadowOf for who knows the tag of el.
+export const rootOf = (el, tag) => (anyClosed || HOSTS.has(tag) || tag.includes('-') ? shadowOf(el) : null);
+
+// The shadow roots that have been looked into: who watches the document watches them.
+const MAX_MET = 300;
+export const met = new Set(); // of WeakRefs
+const metBefore = new WeakSet();
+
+function meet(root) {
+  if (met.size >= MAX_MET || metBefore.has(root)) return;
+  metBefore.add(root);
+  met.add(new WeakRef(root));
+}
+
+// rootsMet returns those that are in the document.
+export function rootsMet() {
+  const list = [];
+  for (const ref of met) {
+    const root = ref.deref();
+    if (root && isConnected(root)) {
+      list.push(root);
+      continue;
+    }
+    met.delete(ref);
+    if (root) metBefore.delete(root);
+  }
+  return list;
+}
+
+// flatList returns the children of el as they are laid out where they are not
+// simply its own children, otherwise null: they are then read one by one, so
+// that a million siblings cost only those that are looked at.
+export function flatList(el, tag = localName(el), root = rootOf(el, tag)) {
+  if (root) {
+    meet(root);
+    return childNodes(root);
+  }
+  if (tag === 'slot' && isHTML(el)) {
+    const assigned = assignedNodes(el);
+    if (assigned.length) return assigned;
+  }
+  return null;
+}
+
+// flatChildren returns the children of el as they are laid out.
+export function flatChildren(el) {
+  return Array.from(flatList(el) || childNodes(el));
+}
+
+// flatContains tells whether n is outer or stands in it in the flat tree.
+export function flatContains(outer, n) {
+  for (; n; n = flatParent(n)) if (n === outer) return true;
+  return false;
+}

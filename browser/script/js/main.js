@@ -1,0 +1,55 @@
+// The functions that the daemon calls, as __bd.NAME (browser/script/functions.go). The
+// bundle of this module runs once per document, at its start, in the isolated world
+// "browserd" of every frame. It writes to no page's DOM.
+
+import { arriving } from './animations.js';
+import { boxes, frameBox, hitAtPoint } from './boxes.js';
+import { walk } from './capture.js';
+import { checked, checkedNow, choose, chooseIn, chooseOption, fileInput } from './choosing.js';
+import { elementCalls } from './element-calls.js';
+import { find } from './find.js';
+import { addClosedRoot } from './flat-tree.js';
+import { endHitTest, hitResult, releaseHitTest } from './hit-test.js';
+import { addListeners } from './listeners.js';
+import { frameAt, locate, middle, scrollIntoView } from './locate.js';
+import { idOf, node } from './node-ids.js';
+import { offScope } from './off-scope.js';
+import { startCall } from './page.js';
+import { closedRootHosts, closedRootHostsAsked, pendingListeners, reportListeners } from './pending-listeners.js';
+import { read } from './read.js';
+import { findAgain } from './refs.js';
+import { roleOf } from './role.js';
+import { afterScroll, scrollFrom, scrollPage } from './scrolling.js';
+import { beginSettle, settle } from './settle.js';
+import { contextOf, nameOf } from './shown-name.js';
+import { caret, caretIn, compare, contextNow, fieldWithin, focusEdited, focusOn, prepare } from './typing.js';
+import { change, hasText, refState } from './wait.js';
+import { warmUp } from './warm-up.js';
+
+/** @type {import('./functions.js').ElementFunctions} */
+const elementFunctions = { caret, checked, choose, fileInput, focusOn, prepare, scrollFrom };
+Object.assign(elementCalls, elementFunctions);
+
+const declared = {
+  // now takes the document as it is now: every call begins with it.
+  /** @returns {import('./functions.js').Functions} */
+  now() {
+    startCall();
+    return functions;
+  },
+  addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
+  chooseOption, closedRootHosts, closedRootHostsAsked, compare, contextNow, endHitTest, fieldWithin, find,
+  findAgain, focusEdited, frameAt, frameBox, hasText, hitAtPoint, hitResult, idOf, locate, middle, node,
+  offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, scrollIntoView, scrollPage,
+  settle, walk, warmUp,
+};
+
+// What tests ask besides.
+const forTests = { addListeners, arriving, contextOf, nameOf, roleOf: (el) => roleOf(el) || 'generic' };
+
+/** @type {import('./functions.js').Functions} */
+const functions = Object.assign(Object.create(null), forTests);
+Object.assign(functions, /** @type {import('./functions.js').Functions} */ (declared));
+
+// Last, so that it is known only where all of it has run.
+Object.defineProperty(globalThis, '__bd', { value: functions });

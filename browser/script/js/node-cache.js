@@ -1,0 +1,102 @@
+// What a walk, or one question, has read of the document's nodes.
+//
+// To ask Blink for a node costs more than all that is then said of it, so each is asked
+// for once. Nothing is kept for the next question: that one reads the page anew.
+
+import { bitsOf } from './attributes.js';
+import { computedStyle, ELEMENT, firstChild, localName, nextSibling, nodeType, TEXT, textData } from './dom.js';
+import { flatParent, isHTML } from './flat-tree.js';
+import { onForget } from './page.js';
+import { blank, fold } from './text.js';
+
+let cache = new WeakMap(); // element → CachedElement
+onForget(() => { cache = new WeakMap(); });
+
+// CachedElement is an element.
+export class CachedElement {
+  constructor(el, up) {
+    this.el = el;
+    this.up = up; // what it stands in, null for none
+    this.tag = localName(el);
+    this.html = isHTML(el);
+    this.text = null; // it is none
+    this.css = null; // its style
+    this.id = 0;
+    this.bits = -1; // of its attributes
+    this.ident = '';
+    this.kids = []; // its children, as far as they have been read: up to last,
+    this.last = null;
+    this.all = false; // or all
+  }
+
+  bitset() {
+    if (this.bits < 0) this.bits = bitsOf(this.el);
+    return this.bits;
+  }
+
+  // child returns the element or text that is the child at i, null behind the last one.
+  // They are read one by one, so that a million cost only those that are looked at.
+  child(i) {
+    while (i >= this.kids.length) {
+      if (this.all) return null;
+      this.last = this.last === null ? firstChild(this.el) : nextSibling(this.last);
+      const type = this.last === null ? 0 : nodeType(this.last);
+      if (type === ELEMENT) this.kids.push(cached(this.last, this));
+      else if (type === TEXT) this.kids.push(new CachedText(this.last));
+      else if (type === 0) this.all = true;
+    }
+    return this.kids[i];
+  }
+
+  // sole returns the text in it where it contains nothing else, otherwise null.
+  sole() {
+    const first = this.child(0);
+    return first !== null && first.text !== null && this.child(1) === null ? first : null;
+  }
+}
+
+// CachedText is a text.
+export class CachedText {
+  constructor(node) {
+    this.node = node;
+    this.text = textData(node);
+    this.blank = blank(this.text);
+    this.folded = null;
+    this.low = null;
+  }
+
+  fold() {
+    if (this.folded === null) this.folded = fold(this.text);
+    return this.folded;
+  }
+
+  lower() {
+    if (this.low === null) this.low = this.fold().toLowerCase();
+    return this.low;
+  }
+}
+
+// cached returns what was read of el, which stands in up.
+export function cached(el, up) {
+  let k = cache.get(el);
+  if (k === undefined || k.up !== up) cache.set(el, k = new CachedElement(el, up));
+  return k;
+}
+
+// cachedOf is cached for who has not come from what is around el.
+export function cachedOf(el) {
+  const k = cache.get(el);
+  if (k !== undefined) return k;
+  const p = flatParent(el);
+  return cached(el, p === null ? null : cachedOf(p));
+}
+
+// styleOf returns the style of el, of which Blink keeps the words up to date, or that of
+// what a style sheet puts before or after it.
+export function styleOf(el, which) {
+  if (which !== undefined) return computedStyle(el, which);
+  const k = cache.get(el);
+  return k === undefined ? computedStyle(el) : styleIn(k);
+}
+
+export const styleIn = (k) => k.css || (k.css = computedStyle(k.el));

@@ -1,0 +1,86 @@
+// Elements that came and of which CDP must be asked about: listeners of their own, and
+// closed shadow roots, which script cannot see.
+
+import { documentElementOf, ELEMENT, elementsIn, getRootNode, isConnected, localName, nodeType } from './dom.js';
+import { addClosedRoot, shadowOf } from './flat-tree.js';
+import { addListeners } from './listeners.js';
+import { saysModal, seekModals } from './overlays.js';
+import { onNewDocument } from './page.js';
+
+// pendingListeners says what has come since it was asked last that CDP must be asked about:
+// 'elements', which may have listeners; 'hosts' where there are among them
+// custom elements that may have a closed shadow root; '' where nothing has.
+export const MANY = 200; // elements that came, after which the document is looked at whole
+let newcomers = null; // what came with its descendants; null: as good as all of it
+let arrivals = null;
+const noteArrivals = (records) => {
+  for (const r of records) {
+    if (r.type === 'attributes') saysModal.add(r.target);
+    for (const n of r.addedNodes) {
+      if (newcomers === null || nodeType(n) !== ELEMENT) continue;
+      newcomers.push(n);
+      if (newcomers.length <= MANY) continue;
+      newcomers = null;
+      arrivals.disconnect(); // more of them say no more
+    }
+  }
+};
+/** @type {import('./functions.js').Functions['pendingListeners']} */
+export const pendingListeners = () => {
+  if (arrivals) noteArrivals(arrivals.takeRecords());
+  else arrivals = new MutationObserver(noteArrivals);
+  if (newcomers && newcomers.length === 0) return suspects.length ? 'hosts' : '';
+  for (const el of newcomers || [documentElementOf(document)]) if (el) seekModals(el);
+  const found = newcomers === null ? suspect([documentElementOf(document)]) : suspect(newcomers);
+  if (newcomers === null) arrivals.observe(document, { subtree: true, childList: true, attributeFilter: ['aria-modal'] });
+  newcomers = [];
+  return found ? 'hosts' : 'elements';
+};
+
+// reportListeners takes the elements of which CDP said that they have click-like
+// listeners. One that stands in a closed shadow root makes that known as well.
+/** @type {import('./functions.js').Functions['reportListeners']} */
+export const reportListeners = (...els) => {
+  for (const el of els) {
+    for (let r = getRootNode(el); r instanceof ShadowRoot; r = getRootNode(r.host)) {
+      if (r.mode === 'closed') addClosedRoot(r.host, r);
+    }
+  }
+  addListeners(...els);
+};
+
+// Custom elements that have been asked about, or have shown their root.
+const asked = new WeakSet();
+const MAX_SUSPECTS = 100;
+
+// suspect looks in roots for custom elements that may have a closed shadow root:
+// script cannot tell. closedRootHosts names them, until closedRootHostsAsked says that all of them
+// were asked about.
+let suspects = [];
+const suspect = (roots) => {
+  let left = 20000;
+  const look = (el) => {
+    left--;
+    if (!localName(el).includes('-') || asked.has(el)) return;
+    asked.add(el);
+    if (!shadowOf(el)) suspects.push(el);
+  };
+  for (const root of roots) {
+    if (!root || !isConnected(root)) continue;
+    look(root);
+    const all = elementsIn(root, '*');
+    for (let i = 0; left > 0 && suspects.length < MAX_SUSPECTS && i < all.length; i++) look(all[i]);
+  }
+  return suspects.length > 0;
+};
+/** @type {import('./functions.js').Functions['closedRootHosts']} */
+export const closedRootHosts = () => suspects;
+/** @type {import('./functions.js').Functions['closedRootHostsAsked']} */
+export const closedRootHostsAsked = () => {
+  suspects = [];
+};
+
+onNewDocument(() => {
+  if (arrivals) arrivals.disconnect();
+  newcomers = null;
+});

@@ -1,0 +1,85 @@
+// The text of an element from the live document, through shadow trees and slots as they
+// are laid out, without what is not rendered. A frame's place is kept for the daemon to
+// fill in.
+
+import { checkVisibility, ELEMENT, localName, nodeType, TEXT, textContent, textData } from './dom.js';
+import { flatChildren, flatParent } from './flat-tree.js';
+import { styleOf } from './node-cache.js';
+import { idOf } from './node-ids.js';
+import { fold } from './text.js';
+import { rendered, transparent } from './visibility.js';
+
+// seek finds what shows a text, or has a role and a name; see below.
+
+// Out collects pieces: strings, and {frame} where a frame's content belongs.
+// Lines are broken as innerText does: at most as many breaks as were asked
+// for, between things that say something.
+export class Out {
+  constructor() {
+    this.pieces = [];
+    this.text = '';
+    this.breaks = 0;
+    this.began = false;
+  }
+  add(s) {
+    if (s === '') return;
+    if (this.breaks && this.began) this.text = this.text.replace(/[ \t]+$/, '') + '\n'.repeat(this.breaks);
+    this.breaks = 0;
+    this.began = true;
+    this.text += s;
+  }
+  // space adds one space between words.
+  space() { if (this.began && !this.breaks && !/\s$/.test(this.text)) this.text += ' '; }
+  br(n) { this.breaks = Math.max(this.breaks, n); }
+  frame(id) {
+    this.br(2);
+    this.add('');
+    this.pieces.push(this.text.trimEnd(), { frame: id });
+    this.text = '';
+    this.breaks = 0;
+    this.began = false;
+  }
+  end() {
+    this.pieces.push(this.text.replace(/[ \t]+$/gm, ''));
+    return this.pieces.filter((p) => p !== '');
+  }
+}
+
+export const UNREAD = new Set(['script', 'style', 'noscript', 'template', 'head', 'meta', 'link', 'title', 'datalist', 'audio', 'video', 'canvas', 'object', 'embed', 'param', 'source', 'track', 'option', 'optgroup']);
+export const FRAME_TAGS = new Set(['iframe', 'frame']);
+export const BLOCK = /^(block|flex|grid|table|list-item|flow-root|table-row|table-row-group|table-header-group|table-footer-group|table-caption|-webkit-box)$/;
+export const isSilent = (el) => UNREAD.has(localName(el)) || !laidOut(el) || transparent(el);
+// What is visibility:hidden says nothing itself, and may hold what is visible.
+export const laidOut = (el) => rendered(el) || checkVisibility(el);
+export const veiled = (el) => !rendered(el);
+export const childElements = (el) => flatChildren(el).filter((k) => nodeType(k) === ELEMENT);
+
+export const say = (out, n, pre) => {
+  if (nodeType(n) === TEXT) {
+    const s = textData(n);
+    if (pre) return out.add(s);
+    if (/^\s/.test(s)) out.space();
+    const words = fold(s);
+    out.add(words);
+    if (words && /\s$/.test(s)) out.space();
+    return;
+  }
+  if (nodeType(n) !== ELEMENT || isSilent(n)) return;
+  if (veiled(n)) {
+    for (const k of childElements(n)) say(out, k, false);
+    return;
+  }
+  const tag = localName(n);
+  if (FRAME_TAGS.has(tag)) return out.frame(idOf(n));
+  if (tag === 'br') return out.br(Math.min(2, out.breaks + 1));
+  if (tag === 'select') return out.add([...n.selectedOptions].map((o) => fold(textContent(o))).join(', '));
+  if (tag === 'input' || tag === 'textarea') return;
+  if (tag === 'img') return;
+  const style = styleOf(n), display = style.display, block = BLOCK.test(display);
+  const gap = tag === 'p' || /^h[1-6]$/.test(tag) || tag === 'pre' || tag === 'blockquote' || tag === 'ul' || tag === 'ol' || tag === 'table' ? 2 : 1;
+  if (display === 'table-cell' && flatParent(n) && flatChildren(flatParent(n)).find((c) => nodeType(c) === ELEMENT) !== n) out.add('\t');
+  if (block) out.br(gap);
+  const keeps = /^(pre|pre-wrap|pre-line|break-spaces)$/.test(style.whiteSpace);
+  for (const c of flatChildren(n)) say(out, c, keeps);
+  if (block) out.br(gap);
+};

@@ -1,0 +1,90 @@
+// What is in an element, as text, Markdown, markup or values.
+
+import { checkState } from './choosing.js';
+import { contents, controlOf, mask } from './controls.js';
+import { attr, bodyOf, documentElementOf, getter, has, isContentEditable, localName, matches, textContent } from './dom.js';
+import { tagOf } from './flat-tree.js';
+import { markdown } from './markdown.js';
+import { node } from './node-ids.js';
+import { forget, page } from './page.js';
+import { Out, say } from './read-text.js';
+import { allIn } from './refs.js';
+import { fold } from './text.js';
+import { rendered } from './visibility.js';
+
+const ASIDE = 'nav,aside,footer,form,dialog,button,input,select,textarea,[role=navigation],[role=complementary],[role=banner],[role=contentinfo],[role=search],[role=dialog],[aria-hidden=true],[hidden]';
+const article = () => {
+  const size = (e) => fold(textContent(e)).length;
+  const body = bodyOf(page) || documentElementOf(page);
+  const of = (selector) => [...allIn(page, selector)].filter((e) => rendered(e)).sort((a, b) => size(b) - size(a))[0];
+  const main = of('main,[role=main]'), best = of('article,[role=article],[itemprop=articleBody]');
+  const whole = size(body);
+  let root = body;
+  if (main && size(main) > Math.min(200, whole / 4)) root = main;
+  if (best && size(best) > Math.max(200, size(root) * 0.4)) root = best;
+  return markdown(root, (e) => matches(e, ASIDE) || localName(e) === 'header' && root === body || (localName(e) === 'svg'));
+};
+
+const readValue = (el) => {
+  const tag = tagOf(el);
+  if (tag === 'select') return [...el.selectedOptions].map((o) => fold(attr(o, 'label') || textContent(o))).join('\n');
+  const state = checkState(el);
+  if (state !== null && !(tag === 'option')) return String(state);
+  if (el instanceof HTMLInputElement && el.type === 'file') return [...el.files || []].map((f) => f.name).join('\n');
+  if (tag === 'input' || tag === 'textarea') return mask(el, contents(el));
+  if (tag === 'option' || tag === 'progress' || tag === 'meter' || tag === 'output' || tag === 'data' || tag === 'li' || tag === 'button') return String(el.value);
+  if (el instanceof HTMLElement && isContentEditable(el)) return contents(el);
+  const inner = controlOf(el, 'field');
+  if (inner && inner !== el) return readValue(inner);
+  for (const a of ['aria-valuetext', 'aria-valuenow']) if (has(el, a)) return attr(el, a);
+  return null;
+};
+
+const attributes = (el) => {
+  const all = {};
+  for (const { name, value: v } of Element.prototype.getAttributeNames.call(el).map((n) => ({ name: n, value: attr(el, n) }))) all[name] = name === 'value' ? mask(el, v) : v;
+  return all;
+};
+
+// html is the markup, with the secrets in it masked.
+const html = (el) => {
+  const of = getter(Element, 'outerHTML');
+  let s = of(el);
+  for (const e of [el, ...allIn(el, 'input[value]')]) {
+    if (!(e instanceof HTMLInputElement) || !attr(e, 'value') || mask(e, attr(e, 'value')) === attr(e, 'value')) continue;
+    const shell = of(e.cloneNode(false)), masked = shell.replace(/ value="[^"]*"/, ' value="' + mask(e, 'x') + '"');
+    s = s.split(shell).join(masked);
+  }
+  for (const e of [el, ...allIn(el, 'textarea')]) {
+    if (!(e instanceof HTMLTextAreaElement) || !textContent(e) || mask(e, 'x') === 'x') continue;
+    s = s.split(of(e)).join(of(e.cloneNode(false)).replace(/(?=<\/)/, mask(e, 'x')));
+  }
+  return s;
+};
+
+const answer = (pieces) => ({ pieces: pieces.map((p) => (typeof p === 'string' ? { text: p } : p)) });
+
+/** @type {import('./functions.js').Functions['read']} */
+export const read = ({ node: id, kind, attr: name }) => {
+  forget();
+  const el = id ? node(id) : documentElementOf(page);
+  if (!el) return { gone: true };
+  switch (kind) {
+    case 'markdown': return answer(markdown(id ? el : bodyOf(page) || el));
+    case 'article': return answer(id ? markdown(el, (e) => e !== el && matches(e, ASIDE)) : article());
+    case 'html': return answer([html(el)]);
+    case 'value': {
+      const v = readValue(el);
+      return v === null ? { none: true } : answer([v]);
+    }
+    case 'attrs': {
+      const all = attributes(el);
+      if (!name) return answer([JSON.stringify(all)]);
+      return name.toLowerCase() in all ? answer([all[name.toLowerCase()]]) : { none: true };
+    }
+  }
+  if (id && /^(input|textarea|select)$/.test(tagOf(el))) return answer([readValue(el) || '']);
+  const out = new Out();
+  say(out, id ? el : bodyOf(page) || el, false);
+  return answer(out.end());
+};

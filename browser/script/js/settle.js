@@ -1,0 +1,249 @@
+// Watching what an action does to the document, from beginSettle to the settle that
+// follows it. Nothing here changes the page.
+
+import { arrived, arriving } from './animations.js';
+import {
+  attr, bodyOf, closest, contains, ELEMENT, elementsIn, FOLLOWING, getRootNode, has, innerText, isConnected, localName, matches, nodeType,
+  parentNode, position, queryAll, readyState, scriptsOf, textContent, titleOfPage,
+} from './dom.js';
+import { someText } from './element-text.js';
+import { rootOf, rootsMet } from './flat-tree.js';
+import { dropDetached, noteMutation, noteRecords } from './mutations.js';
+import { cutName } from './name.js';
+import { idOf, node } from './node-ids.js';
+import { activeElement } from './overlays.js';
+import { onNewDocument } from './page.js';
+import { MANY } from './pending-listeners.js';
+import { headOf } from './text.js';
+import { rendered } from './visibility.js';
+
+// What has been seen since watchChanges().
+/** @type {Record<string, any> | null} */
+export let watched = null;
+
+const EVERYTHING = { subtree: true, childList: true, characterData: true, attributes: true };
+
+// watchChanges starts to watch the document, the shadow roots that el stands in and those that
+// have been looked into. roots are those that el stands in, and those that came.
+export const watchChanges = (el) => {
+  end();
+  /** @type {Record<string, any>} */
+  const w = watched = { el, mutations: 0, focus: activeElement(), regions: null, timer: 0, wake: () => {} };
+  w.roots = new Set();
+  w.observer = new MutationObserver((records) => note(w, records));
+  w.observer.observe(document, EVERYTHING);
+  for (let n = el; n; ) {
+    const root = getRootNode(n);
+    if (!(root instanceof ShadowRoot)) break;
+    w.roots.add(root);
+    n = root.host;
+  }
+  for (const root of [...w.roots, ...rootsMet()]) w.observer.observe(root, EVERYTHING);
+  w.input = (e) => {
+    w.mutations++;
+    const el = e.composedPath()[0];
+    if (e.type === 'input' && el instanceof Element) noteMutation(el); // change comes with the blur, too
+  };
+  // That a popover opens or closes is no mutation.
+  w.toggle = (e) => {
+    w.mutations++;
+    if (e.target instanceof Element) noteMutation(e.target, e.newState === 'open');
+  };
+  w.saves = [];
+  w.click = (e) => {
+    if (w.saves.length < 10 && e.composedPath().some(savesOn)) w.saves.push(e);
+  };
+  addEventListener('input', w.input, true);
+  addEventListener('change', w.input, true);
+  addEventListener('beforetoggle', w.toggle, true);
+  addEventListener('click', w.click, true);
+  return w;
+};
+
+// savesOn tells whether a click on n, or in it, asks for a download (HTML, 4.6.5):
+// no request of the document's tells of that.
+const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localName(n) === 'area') && has(n, 'download') && /** @type {any} */ (n).href !== '';
+
+// beginSettle begins, and returns the frame that has the focus, 0 for none.
+/** @type {import('./functions.js').Functions['beginSettle']} */
+export const beginSettle = (id) => {
+  const { focus } = watchChanges(id ? node(id) : null);
+  return focus && /^i?frame$/.test(localName(focus)) ? idOf(focus) : 0;
+};
+
+function end() {
+  if (!watched) return;
+  dropDetached();
+  clearTimeout(watched.timer);
+  watched.observer.disconnect();
+  removeEventListener('input', watched.input, true);
+  removeEventListener('change', watched.input, true);
+  removeEventListener('beforetoggle', watched.toggle, true);
+  removeEventListener('click', watched.click, true);
+  watched = null;
+}
+
+const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status],[role=log],output';
+// What speaks when it comes in something else: a log that does has its past in it.
+const SPEAKS = ':is(' + LIVE + '):not([role=log],[aria-live=off])';
+
+// note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say: a whole
+// region where it is new or atomic, else what has come into it.
+function note(w, records) {
+  w.mutations += records.length;
+  w.wake();
+  const regions = w.regions || (w.regions = new Map());
+  noteRoots(w, records.length > MANY ? records.slice(0, MANY) : records);
+  noteRecords(records);
+  for (const r of records) {
+    if (r.type === 'attributes') continue;
+    const e = nodeType(r.target) === ELEMENT ? r.target : parentNode(r.target);
+    const region = e && nodeType(e) === ELEMENT && closest(e, LIVE);
+    if (!region || attr(region, 'aria-live') === 'off') {
+      for (const n of r.addedNodes) {
+        if (nodeType(n) !== ELEMENT) continue;
+        if (matches(n, LIVE)) said(regions, n).add(n);
+        else noteRegions(regions, queryAll(n, SPEAKS));
+      }
+    } else if (atomic(region)) {
+      said(regions, region).add(region);
+    } else {
+      for (const n of r.type === 'characterData' ? [r.target] : r.addedNodes) said(regions, region).add(n);
+    }
+  }
+}
+
+// noteRegions keeps some of the live regions that have come in something else.
+function noteRegions(regions, list) {
+  for (let i = 0; i < list.length && i < 5; i++) said(regions, list[i]).add(list[i]);
+}
+
+// noteRoots watches the shadow roots that have come.
+function noteRoots(w, records) {
+  for (const r of records) {
+    for (const n of r.addedNodes) {
+      if (nodeType(n) !== ELEMENT) continue;
+      const all = elementsIn(n, '*');
+      for (let el = n, i = 0; el && i < MANY; el = all[i++]) {
+        const come = rootOf(el, localName(el));
+        if (!come || w.roots.has(come)) continue;
+        w.roots.add(come);
+        w.observer.observe(come, EVERYTHING);
+        noteRegions(w.regions, come.querySelectorAll(SPEAKS));
+      }
+    }
+  }
+}
+
+// said is what has come into a region, of some regions and some of each.
+function said(regions, region) {
+  let list = regions.get(region);
+  if (!list) {
+    list = new Set();
+    if (regions.size < 20) regions.set(region, list);
+  }
+  return list.size < 50 ? list : new Set();
+}
+
+// atomic tells whether a region is told as a whole (WAI-ARIA 1.2, 6.6.4.1): alerts and
+// states are, where their author says nothing else.
+function atomic(region) {
+  const says = attr(region, 'aria-atomic');
+  return says ? says === 'true' : localName(region) === 'output' || /^(alert|status)$/.test(attr(region, 'role'));
+}
+
+// announced are the texts that the live regions said.
+function announced(w) {
+  const list = [];
+  for (const [region, nodes] of w.regions || []) {
+    const there = [...nodes].filter((n) => isConnected(n) && contains(region, n));
+    const outer = there.filter((n) => !there.some((o) => o !== n && contains(o, n)));
+    outer.sort((a, b) => (position(a, b) & FOLLOWING ? -1 : 1));
+    const text = outer.map(saidBy).join(' ').replace(/\s+/g, ' ').trim();
+    if (text && list.length < 5 && !list.includes(text)) list.push(text.length > 200 ? headOf(text, 199) + '…' : text);
+  }
+  return list;
+}
+
+// saidBy is the text of n; what slots show in it is not in its innerText.
+const saidBy = (n) => (n instanceof HTMLElement ? innerText(n) || (rendered(n) ? someText(n, 200) : '') : textContent(n));
+
+const tick = () => new Promise((r) => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); });
+export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
+
+// nextFrame is the next frame, or a moment where none is drawn.
+const nextFrame = () => /** @type {Promise<void>} */ (new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); }));
+
+// untilQuiet waits until the document has not changed for a moment, at most max milliseconds.
+const untilQuiet = async (w, max, fresh, frame) => {
+  const until = performance.now() + max;
+  let seen = -1, still = 0;
+  const looks = frame; // somebody looks afterwards
+  while (performance.now() < until) {
+    for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
+    // Two looks in a row without a change, a timer's turn apart; after a
+    // change a little more, since renderers batch, unless nobody looks at the page
+    // next.
+    if (w.mutations === seen) {
+      if (++still >= 2) break;
+    } else {
+      still = 0;
+    }
+    const first = seen < 0;
+    seen = w.mutations;
+    if (frame && w.mutations > 0) {
+      frame = false;
+      await nextFrame();
+    }
+    if (still > 0 && seen > 0 && !looks && !fresh) await tick();
+    else await pause(first && !fresh ? 0 : fresh || looks && seen > 0 ? 8 : seen > 0 ? 3 : 1);
+  }
+};
+
+// untilChanged waits until the document changes, at most max milliseconds.
+const untilChanged = (w, max) => Promise.race([new Promise((r) => { w.wake = r; }), pause(max)]);
+
+// LONGEST is how long what comes into sight is waited for, in milliseconds; what takes
+// longer is not waited for at all.
+const LONGEST = 600;
+
+// settle waits until the document is quiet, and says what happened since watchChanges(). With
+// fresh it waits a little longer: the document is new and its scripts may only be
+// starting. With frame a change is followed to the next frame, where pages often go on (a
+// dialog's close event comes with it; HTML, 8.1.7.3). Where somebody looks, with fresh or
+// frame, what comes into sight is waited for, too. late is how many milliseconds the
+// first change may take: menus and hints open a while after the mouse has come.
+/** @type {import('./functions.js').Functions['settle']} */
+export const settle = async ({ max = 500, fresh = false, frame = false, late = 0 }) => {
+  const w = watched || watchChanges(null), looks = fresh || frame;
+  // A document without scripts has said all it will say.
+  const mute = () => fresh && readyState(document) === 'complete' && !scriptsOf(document).length;
+  if (!fresh) await tick();
+  else if (!mute()) await pause(1);
+  if (!mute()) await untilQuiet(w, max, fresh, frame);
+  if (late && !w.mutations && !arriving(LONGEST).length) {
+    await untilChanged(w, late);
+    if (w.mutations) {
+      for (let i = 0; i < 3; i++) await nextFrame(); // transparent first, animated some frames later
+      await untilQuiet(w, max, fresh, frame);
+    }
+  }
+  if (looks) for (const until = performance.now() + LONGEST; await arrived(until);) await untilQuiet(w, max, fresh, frame);
+  const focused = activeElement();
+  const result = {
+    changed: w.mutations > 0,
+    focused: focused && focused !== w.focus && focused !== bodyOf(document) ? idOf(focused) : 0,
+    announced: announced(w),
+    saves: w.saves.some((e) => !e.defaultPrevented),
+    title: cutName(titleOfPage(document)), url: location.href,
+  };
+  // What is told is told once. The watching goes on, for what an answer from the
+  // server changes, until the next action or for a few seconds.
+  w.regions = null;
+  w.saves = [];
+  w.focus = focused;
+  if (!w.timer) w.timer = setTimeout(() => { if (watched === w) end(); }, 5000);
+  return result;
+};
+
+onNewDocument(end);

@@ -1,0 +1,37 @@
+// What a person clicks in the place of a control that is hidden.
+
+import { bodyOf, localName, nextElementSibling, previousElementSibling, queryAll, rectOf } from './dom.js';
+import { flatParent } from './flat-tree.js';
+import { FIELDS, isField, labelsOf } from './labels.js';
+import { page } from './page.js';
+import { rendered, visible } from './visibility.js';
+
+// standIn returns what a person clicks in the place of a checkbox, radio, select
+// or file input that is itself hidden: its label, or the styled twin beside or
+// around it. null where there is none, or where el is not such a control.
+export function standIn(el) {
+  const tag = localName(el);
+  if (tag !== 'select' && !(tag === 'input' && /^(checkbox|radio|file)$/.test(el.type))) return null;
+  for (const l of labelsOf(el)) if (visible(l)) return l;
+  for (const s of [nextElementSibling(el), previousElementSibling(el)]) {
+    if (s && !isField(s) && localName(s) !== 'label' && seenSmall(s)) return s;
+  }
+  const p = flatParent(el);
+  if (p && p !== bodyOf(page) && localName(p) !== 'form' && seenSmall(p) && !Array.prototype.some.call(queryAll(p, FIELDS), (f) => f !== el && rendered(f))) return p;
+  return null;
+}
+
+// standsFor tells whether el is, or is around, an input in whose place something
+// else is clicked. Of those in it the first few are looked at.
+export function standsFor(el) {
+  if (localName(el) === 'input') return standIn(el) !== null;
+  const inputs = queryAll(el, 'input');
+  for (let i = 0; i < inputs.length && i < 20; i++) if (standIn(inputs[i])) return true;
+  return false;
+}
+
+function seenSmall(el) {
+  if (!visible(el)) return false;
+  const r = rectOf(el);
+  return r.width >= 8 && r.height >= 8 && r.width <= 600 && r.height <= 200;
+}

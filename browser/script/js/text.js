@@ -1,0 +1,19 @@
+// White space and the lengths of strings.
+
+export const LOOSE = /[^\S ]| {2}|^ | $/; // white space that fold changes
+
+// fold folds white space as HTML shows it; a no-break space counts as one.
+export function fold(s) {
+  if (!LOOSE.test(s)) return s;
+  const inner = s.trim();
+  return LOOSE.test(inner) ? inner.replace(/\s+/g, ' ') : inner;
+}
+
+// headOf returns the first n code units of s, without half a character at the end.
+export const headOf = (s, n) => s.slice(0, (s.charCodeAt(n - 1) & 0xfc00) === 0xd800 ? n - 1 : n);
+
+// blank tells whether s is nothing but white space.
+export function blank(s) {
+  const first = s.charCodeAt(0);
+  return !(first > 32 && first < 128) && !/\S/.test(s);
+}

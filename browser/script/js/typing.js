@@ -1,0 +1,164 @@
+// Readying a control for the keyboard: focus, caret and selection.
+
+import { activeIn, twinsOf } from './actionable.js';
+import { assign, contents, CONTROL_SELECTORS, deepActive, editable, FIELD, fillKind, FORMATS, hasFocus, mask } from './controls.js';
+import {
+  bodyOf, documentElementOf, ELEMENT, focus, has, isConnected, isContentEditable, lastChild, localName, matches, nodeType, rectOf, rectsOf,
+  tabIndexOf, TEXT,
+} from './dom.js';
+import { flatContains } from './flat-tree.js';
+import { endHitTest } from './hit-test.js';
+import { idOf, node } from './node-ids.js';
+import { forget, page } from './page.js';
+import { everyElement, record } from './refs.js';
+import { roleOf } from './role.js';
+import { contextOf } from './shown-name.js';
+import { fold } from './text.js';
+import { secret } from './values.js';
+import { visible } from './visibility.js';
+
+// caret readies a text control for typing: focused, and its text selected
+// where it is to be replaced, else the caret behind it. It answers what the
+// daemon needs to know to type: plain, where the control shows its own value;
+// keys, where the selection must be made with the keyboard because the text is
+// kept elsewhere (editors that read a hidden textarea).
+/** @type {import('./functions.js').ElementFunctions['caret']} */
+export const caret = (el, { clear, clicked }) => {
+  let active = deepActive(el);
+  if (!(active && (flatContains(el, active) || flatContains(active, el) && editable(active)))) {
+    if (clicked && active && active !== bodyOf(page) && active !== documentElementOf(page) && (matches(active, FIELD) || editable(active))) {
+      // The click took the focus to another field. One that lies in the same
+      // widget is where this widget is typed into.
+      if (!twinsOf(el).some((box) => flatContains(box, active))) return { elsewhere: record(active) };
+    }
+    focus(el, { preventScroll: true });
+    active = deepActive(el);
+  }
+  const focused = !!active && (flatContains(el, active) || flatContains(active, el));
+  const answer = { focused, kind: fillKind(el), before: null, keys: false };
+  const text = el instanceof HTMLTextAreaElement || el instanceof HTMLInputElement && rectsOf(el).length;
+  if (text) {
+    const value = contents(el), b = rectOf(el);
+    answer.before = secret(el) ? null : value;
+    answer.length = value.length;
+    if (el instanceof HTMLTextAreaElement && (b.height < 4 || b.width < 8)) {
+      answer.keys = true; // the hidden textarea of an editor
+      answer.before = null;
+    } else if (clear) {
+      el.select();
+    } else {
+      try {
+        el.setSelectionRange(value.length, value.length);
+      } catch {
+        answer.end = true; // email and number have no selection: the End key
+      }
+    }
+  } else if (isContentEditable(el)) {
+    const value = contents(el);
+    answer.before = value;
+    answer.length = value.length;
+    const s = getSelection();
+    if (clear) answer.keys = value !== '';
+    else {
+      const range = new Range();
+      let last = el;
+      for (let end; (end = lastChild(last)) && (nodeType(end) === TEXT || nodeType(end) === ELEMENT && localName(end) !== 'br' && editable(end));) last = end;
+      range.selectNodeContents(last);
+      const end = nodeType(last) === ELEMENT ? lastChild(last) : null, broken = end !== null && nodeType(end) === ELEMENT && localName(end) === 'br';
+      if (broken) range.setStartBefore(end);
+      range.collapse(broken);
+      if (s) {
+        s.removeAllRanges();
+        s.addRange(range);
+      }
+    }
+  }
+  return answer;
+};
+
+/** @type {import('./functions.js').Functions['caretIn']} */
+export const caretIn = ({ node: id, clear }) => caret(node(id), { text: '', clear, keys: false });
+
+// NOT_TEXT are the inputs that take no text, and the command that fits.
+const NOT_TEXT = { checkbox: 'check', radio: 'check', file: 'upload', button: 'click', submit: 'click', reset: 'click', image: 'click' };
+
+// prepare does with a control that was found what needs no mouse: its value is
+// set whole, or, where it has the focus already, the caret is put in place.
+/** @type {import('./functions.js').ElementFunctions['prepare']} */
+export const prepare = (el, q) => {
+  const kind = fillKind(el);
+  if (kind === 'select') return {};
+  if (roleOf(el) === 'iframe') return { framed: true };
+  if (NOT_TEXT[kind]) return { textless: NOT_TEXT[kind] };
+  if (kind === '' && !acceptsKeys(el)) return { textless: localName(el) === 'button' || roleOf(el) === 'button' || roleOf(el) === 'link' ? 'click' : 'none' };
+  if (FORMATS[kind] || kind === 'number' && !q.keys) {
+    endHitTest();
+    return { ...assign(el, q), assigned: true };
+  }
+  const active = hasFocus(page) && deepActive(el); // in a frame that has not the focus, what would have it
+  if (active && (active === el || kind === 'editable' && (flatContains(el, active) || flatContains(active, el) && isContentEditable(active)))) {
+    endHitTest();
+    return { ...caret(el, q), ready: true };
+  }
+  return {};
+};
+
+// acceptsKeys says whether an element that holds no text of its own may listen
+// to the keyboard: it can have the focus, and is no button or link.
+const acceptsKeys = (el) => (el instanceof HTMLElement ? tabIndexOf(el) : has(el, 'tabindex') ? 0 : -1) >= 0 && !['button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'menuitem', 'option', 'slider'].includes(roleOf(el)) || ['application', 'textbox', 'combobox', 'searchbox', 'document'].includes(roleOf(el));
+
+// fieldWithin is what takes text in the document of a frame: its only field, or that
+// which has the focus, or the page where all of it is edited (designMode). It answers
+// {field}, {frame: the only frame in it, where nothing else takes text}, {several}, or {}.
+/** @type {import('./functions.js').Functions['fieldWithin']} */
+export const fieldWithin = () => {
+  forget();
+  const fields = [], frames = [], body = bodyOf(page);
+  everyElement(page, (e) => {
+    if (matches(e, CONTROL_SELECTORS.field)) { if (fields.length < MAX_FIELDS && visible(e)) fields.push(e); }
+    else if (roleOf(e) === 'iframe' && visible(e)) frames.push(e);
+  });
+  const active = deepActive(null);
+  if (fields.length === 1) return { field: record(fields[0]) };
+  if (active && active !== body && (matches(active, CONTROL_SELECTORS.field) || editable(active))) return { field: record(active) };
+  if (fields.length) return { several: fields.map(record) };
+  if (body && editable(body)) return { field: record(rectOf(body).height >= 1 ? body : documentElementOf(page)) };
+  return frames.length === 1 ? { frame: idOf(frames[0]) } : {};
+};
+const MAX_FIELDS = 12; // that are told
+
+// compare says whether a control holds what was asked, without telling a secret.
+/** @type {import('./functions.js').Functions['compare']} */
+export const compare = ({ id, wanted, loose }) => {
+  const el = node(id);
+  if (!el || !isConnected(el)) return { there: false };
+  const value = contents(el);
+  const asked = value === wanted || loose && fold(value) === fold(wanted);
+  return { there: true, asked, value: mask(el, value) };
+};
+
+/** @type {import('./functions.js').Functions['contextNow']} */
+export const contextNow = (id) => {
+  forget();
+  const el = node(id);
+  return el ? contextOf(el) : null;
+};
+
+/** @type {import('./functions.js').ElementFunctions['focusOn']} */
+export const focusOn = (el) => {
+  const framed = roleOf(el) === 'iframe';
+  // The focus anew would be the frame's own, and not that of the field in it.
+  if (!(framed && hasFocus(page) && deepActive(el) === el)) focus(el, { preventScroll: false });
+  const active = deepActive(el);
+  return { focused: !!active && (active === el || flatContains(el, active)), framed };
+};
+
+// focusEdited puts the caret into a page that is edited as a whole: with the focus of
+// its frame alone it has none.
+/** @type {import('./functions.js').Functions['focusEdited']} */
+export const focusEdited = () => {
+  const body = bodyOf(page), active = activeIn(page), s = getSelection();
+  if (!body || !editable(body) || active && active !== body) return;
+  focus(body, { preventScroll: true });
+  if (s && s.rangeCount === 0) s.collapse(body, 0);
+};

@@ -1,0 +1,37 @@
+// The values of controls, with secrets masked.
+
+import { EDITABLE } from './attributes.js';
+import { attr, isContentEditable, localName } from './dom.js';
+import { writtenText } from './element-text.js';
+import { isHTML } from './flat-tree.js';
+import { NAME_MAX } from './name.js';
+import { isHost } from './role.js';
+import { fold, headOf } from './text.js';
+
+const MASK = '\u2022\u2022\u2022';
+const SECRET = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
+export const secret = (el) => el.type === 'password' || SECRET.test((attr(el, 'autocomplete') || '').toLowerCase());
+
+// htmlTag returns the tag of an element of HTML, '' for others.
+const htmlTag = (el) => (isHTML(el) ? localName(el) : '');
+
+// valueOf returns a control's value as it may be shown.
+export function valueOf(el, role, tag = htmlTag(el), bits = EDITABLE) {
+  switch (tag) {
+    case 'input':
+      if (/^(checkbox|radio|submit|button|reset|image|hidden)$/.test(el.type)) return '';
+      if (el.type === 'file') return Array.from(el.files || [], (f) => f.name).join(', ');
+      return el.value && secret(el) ? MASK : el.value;
+    case 'textarea': return el.value && secret(el) ? MASK : headOf(el.value, NAME_MAX);
+    case 'select': return fold(Array.from(el.selectedOptions, (o) => o.label).join(', '));
+    case 'progress': return el.position < 0 ? '' : String(el.value);
+    case 'meter': return String(el.value);
+  }
+  if (bits & EDITABLE && isHost(el) || (role === 'textbox' && isHTML(el) && isContentEditable(el))) return fold(writtenText(el, NAME_MAX));
+  switch (role) {
+    case 'slider': case 'spinbutton': case 'progressbar': case 'meter': case 'scrollbar':
+      return fold(attr(el, 'aria-valuetext') || attr(el, 'aria-valuenow') || '');
+    case 'textbox': case 'searchbox': return fold(writtenText(el, NAME_MAX));
+  }
+  return '';
+}

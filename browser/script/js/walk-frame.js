@@ -1,0 +1,169 @@
+// What a walk keeps of an element that it is in.
+//
+// Each question to Blink has its price, and one asked in a bad order a higher one: a
+// name or the style of a pseudo-element makes the next box cost four times as much,
+// and the next style little more. So each fact below is asked for where it first
+// matters, and once; what follows from the facts of the parent is not asked for; and
+// boxes are measured before names are asked for.
+
+import { checkVisibility, rectOf } from './dom.js';
+import { hiddenFromAX } from './inert.js';
+import { CachedElement, styleOf } from './node-cache.js';
+import { cutAway, offPage, outside } from './visibility.js';
+
+// Each question to Blink has its price, and one asked in a bad order a higher
+// one: a name or the style of a pseudo-element leaves something behind that makes
+// the next box cost four times as much, and the next style little more. So the
+// facts below are asked for where they first matter, and once; what follows from
+// the facts of the element around is not asked for; and boxes are measured before
+// names are asked for.
+
+// What follows from a display: whether an element is part of a line of text, with
+// space around it, and whether it has no box in which what is in it would be.
+export const INLINE = 1, SPACED = 2, BOXLESS = 4;
+const flows = new Map();
+
+function flowOf(display) {
+  let flow = flows.get(display);
+  if (flow === undefined) {
+    const contents = display === 'contents';
+    flow = contents || display.startsWith('inline') || display.startsWith('ruby') ? INLINE : 0;
+    if (flow && !contents && display !== 'inline') flow |= SPACED;
+    if (contents || display.startsWith('table-column')) flow |= BOXLESS;
+    flows.set(display, flow);
+  }
+  return flow;
+}
+
+export class WalkFrame {
+  // k is what is known of el, up the frame of what is around it, null for none; s the
+  // style of el, null where nobody will ask.
+  constructor(k, up, s, display) {
+    this.k = k;
+    this.el = k === null ? null : k.el;
+    this.tag = k === null ? '' : k.tag;
+    this.html = k !== null && k.html; // it is of HTML
+    this.up = up;
+    this.s = s;
+    this.display = display;
+    this.flow = flowOf(display);
+    this.bits = 0; // of its attributes
+    this.role = '';
+    this.control = false; // it is one by its role, or is written in
+    this.clicks = false; // it is one by what it does
+    this.prune = false; // its line goes where nothing is in it
+    this.owner = false; // another document stands in it
+    this.list = null; // its children where they are others than those of k,
+    this.i = 0; // and which is the next
+    this.next = null; // where the walk goes on in the middle, that one itself
+    this.resumed = false;
+    this.depth = up === null ? 0 : up.depth;
+    this.dark = up !== null && up.dark; // in aria-hidden, as far as the walk has come
+    this.behind = up !== null && up.behind; // in what the page withholds while something is open
+    this.unheard = up !== null && up.unheard; // in aria-hidden at all
+    this.clear = up !== null && up.clear; // transparent
+    this.off = up !== null && up.off; // aria-disabled is on it or around it
+    this.mute = up !== null && up.mute; // its text belongs to a control around it
+    this.names = up === null ? '' : up.names; // what its text need not say again
+    this.inControl = up === null ? null : up.inControl;
+    this.only = false;
+    this.block = false;
+    this.spaced = false;
+    this.cell = false;
+    this.shown = false; // it has a line
+    this.line = -1; // the line to take back where nothing is in it
+    this.left = 0;
+    this.pointer = undefined;
+    this.forItems = undefined;
+    this.seen = undefined;
+    this.prose = undefined;
+    this.hidden = undefined;
+    this.cut = undefined;
+    this.skips = undefined;
+    this.locked = undefined;
+  }
+
+  // hides tells whether el is visibility:hidden.
+  hides() {
+    if (this.hidden === undefined) this.hidden = this.s !== null && this.s.visibility !== 'visible';
+    return this.hidden;
+  }
+
+  // skipsContents tells whether content-visibility keeps what is in el from being
+  // rendered.
+  skipsContents() {
+    if (this.skips === undefined) this.skips = this.s.contentVisibility === 'hidden';
+    return this.skips;
+  }
+
+  // cuts tells whether el is cut away, by its own style or by what is around it.
+  cuts() {
+    if (this.cut === undefined) this.cut = this.up.cuts() || this.tag !== 'html' && this.tag !== 'body' && cutAway(this.el, this.s, this.display);
+    return this.cut;
+  }
+
+  // locks tells whether more than its own style decides if a child of el is
+  // rendered.
+  locks() {
+    if (this.locked === undefined) {
+      this.locked = this.el === null || this.tag === 'object' || this.tag === 'details' || !this.html || (this.flow & BOXLESS) !== 0 ||
+        this.skipsContents() || this.up === null && !checkVisibility(this.el);
+    }
+    return this.locked;
+  }
+
+  // renders tells whether the element of child, in el, is plainly rendered and not
+  // transparent: what checkVisibility says but for visibility, which costs several
+  // times as much. False leaves it to that.
+  renders(child) {
+    return child.html && !this.clear && !(child.flow & BOXLESS) && !this.locks() && child.s.opacity !== '0';
+  }
+
+  // sees tells whether a person could see the text n right in el. What is inline in a
+  // block whose text is seen needs no box of its own looked at.
+  sees(n) {
+    if (this.seen === undefined) this.seen = this.checksText(n);
+    return this.seen;
+  }
+
+  checksText(n) {
+    const s = this.s;
+    if (this.hides() || this.skipsContents() || !inked(s)) return false;
+    if (this.display === 'inline' && this.up !== null && this.up.seen) {
+      const position = s.position;
+      if (position === 'static' || position === 'relative') return true;
+    }
+    return !this.cuts() && textShows(this.el, n, s);
+  }
+}
+
+// lone is the frame of el by itself, for who asks outside of a walk.
+export function lone(el) {
+  const k = new CachedElement(el, null), f = new WalkFrame(k, null, styleOf(el), '');
+  f.bits = k.bitset();
+  f.unheard = hiddenFromAX(el);
+  f.off = true;
+  return f;
+}
+
+// inked tells whether text of that style is painted at a size that can be read.
+function inked(s) {
+  const fill = s.webkitTextFillColor;
+  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
+  return parseFloat(s.fontSize) >= 2;
+}
+
+// textShows tells whether the text n right in el, which is not cut away, lies
+// where a person could see it.
+function textShows(el, n, s) {
+  const r = rectOf(el);
+  const width = r.width, height = r.height;
+  if (width >= 2 && height >= 2 && !outside(r.left, r.top, width, height, el)) {
+    const indent = s.textIndent;
+    if (indent === '0px' || Math.abs(parseFloat(indent)) < 500) return true;
+  }
+  const range = new Range(); // the box says nothing: ask for the text's own
+  range.selectNodeContents(n);
+  const t = range.getBoundingClientRect();
+  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
+}

@@ -1,0 +1,576 @@
+// A document as the lines that a model is shown, in one pass over its flat tree that
+// ends when the budget is full, so that the cost is the budget's and not the page's.
+//
+// A node that is out of the viewport is not marked offscreen: an action scrolls to it,
+// and the mark would change with every scroll. A modal dialog (showModal) makes the
+// rest inert, so the rest is left out with a fold that says so; another overlay comes
+// first, and what it covers is marked. Inside aria-hidden only such controls are shown
+// as would take the click at their middle. What is transparent and lets clicks through
+// is left out, controls included.
+
+import { addAppearance } from './appearance.js';
+import { ARIA, ARIA_HIDDEN, EDITABLE, INERT, ROLE } from './attributes.js';
+import { plain } from './capture.js';
+import { clickable, CURSORS, listens, OPERABLE, passesCursor } from './clickable.js';
+import {
+  attr, bodyOf, checkVisibility, childElementCount, childNodes, documentElementOf, ELEMENT, firstChild, has, localName, matches,
+  nextSibling, nodeType, parentNode, query, queryAll, queryAllOf, rectOf, rectsOf, TEXT,
+} from './dom.js';
+import { flatContains, flatList, flatParent, rootOf, shadowOf } from './flat-tree.js';
+import { identOf } from './identity.js';
+import { areasOf, imageOf } from './image-map.js';
+import { hiddenFromAX } from './inert.js';
+import { isField } from './labels.js';
+import { containsListener, hasListener } from './listeners.js';
+import { cutName, NAME_MAX, nameFor } from './name.js';
+import { cached, cachedOf, CachedText, styleIn, styleOf } from './node-cache.js';
+import { idOf } from './node-ids.js';
+import { activeElement, hitAt } from './overlays.js';
+import { page } from './page.js';
+import { ATOM, authorName, CONTENT, CONTROL, CONTROLS, GROUP, isHost, kindOf, LANDMARK, LANDMARKS, PHRASE, roleOf } from './role.js';
+import { rowOf, rowText } from './row-context.js';
+import { attrsOf, ofItsOwn, rowsSaid, sorted, wantedOf } from './shown-attributes.js';
+import { shownName } from './shown-name.js';
+import { standIn, standsFor } from './stand-in.js';
+import { statesOf } from './states.js';
+import { fold, headOf } from './text.js';
+import { valueOf } from './values.js';
+import { boxOf, clipped, outOfPlace, VISIBLE, visible } from './visibility.js';
+import { INLINE, SPACED, WalkFrame } from './walk-frame.js';
+import { descendantOf, inProse, linesLabel, ownsDocument, receivesClick, shownOptions } from './walk-parts.js';
+import { words } from './words.js';
+
+export const SKIPPED = words('script style noscript template head meta link title base source track param col colgroup datalist rp area wbr');
+const COUNT_ON = 100; // elements looked at, after the budget's end, to count what is left
+const LINE = 12; // characters of a line beside its strings
+
+// Of a whole page, these are left out where nothing of what they contain is shown.
+const HOLLOW = words('paragraph listitem list blockquote definition group figure article emphasis strong code');
+
+// In a walk that shows what can be acted on, these have no line by their tag.
+const PLAIN_TAGS = words('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
+  'article caption label legend map body html');
+
+export class Walk {
+  constructor(o) {
+    this.full = !o.interactive;
+    this.maxChars = o.max_chars;
+    this.maxNodes = o.max_nodes;
+    this.maxDepth = o.max_depth;
+    this.maxText = o.max_text;
+    this.wanted = wantedOf(o.attrs || []);
+    this.values = (o.attrs || []).includes('value');
+    this.dedupe = o.dedupe_text !== false;
+    this.lines = []; // as they are written,
+    this.said = []; // of each the name or the text,
+    this.depths = []; // and of a text its depth, else -1
+    this.frames = [];
+    this.contexts = [];
+    this.contextAt = new Map();
+    this.reasons = new Set();
+    this.chars = 0;
+    this.nodes = 0;
+    this.visited = 0;
+    this.rest = 0;
+    this.counting = 0; // elements left to look at after the end; 0 while it writes
+    this.ended = false;
+    this.run = ''; // text of the block under way
+    this.gap = 0; // characters of text since the last line with a ref
+    this.stack = [];
+    this.tops = [];
+    this.skip = new Set();
+    this.coversAll = false; // what is on top covers whatever is scrolled to
+    this.found = { covered: 0, free: 0 };
+    this.active = activeElement();
+    this.descendant = descendantOf(this.active);
+    this.scope = null;
+    this.labelled = new Map(); // control → its name, of those whose label has been met
+    this.whole = !o.scope && !o.selector;
+    this.behindOpen = 0; // controls in sight that the page withholds while something is open
+  }
+
+  // ---- the pass
+
+  // segment walks the subtree of el, after the node `after` where one is given.
+  segment(el, after, depth) {
+    const p = flatParent(el);
+    const s = p ? styleOf(p) : null;
+    const base = new WalkFrame(p ? cachedOf(p) : null, null, s, p ? s.display : '');
+    base.depth = depth;
+    base.hidden = false;
+    base.pointer = p !== null && !passesCursor(base.tag) && CURSORS.has(s.cursor);
+    base.unheard = p !== null && hiddenFromAX(p);
+    base.cut = p !== null && clipped(p);
+    base.off = p !== null;
+    if (after) this.resume(el, after, base);
+    else this.element(cachedOf(el), base);
+    for (const stack = this.stack; stack.length && !this.ended;) {
+      const f = stack[stack.length - 1];
+      const n = this.nextChild(f);
+      if (n === null) this.leave(f);
+      else if (n.text === null) this.element(n, f);
+      else this.text(n, f);
+    }
+    if (this.stack.length === 0) this.flush(base);
+    this.stack.length = 0;
+    this.run = '';
+  }
+
+  // nextChild returns the next element or text in f, null behind the last one.
+  nextChild(f) {
+    if (f.list === null && !f.resumed) return f.k.child(f.i++);
+    for (;;) {
+      const n = f.resumed ? f.next : f.list[f.i++];
+      if (!n) return null;
+      if (f.resumed) f.next = nextSibling(n);
+      const type = nodeType(n);
+      if (type === ELEMENT) return cached(n, f.k);
+      if (type === TEXT) return new CachedText(n);
+    }
+  }
+
+  // resume enters the elements around `after` without writing them, and goes on
+  // behind it: the cost is that of the way down, not of what was shown before.
+  resume(top, after, base) {
+    const path = [];
+    for (let p = after; p && p !== top; p = imageOf(p) || flatParent(p)) {
+      if (localName(p) !== 'optgroup' || p === after) path.push(p);
+    }
+    path.push(top);
+    this.silent = true;
+    let f = base;
+    for (let i = path.length - 1; i >= 0; i--) {
+      const before = this.stack.length;
+      this.element(f === base ? cachedOf(path[i]) : cached(path[i], f.k), f);
+      if (this.stack.length === before) break; // it has no children to go on with
+      f = this.stack[before];
+      if (i === 0) break;
+      if (f.list) f.i = Array.prototype.indexOf.call(f.list, path[i - 1]) + 1;
+      else {
+        f.resumed = true;
+        f.next = nextSibling(path[i - 1]);
+      }
+    }
+    this.silent = false;
+  }
+
+  leave(f) {
+    this.stack.pop();
+    if (f.block || f.names || f.shown) this.flush(f);
+    else if (f.spaced) this.space();
+    if (f.line >= 0 && f.line === this.lines.length - 1 && f.left === this.rest && !this.counting) { // nothing in it
+      this.unwrite();
+      this.nodes--;
+    }
+  }
+
+  // ---- text
+
+  space() {
+    if (this.run) this.run += ' ';
+  }
+
+  text(piece, f) {
+    if (f.clear || f.dark || f.mute || this.counting) return;
+    if (!this.full && this.gap > this.maxText) return;
+    if (piece.blank) {
+      if (this.run && !f.hides()) this.run += ' ';
+      return;
+    }
+    const data = piece.text;
+    if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(piece.lower())) return;
+    if (this.run.length <= NAME_MAX && f.sees(piece.node)) this.run += data.length > 3 * NAME_MAX ? headOf(data.trimStart(), NAME_MAX) : data;
+  }
+
+  // flush writes the text of the block that ends here as a line.
+  flush(f) {
+    if (!this.run) return;
+    let s = fold(this.run);
+    if (s.endsWith(' |')) s = s.replace(/( \|)+$/, '');
+    this.run = '';
+    if (!s) return;
+    if (this.dedupe) {
+      if (f.names && f.names.includes(s.toLowerCase())) return;
+      // What unchanged by itself is a label only where it is the name to the letter.
+      const last = this.lines.length - 1;
+      if (last >= 0 && this.depths[last] < 0 && this.said[last] === s) return;
+    }
+    if (this.counting || f.depth > this.maxDepth) return;
+    if (!this.full) {
+      const room = this.maxText - this.gap;
+      this.gap += s.length;
+      if (s.length > room) {
+        this.reasons.add('max_text');
+        if (room < 2) return;
+        s = headOf(s, room - 1).trimEnd() + '\u2026';
+      }
+    } else if (s.length > this.maxText + 1) s = headOf(s, Math.max(this.maxText + 1, NAME_MAX));
+    const chars = 2 * f.depth + s.length + 8;
+    if (this.chars + chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); return; }
+    this.chars += chars;
+    this.write('0\t' + f.depth + '\t' + s, s, f.depth);
+  }
+
+  write(line, said, depth) {
+    this.lines.push(line);
+    this.said.push(said);
+    this.depths.push(depth);
+  }
+
+  unwrite() {
+    this.lines.pop();
+    this.said.pop();
+    this.depths.pop();
+  }
+
+  stop(reason) {
+    if (this.counting) return;
+    this.reasons.add(reason);
+    this.counting = COUNT_ON;
+    this.run = '';
+  }
+
+  // ---- elements
+
+  // element looks at an element: writes its line where it has one, and enters it.
+  element(k, f) {
+    const { el, tag, html } = k;
+    if (html && SKIPPED.has(tag)) {
+      if (tag === 'area' && f.tag === 'img') this.area(k, f);
+      return;
+    }
+    if (tag === 'br') { this.space(); return; }
+    if (this.skip.size > 0 && this.skip.has(el)) return;
+    this.visited++;
+    if (this.counting && --this.counting === 0) { this.ended = true; return; }
+    if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
+
+    if (this.counting) { this.count(k, f); return; }
+
+    const s = styleIn(k);
+    const display = s.display;
+    if (display === 'none') return;
+    const child = new WalkFrame(k, f, s, display);
+    if (!f.renders(child)) {
+      child.hidden = false;
+      if (!checkVisibility(el, VISIBLE)) {
+        child.hidden = s.visibility !== 'visible';
+        child.clear = f.clear || parseFloat(s.opacity) === 0;
+        if (!child.hidden && !child.clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
+        if (child.clear && s.pointerEvents === 'none' && !standsFor(el)) return;
+      }
+    }
+    const bits = child.bits = k.bitset();
+    if (bits & INERT && !this.silent) {
+      if (this.withholds(el, child)) this.behindOpen += queryAll(el, OPERABLE).length + (matches(el, OPERABLE) ? 1 : 0);
+      return;
+    }
+    if (bits & ARIA_HIDDEN && attr(el, 'aria-hidden') === 'true') {
+      if (!child.dark) child.behind = this.withholds(el, child);
+      child.unheard = child.dark = true;
+    }
+    if (bits & ARIA && attr(el, 'aria-disabled') === 'true') child.off = true;
+    child.block = !(child.flow & INLINE);
+    child.spaced = (child.flow & SPACED) !== 0;
+    if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
+
+    const what = this.decide(el, child, f) && !child.hides();
+    if (what || child.block) this.flush(f);
+    else if (child.spaced) this.space();
+    else if (child.cell && fold(this.run)) this.run += ' | ';
+    if (what) this.show(el, f, child);
+    else if (tag === 'label' && html && !child.hides()) this.label(el, f, child);
+    else if (tag === 'img' ? html && f.inControl !== null && f.names === '' : bits & ROLE && attr(el, 'role') === 'img') {
+      if (!child.dark && !child.hides() && this.picture(el, f)) return;
+    }
+    if (this.ended) return;
+    this.enter(el, child, what);
+  }
+
+  // count looks at an element behind the end of the budget, without its style
+  // where it is none that a line is written for.
+  count(k, f) {
+    const { el, tag, html } = k, bits = k.bitset();
+    if (bits & INERT || f.dark || f.mute || bits & ARIA_HIDDEN && attr(el, 'aria-hidden') === 'true') return;
+    const child = new WalkFrame(k, f, null, '');
+    let what = false;
+    if (bits || this.full || !(html && PLAIN_TAGS.has(tag)) || hasListener.has(el)) {
+      const role = roleOf(el, bits, tag, html);
+      const counts = this.full ? role && role !== 'none'
+        : CONTROLS.has(role) || role === 'heading' || LANDMARKS.has(role) && role !== 'form' || listens(el, bits) || (bits & EDITABLE) !== 0 && isHost(el);
+      if (counts && attr(el, 'type') !== 'hidden') {
+        if (!checkVisibility(el, VISIBLE)) return;
+        what = true;
+        child.role = role;
+        this.rest++;
+      }
+    }
+    this.enter(el, child, what);
+  }
+
+  // enter puts child on the stack where el has children that are laid out. what: it
+  // has a line, or would have one.
+  enter(el, child, what) {
+    const tag = child.tag;
+    if (child.html) {
+      switch (tag) {
+        case 'input': case 'textarea': case 'iframe': case 'frame': case 'video': case 'audio': case 'canvas':
+        case 'embed': case 'progress': case 'meter': case 'hr':
+          return;
+        case 'img':
+          child.list = has(el, 'usemap') ? areasOf(el) : null;
+          if (child.list && child.list.length) this.stack.push(child);
+          return;
+        case 'object':
+          if (el.contentWindow) return;
+          break;
+        case 'select':
+          if (!what) return;
+          child.list = shownOptions(el, child.role, this.full, el === this.scope);
+          if (child.list.length) this.stack.push(child);
+          return;
+        case 'details':
+          if (!el.open && !shadowOf(el)) {
+            const s = Array.prototype.find.call(childNodes(el), (k) => nodeType(k) === ELEMENT && localName(k) === 'summary');
+            child.list = s ? [s] : [];
+            this.stack.push(child);
+            return;
+          }
+      }
+    } else if (tag === 'svg' && (what && child.role === 'img' && !this.full || !containsListener.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
+    else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
+    if (child.only && tag !== 'slot' && !rootOf(el, tag)) return; // its one text is its name
+    const root = rootOf(el, tag);
+    child.list = flatList(el, tag, root);
+    if (child.list || child.k.child(0)) this.stack.push(child);
+    else this.leaf(child);
+  }
+
+  // leaf leaves an element that has no children.
+  leaf(child) {
+    this.stack.push(child);
+    this.leave(child);
+  }
+
+  // decide tells whether el gets a line, and writes into child as what: its role, and
+  // whether it is a control, clicks, is to be pruned or owns a document.
+  decide(el, child, f) {
+    const { tag, html, bits } = child;
+    const mute = !bits && !this.full && html && PLAIN_TAGS.has(tag);
+    let role = mute ? '' : roleOf(el, bits, tag, html);
+    if (html && tag === 'input' && el.type === 'hidden') return false;
+    if (role === 'iframe') return ownsDocument(el, child);
+    const kind = kindOf(role);
+    const control = child.control = (kind & CONTROL) !== 0 || (bits & EDITABLE) !== 0 && html && isHost(el);
+    const clicks = child.clicks = !control && clickable(el, tag, child.s, f, bits);
+    if (mute && clicks) role = roleOf(el, bits, tag, html);
+    child.role = role;
+    if (child.dark) {
+      if (!control && !clicks) return false;
+      if (receivesClick(el)) return true;
+      if (control && child.behind && !child.hides()) this.behindOpen++;
+      return false;
+    }
+    if (control || clicks) return !f.mute || control || listens(el, bits);
+    if (!role || role === 'none' || f.mute) return false;
+    if (role === 'heading') return true;
+    if (kind & LANDMARK) {
+      child.prune = !this.full;
+      return role !== 'form' || this.full || authorName(el, bits);
+    }
+    switch (role) {
+      case 'dialog': case 'alertdialog': case 'progressbar': case 'meter': return true;
+      case 'alert': case 'status': case 'log': child.prune = !this.full; return true;
+      case 'video': case 'audio': return has(el, 'controls') || this.full;
+      case 'canvas': return this.full || rectOf(el).width >= 100;
+    }
+    if (tag === 'tbody' && !authorName(el, bits)) return false; // the parser puts it there
+    if (!this.full) {
+      if (bits & ARIA && sorted(el, role)) return true;
+      child.prune = true;
+      if (ofItsOwn(el, role, bits) || bits & ARIA && rowsSaid(el, role)) return true;
+      return (kind & GROUP) !== 0 && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && !!el.caption);
+    }
+    if (kind & PHRASE && child.flow & INLINE && inProse(el, f)) return false;
+    child.prune = HOLLOW.has(role) && firstChild(el) !== null;
+    return true;
+  }
+
+  // label keeps the text of a label from being said again by its control.
+  label(el, f, child) {
+    const c = this.dedupe && el.control;
+    if (!c || c === el || !linesLabel(c)) return;
+    this.flush(f);
+    const name = nameFor(c, roleOf(c));
+    this.labelled.set(c, name);
+    child.names = name.toLowerCase();
+  }
+
+  // picture puts the name of a picture that is drawn otherwise than by an image
+  // into the text, in the place of what it is drawn with; that of an image where it
+  // unchanged in a control that nothing names, as Chromium names none by what is in a
+  // figure or an article.
+  picture(el, f) {
+    const name = this.counting || f.clear || f.mute || f.hides() ? '' : nameFor(el, 'img');
+    if (!name || !visible(el)) return false;
+    this.run += ' ' + name + ' ';
+    return true;
+  }
+
+  // show writes the line of el and prepares child for what it contains.
+  show(el, f, child) {
+    const { role, clicks, control } = child;
+    const kind = kindOf(role), names = this.dedupe && (clicks || (kind & CONTENT) !== 0);
+    child.depth = f.depth + 1;
+    child.shown = true;
+    const tooDeep = f.depth > this.maxDepth;
+    if (control && kind & ATOM || clicks && !role) child.inControl = el;
+    if (this.silent) {
+      if (child.owner) this.frames.push([0, child.depth, idOf(el)]);
+      if (names) child.names = shownName(el, role, clicks, child).toLowerCase();
+      if (control && !(kind & ATOM) && isHost(el)) child.mute = true;
+      return;
+    }
+    if (this.counting || tooDeep) {
+      this.rest++;
+      if (tooDeep && !this.counting) this.reasons.add('max_depth');
+      return;
+    }
+    if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
+
+    const invisible = (control || clicks) && (child.clear || (outOfPlace(el) ?? child.cuts())) && !standIn(el);
+    const name = control && this.labelled.get(el) || shownName(el, role, clicks, child);
+    if ((control && !isField(el) || clicks) && !name && invisible && !this.full) { child.names = ''; return; } // nothing to see or say
+    if (!this.record(el, role, name, invisible, f.depth, child, f.el)) { this.stop('max_chars'); this.rest++; return; }
+    if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
+    if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
+    if (control && role !== 'button' && child.tag !== 'button' && isField(el)) return;
+    if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.mute = true;
+    if (role === 'img' && !(this.full && child.tag === 'svg')) child.mute = true; // what it is drawn with; a drawing's labels are text
+    if (names && name) {
+      child.names = name.toLowerCase();
+      child.only = childElementCount(el) === 0;
+    }
+  }
+
+  // unsay takes back a text line right before a control that says its name.
+  unsay(name) {
+    const last = this.lines.length - 1;
+    if (last < 0 || this.depths[last] < 0 || this.said[last] !== name) return;
+    this.chars -= 2 * this.depths[last] + this.said[last].length + 8;
+    this.unwrite();
+  }
+
+  // record writes the line of el, whose frame is child, and tells whether there was
+  // room for it. parent is what el unchanged in, null to leave the context out.
+  record(el, role, name, invisible, depth, child, parent) {
+    const { clicks, bits, html } = child, operable = clicks || child.control;
+    const own = html ? child.tag : '', tag = child.tag.toLowerCase();
+    const attrs = attrsOf(el, role, name, this.wanted, bits, own);
+    if (operable) addAppearance(el, name, clicks, html, attrs);
+    const states = statesOf(el, role, child, (el === this.active || el === this.descendant) && el !== bodyOf(page), invisible, operable && !invisible && this.covered(el));
+    const value = this.values ? valueOf(el, role, own, bits) : '';
+    const context = operable && parent !== null ? this.context(el, parent) : 0;
+    const says = role || 'generic';
+    let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + Math.max(states.length - 1, 0) + Math.min(value.length, this.maxText);
+    const k = child.k, id = k.id || (k.id = idOf(el)), ident = k.ident || (k.ident = identOf(el, bits, tag));
+    let line = id + '\t' + depth + '\t' + says + '\t' + name + '\t' + tag + '\t' + states.slice(1) + '\t' + plain(value) + '\t' +
+      ident + '\t' + (context || '');
+    for (let i = 0; i < attrs.length; i += 2) {
+      const v = attrs[i + 1], bare = typeof v === 'number', text = bare ? String(v) : v;
+      line += '\t' + attrs[i] + (bare ? '\t#' + text : '\t=' + plain(text));
+      chars += 4 + Math.min(attrs[i].length, this.maxText) + Math.min(text.length, this.maxText);
+    }
+    if (this.chars + chars > this.maxChars && this.nodes > 0) return false;
+    if (this.dedupe && child.control && child.shown) this.unsay(name);
+    this.write(line, name, -1);
+    this.nodes++;
+    this.chars += chars;
+    this.gap = 0;
+    return true;
+  }
+
+  // context returns the place of el's context among those of this walk, from 1.
+  context(el, parent) {
+    const row = rowOf(el, parent);
+    if (!row) return 0;
+    let at = this.contextAt.get(row);
+    if (at === undefined) {
+      at = this.contexts.push(rowText(row));
+      this.contextAt.set(row, at);
+    }
+    return at;
+  }
+
+  // ---- select
+
+  option(k, f) {
+    if (this.silent) return;
+    const el = k.el;
+    const role = roleOf(el) || 'option';
+    const depth = f.depth + (this.full && role === 'option' && localName(parentNode(el)) === 'optgroup' ? 1 : 0);
+    if (this.counting || depth > this.maxDepth || this.nodes >= this.maxNodes) {
+      if (depth <= this.maxDepth) this.stop('max_nodes');
+      else this.reasons.add('max_depth');
+      this.rest++;
+      return;
+    }
+    const child = new WalkFrame(k, f, null, '');
+    child.bits = k.bitset();
+    child.off = f.off || (child.bits & ARIA) !== 0;
+    child.control = CONTROLS.has(role);
+    if (!this.record(el, role, cutName(fold(el.label)), false, depth, child, f.el)) { this.stop('max_chars'); this.rest++; }
+  }
+
+  // area writes the line of an area of the image map that the image of f shows.
+  area(k, f) {
+    if (this.silent || f.clear || f.dark || f.hides()) return;
+    if (this.counting || f.depth > this.maxDepth || this.nodes >= this.maxNodes) {
+      if (f.depth <= this.maxDepth) this.stop('max_nodes');
+      else this.reasons.add('max_depth');
+      this.rest++;
+      return;
+    }
+    this.flush(f);
+    const el = k.el, child = new WalkFrame(k, f, null, '');
+    child.bits = k.bitset();
+    child.off = child.control = true;
+    const invisible = outOfPlace(f.el) ?? f.cuts();
+    if (!this.record(el, 'link', nameFor(el, 'link', child), invisible, f.depth, child, flatParent(el))) { this.stop('max_chars'); this.rest++; }
+  }
+
+  // ---- what is on top
+
+  // withholds tells whether el, which is inert or aria-hidden, is a part of the page
+  // that a person sees: menus and lists that are open withhold what is behind them.
+  withholds(el, child) {
+    if (!this.whole || child.hides() || child.clear) return false;
+    const r = boxOf(el);
+    if (r.width < 1 || r.height < 1 || r.right <= 0 || r.bottom <= 0 || r.left >= innerWidth || r.top >= innerHeight) return false;
+    const all = rectOf(documentElementOf(page)), much = Math.min(all.width * all.height, innerWidth * innerHeight) / 2;
+    for (let up = child.up; up && up.el && up.tag !== 'body'; up = up.up) {
+      const around = rectOf(up.el);
+      if (around.width * around.height < much) return false; // a part of the page withholds one of its own
+    }
+    return !child.cuts();
+  }
+
+  // behind says that the page behind a modal dialog has been left out.
+  behind(dialog) {
+    const left = queryAllOf(page, OPERABLE).length - queryAll(dialog, OPERABLE).length;
+    if (left > 0) this.lines.push(-left + '\t0\tinert behind the modal dialog; close it to reach them');
+  }
+
+  // covered tells whether one of what lies on top takes the click on el.
+  covered(el) {
+    if (!this.tops.length) return false;
+    el = imageOf(el) || el;
+    const r = rectsOf(standIn(el) || el)[0] || rectOf(el);
+    const x = r.left + r.width / 2, y = r.top + r.height / 2;
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll && this.found.covered > 0 && this.found.free === 0;
+    const hit = hitAt(x, y);
+    const covered = !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
+    if (!this.tops.some((t) => flatContains(t, el))) this.found[covered ? 'covered' : 'free']++;
+    return covered;
+  }
+}

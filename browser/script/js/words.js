@@ -1,0 +1,3 @@
+// Sets of words.
+
+export const words = (s) => new Set(s.split(' '));

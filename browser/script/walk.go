@@ -1,0 +1,116 @@
+package script
+
+// WalkOptions are the options of one walk of one document. The budgets are what
+// is left of the snapshot's.
+type WalkOptions struct {
+	Interactive bool     `json:"interactive"`
+	MaxChars    int      `json:"max_chars"`
+	MaxNodes    int      `json:"max_nodes"`
+	MaxDepth    int      `json:"max_depth"`
+	MaxText     int      `json:"max_text"`
+	Attrs       []string `json:"attrs"`
+	DedupeText  bool     `json:"dedupe_text"`
+
+	// Scope is the node to which the walk is limited, Selector the CSS selector of
+	// that node; 0 and empty: the whole document.
+	Scope    int    `json:"scope,omitempty"`
+	Selector string `json:"selector,omitempty"`
+	// After is the node behind which the walk goes on, 0 for the start. Where it is
+	// the owner of a frame, the answer begins with the place of that frame's lines.
+	After int `json:"after,omitempty"`
+	// BaseDepth is the depth of the first line.
+	BaseDepth int `json:"base_depth,omitempty"`
+	// Computed asks Chromium itself for names (ComputedAccessibilityInfo) where the
+	// feature is on. It needs Accessibility.enable on the target: without it each
+	// name rebuilds the accessibility tree.
+	Computed bool `json:"computed"`
+	// Capture is the number of the capture: OffScope goes on from there. It is one of a
+	// few, since what V8 has compiled before it need not compile again, which takes a
+	// sixth of a small walk.
+	Capture int `json:"capture,omitempty"`
+	// Have is the number of the capture the lines of whose answer are there; 0: none.
+	Have int `json:"have,omitempty"`
+}
+
+// WalkHead is the first line of Walk's answer, in JSON.
+type WalkHead struct {
+	URL      string       `json:"u"`
+	Title    string       `json:"t"`
+	Visited  int          `json:"v"` // elements that were looked at,
+	Elements int          `json:"n"` // and that there are
+	Rest     int          `json:"r"` // nodes left at least
+	Reasons  []string     `json:"rs"`
+	Modal    int          `json:"m,omitempty"` // 1: a modal dialog makes the rest inert
+	Hidden   int          `json:"h,omitempty"` // changes that have nothing to show; OffScope's
+	Scope    ScopeFailure `json:"e,omitempty"`
+	Contexts []string     `json:"x"`
+	Frames   [][3]int     `json:"f"`           // index of a line, depth, the owner's id
+	Kept     [2]int       `json:"k,omitempty"` // lines left out: the first and the last ones of the answer Have
+}
+
+// ScopeFailure is why a scope could not be walked, or not from where it should.
+type ScopeFailure string
+
+const (
+	ScopeGone     ScopeFailure = "gone"     // its node has left the document
+	ScopeNone     ScopeFailure = "none"     // nothing matches the selector
+	ScopeSelector ScopeFailure = "selector" // it is not a CSS selector
+	ScopePast     ScopeFailure = "past"     // the node to go on after has left the document
+	ScopeAfter    ScopeFailure = "after"    // that node stands outside of the scope
+)
+
+// OffScopeOptions say which part of a document the client is shown. Scope, Selector and
+// After are the walk's.
+type OffScopeOptions struct {
+	WalkOptions
+	None bool `json:"none,omitempty"` // of this document nothing
+	Last int  `json:"last,omitempty"` // the last node shown; 0: the part goes on to the end
+}
+
+// WarmUpArgs are a page to walk, in HTML.
+type WarmUpArgs struct {
+	HTML    string      `json:"html"`
+	Options WalkOptions `json:"options"`
+}
+
+// ReadArgs say what to read. Kind is one of text, markdown, article, html, value and attrs.
+type ReadArgs struct {
+	Node int    `json:"node"` // 0: the document
+	Kind string `json:"kind"`
+	Attr string `json:"attr,omitempty"` // of kind attrs; empty: all
+}
+
+// Content is what was read.
+type Content struct {
+	Pieces []Piece `json:"pieces,omitempty"`
+	Gone   bool    `json:"gone,omitempty"` // the node has left the document
+	None   bool    `json:"none,omitempty"` // it has no such value or attribute
+}
+
+// Piece is text, or the place of a frame's content.
+type Piece struct {
+	Text  string `json:"text,omitempty"`
+	Frame int    `json:"frame,omitempty"` // the element that holds it
+}
+
+// Query says what to find.
+type Query struct {
+	Text  string   `json:"text"`
+	Role  string   `json:"role"`
+	Name  string   `json:"name"`
+	Limit int      `json:"limit"`
+	Attrs []string `json:"attrs"`
+}
+
+// Found is an element as a line of a walk, or a frame to look into.
+type Found struct {
+	Frame   int    `json:"frame,omitempty"`
+	Line    string `json:"line,omitempty"`
+	Context string `json:"context,omitempty"`
+}
+
+// RefStatus is whether a ref's element is in the document, and can be seen.
+type RefStatus struct {
+	Attached bool `json:"attached"`
+	Visible  bool `json:"visible"`
+}

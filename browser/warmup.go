@@ -1,0 +1,38 @@
+package browser
+
+import (
+	_ "embed"
+
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// warmUpPage is a page with some of everything that pages have.
+//
+//go:embed warmup.html
+var warmUpPage string
+
+// warmUp runs one capture of warmUpPage in a pooled context, in its empty document, which
+// is empty again afterwards, so that V8 has compiled the script before
+// the first snapshot of the session that gets the context: V8 compiles a function at its
+// first call and keeps the code for later documents of the same process. A context that a
+// session waits for is handed out without it.
+func (c *Context) warmUp() {
+	c.mu.Lock()
+	t := c.selected
+	c.mu.Unlock()
+	if t != nil {
+		t.warmUp()
+	}
+}
+
+func (t *tab) warmUp() *cdp.Pending {
+	t.c.mu.Lock()
+	world := t.main.ctxID
+	t.c.mu.Unlock()
+	call := script.WarmUp.Call(script.WarmUpArgs{HTML: warmUpPage, Options: newWalkOptions(snapshot.DefaultOptions())})
+	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: call.Expression, UniqueContextID: world, ReturnByValue: ptr(true)})
+}

@@ -1,0 +1,110 @@
+package browser
+
+import (
+	"slices"
+
+	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
+)
+
+// childTargets are the targets that a page, a frame or a worker is asked to
+// attach to by itself: out-of-process frames, dedicated workers and worklets.
+// Whatever Target.setAutoAttach pauses (waitForDebuggerOnStart) has to be in its
+// filter: a worker that the filter leaves out is paused all the same, and nobody
+// can let it run. Shared and service workers belong to no page and are attached to
+// from the browser (hostTargets).
+var childTargets = target.Filter{
+	{Type: "iframe"}, {Type: "worker"}, {Type: "worklet"},
+	{Exclude: true},
+}
+
+// autoAttach has a cdp session attach to its children, and pause each until
+// Runtime.runIfWaitingForDebugger lets it run.
+func autoAttach(s *cdp.Session) *cdp.Pending {
+	return s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
+		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: childTargets,
+	})
+}
+
+// isWorker says whether a target runs scripts and has no document.
+func (i targetInfo) isWorker() bool {
+	switch i.Type {
+	case "worker", "worklet", "shared_worker", "service_worker":
+		return true
+	}
+	return false
+}
+
+// setUpWorker listens to what a worker writes to the console and asks of the
+// network, as for a page, and lets it run. A worklet has no Network domain, and
+// of the emulation a worker has the User-Agent, the headers and being offline:
+// what Chromium refuses does not apply to it.
+func (c *Context) setUpWorker(s *cdp.Session) {
+	c.mu.Lock()
+	all := c.emulated
+	c.mu.Unlock()
+	s.Send("Runtime.enable", cdproto.Empty{})
+	s.Send("Network.enable", network.EnableParams{})
+	autoAttach(s)
+	c.overrides(s, all, all, true)
+	c.routes.Pause(s)
+	s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
+}
+
+// workerAttached listens to a shared or service worker of the context, which
+// outlives the page that made it. What it does is told of the tab that was
+// selected when it began or, once that has closed, of the oldest that is left.
+// Called on the reader goroutine.
+func (c *Context) workerAttached(e attachedToTarget) {
+	s := c.host.conn.Session(e.SessionID)
+	c.mu.Lock()
+	t := c.selected
+	c.workers[e.SessionID] = s
+	c.mu.Unlock()
+	c.host.conn.Handle(e.SessionID, func(method string, params jsonv2.Value) {
+		c.mu.Lock()
+		if !slices.Contains(c.tabs, t) {
+			t = nil
+			if len(c.tabs) > 0 {
+				t = c.tabs[0]
+			}
+		}
+		teller := t
+		c.mu.Unlock()
+		if teller != nil {
+			teller.event(s, method, params)
+		}
+	})
+	go c.setUpWorker(s) // apart from the reader, which a full pipe must never hold
+}
+
+// workerDetached forgets a shared or service worker that has ended.
+func (c *Context) workerDetached(id target.SessionID) {
+	c.mu.Lock()
+	delete(c.workers, id)
+	for _, t := range c.tabs {
+		t.abandon(id)
+	}
+	c.mu.Unlock()
+	c.host.conn.Handle(id, nil)
+}
+
+// abandon forgets the requests of a cdp session that has ended: nobody tells
+// their ends. The caller holds mu.
+func (t *tab) abandon(id target.SessionID) {
+	for request, r := range t.inflight {
+		if r.session == id {
+			delete(t.inflight, request)
+			t.wake()
+		}
+	}
+	for key := range t.speech {
+		if key.session == id {
+			delete(t.speech, key)
+		}
+	}
+}

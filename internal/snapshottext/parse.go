@@ -1,0 +1,576 @@
+// Package snapshottext parses the text of a snapshot or a delta (PROTOCOL.md
+// section 5), for tests and benchmarks. It is written apart from the code that
+// renders the text, and shares none of it, so that each checks the other.
+//
+// Its functions are pure and may be called by any goroutine.
+package snapshottext
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Parsed is the content of a snapshot's or a delta's text.
+type Parsed struct {
+	Kind string // snapshot, delta, or empty for an empty text
+
+	// The fields of the header, which only a snapshot has.
+	Nodes      int
+	Emitted    int
+	Truncated  bool
+	Reasons    []string
+	Placed     bool // the header has URL and title
+	URL, Title string
+
+	Lines []Line
+	Rest  Rest
+}
+
+// Line is one line of a delta, or of a snapshot below its header.
+type Line struct {
+	Op     string // in a delta: +, ~ or -
+	Depth  int    // indentation, two blanks a level
+	Ref    int    // 0 for a text and a [more] line
+	Role   string // "text" for a text line, "more" for a [more] line
+	Name   string // the text of a text line, the hint of a [more] line
+	Value  string
+	Attrs  []Attr // quoted ones, then bare ones; value is in Value
+	States []string
+	Folded int // the nodes that a [more] line stands for
+}
+
+// Attr is one key="value" of a line. A bare value has no quotes.
+type Attr struct {
+	Key   string
+	Value string
+	Bare  bool
+}
+
+// Rest is the content of a text's last [more] line.
+type Rest struct {
+	// Kind is nodes, texts, deeper (nodes below max_depth), cut (texts at
+	// max_text), changes or outside; empty where there is no such line.
+	Kind  string
+	Count int    // 0 where it was not counted
+	After int    // the ref to continue after, 0 for none
+	Raise string // the budget to raise, where After is 0
+	At    int    // for cut: the characters at which texts were cut
+}
+
+const maxDepth = 512
+
+// The wording of the last [more] line.
+const (
+	moreStart   = "[more] "
+	moreAfter   = " not shown; continue with after=@e"
+	moreRaise   = " not shown; raise "
+	moreDeeper  = "nodes not shown; raise max_depth, or set scope"
+	moreCut     = " characters; read the whole with read, or raise max_text"
+	moreChange  = " changes not shown; take a snapshot"
+	moreOutside = " changes outside of what was shown; "
+	moreBehind  = "continue with after=@e"
+	moreWhole   = "take a snapshot"
+	moreFolded  = " nodes not shown here"
+)
+
+// reasonOrder is the order in which a header lists reasons.
+var reasonOrder = []string{"max_nodes", "max_chars", "max_depth", "max_text"}
+
+// Parse parses the text of a snapshot or a delta. It accepts exactly what
+// snapshot.Render and snapshot.Diff write: one spelling of each string, number
+// and list, counts that agree with the lines, each ref once. An error names the
+// line and the byte in it, both from 1. A text is a delta if its first line has
+// an op (+, ~ or -), or if its only line counts changes.
+//
+// quote is snapshot.Quote. It is a parameter because the tests of package
+// snapshot use this package, which therefore cannot import it.
+func Parse(text string, quote func(string) string) (Parsed, error) {
+	if text == "" {
+		return Parsed{}, nil
+	}
+	lines := strings.Split(text, "\n")
+	var doc Parsed
+	from := 0
+	if isDelta(lines[0]) {
+		doc.Kind = "delta"
+	} else {
+		p := parser{s: lines[0], line: 1, quote: quote}
+		if err := p.header(&doc); err != nil {
+			return Parsed{}, err
+		}
+		from = 1
+	}
+	for i := from; i < len(lines); i++ {
+		s := lines[i]
+		p := parser{s: s, line: i + 1, quote: quote}
+		if i == len(lines)-1 {
+			if r, ok := parseRest(s); ok {
+				doc.Rest = r
+				break
+			}
+		}
+		l, err := p.body(doc.Kind)
+		if err != nil {
+			return Parsed{}, err
+		}
+		doc.Lines = append(doc.Lines, l)
+	}
+	if err := doc.check(); err != nil {
+		return Parsed{}, err
+	}
+	return doc, nil
+}
+
+var (
+	word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
+	bare = regexp.MustCompile(`^[A-Za-z0-9.-]{1,64}$`)
+)
+
+func isWord(s string) bool { return word.MatchString(s) }
+func isBare(s string) bool { return bare.MatchString(s) }
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+func isDigit(b byte) bool  { return '0' <= b && b <= '9' }
+
+// isDelta reports whether a text that begins with this line is a delta.
+func isDelta(line string) bool {
+	p := parser{s: line}
+	r, _ := parseRest(line)
+	return p.op() != "" || r.ofDelta()
+}
+
+// ofDelta reports whether the line counts what only a delta counts.
+func (r Rest) ofDelta() bool {
+	return r.Kind == "changes" || r.Kind == "outside"
+}
+
+// check compares the lines with each other, with the header and with the [more]
+// line.
+func (doc *Parsed) check() error {
+	refs := map[int]bool{}
+	for _, l := range doc.Lines {
+		if l.Ref == 0 {
+			continue
+		}
+		if refs[l.Ref] {
+			return fmt.Errorf("@e%d is there twice", l.Ref)
+		}
+		refs[l.Ref] = true
+	}
+	if doc.Kind == "delta" {
+		if doc.Rest.Kind != "" && !doc.Rest.ofDelta() {
+			return fmt.Errorf("a delta's [more] line counts %s", doc.Rest.Kind)
+		}
+		return nil
+	}
+	if doc.Rest.ofDelta() {
+		return fmt.Errorf("a snapshot's [more] line counts changes")
+	}
+	if doc.Emitted != len(refs) {
+		return fmt.Errorf("emitted=%d and %d lines with a ref", doc.Emitted, len(refs))
+	}
+	if doc.Rest.After != 0 && !refs[doc.Rest.After] {
+		return fmt.Errorf("after=@e%d is not in the text", doc.Rest.After)
+	}
+	if doc.Rest.Kind != "" && !doc.Truncated {
+		return fmt.Errorf("a [more] line and truncated=false")
+	}
+	return nil
+}
+
+// parser parses one line, from its start.
+type parser struct {
+	s     string
+	at    int // the next byte
+	line  int // from 1, for errors
+	quote func(string) string
+}
+
+func (p *parser) fail(want string) error {
+	return fmt.Errorf("line %d, byte %d: not %s", p.line, p.at+1, want)
+}
+
+// take steps over word, where it is next.
+func (p *parser) take(word string) bool {
+	if strings.HasPrefix(p.s[p.at:], word) {
+		p.at += len(word)
+		return true
+	}
+	return false
+}
+
+func (p *parser) done() bool { return p.at == len(p.s) }
+
+// while steps over the bytes that ok holds for.
+func (p *parser) while(ok func(byte) bool) string {
+	from := p.at
+	for p.at < len(p.s) && ok(p.s[p.at]) {
+		p.at++
+	}
+	return p.s[from:p.at]
+}
+
+// number parses a number: no sign, no leading zero.
+func (p *parser) number() (int, bool) {
+	digits := p.while(isDigit)
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && (digits == "0" || digits[0] != '0')
+}
+
+// field parses key and a number.
+func (p *parser) field(key string) (int, error) {
+	if !p.take(key) {
+		return 0, p.fail(key)
+	}
+	n, ok := p.number()
+	if !ok {
+		return 0, p.fail("a number")
+	}
+	return n, nil
+}
+
+// header parses the first line of a snapshot.
+func (p *parser) header(doc *Parsed) (err error) {
+	if !p.take("[snapshot]") {
+		return p.fail("[snapshot], or a delta's +, ~ or -")
+	}
+	doc.Kind = "snapshot"
+	if err = p.snapshotFields(doc); err != nil || p.done() {
+		return err
+	}
+	doc.Placed = true
+	if !p.take(" url=") {
+		return p.fail("url=")
+	}
+	if doc.URL, err = p.quoted(); err != nil {
+		return err
+	}
+	if !p.take(" title=") {
+		return p.fail("title=")
+	}
+	if doc.Title, err = p.quoted(); err != nil {
+		return err
+	}
+	if !p.done() {
+		return p.fail("the end of the header")
+	}
+	return nil
+}
+
+func (p *parser) snapshotFields(doc *Parsed) (err error) {
+	if doc.Nodes, err = p.field(" nodes="); err != nil {
+		return err
+	}
+	if doc.Emitted, err = p.field(" emitted="); err != nil {
+		return err
+	}
+	switch {
+	case p.take(" truncated=false"):
+		return nil
+	case !p.take(" truncated=true reasons="):
+		return p.fail("truncated and its reasons")
+	}
+	doc.Truncated = true
+	list := p.while(func(b byte) bool { return isLetter(b) || b == '_' || b == ',' })
+	doc.Reasons = slices.DeleteFunc(slices.Clone(reasonOrder), func(reason string) bool {
+		return !slices.Contains(strings.Split(list, ","), reason)
+	})
+	if list == "" || strings.Join(doc.Reasons, ",") != list {
+		return p.fail("a list of reasons in their order")
+	}
+	return nil
+}
+
+// op parses what begins a line of a delta, and returns "" for any other line.
+func (p *parser) op() string {
+	for _, op := range []string{"+", "~", "-"} {
+		if p.take(op + " ") {
+			return op
+		}
+	}
+	return ""
+}
+
+// body parses a line of a delta, or one below a snapshot's header.
+func (p *parser) body(kind string) (l Line, err error) {
+	if kind == "delta" {
+		if l.Op = p.op(); l.Op == "" {
+			return l, p.fail("+, ~ or -")
+		}
+	}
+	for p.take("  ") {
+		l.Depth++
+	}
+	if l.Depth > maxDepth {
+		return l, p.fail("a depth up to 512")
+	}
+	switch {
+	case p.take("@e"):
+		err = p.element(&l)
+	case l.Op == "~":
+		err = p.fail("a ref, which every changed line has")
+	case p.take("text "):
+		l.Role = "text"
+		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
+			err = p.fail("a text that is not empty")
+		}
+	case p.take(moreStart):
+		l.Role = "more"
+		err = p.folded(&l)
+	default:
+		err = p.fail("a ref, text or [more]")
+	}
+	if err == nil && !p.done() {
+		err = p.fail("the end of the line")
+	}
+	return l, err
+}
+
+// folded parses a [more] line for folded nodes, after its first word.
+func (p *parser) folded(l *Line) (err error) {
+	var ok bool
+	if l.Folded, ok = p.number(); !ok || l.Folded == 0 {
+		return p.fail("a count")
+	}
+	if !p.take(moreFolded) {
+		return p.fail(strings.TrimSpace(moreFolded))
+	}
+	if p.take(": ") {
+		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
+			err = p.fail("a hint that is not empty")
+		}
+	}
+	return err
+}
+
+// element parses a line with a ref, after "@e".
+func (p *parser) element(l *Line) (err error) {
+	var ok bool
+	if l.Ref, ok = p.number(); !ok || l.Ref == 0 {
+		return p.fail("a ref")
+	}
+	if !p.take(" [") {
+		return p.fail("[")
+	}
+	if l.Role = p.word(); !isWord(l.Role) {
+		return p.fail("a role")
+	}
+	if err := p.properties(l); err != nil {
+		return err
+	}
+	if p.take(" ") {
+		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
+			err = p.fail("a name that is not empty")
+		}
+	}
+	return err
+}
+
+func (p *parser) word() string {
+	return p.while(func(b byte) bool { return isLetter(b) || isDigit(b) || b == '-' })
+}
+
+// properties parses what is between an element's role and its "]", in this
+// order: quoted attributes, states, bare attributes, the value.
+func (p *parser) properties(l *Line) error {
+	const (
+		quoted = iota
+		states
+		bare
+		value
+	)
+	seen := map[string]bool{}
+	for stage := quoted; !p.take("]"); {
+		if !p.take(" ") || stage == value {
+			return p.fail("]")
+		}
+		word := p.word()
+		if !isWord(word) {
+			return p.fail("a state or a key")
+		}
+		is := states
+		var a Attr
+		if p.take("=") {
+			a.Key = word
+			if strings.HasPrefix(p.s[p.at:], `"`) {
+				s, err := p.quoted()
+				if err != nil {
+					return err
+				}
+				a.Value = s
+				is = quoted
+			} else {
+				a.Value = p.while(func(b byte) bool { return isLetter(b) || isDigit(b) || b == '.' || b == '-' })
+				a.Bare = true
+				is = bare
+				if !isBare(a.Value) {
+					return p.fail("a value")
+				}
+			}
+		}
+		if a.Key == "value" {
+			if a.Bare || a.Value == "" {
+				return p.fail("a quoted value that is not empty")
+			}
+			l.Value, stage = a.Value, value
+			continue
+		}
+		id := word
+		if is != states {
+			id += "="
+		}
+		if seen[id] || is < stage {
+			return p.fail("a property once and in its place")
+		}
+		seen[id], stage = true, is
+		if is == states {
+			l.States = append(l.States, word)
+		} else {
+			l.Attrs = append(l.Attrs, a)
+		}
+	}
+	return nil
+}
+
+// quoted parses a string literal. It refuses one that quote would write
+// otherwise.
+func (p *parser) quoted() (string, error) {
+	const what = "a string literal in its one spelling"
+	from := p.at
+	if !p.take(`"`) {
+		return "", p.fail(what)
+	}
+	end := p.at
+	for end < len(p.s) && p.s[end] != '"' {
+		if p.s[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	if end >= len(p.s) {
+		return "", p.fail(what)
+	}
+	s, ok := unquote(p.s[p.at:end])
+	if !ok || p.quote(s) != p.s[from:end+1] {
+		return "", p.fail(what)
+	}
+	p.at = end + 1
+	return s, nil
+}
+
+// unquote undoes the escapes of a literal's inside.
+func unquote(s string) (string, bool) {
+	if !strings.Contains(s, `\`) {
+		return s, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if i == len(s) {
+			return "", false
+		}
+		switch c := s[i]; c {
+		case '"', '\\':
+			b.WriteByte(c)
+		case 'n':
+			b.WriteByte('\n')
+		case 'r':
+			b.WriteByte('\r')
+		case 't':
+			b.WriteByte('\t')
+		case 'b':
+			b.WriteByte('\b')
+		case 'f':
+			b.WriteByte('\f')
+		case 'u':
+			r, ok := unit(s[i:])
+			if !ok {
+				return "", false
+			}
+			i += 4
+			if 0xD800 <= r && r < 0xDC00 {
+				low, ok := unit(strings.TrimPrefix(s[i+1:], `\`))
+				if !ok || low < 0xDC00 || low > 0xDFFF {
+					return "", false
+				}
+				i += 6
+				r = 0x10000 + (r-0xD800)<<10 + (low - 0xDC00)
+			}
+			b.WriteRune(r)
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
+
+// unit parses uXXXX.
+func unit(s string) (rune, bool) {
+	if len(s) < 5 || s[0] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[1:5], 16, 16)
+	return rune(n), err == nil
+}
+
+// parseRest parses a text's last [more] line.
+func parseRest(s string) (Rest, bool) {
+	p := parser{s: s}
+	if !p.take(moreStart) {
+		return Rest{}, false
+	}
+	if p.take("deeper "+moreDeeper) && p.done() {
+		return Rest{Kind: "deeper"}, true
+	}
+	r := Rest{}
+	if !p.take("some texts cut at ") {
+		var ok bool
+		if r.Count, ok = p.number(); !ok || r.Count == 0 {
+			return Rest{}, false
+		}
+		switch {
+		case p.take(moreChange):
+			r.Kind = "changes"
+			return r, p.done()
+		case p.take(moreOutside):
+			r.Kind = "outside"
+			if p.take(moreWhole) {
+				return r, p.done()
+			}
+			if !p.take(moreBehind) {
+				return Rest{}, false
+			}
+			r.After, ok = p.number()
+			return r, ok && r.After > 0 && p.done()
+		case p.take(" " + moreDeeper):
+			r.Kind = "deeper"
+			return r, p.done()
+		case p.take(" nodes"):
+			r.Kind = "nodes"
+		case p.take(" texts"):
+			r.Kind = "texts"
+		}
+		switch {
+		case p.take(moreAfter):
+			var ok bool
+			r.After, ok = p.number()
+			return r, ok && r.Kind != "" && r.After > 0 && p.done()
+		case p.take(moreRaise):
+			r.Raise = p.s[p.at:]
+			return r, r.Kind != "" && (r.Raise == "max_chars" || r.Raise == "max_nodes")
+		}
+		if r.Kind != "texts" || !p.take(" cut at ") {
+			return Rest{}, false
+		}
+	}
+	r.Kind = "cut"
+	var ok bool
+	r.At, ok = p.number()
+	return r, ok && r.At > 0 && p.take(moreCut) && p.done()
+}

@@ -1,0 +1,250 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// primeHost is a name that the proxy itself answers, once, to whoever knows the
+// session proxy's secret: it is asked so that the browser learns the secret. Names below
+// invalid exist nowhere else (RFC 6761 section 6.4). A page that asks for it
+// later is refused as for any of them: it learns nothing of who browses.
+const primeHost = "egress.browserd.invalid"
+
+// PrimeURL is the address to ask for through a session proxy so that it challenges, and
+// that answers 204 once the challenge is met.
+const PrimeURL = "http://" + primeHost + "/"
+
+// ServeHTTP is one request of a browser to its proxy.
+func (e *Egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The server adds neither: what an origin left out stays left out.
+	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
+	l, known := e.proxyOf(r)
+	switch {
+	case l == nil && e.shared == nil:
+		refuse(w, http.StatusForbidden, "nothing leaves here")
+	case !known:
+		w.Header().Set("Proxy-Authenticate", `Basic realm="browserd"`)
+		refuse(w, http.StatusProxyAuthRequired, "this session's proxy takes its own browser only")
+	case r.Method == http.MethodConnect:
+		l.tunnel(w, r)
+	default:
+		l.forward(w, r)
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	http.Error(w, "browserd: "+why, status)
+}
+
+// forward answers one absolute-form request (RFC 9112 section 3.2.2).
+func (p *SessionProxy) forward(w http.ResponseWriter, r *http.Request) {
+	switch u := r.URL; {
+	case u.Scheme != "http" || u.Host == "" || u.User != nil:
+		refuse(w, http.StatusBadRequest, "a proxy takes http://host/path, or CONNECT")
+		return
+	case u.Host == primeHost && p.primed.CompareAndSwap(false, true):
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case r.Method == http.MethodTrace:
+		refuse(w, http.StatusMethodNotAllowed, "TRACE is not forwarded")
+		return
+	}
+	if err := p.enter(r.Context()); err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	defer p.leave()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	defer func() {
+		if p.spent() { // on the way: what came is cut
+			p.failed(withPort(r.URL), plain(r.URL), p.overBudget())
+		}
+	}()
+	p.proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// newForwarder forwards plain requests: hop-by-hop fields are dropped, the host
+// is the URL's (RFC 9112 section 3.2.2), and the target is sent as it came.
+func newForwarder(l *SessionProxy) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Transport:     l.transport,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		FlushInterval: -1, // what comes in pieces is shown in pieces
+		BufferPool:    buffers{},
+		ErrorHandler:  l.fail,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.Host = p.In.URL.Host
+			p.Out.URL.RawQuery = p.In.URL.RawQuery
+			// Go writes a path in its own spelling; Chromium's is what the site knows.
+			path, _, _ := strings.Cut(asItCame(p.In.Context(), p.In.RequestURI)[len("http://"):], "?")
+			if i := strings.IndexByte(path, '/'); i >= 0 && !strings.HasPrefix(path[i:], "//") {
+				p.Out.URL.Opaque = path[i:]
+			}
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				if v, ok := p.In.Header[name]; ok {
+					p.Out.Header[name] = v
+				}
+			}
+			if !strings.EqualFold(p.Out.Header.Get("Upgrade"), "websocket") {
+				p.Out.Header.Del("Upgrade")
+				p.Out.Header.Del("Connection")
+			}
+		},
+		ModifyResponse: func(*http.Response) error {
+			l.requests.Add(1)
+			return nil
+		},
+	}
+}
+
+// fail remembers why a plain request came to nothing and hangs up: an answer
+// would be a page, which the site could be taken for. Chromium reports
+// net::ERR_EMPTY_RESPONSE, and Failure says why.
+func (p *SessionProxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() == nil {
+		p.failed(withPort(r.URL), plain(r.URL), err)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// withPort is host:port of a plain request.
+func withPort(u *url.URL) string {
+	if u.Port() == "" {
+		return net.JoinHostPort(u.Hostname(), "80")
+	}
+	return u.Host
+}
+
+// plain is a URL without what may be secret in it.
+func plain(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// tunnel answers CONNECT (RFC 9110 section 9.3.6).
+func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	address := r.URL.Host
+	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" || r.URL.Path != "" {
+		refuse(w, http.StatusBadRequest, "CONNECT takes host:port")
+		return
+	}
+	if err := p.enter(r.Context()); err != nil {
+		p.failed(address, address, err)
+		refuse(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	defer p.leave()
+	far, err := p.dial(r.Context(), "tcp", address)
+	if err != nil {
+		p.failed(address, address, err)
+		status := http.StatusBadGateway
+		switch protocol.CodeOf(err) {
+		case protocol.PolicyDenied:
+			status = http.StatusForbidden
+		case protocol.InvalidParams:
+			status = http.StatusBadRequest
+		}
+		refuse(w, status, err.Error())
+		return
+	}
+	defer far.Close()
+	near, ahead, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer near.Close()
+	defer context.AfterFunc(p.ctx, func() { near.Close(); far.Close() })()
+	p.requests.Add(1)
+	near.SetDeadline(time.Time{})
+	if _, err := fmt.Fprint(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	// What the browser sent behind its request.
+	if n := ahead.Reader.Buffered(); n > 0 {
+		early, _ := ahead.Reader.Peek(n)
+		if _, err := far.Write(early); err != nil {
+			return
+		}
+	}
+	if p.relay(near, far) && p.spent() {
+		p.failed(address, address, p.overBudget())
+	}
+}
+
+// relay copies both ways until both sides have ended, one has failed, or
+// neither has sent a byte for the idle time. It reports whether it was cut.
+func (p *SessionProxy) relay(near, far net.Conn) (cut bool) {
+	var last atomic.Int64 // when a byte was last seen, in either direction
+	last.Store(time.Now().UnixNano())
+	idle := p.egress.limits.idle
+	var failed atomic.Bool
+	one := func(to, from net.Conn) {
+		buf := buffers{}.Get()
+		defer buffers{}.Put(buf)
+		for {
+			from.SetReadDeadline(time.Now().Add(idle))
+			n, err := from.Read(buf)
+			if n > 0 {
+				last.Store(time.Now().UnixNano())
+				to.SetWriteDeadline(time.Now().Add(idle))
+				if _, werr := to.Write(buf[:n]); werr != nil {
+					err = werr
+				}
+			}
+			switch {
+			case err == nil:
+			case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, last.Load())) < idle:
+				// The other direction is alive.
+			case isEOF(err):
+				closeWrite(to) // half-closed: the other direction goes on
+				return
+			default:
+				failed.Store(true)
+				near.Close()
+				far.Close()
+				return
+			}
+		}
+	}
+	var both sync.WaitGroup
+	both.Go(func() { one(far, near) })
+	one(near, far)
+	both.Wait()
+	return failed.Load()
+}
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// buffers are reused between connections.
+type buffers struct{}
+
+var pool = sync.Pool{New: func() any { return make([]byte, 64<<10) }}
+
+func (buffers) Get() []byte  { return pool.Get().([]byte) }
+func (buffers) Put(b []byte) { pool.Put(b) }

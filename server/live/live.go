@@ -1,0 +1,157 @@
+// Package live renders the live view: the page at GET / that shows a person the
+// open sessions. It owns the page, its style and its Content-Security-Policy. It
+// never asks a page or a browser anything, runs no script, and shows everything
+// that a page chose as text. It authenticates nobody: server does.
+//
+// All functions may be called from any goroutine.
+package live
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// The page reloads itself every refreshSeconds, and shows so many characters of
+// a title, a URL and a reason.
+const (
+	refreshSeconds = 3
+	maxTitle       = 160
+	maxURL         = 300
+	maxWhy         = 300
+)
+
+var (
+	//go:embed live.html
+	pageHTML string
+	//go:embed live.css
+	pageCSS string
+)
+
+// pageTemplate is parsed at the first request: every start of the program would
+// wait for it.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("live").Parse(pageHTML))
+})
+
+// contentPolicy is the page's Content-Security-Policy: nothing but its own style,
+// by its hash.
+var contentPolicy = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(pageCSS))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+})
+
+// Daemon is what the page says of the daemon.
+type Daemon struct {
+	Version   string
+	Began     time.Time
+	Open, Max int    // sessions
+	NotReady  string // why it is not ready; empty: it is
+	Sources   []Source
+}
+
+// Source is one source of pages.
+type Source struct {
+	Name string
+	OK   bool
+	Why  string // it does not work
+}
+
+// Viewer is who looks.
+type Viewer struct {
+	Agent     string
+	Everybody bool // sees the sessions of every agent
+}
+
+// Page returns the page for the viewer; sessions are those that the viewer may see.
+func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Sight) ([]byte, error) {
+	v := page{
+		Style: template.CSS(pageCSS), Refresh: refreshSeconds, Daemon: d, Viewer: viewer,
+		Up: span(now.Sub(d.Began)), Now: now.UTC().Format("15:04:05 UTC"),
+	}
+	v.Sources = nil
+	for _, source := range d.Sources {
+		source.Why = snapshot.Cut(source.Why, maxWhy)
+		v.Sources = append(v.Sources, source)
+	}
+	for _, s := range sessions {
+		v.Sessions = append(v.Sessions, rowOf(s, now))
+	}
+	var out bytes.Buffer
+	err := pageTemplate().Execute(&out, v)
+	return out.Bytes(), err
+}
+
+// SetHeader sets the fields that the page is to be sent with.
+func SetHeader(h http.Header) {
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", contentPolicy())
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+}
+
+// page is what the template shows. All of it is text: what a page chose is cut
+// and quoted, so that it holds no invisible or reordering character.
+type page struct {
+	Daemon
+	Viewer
+	Style    template.CSS
+	Refresh  int
+	Up, Now  string
+	Sessions []row
+}
+
+// row is one session.
+type row struct {
+	Name, Agent, Source string
+	Lost                bool
+	Command, For        string // empty: none
+	Waiting             int
+	Used, Expires       string // for how long not used, and in how long; empty: a command runs
+	Tabs                []tab
+}
+
+type tab struct {
+	Name, Title, URL string
+	Selected         bool
+}
+
+func rowOf(seen session.Sight, now time.Time) row {
+	v := row{
+		Name: seen.Session, Agent: seen.Agent, Source: seen.Source, Lost: seen.Lost, Waiting: seen.Waiting,
+		Used: span(seconds(seen.IdleFor)), Expires: span(seconds(seen.ExpiresIn)),
+	}
+	if seen.Command != "" {
+		v.Command, v.For, v.Used, v.Expires = seen.Command, span(now.Sub(seen.Since)), "", ""
+	}
+	for _, t := range seen.Tabs {
+		address := snapshot.Quote(snapshot.Cut(ledger.MaskURL(t.URL), maxURL))
+		shown := tab{Name: t.Tab, URL: address[1 : len(address)-1], Selected: t.Selected}
+		if t.Title != "" {
+			shown.Title = snapshot.Quote(snapshot.Cut(t.Title, maxTitle))
+		}
+		v.Tabs = append(v.Tabs, shown)
+	}
+	return v
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// span writes a duration as long as it matters: 1.2s, 14m5s, 49h3m0s.
+func span(d time.Duration) string {
+	d = max(d, 0)
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,120 @@
+package html
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// finder finds elements by text, role and name.
+type finder struct {
+	*resolver
+	text, name, role string
+	limit            int
+	found            []*html.Node
+}
+
+var textlessTags = words("script style template head meta link title datalist canvas object embed param source track")
+
+// visit returns the text of n, and whether something in n was found by its text.
+func (f *finder) visit(n *html.Node) (says string, hit bool) {
+	if n.Type == html.TextNode {
+		return n.Data, false
+	}
+	if !isElement(n) || len(f.found) >= f.limit || isHTML(n) && textlessTags[n.Data] {
+		return "", false
+	}
+	// An element that is visibility:hidden shows no text itself, but may have visible descendants.
+	shown := f.rendered(n) || is(n, atom.Option) || is(n, atom.Optgroup)
+	if !shown && (f.style(n).noBox || is(n, atom.Select)) {
+		return "", false
+	}
+	place := len(f.found)
+	mine := shown && (f.role != "" || f.name != "") && f.fits(n)
+	if mine && f.text == "" {
+		f.found = append(f.found, n)
+	}
+	if is(n, atom.Iframe) || is(n, atom.Textarea) {
+		return "", false
+	}
+	var b strings.Builder
+	list, ok := f.d.children(n)
+	if !ok {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			list = append(list, c)
+		}
+	}
+	for _, c := range list {
+		if f.over() {
+			return "", false
+		}
+		if !shown && !isElement(c) {
+			continue
+		}
+		s, h := f.visit(c)
+		f.say(&b, s)
+		hit = hit || h
+	}
+	says = b.String()
+	if f.text != "" && shown {
+		if is(n, atom.Input) {
+			switch InputType(n) {
+			case "button", "submit", "reset":
+				says = attr(n, "value")
+			}
+		}
+		// By text alone, the innermost element is found; with a role or a name, the
+		// innermost that has them.
+		if !hit && (mine || f.role == "" && f.name == "") && strings.Contains(strings.ToLower(fold(says)), f.text) {
+			is := n
+			if !mine {
+				is = f.labelled(n)
+			}
+			if len(f.found) < f.limit && !slices.Contains(f.found, is) {
+				f.found = slices.Insert(f.found, place, is)
+			}
+			hit = true
+		}
+	}
+	if !f.style(n).inlined() {
+		says = " " + says + " "
+	}
+	return says, hit
+}
+
+// labelled returns the field of the label that n is or is part of, which a snapshot shows by
+// that name. It returns n if there is none, or if the label contains another control.
+func (f *finder) labelled(n *html.Node) *html.Node {
+	for p := n; p != nil; p = parent(p) {
+		if is(p, atom.Label) {
+			if c := f.d.Control(p); c != nil && f.rendered(c) {
+				return c
+			}
+			return n
+		}
+		if controls[f.resolver.role(p)] {
+			return n
+		}
+	}
+	return n
+}
+
+// say collects text if the query has text.
+func (f *finder) say(b *strings.Builder, s string) {
+	if f.text != "" {
+		b.WriteString(s)
+	}
+}
+
+func (f *finder) fits(n *html.Node) bool {
+	r := f.resolver.role(n)
+	if r == "" {
+		r = "generic"
+	}
+	if f.role != "" && r != f.role {
+		return false
+	}
+	return f.name == "" || strings.Contains(strings.ToLower(f.nameOf(n)), f.name)
+}

@@ -34,7 +34,7 @@ type ConfirmResult struct {
 	Question policy.Question `json:"question"`
 }
 
-// book is a decision as the trail has it, by the operator who made it.
+// Audit writes the decision into the audit trail, as the operator's who made it.
 func (r ConfirmResult) Audit(e *ledger.Entry) {
 	e.Session, e.URL, e.Verdict = r.Question.Session, r.Question.URL, "denied:"+r.Question.Command
 	if r.Allow {

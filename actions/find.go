@@ -30,7 +30,7 @@ type FindParams struct {
 type FindResult struct {
 	command.Result
 	Nodes []snapshot.NodeJSON `json:"nodes"`
-	// Truncated tells that more fit than limit lets through.
+	// Truncated says that more nodes match than limit allows.
 	Truncated bool `json:"truncated,omitempty"`
 }
 

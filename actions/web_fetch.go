@@ -204,8 +204,8 @@ func fetchFrom(ctx context.Context, w *command.WebCall, url, source, format stri
 	return document{}, nil, exhausted(source, attempts, worst)
 }
 
-// exhausted is the error of a climb that led nowhere: the source's own where one
-// was asked for by name.
+// exhausted is the error when no source has the page: the source's own error where the
+// call named one source.
 func exhausted(source string, attempts []protocol.Attempt, err error) error {
 	var e *protocol.Error
 	if source != session.SourceAuto && errors.As(err, &e) {

@@ -95,7 +95,7 @@ func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err
 			r.Snapshot = &snap
 		}
 		// The action is done, whatever became of the page since: a dialog that
-		// opens now is told by the next command.
+		// opens now is reported by the next command.
 		if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
 			return Result{}, c.Session.Lost(err)
 		}
@@ -122,7 +122,7 @@ func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effe
 			return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Snapshot: &snap, Attempts: attempts(page, e)}, nil
 		}
 	}
-	// The page is open; a dialog that holds it now is told by the next command.
+	// The page is open; a dialog that holds it now is reported by the next command.
 	if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
 		return Result{}, c.Session.Lost(err)
 	}

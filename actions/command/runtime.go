@@ -40,7 +40,7 @@ type Caller struct {
 	Role  string // RoleAgent or RoleOperator
 	// Autonomy is the caller's own; empty: that of Runtime.Rules.
 	Autonomy policy.Autonomy
-	// Token tells the caller's token from all others.
+	// Token is the number of the caller's token: no two tokens share one.
 	Token int
 	// Cancel ends a running or queued request of the same connection; nil
 	// where the transport cannot.
@@ -48,7 +48,7 @@ type Caller struct {
 	// Subscribe chooses the events that the connection gets, of the sessions that
 	// it opened or named or of all the agent's; nil where the transport has no events.
 	Subscribe func(types []string, all bool) error
-	// Use is told of every session that the caller opens or names; nil: nobody asks.
+	// Use is called with every session that the caller opens or names; may be nil.
 	Use func(session string)
 
 	mu      sync.Mutex

@@ -4,7 +4,7 @@
 //
 // Roles are HTML-AAM's, names those of Accessible Name and Description
 // Computation 1.2, and what gets a line is decided as the live page's script
-// does (browser/js), as far as a document without boxes can know: what is hidden
+// does (browser/script), as far as a document without boxes can know: what is hidden
 // is known from the markup and from the style sheets within it. Scripting is
 // off: noscript is shown, nothing is executed.
 //

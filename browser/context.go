@@ -61,7 +61,7 @@ type Context struct {
 	downloads *network.Downloads
 
 	holding string // the mouse button that is down; the driver's alone
-	looks   int    // the number of the last capture, up to maxLook; the driver's alone
+	looks   int    // the number of the last capture (walk.NextCapture); the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"actions"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/network"},
+	{"browser/network", "browser/walk"},
 	{"browser/chromium", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},

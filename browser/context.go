@@ -62,7 +62,7 @@ type Context struct {
 	uploads   uploads
 
 	mouse input.Mouse // the driver's alone
-	looks int         // the number of the last capture, up to maxLook; the driver's alone
+	looks int         // the number of the last capture (walk.NextCapture); the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind

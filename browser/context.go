@@ -38,12 +38,12 @@ type ContextOptions struct {
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
 	DownloadFiles int               // downloads that are kept; 0: 50
-	Restore       *protocol.Remains // cookies to start with
+	Restore       *protocol.Restore // cookies to start with
 }
 
 // Context is a CDP browser context: the live pages of one session. Its
 // methods that act and read are called by one goroutine at a time; State,
-// Tabs, Dialog, Remains, Done and Close by any.
+// Tabs, Dialog, Restore, Done and Close by any.
 type Context struct {
 	host *host
 	id   cdproto.BrowserContextID
@@ -62,7 +62,7 @@ type Context struct {
 	uploads   uploads
 
 	mouse input.Mouse // the driver's alone
-	looks int         // the number of the last capture, up to maxLook; the driver's alone
+	looks int         // the number of the last capture (walk.NextCapture); the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind
@@ -230,12 +230,12 @@ func (c *Context) State() protocol.Page {
 	return p
 }
 
-// Remains is what a new context could go on from: the URL and the cookies, as
+// Restore is what a new context could go on from: the URL and the cookies, as
 // last seen. It works after Chromium has died.
-func (c *Context) Remains() protocol.Remains {
+func (c *Context) Restore() protocol.Restore {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := protocol.Remains{Cookies: c.cookies, CookieCount: c.cookieN, Documents: c.documents}
+	r := protocol.Restore{Cookies: c.cookies, CookieCount: c.cookieN, Documents: c.documents}
 	if c.selected != nil {
 		r.URL = c.selected.url
 	}
@@ -268,7 +268,7 @@ func (c *Context) keepCookies() <-chan struct{} {
 }
 
 // restoreCookies gives the context the cookies that remain of another.
-func (c *Context) restoreCookies(ctx context.Context, r *protocol.Remains) error {
+func (c *Context) restoreCookies(ctx context.Context, r *protocol.Restore) error {
 	var params struct {
 		Cookies          []map[string]any         `json:"cookies"`
 		BrowserContextID cdproto.BrowserContextID `json:"browserContextId"`
@@ -283,6 +283,11 @@ func (c *Context) restoreCookies(ctx context.Context, r *protocol.Remains) error
 			delete(cookie, "expires")
 		}
 		delete(cookie, "session")
+		// A page of http on loopback may set secure cookies; Chromium refuses them
+		// together with where they came from.
+		if cookie["secure"] == true && cookie["sourceScheme"] == "NonSecure" {
+			delete(cookie, "sourceScheme")
+		}
 	}
 	params.BrowserContextID = c.id
 	return c.host.root.Call(ctx, storage.SetCookies.Method, params, nil)

@@ -18,11 +18,11 @@ func TestCookiesAreKeptAsTheyAre(t *testing.T) {
 		"browserContextId": v.c.id, "cookies": []map[string]any{{"name": "kept", "value": "yes", "url": s.srv.URL}},
 	})
 	<-v.c.keepCookies()
-	if r := v.c.Remains(); r.CookieCount != 1 || !strings.Contains(string(r.Cookies), "kept") {
+	if r := v.c.Restore(); r.CookieCount != 1 || !strings.Contains(string(r.Cookies), "kept") {
 		t.Errorf("%d: %s", r.CookieCount, r.Cookies)
 	}
 	<-before
-	if v.c.Remains().CookieCount != 1 {
+	if v.c.Restore().CookieCount != 1 {
 		t.Error("an older answer took their place")
 	}
 }

@@ -113,7 +113,7 @@ func TestReadyContextIsAsGoodAsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-before.keepCookies()
-	remains := before.Remains()
+	remains := before.Restore()
 	remains.Documents = 7
 	options["restored"] = ContextOptions{Restore: &remains}
 	for name, o := range options {

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
@@ -59,7 +60,7 @@ type Context struct {
 	log       network.Log
 	routes    network.Routes
 	downloads *network.Downloads
-	uploads   uploads
+	uploads   files.Uploads
 
 	mouse input.Mouse // the driver's alone
 	looks int         // the number of the last capture (walk.NextCapture); the driver's alone
@@ -113,7 +114,7 @@ func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	o := ContextOptions{}.complete()
 	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o)}
 	c.life, c.end = context.WithCancelCause(context.Background())
-	c.uploads.process = h.process
+	c.uploads.Process = h.process
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
 	context.AfterFunc(c.life, func() {
 		if way != nil {
@@ -179,7 +180,7 @@ func (c *Context) Close(ctx context.Context) error {
 	}
 	c.closed = true
 	c.mu.Unlock()
-	c.uploads.close()
+	c.uploads.Close()
 	c.host.mu.Lock()
 	delete(c.host.contexts, c.id)
 	for id, owner := range c.host.pages {
@@ -204,7 +205,7 @@ func (c *Context) Close(ctx context.Context) error {
 		t.forget()
 	}
 	c.end(errClosed())
-	c.uploads.remove()
+	c.uploads.Remove()
 	c.downloads.Remove()
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/storage"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -96,7 +97,7 @@ func (c *Context) SetCookies(ctx context.Context, cookies []protocol.Cookie) err
 		k := cdpCookieOf(cookie)
 		if k.URL == "" && k.Domain == "" {
 			if !strings.HasPrefix(page, "http") {
-				return protocol.Errorf(protocol.InvalidParams, "cookies: %s has neither url nor domain, and no page is open", quote(k.Name)).
+				return protocol.Errorf(protocol.InvalidParams, "cookies: %s has neither url nor domain, and no page is open", failure.Quote(k.Name)).
 					With("parameter", "cookies").Then("give the cookie a url or a domain")
 			}
 			k.URL = page
@@ -108,7 +109,7 @@ func (c *Context) SetCookies(ctx context.Context, cookies []protocol.Cookie) err
 	for i, p := range pending {
 		if err := t.wait(ctx, p, nil); err != nil {
 			if said := refusal(err); said != "" {
-				return protocol.Errorf(protocol.InvalidParams, "cookies: Chromium refuses %s: %s", quote(cookies[i].Name), said).With("parameter", "cookies").
+				return protocol.Errorf(protocol.InvalidParams, "cookies: Chromium refuses %s: %s", failure.Quote(cookies[i].Name), said).With("parameter", "cookies").
 					Then("a cookie whose name begins with __Host- is secure, has the path / and no domain; same_site None needs secure")
 			}
 			return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -61,12 +62,12 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 func unreadable(err error, refs *snapshot.Refs, e snapshot.Entry, kind, attr string) error {
 	switch {
 	case err == errReadGone:
-		return staleError(refs, e, e.Key.Doc, nil)
+		return failure.Stale(refs, e, e.Key.Doc, nil)
 	case err == errReadNone && kind == "attrs":
-		return protocol.Errorf(protocol.InvalidParams, "attr %s: %s has no such attribute", quote(attr), e.Ref()).With("parameter", "attr").
+		return protocol.Errorf(protocol.InvalidParams, "attr %s: %s has no such attribute", failure.Quote(attr), e.Ref()).With("parameter", "attr").
 			Then("read with kind attrs lists its attributes")
 	case err == errReadNone:
-		return protocol.Errorf(protocol.InvalidParams, "ref %s %s has no value", e.Ref(), spoken(e.Role, e.Name)).With("parameter", "ref").
+		return protocol.Errorf(protocol.InvalidParams, "ref %s %s has no value", e.Ref(), failure.Spoken(e.Role, e.Name)).With("parameter", "ref").
 			Then("read with kind text")
 	}
 	return err

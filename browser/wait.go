@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -269,7 +270,7 @@ func (w *waiter) late(ctx context.Context) error {
 	add := func(name, value string) {
 		if value != "" {
 			waited[name] = value
-			words = append(words, name+" "+quote(value))
+			words = append(words, name+" "+failure.Quote(value))
 		}
 	}
 	add("ref", w.q.Ref)

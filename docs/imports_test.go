@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"actions/command"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/network", "browser/screenshot", "browser/walk"},
+	{"browser/failure", "browser/files", "browser/network", "browser/screenshot", "browser/walk"},
 	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},

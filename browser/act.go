@@ -156,7 +156,7 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, h how, do func(c
 		return e, err
 	}
 	if e.Navigated != "" || e.RequestsFailed > 0 || start.asked {
-		c.keepCookies()
+		c.cookies.jar.Keep()
 	}
 	return e, nil
 }

@@ -56,7 +56,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 	}
 	pending = append(pending, c.overrides(t.cdp, told, all, false)...)
 	if o.Restore != nil && o.Restore.CookieCount > 0 {
-		if err := c.restoreCookies(ctx, o.Restore); err != nil {
+		if err := c.cookies.jar.Restore(ctx, o.Restore.Cookies); err != nil {
 			c.host.log.Warn("restoring cookies", "error", err)
 		}
 	}

@@ -52,12 +52,13 @@ type Context struct {
 	done chan struct{}
 	way  Way // nil: Chromium's own
 
-	creating sync.Mutex // held while a target is made, see create
+	targets targets
 
 	log       network.Log
 	routes    network.Routes
 	downloads *network.Downloads
 	cookies
+	states
 
 	holding string // the mouse button that is down; the driver's alone
 	looks   int    // the number of the last capture, up to maxLook; the driver's alone
@@ -74,12 +75,8 @@ type Context struct {
 	dialogs   int                               // dialogs in a row, since the last command began
 	watching  *happenings
 	emulated  protocol.Emulation // in force, for tabs to come
-	origins   []string           // that its tabs showed
-	// apart: pages that attach without an opener are held until create knows its own.
-	apart   bool
-	held    []attachedToTarget
-	uploads string // the directory of uploaded files; empty until the first
-	closed  bool
+	uploads   string             // the directory of uploaded files; empty until the first
+	closed    bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -109,6 +106,7 @@ func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o)}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
+	c.states.c, c.targets.c = c, c
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
 		if way != nil {

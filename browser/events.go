@@ -171,7 +171,7 @@ func (t *tab) frameNavigated(s *cdp.Session, e frameNavigated) {
 			delete(t.statuses, id)
 		}
 	}
-	t.c.visited(f.url)
+	t.c.origins.Add(f.url)
 	t.moved()
 	t.wake()
 	t.appear(t.url)

@@ -127,7 +127,7 @@ type request struct {
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
-	id, _, err := c.create(ctx, false)
+	id, _, err := c.targets.create(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -166,13 +166,9 @@ func (c *Context) byTarget(id target.ID) *tab {
 // attached takes a page that appeared in the context: one that newTab asked
 // for, or a popup. Called on the reader goroutine.
 func (c *Context) attached(e attachedToTarget) {
-	c.mu.Lock()
-	if c.apart && e.TargetInfo.OpenerID == "" {
-		c.held = append(c.held, e)
-		c.mu.Unlock()
+	if c.targets.hold(e) {
 		return
 	}
-	c.mu.Unlock()
 	t := &tab{
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdproto.FrameID]*frame{}, children: map[target.SessionID]*cdp.Session{},

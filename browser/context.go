@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/emulation"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
@@ -59,6 +60,7 @@ type Context struct {
 	downloads *network.Downloads
 	cookies
 	states
+	device
 
 	holding string // the mouse button that is down; the driver's alone
 	looks   int    // the number of the last capture, up to maxLook; the driver's alone
@@ -74,8 +76,7 @@ type Context struct {
 	left      []int                             // documents that were left and that the refs do not know of yet
 	dialogs   int                               // dialogs in a row, since the last command began
 	watching  *happenings
-	emulated  protocol.Emulation // in force, for tabs to come
-	uploads   string             // the directory of uploaded files; empty until the first
+	uploads   string // the directory of uploaded files; empty until the first
 	closed    bool
 }
 
@@ -103,10 +104,11 @@ func (o ContextOptions) complete() ContextOptions {
 // is that of the zero options.
 func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o)}
+	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
 	c.states.c, c.targets.c = c, c
+	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
 		if way != nil {

@@ -266,17 +266,15 @@ func (c *Context) refusedTab(opener target.ID) *tab {
 // setUp prepares the page and lets it run. All commands are written at once
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
-	t.c.mu.Lock()
-	all := t.c.emulated
-	t.c.mu.Unlock()
+	all := t.c.overrides.InForce()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
+	wait = append(wait, t.c.overrides.Send(t.cdp, all, all, false)...)
 	wait = append(wait, t.c.routes.Pause(t.cdp)...)
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
-	return waitOverrides(ctx, wait)
+	return t.c.overrides.Wait(ctx, wait)
 }
 
 // attachDomains switches on, for a page or an out-of-process frame, what
@@ -391,13 +389,4 @@ func (t *tab) until(ctx context.Context, holds func() bool) error {
 			return context.Cause(t.life)
 		}
 	}
-}
-
-// userAgent is Chromium's own User-Agent, for where only the language is changed.
-func (h *host) userAgent(ctx context.Context) string {
-	var v struct {
-		UserAgent string `json:"userAgent"`
-	}
-	h.root.Call(ctx, "Browser.getVersion", cdproto.Empty{}, &v)
-	return v.UserAgent
 }

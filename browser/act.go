@@ -115,7 +115,7 @@ func (a *action) run(ctx context.Context, how settling, do step) error {
 		return err
 	}
 	if e := a.outcome.Effect; e.Navigated != "" || e.RequestsFailed > 0 || observed.asked {
-		a.c.keepCookies()
+		a.c.cookies.jar.Keep()
 	}
 	if a.then != nil {
 		a.then(ctx)

@@ -28,7 +28,7 @@ type happenings struct {
 // actsIn takes it that the action is in the document of a frame, which has to
 // settle as well as that of the tab.
 func (t *tab) actsIn(d *document) {
-	if d.frame == t.main {
+	if d.frame == t.frames.main {
 		return
 	}
 	t.c.mu.Lock()
@@ -74,8 +74,8 @@ func (t *tab) unsent(ctx context.Context, err error) error {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	switch {
-	case errors.Is(context.Cause(ctx), errDialog) && t.dialog != nil:
-		return unsentError{dialogError(t.dialog)}
+	case errors.Is(context.Cause(ctx), errDialog) && t.dialogs.open != nil:
+		return unsentError{dialogError(t.dialogs.open)}
 	case errors.Is(err, errEnded):
 		return unsentError{err}
 	}
@@ -129,10 +129,10 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, h how, do func(c
 	}
 	start := t.begin(h)
 	doing, cancel := context.WithCancelCause(ctx)
-	stop := t.onDialog(func() { cancel(errDialog) })
+	stop := t.dialogs.on(func() { cancel(errDialog) })
 	hit, err := do(doing)
 	if err == nil {
-		err = t.settle(doing, start)
+		err = start.settle(doing)
 	}
 	if err == nil {
 		err = t.unreached(doing, start)
@@ -149,7 +149,7 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, h how, do func(c
 	cancel(nil)
 	e := c.effect(t, refs, start, hit)
 	if err != nil {
-		if ctx.Err() != nil && t.navigating(start) {
+		if ctx.Err() != nil && start.navigating() {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
 		t.notice(ctx, err)
@@ -179,7 +179,7 @@ func (t *tab) awaitOpened(ctx context.Context) {
 		return t.c.watching.announced == 0
 	})
 	for _, o := range opened {
-		o.until(soon, func() bool { return o.commits > 0 })
+		o.until(soon, func() bool { return o.nav.commits > 0 })
 	}
 }
 
@@ -193,38 +193,19 @@ func (h *happenings) comes(popup bool) (asked bool) {
 	return asked || popup
 }
 
-// start is the state of a tab when an action began.
-type start struct {
-	how
-	at                         time.Time
-	commits, within, requested int
-	stopped                    int
-	lost                       *lostPage
-	asked                      bool      // requests were made
-	looked                     time.Time // when the page was last asked whether it is quiet; zero: with the input
-	again                      bool      // and asked once more for an answer that had come meanwhile
-	seen                       settled
-}
-
-// how is what changes an action's waiting.
-type how struct {
-	unshown bool // the client wants nothing of the page shown afterwards
-	late    bool // the action may open something only a while later
-}
-
 // begin starts to watch.
 func (t *tab) begin(h how) *start {
-	t.stirs.Add(1)
+	t.activity.Add(1)
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	t.c.watching = &happenings{refusedBefore: t.c.refused(), unshown: h.unshown}
 	t.c.dialogs = 0
 	for _, o := range t.c.tabs {
-		for _, f := range o.frames {
-			f.unmuffle()
+		for _, f := range o.frames.byID {
+			f.allowDialogs()
 		}
 	}
-	return &start{how: h, at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped, lost: t.lost}
+	return &start{tab: t, how: h, at: time.Now(), navigationCounts: t.nav.navigationCounts, lost: t.nav.lost}
 }
 
 // unreached is the error of an action, or of a navigation, that led on to a
@@ -232,21 +213,21 @@ func (t *tab) begin(h how) *start {
 // the action led elsewhere, or nowhere.
 func (t *tab) unreached(ctx context.Context, s *start) error {
 	t.c.mu.Lock()
-	lost := t.lost
+	lost := t.nav.lost
 	t.c.mu.Unlock()
 	if lost == nil {
 		return nil
 	}
 	if lost != s.lost {
-		t.awaitErrorPage(ctx, s.commits)
+		t.nav.awaitErrorPage(ctx, s.commits)
 	}
 	t.c.mu.Lock()
-	shown := t.commits != s.commits && t.failing
+	shown := t.nav.commits != s.commits && t.nav.failing
 	t.c.mu.Unlock()
 	if !shown {
 		return nil
 	}
-	return t.notLoaded(lost.reason, s.at).With("url", lost.url)
+	return t.nav.notLoaded(lost.reason, s.at).With("url", lost.url)
 }
 
 // effect stops watching and says what happened.
@@ -276,14 +257,14 @@ func (c *Context) effect(t *tab, refs *snapshot.Refs, s *start, hit snapshot.Key
 	if n := len(h.dialogs); n > 0 {
 		d := h.dialogs[n-1]
 		e.Dialog = &d
-		if t.dialog != nil {
-			e.Dialog = t.dialog
+		if t.dialogs.open != nil {
+			e.Dialog = t.dialogs.open
 		}
 		if n > 1 {
 			e.Dialogs = h.dialogs
 		}
-	} else if t.dialog != nil {
-		e.Dialog = t.dialog
+	} else if t.dialogs.open != nil {
+		e.Dialog = t.dialogs.open
 	}
 	return e
 }
@@ -307,7 +288,7 @@ func (c *Context) ready(ctx context.Context) (*tab, error) {
 		return nil, context.Cause(ctx)
 	}
 	c.mu.Lock()
-	dialog, suspect := t.dialog, t.suspect
+	dialog, suspect := t.dialogs.open, t.recovery.suspect
 	c.mu.Unlock()
 	if dialog != nil {
 		return nil, dialogError(dialog)

@@ -102,7 +102,7 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 	if err != nil {
 		return err
 	}
-	selected.stirs.Add(1)
+	selected.activity.Add(1)
 	c.mu.Lock()
 	was := c.emulated
 	all := e.Over(was)
@@ -112,7 +112,7 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 		if t != selected {
 			others = append(others, t.cdp)
 		}
-		for _, child := range t.children {
+		for _, child := range t.frames.sessions {
 			frames = append(frames, child)
 		}
 	}
@@ -142,7 +142,7 @@ func (t *tab) waitOverrides(ctx context.Context, pending []*cdp.Pending) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.life, func() { cancel(context.Cause(t.life)) })()
-	defer t.onDialog(func() { cancel(errHeld) })()
+	defer t.dialogs.on(func() { cancel(errHeld) })()
 	err := waitOverrides(limited, pending)
 	switch {
 	case err == nil, context.Cause(limited) == errHeld:

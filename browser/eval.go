@@ -23,19 +23,19 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer t.onDialog(func() { cancel(errDialog) })()
+	defer t.dialogs.on(func() { cancel(errDialog) })()
 	value, err := c.eval(ctx, t, refs, ref, expression)
 	if err == nil {
 		c.mu.Lock()
-		t.askTitle() // which the expression may have changed
+		t.nav.askTitle() // which the expression may have changed
 		c.mu.Unlock()
-		t.awaitTitle(ctx)
+		t.nav.awaitTitle(ctx)
 	} else {
 		if context.Cause(ctx) == errDialog {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if t.dialog != nil {
-				return nil, dialogError(t.dialog)
+			if t.dialogs.open != nil {
+				return nil, dialogError(t.dialogs.open)
 			}
 		}
 		t.notice(ctx, err)
@@ -44,7 +44,7 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 }
 
 func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
-	t.stirs.Add(1)
+	t.activity.Add(1)
 	var p *cdp.Pending
 	if ref == "" {
 		p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{

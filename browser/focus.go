@@ -39,7 +39,7 @@ func (c *Context) focusOn(ctx context.Context, refs *snapshot.Refs, ref string) 
 	}
 	if got.Framed {
 		t := el.frame.tab
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		if f := t.frameIn(el.key); f != nil {
 			_, err = evaluate(ctx, f, script.FocusEdited, script.None{})
 		}

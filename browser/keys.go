@@ -294,7 +294,7 @@ func (c *Context) pressKey(ctx context.Context, refs *snapshot.Refs, o protocol.
 // beginAtFocus has the script watch the document of the tab and those of the frames
 // that have the focus.
 func (t *tab) beginAtFocus(ctx context.Context) error {
-	for f := t.main; f != nil; {
+	for f := t.frames.main; f != nil; {
 		d, err := f.document()
 		if err != nil {
 			return err
@@ -305,7 +305,7 @@ func (t *tab) beginAtFocus(ctx context.Context) error {
 		}
 		t.actsIn(d)
 		if f = nil; holds != 0 {
-			t.owners(ctx, t.live())
+			t.frames.findOwners(ctx, t.frames.live())
 			f = t.frameIn(snapshot.Key{Doc: d.doc, Node: holds})
 		}
 	}

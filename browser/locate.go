@@ -52,8 +52,8 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 	if err != nil {
 		return nil, err
 	}
-	if f := d.frame; f != f.tab.main && !q.Again {
-		f.tab.main.start(script.BeginSettle.Call(0)) // answered before what is written behind it
+	if f := d.frame; f != f.tab.frames.main && !q.Again {
+		f.tab.frames.main.start(script.BeginSettle.Call(0)) // answered before what is written behind it
 	}
 	doc := e.Key.Doc
 	q.Shown(e)
@@ -143,7 +143,7 @@ func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
 // tab, and has the guard of each document on the way keep the input to itself.
 func (el *element) toTab(ctx context.Context, refs *snapshot.Refs) error {
 	el.x, el.y = *el.X, *el.Y
-	for f := el.frame; f != f.tab.main; {
+	for f := el.frame; f != f.tab.frames.main; {
 		at, parent, err := f.above(ctx, el.x, el.y, true)
 		if err != nil {
 			return err
@@ -186,7 +186,7 @@ func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt,
 // each frame on the way into view. Errors: not_actionable where something lies
 // over one of them, stale_ref where one is gone.
 func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, error) {
-	for f != f.tab.main {
+	for f != f.tab.frames.main {
 		at, parent, err := f.above(ctx, x, y, false)
 		if err != nil {
 			return 0, 0, err
@@ -202,7 +202,7 @@ func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, erro
 // ownerAt is the element that holds a frame, and the document it stands in; nil
 // where nobody knows.
 func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
-	t.owners(ctx, []*frame{f})
+	t.frames.findOwners(ctx, []*frame{f})
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	if f.parent == nil || f.owner.Node == 0 || f.owner.Doc != f.parent.doc {

@@ -56,10 +56,11 @@ func pressOf(o protocol.Click) (press, error) {
 
 func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 	Name string `json:"name"`
-}) {
+}) (changed bool) {
 	if e.Name == script.Reached {
 		t.reached++
 	}
+	return false
 }
 
 // reaches is how often input has reached its element in the tab.
@@ -92,7 +93,7 @@ type pointer struct {
 func (t *tab) pointerAt(x, y float64) pointer {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return pointer{x, y, t.main.doc}
+	return pointer{x, y, t.frames.main.doc}
 }
 
 // click moves the mouse to the element, unless it is there already, presses and

@@ -25,9 +25,9 @@ func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Quer
 	}
 	var nodes []snapshot.Node
 	err := c.look(ctx, func(ctx context.Context, t *tab) error {
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		nodes = []snapshot.Node{}
-		return t.find(ctx, t.main, q, &nodes, new(int))
+		return t.find(ctx, t.frames.main, q, &nodes, new(int))
 	})
 	return nodes, err
 }

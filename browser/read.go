@@ -34,7 +34,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 	}
 	var content string
 	err := c.look(ctx, func(ctx context.Context, t *tab) error {
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		var err error
 		if kind == "box" {
 			content, err = t.box(ctx, refs, ref)
@@ -74,7 +74,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 func (t *tab) readRef(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
 	q := script.ReadArgs{Kind: kind, Attr: attr}
 	if ref == "" {
-		return t.readFrame(ctx, t.main, q, new(int))
+		return t.readFrame(ctx, t.frames.main, q, new(int))
 	}
 	e, d, err := t.c.resolve(refs, ref)
 	if err != nil {
@@ -104,20 +104,20 @@ func (c *Context) look(ctx context.Context, do func(ctx context.Context, t *tab)
 	}
 	doing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer t.onDialog(func() { cancel(errDialog) })()
+	defer t.dialogs.on(func() { cancel(errDialog) })()
 	c.mu.Lock()
-	t.askTitle()
+	t.nav.askTitle()
 	c.mu.Unlock()
 	err = do(doing, t)
 	if err == nil {
-		t.awaitTitle(doing)
+		t.nav.awaitTitle(doing)
 		return nil
 	}
 	if context.Cause(doing) == errDialog {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if t.dialog != nil {
-			return dialogError(t.dialog)
+		if t.dialogs.open != nil {
+			return dialogError(t.dialogs.open)
 		}
 	}
 	t.notice(ctx, err)
@@ -173,7 +173,7 @@ func (t *tab) read(ctx context.Context, d *document, q script.ReadArgs, frames *
 func (t *tab) frameIn(owner snapshot.Key) *frame {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	for _, f := range t.frames {
+	for _, f := range t.frames.byID {
 		if f.owner == owner && f.doc != 0 && owner.Node != 0 {
 			return f
 		}

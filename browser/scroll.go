@@ -36,7 +36,7 @@ func (c *Context) scroll(ctx context.Context, refs *snapshot.Refs, o protocol.Sc
 			if err != nil {
 				return snapshot.Key{}, err
 			}
-			at, err = evaluate(ctx, t.main, script.ScrollPage, with)
+			at, err = evaluate(ctx, t.frames.main, script.ScrollPage, with)
 			return snapshot.Key{}, err
 		}
 		el, err := c.locate(ctx, refs, o.Ref, script.Lookup{Want: []string{wantAttached}, ElementCall: script.ScrollFrom.With(with)})
@@ -55,7 +55,7 @@ func (c *Context) scroll(ctx context.Context, refs *snapshot.Refs, o protocol.Sc
 	if err == nil {
 		if t, tabErr := c.tab(ctx); tabErr == nil && effect.Navigated == "" && effect.Dialog == nil {
 			// What listens to scrolling runs with the next frame.
-			evaluate(ctx, t.main, script.AfterScroll, script.None{})
+			evaluate(ctx, t.frames.main, script.AfterScroll, script.None{})
 		}
 	}
 	return at, effect, err
@@ -63,7 +63,7 @@ func (c *Context) scroll(ctx context.Context, refs *snapshot.Refs, o protocol.Sc
 
 // intoView brings the frame itself into view in the documents around it.
 func (f *frame) intoView(ctx context.Context) error {
-	for f != f.tab.main {
+	for f != f.tab.frames.main {
 		owner, parent := f.tab.ownerAt(ctx, f)
 		if parent == nil {
 			return errDocumentGone()

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/browserd/browserd/internal/testpages"
 	"github.com/browserd/browserd/browser/walk"
+	"github.com/browserd/browserd/internal/testpages"
 	"github.com/browserd/browserd/snapshot"
 )
 

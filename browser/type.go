@@ -152,7 +152,7 @@ func (c *Context) fieldWithin(ctx context.Context, refs *snapshot.Refs, el *elem
 	t, owner := el.frame.tab, snapshot.Key{Doc: el.key.Doc, Node: el.Target}
 	var got script.Fields
 	for owner.Node != 0 {
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		f := t.frameIn(owner)
 		if f == nil {
 			break

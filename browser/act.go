@@ -87,10 +87,10 @@ func (a *action) run(ctx context.Context, how settling, do step) error {
 	t := a.tab
 	observed := t.begin(how)
 	doing, cancel := context.WithCancelCause(ctx)
-	stop := t.onDialog(func() { cancel(errDialog) })
+	stop := t.dialogs.on(func() { cancel(errDialog) })
 	err := do(doing, a)
 	if err == nil {
-		err = t.settle(doing, observed)
+		err = observed.settle(doing)
 	}
 	if err == nil {
 		err = t.unreached(doing, observed)
@@ -108,7 +108,7 @@ func (a *action) run(ctx context.Context, how settling, do step) error {
 	a.outcome.Effect = observed.end(a.refs, a.hit)
 	a.outcome.Effect.Value = a.value
 	if err != nil {
-		if ctx.Err() != nil && t.navigating(observed) {
+		if ctx.Err() != nil && observed.navigating() {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
 		t.notice(ctx, err)
@@ -132,7 +132,7 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 	}
 	doing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer t.onDialog(func() { cancel(errDialog) })()
+	defer t.dialogs.on(func() { cancel(errDialog) })()
 	err = do(doing, t)
 	if err == nil {
 		return nil
@@ -140,8 +140,8 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 	if context.Cause(doing) == errDialog {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if t.dialog != nil {
-			return dialogError(t.dialog)
+		if t.dialogs.open != nil {
+			return dialogError(t.dialogs.open)
 		}
 	}
 	t.notice(ctx, err)
@@ -161,8 +161,8 @@ func (t *tab) unsent(ctx context.Context, err error) error {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	switch {
-	case errors.Is(context.Cause(ctx), errDialog) && t.dialog != nil:
-		return unsentError{dialogError(t.dialog)}
+	case errors.Is(context.Cause(ctx), errDialog) && t.dialogs.open != nil:
+		return unsentError{dialogError(t.dialogs.open)}
 	case errors.Is(err, errEnded):
 		return unsentError{err}
 	}
@@ -188,7 +188,7 @@ func (c *Context) ready(ctx context.Context) (*tab, error) {
 		return nil, context.Cause(ctx)
 	}
 	c.mu.Lock()
-	dialog, suspect := t.dialog, t.suspect
+	dialog, suspect := t.dialogs.open, t.recovery.suspect
 	c.mu.Unlock()
 	if dialog != nil {
 		return nil, dialogError(dialog)

@@ -90,30 +90,29 @@ type settling struct {
 // goroutine that began it.
 type observation struct {
 	settling
-	tab                        *tab
-	at                         time.Time // when it began
-	commits, within, requested int
-	stopped                    int
-	lost                       *lostPage
-	asked                      bool      // requests were made
-	looked                     time.Time // when the page was last asked whether it is quiet; zero: with the input
-	again                      bool      // and asked once more for an answer that had come meanwhile
-	seen                       settled
+	navigationCounts
+	tab    *tab
+	at     time.Time // when it began
+	lost   *lostPage
+	asked  bool      // requests were made
+	polled time.Time // when the page was last asked whether it is quiet; zero: with the input
+	again  bool      // and asked once more for an answer that had come meanwhile
+	seen   settled
 }
 
 // begin starts to observe the tab: from now on events note their effects.
 func (t *tab) begin(h settling) *observation {
-	t.stirs.Add(1)
+	t.activity.Add(1)
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	t.c.effects = &effects{refusedBefore: t.c.refused(), noSnapshot: h.noSnapshot}
 	t.c.dialogs = 0
 	for _, o := range t.c.tabs {
-		for _, f := range o.frames {
-			f.unmuffle()
+		for _, f := range o.frames.byID {
+			f.allowDialogs()
 		}
 	}
-	return &observation{settling: h, tab: t, at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped, lost: t.lost}
+	return &observation{settling: h, tab: t, at: time.Now(), navigationCounts: t.nav.navigationCounts, lost: t.nav.lost}
 }
 
 // end stops observing and returns what happened; hit is the node that received the
@@ -145,14 +144,14 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 	if n := len(h.dialogs); n > 0 {
 		d := h.dialogs[n-1]
 		e.Dialog = &d
-		if t.dialog != nil {
-			e.Dialog = t.dialog
+		if t.dialogs.open != nil {
+			e.Dialog = t.dialogs.open
 		}
 		if n > 1 {
 			e.Dialogs = h.dialogs
 		}
-	} else if t.dialog != nil {
-		e.Dialog = t.dialog
+	} else if t.dialogs.open != nil {
+		e.Dialog = t.dialogs.open
 	}
 	return e
 }
@@ -160,7 +159,7 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 // actsIn notes that the action is in the document of a frame, which has to
 // settle as well as that of the tab.
 func (t *tab) actsIn(d *document) {
-	if d.frame == t.main {
+	if d.frame == t.frames.main {
 		return
 	}
 	t.c.mu.Lock()
@@ -211,7 +210,7 @@ func (t *tab) awaitOpened(ctx context.Context) {
 		return t.c.effects.announced == 0
 	})
 	for _, o := range opened {
-		o.until(soon, func() bool { return o.commits > 0 })
+		o.until(soon, func() bool { return o.nav.commits > 0 })
 	}
 }
 
@@ -220,19 +219,19 @@ func (t *tab) awaitOpened(ctx context.Context) {
 // the action led elsewhere, or nowhere.
 func (t *tab) unreached(ctx context.Context, s *observation) error {
 	t.c.mu.Lock()
-	lost := t.lost
+	lost := t.nav.lost
 	t.c.mu.Unlock()
 	if lost == nil {
 		return nil
 	}
 	if lost != s.lost {
-		t.awaitErrorPage(ctx, s.commits)
+		t.nav.awaitErrorPage(ctx, s.commits)
 	}
 	t.c.mu.Lock()
-	shown := t.commits != s.commits && t.failing
+	shown := t.nav.commits != s.commits && t.nav.failing
 	t.c.mu.Unlock()
 	if !shown {
 		return nil
 	}
-	return t.notLoaded(lost.reason, s.at).With("url", lost.url)
+	return t.nav.notLoaded(lost.reason, s.at).With("url", lost.url)
 }

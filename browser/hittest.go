@@ -13,10 +13,11 @@ import (
 
 func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 	Name string `json:"name"`
-}) {
+}) (changed bool) {
 	if e.Name == script.Reached {
 		t.reached++
 	}
+	return false
 }
 
 // reaches is how often input has reached its element in the tab.
@@ -30,7 +31,7 @@ func (t *tab) reaches() int {
 func (t *tab) point(x, y float64) input.Point {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return input.Point{X: x, Y: y, Document: t.main.doc}
+	return input.Point{X: x, Y: y, Document: t.frames.main.doc}
 }
 
 // point is the element's point in the tab's viewport.

@@ -40,7 +40,7 @@ func (c *Context) SetRoutes(ctx context.Context, routes []protocol.Route) error 
 	var sessions []*cdp.Session
 	for _, t := range c.tabs {
 		sessions = append(sessions, t.cdp)
-		for _, child := range t.children {
+		for _, child := range t.frames.sessions {
 			sessions = append(sessions, child)
 		}
 	}
@@ -57,10 +57,11 @@ func (c *Context) Routes() []protocol.Route { return c.routes.List() }
 
 // requestPaused answers a request that a route has paused. While the proxy's
 // challenge is under way, authenticate has the requests.
-func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) {
+func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) (changed bool) {
 	if !t.priming.Load() {
 		t.c.routes.Paused(s, e)
 	}
+	return false
 }
 
 // reportDownload emits the event of a download's new state.
@@ -95,12 +96,12 @@ func (c *Context) downloadBegins(e network.DownloadBegins) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.tabs {
-		if t.frames[e.FrameID] == nil {
+		if t.frames.byID[e.FrameID] == nil {
 			continue
 		}
 		name := c.downloads.Begin(t.name, e)
 		c.effects.download(name)
-		t.failed = "download"
+		t.nav.failed = "download"
 		t.wake()
 		return true
 	}

@@ -32,7 +32,7 @@ func pressKey(o protocol.Press) (step, error) {
 // beginAtFocus has the script watch the document of the tab and those of the frames
 // that have the focus.
 func (t *tab) beginAtFocus(ctx context.Context) error {
-	for f := t.main; f != nil; {
+	for f := t.frames.main; f != nil; {
 		d, err := f.document()
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (t *tab) beginAtFocus(ctx context.Context) error {
 		}
 		t.actsIn(d)
 		if f = nil; holds != 0 {
-			t.owners(ctx, t.live())
+			t.frames.findOwners(ctx, t.frames.live())
 			f = t.frameIn(snapshot.Key{Doc: d.doc, Node: holds})
 		}
 	}

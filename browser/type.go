@@ -140,7 +140,7 @@ func (el *element) fieldWithin(ctx context.Context) (string, error) {
 	refs, t, owner := el.action.refs, el.frame.tab, snapshot.Key{Doc: el.key.Doc, Node: el.Target}
 	var got script.Fields
 	for owner.Node != 0 {
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		f := t.frameIn(owner)
 		if f == nil {
 			break

@@ -156,7 +156,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	}
 	if err == nil && begun != nil {
 		settled = t.follow(ctx, begun)
-		err = t.unreached(ctx, begun)
+		err = begun.unreached(ctx)
 	}
 	if begun != nil {
 		e = begun.end(refs, snapshot.Key{})
@@ -180,7 +180,7 @@ func (t *tab) follow(ctx context.Context, s *observation) bool {
 	defer t.onDialog(func() { held(errDialog) })()
 	err := t.settle(doing, s)
 	if err == nil {
-		t.awaitOpened(doing)
+		s.awaitOpened(doing)
 	}
 	return err == nil
 }

@@ -182,7 +182,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	}
 	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable"}
 	pending = append(pending, keyboard.Type(text, how)...)
-	if err := t.waitInput(ctx, pending); err != nil {
+	if err := el.action.waitInput(ctx, pending); err != nil {
 		return nil, err
 	}
 	value, err := el.readBack(ctx, o, ready, text)
@@ -217,5 +217,5 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 		return nil
 	}
 	t := el.frame.tab
-	return t.waitInput(ctx, input.NewKeyboard(t.cdp).Press(input.MustChord("Enter")))
+	return el.action.waitInput(ctx, input.NewKeyboard(t.cdp).Press(input.MustChord("Enter")))
 }

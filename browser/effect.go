@@ -91,9 +91,9 @@ type observation struct {
 	settling
 	tab                        *tab
 	at                         time.Time // when it began
-	commits, within, requested int
-	stopped                    int
-	lost                       *lostPage
+	commits, within, requested int       // the tab's, when it began
+	stopped                    int       // the same
+	lost                       *lostPage // the same
 	asked                      bool      // requests were made
 	looked                     time.Time // when the page was last asked whether it is quiet; zero: with the input
 	again                      bool      // and asked once more for an answer that had come meanwhile
@@ -209,9 +209,9 @@ func (s *observation) awaitOpened(ctx context.Context) {
 	}
 }
 
-// unreached is the error of an action, or of a navigation, that led on to a
-// document which did not load: Chromium has put a page of its own in its place, which says nothing. Nil where
-// the action led elsewhere, or nowhere.
+// unreached is the error of an action, or of a navigation, that led on to a document
+// which did not load: Chromium shows an empty error page in its place. nil where the
+// action led elsewhere, or nowhere.
 func (s *observation) unreached(ctx context.Context) error {
 	t := s.tab
 	t.c.mu.Lock()

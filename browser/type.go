@@ -36,8 +36,8 @@ func typeText(o protocol.Type) (step, error) {
 	}, nil
 }
 
-// editedRow takes it that the client knows of its own change: what was typed
-// into a row may be shown in the row at once, and it is the same row still.
+// editedRow has the refs know the element by its row as it is now: what was typed into a
+// row may be shown in the row at once, and the client knows of its own change.
 func (el *element) editedRow(ctx context.Context) {
 	refs := el.action.refs
 	e, err := refs.Lookup(el.ref)

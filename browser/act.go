@@ -48,9 +48,9 @@ func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) 
 	if err != nil {
 		return protocol.Outcome{}, err
 	}
-	run := &action{c: c, tab: t, refs: refs}
-	err = run.run(ctx, how, do)
-	return run.outcome, err
+	running := &action{c: c, tab: t, refs: refs, how: how}
+	err = running.run(ctx, do)
+	return running.outcome, err
 }
 
 // action is one acting command under way, in the tab that was selected when it began.
@@ -59,6 +59,7 @@ type action struct {
 	c    *Context
 	tab  *tab
 	refs *snapshot.Refs
+	how  settling
 
 	hit     snapshot.Key              // the node that received the input; zero: none
 	value   *string                   // for Effect.Value
@@ -83,9 +84,9 @@ func (a *action) hits(el *element, err error) error {
 // and the effect says what happened from the beginning to the end. While a dialog is open
 // do's context is cancelled, since the page answers nothing: the effect then says that the
 // dialog is open, and where it opened before the input came so does the error.
-func (a *action) run(ctx context.Context, how settling, do step) error {
+func (a *action) run(ctx context.Context, do step) error {
 	t := a.tab
-	observed := t.begin(how)
+	observed := t.begin(a.how)
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.dialogs.on(func() { cancel(errDialog) })
 	err := do(doing, a)
@@ -93,10 +94,10 @@ func (a *action) run(ctx context.Context, how settling, do step) error {
 		err = observed.settle(doing)
 	}
 	if err == nil {
-		err = t.unreached(doing, observed)
+		err = observed.unreached(doing)
 	}
 	if err == nil {
-		t.awaitOpened(doing)
+		observed.awaitOpened(doing)
 	}
 	stop()
 	if before := (unsentError{}); errors.As(err, &before) {

@@ -177,7 +177,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	}
 	if err == nil && begun != nil {
 		settled = follow(ctx, begun)
-		err = t.unreached(ctx, begun)
+		err = begun.unreached(ctx)
 	}
 	if begun != nil {
 		e = begun.end(refs, snapshot.Key{})
@@ -201,7 +201,7 @@ func follow(ctx context.Context, s *observation) bool {
 	defer s.tab.dialogs.on(func() { held(errDialog) })()
 	err := s.settle(doing)
 	if err == nil {
-		s.tab.awaitOpened(doing)
+		s.awaitOpened(doing)
 	}
 	return err == nil
 }

@@ -23,7 +23,6 @@ type effects struct {
 	refusedBefore int         // by the egress proxy, when the action began
 	settled       *settled    // what the input itself brought back, see tab.settledWith
 	within        []*document // of frames, that the action is in
-	noSnapshot    bool        // the client wants nothing of the page shown afterwards
 }
 
 func (e *effects) navigatedTo(url string) {
@@ -105,7 +104,7 @@ func (t *tab) begin(h settling) *observation {
 	t.activity.Add(1)
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	t.c.effects = &effects{refusedBefore: t.c.refused(), noSnapshot: h.noSnapshot}
+	t.c.effects = &effects{refusedBefore: t.c.refused()}
 	t.c.dialogs = 0
 	for _, o := range t.c.tabs {
 		for _, f := range o.frames.byID {
@@ -158,7 +157,8 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 
 // actsIn notes that the action is in the document of a frame, which has to
 // settle as well as that of the tab.
-func (t *tab) actsIn(d *document) {
+func (a *action) actsIn(d *document) {
+	t := a.tab
 	if d.frame == t.frames.main {
 		return
 	}
@@ -185,20 +185,14 @@ func (t *tab) actedIn() (list []*document) {
 	return list
 }
 
-// noSnapshot says whether the client wants nothing shown after the action under way.
-func (t *tab) noSnapshot() bool {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	return t.c.effects != nil && t.c.effects.noSnapshot
-}
-
 // openedWait is how long a tab that an action opened may take to come and to say
 // its URL.
 const openedWait = 500 * time.Millisecond
 
 // awaitOpened waits until the tabs that the action asked for have come, and those
 // that it opened have begun to load.
-func (t *tab) awaitOpened(ctx context.Context) {
+func (s *observation) awaitOpened(ctx context.Context) {
+	t := s.tab
 	soon, cancel := context.WithTimeout(ctx, openedWait)
 	defer cancel()
 	var opened []*tab
@@ -214,10 +208,11 @@ func (t *tab) awaitOpened(ctx context.Context) {
 	}
 }
 
-// unreached is the error of an action, or of a navigation, that led on to a
-// document which did not load: Chromium has put a page of its own in its place, which says nothing. Nil where
-// the action led elsewhere, or nowhere.
-func (t *tab) unreached(ctx context.Context, s *observation) error {
+// unreached is the error of an action, or of a navigation, that led on to a document
+// which did not load: Chromium shows an empty error page in its place. nil where the
+// action led elsewhere, or nowhere.
+func (s *observation) unreached(ctx context.Context) error {
+	t := s.tab
 	t.c.mu.Lock()
 	lost := t.nav.lost
 	t.c.mu.Unlock()

@@ -46,9 +46,9 @@ func (el *element) click(ctx context.Context, p input.Press, then script.Element
 }
 
 // waitInput waits until Chromium has handled all of the input.
-func (t *tab) waitInput(ctx context.Context, pending []*cdp.Pending) error {
+func (a *action) waitInput(ctx context.Context, pending []*cdp.Pending) error {
 	for _, p := range pending {
-		if err := t.wait(ctx, p, nil); err != nil {
+		if err := a.tab.wait(ctx, p, nil); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ const releaseWait = 100 * time.Millisecond
 func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script.HitResultArgs) (script.Hit, error) {
 	t := el.frame.tab
 	var got script.Hit
-	q.Frame = !t.noSnapshot()
+	q.Frame = !el.action.how.noSnapshot
 	seen, err := el.in.start(script.HitResult.Call(q))
 	for _, f := range el.frames {
 		f.start(script.EndHitTest.Call(script.None{}))

@@ -96,7 +96,7 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	el := &element{
 		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
 	}
-	d.frame.tab.actsIn(d)
+	a.actsIn(d)
 	if got.Moved {
 		refs.Move(e.N, got.Record.In(doc))
 	}

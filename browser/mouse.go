@@ -19,7 +19,7 @@ func mouse(o protocol.Mouse) (step, error) {
 	return func(ctx context.Context, a *action) error {
 		t := a.tab
 		t.frames.main.start(script.BeginSettle.Call(0))
-		at, doc, err := t.hitAt(ctx, o.X, o.Y)
+		at, doc, err := hitAt(ctx, t, o.X, o.Y)
 		if err != nil {
 			return err
 		}
@@ -30,9 +30,9 @@ func mouse(o protocol.Mouse) (step, error) {
 			if _, err := evaluate(ctx, d, script.BeginSettle, 0); err != nil {
 				return err
 			}
-			t.actsIn(d)
+			a.actsIn(d)
 		}
-		if err := t.waitInput(ctx, t.mouseDo(o, p)); err != nil {
+		if err := a.waitInput(ctx, writeMouse(t, o, p)); err != nil {
 			return err
 		}
 		if at != nil {
@@ -42,8 +42,8 @@ func mouse(o protocol.Mouse) (step, error) {
 	}, err
 }
 
-// mouseDo writes the events of o, without waiting for them.
-func (t *tab) mouseDo(o protocol.Mouse, p input.Press) []*cdp.Pending {
+// writeMouse writes the events of o, without waiting for them.
+func writeMouse(t *tab, o protocol.Mouse, p input.Press) []*cdp.Pending {
 	at := t.point(o.X, o.Y)
 	pending := []*cdp.Pending{t.pointer.MoveHolding(at)}
 	switch o.Action {
@@ -61,7 +61,7 @@ func (t *tab) mouseDo(o protocol.Mouse, p input.Press) []*cdp.Pending {
 
 // hitAt is what is hit at a point of the tab's viewport, through frames, and
 // the document that it is in; nil where nothing is.
-func (t *tab) hitAt(ctx context.Context, x, y float64) (*script.Element, int, error) {
+func hitAt(ctx context.Context, t *tab, x, y float64) (*script.Element, int, error) {
 	for f := t.frames.main; ; {
 		d, err := f.document()
 		if err != nil {

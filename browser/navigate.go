@@ -166,7 +166,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		err = t.nav.awaitDocument(doing, wait)
 	}
 	if err == nil {
-		err = t.unreached(doing, s) // what came may have gone on to a page that does not load
+		err = s.unreached(doing) // what came may have gone on to a page that does not load
 	}
 	stop()
 	if err != nil && context.Cause(doing) == errDialog {

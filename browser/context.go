@@ -29,10 +29,10 @@ type ContextOptions struct {
 	Dialogs       string            // wait (default), accept, dismiss
 	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
 	MaxTabs       int               // 0: 16
-	// Bind makes the way out of Stock.Way the session's. refused is to be called
-	// with the fields of a policy_denied event for each connection that is not
-	// made. nil where there is no such way, and only there.
-	Bind          func(w Way, refused func(fields map[string]any)) error
+	// Bind makes the egress proxy of Pool.Egress the session's. It calls refused
+	// with the fields of a policy_denied event for each connection that the proxy
+	// refuses. nil where Pool.Egress is nil, and only there.
+	Bind          func(e Egress, refused func(fields map[string]any)) error
 	Permissions   []string          // what its pages may use without asking (PermissionNames); all else is denied
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
@@ -51,7 +51,8 @@ type Context struct {
 	life context.Context
 	end  context.CancelCauseFunc
 	done chan struct{}
-	way  Way // nil: Chromium's own
+	// egress is the context's own egress proxy; nil: Chromium's own egress.
+	egress Egress
 
 	targets targets
 
@@ -102,17 +103,17 @@ func (o ContextOptions) complete() ContextOptions {
 
 // newContext is a context that is nobody's yet: what bind gives it of a session
 // is that of the zero options.
-func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
+func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}}
+	c := &Context{host: h, id: id, o: o, egress: egress, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
 	c.states.c, c.targets.c = c, c
 	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
-		if way != nil {
-			way.Close()
+		if egress != nil {
+			egress.Close()
 		}
 		close(c.done)
 	})

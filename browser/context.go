@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/emulation"
+	"github.com/browserd/browserd/browser/files"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
@@ -59,12 +60,13 @@ type Context struct {
 	log       network.Log
 	routes    network.Routes
 	downloads *network.Downloads
+	uploads   files.Uploads
 	cookies
 	states
 	device
 
-	holding string // the mouse button that is down; the driver's alone
-	looks   int    // the number of the last capture, up to maxLook; the driver's alone
+	mouse input.Mouse // the driver's alone
+	looks int         // the number of the last capture (walk.NextCapture); the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind
@@ -76,9 +78,11 @@ type Context struct {
 	documents int                               // main documents loaded so far
 	left      []int                             // documents that were left and that the refs do not know of yet
 	dialogs   int                               // dialogs in a row, since the last command began
-	watching  *happenings
-	uploads   string // the directory of uploaded files; empty until the first
-	closed    bool
+	effects   *effects                          // of what acts; nil: nobody does
+	// apart: pages that attach without an opener are held until create knows its own.
+	apart  bool
+	held   []attachedToTarget
+	closed bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -107,6 +111,7 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	o := ContextOptions{}.complete()
 	c := &Context{host: h, id: id, o: o, egress: egress, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}}
 	c.life, c.end = context.WithCancelCause(context.Background())
+	c.uploads.Process = h.process
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
 	c.states.c, c.targets.c = c, c
 	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
@@ -175,6 +180,7 @@ func (c *Context) Close(ctx context.Context) error {
 	}
 	c.closed = true
 	c.mu.Unlock()
+	c.uploads.Close()
 	c.host.mu.Lock()
 	delete(c.host.contexts, c.id)
 	for id, owner := range c.host.pages {
@@ -192,16 +198,14 @@ func (c *Context) Close(ctx context.Context) error {
 		err = c.host.root.Send(target.DisposeBrowserContext.Method, params).Wait(ctx, nil)
 	}
 	c.mu.Lock()
-	tabs, uploads := c.tabs, c.uploads
+	tabs := c.tabs
 	c.tabs, c.selected = nil, nil
 	c.mu.Unlock()
 	for _, t := range tabs {
 		t.forget()
 	}
 	c.end(errClosed())
-	if uploads != "" {
-		os.RemoveAll(uploads)
-	}
+	c.uploads.Remove()
 	c.downloads.Remove()
 	return err
 }

@@ -62,7 +62,7 @@ func (d *device) Emulate(ctx context.Context, e protocol.Emulation) error {
 		frames = append(frames, w)
 	}
 	c.mu.Unlock()
-	selected.pointer = pointer{} // the viewport may be another
+	selected.pointer.Forget() // the viewport may be another
 	if err := selected.waitOverrides(ctx, d.overrides.Send(selected.cdp, e, all, false)); err != nil {
 		d.overrides.Set(was)
 		return err

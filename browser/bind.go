@@ -50,7 +50,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 				return err
 			}
 		}
-		pending = c.sendRules(r)
+		pending = r.send(c)
 	}
 	told := all
 	if o.Width == was.Width && o.Height == was.Height {

@@ -225,7 +225,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 	h.mu.Lock()
 	h.contexts[c.id] = c
 	h.mu.Unlock()
-	rules := c.sendRules(denied(c.id))
+	rules := denied(c.id).send(c)
 	t, err := c.newTab(ctx, "")
 	if err == nil && egress != nil {
 		err = t.learnSecret(ctx, egress)

@@ -75,9 +75,9 @@ func granted(names []string) ([]cdpbrowser.PermissionType, error) {
 	return list, nil
 }
 
-// sendRules tells Chromium what the context's pages may do. The answers are
+// send tells Chromium what the context's pages may do. The answers are
 // still to be waited for.
-func (c *Context) sendRules(r rules) []*cdp.Pending {
+func (r rules) send(c *Context) []*cdp.Pending {
 	return []*cdp.Pending{
 		// "Grant specific permissions to the given origin and reject all others";
 		// without an origin, to all.
@@ -89,7 +89,8 @@ func (c *Context) sendRules(r rules) []*cdp.Pending {
 // keepDownloads sends downloads to a directory of the context's own, each under
 // a name that Chromium makes up. Errors: unsupported (a Chromium that runs
 // elsewhere).
-func (c *Context) keepDownloads(rule *cdpbrowser.SetDownloadBehaviorParams) error {
+func (r *records) keepDownloads(rule *cdpbrowser.SetDownloadBehaviorParams) error {
+	c := r.c
 	if c.host.process == nil {
 		return protocol.Errorf(protocol.Unsupported, "a Chromium that runs elsewhere keeps no downloads for browserd").
 			With("source", "chromium").Then("open the session without downloads")

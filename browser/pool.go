@@ -197,7 +197,7 @@ func (b *Browser) refillPool() {
 			s.c, s.err = b.make(ctx)
 			switch {
 			case s.err == nil:
-				s.c.warmUp()
+				warmUp(s.c)
 			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:
 				b.log.Debug("making a pooled browser context", "error", s.err)
 			}

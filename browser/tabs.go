@@ -6,6 +6,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -115,7 +116,7 @@ func (l *tabList) TabClose(ctx context.Context, name string) (protocol.Effect, e
 		}
 	}
 	// A tab that has died or closed itself meanwhile is closed all the same.
-	if _, err := cdproto.Call(ctx, c.host.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target}); err != nil && refusal(err) == "" {
+	if _, err := cdproto.Call(ctx, c.host.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target}); err != nil && cdp.Refusal(err) == "" {
 		return protocol.Effect{}, err
 	}
 	select {

@@ -34,7 +34,7 @@ type ContextOptions struct {
 	// with the fields of a policy_denied event for each connection that the proxy
 	// refuses. nil where Pool.Egress is nil, and only there.
 	Bind          func(e Egress, refused func(fields map[string]any)) error
-	Permissions   []string          // what its pages may use without asking (PermissionNames); all else is denied
+	Permissions   []string          // what its pages may use without asking (permission.Names); all else is denied
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
 	DownloadFiles int               // downloads that are kept; 0: 50
@@ -94,8 +94,7 @@ func (o ContextOptions) complete() ContextOptions {
 	return o
 }
 
-// newContext is a context that is nobody's yet: what bind gives it of a session
-// is that of the zero options.
+// newContext returns a context that no session has yet: until bind the zero options hold.
 func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	o := ContextOptions{}.complete()
 	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/permission"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -95,7 +96,7 @@ func (b *Browser) Close() {
 // from the connection's reader: it must not block. Errors: invalid_params (the
 // options), chromium_unavailable, timeout.
 func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(typ string, fields map[string]any)) (*Context, error) {
-	permissions, err := granted(o.Permissions)
+	permissions, err := permission.Types(o.Permissions)
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,11 @@ import (
 // told to a context that exists; none of it was before.
 func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []browser.PermissionType, emit func(string, map[string]any)) error {
 	o = o.complete()
-	if (c.way != nil) != (o.Bind != nil) {
-		return errors.New("a way out and a session that says where it leads belong together: Stock.Way and ContextOptions.Bind")
+	if (c.egress != nil) != (o.Bind != nil) {
+		return errors.New("Pool.Egress and ContextOptions.Bind: set both or neither")
 	}
-	if c.way != nil {
-		if err := o.Bind(c.way, func(fields map[string]any) { emit(protocol.EventPolicyDenied, fields) }); err != nil {
+	if c.egress != nil {
+		if err := o.Bind(c.egress, func(fields map[string]any) { emit(protocol.EventPolicyDenied, fields) }); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 				return err
 			}
 		}
-		pending = c.sendRules(r)
+		pending = r.send(c)
 	}
 	told := all
 	if o.Width == was.Width && o.Height == was.Height {

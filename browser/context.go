@@ -30,11 +30,11 @@ type ContextOptions struct {
 	Dialogs       string            // wait (default), accept, dismiss
 	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
 	MaxTabs       int               // 0: 16
-	// Bind makes the way out of Stock.Way the session's. refused is to be called
-	// with the fields of a policy_denied event for each connection that is not
-	// made. nil where there is no such way, and only there.
-	Bind          func(w Way, refused func(fields map[string]any)) error
-	Permissions   []string          // what its pages may use without asking (PermissionNames); all else is denied
+	// Bind makes the egress proxy of Pool.Egress the session's. It calls refused
+	// with the fields of a policy_denied event for each connection that the proxy
+	// refuses. nil where Pool.Egress is nil, and only there.
+	Bind          func(e Egress, refused func(fields map[string]any)) error
+	Permissions   []string          // what its pages may use without asking (permission.Names); all else is denied
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
 	DownloadFiles int               // downloads that are kept; 0: 50
@@ -48,40 +48,30 @@ type Context struct {
 	host *host
 	id   cdproto.BrowserContextID
 	tell atomic.Pointer[func(typ string, fields map[string]any)] // nil: nobody's yet
-	// life ends with the context: it was closed, or its browser died.
-	life context.Context
-	end  context.CancelCauseFunc
-	done chan struct{}
-	way  Way // nil: Chromium's own
+	lifetime
+	// egress is the context's own egress proxy; nil: Chromium's own egress.
+	egress Egress
 
 	targets targets
 
-	log       network.Log
-	routes    network.Routes
-	downloads *network.Downloads
-	uploads   files.Uploads
+	// Owners of a part each, with their commands. Each says which lock guards it.
+	records
 	cookies
 	states
 	device
+	uploads files.Uploads
 
 	mouse input.Mouse // the driver's alone
 	looks int         // the number of the last capture (walk.NextCapture); the driver's alone
 
-	mu        sync.Mutex
-	o         ContextOptions // written once more, by bind
-	tabs      []*tab
-	selected  *tab
-	workers   map[target.SessionID]*cdp.Session // shared and service workers
-	replacing chan struct{}                     // not nil while a new tab is made for a selected one that died
-	tabCount  int                               // tabs opened so far, for their names
-	documents int                               // main documents loaded so far
-	left      []int                             // documents that were left and that the refs do not know of yet
-	dialogs   int                               // dialogs in a row, since the last command began
-	effects   *effects                          // of what acts; nil: nobody does
-	// apart: pages that attach without an opener are held until create knows its own.
-	apart  bool
-	held   []attachedToTarget
-	closed bool
+	// mu guards what follows, and what the tabs of the context hold.
+	mu sync.Mutex
+	o  ContextOptions // written once more, by bind
+	tabList
+	workers map[target.SessionID]*cdp.Session // shared and service workers
+	dialogs int                               // dialogs in a row, since the last command began
+	effects *effects                          // of what acts; nil: nobody does
+	closed  bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -104,20 +94,19 @@ func (o ContextOptions) complete() ContextOptions {
 	return o
 }
 
-// newContext is a context that is nobody's yet: what bind gives it of a session
-// is that of the zero options.
-func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
+// newContext returns a context that no session has yet: until bind the zero options hold.
+func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}}
-	c.life, c.end = context.WithCancelCause(context.Background())
+	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}}
 	c.uploads.Process = h.process
+	c.records.c, c.tabList.c = c, c
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
 	c.states.c, c.targets.c = c, c
 	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
-		if way != nil {
-			way.Close()
+		if egress != nil {
+			egress.Close()
 		}
 		close(c.done)
 	})
@@ -146,27 +135,6 @@ func lost(cause error) error {
 		e.With("cause", silent.Message)
 	}
 	return e
-}
-
-// Done closes when the context is gone: closed, or its Chromium died. Whoever asks
-// after a call has failed for that finds it closed.
-func (c *Context) Done() <-chan struct{} {
-	select {
-	case <-c.host.conn.Done():
-		return c.host.conn.Done() // the context's own life ends a moment later
-	default:
-		return c.done
-	}
-}
-
-// gone says whether Done has closed.
-func (c *Context) gone() bool {
-	select {
-	case <-c.Done():
-		return true
-	default:
-		return false
-	}
 }
 
 // Close closes the pages and the context and forgets it. Closing twice is

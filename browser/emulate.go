@@ -94,7 +94,7 @@ func (t *tab) waitOverrides(ctx context.Context, pending []*cdp.Pending) error {
 	case errors.Is(err, cdp.ErrGone):
 		return lost(err)
 	}
-	if why := refusal(err); why != "" {
+	if why := cdp.Refusal(err); why != "" {
 		return protocol.Errorf(protocol.InvalidParams, "Chromium refuses that: %s", why).With("parameter", "emulate")
 	}
 	return gone(err)

@@ -127,16 +127,6 @@ func cornerOf(ctx context.Context, f *frame) (x, y float64, err error) {
 	return x, y, nil
 }
 
-// refusal is what Chromium says where it refuses a parameter; empty for other
-// errors.
-func refusal(err error) string {
-	var e *cdp.Error
-	if errors.As(err, &e) && (e.Code == -32602 || e.Code == -32000) {
-		return e.Message
-	}
-	return ""
-}
-
 // misfit gives Chromium's refusal of a parameter the code that fits it.
 func misfit(err error) error {
 	var e *cdp.Error

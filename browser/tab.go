@@ -291,17 +291,6 @@ func (t *tab) forget() {
 	t.end(protocol.Errorf(protocol.StaleRef, "tab %s was closed", t.name))
 }
 
-// Tabs lists the tabs in the order in which they were opened.
-func (c *Context) Tabs() []protocol.Tab {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	list := make([]protocol.Tab, 0, len(c.tabs))
-	for _, t := range c.tabs {
-		list = append(list, t.info())
-	}
-	return list
-}
-
 // info describes the tab; the caller holds mu.
 func (t *tab) info() protocol.Tab {
 	return protocol.Tab{Tab: t.name, URL: t.nav.url, Title: t.nav.title, Selected: t.c.selected == t}

@@ -21,7 +21,7 @@ var warmUpPage string
 // the first snapshot of the session that gets the context: V8 compiles a function at its
 // first call and keeps the code for later documents of the same process. A context that a
 // session waits for is handed out without it.
-func (c *Context) warmUp() {
+func warmUp(c *Context) {
 	c.mu.Lock()
 	t := c.selected
 	c.mu.Unlock()

@@ -8,7 +8,6 @@ package emulation
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 
@@ -106,17 +105,11 @@ func given[T any](p *T, otherwise T) T {
 func (o *Overrides) Wait(ctx context.Context, pending []*cdp.Pending) error {
 	var first error
 	for _, p := range pending {
-		if err := p.Wait(ctx, nil); err != nil && first == nil && !alreadySet(err) {
+		if err := p.Wait(ctx, nil); err != nil && first == nil && !strings.Contains(cdp.Refusal(err), "already in effect") {
 			first = err
 		}
 	}
 	return first
-}
-
-// alreadySet says whether Chromium refuses an override because it is in force.
-func alreadySet(err error) bool {
-	var e *cdp.Error
-	return errors.As(err, &e) && (e.Code == -32602 || e.Code == -32000) && strings.Contains(e.Message, "already in effect")
 }
 
 // userAgent is Chromium's own User-Agent, for where only the language is changed.

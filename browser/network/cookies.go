@@ -3,7 +3,6 @@ package network
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -109,7 +108,7 @@ func (k *Cookies) Restore(ctx context.Context, list json.RawMessage) error {
 		}
 	}
 	err := k.set(cookies).Wait(ctx, nil)
-	if refusal(err) == "" {
+	if cdp.Refusal(err) == "" {
 		return err
 	}
 	pending := make([]*cdp.Pending, len(cookies))
@@ -120,7 +119,7 @@ func (k *Cookies) Restore(ctx context.Context, list json.RawMessage) error {
 	var first error
 	for _, p := range pending {
 		err := p.Wait(ctx, nil)
-		if err != nil && refusal(err) == "" {
+		if err != nil && cdp.Refusal(err) == "" {
 			return err
 		}
 		if err != nil {
@@ -144,15 +143,6 @@ func (k *Cookies) all() *cdp.Pending {
 // set sets the cookies of a list, all or none.
 func (k *Cookies) set(list any) *cdp.Pending {
 	return k.root.Send(storage.SetCookies.Method, map[string]any{"cookies": list, "browserContextId": k.id})
-}
-
-// refusal is what Chromium says of a parameter that it refuses; empty for other errors.
-func refusal(err error) string {
-	var e *cdp.Error
-	if errors.As(err, &e) && (e.Code == -32602 || e.Code == -32000) {
-		return e.Message
-	}
-	return ""
 }
 
 // cdpCookie is what browserd needs of Network.Cookie and Network.CookieParam.
@@ -242,7 +232,7 @@ func (k *Cookies) Set(ctx context.Context, p Page, cookies []protocol.Cookie) er
 	}
 	for i, set := range pending {
 		if err := p.Wait(ctx, set, nil); err != nil {
-			if said := refusal(err); said != "" {
+			if said := cdp.Refusal(err); said != "" {
 				return protocol.Errorf(protocol.InvalidParams, "cookies: Chromium refuses %s: %s", quote(cookies[i].Name), said).With("parameter", "cookies").
 					Then("a cookie whose name begins with __Host- is secure, has the path / and no domain; same_site None needs secure")
 			}

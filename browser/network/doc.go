@@ -8,6 +8,8 @@
 // its owner with a lock held. Secrets in headers, URLs and bodies are masked before they are
 // handed out.
 //
+// [AnswerChallenge] has a context learn the credentials of its egress proxy.
+//
 // The package never decides whether a request may leave the machine: that is the
 // egress proxy's (package policy).
 package network

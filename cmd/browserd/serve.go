@@ -134,8 +134,8 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	ladder := fallback.NewSourceChain(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
 	contexts := browser.New(supervisor, log)
-	contexts.Keep(browser.Stock{
-		Way: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+	contexts.Keep(browser.Pool{
+		Egress: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
 	})
 	defer contexts.Close()
 	source := pages{

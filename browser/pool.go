@@ -6,22 +6,23 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/permission"
 	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
 )
 
-// Stock says how browser contexts are made, and how many are ready before they
-// are asked for. The zero value: none, with Chromium's own way out, and
-// Chromium stays for as long as the daemon runs.
-type Stock struct {
-	// Way opens the way of a context through the egress proxy, which the context
-	// closes when it ends; it is nobody's until ContextOptions.Bind. nil: a
-	// context has Chromium's own way, which where there is an egress proxy leads
-	// nowhere.
-	Way func() (Way, error)
-	// Ready contexts are kept, each with a page, while sessions use Chromium.
+// Pool says how many browser contexts are made before a session asks for one, and how.
+// The zero value: none, with Chromium's own egress, and Chromium stays for as long as
+// the daemon runs.
+type Pool struct {
+	// Egress opens the egress proxy of a context, which the context closes when it
+	// ends. No session has it before ContextOptions.Bind. nil: a context has
+	// Chromium's own egress, which reaches nothing where there is an egress proxy.
+	Egress func() (Egress, error)
+	// Ready is how many contexts are pooled, each with a page, while sessions use
+	// Chromium.
 	Ready int
-	// Idle is how long the ready contexts and Chromium stay when no session has a
+	// Idle is how long the pooled contexts and Chromium stay when no session has a
 	// context; 0: for ever.
 	Idle time.Duration
 	// Ahead launches Chromium at once, and again when it was lost, and never lets
@@ -29,26 +30,26 @@ type Stock struct {
 	Ahead bool
 }
 
-// restockAfter is how long after a hand-out the next context is begun to be
-// made: Chromium has the first commands of the session to work on before.
-const restockAfter = 150 * time.Millisecond
+// refillAfter is how long after a hand-out the pool begins to make the next context:
+// Chromium works on the first commands of the session before.
+const refillAfter = 150 * time.Millisecond
 
-// makeWithin is how long a context that nobody asked for yet may take to be made.
+// makeWithin is how long a pooled context may take to be made.
 const makeWithin = 60 * time.Second
 
-// spare is a context that is nobody's yet. It has never been anybody's: what a
-// session leaves is thrown away.
-type spare struct {
+// pooled is a context that no session has yet. None had it before: the context of a
+// session that ends is closed.
+type pooled struct {
 	done chan struct{} // closed when it is made, or could not be
 	c    *Context
 	err  error
 }
 
-// Keep has contexts made as s says from now on. Call it once, before the first
+// Keep has contexts made as p says from now on. Call it once, before the first
 // NewContext.
-func (b *Browser) Keep(s Stock) {
-	b.stock = s
-	if s.Ahead {
+func (b *Browser) Keep(p Pool) {
+	b.pool = p
+	if p.Ahead {
 		b.chromium.OnLost(func(chromium.Generation, string) { b.ahead() })
 		b.ahead()
 	}
@@ -62,7 +63,7 @@ func (b *Browser) ahead() {
 		b.work.Go(func() {
 			go inject()                        // as in connect
 			if b.chromium.Warm(b.ctx) == nil { // what is wrong has been logged
-				b.restock()
+				b.refillPool()
 			}
 		})
 	}
@@ -73,9 +74,9 @@ func (b *Browser) ahead() {
 func (b *Browser) Close() {
 	b.mu.Lock()
 	b.closed = true
-	left := b.spares
-	b.spares = nil
-	for _, t := range []*time.Timer{b.idle, b.soon} {
+	left := b.pooled
+	b.pooled = nil
+	for _, t := range []*time.Timer{b.idle, b.refill} {
 		if t != nil {
 			t.Stop()
 		}
@@ -96,7 +97,7 @@ func (b *Browser) Close() {
 // from the connection's reader: it must not block. Errors: invalid_params (the
 // options), chromium_unavailable, timeout.
 func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(typ string, fields map[string]any)) (*Context, error) {
-	permissions, err := granted(o.Permissions)
+	permissions, err := permission.Types(o.Permissions)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 		return nil, asUnavailable(err)
 	}
 	context.AfterFunc(c.life, b.end)
-	b.restockSoon()
+	b.refillSoon()
 	return c, nil
 }
 
@@ -120,10 +121,10 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 func (b *Browser) next(ctx context.Context) (*Context, error) {
 	for {
 		b.mu.Lock()
-		var s *spare
-		if len(b.spares) > 0 {
-			s = b.spares[0]
-			b.spares = b.spares[1:]
+		var s *pooled
+		if len(b.pooled) > 0 {
+			s = b.pooled[0]
+			b.pooled = b.pooled[1:]
 		}
 		b.mu.Unlock()
 		if s == nil {
@@ -135,7 +136,7 @@ func (b *Browser) next(ctx context.Context) (*Context, error) {
 			b.putBack(s)
 			return nil, context.Cause(ctx)
 		}
-		if s.err == nil && s.c.fit() {
+		if s.err == nil && s.c.usable() {
 			return s.c, nil
 		}
 		if s.err == nil { // its browser was lost, or its page
@@ -144,8 +145,8 @@ func (b *Browser) next(ctx context.Context) (*Context, error) {
 	}
 }
 
-// fit says whether the context, and the page that it was made with, is still there.
-func (c *Context) fit() bool {
+// usable says whether the context, and the page that it was made with, is still there.
+func (c *Context) usable() bool {
 	if c.gone() {
 		return false
 	}
@@ -154,33 +155,33 @@ func (c *Context) fit() bool {
 	return len(c.tabs) == 1 && c.selected == c.tabs[0] && c.selected.life.Err() == nil
 }
 
-// putBack gives back a spare that nobody has touched.
-func (b *Browser) putBack(s *spare) {
+// putBack gives back a pooled context that was not handed out.
+func (b *Browser) putBack(s *pooled) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.closed { // else it ends with Chromium
-		b.spares = slices.Insert(b.spares, 0, s)
+		b.pooled = slices.Insert(b.pooled, 0, s)
 	}
 }
 
-// restockSoon has restock called when the hand-outs of now have been served.
-func (b *Browser) restockSoon() {
+// refillSoon has refill called when the contexts that are handed out now have been served.
+func (b *Browser) refillSoon() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.soon == nil {
-		b.soon = time.AfterFunc(restockAfter, b.restock)
+	if b.refill == nil {
+		b.refill = time.AfterFunc(refillAfter, b.refillPool)
 	}
 }
 
-// restock begins to make what is missing of the ready contexts.
-func (b *Browser) restock() {
+// refillPool begins to make the contexts that the pool lacks.
+func (b *Browser) refillPool() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.soon = nil
-	if !b.stock.Ahead && (b.host == nil || b.host.conn.Err() != nil) {
+	b.refill = nil
+	if !b.pool.Ahead && (b.host == nil || b.host.conn.Err() != nil) {
 		return // Chromium is launched for sessions alone
 	}
-	b.spares = slices.DeleteFunc(b.spares, func(s *spare) bool {
+	b.pooled = slices.DeleteFunc(b.pooled, func(s *pooled) bool {
 		select {
 		case <-s.done:
 			return s.err != nil || s.c.gone()
@@ -188,9 +189,9 @@ func (b *Browser) restock() {
 			return false
 		}
 	})
-	for !b.closed && len(b.spares) < b.stock.Ready {
-		s := &spare{done: make(chan struct{})}
-		b.spares = append(b.spares, s)
+	for !b.closed && len(b.pooled) < b.pool.Ready {
+		s := &pooled{done: make(chan struct{})}
+		b.pooled = append(b.pooled, s)
 		b.work.Go(func() {
 			defer close(s.done)
 			ctx, cancel := context.WithTimeout(b.ctx, makeWithin)
@@ -198,9 +199,9 @@ func (b *Browser) restock() {
 			s.c, s.err = b.make(ctx)
 			switch {
 			case s.err == nil:
-				s.c.warmUp()
+				warmUp(s.c)
 			case protocol.CodeOf(s.err) != protocol.ShuttingDown && b.ctx.Err() == nil:
-				b.log.Debug("making a browser context ready", "error", s.err)
+				b.log.Debug("making a pooled browser context", "error", s.err)
 			}
 		})
 	}
@@ -221,42 +222,41 @@ func (b *Browser) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.inUse--
-	if b.inUse > 0 || b.stock.Idle <= 0 || b.stock.Ahead || b.closed {
+	if b.inUse > 0 || b.pool.Idle <= 0 || b.pool.Ahead || b.closed {
 		return
 	}
 	if b.idle == nil {
-		b.idle = time.AfterFunc(b.stock.Idle, b.rest)
+		b.idle = time.AfterFunc(b.pool.Idle, b.stopIdle)
 		return
 	}
-	b.idle.Reset(b.stock.Idle)
+	b.idle.Reset(b.pool.Idle)
 }
 
-// rest lets Chromium go, with the contexts that are ready, where no session has
-// one.
-func (b *Browser) rest() {
+// stopIdle stops Chromium, with the pooled contexts, where no session has a context.
+func (b *Browser) stopIdle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.inUse > 0 || b.closed {
 		return
 	}
-	for _, s := range b.spares {
+	for _, s := range b.pooled {
 		select {
 		case <-s.done:
 		default: // it would launch Chromium again
-			b.idle.Reset(b.stock.Idle)
+			b.idle.Reset(b.pool.Idle)
 			return
 		}
 	}
 	if !b.chromium.StopIdle() { // whoever asked for it has given up
-		b.idle.Reset(b.stock.Idle)
+		b.idle.Reset(b.pool.Idle)
 		return
 	}
-	b.spares = nil
-	// Its connection is good until it has closed: a restock would make another context,
+	b.pooled = nil
+	// Its connection is good until it has closed: a refill would make another context,
 	// and launch Chromium for nobody.
 	b.host = nil
-	if b.soon != nil {
-		b.soon.Stop()
-		b.soon = nil
+	if b.refill != nil {
+		b.refill.Stop()
+		b.refill = nil
 	}
 }

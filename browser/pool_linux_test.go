@@ -21,14 +21,14 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// stocked waits until the contexts that are to be ready are.
-func stocked(t *testing.T, b *Browser) {
+// pooledReady waits until the contexts that are to be ready are.
+func pooledReady(t *testing.T, b *Browser) {
 	t.Helper()
 	eventually(t, 20*time.Second, "contexts ready", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		n := 0
-		for _, s := range b.spares {
+		for _, s := range b.pooled {
 			select {
 			case <-s.done:
 				if s.err != nil {
@@ -38,12 +38,12 @@ func stocked(t *testing.T, b *Browser) {
 			default:
 			}
 		}
-		return n == b.stock.Ready
+		return n == b.pool.Ready
 	})
 }
 
 // keeping is a Browser over a Chromium that runs.
-func keeping(t *testing.T, s Stock) *Browser {
+func keeping(t *testing.T, s Pool) *Browser {
 	t.Helper()
 	b := New(started(t, testConfig(t)), discard())
 	t.Cleanup(b.Close)
@@ -104,8 +104,8 @@ func TestReadyContextIsAsGoodAsNew(t *testing.T) {
 		},
 		"locale": {Locale: "de-DE"},
 	}
-	fresh := keeping(t, Stock{})
-	ready := keeping(t, Stock{Ready: 1})
+	fresh := keeping(t, Pool{})
+	ready := keeping(t, Pool{Ready: 1})
 	handed(t, ready, ContextOptions{}) // the first is made when it is asked for
 	// What remains of a session, for another.
 	before := handed(t, fresh, ContextOptions{})
@@ -118,9 +118,9 @@ func TestReadyContextIsAsGoodAsNew(t *testing.T) {
 	options["restored"] = ContextOptions{Restore: &remains}
 	for name, o := range options {
 		t.Run(name, func(t *testing.T) {
-			stocked(t, ready)
+			pooledReady(t, ready)
 			ready.mu.Lock()
-			made := ready.spares[0].c
+			made := ready.pooled[0].c
 			ready.mu.Unlock()
 			var seen [2][]string
 			for i, b := range []*Browser{fresh, ready} {
@@ -149,7 +149,7 @@ func TestReadyContextIsNobodysTwice(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 	}))
 	t.Cleanup(site.Close)
-	b := keeping(t, Stock{Ready: 2})
+	b := keeping(t, Pool{Ready: 2})
 	ids := map[cdproto.BrowserContextID]bool{}
 	for i := range 6 {
 		c := handed(t, b, ContextOptions{})
@@ -168,7 +168,7 @@ func TestReadyContextIsNobodysTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%2 == 1 {
-			stocked(t, b)
+			pooledReady(t, b)
 		}
 	}
 }
@@ -176,22 +176,22 @@ func TestReadyContextIsNobodysTwice(t *testing.T) {
 // A browser that is lost takes the ready contexts with it; the next session
 // gets a new one, and others are made ready.
 func TestReadyContextsOfALostBrowser(t *testing.T) {
-	b := keeping(t, Stock{Ready: 1})
+	b := keeping(t, Pool{Ready: 1})
 	first := handed(t, b, ContextOptions{})
-	stocked(t, b)
+	pooledReady(t, b)
 	b.mu.Lock()
-	spare := b.spares[0].c
+	ready := b.pooled[0].c
 	b.mu.Unlock()
 	if p, err := os.FindProcess(b.chromium.Info().PID); err != nil || p.Signal(syscall.SIGKILL) != nil {
 		t.Fatal("Chromium cannot be killed")
 	}
 	<-first.Done()
-	<-spare.Done()
+	<-ready.Done()
 	second := handed(t, b, ContextOptions{})
-	if second == spare || asked(t, second, "1+1") != "2" {
+	if second == ready || asked(t, second, "1+1") != "2" {
 		t.Error("a session got a context of a browser that was lost")
 	}
-	stocked(t, b)
+	pooledReady(t, b)
 	if n := b.chromium.Info().Generation; n != 2 {
 		t.Errorf("%d launches, want 2", n)
 	}
@@ -200,9 +200,9 @@ func TestReadyContextsOfALostBrowser(t *testing.T) {
 // Nobody keeps Chromium running: when no session has used it for a while it
 // goes, with what was ready, and comes back with the next session.
 func TestIdleChromiumGoes(t *testing.T) {
-	b := keeping(t, Stock{Ready: 1, Idle: 300 * time.Millisecond})
+	b := keeping(t, Pool{Ready: 1, Idle: 300 * time.Millisecond})
 	c := handed(t, b, ContextOptions{})
-	stocked(t, b)
+	pooledReady(t, b)
 	pid := b.chromium.Info().PID
 	time.Sleep(600 * time.Millisecond) // there is no event for what does not happen
 	if !b.chromium.Info().Running {
@@ -221,7 +221,7 @@ func TestAChromiumThatNobodyAwaitsGoes(t *testing.T) {
 	t.Cleanup(func() { supervisor.Close(context.Background()) })
 	b := New(supervisor, discard())
 	t.Cleanup(b.Close)
-	b.Keep(Stock{Idle: time.Millisecond})
+	b.Keep(Pool{Idle: time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := b.NewContext(ctx, ContextOptions{}, quiet); err == nil {
@@ -236,9 +236,9 @@ func TestAChromiumThatNobodyAwaitsGoes(t *testing.T) {
 // What was to be made ready when Chromium went is not made: it would launch Chromium
 // again, which nobody would let go.
 func TestNothingIsMadeReadyAfterwards(t *testing.T) {
-	b := keeping(t, Stock{Ready: 1, Idle: time.Hour})
+	b := keeping(t, Pool{Ready: 1, Idle: time.Hour})
 	c := handed(t, b, ContextOptions{})
-	stocked(t, b)
+	pooledReady(t, b)
 	c.Close(context.Background())
 	eventually(t, 10*time.Second, "no session", func() bool {
 		b.mu.Lock()
@@ -246,16 +246,16 @@ func TestNothingIsMadeReadyAfterwards(t *testing.T) {
 		return b.inUse == 0
 	})
 	b.mu.Lock()
-	b.soon = time.AfterFunc(time.Hour, b.restock)
-	pending := b.soon
+	b.refill = time.AfterFunc(time.Hour, b.refillPool)
+	pending := b.refill
 	b.mu.Unlock()
-	b.rest()
+	b.stopIdle()
 	if pending.Stop() {
 		t.Error("contexts are still to be made ready")
 	}
-	b.restock() // which had begun already, and waited for rest
+	b.refillPool() // which had begun already, and waited for stopIdle
 	b.mu.Lock()
-	if len(b.spares) > 0 || b.soon != nil {
+	if len(b.pooled) > 0 || b.refill != nil {
 		t.Error("a context is made ready in a Chromium that goes")
 	}
 	b.mu.Unlock()
@@ -264,7 +264,7 @@ func TestNothingIsMadeReadyAfterwards(t *testing.T) {
 		t.Errorf("Chromium was launched again: %+v", b.chromium.Info())
 	}
 	again := handed(t, b, ContextOptions{})
-	stocked(t, b)
+	pooledReady(t, b)
 	if asked(t, again, "1+1") != "2" {
 		t.Error("it did not come back")
 	}
@@ -279,17 +279,17 @@ func TestReadyAhead(t *testing.T) {
 		b.Close()
 		supervisor.Close(context.Background())
 	})
-	b.Keep(Stock{Ready: 1, Idle: time.Millisecond, Ahead: true})
+	b.Keep(Pool{Ready: 1, Idle: time.Millisecond, Ahead: true})
 	for generation := 1; generation <= 2; generation++ {
-		stocked(t, b)
+		pooledReady(t, b)
 		i := supervisor.Info()
 		if !i.Running || i.Generation != generation {
 			t.Fatalf("%+v, want generation %d", i, generation)
 		}
 		handed(t, b, ContextOptions{}).Close(context.Background())
-		stocked(t, b)
+		pooledReady(t, b)
 		if generation == 1 {
-			lost := b.spares[0].c.Done()
+			lost := b.pooled[0].c.Done()
 			syscall.Kill(i.PID, syscall.SIGKILL)
 			<-lost
 			eventually(t, 20*time.Second, "another", func() bool { return supervisor.Info().Generation == 2 })
@@ -299,11 +299,11 @@ func TestReadyAhead(t *testing.T) {
 
 // What is wrong with a session's options costs no context.
 func TestReadyContextIsKeptFromBadOptions(t *testing.T) {
-	b := keeping(t, Stock{Ready: 1})
+	b := keeping(t, Pool{Ready: 1})
 	handed(t, b, ContextOptions{})
-	stocked(t, b)
+	pooledReady(t, b)
 	b.mu.Lock()
-	spare := b.spares[0]
+	ready := b.pooled[0]
 	b.mu.Unlock()
 	_, err := b.NewContext(t.Context(), ContextOptions{Permissions: []string{"everything"}}, quiet)
 	if protocol.CodeOf(err) != protocol.InvalidParams {
@@ -311,7 +311,7 @@ func TestReadyContextIsKeptFromBadOptions(t *testing.T) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.spares) != 1 || b.spares[0] != spare {
+	if len(b.pooled) != 1 || b.pooled[0] != ready {
 		t.Error("the ready context is gone")
 	}
 }

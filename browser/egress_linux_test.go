@@ -55,12 +55,12 @@ func behindProxy(t *testing.T, cfg chromium.Config, pol policy.Config, jailed bo
 	b := New(c, discard())
 	t.Cleanup(b.Close)
 	// What a session gets was there before it.
-	b.Keep(Stock{Way: func() (Way, error) { return e.Unbound() }, Ready: 1, Ahead: true})
-	stocked(t, b)
+	b.Keep(Pool{Egress: func() (Egress, error) { return e.Unbound() }, Ready: 1, Ahead: true})
+	pooledReady(t, b)
 	return &guarded{b, c, e, p}
 }
 
-// open opens a context on a lane of its own.
+// open opens a context with an egress proxy of its own.
 func (g *guarded) open(t *testing.T, o policy.GateOptions, emit func(string, map[string]any)) *Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -73,8 +73,8 @@ func (g *guarded) open(t *testing.T, o policy.GateOptions, emit func(string, map
 	return c
 }
 
-func (g *guarded) bind(o policy.GateOptions) func(Way, func(map[string]any)) error {
-	return func(w Way, refused func(map[string]any)) error {
+func (g *guarded) bind(o policy.GateOptions) func(Egress, func(map[string]any)) error {
+	return func(w Egress, refused func(map[string]any)) error {
 		gate, err := g.policy.Gate(o)
 		if err != nil {
 			return err
@@ -243,7 +243,7 @@ func TestSessionsAreApart(t *testing.T) {
 		}{
 			{"the first", a, one, ""}, {"the first", a, two, protocol.PolicyDenied},
 			{"the second", b, one, protocol.PolicyDenied}, {"the second", b, two, ""},
-			{"the first", a, b.way.ProxyServer() + "/", protocol.PolicyDenied},
+			{"the first", a, b.egress.ProxyServer() + "/", protocol.PolicyDenied},
 			{"the first", a, one, ""},
 		} {
 			if err := open(k.c, k.url); (err == nil) != (k.expected == "") || err != nil && protocol.CodeOf(err) != k.expected {
@@ -255,7 +255,7 @@ func TestSessionsAreApart(t *testing.T) {
 		if got := ask(a, `fetch("/").then(r => r.text())`); got != `"cookies: proxy:"` {
 			t.Errorf("its own host: %s", got)
 		}
-		for _, url := range []string{two, b.way.ProxyServer(), g.egress.Refusing()} {
+		for _, url := range []string{two, b.egress.ProxyServer(), g.egress.Refusing()} {
 			if got := ask(a, `fetch("`+url+`").then(r => r.text(), e => "refused")`); got != `"refused"` {
 				t.Errorf("%s from a page of the first: %s", url, got)
 			}
@@ -276,8 +276,8 @@ func TestSessionsAreApart(t *testing.T) {
 	})
 }
 
-// A context without a lane's secret is asked for it and gets nothing; one
-// without a lane has no way out at all.
+// A context without its proxy's secret is asked for it and gets nothing; one
+// without a proxy reaches nothing.
 func TestNoSecretNoWay(t *testing.T) {
 	reached := make(chan string, 100)
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path }))
@@ -285,7 +285,7 @@ func TestNoSecretNoWay(t *testing.T) {
 	bothWays(t, func(t *testing.T, cfg chromium.Config, jailed bool) {
 		g := behindProxy(t, cfg, policy.Config{AllowHosts: []string{"127.0.0.1"}}, jailed)
 		owner := g.open(t, policy.GateOptions{}, quiet)
-		for name, server := range map[string]string{"without its secret": owner.way.ProxyServer(), "without a lane": ""} {
+		for name, server := range map[string]string{"without its secret": owner.egress.ProxyServer(), "without a proxy": ""} {
 			conn, _, err := g.chromium.Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -70,7 +70,7 @@ func (d *Document) top() *html.Node {
 }
 
 func (d *Document) flatContains(outer, n *html.Node) bool {
-	for ; n != nil; n = d.flatParent(n) {
+	for ; n != nil; n = d.flat.parent(n) {
 		if n == outer {
 			return true
 		}

@@ -87,8 +87,9 @@ const (
 	// Unasked commands are not in the default of policy.confirm, the list of what a
 	// supervised caller is asked about.
 	Unasked
-	// Unaudited commands reach nothing outside browserd by themselves, and change no
-	// page: the audit trail has them only where they are refused.
+	// Unaudited commands reach nothing outside browserd and change neither a page nor
+	// what the session's pages see: the audit trail records them only when they are
+	// refused, or when a parameter implies a command that it records.
 	Unaudited
 	// AllHosts: the command concerns every host of the session, whatever page is open.
 	// An answer that an operator gave for one host does not hold for it.

@@ -12,7 +12,7 @@ import (
 // CookiesSet is the command cookies_set.
 var CookiesSet = command.Define(command.Row{
 	Name: "cookies_set", Summary: "Sets cookies in the session.", Main: "cookies",
-	Marks: command.Static | command.AllHosts,
+	Flags: command.Static | command.SessionWide,
 	Examples: []command.Example{
 		{For: "Sets a cookie for one site", Params: `{"cookies": [{"name": "currency", "value": "NOK", "url": "https://shop.example/"}]}`},
 	},

@@ -19,7 +19,7 @@ import (
 // Emulate is the command emulate.
 var Emulate = command.Define(command.Row{
 	Name: "emulate", Summary: "Changes the device, place and network that the session's pages see.", Main: "device",
-	Marks: command.AllHosts | command.Unasked,
+	Flags: command.SessionWide | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Shows the page as a phone in Oslo does", Params: `{"device": "iphone", "locale": "nb-NO", "timezone": "Europe/Oslo"}`},
 	},

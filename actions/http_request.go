@@ -22,7 +22,7 @@ import (
 // HTTPRequest is the command http_request.
 var HTTPRequest = command.Define(command.Row{
 	Name: "http_request", Summary: "Sends one HTTP request and shows the answer. It follows no redirect.", Main: "url",
-	Marks:   command.Static | command.NoSession | command.Offline,
+	Flags:   command.Static | command.NoSession | command.Offline,
 	Price:   ledger.PerRequest,
 	Prepare: prepareHTTPRequest,
 	Examples: []command.Example{

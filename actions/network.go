@@ -14,7 +14,7 @@ import (
 // Network is the command network.
 var Network = command.Define(command.Row{
 	Name: "network", Summary: "Lists the requests of the session's pages, or shows one with its headers and body.", Main: "filter",
-	Marks: command.AtOnce | command.Looking,
+	Flags: command.Unqueued | command.Inspects,
 	Examples: []command.Example{
 		{For: "Lists the requests to an API", Params: `{"filter": "/api/"}`},
 		{For: "Shows one request with its headers and its body", Params: `{"id": 1, "body": true}`},

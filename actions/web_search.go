@@ -13,7 +13,7 @@ import (
 // WebSearch is the command web_search.
 var WebSearch = command.Define(command.Row{
 	Name: "web_search", Summary: "Searches the web.", Main: "query",
-	Marks:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unasked | command.Everyday | command.Harmless,
+	Flags:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPReadOnly,
 	Price:   ledger.PerSearch,
 	Prepare: (*command.Call).LimitDomains,
 	Examples: []command.Example{

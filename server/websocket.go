@@ -231,7 +231,7 @@ func (c *socket) handle(frame []byte) {
 // limits. done must be called when it has ended.
 func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), err *protocol.Error) {
 	pending := &c.queued
-	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.AtOnce) {
+	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.Unqueued) {
 		// Counted apart, so that a client that has used up the other count can still cancel.
 		pending = &c.atOnce
 	}

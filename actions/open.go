@@ -37,8 +37,8 @@ func open(ctx context.Context, c *command.Call, p *OpenParams) (command.Result, 
 		return command.Result{}, c.Session.Lost(err)
 	}
 	var effect protocol.Effect
-	if ladder, ok := page.(session.SourceChain); ok {
-		effect, err = ladder.OpenFrom(ctx, source, url)
+	if chain, ok := page.(session.SourceChain); ok {
+		effect, err = chain.OpenFrom(ctx, source, url)
 	} else {
 		effect, err = page.Open(ctx, url, p.WaitUntil)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Beyond reads what has changed outside of what the last Capture showed, as the
+// OffScope reads what has changed outside of what the last Capture showed, as the
 // window says: one round trip for every frame, all at the same time.
-func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error) {
+func (c *Context) OffScope(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error) {
 	t, err := c.ready(ctx)
 	if err != nil {
 		return snapshot.OffScope{}, err

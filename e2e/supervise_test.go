@@ -216,7 +216,7 @@ func TestReadOnly(t *testing.T) {
 
 // What holds for a token holds at every door: over HTTP and over MCP, whose own
 // session is no way into another agent's.
-func TestAutonomyHoldsAtEveryDoor(t *testing.T) {
+func TestAutonomyHoldsOverEveryTransport(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", nil)
 	w := newWitness(t)

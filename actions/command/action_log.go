@@ -119,7 +119,7 @@ func (l logged) event(shown Result) map[string]any {
 // or possible.
 func (c *Call) screenshot(ctx context.Context, j *session.Journal) []byte {
 	page, ok := c.Session.Page().(session.Renderer)
-	if !j.Pictures || !c.Command.Is(Acts) || c.Command.Is(Unqueued) || !ok || ctx.Err() != nil {
+	if !j.Screenshots || !c.Command.Is(Acts) || c.Command.Is(Unqueued) || !ok || ctx.Err() != nil {
 		return nil
 	}
 	pic, err := page.Screenshot(ctx, c.Session.Refs(), protocol.Screenshot{Format: "jpeg", Quality: 60})

@@ -62,7 +62,7 @@ func visit(app string) []move {
 
 // Each door plays the same visit in a session of its own and gets the same
 // results, field by field; MCP writes them for a model, from the same fields.
-func TestEveryDoorAnswersTheSame(t *testing.T) {
+func TestEveryTransportAnswersTheSame(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	script := visit(demoServer(t))

@@ -52,7 +52,7 @@ const maxBatch = 100
 func prepareBatch(c *command.Call) error {
 	p := c.Params.(*BatchParams)
 	if len(p.Commands) == 0 || len(p.Commands) > maxBatch {
-		return protocol.Errorf(protocol.InvalidParams, "commands: takes 1 to %d commands, not %d", maxBatch, len(p.Commands)).With("parameter", "commands")
+		return protocol.Errorf(protocol.InvalidParams, "commands: accepts 1 to %d commands, not %d", maxBatch, len(p.Commands)).With("parameter", "commands")
 	}
 	for i, b := range p.Commands {
 		if cmd, ok := c.Runtime.Commands.Lookup(b.Method); ok && cmd.Is(command.NotInBatch) {

@@ -33,7 +33,7 @@ func cookiesSet(ctx context.Context, c *command.Call, p *CookiesSetParams) (Cook
 	}
 	for _, k := range p.Cookies {
 		if !slices.Contains([]string{"", "Strict", "Lax", "None"}, k.SameSite) {
-			return CookiesResult{}, protocol.Errorf(protocol.InvalidParams, "cookies: same_site of %q: takes Strict, Lax or None, not %q", protocol.Cut(k.Name, 60), protocol.Cut(k.SameSite, 60)).
+			return CookiesResult{}, protocol.Errorf(protocol.InvalidParams, "cookies: same_site of %q: accepts Strict, Lax or None, not %q", protocol.Cut(k.Name, 60), protocol.Cut(k.SameSite, 60)).
 				With("parameter", "cookies")
 		}
 	}

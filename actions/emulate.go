@@ -68,9 +68,9 @@ func (p *Place) geolocation() (*protocol.Geolocation, error) {
 		switch {
 		case f.given == nil && f.name == "accuracy":
 		case f.given == nil:
-			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: is missing: takes %s", f.name, f.takes).With("parameter", "geolocation")
+			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: is missing: accepts %s", f.name, f.takes).With("parameter", "geolocation")
 		case *f.given < f.lo || *f.given > f.hi:
-			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: takes %s, not %g", f.name, f.takes, *f.given).With("parameter", "geolocation")
+			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: accepts %s, not %g", f.name, f.takes, *f.given).With("parameter", "geolocation")
 		default:
 			*f.into = *f.given
 		}

@@ -135,7 +135,7 @@ func requestHeader(given map[string]string) (http.Header, error) {
 		key := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			return nil, badHeader(name, "takes header names of letters, digits and !#$%%&'*+-.^_`|~, not %q", protocol.Cut(name, 60))
+			return nil, badHeader(name, "accepts header names of letters, digits and !#$%%&'*+-.^_`|~, not %q", protocol.Cut(name, 60))
 		case !httpguts.ValidHeaderFieldValue(value):
 			return nil, badHeader(name, "the value of %q holds a control character, such as a line end", protocol.Cut(name, 60))
 		case slices.Contains(refusedHeaders, key) || strings.HasPrefix(key, "Proxy-"):

@@ -43,7 +43,7 @@ type NetworkResult struct {
 
 func networkEntries(ctx context.Context, c *command.Call, p *NetworkParams) (NetworkResult, error) {
 	if p.Body && p.ID == 0 && p.Format != "har" {
-		return NetworkResult{}, protocol.Errorf(protocol.InvalidParams, "body: takes the id of one entry, or format har").
+		return NetworkResult{}, protocol.Errorf(protocol.InvalidParams, "body: accepts the id of one entry, or format har").
 			With("parameter", "body").Then("give the id of an entry of network")
 	}
 	r, live := watched(c)

@@ -47,7 +47,7 @@ func (f *UploadFile) UnmarshalJSON(b []byte) error {
 		return json.Unmarshal(b, &f.Path)
 	}
 	if len(b) == 0 || b[0] != '{' {
-		return fmt.Errorf("takes a path or {name, base64}, not %s", protocol.Cut(string(b), 60))
+		return fmt.Errorf("accepts a path or {name, base64}, not %s", protocol.Cut(string(b), 60))
 	}
 	type plain UploadFile
 	d := json.NewDecoder(bytes.NewReader(b))

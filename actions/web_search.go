@@ -50,7 +50,7 @@ func webSearch(ctx context.Context, c *command.Call, p *WebSearchParams) (WebSea
 	}
 	query := strings.TrimSpace(p.Query)
 	if n := len([]rune(query)); n == 0 || n > maxQuery {
-		return WebSearchResult{}, protocol.Errorf(protocol.InvalidParams, "query: takes 1 to %d characters, not %d", maxQuery, n).With("parameter", "query")
+		return WebSearchResult{}, protocol.Errorf(protocol.InvalidParams, "query: accepts 1 to %d characters, not %d", maxQuery, n).With("parameter", "query")
 	}
 	results, provider, err := w.Search.Search(ctx, query, p.MaxResults)
 	if err != nil {

@@ -35,7 +35,7 @@ func (a *actor) selectOptions(o protocol.Select) ([]string, protocol.Effect, err
 		return nil, none, err
 	}
 	if _, multiple := form.Attr(sel, "multiple"); !multiple && len(picked) != 1 {
-		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", el.label, len(o.Values)).With("parameter", "values")
+		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s accepts one of its options, not %d", el.label, len(o.Values)).With("parameter", "values")
 	}
 	before := d.selected(options)
 	d.controls.Choose(sel, picked)

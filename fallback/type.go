@@ -111,7 +111,7 @@ func typed(n *html.Node, el element, before string, o protocol.Type) (string, er
 	what := accepts[form.Type(n)]
 	if what != "" && form.Is(n, "input") {
 		if wanted != "" && !form.Takes(n, wanted) {
-			return "", protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(o.Text), el.label, what).
+			return "", protocol.Errorf(protocol.InvalidParams, "text %s: %s accepts %s", quote(o.Text), el.label, what).
 				With("parameter", "text").With("takes", what).Then("write %s", what)
 		}
 		return wanted, nil
@@ -185,7 +185,7 @@ func (a *actor) noText(el element) error {
 	if v, ok := form.Attr(n, "contenteditable"); ok && !strings.EqualFold(v, "false") {
 		return a.needsScript(el.label)
 	}
-	err := protocol.Errorf(protocol.InvalidParams, "ref %s takes no text", el.label).With("parameter", "ref")
+	err := protocol.Errorf(protocol.InvalidParams, "ref %s accepts no text", el.label).With("parameter", "ref")
 	switch kind := form.Type(n); {
 	case form.IsChoice(n):
 		return err.Then("use check")

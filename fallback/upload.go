@@ -25,7 +25,7 @@ func (a *actor) upload(o protocol.Upload) (protocol.Effect, error) {
 		return protocol.Effect{}, protocol.Errorf(protocol.NotActionable, "the file input of %s is disabled", el.label).With("reason", "disabled")
 	}
 	if _, multiple := form.Attr(n, "multiple"); !multiple && len(o.Files) > 1 {
-		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "files: %s takes one file, not %d", el.label, len(o.Files)).With("parameter", "files")
+		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "files: %s accepts one file, not %d", el.label, len(o.Files)).With("parameter", "files")
 	}
 	d.controls.SetFiles(n, o.Files)
 	return protocol.Effect{Hit: el.ref, Changed: true, Focused: d.focus(a.refs, n)}, nil

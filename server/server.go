@@ -191,7 +191,7 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 		}
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
-	writeError(w, http.StatusMethodNotAllowed, protocol.Errorf(protocol.InvalidRequest, "%s takes %s, not %s", cut(r.URL.Path), strings.Join(methods, " or "), cut(r.Method)).
+	writeError(w, http.StatusMethodNotAllowed, protocol.Errorf(protocol.InvalidRequest, "%s accepts %s, not %s", cut(r.URL.Path), strings.Join(methods, " or "), cut(r.Method)).
 		Then("send the request with %s", methods[0]))
 	return false
 }

@@ -45,7 +45,7 @@ func Choose(choice string) ([]string, error) {
 			names = append(names, actions.All.With(0)...)
 		default:
 			if _, known := actions.All.Lookup(word); !known {
-				return nil, fmt.Errorf("%q: takes %s, %s, or names of commands separated by commas", word, SetDefault, SetAll)
+				return nil, fmt.Errorf("%q: accepts %s, %s, or names of commands separated by commas", word, SetDefault, SetAll)
 			}
 			names = append(names, word)
 		}

@@ -14,7 +14,7 @@ import (
 // Route is the command route.
 var Route = command.Define(command.Row{
 	Name: "route", Summary: "Blocks or answers requests of the session's pages by address and kind.", Main: "pattern",
-	Marks:   command.Unasked | command.Unaudited,
+	Flags:   command.Unconfirmed,
 	Implied: []command.Implied{{Parameter: "body", As: Eval}}, // the page runs what it is answered with
 	Examples: []command.Example{
 		{For: "Blocks all images", Params: `{"pattern": "*", "kind": "image"}`},

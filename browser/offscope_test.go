@@ -10,7 +10,7 @@ import (
 )
 
 // What changed off-scope is one round trip more; what a window shows is none of it.
-func TestRoundTripsBeyondAWindow(t *testing.T) {
+func TestRoundTripsOffScope(t *testing.T) {
 	v, away := openFarAway(t, `<title>Shop</title><h1>Shop</h1><button onclick="above.textContent='above'; below.textContent='below'">Apply</button><p id=above></p>`+
 		strings.Repeat(`<a href=/>Item</a>`, 30)+`<p id=below></p>`)
 	o := snapshot.DefaultOptions()

@@ -72,7 +72,7 @@ var Codes = []Row{
 	{ParseError, -32700, http.StatusBadRequest, exitRefused, false, "send one JSON object per message", "the message is not JSON"},
 	{InvalidRequest, -32600, http.StatusBadRequest, exitRefused, false, `send {"jsonrpc":"2.0","id":…,"method":…,"params":{…}}; for several commands use batch`, "it is JSON, and no JSON-RPC 2.0 request; or the request has no Host"},
 	{UnknownCommand, -32601, http.StatusNotFound, exitRefused, false, "help lists the commands", "there is no such command; details: the nearest names"},
-	{InvalidParams, -32602, http.StatusBadRequest, exitRefused, false, `help {"command":…} lists the parameters`, "a parameter is unknown, missing or has a value that it does not take; the message names it, the value and what it takes"},
+	{InvalidParams, -32602, http.StatusBadRequest, exitRefused, false, `help {"command":…} lists the parameters`, "a parameter is unknown, missing or has a value that it does not accept; the message names it, the value and what it accepts"},
 	{Internal, -32603, http.StatusInternalServerError, exitFailed, false, "report details.incident; the cause is in the daemon's log under it", "a fault of browserd; its cause is in the daemon's log under details.incident"},
 	{Unauthorized, -32001, http.StatusUnauthorized, exitDenied, false, "send Authorization: Bearer TOKEN", "there is no token, or none that the daemon knows"},
 	{SessionNotFound, -32002, http.StatusNotFound, exitDaemon, false, "session_open opens a session, session_list shows yours", "there is no such session, or it is another agent's; an idle session ends after session.idle_timeout"},

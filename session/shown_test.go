@@ -29,7 +29,7 @@ func (w *watched) OffScope(context.Context, snapshot.Window, snapshot.Options, *
 
 // A page is asked for what changed off-scope only where something is off-scope
 // and where the action changed anything.
-func TestWhoSawTheWholePageAsksForNothingBeyond(t *testing.T) {
+func TestWhoSawTheWholePageAsksForNothingElse(t *testing.T) {
 	scoped := snapshot.DefaultOptions()
 	scoped.Scope = "ul"
 	for name, c := range map[string]struct {

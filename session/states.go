@@ -29,7 +29,7 @@ type StateConfig struct {
 // Check says what is wrong with the key.
 func (c StateConfig) Check() error {
 	if c.Key != "" && len(c.Key) < 16 {
-		return fmt.Errorf("state.key: takes at least 16 characters")
+		return fmt.Errorf("state.key: accepts at least 16 characters")
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ const rounds = 600_000
 // Check holds a state's name against the rule: nothing that could be a path.
 func (*States) Check(name string) error {
 	if !stateName().MatchString(name) {
-		return protocol.Errorf(protocol.InvalidParams, "name %q: takes a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", short(name)).
+		return protocol.Errorf(protocol.InvalidParams, "name %q: accepts a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", short(name)).
 			With("parameter", "name")
 	}
 	return nil

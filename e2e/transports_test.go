@@ -25,7 +25,7 @@ import (
 	"github.com/browserd/browserd/server/tools"
 )
 
-// move is one command of the script that every door plays.
+// move is one command of the script that every transport plays.
 type move struct {
 	method string
 	params map[string]any
@@ -60,9 +60,9 @@ func visit(app string) []move {
 	}
 }
 
-// Each door plays the same visit in a session of its own and gets the same
+// Each transport plays the same visit in a session of its own and gets the same
 // results, field by field; MCP writes them for a model, from the same fields.
-func TestEveryDoorAnswersTheSame(t *testing.T) {
+func TestEveryTransportAnswersTheSame(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	script := visit(demoServer(t))

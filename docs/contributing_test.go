@@ -1,0 +1,68 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A stranger reads README.md and CONTRIBUTING.md in minutes.
+func TestFirstPagesAreShort(t *testing.T) {
+	for file, most := range map[string]int{"../README.md": 120, "../CONTRIBUTING.md": 80, "../CHANGELOG.md": 60} {
+		if n := strings.Count(read(t, file), "\n"); n > most {
+			t.Errorf("%s has %d lines, want at most %d", file, n, most)
+		}
+	}
+}
+
+// coded is a path in backquotes: of a package, or of a file.
+var coded = regexp.MustCompile("`([a-zA-Z][a-zA-Z0-9_./]*)`")
+
+// CONTRIBUTING.md names each package with Go code, and each file that it names is there.
+func TestContributingNamesEveryPackage(t *testing.T) {
+	text := read(t, "../CONTRIBUTING.md")
+	var named []string
+	for _, m := range coded.FindAllStringSubmatch(text, -1) {
+		named = append(named, m[1])
+		if !strings.Contains(m[1], "/") || strings.Contains(m[1], "NAME") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+			t.Errorf("CONTRIBUTING.md names %s: %v", m[1], err)
+		}
+	}
+	packages := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel("..", path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".go"):
+			packages[filepath.ToSlash(filepath.Dir(name))] = true
+		}
+		return nil
+	})
+	if err != nil || len(packages) < 40 {
+		t.Fatalf("%d packages: %v", len(packages), err)
+	}
+	for name := range packages {
+		if !slices.Contains(named, name) {
+			t.Errorf("CONTRIBUTING.md does not say what %s is", name)
+		}
+	}
+}
+
+// The README and the pages around it have pictures, which are there.
+func TestPicturesAreThere(t *testing.T) {
+	for _, picture := range []string{"session.svg", "peers.svg"} {
+		if !strings.Contains(read(t, "../README.md"), "](docs/"+picture+")") {
+			t.Errorf("README.md does not show %s", picture)
+		}
+	}
+}

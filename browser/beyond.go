@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -19,7 +20,7 @@ func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Opti
 	defer cancel()
 	defer t.onDialog(cancel)()
 	frames := t.live()
-	walks := make([]walked, len(frames))
+	walks := make([]walk.Result, len(frames))
 	errs := make([]error, len(frames))
 	var work sync.WaitGroup
 	for i, p := range c.partsOf(t, frames, w, o, refs) {
@@ -35,19 +36,19 @@ func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Opti
 			}
 			var raw string
 			if raw, errs[i] = evaluate(ctx, d, script.OffScope, *p); errs[i] == nil {
-				walks[i], errs[i] = decodeWhole(d.doc, raw)
+				walks[i], errs[i] = walk.Decode(d.doc, raw)
 			}
 		})
 	}
 	work.Wait()
 	var out snapshot.OffScope
-	for i, walk := range walks {
+	for i, found := range walks {
 		if errs[i] != nil && frames[i] == t.main {
 			return out, errs[i]
 		}
-		out.Nodes = append(out.Nodes, walk.Nodes...)
-		out.Left += walk.Rest
-		out.Hidden += walk.Hidden
+		out.Nodes = append(out.Nodes, found.Nodes...)
+		out.Left += found.Rest
+		out.Hidden += found.Hidden
 	}
 	return out, nil
 }
@@ -88,7 +89,7 @@ func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot
 	}
 	list := make([]*script.OffScopeOptions, len(frames))
 	for i, f := range frames {
-		p := &script.OffScopeOptions{WalkOptions: newWalkOptions(o)}
+		p := &script.OffScopeOptions{WalkOptions: walk.NewOptions(o)}
 		p.Capture, p.After = c.looks, first[f]
 		if f == root {
 			p.Scope, p.Selector = scope, selector

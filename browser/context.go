@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
@@ -59,9 +59,10 @@ type Context struct {
 	log       network.Log
 	routes    network.Routes
 	downloads *network.Downloads
+	uploads   uploads
 
-	holding string // the mouse button that is down; the driver's alone
-	looks   int    // the number of the last capture, up to maxLook; the driver's alone
+	mouse input.Mouse // the driver's alone
+	looks int         // the number of the last capture (walk.NextCapture); the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind
@@ -73,18 +74,17 @@ type Context struct {
 	documents int                               // main documents loaded so far
 	left      []int                             // documents that were left and that the refs do not know of yet
 	dialogs   int                               // dialogs in a row, since the last command began
-	watching  *happenings
-	cookies   json.RawMessage // as last seen
+	effects   *effects                          // of what acts; nil: nobody does
+	cookies   json.RawMessage                   // as last seen
 	cookieN   int
 	asked     int                // times that they were asked for,
 	kept      int                // and which of these they are from
 	emulated  protocol.Emulation // in force, for tabs to come
 	origins   []string           // that its tabs showed
 	// apart: pages that attach without an opener are held until create knows its own.
-	apart   bool
-	held    []attachedToTarget
-	uploads string // the directory of uploaded files; empty until the first
-	closed  bool
+	apart  bool
+	held   []attachedToTarget
+	closed bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -113,6 +113,7 @@ func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	o := ContextOptions{}.complete()
 	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o)}
 	c.life, c.end = context.WithCancelCause(context.Background())
+	c.uploads.process = h.process
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
 	context.AfterFunc(c.life, func() {
 		if way != nil {
@@ -178,6 +179,7 @@ func (c *Context) Close(ctx context.Context) error {
 	}
 	c.closed = true
 	c.mu.Unlock()
+	c.uploads.close()
 	c.host.mu.Lock()
 	delete(c.host.contexts, c.id)
 	for id, owner := range c.host.pages {
@@ -195,16 +197,14 @@ func (c *Context) Close(ctx context.Context) error {
 		err = c.host.root.Send(target.DisposeBrowserContext.Method, params).Wait(ctx, nil)
 	}
 	c.mu.Lock()
-	tabs, uploads := c.tabs, c.uploads
+	tabs := c.tabs
 	c.tabs, c.selected = nil, nil
 	c.mu.Unlock()
 	for _, t := range tabs {
 		t.forget()
 	}
 	c.end(errClosed())
-	if uploads != "" {
-		os.RemoveAll(uploads)
-	}
+	c.uploads.remove()
 	c.downloads.Remove()
 	return err
 }

@@ -50,7 +50,7 @@ func (t *tab) dialogOpening(s *cdp.Session, e dialogOpening) {
 	} else {
 		d.Answer = answerWord(accept)
 	}
-	c.happened(func(h *happenings) { h.dialogs = keep(h.dialogs, d, maxDialogs) })
+	c.effects.dialog(d)
 	t.wake()
 	if wait {
 		for _, then := range t.onDialogs {
@@ -146,9 +146,9 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	if t == nil {
 		return d, e, false, none
 	}
-	var begun *start
+	var begun *observation
 	if refs != nil {
-		begun = t.begin(how{unshown: a.Unshown})
+		begun = t.begin(settling{noSnapshot: a.Unshown})
 	}
 	answered, err := t.answer(ctx, a.Accept, a.Text)
 	if err == nil && answered == nil {
@@ -159,7 +159,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 		err = t.unreached(ctx, begun)
 	}
 	if begun != nil {
-		e = c.effect(t, refs, begun, snapshot.Key{})
+		e = begun.end(refs, snapshot.Key{})
 	}
 	if err != nil {
 		return d, e, false, err
@@ -172,7 +172,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 
 // follow waits until the page has settled, at most followWait or until it opens a
 // dialog that waits, and says whether it has.
-func (t *tab) follow(ctx context.Context, s *start) bool {
+func (t *tab) follow(ctx context.Context, s *observation) bool {
 	limited, cancel := context.WithTimeout(ctx, followWait)
 	defer cancel()
 	doing, held := context.WithCancelCause(limited)

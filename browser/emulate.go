@@ -120,7 +120,7 @@ func (c *Context) Emulate(ctx context.Context, e protocol.Emulation) error {
 		frames = append(frames, w)
 	}
 	c.mu.Unlock()
-	selected.pointer = pointer{} // the viewport may be another
+	selected.pointer.Forget() // the viewport may be another
 	if err := selected.waitOverrides(ctx, c.overrides(selected.cdp, e, all, false)); err != nil {
 		c.mu.Lock()
 		c.emulated = was

@@ -181,7 +181,7 @@ func (t *tab) frameNavigated(s *cdp.Session, e frameNavigated) {
 // moved notes that the tab has another URL, where it is the one that is acted on.
 func (t *tab) moved() {
 	if t.c.selected == t {
-		t.c.happened(func(h *happenings) { h.navigated = t.url })
+		t.c.effects.navigatedTo(t.url)
 	}
 }
 
@@ -211,7 +211,7 @@ type frameRequested struct {
 
 func (t *tab) frameRequested(s *cdp.Session, e frameRequested) {
 	if e.Disposition == "newTab" || e.Disposition == "newWindow" {
-		t.c.happened(func(h *happenings) { h.announced++ })
+		t.c.effects.tabAnnounced()
 	}
 	if e.FrameID == t.main.id && e.Disposition == "currentTab" && !strings.HasPrefix(e.URL, "javascript:") {
 		t.requested++
@@ -418,7 +418,7 @@ const maxConsoleText = 500
 
 func (t *tab) consoleError(text string) {
 	text = protocol.Cut(text, maxConsoleText)
-	t.c.happened(func(h *happenings) { h.consoleErrors = keep(h.consoleErrors, text, 20) })
+	t.c.effects.consoleError(text)
 	t.c.emit(protocol.EventConsoleError, map[string]any{"tab": t.name, "text": text})
 }
 
@@ -528,7 +528,7 @@ func (t *tab) loadingFailed(s *cdp.Session, e struct {
 	}
 	t.step.failed(cdproto.LoaderID(e.RequestID), e.ErrorText) // a navigation's request has its loader's id
 	if !e.Canceled {
-		t.c.happened(func(h *happenings) { h.failed++ })
+		t.c.effects.requestFailed()
 	}
 	t.wake()
 }

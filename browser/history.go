@@ -115,15 +115,15 @@ func (h *historyStep) over(main cdproto.FrameID, stopped bool) (over bool, faile
 }
 
 // begun is where the tab is before it navigates.
-func (t *tab) begun() start {
+func (t *tab) begun() observation {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return start{at: time.Now(), commits: t.commits, within: t.within, stopped: t.stopped, requested: t.requested}
+	return observation{at: time.Now(), commits: t.commits, within: t.within, stopped: t.stopped, requested: t.requested}
 }
 
 // arrived waits until a step that was asked for by CDP is committed, in this
 // document, in another or in a frame, or has failed.
-func (t *tab) arrived(ctx context.Context, s start, step *historyStep) error {
+func (t *tab) arrived(ctx context.Context, s observation, step *historyStep) error {
 	var failed string
 	err := t.until(ctx, func() bool {
 		over := false

@@ -33,22 +33,25 @@ const (
 // element is a ref's element, found and fit to be acted on.
 type element struct {
 	script.Located
-	frame *frame
-	in    *document    // the one of the frame's that it is in
-	key   snapshot.Key // of the ref's element; its ref is what effect.hit names
-	ref   string
-	x, y  float64 // in the viewport of the tab, where Located.X is set
-	// frames are those around its own, whose guards are armed.
+	action *action
+	frame  *frame
+	in     *document    // the one of the frame's that it is in
+	key    snapshot.Key // of the ref's element; its ref is what effect.hit names
+	ref    string
+	x, y   float64 // in the viewport of the tab, where Located.X is set
+	// frames are those around its own, whose documents run a hit test as well.
 	frames []*frame
 	// reaches is how often input had reached its element in the tab by then.
 	reaches int
 }
 
-// locate finds the element of a ref, waits until it is what want says, begins to
-// watch its document and the tab's, and leaves the guard armed where it is to be
-// hit. Errors: those of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
-func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q script.Lookup) (*element, error) {
-	e, d, err := c.resolve(refs, ref)
+// locate finds the element of a ref, waits until it is what q.Want says, and begins to
+// watch its document and the tab's. Where it is to be hit, the hit test has begun: until
+// collect or endHitTest, its document keeps input from everything else. Errors: those
+// of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
+func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*element, error) {
+	refs := a.refs
+	e, d, err := a.c.resolve(refs, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -92,15 +95,15 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 		return nil, notActionable(refs, e, doc, got)
 	}
 	el := &element{
-		Located: got, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
+		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
 	}
 	d.frame.tab.actsIn(d)
 	if got.Moved {
 		refs.Move(e.N, got.Record.In(doc))
 	}
 	if got.X != nil {
-		if err := el.toTab(ctx, refs); err != nil {
-			el.disarm()
+		if err := el.toTab(ctx); err != nil {
+			el.endHitTest()
 			return nil, err
 		}
 	}
@@ -140,8 +143,9 @@ func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
 }
 
 // toTab takes the point of an element in a frame up to the viewport of the
-// tab, and has the guard of each document on the way keep the input to itself.
-func (el *element) toTab(ctx context.Context, refs *snapshot.Refs) error {
+// tab, and begins a hit test in each document on the way.
+func (el *element) toTab(ctx context.Context) error {
+	refs := el.action.refs
 	el.x, el.y = *el.X, *el.Y
 	for f := el.frame; f != f.tab.main; {
 		at, parent, err := f.above(ctx, el.x, el.y, true)
@@ -211,8 +215,8 @@ func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
 	return f.owner, f.parent.holds()
 }
 
-// disarm lets input through again, where it was not sent after all.
-func (el *element) disarm() {
+// endHitTest lets input through again, where it was not sent after all.
+func (el *element) endHitTest() {
 	el.in.start(script.EndHitTest.Call(script.None{}))
 	for _, f := range el.frames {
 		f.start(script.EndHitTest.Call(script.None{}))
@@ -301,6 +305,15 @@ func spoken(role, name string) string {
 		return role
 	}
 	return role + " " + quote(name)
+}
+
+// describe is how a message speaks of the element of a ref: `@e1 button "Go"`.
+func describe(refs *snapshot.Refs, ref string) (string, error) {
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return "", err
+	}
+	return e.Ref() + " " + spoken(e.Role, e.Name), nil
 }
 
 func quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }

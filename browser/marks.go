@@ -13,6 +13,7 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 )
 
 // clickEvents are the events whose listeners make an element clickable.
@@ -37,7 +38,7 @@ const (
 // marks are what a document's script has been told, and what it has answered. They belong
 // to the session's driver.
 type marks struct {
-	answer   walkAnswer                     // of the last walk
+	answer   walk.Answer                    // of the last walk
 	document runtime.RemoteObjectID         // the page's own; empty until asked for
 	told     map[cdproto.BackendNodeID]bool // elements that have listeners for clicks
 	asked    time.Time

@@ -154,7 +154,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	s := t.begin(how{})
+	s := t.begin(settling{})
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.onDialog(func() { cancel(errDialog) })
 	unheld := t.unhold()
@@ -173,7 +173,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		err = nil
 	}
 	cancel(nil)
-	e := c.effect(t, snapshot.NewRefs(), s, snapshot.Key{})
+	e := s.end(snapshot.NewRefs(), snapshot.Key{})
 	if err != nil {
 		if ctx.Err() != nil {
 			t.cdp.Send("Page.stopLoading", struct{}{})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -59,8 +60,8 @@ func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]sna
 			}
 			continue
 		}
-		var n snapshot.Node
-		if err := (&lineDecoder{doc: d.doc}).decode(one.Line, &n); err != nil {
+		n, err := walk.DecodeNode(d.doc, one.Line)
+		if err != nil {
 			return err
 		}
 		n.Depth, n.Context = 0, one.Context

@@ -14,45 +14,42 @@ import (
 // clear a select that takes several. Errors:
 // those of a ref, not_actionable, invalid_params which lists the options,
 // unsupported for a list that is not a select.
-func (c *Context) selectOptions(ctx context.Context, refs *snapshot.Refs, o protocol.Select, h how) ([]string, protocol.Effect, error) {
-	ref, values := o.Ref, o.Values
+func selectOptions(o protocol.Select) step {
+	values := o.Values
 	if values == nil {
 		values = []string{} // null to the script otherwise
 	}
-	var selected []string
-	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.locate(ctx, refs, ref, script.Lookup{
+	return func(ctx context.Context, a *action) error {
+		el, err := a.locate(ctx, o.Ref, script.Lookup{
 			Want: []string{wantVisible, wantEnabled}, Control: "select", ElementCall: script.Choose.With(script.ChooseArgs{Values: values}),
 		})
 		if err != nil {
-			return snapshot.Key{}, err
+			return err
 		}
 		got, err := script.Choose.Result(el.Then)
 		if err != nil {
-			return snapshot.Key{}, err
+			return err
 		}
-		selected, err = chosen(refs, ref, got, values)
-		return el.key, err
-	})
-	return selected, effect, err
+		a.outcome.Selected, err = chosen(a.refs, o.Ref, got, values)
+		return a.hits(el, err)
+	}
 }
 
 // selectIn selects in an element that was found already.
-func (c *Context) selectIn(ctx context.Context, refs *snapshot.Refs, ref string, el *element, values []string) ([]string, error) {
+func (el *element) selectIn(ctx context.Context, ref string, values []string) ([]string, error) {
 	got, err := evaluate(ctx, el.in, script.ChooseIn, script.ChooseInArgs{Node: el.Target, Values: values})
 	if err != nil {
 		return nil, err
 	}
-	return chosen(refs, ref, got, values)
+	return chosen(el.action.refs, ref, got, values)
 }
 
 // chosen reads what the script answers of a selection.
 func chosen(refs *snapshot.Refs, ref string, got script.Choice, values []string) ([]string, error) {
-	e, err := refs.Lookup(ref)
+	who, err := describe(refs, ref)
 	if err != nil {
 		return nil, err
 	}
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
 	switch {
 	case got.Custom:
 		return nil, protocol.Errorf(protocol.Unsupported, "%s is no select of HTML", who).

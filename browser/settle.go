@@ -38,7 +38,7 @@ type settled struct {
 // settle waits until the page has settled after an action: a navigation that
 // was asked for is committed and its document is there; requests that the
 // action made are answered, and the DOM is quiet. All of it is bounded.
-func (t *tab) settle(ctx context.Context, s *start) error {
+func (t *tab) settle(ctx context.Context, s *observation) error {
 	deadline := time.Now().Add(requestsWait)
 	for {
 		if navigated, err := t.awaitCommit(ctx, s); err != nil || navigated {
@@ -71,7 +71,7 @@ func (t *tab) settle(ctx context.Context, s *start) error {
 
 // navigating says whether the action asked for a navigation that has not come
 // to anything yet.
-func (t *tab) navigating(s *start) bool {
+func (t *tab) navigating(s *observation) bool {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	return t.commits != s.commits || t.requested != s.requested && t.stopped == s.stopped && t.failed == ""
@@ -79,7 +79,7 @@ func (t *tab) navigating(s *start) bool {
 
 // awaitCommit waits, where the action asked for a navigation, until that is
 // committed, has failed, or turned out to be none (a download, an answer 204).
-func (t *tab) awaitCommit(ctx context.Context, s *start) (navigated bool, err error) {
+func (t *tab) awaitCommit(ctx context.Context, s *observation) (navigated bool, err error) {
 	if !t.navigating(s) {
 		t.awaitDownload(ctx, s)
 		return false, nil
@@ -114,7 +114,7 @@ const aborted = "net::ERR_ABORTED"
 
 // awaitDownload waits, where the navigation came to nothing and nobody said
 // why, a moment for the event of a download.
-func (t *tab) awaitDownload(ctx context.Context, s *start) {
+func (t *tab) awaitDownload(ctx context.Context, s *observation) {
 	t.c.mu.Lock()
 	asked := t.requested != s.requested && t.commits == s.commits && t.within == s.within &&
 		(t.failed == aborted || t.failed == "" && t.stopped != s.stopped)
@@ -134,7 +134,7 @@ func (t *tab) awaitDownload(ctx context.Context, s *start) {
 
 // awaitSaved waits, where a link was clicked that asks for a download, until that
 // begins: Chromium asks the server for it without a word on the tab's session.
-func (t *tab) awaitSaved(ctx context.Context, s *start, deadline time.Time) {
+func (t *tab) awaitSaved(ctx context.Context, s *observation, deadline time.Time) {
 	if !s.seen.Saves {
 		return
 	}
@@ -142,12 +142,12 @@ func (t *tab) awaitSaved(ctx context.Context, s *start, deadline time.Time) {
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	t.until(limited, func() bool {
-		return len(t.c.watching.downloads) > 0 || t.commits != s.commits || t.requested != s.requested
+		return len(t.c.effects.downloads) > 0 || t.commits != s.commits || t.requested != s.requested
 	})
 }
 
 // quiet asks the script to wait until the DOM is quiet, and takes what it saw.
-func (t *tab) quiet(ctx context.Context, s *start) error {
+func (t *tab) quiet(ctx context.Context, s *observation) error {
 	d, err := t.main.document()
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			if in.doc == before.doc {
 				continue
 			}
-			within, err := in.quiet(ctx, s.how)
+			within, err := in.quiet(ctx, s.settling)
 			if protocol.CodeOf(err) == protocol.StaleRef {
 				continue // it was left; what comes of that the tab tells
 			} else if err != nil {
@@ -168,7 +168,7 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			within.add(before)
 			before = within
 		}
-		h := s.how
+		h := s.settling
 		h.late = h.late && before.doc == 0
 		s.looked = time.Now()
 		if seen, err = d.quiet(ctx, h); err != nil {
@@ -189,8 +189,8 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 }
 
 // quiet is that in one document.
-func (d *document) quiet(ctx context.Context, h how) (settled, error) {
-	shown, late := !h.unshown, 0
+func (d *document) quiet(ctx context.Context, h settling) (settled, error) {
+	shown, late := !h.noSnapshot, 0
 	if shown && h.late {
 		late = int(hoverWait.Milliseconds())
 	}
@@ -213,18 +213,20 @@ func (t *tab) settledWith(f *frame, s script.Settled) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	seen := settled{Settled: s, doc: f.doc, focusedIn: f.doc}
-	t.c.happened(func(h *happenings) { h.settled = &seen })
+	if t.c.effects != nil {
+		t.c.effects.settled = &seen
+	}
 }
 
 // settledAlready returns, once, what settledWith took.
 func (t *tab) settledAlready() (settled, bool) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	if t.c.watching == nil || t.c.watching.settled == nil {
+	if t.c.effects == nil || t.c.effects.settled == nil {
 		return settled{}, false
 	}
-	s := *t.c.watching.settled
-	t.c.watching.settled = nil
+	s := *t.c.effects.settled
+	t.c.effects.settled = nil
 	return s, true
 }
 
@@ -232,7 +234,7 @@ func (t *tab) settledAlready() (settled, bool) {
 // waited says that there were some, so that the page may have changed again. One
 // that was answered while the page was looked at counts, once: what the page does
 // with the answer may come right behind that look.
-func (t *tab) awaitRequests(ctx context.Context, s *start, deadline time.Time) (waited bool, err error) {
+func (t *tab) awaitRequests(ctx context.Context, s *observation, deadline time.Time) (waited bool, err error) {
 	pending := func() bool {
 		for _, r := range t.inflight {
 			if r.since.After(s.at) {

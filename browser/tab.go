@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 )
@@ -85,7 +86,7 @@ type tab struct {
 	timer       *time.Timer       // dismisses it
 	refusedTabs int               // tabs that it opened beyond the limit, since its script was ended for it
 	speech      map[voice]*speech // the reader goroutine's own
-	pointer     pointer           // the driver's own
+	pointer     *input.Pointer    // the driver's own
 	reached     int               // times that the guard said that input has reached its element
 	stirs       atomic.Int64      // what was done to the page, and what it said
 	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
@@ -177,8 +178,8 @@ func (c *Context) attached(e attachedToTarget) {
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdproto.FrameID]*frame{}, children: map[target.SessionID]*cdp.Session{},
 		statuses: map[cdproto.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
-		onDialogs: map[int]func(){},
-		url:       blank, ready: "complete",
+		onDialogs: map[int]func(){}, pointer: c.mouse.Over(c.host.conn.Session(e.SessionID)),
+		url: blank, ready: "complete",
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
 	// The main frame's id is its target's.
@@ -205,11 +206,7 @@ func (c *Context) attached(e attachedToTarget) {
 	if over {
 		floods = c.refusedTab(t.opener)
 	}
-	c.happened(func(h *happenings) {
-		if h.comes(t.opener != "") && !over {
-			h.opened = append(h.opened, t)
-		}
-	})
+	c.effects.tabOpened(t, t.opener != "", !over)
 	for _, o := range c.tabs {
 		o.wake()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -33,6 +34,6 @@ func (t *tab) warmUp() *cdp.Pending {
 	t.c.mu.Lock()
 	world := t.main.ctxID
 	t.c.mu.Unlock()
-	call := script.WarmUp.Call(script.WarmUpArgs{HTML: warmUpPage, Options: newWalkOptions(snapshot.DefaultOptions())})
+	call := script.WarmUp.Call(script.WarmUpArgs{HTML: warmUpPage, Options: walk.NewOptions(snapshot.DefaultOptions())})
 	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: call.Expression, UniqueContextID: world, ReturnByValue: ptr(true)})
 }

@@ -2,7 +2,7 @@
 // a browser, and reads what one element has. It needs no daemon and no network.
 //
 // Roles are those of HTML-AAM, names those of Accessible Name and Description Computation
-// 1.2. Which elements get a line is decided as by the script in a live page, as far as that
+// 1.2. Which elements get a line is decided as by the script in a live page (browser/script), as far as that
 // is possible without layout: the markup and the style elements within it decide what is
 // hidden. Scripting is off: noscript is shown, and nothing is executed. The result depends
 // on the text and the options alone, and its cost is limited whatever the page.

@@ -1,4 +1,8 @@
-package browser
+// Package walk reads the answers of script.Walk: what one walk of one document
+// found, what of an answer is kept so that the next one can leave it out, and how
+// the walks of a page's frames are put together. It talks to no browser. Its values
+// are for one goroutine at a time.
+package walk
 
 import (
 	"fmt"
@@ -10,14 +14,13 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Reading a frame is one round trip: evaluate script.Walk in its isolated world, and give
-// the string that comes back to readAnswer. Each document is walked in a world of its
-// own, same-origin frames too; walked.Frames says where their lines belong.
+// Each document is Result in a world of its own, same-origin frames too.
+// Result.Frames says where their lines belong.
 
-// newWalkOptions returns the options of a walk of a whole document for a snapshot
+// NewOptions returns the options of a walk of a whole document for a snapshot
 // with options o. Scope and after are the caller's to set: they name nodes of one
 // document.
-func newWalkOptions(o snapshot.Options) script.WalkOptions {
+func NewOptions(o snapshot.Options) script.WalkOptions {
 	attrs := o.Attrs
 	if attrs == nil {
 		attrs = []string{}
@@ -28,12 +31,12 @@ func newWalkOptions(o snapshot.Options) script.WalkOptions {
 	}
 }
 
-// walked is what one walk read of one document.
-type walked struct {
+// Result is what one walk found in one document.
+type Result struct {
 	URL, Title string
 	Nodes      []snapshot.Node
 	// Frames are the places of child documents, in the order of Nodes.
-	Frames []walkedFrame
+	Frames []Place
 	// Visited is how many elements were looked at, Elements how many there are.
 	Visited, Elements int
 	// Rest is how many nodes are left at least, 0 where the walk reached the end.
@@ -41,24 +44,24 @@ type walked struct {
 	Reasons []string
 	// Modal tells that an open modal dialog makes the rest of the document inert.
 	Modal bool
-	// Hidden is how many changes had nothing to show; of beyond alone.
+	// Hidden is how many changes had nothing to show; of script.OffScope alone.
 	Hidden int
 	// Scope tells why there is nothing; empty where the walk was made.
 	Scope script.ScopeFailure
 }
 
-// walkedFrame is the place of a child document's lines: before Nodes[Index] (or at
+// Place is the place of a child document's lines: before Nodes[Index] (or at
 // the end), at Depth and deeper. Owner is the number of the element that holds it.
-type walkedFrame struct {
+type Place struct {
 	Index, Depth, Owner int
 }
 
-// decodeWalk reads what a walk of the document with that number found. The script runs
+// decode reads what a walk of the document with that number found. The script runs
 // beside the page, so nothing in an answer is taken on trust but its strings, which are
 // the page's own.
-func decodeWalk(doc int, answer walkAnswer) (walked, error) {
+func decode(doc int, answer Answer) (Result, error) {
 	in, lines := answer.head, answer.lines
-	out := walked{
+	out := Result{
 		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
 		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Scope: in.Scope, Nodes: []snapshot.Node{},
 	}
@@ -69,15 +72,15 @@ func decodeWalk(doc int, answer walkAnswer) (walked, error) {
 			var line string
 			line, lines, _ = strings.Cut(lines, "\n")
 			if err := d.decode(line, &out.Nodes[i]); err != nil {
-				return walked{}, fmt.Errorf("decoding line %d of a walk: %w", i, err)
+				return Result{}, fmt.Errorf("decoding line %d of a walk: %w", i, err)
 			}
 		}
 	}
 	for _, f := range in.Frames {
 		if f[0] < 0 || f[0] > len(out.Nodes) || f[1] < 0 || f[2] < 1 {
-			return walked{}, fmt.Errorf("decoding a walk: frame %v among %d lines", f, len(out.Nodes))
+			return Result{}, fmt.Errorf("decoding a walk: frame %v among %d lines", f, len(out.Nodes))
 		}
-		out.Frames = append(out.Frames, walkedFrame{Index: f[0], Depth: f[1], Owner: f[2]})
+		out.Frames = append(out.Frames, Place{Index: f[0], Depth: f[1], Owner: f[2]})
 	}
 	return out, nil
 }
@@ -89,6 +92,13 @@ type lineDecoder struct {
 	fields   []string        // of one line, used again for the next
 	attrs    []snapshot.Attr // of all lines, of which each node has its part
 	states   []string        // the same
+}
+
+// DecodeNode reads one line of a node of a document.
+func DecodeNode(doc int, line string) (snapshot.Node, error) {
+	var n snapshot.Node
+	err := (&lineDecoder{doc: doc}).decode(line, &n)
+	return n, err
 }
 
 // decode reads a line of a node into n, whose strings are parts of that line.
@@ -178,7 +188,7 @@ func decodeAttr(key, value string) (snapshot.Attr, error) {
 
 var tabsAndFeeds = strings.NewReplacer("\vt", "\t", "\vn", "\n", "\vv", "\v")
 
-// unplain undoes plain of js/walk.js.
+// unplain undoes plain of script/js/capture.js.
 func unplain(s string) string {
 	if !strings.Contains(s, "\v") {
 		return s

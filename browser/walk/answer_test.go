@@ -1,4 +1,4 @@
-package browser
+package walk
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 // TestReadAnswer puts together what an answer says and what it leaves out of the last one.
 func TestReadAnswer(t *testing.T) {
-	had := walkAnswer{lines: "one\ntwo\nthree", count: 3}
+	had := Answer{lines: "one\ntwo\nthree", count: 3}
 	for _, c := range []struct{ raw, want string }{
 		{`{"k":[3,0]}`, "one\ntwo\nthree"},
 		{`{"k":[1,2]}`, "one\ntwo\nthree"},

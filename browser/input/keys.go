@@ -1,19 +1,26 @@
-package browser
+package input
 
 import (
-	"context"
 	"sort"
 	"strings"
 	"sync"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/browserd/browserd/browser/cdp"
-	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
+
+// Bits of Input's modifiers.
+const (
+	altKey     = 1
+	controlKey = 2
+	metaKey    = 4
+	shiftKey   = 8
+)
+
+// modifierBits are the names of modifier keys.
+var modifierBits = map[string]int64{"Alt": altKey, "Control": controlKey, "Meta": metaKey, "Shift": shiftKey}
 
 // key is one key of a US keyboard, as Input.dispatchKeyEvent takes it.
 type key struct {
@@ -85,15 +92,16 @@ func keyOf(name string) (key, bool) {
 	return key{}, false
 }
 
-// chord is a key and the modifiers that are held with it.
-type chord struct {
+// Chord is a key and the modifiers that are held with it.
+type Chord struct {
 	key       key
 	modifiers int64
 }
 
-// parseChord reads "Enter", "a", "Control+a", "Control+Shift+Tab", "Control++".
-func parseChord(s string) (chord, error) {
-	var c chord
+// ParseChord reads "Enter", "a", "Control+a", "Control+Shift+Tab", "Control++". An
+// unknown key is invalid_params, which names the keys that come nearest.
+func ParseChord(s string) (Chord, error) {
+	var c Chord
 	rest := s
 	for {
 		name, after, more := strings.Cut(rest, "+")
@@ -136,6 +144,15 @@ func parseChord(s string) (chord, error) {
 	return c, nil
 }
 
+// MustChord is ParseChord of a chord that is known to exist; it panics otherwise.
+func MustChord(s string) Chord {
+	c, err := ParseChord(s)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
 func unknownKey(whole, name string) error {
 	near := nearestKeys(name)
 	return protocol.Errorf(protocol.InvalidParams, "key %s: there is no key %s", snapshot.Quote(snapshot.Cut(whole, 60)), snapshot.Quote(snapshot.Cut(name, 40))).
@@ -168,7 +185,7 @@ func nearestKeys(name string) []string {
 	return near
 }
 
-// distance is Levenshtein's.
+// distance is the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -187,127 +204,4 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// strike writes a key going down and up, with its modifiers held.
-func (t *tab) strike(c chord) []*cdp.Pending {
-	var pending []*cdp.Pending
-	send := func(e input.DispatchKeyEventParams) {
-		pending = append(pending, t.cdp.Send(input.DispatchKeyEvent.Method, e))
-	}
-	held := int64(0)
-	order := []struct {
-		name string
-		bit  int64
-	}{{"Control", controlKey}, {"Alt", altKey}, {"Meta", metaKey}, {"Shift", shiftKey}}
-	for _, m := range order {
-		if c.modifiers&m.bit != 0 {
-			held |= m.bit
-			k := keyNames()[m.name]
-			send(input.DispatchKeyEventParams{Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk, Modifiers: held, Location: 1})
-		}
-	}
-	down := input.DispatchKeyEventParams{
-		Type: "rawKeyDown", Key: c.key.name, Code: c.key.code, WindowsVirtualKeyCode: c.key.vk, NativeVirtualKeyCode: c.key.vk, Modifiers: held | heldBy(c.key),
-	}
-	// With Control, Alt or Meta a key commands and does not type.
-	if c.key.text != "" && held&(controlKey|altKey|metaKey) == 0 {
-		down.Type, down.Text, down.UnmodifiedText = "keyDown", c.key.text, c.key.plain
-	}
-	if command, ok := editing[c.key.code]; ok && held == controlKey {
-		down.Commands = []string{command}
-	}
-	send(down)
-	up := down
-	up.Type, up.Text, up.UnmodifiedText, up.Commands = "keyUp", "", "", nil
-	send(up)
-	for i := len(order) - 1; i >= 0; i-- {
-		m := order[i]
-		if c.modifiers&m.bit != 0 {
-			held &^= m.bit
-			k := keyNames()[m.name]
-			send(input.DispatchKeyEventParams{Type: "keyUp", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk, Modifiers: held, Location: 1})
-		}
-	}
-	return pending
-}
-
-// heldBy is the modifier bit that a modifier key itself sets while it is down.
-func heldBy(k key) int64 { return modifierBits[k.name] }
-
-// editing are the editing commands of the keys that edit, which Chromium
-// without a window system does not know by itself everywhere
-// (editor_command_names.h).
-var editing = map[string]string{"KeyA": "selectAll"}
-
-// tap writes a character as it is typed when its modifiers need not be seen:
-// down with its text, and up.
-func (t *tab) tap(k key) []*cdp.Pending {
-	e := input.DispatchKeyEventParams{
-		Type: "keyDown", Key: k.name, Code: k.code, Text: k.text, UnmodifiedText: k.plain, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk,
-	}
-	if k.shift {
-		e.Modifiers = shiftKey
-	}
-	up := e
-	up.Type, up.Text, up.UnmodifiedText = "keyUp", "", ""
-	return []*cdp.Pending{t.cdp.Send(input.DispatchKeyEvent.Method, e), t.cdp.Send(input.DispatchKeyEvent.Method, up)}
-}
-
-// waitKeys waits for all of them.
-func (t *tab) waitKeys(ctx context.Context, pending []*cdp.Pending) error {
-	for _, p := range pending {
-		if err := t.wait(ctx, p, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pressKey presses a key, with modifiers: "Enter", "Control+a", "Shift+Tab", a
-// character. With a ref the element is focused first. Errors: those of a ref,
-// not_actionable, invalid_params, which names the keys that come nearest.
-func (c *Context) pressKey(ctx context.Context, refs *snapshot.Refs, o protocol.Press, h how) (protocol.Effect, error) {
-	pressed, err := parseChord(o.Key)
-	if err != nil {
-		return protocol.Effect{}, err
-	}
-	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		t, err := c.tab(ctx)
-		if err != nil {
-			return snapshot.Key{}, err
-		}
-		var hit snapshot.Key
-		if o.Ref != "" {
-			el, err := c.focusOn(ctx, refs, o.Ref)
-			if err != nil {
-				return hit, err
-			}
-			hit = el.key
-		} else if err := t.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
-			return hit, err
-		}
-		return hit, t.waitKeys(ctx, t.strike(pressed))
-	})
-}
-
-// beginAtFocus has the script watch the document of the tab and those of the frames
-// that have the focus.
-func (t *tab) beginAtFocus(ctx context.Context) error {
-	for f := t.main; f != nil; {
-		d, err := f.document()
-		if err != nil {
-			return err
-		}
-		holds, err := evaluate(ctx, d, script.BeginSettle, 0) // the frame's element that has the focus
-		if err != nil {
-			return err
-		}
-		t.actsIn(d)
-		if f = nil; holds != 0 {
-			t.owners(ctx, t.live())
-			f = t.frameIn(snapshot.Key{Doc: d.doc, Node: holds})
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
-package browser
+package walk
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,64 +8,62 @@ import (
 	"github.com/browserd/browserd/browser/script"
 )
 
-// walkAnswer is what is kept of an answer of script.Walk: the next one leaves out the lines
-// that both begin with, and those that both end with.
-type walkAnswer struct {
-	look  int // the number of its capture
-	head  script.WalkHead
-	lines string
-	count int // of the lines
+// Answer is what is kept of an answer of script.Walk: the next one leaves out the lines
+// that both begin with, and those that both end with. It belongs to the goroutine that
+// walks the document.
+type Answer struct {
+	capture int // its number
+	head    script.WalkHead
+	lines   string
+	count   int // of the lines
 }
 
-// maxLook is the highest number of a capture; behind it they begin again. Of walks that
+// maxCapture is the highest number of a capture; behind it they begin again. Of walks that
 // failed nothing is kept, so that no number can be taken for an older one.
-const maxLook = 8
+const maxCapture = 8
+
+// NextCapture is the number of the capture after n.
+func NextCapture(n int) int { return n%maxCapture + 1 }
 
 // maxLines is how long the lines may be that are kept, in bytes.
 const maxLines = 512 << 10
 
-// walk walks the document.
-func (d *document) walk(ctx context.Context, o script.WalkOptions) (walked, error) {
-	o.Have = d.marks.answer.look
-	raw, err := evaluateWithListeners(ctx, d, script.Walk, o)
+// Capture is the number of the capture that the answer is from (WalkOptions.Have), 0
+// where nothing is kept.
+func (a *Answer) Capture() int { return a.capture }
+
+// Read reads the answer raw to the walk of a document for a capture, and keeps it in
+// place of the last one.
+func (a *Answer) Read(doc int, raw string, capture int) (Result, error) {
+	last := *a
+	*a = Answer{}
+	answer, err := readAnswer(last, raw)
 	if err != nil {
-		d.marks.answer = walkAnswer{}
-		return walked{}, err
+		return Result{}, err
 	}
-	return d.readWalk(raw, o.Capture)
+	if answer.capture = capture; len(answer.lines) <= maxLines {
+		*a = answer
+	}
+	return decode(doc, answer)
 }
 
-// readWalk reads the answer to the walk of the capture look, and keeps it.
-func (d *document) readWalk(raw string, look int) (walked, error) {
-	had := d.marks.answer
-	d.marks.answer = walkAnswer{}
-	answer, err := readAnswer(had, raw)
+// Decode reads an answer that leaves nothing out.
+func Decode(doc int, raw string) (Result, error) {
+	answer, err := readAnswer(Answer{}, raw)
 	if err != nil {
-		return walked{}, err
+		return Result{}, err
 	}
-	if answer.look = look; len(answer.lines) <= maxLines {
-		d.marks.answer = answer
-	}
-	return decodeWalk(d.doc, answer)
-}
-
-// decodeWhole reads an answer that leaves nothing out.
-func decodeWhole(doc int, raw string) (walked, error) {
-	answer, err := readAnswer(walkAnswer{}, raw)
-	if err != nil {
-		return walked{}, err
-	}
-	return decodeWalk(doc, answer)
+	return decode(doc, answer)
 }
 
 // readAnswer reads an answer, and puts in what it leaves out of had.
-func readAnswer(had walkAnswer, raw string) (walkAnswer, error) {
+func readAnswer(had Answer, raw string) (Answer, error) {
 	first, lines, more := strings.Cut(raw, "\n")
 	var head script.WalkHead
 	if err := json.Unmarshal([]byte(first), &head); err != nil {
-		return walkAnswer{}, fmt.Errorf("decoding a walk: %w", err)
+		return Answer{}, fmt.Errorf("decoding a walk: %w", err)
 	}
-	answer := walkAnswer{head: head, lines: lines}
+	answer := Answer{head: head, lines: lines}
 	if more {
 		answer.count = strings.Count(lines, "\n") + 1
 	}

@@ -58,6 +58,28 @@ func TestContributingNamesEveryPackage(t *testing.T) {
 	}
 }
 
+// source is a path of a Go file in backquotes.
+var source = regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)*/[a-z0-9_]+\\.go)`")
+
+// The source files that the documents name are there.
+func TestNamedSourcesAreThere(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"*.md", "decisions/*.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
+	}
+	for _, file := range files {
+		for _, m := range source.FindAllStringSubmatch(read(t, file), -1) {
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", file, m[1])
+			}
+		}
+	}
+}
+
 // The README and the pages around it have pictures, which are there.
 func TestPicturesAreThere(t *testing.T) {
 	for _, picture := range []string{"session.svg", "peers.svg"} {

@@ -83,7 +83,7 @@ func TestSkillNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-var testName = regexp.MustCompile("`([a-z][a-z/]*)\\.((?:Test|Fuzz)[A-Za-z]+)`")
+var testName = regexp.MustCompile("`([a-z][a-z0-9/]*)\\.((?:Test|Fuzz)[A-Za-z]+)`")
 
 // The tests that security.md calls on are there, and each promise has one.
 func TestSecurityNamesTests(t *testing.T) {

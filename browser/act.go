@@ -115,12 +115,37 @@ func (a *action) run(ctx context.Context, how settling, do step) error {
 		return err
 	}
 	if e := a.outcome.Effect; e.Navigated != "" || e.RequestsFailed > 0 || observed.asked {
-		a.c.keepCookies()
+		a.c.cookies.jar.Keep()
 	}
 	if a.then != nil {
 		a.then(ctx)
 	}
 	return nil
+}
+
+// untilDialog runs what asks the page something. A dialog that opens meanwhile ends it
+// with dialog_open, since the page answers nothing then.
+func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error) error {
+	t, err := c.ready(ctx)
+	if err != nil {
+		return err
+	}
+	doing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer t.onDialog(func() { cancel(errDialog) })()
+	err = do(doing, t)
+	if err == nil {
+		return nil
+	}
+	if context.Cause(doing) == errDialog {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if t.dialog != nil {
+			return dialogError(t.dialog)
+		}
+	}
+	t.notice(ctx, err)
+	return err
 }
 
 // errDialog ends what waits for a page that a dialog holds.

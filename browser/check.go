@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -36,7 +37,7 @@ func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*elemen
 		if err != nil {
 			return nil, err
 		}
-		who, err := describe(a.refs, ref)
+		who, err := failure.Describe(a.refs, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -76,15 +77,6 @@ func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*elemen
 		if clicks++; now.State == "mixed" && clicks < mixedClicks {
 			continue // mixed goes to one of the two first
 		}
-		return nil, keptError(who, checked)
+		return nil, failure.KeptState(who, checked)
 	}
-}
-
-func keptError(who string, checked bool) error {
-	word := "unchecked"
-	if !checked {
-		word = "checked"
-	}
-	return protocol.Errorf(protocol.NotActionable, "%s was clicked, and the page kept it %s", who, word).
-		With("reason", "readonly").Then("take a snapshot to see why")
 }

@@ -34,7 +34,7 @@ func (a *action) clickOn(ctx context.Context, ref string, p input.Press) (*eleme
 			return nil, err
 		}
 		if el.Option != nil {
-			return el, el.choose(ctx)
+			return el, el.chooseOption(ctx)
 		}
 		got, err := el.click(ctx, p, script.ElementCall{})
 		if err != nil && !el.reached() {
@@ -49,8 +49,8 @@ func (a *action) clickOn(ctx context.Context, ref string, p input.Press) (*eleme
 	}
 }
 
-// choose selects the option that the element is, of a closed select.
-func (el *element) choose(ctx context.Context) error {
+// chooseOption selects the option that the element is, of a closed select.
+func (el *element) chooseOption(ctx context.Context) error {
 	_, err := evaluate(ctx, el.in, script.ChooseOption, el.Target)
 	return err
 }

@@ -171,7 +171,7 @@ func (t *tab) frameNavigated(s *cdp.Session, e frameNavigated) {
 			delete(t.statuses, id)
 		}
 	}
-	t.c.visited(f.url)
+	t.c.origins.Add(f.url)
 	t.moved()
 	t.wake()
 	t.appear(t.url)
@@ -547,13 +547,13 @@ func (t *tab) childAttached(s *cdp.Session, e attachedToTarget) {
 		f.cdp = child
 		f.leave()
 	}
-	all := t.c.emulated
+	all := t.c.overrides.InForce()
 	go func() {
 		pending := attachDomains(child)
-		pending = append(pending, t.c.overrides(child, all, all, true)...)
+		pending = append(pending, t.c.overrides.Send(child, all, all, true)...)
 		pending = append(pending, t.c.routes.Pause(child)...)
 		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{}))
-		if err := waitOverrides(t.life, pending); err != nil {
+		if err := t.c.overrides.Wait(t.life, pending); err != nil {
 			t.c.host.log.Debug("attaching to a frame", "error", err)
 		}
 	}()

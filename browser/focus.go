@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 )
@@ -25,7 +26,7 @@ func (a *action) focusOn(ctx context.Context, ref string) (*element, error) {
 		return nil, err
 	}
 	if !got.Focused {
-		who, err := describe(a.refs, ref)
+		who, err := failure.Describe(a.refs, ref)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -120,5 +121,5 @@ func (el *element) missed(got script.Hit) error {
 	if got.By != nil {
 		why = script.Located{Reason: "covered", By: got.By}
 	}
-	return notActionable(refs, e, el.key.Doc, why)
+	return failure.NotActionable(refs, e, el.key.Doc, why)
 }

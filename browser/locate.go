@@ -3,10 +3,9 @@ package browser
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -84,15 +83,15 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	if got.Moved && refs.Shared(e.N) {
 		d.start(script.EndHitTest.Call(script.None{}))
 		got.Record.Why = "one of those that were the same"
-		return nil, staleError(refs, e, doc, []script.Element{got.Record})
+		return nil, failure.Stale(refs, e, doc, []script.Element{got.Record})
 	}
 	switch {
 	case got.Stale:
-		return nil, staleError(refs, e, doc, got.Candidates)
+		return nil, failure.Stale(refs, e, doc, got.Candidates)
 	case got.Changed != nil:
-		return nil, changedError(refs, e, doc, *got.Changed)
+		return nil, failure.Changed(refs, e, doc, *got.Changed)
 	case !got.OK:
-		return nil, notActionable(refs, e, doc, got)
+		return nil, failure.NotActionable(refs, e, doc, got)
 	}
 	el := &element{
 		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
@@ -158,7 +157,7 @@ func (el *element) toTab(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			return notActionable(refs, e, at.doc, script.Located{Reason: at.Reason, By: at.By})
+			return failure.NotActionable(refs, e, at.doc, script.Located{Reason: at.Reason, By: at.By})
 		}
 		el.x, el.y, f = at.X, at.Y, parent.frame
 	}
@@ -222,98 +221,3 @@ func (el *element) endHitTest() {
 		f.start(script.EndHitTest.Call(script.None{}))
 	}
 }
-
-func staleError(refs *snapshot.Refs, e snapshot.Entry, doc int, near []script.Element) error {
-	candidates := make([]any, 0, len(near))
-	for _, r := range near {
-		candidates = append(candidates, map[string]any{
-			"ref": snapshot.RefOf(refs.Number(r.In(doc))), "role": r.Role, "name": r.Name, "why": r.Why,
-		})
-	}
-	err := protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), spoken(e.Role, e.Name)).With("candidates", candidates)
-	if len(candidates) == 0 {
-		err.Then("take a snapshot and use a ref from it")
-	}
-	return err
-}
-
-// changedError says that the element is no longer what the client was shown,
-// and takes it that the client is shown now what it is.
-func changedError(refs *snapshot.Refs, e snapshot.Entry, doc int, now script.Element) error {
-	refs.Number(now.In(doc))
-	was, is := map[string]any{"role": e.Role, "name": e.Name}, map[string]any{"role": now.Role, "name": now.Name}
-	message := fmt.Sprintf("%s was %s and is now %s", e.Ref(), spoken(e.Role, e.Name), spoken(now.Role, now.Name))
-	if e.Context != now.Context {
-		was["context"], is["context"] = e.Context, now.Context
-		if e.Role == now.Role && e.Name == now.Name {
-			message = fmt.Sprintf("%s, %s, stands in another row now: %s", e.Ref(), spoken(e.Role, e.Name), quote(now.Context))
-		}
-	}
-	return protocol.Errorf(protocol.RefChanged, "%s", message).With("was", was).With("now", is)
-}
-
-// notActionable says what keeps an element from being acted on.
-func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got script.Located) error {
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
-	var err *protocol.Error
-	switch got.Reason {
-	case "covered":
-		what := "something else"
-		if got.By != nil {
-			what = snapshot.RefOf(refs.Number(got.By.In(doc))) + " " + spoken(got.By.Role, got.By.Name)
-			if got.By.Says != "" {
-				what += " that says " + quote(got.By.Says)
-			}
-		}
-		err = protocol.Errorf(protocol.NotActionable, "%s is covered by %s", who, what).
-			Then("deal with what covers it first: details.by")
-		if got.By != nil {
-			if strings.HasPrefix(got.By.Role, "menu") || got.By.Role == "listbox" || got.By.Role == "option" {
-				err.Then("choose something in it, or press Escape to close it: details.by")
-			}
-			by := map[string]any{
-				"ref": snapshot.RefOf(refs.Number(got.By.In(doc))), "role": got.By.Role, "name": got.By.Name, "tag": got.By.Tag,
-			}
-			if got.By.Says != "" {
-				by["says"] = got.By.Says
-			}
-			err.With("by", by)
-		}
-	case "disabled":
-		err = protocol.Errorf(protocol.NotActionable, "%s is disabled", who).
-			Then("do first what enables it, then take a snapshot")
-	case "readonly":
-		err = protocol.Errorf(protocol.NotActionable, "%s is readonly", who).
-			Then("look for the control that changes it")
-	case "moving":
-		err = protocol.Errorf(protocol.NotActionable, "%s moves and does not come to rest", who).
-			Then("try again, or use press with the keyboard")
-	case "detached":
-		err = protocol.Errorf(protocol.NotActionable, "%s is not in the document", who)
-	default:
-		err = protocol.Errorf(protocol.NotActionable, "%s cannot be seen", who)
-	}
-	if got.Because != "" {
-		err.With("because", got.Because)
-	}
-	return err.With("reason", got.Reason)
-}
-
-// spoken is how a message speaks of an element.
-func spoken(role, name string) string {
-	if name == "" {
-		return role
-	}
-	return role + " " + quote(name)
-}
-
-// describe is how a message speaks of the element of a ref: `@e1 button "Go"`.
-func describe(refs *snapshot.Refs, ref string) (string, error) {
-	e, err := refs.Lookup(ref)
-	if err != nil {
-		return "", err
-	}
-	return e.Ref() + " " + spoken(e.Role, e.Name), nil
-}
-
-func quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }

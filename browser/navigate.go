@@ -186,7 +186,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	}
 	// A page that was opened is what a lost browser is restored to.
 	select {
-	case <-c.keepCookies():
+	case <-c.cookies.jar.Keep():
 	case <-time.After(cookieWait):
 	}
 	return e, nil

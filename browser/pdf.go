@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -57,7 +58,7 @@ func unprinted(err error, o protocol.PDF) error {
 		return protocol.Errorf(protocol.InvalidParams, "options %s: Chromium refuses that: %s", given, e.Message).With("parameter", "options")
 	case o.PageRanges != "" && strings.HasPrefix(e.Message, "Page range "):
 		return protocol.Errorf(protocol.InvalidParams, "options.page_ranges: takes pages that the document has, such as 1-5, 8, not %s: %s",
-			quote(o.PageRanges), e.Message).With("parameter", "options").Then("leave page_ranges out: all pages are printed")
+			failure.Quote(o.PageRanges), e.Message).With("parameter", "options").Then("leave page_ranges out: all pages are printed")
 	}
 	return err
 }

@@ -128,7 +128,7 @@ type request struct {
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
-	id, _, err := c.create(ctx, false)
+	id, _, err := c.targets.create(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -167,13 +167,9 @@ func (c *Context) byTarget(id target.ID) *tab {
 // attached takes a page that appeared in the context: one that newTab asked
 // for, or a popup. Called on the reader goroutine.
 func (c *Context) attached(e attachedToTarget) {
-	c.mu.Lock()
-	if c.apart && e.TargetInfo.OpenerID == "" {
-		c.held = append(c.held, e)
-		c.mu.Unlock()
+	if c.targets.hold(e) {
 		return
 	}
-	c.mu.Unlock()
 	t := &tab{
 		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), frames: map[cdproto.FrameID]*frame{}, children: map[target.SessionID]*cdp.Session{},
@@ -267,17 +263,15 @@ func (c *Context) refusedTab(opener target.ID) *tab {
 // setUp prepares the page and lets it run. All commands are written at once
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
-	t.c.mu.Lock()
-	all := t.c.emulated
-	t.c.mu.Unlock()
+	all := t.c.overrides.InForce()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
+	wait = append(wait, t.c.overrides.Send(t.cdp, all, all, false)...)
 	wait = append(wait, t.c.routes.Pause(t.cdp)...)
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
-	return waitOverrides(ctx, wait)
+	return t.c.overrides.Wait(ctx, wait)
 }
 
 // attachDomains switches on, for a page or an out-of-process frame, what
@@ -392,13 +386,4 @@ func (t *tab) until(ctx context.Context, holds func() bool) error {
 			return context.Cause(t.life)
 		}
 	}
-}
-
-// userAgent is Chromium's own User-Agent, for where only the language is changed.
-func (h *host) userAgent(ctx context.Context) string {
-	var v struct {
-		UserAgent string `json:"userAgent"`
-	}
-	h.root.Call(ctx, "Browser.getVersion", cdproto.Empty{}, &v)
-	return v.UserAgent
 }

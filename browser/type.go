@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -78,12 +79,11 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 		}
 		if ready.Textless != "" || ready.Accepts != "" {
 			el.endHitTest()
-			return nil, nil, notText(a.refs, ref, o.Text, ready)
+			return nil, nil, failure.NotText(a.refs, ref, o.Text, ready)
 		}
 		if el.Kind == "select" {
 			el.endHitTest()
-			_, err := el.selectIn(ctx, ref, []string{o.Text})
-			return el, nil, err
+			return el, nil, el.choose(ctx, ref, []string{o.Text})
 		}
 		if ready.Assigned {
 			if err := el.submit(ctx, o); err != nil {
@@ -115,7 +115,7 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 		}
 		if got.Hit {
 			if len(got.Then) == 0 {
-				return nil, nil, el.clickedAway(ref, nil)
+				return nil, nil, failure.ClickedAway(a.refs, ref, el.key.Doc, nil)
 			}
 			if ready, err = script.Caret.Result(got.Then); err != nil {
 				return nil, nil, err
@@ -127,7 +127,7 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 		}
 	}
 	if ready.Elsewhere != nil || !ready.Focused && ready.Kind != "" {
-		return nil, nil, el.clickedAway(ref, ready.Elsewhere)
+		return nil, nil, failure.ClickedAway(a.refs, ref, el.key.Doc, ready.Elsewhere)
 	}
 	value, err := el.write(ctx, o, ready)
 	return el, value, err
@@ -157,23 +157,7 @@ func (el *element) fieldWithin(ctx context.Context) (string, error) {
 	if got.Field != nil {
 		return snapshot.RefOf(refs.Number(got.Field.In(owner.Doc))), nil
 	}
-	who, err := describe(refs, el.ref)
-	if err != nil {
-		return "", err
-	}
-	if len(got.Several) == 0 {
-		return "", protocol.Errorf(protocol.InvalidParams, "ref %s has nothing in it that takes text", who).With("parameter", "ref").
-			Then("click in it what opens a field, or use press to send keys to it")
-	}
-	var candidates []any
-	var said []string
-	for _, r := range got.Several {
-		ref := snapshot.RefOf(refs.Number(r.In(owner.Doc)))
-		candidates = append(candidates, map[string]any{"ref": ref, "role": r.Role, "name": r.Name})
-		said = append(said, ref+" "+spoken(r.Role, r.Name))
-	}
-	return "", protocol.Errorf(protocol.InvalidParams, "ref %s has several fields in it", who).With("parameter", "ref").
-		With("candidates", candidates).Then("type into one of them: %s", strings.Join(said, ", "))
+	return "", failure.NoField(refs, el.ref, owner.Doc, got.Several)
 }
 
 // write types into the control that has the focus, and reads back what it holds.
@@ -234,38 +218,4 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 	}
 	t := el.frame.tab
 	return t.waitInput(ctx, input.NewKeyboard(t.cdp).Press(input.MustChord("Enter")))
-}
-
-// notText is the error of an element that takes no text, or none like this.
-func notText(refs *snapshot.Refs, ref, text string, p script.Prepared) error {
-	who, err := describe(refs, ref)
-	if err != nil {
-		return err
-	}
-	if p.Accepts != "" {
-		return protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(text), who, p.Accepts).
-			With("parameter", "text").With("takes", p.Accepts).Then("write %s", p.Accepts)
-	}
-	err2 := protocol.Errorf(protocol.InvalidParams, "ref %s takes no text", who).With("parameter", "ref")
-	if p.Textless != "none" {
-		return err2.Then("use %s", p.Textless)
-	}
-	return err2.Then("use the ref of a textbox, or press to send keys")
-}
-
-// clickedAway is the error of a field that a click does not put the caret in.
-func (el *element) clickedAway(ref string, to *script.Element) error {
-	refs := el.action.refs
-	who, err := describe(refs, ref)
-	if err != nil {
-		return err
-	}
-	if to == nil {
-		return protocol.Errorf(protocol.NotActionable, "%s was clicked and did not take the focus; nothing was typed", who).
-			With("reason", "covered").Then("take a snapshot: the click may have opened something else to type into")
-	}
-	by := snapshot.RefOf(refs.Number(to.In(el.key.Doc)))
-	return protocol.Errorf(protocol.NotActionable, "%s was clicked, and the focus went to %s %s; nothing was typed", who, by, spoken(to.Role, to.Name)).
-		With("reason", "covered").With("by", map[string]any{"ref": by, "role": to.Role, "name": to.Name, "tag": to.Tag}).
-		Then("type into %s", by)
 }

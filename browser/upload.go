@@ -9,6 +9,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -37,7 +38,7 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 	if err != nil {
 		return nil, err
 	}
-	who, err := describe(a.refs, ref)
+	who, err := failure.Describe(a.refs, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []s
 // store writes the files to upload. Where that fails because the context has ended,
 // which removes their directory, the error is what ended it.
 func store(c *Context, files []protocol.File) ([]string, error) {
-	paths, err := c.uploads.store(files)
+	paths, err := c.uploads.Store(files)
 	switch {
 	case err == nil:
 		return paths, nil

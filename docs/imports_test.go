@@ -19,7 +19,8 @@ var layers = [][]string{
 	{"actions/command"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/network", "browser/screenshot", "browser/walk"},
+	{"browser/emulation", "browser/storage"},
+	{"browser/failure", "browser/files", "browser/network", "browser/screenshot", "browser/walk"},
 	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
@@ -69,7 +70,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser/input"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/input", "browser/network", "browser/screenshot"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/input", "browser/network", "browser/screenshot", "browser/storage"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},

@@ -1,4 +1,4 @@
-package browser
+package files
 
 import (
 	"crypto/rand"
@@ -12,20 +12,20 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// uploads are the files that a session has uploaded, on disk where Chromium can read
-// them. Any goroutine may call its methods, which lock mu.
-type uploads struct {
-	process *chromium.Process // nil where Chromium runs elsewhere
+// Uploads are the files that a browser context has uploaded, on disk where Chromium can
+// read them. Set Process first; then any goroutine may call the methods, which lock mu.
+type Uploads struct {
+	Process *chromium.Process // nil where Chromium runs elsewhere
 
 	mu     sync.Mutex
 	dir    string // empty until the first file
 	closed bool
 }
 
-// store writes the files where Chromium, which may run as another user, can
+// Store writes the files where Chromium, which may run as another user, can
 // read them: each in a directory of its own with a name that nobody can guess,
 // in one that nobody else can list. They are removed with the context.
-func (u *uploads) store(files []protocol.File) ([]string, error) {
+func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 	if len(files) == 0 {
 		return []string{}, nil
 	}
@@ -51,20 +51,27 @@ func (u *uploads) store(files []protocol.File) ([]string, error) {
 	return paths, nil
 }
 
+// Dir returns the directory, empty until the first file.
+func (u *Uploads) Dir() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.dir
+}
+
 // directory is the directory of the uploads, made by the first of them: in Chromium's
 // profile, so that it goes with it although the daemon is killed.
-func (u *uploads) directory() (string, error) {
+func (u *Uploads) directory() (string, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
 	case u.closed:
-		return "", errClosed()
+		return "", protocol.Errorf(protocol.SessionNotFound, "the session is closed")
 	case u.dir != "":
 		return u.dir, nil
 	}
 	make := chromium.MakeSharedDir
-	if u.process != nil {
-		make = u.process.MakeDir
+	if u.Process != nil {
+		make = u.Process.MakeDir
 	}
 	dir, err := make("uploads")
 	if err == nil {
@@ -73,15 +80,15 @@ func (u *uploads) directory() (string, error) {
 	return dir, err
 }
 
-// close lets no more files be stored.
-func (u *uploads) close() {
+// Close has Store return session_not_found from now on.
+func (u *Uploads) Close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.closed = true
 }
 
-// remove removes the files.
-func (u *uploads) remove() {
+// Remove removes the files.
+func (u *Uploads) Remove() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.dir != "" {

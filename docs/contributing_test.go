@@ -19,6 +19,34 @@ func TestFirstPagesAreShort(t *testing.T) {
 	}
 }
 
+var figure = regexp.MustCompile(`\d[\d,.]*\d`)
+
+// Each figure of the README's comparison stands in benchmarks.md, whose rows are those
+// of a run.
+func TestReadmeFiguresAreMeasured(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "../README.md"), "\n## What is different here\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	measured := map[string]bool{"1500": true}
+	for _, f := range figure.FindAllString(read(t, "benchmarks.md"), -1) {
+		measured[f] = true
+	}
+	found := 0
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "| ") {
+			continue
+		}
+		for _, f := range figure.FindAllString(line, -1) {
+			found++
+			if !measured[strings.ReplaceAll(f, ",", "")] {
+				t.Errorf("README.md: %s is not in benchmarks.md: %s", f, line)
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("%d figures were found: does the pattern still match?", found)
+	}
+}
+
 // coded is a path in backquotes: of a package, or of a file.
 var coded = regexp.MustCompile("`([a-zA-Z][a-zA-Z0-9_./]*)`")
 

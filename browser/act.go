@@ -152,7 +152,7 @@ func (c *Context) act(ctx context.Context, refs *snapshot.Refs, h how, do func(c
 		if ctx.Err() != nil && start.navigating() {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 		return e, err
 	}
 	if e.Navigated != "" || e.RequestsFailed > 0 || start.asked {
@@ -294,7 +294,7 @@ func (c *Context) ready(ctx context.Context) (*tab, error) {
 		return nil, dialogError(dialog)
 	}
 	if suspect {
-		if err := t.free(ctx); err != nil {
+		if err := t.recovery.free(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -60,8 +60,8 @@ type Context struct {
 	routes    network.Routes
 	downloads *network.Downloads
 
-	holding string // the mouse button that is down; the driver's alone
-	looks   int    // the number of the last capture (walk.NextCapture); the driver's alone
+	holding  string // the mouse button that is down; the driver's alone
+	captures int    // the number of the last capture (walk.NextCapture); the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind

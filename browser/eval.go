@@ -38,7 +38,7 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 				return nil, dialogError(t.dialogs.open)
 			}
 		}
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 	}
 	return value, err
 }

@@ -37,7 +37,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 		t.frames.findOwners(ctx, t.frames.live())
 		var err error
 		if kind == "box" {
-			content, err = t.box(ctx, refs, ref)
+			content, err = boxOf(ctx, t, refs, ref)
 			return err
 		}
 		content, err = t.readRef(ctx, refs, ref, kind, attr)
@@ -120,7 +120,7 @@ func (c *Context) look(ctx context.Context, do func(ctx context.Context, t *tab)
 			return dialogError(t.dialogs.open)
 		}
 	}
-	t.notice(ctx, err)
+	t.recovery.notice(ctx, err)
 	return err
 }
 

@@ -29,7 +29,7 @@ func (c *Context) Screenshot(ctx context.Context, refs *snapshot.Refs, o protoco
 	}
 	pic, err := c.screenshot(ctx, t, refs, o)
 	if err != nil {
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 	}
 	return pic, err
 }
@@ -103,7 +103,7 @@ func (c *Context) screenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o
 	var at map[string]box
 	if drawn {
 		var err error
-		if at, err = t.seenAt(ctx, refs, o.Annotate, params.Clip == nil || o.Scale != 1 && !o.FullPage && o.Ref == ""); err != nil {
+		if at, err = seenAt(ctx, t, refs, o.Annotate, params.Clip == nil || o.Scale != 1 && !o.FullPage && o.Ref == ""); err != nil {
 			return protocol.Picture{}, err
 		}
 	}

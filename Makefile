@@ -7,7 +7,7 @@ TIMEOUT ?= 20m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-bench test-full test-image bench chart bench-go soak crowd tasks build image lint clean
+.PHONY: demo setup test test-product test-modules check-scripts test-full test-image bench chart bench-go soak crowd tasks build image lint clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -22,24 +22,32 @@ setup: # a Chromium, where there is none
 with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
 	$(GO) build -race -ldflags "-s -w" -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
 
-# Two packages at a time, four tests of a package, and the soak beside them: much of
+# Three packages at a time, four tests of a package, and the soak beside them: much of
 # their time they wait. The two packages that take longest begin first.
 test: # everything, with the race detector; what differs in the whole browser: make test-full
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
-	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-bench)
+	@$(MAKE) --no-print-directory check-scripts
+	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-modules)
 
 test-product:
-	$(GO) test -race -p 2 -parallel 4 -timeout $(TIMEOUT) ./e2e ./browser ./...
+	$(GO) test -race -p 3 -parallel 4 -timeout $(TIMEOUT) ./e2e ./browser ./...
 
-test-bench:
+test-modules: # the benchmarks, the soak among them, and the tools
 	cd bench && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
+	cd tools && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
+
+# The types of the scripts that run in pages, by tsc. Where there is no npm it is left
+# out, but not in CI.
+check-scripts:
+	@if command -v npm >/dev/null; then set -ex; cd browser/script; npm ci --silent --no-audit --no-fund; node_modules/.bin/tsc -p .; \
+	elif [ -n "$$CI" ]; then echo "check-scripts needs npm"; exit 1; else echo "no npm: the types of the scripts are not checked"; fi
 
 # What the builds of Chromium do each in their own way: windows, dialogs, files,
 # input, permissions, and how their processes live and die. Of these the tests of
 # the daemon from outside are played in the whole browser too. What leaves Chromium
 # is tried in both builds by ./browser.
-BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
+BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
 
 test-full: # the daemon from outside again, in the whole browser; .ci/run does both
 ifneq ($(wildcard e2e/*_test.go),)
@@ -87,7 +95,7 @@ image: # the image browserd
 	docker build -f docker/Dockerfile -t browserd --build-arg VERSION=$(VERSION) .
 
 # The modules of the repository; each has a go.mod of its own.
-MODULES = . bench
+MODULES = . bench tools
 
 # go mod tidy needs no network once the modules are in the module cache.
 lint: # gofmt, go vet, and whether each go.mod names what its module needs and no more

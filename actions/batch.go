@@ -7,7 +7,19 @@ import (
 	"maps"
 
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Batch is the command batch.
+var Batch = command.Define(command.Row{
+	Name: "batch", Summary: "Runs several commands one after the other. No other command of the session runs between them.", Main: "commands",
+	Marks:   command.Group | command.NotInBatch | command.ReadOnly | command.Unasked | command.Unaudited,
+	Prepare: prepareBatch,
+	Examples: []command.Example{
+		{For: "Opens a page and reads it, with one request", Params: `{"commands": [{"method": "open", "params": {"url": "https://shop.example/", "snapshot": "none"}}, {"method": "read"}]}`},
+	},
+}, batch)
 
 // BatchParams are the parameters of batch.
 type BatchParams struct {
@@ -37,25 +49,25 @@ const maxBatch = 100
 
 // prepareBatch finds the session that the batch holds the turn of while it
 // runs, so that no other command of the session comes between.
-func prepareBatch(c *Call) error {
+func prepareBatch(c *command.Call) error {
 	p := c.Params.(*BatchParams)
 	if len(p.Commands) == 0 || len(p.Commands) > maxBatch {
 		return protocol.Errorf(protocol.InvalidParams, "commands: takes 1 to %d commands, not %d", maxBatch, len(p.Commands)).With("parameter", "commands")
 	}
 	for i, b := range p.Commands {
-		if b.Method == "batch" || b.Method == "cancel" {
+		if cmd, ok := c.Runtime.Commands.Lookup(b.Method); ok && cmd.Is(command.NotInBatch) {
 			return protocol.Errorf(protocol.InvalidParams, "commands: command %d is %s, which a batch cannot hold", i, b.Method).With("parameter", "commands")
 		}
 	}
-	return c.findSession()
+	return c.FindSession()
 }
 
-func batch(ctx context.Context, c *Call, p *BatchParams) (BatchResult, error) {
+func batch(ctx context.Context, c *command.Call, p *BatchParams) (BatchResult, error) {
 	r := BatchResult{Results: []BatchAnswer{}}
 	for _, b := range p.Commands {
-		answer, err := c.one(ctx, b)
+		answer, err := c.Inner(ctx, b.Method, b.Params)
 		if err != nil && ctx.Err() != nil {
-			return r, c.cutShort(ctx, r)
+			return r, cutShort(ctx, c, r)
 		}
 		if err != nil {
 			var e *protocol.Error
@@ -75,25 +87,15 @@ func batch(ctx context.Context, c *Call, p *BatchParams) (BatchResult, error) {
 	return r, nil
 }
 
-// cutShort is the error of what ended a batch, with what was answered before that:
-// it is done, and is said nowhere else.
-func (c *Call) cutShort(ctx context.Context, r BatchResult) error {
-	err := c.failure(ctx, context.Cause(ctx))
+// cutShort is the error of what ended a batch, with the answers before that, which the
+// client gets nowhere else.
+func cutShort(ctx context.Context, c *command.Call, r BatchResult) error {
+	err := c.Failure(ctx, context.Cause(ctx))
 	var e *protocol.Error
 	if len(r.Results) == 0 || !errors.As(err, &e) {
 		return err
 	}
-	said := *e // it may be everybody's
+	said := *e // the error may be shared
 	said.Details = maps.Clone(e.Details)
 	return said.With("results", r.Results).Then("details.results says what was done; what follows it may have begun: take a snapshot, then send the rest")
-}
-
-// one runs a command of the batch, in the batch's own turn where it is for the
-// same session.
-func (c *Call) one(ctx context.Context, b BatchCommand) (any, error) {
-	job, err := c.House.prepare(c.Caller, b.Method, b.Params, c)
-	if err != nil {
-		return nil, err
-	}
-	return job.Run(ctx)
 }

@@ -6,7 +6,18 @@ import (
 	"encoding/json"
 
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Cancel is the command cancel.
+var Cancel = command.Define(command.Row{
+	Name: "cancel", Summary: "Ends a running or queued request of this connection.", Main: "id",
+	Marks: command.AtOnce | command.NoSession | command.NotInBatch | command.OneConnection | command.ReadOnly | command.Unasked | command.Unaudited,
+	Examples: []command.Example{
+		{For: `Ends the request that was sent with "id": 7`, Params: `{"id": 7}`},
+	},
+}, cancel)
 
 // CancelParams are the parameters of cancel.
 type CancelParams struct {
@@ -18,7 +29,7 @@ type CancelResult struct {
 	Cancelled bool `json:"cancelled"` // false: no such request runs or waits
 }
 
-func cancel(ctx context.Context, c *Call, p *CancelParams) (CancelResult, error) {
+func cancel(ctx context.Context, c *command.Call, p *CancelParams) (CancelResult, error) {
 	if c.Caller.Cancel == nil {
 		return CancelResult{}, protocol.Errorf(protocol.Unsupported, "cancel works on the connection that sent the request").
 			With("source", "http").Then("end the HTTP request itself, or use the WebSocket")

@@ -3,21 +3,32 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
+
+// Check is the command check.
+var Check = command.Define(command.Row{
+	Name: "check", Summary: "Checks or unchecks a checkbox, radio button or switch.", Main: "ref",
+	Marks: command.Acts | command.Static | command.Unasked,
+	Examples: []command.Example{
+		{For: "Checks a checkbox", Params: `{"ref": "@e11"}`},
+		{For: "Unchecks it", Params: `{"ref": "@e11", "checked": false}`},
+	},
+}, check)
 
 // CheckParams are the parameters of check.
 type CheckParams struct {
 	Ref     string `json:"ref" required:"true" doc:"the element"`
 	Checked bool   `json:"checked" default:"true" doc:"false: not checked"`
-	Shows
+	command.Shows
 }
 
-func check(ctx context.Context, c *Call, p *CheckParams) (Result, error) {
-	page, err := c.page(ctx)
+func check(ctx context.Context, c *command.Call, p *CheckParams) (command.Result, error) {
+	page, err := c.Page(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Check{Ref: p.Ref, Checked: p.Checked}))
-	return c.acted(ctx, page, done.Effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Check{Ref: p.Ref, Checked: p.Checked}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

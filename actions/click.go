@@ -4,7 +4,19 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Click is the command click.
+var Click = command.Define(command.Row{
+	Name: "click", Summary: "Clicks an element.", Main: "ref",
+	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
+	Examples: []command.Example{
+		{For: "Clicks a button", Params: `{"ref": "@e13"}`},
+		{For: "Double-clicks with Shift held down", Params: `{"ref": "@e5", "count": 2, "modifiers": ["Shift"]}`},
+	},
+}, click)
 
 // ClickParams are the parameters of click.
 type ClickParams struct {
@@ -12,14 +24,14 @@ type ClickParams struct {
 	Button    string   `json:"button" default:"left" enum:"left,middle,right" doc:"the mouse button"`
 	Count     int      `json:"count" default:"1" min:"1" max:"3" doc:"2 for a double click"`
 	Modifiers []string `json:"modifiers" enum:"Alt,Control,Meta,Shift" doc:"keys held down"`
-	Shows
+	command.Shows
 }
 
-func click(ctx context.Context, c *Call, p *ClickParams) (Result, error) {
-	page, err := c.page(ctx)
+func click(ctx context.Context, c *command.Call, p *ClickParams) (command.Result, error) {
+	page, err := c.Page(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Click{Ref: p.Ref, Button: p.Button, Count: p.Count, Modifiers: p.Modifiers}))
-	return c.acted(ctx, page, done.Effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Click{Ref: p.Ref, Button: p.Button, Count: p.Count, Modifiers: p.Modifiers}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

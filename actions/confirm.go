@@ -6,7 +6,18 @@ import (
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Confirm is the command confirm.
+var Confirm = command.Define(command.Row{
+	Name: "confirm", Summary: "Answers a question that waits for an operator: may an agent run this command?", Main: "id",
+	Marks: command.AtOnce | command.NoSession | command.ReadOnly | command.Unasked,
+	Examples: []command.Example{
+		{For: "Allows it, and everything like it while the session lives", Params: `{"id": "GX3ZQ2V4TB", "allow": true, "remember": "session"}`},
+	},
+}, confirm)
 
 // ConfirmParams are the parameters of confirm.
 type ConfirmParams struct {
@@ -23,27 +34,27 @@ type ConfirmResult struct {
 	Question policy.Question `json:"question"`
 }
 
-// book is a decision as the trail has it, by the operator who made it.
-func (r ConfirmResult) book(e *ledger.Entry) {
+// Audit writes the decision into the audit trail, as the operator's who made it.
+func (r ConfirmResult) Audit(e *ledger.Entry) {
 	e.Session, e.URL, e.Verdict = r.Question.Session, r.Question.URL, "denied:"+r.Question.Command
 	if r.Allow {
 		e.Verdict = "allowed:" + r.Question.Command
 	}
 }
 
-func confirm(ctx context.Context, c *Call, p *ConfirmParams) (ConfirmResult, error) {
-	if c.Caller.Role != RoleOperator {
+func confirm(ctx context.Context, c *command.Call, p *ConfirmParams) (ConfirmResult, error) {
+	if c.Caller.Role != command.RoleOperator {
 		return ConfirmResult{}, protocol.Errorf(protocol.PolicyDenied, "only an operator may confirm").
 			With("reason", string(policy.ReasonRole)).Then("ask the operator; their token has the role operator in auth.tokens")
 	}
-	if c.House.Rules.Confirmations == nil {
-		return ConfirmResult{}, protocol.Errorf(protocol.InvalidParams, "id: nothing waits for a confirmation under %q", cut(p.ID, 40)).With("parameter", "id")
+	if c.Runtime.Rules.Confirmations == nil {
+		return ConfirmResult{}, protocol.Errorf(protocol.InvalidParams, "id: nothing waits for a confirmation under %q", protocol.Cut(p.ID, 40)).With("parameter", "id")
 	}
-	q, err := c.House.Rules.Confirmations.Answer(p.ID, c.Caller.Token, policy.Answer{Allow: p.Allow, Remember: p.Remember})
+	q, err := c.Runtime.Rules.Confirmations.Answer(p.ID, c.Caller.Token, policy.Answer{Allow: p.Allow, Remember: p.Remember})
 	if err != nil {
 		return ConfirmResult{}, err
 	}
-	c.House.Log.InfoContext(ctx, "confirmation answered", "id", q.ID, "agent", q.Agent, "command", q.Command, "session", q.Session,
+	c.Runtime.Log.InfoContext(ctx, "confirmation answered", "id", q.ID, "agent", q.Agent, "command", q.Command, "session", q.Session,
 		"allow", p.Allow, "remember", p.Remember, "operator", c.Caller.Agent)
 	return ConfirmResult{q.ID, p.Allow, p.Remember, q}, nil
 }

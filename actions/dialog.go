@@ -7,18 +7,29 @@ import (
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Dialog is the command dialog.
+var Dialog = command.Define(command.Row{
+	Name: "dialog", Summary: "Answers the open JavaScript dialog.", Main: "accept",
+	Marks: command.AtOnce | command.Acts | command.Unasked | command.Everyday,
+	Examples: []command.Example{
+		{For: "Answers OK", Params: `{"accept": true}`},
+	},
+}, dialog)
 
 // DialogParams are the parameters of dialog.
 type DialogParams struct {
 	Accept bool   `json:"accept" required:"true" doc:"OK, or Cancel"`
 	Text   string `json:"text" doc:"the answer to a prompt"`
-	Shows
+	command.Shows
 }
 
 // DialogResult is the answer of dialog.
 type DialogResult struct {
-	Result
+	command.Result
 	Dialog protocol.Dialog `json:"dialog"`
 }
 
@@ -27,7 +38,7 @@ const showWait = 2 * time.Second
 
 // dialog answers at once, also while another command of the session waits or hangs.
 // Where none does, the page is followed for a moment, and what has changed is shown.
-func dialog(ctx context.Context, c *Call, p *DialogParams) (DialogResult, error) {
+func dialog(ctx context.Context, c *command.Call, p *DialogParams) (DialogResult, error) {
 	page := c.Session.Page()
 	dialogs, ok := page.(session.Dialogs)
 	if !ok {
@@ -45,9 +56,9 @@ func dialog(ctx context.Context, c *Call, p *DialogParams) (DialogResult, error)
 	if settled {
 		limited, cancel := context.WithTimeout(ctx, showWait)
 		defer cancel()
-		if r, err := c.acted(limited, page, effect, nil, p.Shows); err == nil {
+		if r, err := c.Acted(limited, page, effect, nil, p.Shows); err == nil {
 			return DialogResult{r, d}, nil
 		}
 	}
-	return DialogResult{Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &effect}, d}, nil
+	return DialogResult{command.Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &effect}, d}, nil
 }

@@ -3,9 +3,11 @@ package actions
 import (
 	"flag"
 	"os"
-	"sort"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -15,7 +17,7 @@ const commandsFile = "../docs/commands.md"
 
 func TestCommandsDocIsFresh(t *testing.T) {
 	if *update {
-		if err := os.WriteFile(commandsFile, []byte(Markdown()), 0o644); err != nil {
+		if err := os.WriteFile(commandsFile, []byte(All.Markdown()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -23,33 +25,26 @@ func TestCommandsDocIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(got), Markdown()); diff != "" {
+	if diff := cmp.Diff(string(got), All.Markdown()); diff != "" {
 		t.Fatalf("docs/commands.md is stale, run go test ./actions -update:\n%s", diff)
 	}
 }
 
-// A row is complete: a summary, a main parameter that exists, and All sorted.
+// Every row is complete, its examples are what the command accepts, and All is in the
+// order of the names, so that Lookup finds each.
 func TestRowsAreComplete(t *testing.T) {
-	if !sort.SliceIsSorted(All, func(i, j int) bool { return All[i].Name < All[j].Name }) {
-		t.Error("All is not in the order of the names, so Lookup cannot find them")
+	if !slices.IsSortedFunc(All, func(a, b *command.Command) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("All is not in the order of the names")
 	}
-	for i := range All {
-		h := All[i].Help()
-		if h.Summary == "" {
-			t.Errorf("%s has no summary", h.Command)
+	for _, cmd := range All {
+		if err := cmd.Check(); err != nil {
+			t.Error(err)
 		}
-		found := h.Main == ""
-		for _, p := range h.Parameters {
-			found = found || p.Name == h.Main
-			if p.Doc == "" {
-				t.Errorf("%s: parameter %s has no doc", h.Command, p.Name)
-			}
+		if got, ok := All.Lookup(cmd.Name); !ok || got != cmd {
+			t.Errorf("Lookup(%q) does not find it", cmd.Name)
 		}
-		if !found {
-			t.Errorf("%s: the main parameter %q is none of its parameters", h.Command, h.Main)
-		}
-		if got, ok := Lookup(h.Command); !ok || got.Name != h.Command {
-			t.Errorf("Lookup(%q) does not find it", h.Command)
+		if _, err := os.Stat(cmd.Name + ".go"); err != nil {
+			t.Errorf("%s has no file of its own: %v", cmd.Name, err)
 		}
 	}
 }

@@ -8,7 +8,18 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Downloads is the command downloads.
+var Downloads = command.Define(command.Row{
+	Name: "downloads", Summary: "Lists the session's downloads, or reads one.", Main: "name",
+	Marks: command.AtOnce | command.ReadOnly | command.Unasked | command.Harmless,
+	Examples: []command.Example{
+		{For: "Waits for a download to end, and reads it", Params: `{"name": "prices.csv", "wait": true}`},
+	},
+}, downloads)
 
 // DownloadsParams are the parameters of downloads.
 type DownloadsParams struct {
@@ -20,7 +31,7 @@ type DownloadsParams struct {
 
 // DownloadsResult is the answer of downloads.
 type DownloadsResult struct {
-	Result
+	command.Result
 	Entries []protocol.Download `json:"entries"`
 	// Content is what the file holds from offset: text as it is, anything else in base64.
 	Content    *string `json:"content,omitempty"`
@@ -30,8 +41,8 @@ type DownloadsResult struct {
 	NextOffset int     `json:"next_offset,omitempty"`
 }
 
-func downloads(ctx context.Context, c *Call, p *DownloadsParams) (DownloadsResult, error) {
-	r := DownloadsResult{Result: Result{Session: c.Session.Name()}, Entries: []protocol.Download{}}
+func downloads(ctx context.Context, c *command.Call, p *DownloadsParams) (DownloadsResult, error) {
+	r := DownloadsResult{Result: command.Result{Session: c.Session.Name()}, Entries: []protocol.Download{}}
 	page := c.Session.Page()
 	if page == nil {
 		return r, nil

@@ -3,21 +3,31 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
+
+// Drag is the command drag.
+var Drag = command.Define(command.Row{
+	Name: "drag", Summary: "Drags an element onto another.", Main: "ref",
+	Marks: command.Acts | command.Unasked,
+	Examples: []command.Example{
+		{For: "Drags a product into the basket", Params: `{"ref": "@e5", "to": "@e6"}`},
+	},
+}, drag)
 
 // DragParams are the parameters of drag.
 type DragParams struct {
 	Ref string `json:"ref" required:"true" doc:"the element"`
 	To  string `json:"to" required:"true" doc:"the element to drop it on"`
-	Shows
+	command.Shows
 }
 
-func drag(ctx context.Context, c *Call, p *DragParams) (Result, error) {
-	page, err := c.live(ctx)
+func drag(ctx context.Context, c *command.Call, p *DragParams) (command.Result, error) {
+	page, err := c.Live(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Drag{Ref: p.Ref, To: p.To}))
-	return c.acted(ctx, page, done.Effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Drag{Ref: p.Ref, To: p.To}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -3,9 +3,7 @@ package actions
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,7 +12,18 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Emulate is the command emulate.
+var Emulate = command.Define(command.Row{
+	Name: "emulate", Summary: "Changes the device, place and network that the session's pages see.", Main: "device",
+	Marks: command.AllHosts | command.Unasked | command.Unaudited,
+	Examples: []command.Example{
+		{For: "Shows the page as a phone in Oslo does", Params: `{"device": "iphone", "locale": "nb-NO", "timezone": "Europe/Oslo"}`},
+	},
+}, emulate)
 
 // EmulateParams are the parameters of emulate.
 type EmulateParams struct {
@@ -91,7 +100,7 @@ func (p *EmulateParams) emulation() (protocol.Emulation, error) {
 		Scale: p.Scale, Mobile: p.Mobile, Touch: p.Touch, UserAgent: p.UserAgent, Locale: p.Locale, Timezone: p.Timezone,
 		ColorScheme: p.ColorScheme, Offline: p.Offline, Headers: p.Headers,
 	}
-	if err := checkLooks(p.Viewport, given(p.Locale), given(p.Timezone), given(p.UserAgent), p.Headers); err != nil {
+	if err := checkAppearance(p.Viewport, given(p.Locale), given(p.Timezone), given(p.UserAgent), p.Headers); err != nil {
 		return e, err
 	}
 	if v := p.Viewport; v != nil {
@@ -115,106 +124,45 @@ func given(p *string) string {
 	return *p
 }
 
-// misfit is the error of a parameter that is of the right type and not of those
-// that it takes.
-func misfit(name, takes string, got any) error {
-	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %v", name, takes, got).With("parameter", name)
-}
-
-// checkLooks checks what session_open and emulate have pages see of their browser;
+// checkAppearance checks what session_open and emulate have pages see of their browser;
 // what is empty is not said.
-func checkLooks(v *session.Viewport, locale, timezone, agent string, headers map[string]string) error {
+func checkAppearance(v *session.Viewport, locale, timezone, agent string, headers map[string]string) error {
 	if v != nil && (v.Width < 1 || v.Width > 10000 || v.Height < 1 || v.Height > 10000) {
-		return misfit("viewport", "a width and a height from 1 to 10000", fmt.Sprintf("%d by %d", v.Width, v.Height))
+		return command.BadValue("viewport", "a width and a height from 1 to 10000", fmt.Sprintf("%d by %d", v.Width, v.Height))
 	}
 	if _, err := language.Parse(locale); err != nil && locale != "" {
-		return misfit("locale", "a language, such as de-DE", strconv.Quote(cut(locale, 60)))
+		return command.BadValue("locale", "a language, such as de-DE", strconv.Quote(protocol.Cut(locale, 60)))
 	}
 	if _, err := time.LoadLocation(timezone); err != nil {
-		return misfit("timezone", "an IANA time zone, such as Europe/Oslo", strconv.Quote(cut(timezone, 60)))
+		return command.BadValue("timezone", "an IANA time zone, such as Europe/Oslo", strconv.Quote(protocol.Cut(timezone, 60)))
 	}
 	if !httpguts.ValidHeaderFieldValue(agent) {
-		return misfit("user_agent", "one line", strconv.Quote(cut(agent, 60)))
+		return command.BadValue("user_agent", "one line", strconv.Quote(protocol.Cut(agent, 60)))
 	}
 	return checkHeaders(headers)
+}
+
+func emulate(ctx context.Context, c *command.Call, p *EmulateParams) (command.Result, error) {
+	e, err := p.emulation()
+	if err != nil {
+		return command.Result{}, err
+	}
+	page, device, err := command.Live[session.Device](ctx, c)
+	if err != nil {
+		return command.Result{}, err
+	}
+	if err := device.Emulate(ctx, e); err != nil {
+		return command.Result{}, c.Session.Lost(err)
+	}
+	c.Session.Emulated(e)
+	return c.Result(page), nil
 }
 
 func checkHeaders(headers map[string]string) error {
 	for name, value := range headers {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return misfit("headers", "names and values of one line", strconv.Quote(cut(name, 60)))
+			return command.BadValue("headers", "names and values of one line", strconv.Quote(protocol.Cut(name, 60)))
 		}
 	}
 	return nil
-}
-
-func emulate(ctx context.Context, c *Call, p *EmulateParams) (Result, error) {
-	e, err := p.emulation()
-	if err != nil {
-		return Result{}, err
-	}
-	page, device, err := live[session.Device](ctx, c)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := device.Emulate(ctx, e); err != nil {
-		return Result{}, c.Session.Lost(err)
-	}
-	c.Session.Emulated(e)
-	return c.result(page), nil
-}
-
-// RouteParams are the parameters of route.
-type RouteParams struct {
-	Pattern string            `json:"pattern" required:"true" doc:"the address, whole, with * for any characters and ? for one; what answers it newest counts"`
-	Kind    string            `json:"kind" doc:"only requests of this kind: document, stylesheet, image, media, font, script, fetch (XMLHttpRequest too), eventsource, manifest, ping, other"`
-	Action  string            `json:"action" default:"block" enum:"block,answer,remove" doc:"remove: the routes of that pattern, or with * all"`
-	Status  int               `json:"status" default:"200" min:"200" max:"599" doc:"of the answer"`
-	Headers map[string]string `json:"headers" doc:"of the answer, such as Content-Type"`
-	Body    string            `json:"body" doc:"of the answer"`
-}
-
-// RouteResult is the answer of route: the routes that are left, with the
-// requests that each has taken.
-type RouteResult struct {
-	Result
-	Routes []protocol.Route `json:"routes"`
-}
-
-// maxRoutes is how many routes a session may have.
-const maxRoutes = 100
-
-func route(ctx context.Context, c *Call, p *RouteParams) (RouteResult, error) {
-	if p.Pattern == "" {
-		return RouteResult{}, misfit("pattern", "an address, or * for all", `""`)
-	}
-	// Chromium takes no answer with other headers, and the request would wait for ever.
-	if err := checkHeaders(p.Headers); err != nil {
-		return RouteResult{}, err
-	}
-	page, device, err := live[session.Device](ctx, c)
-	if err != nil {
-		return RouteResult{}, err
-	}
-	routes := slices.DeleteFunc(device.Routes(), func(r protocol.Route) bool {
-		// One of the same pattern and kind is put anew; without a kind, remove takes all kinds.
-		same := r.Pattern == p.Pattern && (r.Kind == p.Kind || p.Action == "remove" && p.Kind == "")
-		return same || p.Action == "remove" && p.Pattern == "*"
-	})
-	if p.Action != "remove" {
-		if len(routes) >= maxRoutes {
-			return RouteResult{}, protocol.Errorf(protocol.TooLarge, "the session has %d routes", len(routes)).With("limit", maxRoutes).With("size", len(routes)+1).
-				Then("remove one")
-		}
-		r := protocol.Route{Pattern: p.Pattern, Kind: p.Kind, Action: p.Action}
-		if p.Action == "answer" {
-			r.Status, r.Headers, r.Body = p.Status, maps.Clone(p.Headers), p.Body
-		}
-		routes = append(routes, r)
-	}
-	if err := device.SetRoutes(ctx, routes); err != nil {
-		return RouteResult{}, c.Session.Lost(err)
-	}
-	c.Session.Routed(routes)
-	return RouteResult{c.result(page), device.Routes()}, nil
 }

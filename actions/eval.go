@@ -4,9 +4,19 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
+
+// Eval is the command eval.
+var Eval = command.Define(command.Row{
+	Name: "eval", Summary: "Evaluates JavaScript in the page.", Main: "expression",
+	Examples: []command.Example{
+		{For: "Counts the links", Params: `{"expression": "document.links.length"}`},
+		{For: "Reads a property of one element", Params: `{"ref": "@e7", "expression": "element.validity.valid"}`},
+	},
+}, eval)
 
 // EvalParams are the parameters of eval.
 type EvalParams struct {
@@ -17,12 +27,12 @@ type EvalParams struct {
 
 // EvalResult is the answer of eval.
 type EvalResult struct {
-	Result
+	command.Result
 	Value json.RawMessage `json:"value"`
 }
 
-func eval(ctx context.Context, c *Call, p *EvalParams) (EvalResult, error) {
-	page, evaluator, err := live[session.Evaluator](ctx, c)
+func eval(ctx context.Context, c *command.Call, p *EvalParams) (EvalResult, error) {
+	page, evaluator, err := command.Live[session.Evaluator](ctx, c)
 	if err != nil {
 		return EvalResult{}, err
 	}
@@ -34,5 +44,5 @@ func eval(ctx context.Context, c *Call, p *EvalParams) (EvalResult, error) {
 		return EvalResult{}, protocol.Errorf(protocol.TooLarge, "the value has %d characters of JSON", len(value)).
 			With("limit", p.MaxChars).With("size", len(value)).Then("return less, or raise max_chars")
 	}
-	return EvalResult{c.result(page), value}, nil
+	return EvalResult{c.Result(page), value}, nil
 }

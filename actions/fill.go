@@ -11,12 +11,23 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Fill is the command fill.
+var Fill = command.Define(command.Row{
+	Name: "fill", Summary: "Fills several fields: it types, selects or checks, whichever each field needs.", Main: "fields",
+	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
+	Examples: []command.Example{
+		{For: "Fills a form with one command", Params: `{"fields": [{"ref": "@e7", "value": "Ola"}, {"ref": "@e8", "value": "Bergen"}, {"ref": "@e11", "value": true}]}`},
+	},
+}, fill)
 
 // FillParams are the parameters of fill.
 type FillParams struct {
 	Fields []FillField `json:"fields" required:"true" doc:"{ref, value} each: a text, a date, a number; true or false for a checkbox, radio button or switch; a label or value, or a list of them, for a select"`
-	Shows
+	command.Shows
 }
 
 // FillField is one field and what it is to hold.
@@ -27,7 +38,7 @@ type FillField struct {
 
 // FillResult is the answer of fill.
 type FillResult struct {
-	Result
+	command.Result
 	Fields []Filled `json:"fields"`
 }
 
@@ -46,7 +57,7 @@ const maxFields = 200
 // fill fills the fields in their order, each in the way of the command that
 // fits it. The first that cannot be filled ends it: the error says which, and
 // which were filled before.
-func fill(ctx context.Context, c *Call, p *FillParams) (FillResult, error) {
+func fill(ctx context.Context, c *command.Call, p *FillParams) (FillResult, error) {
 	if len(p.Fields) == 0 || len(p.Fields) > maxFields {
 		return FillResult{}, protocol.Errorf(protocol.InvalidParams, "fields: takes 1 to %d fields, not %d", maxFields, len(p.Fields)).With("parameter", "fields")
 	}
@@ -57,14 +68,14 @@ func fill(ctx context.Context, c *Call, p *FillParams) (FillResult, error) {
 			return FillResult{}, err // before anything is filled
 		}
 	}
-	page, err := c.page(ctx)
+	page, err := c.Page(ctx)
 	if err != nil {
 		return FillResult{}, err
 	}
 	var all protocol.Effect
 	done := []Filled{}
 	for i, f := range p.Fields {
-		filled, effect, err := c.fillOne(ctx, page, f.Ref, values[i], p.Shows)
+		filled, effect, err := fillOne(ctx, c, page, f.Ref, values[i], p.Shows)
 		if err != nil {
 			var e *protocol.Error
 			if errors.As(err, &e) {
@@ -78,7 +89,7 @@ func fill(ctx context.Context, c *Call, p *FillParams) (FillResult, error) {
 			break // it holds the page; fields says how far it came
 		}
 	}
-	r, err := c.acted(ctx, page, all, nil, p.Shows)
+	r, err := c.Acted(ctx, page, all, nil, p.Shows)
 	return FillResult{r, done}, err
 }
 
@@ -90,7 +101,7 @@ type fieldValue struct {
 }
 
 func valueOf(i int, f FillField) (fieldValue, error) {
-	bad := protocol.Errorf(protocol.InvalidParams, "fields[%d].value: takes a string, a number, true, false or a list of strings, not %s", i, cut(string(f.Value), 60)).
+	bad := protocol.Errorf(protocol.InvalidParams, "fields[%d].value: takes a string, a number, true, false or a list of strings, not %s", i, protocol.Cut(string(f.Value), 60)).
 		With("parameter", "fields")
 	var v fieldValue
 	raw := bytes.TrimSpace(f.Value)
@@ -127,7 +138,7 @@ func valueOf(i int, f FillField) (fieldValue, error) {
 // checkable are the roles of what is checked and not written into.
 var checkable = map[string]bool{"checkbox": true, "radio": true, "switch": true, "menuitemcheckbox": true, "menuitemradio": true}
 
-func (c *Call) fillOne(ctx context.Context, page session.Page, ref string, v fieldValue, s Shows) (Filled, protocol.Effect, error) {
+func fillOne(ctx context.Context, c *command.Call, page session.Page, ref string, v fieldValue, s command.Shows) (Filled, protocol.Effect, error) {
 	refs := c.Session.Refs()
 	e, err := refs.Lookup(ref)
 	if err != nil {
@@ -137,19 +148,19 @@ func (c *Call) fillOne(ctx context.Context, page session.Page, ref string, v fie
 	var a protocol.Action
 	switch {
 	case checkable[e.Role]:
-		filled.By = "check"
+		filled.By = Check.Name
 		if v.on == nil {
-			return filled, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, cut(v.text, 60)).With("parameter", "fields")
+			return filled, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, protocol.Cut(v.text, 60)).With("parameter", "fields")
 		}
 		a = protocol.Check{Ref: ref, Checked: *v.on}
 	case e.Tag == "select":
-		filled.By = "select"
+		filled.By = Select.Name
 		a = protocol.Select{Ref: ref, Values: v.list}
 	default:
-		filled.By = "type"
+		filled.By = Type.Name
 		a = protocol.Type{Ref: ref, Text: v.text, Clear: true}
 	}
-	did, err := page.Act(ctx, refs, s.act(a))
+	did, err := page.Act(ctx, refs, s.Acting(a))
 	filled.Selected, filled.Value = did.Selected, did.Value
 	return filled, did.Effect, err
 }

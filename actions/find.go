@@ -5,7 +5,18 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Find is the command find.
+var Find = command.Define(command.Row{
+	Name: "find", Summary: "Finds elements by text, role or name.", Main: "text",
+	Marks: command.Static | command.Everyday | command.Looking,
+	Examples: []command.Example{
+		{For: "Finds a button by its name", Params: `{"role": "button", "name": "Send"}`},
+	},
+}, find)
 
 // FindParams are the parameters of find.
 type FindParams struct {
@@ -17,17 +28,17 @@ type FindParams struct {
 
 // FindResult is the answer of find.
 type FindResult struct {
-	Result
+	command.Result
 	Nodes []snapshot.NodeJSON `json:"nodes"`
-	// Truncated tells that more fit than limit lets through.
+	// Truncated says that more nodes match than limit allows.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-func find(ctx context.Context, c *Call, p *FindParams) (FindResult, error) {
+func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, error) {
 	if p.Text == "" && p.Role == "" && p.Name == "" {
 		return FindResult{}, protocol.Errorf(protocol.InvalidParams, "find needs one of text, role and name").With("parameter", "text")
 	}
-	page, err := c.page(ctx)
+	page, err := c.Page(ctx)
 	if err != nil {
 		return FindResult{}, err
 	}
@@ -39,5 +50,5 @@ func find(ctx context.Context, c *Call, p *FindParams) (FindResult, error) {
 	if more {
 		nodes = nodes[:p.Limit]
 	}
-	return FindResult{c.result(page), snapshot.NodesJSON(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
+	return FindResult{c.Result(page), snapshot.NodesJSON(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
 }

@@ -3,20 +3,30 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
+
+// Focus is the command focus.
+var Focus = command.Define(command.Row{
+	Name: "focus", Summary: "Moves the keyboard focus to an element.", Main: "ref",
+	Marks: command.Acts | command.Unasked | command.Undoable,
+	Examples: []command.Example{
+		{For: "Focuses a field", Params: `{"ref": "@e7"}`},
+	},
+}, focus)
 
 // FocusParams are the parameters of focus.
 type FocusParams struct {
 	Ref string `json:"ref" required:"true" doc:"the element"`
-	Shows
+	command.Shows
 }
 
-func focus(ctx context.Context, c *Call, p *FocusParams) (Result, error) {
-	page, err := c.live(ctx)
+func focus(ctx context.Context, c *command.Call, p *FocusParams) (command.Result, error) {
+	page, err := c.Live(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Focus{Ref: p.Ref}))
-	return c.acted(ctx, page, done.Effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Focus{Ref: p.Ref}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

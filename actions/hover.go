@@ -3,20 +3,30 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
+
+// Hover is the command hover.
+var Hover = command.Define(command.Row{
+	Name: "hover", Summary: "Moves the mouse onto an element.", Main: "ref",
+	Marks: command.Acts | command.Unasked | command.Undoable,
+	Examples: []command.Example{
+		{For: "Opens a menu that appears under the mouse", Params: `{"ref": "@e4"}`},
+	},
+}, hover)
 
 // HoverParams are the parameters of hover.
 type HoverParams struct {
 	Ref string `json:"ref" required:"true" doc:"the element"`
-	Shows
+	command.Shows
 }
 
-func hover(ctx context.Context, c *Call, p *HoverParams) (Result, error) {
-	page, err := c.live(ctx)
+func hover(ctx context.Context, c *command.Call, p *HoverParams) (command.Result, error) {
+	page, err := c.Live(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Hover{Ref: p.Ref}))
-	return c.acted(ctx, page, done.Effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Hover{Ref: p.Ref}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

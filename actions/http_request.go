@@ -11,12 +11,24 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/web/readable"
 )
+
+// HTTPRequest is the command http_request.
+var HTTPRequest = command.Define(command.Row{
+	Name: "http_request", Summary: "Sends one HTTP request and shows the answer. It follows no redirect.", Main: "url",
+	Marks:   command.Static | command.NoSession | command.Offline,
+	Price:   ledger.PerRequest,
+	Prepare: prepareHTTPRequest,
+	Examples: []command.Example{
+		{For: "Posts JSON", Params: `{"url": "https://shop.example/api/orders", "method": "POST", "body": {"item": "bread"}}`},
+	},
+}, httpRequest)
 
 // HTTPRequestParams are the parameters of http_request.
 type HTTPRequestParams struct {
@@ -46,7 +58,7 @@ type HTTPRequestResult struct {
 	Note           string            `json:"note,omitempty"`
 }
 
-func (r HTTPRequestResult) book(e *ledger.Entry) {
+func (r HTTPRequestResult) Audit(e *ledger.Entry) {
 	e.Status, e.Source, e.Bytes = r.Status, fallback.HTTP, int64(len(r.Content))
 }
 
@@ -54,17 +66,17 @@ func (r HTTPRequestResult) book(e *ledger.Entry) {
 const maxBody = 1 << 20
 
 // prepareHTTPRequest lets timeout_secs reach as far as it says.
-func prepareHTTPRequest(c *Call) error {
+func prepareHTTPRequest(c *command.Call) error {
 	p := c.Params.(*HTTPRequestParams)
-	if standard := int(DefaultTimeout.Seconds()); p.TimeoutSecs == standard && c.Common.TimeoutMS < standard*1000 {
-		return alone(c) // only timeout_ms was given: it holds
+	if standard := int(command.DefaultTimeout.Seconds()); p.TimeoutSecs == standard && c.Common.TimeoutMS < standard*1000 {
+		return c.LimitDomains() // only timeout_ms was given: it holds
 	}
-	c.Common.TimeoutMS = min(max(c.Common.TimeoutMS, p.TimeoutSecs*1000+1000), int(MaxTimeout.Milliseconds()))
-	return alone(c)
+	c.Common.TimeoutMS = min(max(c.Common.TimeoutMS, p.TimeoutSecs*1000+1000), int(command.MaxTimeout.Milliseconds()))
+	return c.LimitDomains()
 }
 
-func httpRequest(ctx context.Context, c *Call, p *HTTPRequestParams) (HTTPRequestResult, error) {
-	w, err := c.web()
+func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HTTPRequestResult, error) {
+	w, err := c.Web()
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
@@ -72,8 +84,8 @@ func httpRequest(ctx context.Context, c *Call, p *HTTPRequestParams) (HTTPReques
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
-	resp, err := w.client().Do(ctx, fetch.Request{
-		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(p.Body, h), Check: w.checkURL,
+	resp, err := w.Client().Do(ctx, fetch.Request{
+		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(p.Body, h), Check: w.CheckURL,
 		MaxBytes: maxBody, MaxRedirects: -1, Timeout: time.Duration(p.TimeoutSecs) * time.Second,
 	})
 	if err != nil {
@@ -81,33 +93,33 @@ func httpRequest(ctx context.Context, c *Call, p *HTTPRequestParams) (HTTPReques
 	}
 	r := HTTPRequestResult{
 		OK: resp.Status >= 200 && resp.Status < 300, Status: resp.Status, StatusLine: resp.Proto + " " + resp.StatusText,
-		ContentType: resp.Header.Get("Content-Type"), Bytes: len(resp.Body), Truncated: resp.Truncated, Note: cutNote(resp),
+		ContentType: resp.Header.Get("Content-Type"), Bytes: len(resp.Body), Truncated: resp.Truncated, Note: command.CutNote(resp),
 	}
 	r.Headers, r.HeadersOmitted = firstHeaders(resp.Header)
 	if len(resp.Body) == 0 {
 		return r, nil
 	}
-	kind := kindOf(resp.Body, r.ContentType)
-	if kind == kindBinary {
-		r.Content, _ = part(binary(resp), 0, p.MaxChars)
+	kind := command.KindOf(resp.Body, r.ContentType)
+	if kind == command.KindBinary {
+		r.Content, _ = part(command.DescribeBinary(resp), 0, p.MaxChars)
 		return r, nil
 	}
 	text, _ := fetch.Text(resp.Body, r.ContentType)
-	if kind == kindHTML && w.Config.StripThresholdKB > 0 {
+	if kind == command.KindHTML && w.Config.StripThresholdKB > 0 {
 		text = readable.Strip(ctx, text)
 		if err := ctx.Err(); err != nil {
 			return HTTPRequestResult{}, err
 		}
 	}
-	f, err := w.fit(ctx, text, kind != kindHTML, p.Extract)
+	f, err := w.Truncate(ctx, text, kind != command.KindHTML, p.Extract)
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
 	var next int
-	r.Content, next = part(f.text, 0, p.MaxChars)
-	r.Truncated = r.Truncated || f.cut || next != 0
-	r.Extracted = f.model
-	r.Note = joined(r.Note, f.note)
+	r.Content, next = part(f.Text, 0, p.MaxChars)
+	r.Truncated = r.Truncated || f.Cut || next != 0
+	r.Extracted = f.Model
+	r.Note = joined(r.Note, f.Note)
 	return r, nil
 }
 
@@ -123,13 +135,13 @@ func requestHeader(given map[string]string) (http.Header, error) {
 		key := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			return nil, badHeader(name, "takes header names of letters, digits and !#$%%&'*+-.^_`|~, not %q", cut(name, 60))
+			return nil, badHeader(name, "takes header names of letters, digits and !#$%%&'*+-.^_`|~, not %q", protocol.Cut(name, 60))
 		case !httpguts.ValidHeaderFieldValue(value):
-			return nil, badHeader(name, "the value of %q holds a control character, such as a line end", cut(name, 60))
+			return nil, badHeader(name, "the value of %q holds a control character, such as a line end", protocol.Cut(name, 60))
 		case slices.Contains(refusedHeaders, key) || strings.HasPrefix(key, "Proxy-"):
-			return nil, badHeader(name, "%q is set by browserd alone", cut(name, 60))
+			return nil, badHeader(name, "%q is set by browserd alone", protocol.Cut(name, 60))
 		case h[key] != nil:
-			return nil, badHeader(name, "%q stands there twice", cut(name, 60))
+			return nil, badHeader(name, "%q stands there twice", protocol.Cut(name, 60))
 		}
 		h.Set(key, value)
 	}
@@ -137,7 +149,7 @@ func requestHeader(given map[string]string) (http.Header, error) {
 }
 
 func badHeader(name, format string, args ...any) error {
-	return protocol.Errorf(protocol.InvalidParams, "headers: "+format, args...).With("parameter", "headers").With("header", cut(name, 60))
+	return protocol.Errorf(protocol.InvalidParams, "headers: "+format, args...).With("parameter", "headers").With("header", protocol.Cut(name, 60))
 }
 
 // requestBody is the body as it is sent; its type is said where h says none.
@@ -183,7 +195,7 @@ func firstHeaders(h http.Header) (map[string]string, int) {
 	})
 	shown := map[string]string{}
 	for _, name := range names[:min(len(names), maxHeaders)] {
-		shown[name] = cut(strings.ToValidUTF8(strings.Join(h[name], ", "), "�"), maxHeaderValue)
+		shown[name] = protocol.Cut(strings.ToValidUTF8(strings.Join(h[name], ", "), "�"), maxHeaderValue)
 	}
 	return shown, max(0, len(names)-maxHeaders)
 }

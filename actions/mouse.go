@@ -4,7 +4,18 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Mouse is the command mouse.
+var Mouse = command.Define(command.Row{
+	Name: "mouse", Summary: "Moves or clicks the mouse, or turns its wheel, at a point of the viewport.", Main: "action",
+	Marks: command.Acts | command.Unasked,
+	Examples: []command.Example{
+		{For: "Clicks a point of a canvas", Params: `{"action": "click", "x": 200, "y": 120}`},
+	},
+}, mouse)
 
 // MouseParams are the parameters of mouse.
 type MouseParams struct {
@@ -15,23 +26,23 @@ type MouseParams struct {
 	Count  int     `json:"count" default:"1" min:"1" max:"3" doc:"2 for a double click"`
 	DX     float64 `json:"dx" default:"0" min:"-10000" max:"10000" doc:"of the wheel, CSS pixels to the right"`
 	DY     float64 `json:"dy" default:"0" min:"-10000" max:"10000" doc:"of the wheel, CSS pixels down"`
-	Shows
+	command.Shows
 }
 
 // MouseResult is the answer of mouse.
 type MouseResult struct {
-	Result
+	command.Result
 	Hit *protocol.Hit `json:"hit"` // what was there; null: nothing
 }
 
-func mouse(ctx context.Context, c *Call, p *MouseParams) (MouseResult, error) {
-	page, err := c.live(ctx)
+func mouse(ctx context.Context, c *command.Call, p *MouseParams) (MouseResult, error) {
+	page, err := c.Live(ctx)
 	if err != nil {
 		return MouseResult{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Mouse{
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Mouse{
 		Action: p.Action, X: p.X, Y: p.Y, Button: p.Button, Count: p.Count, DX: p.DX, DY: p.DY,
 	}))
-	r, err := c.acted(ctx, page, done.Effect, err, p.Shows)
+	r, err := c.Acted(ctx, page, done.Effect, err, p.Shows)
 	return MouseResult{r, done.Under}, err
 }

@@ -5,8 +5,19 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
-	"github.com/browserd/browserd/snapshot"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Open is the command open.
+var Open = command.Define(command.Row{
+	Name: "open", Summary: "Opens a URL and shows the page.", Main: "url",
+	Marks: command.Acts | command.Static | command.ReadOnly | command.Unasked | command.Everyday | command.Undoable | command.LongRunning,
+	Examples: []command.Example{
+		{For: "Opens a page and shows it", Params: `{"url": "https://shop.example/"}`},
+		{For: "Opens a page without showing it, and waits until it loads nothing more", Params: `{"url": "https://shop.example/", "wait_until": "networkidle", "snapshot": "none"}`},
+	},
+}, open)
 
 // OpenParams are the parameters of open.
 type OpenParams struct {
@@ -16,17 +27,17 @@ type OpenParams struct {
 	Snapshot  string `json:"snapshot" default:"full" enum:"delta,full,none" doc:"what is shown afterwards"`
 }
 
-func open(ctx context.Context, c *Call, p *OpenParams) (Result, error) {
-	url, err := c.checkURL(ctx, p.URL)
+func open(ctx context.Context, c *command.Call, p *OpenParams) (command.Result, error) {
+	url, err := c.CheckURL(ctx, p.URL)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
 	page, source, err := c.Session.For(ctx, p.Source)
 	if err != nil {
-		return Result{}, c.Session.Lost(err)
+		return command.Result{}, c.Session.Lost(err)
 	}
 	var effect protocol.Effect
-	if ladder, ok := page.(session.Ladder); ok {
+	if ladder, ok := page.(session.SourceChain); ok {
 		effect, err = ladder.OpenFrom(ctx, source, url)
 	} else {
 		effect, err = page.Open(ctx, url, p.WaitUntil)
@@ -34,24 +45,5 @@ func open(ctx context.Context, c *Call, p *OpenParams) (Result, error) {
 	if err == nil {
 		c.Session.Opened(url)
 	}
-	return c.navigated(ctx, page, effect, err, p.Snapshot)
-}
-
-// navigated completes the answer of a command that loads a document: its
-// snapshot, and an effect only where there is more to say than that.
-func (c *Call) navigated(ctx context.Context, page session.Page, e protocol.Effect, err error, show string) (Result, error) {
-	if err != nil {
-		return Result{}, c.Session.Lost(err)
-	}
-	if show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
-		var snap snapshot.Snapshot
-		if snap, err = c.Session.Snapshot(ctx, page, snapshot.DefaultOptions()); err == nil {
-			return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Snapshot: &snap, Attempts: attempts(page, e)}, nil
-		}
-	}
-	// The page is open; a dialog that holds it now is told by the next command.
-	if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
-		return Result{}, c.Session.Lost(err)
-	}
-	return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Attempts: attempts(page, e)}, nil
+	return c.Navigated(ctx, page, effect, err, p.Snapshot)
 }

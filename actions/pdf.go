@@ -3,9 +3,19 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
+
+// PDF is the command pdf.
+var PDF = command.Define(command.Row{
+	Name: "pdf", Summary: "Prints the page to PDF.", Main: "options",
+	Marks: command.WritesFile | command.Looking,
+	Examples: []command.Example{
+		{For: "Prints the page on A4 in landscape", Params: `{"options": {"landscape": true, "paper_width": 8.27, "paper_height": 11.69}}`},
+	},
+}, pdf)
 
 // PDFParams are the parameters of pdf.
 type PDFParams struct {
@@ -14,12 +24,12 @@ type PDFParams struct {
 
 // PDFResult is the answer of pdf.
 type PDFResult struct {
-	Result
+	command.Result
 	PDF []byte `json:"pdf"` // base64
 }
 
-func pdf(ctx context.Context, c *Call, p *PDFParams) (PDFResult, error) {
-	page, renderer, err := live[session.Renderer](ctx, c)
+func pdf(ctx context.Context, c *command.Call, p *PDFParams) (PDFResult, error) {
+	page, renderer, err := command.Live[session.Renderer](ctx, c)
 	if err != nil {
 		return PDFResult{}, err
 	}
@@ -27,5 +37,5 @@ func pdf(ctx context.Context, c *Call, p *PDFParams) (PDFResult, error) {
 	if err != nil {
 		return PDFResult{}, c.Session.Lost(err)
 	}
-	return PDFResult{c.result(page), data}, nil
+	return PDFResult{c.Result(page), data}, nil
 }

@@ -1,6 +1,19 @@
 package actions
 
-import "context"
+import (
+	"context"
+
+	"github.com/browserd/browserd/actions/command"
+)
+
+// Ping is the command ping.
+var Ping = command.Define(command.Row{
+	Name: "ping", Summary: "Answers at once.",
+	Marks: command.AtOnce | command.NoSession | command.Looking,
+	Examples: []command.Example{
+		{For: "Checks that the daemon answers", Params: `{}`},
+	},
+}, ping)
 
 // PingParams are none.
 type PingParams struct{}
@@ -10,4 +23,4 @@ type Pong struct {
 	Pong bool `json:"pong"`
 }
 
-func ping(context.Context, *Call, *PingParams) (Pong, error) { return Pong{true}, nil }
+func ping(context.Context, *command.Call, *PingParams) (Pong, error) { return Pong{true}, nil }

@@ -3,21 +3,32 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
+
+// Press is the command press.
+var Press = command.Define(command.Row{
+	Name: "press", Summary: "Presses a key or a combination of keys.", Main: "key",
+	Marks: command.Acts | command.Unasked | command.Everyday,
+	Examples: []command.Example{
+		{For: "Moves to the next field", Params: `{"key": "Tab"}`},
+		{For: "Selects all the text of a field", Params: `{"key": "Control+a", "ref": "@e7"}`},
+	},
+}, press)
 
 // PressParams are the parameters of press.
 type PressParams struct {
 	Key string `json:"key" required:"true" doc:"such as Enter, Control+a, Shift+Tab, ArrowDown or a character"`
 	Ref string `json:"ref" doc:"focused first; left out: what has the focus"`
-	Shows
+	command.Shows
 }
 
-func press(ctx context.Context, c *Call, p *PressParams) (Result, error) {
-	page, err := c.live(ctx)
+func press(ctx context.Context, c *command.Call, p *PressParams) (command.Result, error) {
+	page, err := c.Live(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Press{Ref: p.Ref, Key: p.Key}))
-	return c.acted(ctx, page, done.Effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Press{Ref: p.Ref, Key: p.Key}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

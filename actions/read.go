@@ -1,6 +1,20 @@
 package actions
 
-import "context"
+import (
+	"context"
+
+	"github.com/browserd/browserd/actions/command"
+)
+
+// Read is the command read.
+var Read = command.Define(command.Row{
+	Name: "read", Summary: "Reads the text, Markdown, HTML, value or attributes of an element or of the page.", Main: "ref",
+	Marks: command.Static | command.Everyday | command.Looking,
+	Examples: []command.Example{
+		{For: "Reads the page as Markdown", Params: `{"kind": "markdown"}`},
+		{For: "Reads what a field holds", Params: `{"ref": "@e7", "kind": "value"}`},
+	},
+}, read)
 
 // ReadParams are the parameters of read.
 type ReadParams struct {
@@ -13,17 +27,17 @@ type ReadParams struct {
 
 // ReadResult is the answer of read.
 type ReadResult struct {
-	Result
+	command.Result
 	Content    string `json:"content"`
 	Truncated  bool   `json:"truncated"`
 	NextOffset int    `json:"next_offset,omitempty"`
 }
 
-func read(ctx context.Context, c *Call, p *ReadParams) (ReadResult, error) {
+func read(ctx context.Context, c *command.Call, p *ReadParams) (ReadResult, error) {
 	if p.Attr != "" && p.Kind == "text" {
 		p.Kind = "attrs"
 	}
-	page, err := c.page(ctx)
+	page, err := c.Page(ctx)
 	if err != nil {
 		return ReadResult{}, err
 	}
@@ -31,7 +45,7 @@ func read(ctx context.Context, c *Call, p *ReadParams) (ReadResult, error) {
 	if err != nil {
 		return ReadResult{}, c.Session.Lost(err)
 	}
-	r := ReadResult{Result: c.result(page)}
+	r := ReadResult{Result: c.Result(page)}
 	r.Content, r.NextOffset = part(content, p.Offset, p.MaxChars)
 	r.Truncated = r.NextOffset != 0
 	return r, nil

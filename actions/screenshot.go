@@ -6,7 +6,19 @@ import (
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Screenshot is the command screenshot.
+var Screenshot = command.Define(command.Row{
+	Name: "screenshot", Summary: "Takes a screenshot of the viewport, of an element, or of the whole page.", Main: "ref",
+	Marks: command.WritesFile | command.Everyday | command.Looking,
+	Examples: []command.Example{
+		{For: "Takes a screenshot of the viewport with the refs drawn on it", Params: `{"annotate": true}`},
+		{For: "Takes a screenshot of one element", Params: `{"ref": "@e13"}`},
+	},
+}, screenshot)
 
 // ScreenshotParams are the parameters of screenshot.
 type ScreenshotParams struct {
@@ -20,7 +32,7 @@ type ScreenshotParams struct {
 
 // ScreenshotResult is the answer of screenshot.
 type ScreenshotResult struct {
-	Result
+	command.Result
 	Image  []byte `json:"image"` // base64
 	Format string `json:"format"`
 	Width  int    `json:"width"`
@@ -29,8 +41,8 @@ type ScreenshotResult struct {
 	Refs []protocol.Marked `json:"refs,omitempty"`
 }
 
-func screenshot(ctx context.Context, c *Call, p *ScreenshotParams) (ScreenshotResult, error) {
-	page, renderer, err := live[session.Renderer](ctx, c)
+func screenshot(ctx context.Context, c *command.Call, p *ScreenshotParams) (ScreenshotResult, error) {
+	page, renderer, err := command.Live[session.Renderer](ctx, c)
 	if err != nil {
 		return ScreenshotResult{}, err
 	}
@@ -52,7 +64,7 @@ func screenshot(ctx context.Context, c *Call, p *ScreenshotParams) (ScreenshotRe
 	if err != nil {
 		return ScreenshotResult{}, c.Session.Lost(err)
 	}
-	r := c.result(page)
+	r := c.Result(page)
 	r.Snapshot = snap
 	return ScreenshotResult{r, pic.Image, p.Format, pic.Width, pic.Height, pic.Refs}, nil
 }

@@ -4,7 +4,19 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/snapshot"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Snapshot is the command snapshot.
+var Snapshot = command.Define(command.Row{
+	Name: "snapshot", Summary: "Shows the page: controls with refs, and its text.", Main: "scope",
+	Marks: command.Static | command.Everyday | command.Looking,
+	Examples: []command.Example{
+		{For: "Shows the page", Params: `{}`},
+		{For: "Shows only what has changed since the last snapshot", Params: `{"delta": true}`},
+	},
+}, takeSnapshot)
 
 // SnapshotParams are the parameters of snapshot: PROTOCOL.md section 5.
 type SnapshotParams struct {
@@ -21,16 +33,16 @@ type SnapshotParams struct {
 	Delta           bool     `json:"delta" default:"false" doc:"only the change since your last snapshot, within its limits; where you give others, a whole snapshot"`
 }
 
-func takeSnapshot(ctx context.Context, c *Call, p *SnapshotParams) (Result, error) {
-	page, err := c.page(ctx)
+func takeSnapshot(ctx context.Context, c *command.Call, p *SnapshotParams) (command.Result, error) {
+	page, err := c.Page(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
 	o := snapshot.Options{
 		Scope: p.Scope, InteractiveOnly: p.InteractiveOnly, MaxChars: p.MaxChars, MaxNodes: p.MaxNodes, MaxDepth: p.MaxDepth,
 		MaxText: p.MaxText, Attrs: p.Attrs, DedupeText: p.DedupeText, After: p.After, JSON: p.Format == "json",
 	}
-	var r Result
+	var r command.Result
 	if p.Delta {
 		r.Snapshot, r.Delta, err = c.Session.Changes(ctx, page, o, nil)
 	} else {
@@ -39,7 +51,7 @@ func takeSnapshot(ctx context.Context, c *Call, p *SnapshotParams) (Result, erro
 		r.Snapshot = &snap
 	}
 	if err != nil {
-		return Result{}, c.Session.Lost(err)
+		return command.Result{}, c.Session.Lost(err)
 	}
 	r.Session, r.Page = c.Session.Name(), c.Session.State(page)
 	return r, nil

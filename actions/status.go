@@ -4,31 +4,42 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/policy"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Status is the command status.
+var Status = command.Define(command.Row{
+	Name: "status", Summary: "Reports on the daemon and your sessions.",
+	Marks: command.AtOnce | command.NoSession | command.Looking,
+	Examples: []command.Example{
+		{For: "Shows version, limits and sessions", Params: `{}`},
+	},
+}, status)
 
 // StatusParams are none.
 type StatusParams struct{}
 
-func status(ctx context.Context, c *Call, _ *StatusParams) (map[string]any, error) {
+func status(ctx context.Context, c *command.Call, _ *StatusParams) (map[string]any, error) {
 	r := map[string]any{
-		"autonomy": c.House.autonomyOf(c.Caller),
-		"version":  c.House.Version,
+		"autonomy": c.Runtime.AutonomyOf(c.Caller),
+		"version":  c.Runtime.Version,
 		"agent":    c.Caller.Agent,
-		"sessions": c.House.Sessions.List(c.Caller.Agent),
+		"sessions": c.Runtime.Sessions.List(c.Caller.Agent),
 	}
 	if own := c.Caller.Session(); own != "" {
 		r["session"] = own
 	}
-	if c.Caller.Role == RoleOperator {
+	if c.Caller.Role == command.RoleOperator {
 		// To look at; what belongs to another agent stays that agent's.
-		r["all_sessions"] = c.House.Sessions.All()
+		r["all_sessions"] = c.Runtime.Sessions.All()
 		r["confirmations"] = []policy.Question{}
-		if c.House.Rules.Confirmations != nil {
-			r["confirmations"] = c.House.Rules.Confirmations.Pending()
+		if c.Runtime.Rules.Confirmations != nil {
+			r["confirmations"] = c.Runtime.Rules.Confirmations.Pending()
 		}
 	}
-	if c.House.Status != nil {
-		for k, v := range c.House.Status() {
+	if c.Runtime.Status != nil {
+		for k, v := range c.Runtime.Status() {
 			r[k] = v
 		}
 	}

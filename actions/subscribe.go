@@ -2,9 +2,21 @@ package actions
 
 import (
 	"context"
+	"slices"
 
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Subscribe is the command subscribe.
+var Subscribe = command.Define(command.Row{
+	Name: "subscribe", Summary: "Chooses the events that this connection gets.", Main: "events",
+	Marks: command.AtOnce | command.NoSession | command.OneConnection | command.ReadOnly | command.Unasked | command.Unaudited,
+	Examples: []command.Example{
+		{For: "Gets an event for every new page and every dialog", Params: `{"events": ["navigated", "dialog"]}`},
+	},
+}, subscribe)
 
 // SubscribeParams are the parameters of subscribe.
 type SubscribeParams struct {
@@ -17,10 +29,10 @@ type SubscribeResult struct {
 	Events []string `json:"events"`
 }
 
-func subscribe(ctx context.Context, c *Call, p *SubscribeParams) (SubscribeResult, error) {
+func subscribe(ctx context.Context, c *command.Call, p *SubscribeParams) (SubscribeResult, error) {
 	for _, e := range p.Events {
-		if !contains(protocol.EventTypes, e) {
-			return SubscribeResult{}, protocol.Errorf(protocol.InvalidParams, "events: there is no event %q", cut(e, 60)).
+		if !slices.Contains(protocol.EventTypes, e) {
+			return SubscribeResult{}, protocol.Errorf(protocol.InvalidParams, "events: there is no event %q", protocol.Cut(e, 60)).
 				With("parameter", "events").With("events", protocol.EventTypes)
 		}
 	}

@@ -4,7 +4,20 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Type is the command type.
+var Type = command.Define(command.Row{
+	Name: "type", Summary: "Types text into a field.", Main: "ref",
+	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
+	Typed: "text",
+	Examples: []command.Example{
+		{For: "Types into a field", Params: `{"ref": "@e7", "text": "Ola Nordmann"}`},
+		{For: "Replaces what is there and presses Enter", Params: `{"ref": "@e7", "text": "Kari", "clear": true, "submit": true}`},
+	},
+}, typeText)
 
 // TypeParams are the parameters of type.
 type TypeParams struct {
@@ -13,14 +26,14 @@ type TypeParams struct {
 	Clear  bool   `json:"clear" default:"false" doc:"replace what is there"`
 	Submit bool   `json:"submit" default:"false" doc:"press Enter afterwards"`
 	Mode   string `json:"mode" default:"insert" enum:"insert,keys" doc:"keys: one key after the other, line breaks by Enter"`
-	Shows
+	command.Shows
 }
 
-func typeText(ctx context.Context, c *Call, p *TypeParams) (Result, error) {
-	page, err := c.page(ctx)
+func typeText(ctx context.Context, c *command.Call, p *TypeParams) (command.Result, error) {
+	page, err := c.Page(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Type{Ref: p.Ref, Text: p.Text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode}))
-	return c.acted(ctx, page, done.Effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Type{Ref: p.Ref, Text: p.Text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -13,13 +13,25 @@ import (
 	"syscall"
 
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Upload is the command upload.
+var Upload = command.Define(command.Row{
+	Name: "upload", Summary: "Gives files to a file input.", Main: "ref",
+	Marks:      command.Acts | command.Static,
+	LocalFiles: "files",
+	Examples: []command.Example{
+		{For: "Attaches a file", Params: `{"ref": "@e12", "files": [{"name": "invoice.txt", "base64": "SW52b2ljZSAyMDI2LTE="}]}`},
+	},
+}, upload)
 
 // UploadParams are the parameters of upload.
 type UploadParams struct {
 	Ref   string       `json:"ref" required:"true" doc:"the file input, or the button or label that belongs to one"`
 	Files []UploadFile `json:"files" required:"true" doc:"paths under the daemon's upload directory, or {name, base64}"`
-	Shows
+	command.Shows
 }
 
 // UploadFile is one file: a path, or a name with its contents.
@@ -35,7 +47,7 @@ func (f *UploadFile) UnmarshalJSON(b []byte) error {
 		return json.Unmarshal(b, &f.Path)
 	}
 	if len(b) == 0 || b[0] != '{' {
-		return fmt.Errorf("takes a path or {name, base64}, not %s", cut(string(b), 60))
+		return fmt.Errorf("takes a path or {name, base64}, not %s", protocol.Cut(string(b), 60))
 	}
 	type plain UploadFile
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -59,9 +71,9 @@ const (
 	maxUploads = 50
 )
 
-func upload(ctx context.Context, c *Call, p *UploadParams) (Result, error) {
+func upload(ctx context.Context, c *command.Call, p *UploadParams) (command.Result, error) {
 	if len(p.Files) > maxUploads {
-		return Result{}, protocol.Errorf(protocol.TooLarge, "files: %d files are too many at once", len(p.Files)).
+		return command.Result{}, protocol.Errorf(protocol.TooLarge, "files: %d files are too many at once", len(p.Files)).
 			With("limit", maxUploads).With("size", len(p.Files))
 	}
 	files, total := make([]protocol.File, 0, len(p.Files)), 0
@@ -69,29 +81,29 @@ func upload(ctx context.Context, c *Call, p *UploadParams) (Result, error) {
 		file := protocol.File{Name: filepath.Base(filepath.Clean("/" + f.Name)), Content: f.Base64}
 		if f.Name == "" {
 			var err error
-			if file, err = fromUploadDir(c.House.Sessions.UploadDir(), f.Path); err != nil {
-				return Result{}, err
+			if file, err = fromUploadDir(c.Runtime.Sessions.UploadDir(), f.Path); err != nil {
+				return command.Result{}, err
 			}
 		}
 		if total += len(file.Content); total > maxUpload {
-			return Result{}, protocol.Errorf(protocol.TooLarge, "files: together they have more than %d bytes", maxUpload).
+			return command.Result{}, protocol.Errorf(protocol.TooLarge, "files: together they have more than %d bytes", maxUpload).
 				With("limit", maxUpload).With("size", total)
 		}
 		files = append(files, file)
 	}
-	page, err := c.page(ctx)
+	page, err := c.Page(ctx)
 	if err != nil {
-		return Result{}, err
+		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.act(protocol.Upload{Ref: p.Ref, Files: files}))
-	return c.acted(ctx, page, done.Effect, err, p.Shows)
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Upload{Ref: p.Ref, Files: files}))
+	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }
 
 // fromUploadDir reads a file below the upload directory and nowhere else:
 // neither .. nor a symbolic link leads out of an os.Root.
 func fromUploadDir(dir, path string) (protocol.File, error) {
 	bad := func(why string) (protocol.File, error) {
-		return protocol.File{}, protocol.Errorf(protocol.InvalidParams, "files: %s: %s", cut(path, 100), why).
+		return protocol.File{}, protocol.Errorf(protocol.InvalidParams, "files: %s: %s", protocol.Cut(path, 100), why).
 			With("parameter", "files").Then("send the contents as {name, base64}, or put the file into the daemon's session.upload_dir")
 	}
 	if dir == "" {
@@ -127,7 +139,7 @@ func fromUploadDir(dir, path string) (protocol.File, error) {
 		return bad("it is not a regular file")
 	}
 	if info.Size() > maxUpload {
-		return protocol.File{}, protocol.Errorf(protocol.TooLarge, "files: %s has %d bytes", cut(path, 100), info.Size()).
+		return protocol.File{}, protocol.Errorf(protocol.TooLarge, "files: %s has %d bytes", protocol.Cut(path, 100), info.Size()).
 			With("limit", maxUpload).With("size", info.Size())
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxUpload))

@@ -6,7 +6,20 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+
+	"github.com/browserd/browserd/actions/command"
 )
+
+// Wait is the command wait.
+var Wait = command.Define(command.Row{
+	Name: "wait", Summary: "Waits for an element, text, URL, state or expression.", Main: "text",
+	Marks:   command.Static | command.Everyday | command.LongRunning | command.URLPattern | command.Looking,
+	Implied: []command.Implied{{Parameter: "expression", As: Eval}},
+	Examples: []command.Example{
+		{For: "Waits until the page shows a text", Params: `{"text": "Order"}`},
+		{For: "Waits at most five seconds for an address", Params: `{"url": "*shop.example/*", "timeout_ms": 5000}`},
+	},
+}, wait)
 
 // WaitParams are the parameters of wait; where several are given all must hold.
 type WaitParams struct {
@@ -21,17 +34,17 @@ type WaitParams struct {
 
 // WaitResult is the answer of wait.
 type WaitResult struct {
-	Result
+	command.Result
 	Seen map[string]any `json:"seen"`
 }
 
-func wait(ctx context.Context, c *Call, p *WaitParams) (WaitResult, error) {
+func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, error) {
 	q := protocol.Wait{Ref: p.Ref, Text: p.Text, Gone: p.Gone, URL: p.URL, State: p.State, Expression: p.Expression}
 	none := q == protocol.Wait{Gone: p.Gone}
 	if none && p.MS == nil {
 		return WaitResult{}, protocol.Errorf(protocol.InvalidParams, "wait needs one of ref, text, url, state, expression and ms").With("parameter", "text")
 	}
-	page, err := c.page(ctx)
+	page, err := c.Page(ctx)
 	if err != nil {
 		return WaitResult{}, err
 	}
@@ -45,7 +58,7 @@ func wait(ctx context.Context, c *Call, p *WaitParams) (WaitResult, error) {
 		case <-page.Done():
 			return WaitResult{}, c.Session.Lost(protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran"))
 		case <-ctx.Done():
-			if err := context.Cause(ctx); !errors.Is(err, errTimeout) {
+			if err := context.Cause(ctx); !errors.Is(err, command.ErrTimeout) {
 				return WaitResult{}, err
 			}
 			return WaitResult{}, protocol.Errorf(protocol.Timeout, "the time of the command was over before %d ms had passed", *p.MS).
@@ -61,5 +74,5 @@ func wait(ctx context.Context, c *Call, p *WaitParams) (WaitResult, error) {
 			seen[k] = v
 		}
 	}
-	return WaitResult{c.result(page), seen}, nil
+	return WaitResult{c.Result(page), seen}, nil
 }

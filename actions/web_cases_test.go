@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/internal/fakedns"
 	"github.com/browserd/browserd/internal/fakeweb"
 	"github.com/browserd/browserd/internal/ssrfcases"
@@ -67,10 +68,10 @@ func TestSharedCasesThroughWebFetch(t *testing.T) {
 			tr := gate.Transport()
 			tr.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 			tr.DisableKeepAlives = true // each request is a connection, as the cases count them
-			house := &House{CheckURL: rules.CheckURLWithin, Web: &Web{Config: Config{200}, Transport: tr, Order: []string{"http"}}}
+			runtime := &command.Runtime{Commands: All, CheckURL: rules.CheckURLWithin, Web: &command.Web{Config: command.Config{StripThresholdKB: 200}, Transport: tr, Order: []string{"http"}}}
 			word := ""
 			for range max(c.Requests, 1) {
-				_, err := do[WebFetchResult](t, house, "web_fetch", map[string]any{"url": c.URL, "source": "http"})
+				_, err := do[WebFetchResult](t, runtime, "web_fetch", map[string]any{"url": c.URL, "source": "http"})
 				if word = reasonOf(err); word != "ok" {
 					break
 				}

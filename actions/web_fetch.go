@@ -3,15 +3,36 @@ package actions
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fallback/fetch"
+	"github.com/browserd/browserd/fallback/reader"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 	"github.com/browserd/browserd/web/readable"
 )
+
+// WebFetch is the command web_fetch.
+var WebFetch = command.Define(command.Row{
+	Name: "web_fetch", Summary: "Fetches a page and returns its readable text.", Main: "url",
+	Marks:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unasked | command.Everyday | command.Harmless,
+	Price:   ledger.PerFetch,
+	Prepare: (*command.Call).LimitDomains,
+	Examples: []command.Example{
+		{For: "Reads a page as Markdown", Params: `{"url": "https://shop.example/", "format": "markdown"}`},
+	},
+}, webFetch)
 
 // WebFetchParams are the parameters of web_fetch.
 type WebFetchParams struct {
@@ -38,20 +59,20 @@ type WebFetchResult struct {
 	Note        string             `json:"note,omitempty"`
 }
 
-func (r WebFetchResult) book(e *ledger.Entry) {
+func (r WebFetchResult) Audit(e *ledger.Entry) {
 	e.URL, e.Status, e.Source, e.Bytes = r.URL, r.Status, r.Source, int64(len(r.Content))
 }
 
-func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, error) {
-	w, err := c.web()
+func webFetch(ctx context.Context, c *command.Call, p *WebFetchParams) (WebFetchResult, error) {
+	w, err := c.Web()
 	if err != nil {
 		return WebFetchResult{}, err
 	}
-	target, err := w.checkURL(ctx, p.URL)
+	target, err := w.CheckURL(ctx, p.URL)
 	if err != nil {
 		return WebFetchResult{}, err
 	}
-	d, attempts, err := w.climb(ctx, target, p.Source, p.Format)
+	d, attempts, err := fetchFrom(ctx, w, target, p.Source, p.Format)
 	if err != nil {
 		return WebFetchResult{}, err
 	}
@@ -63,22 +84,22 @@ func webFetch(ctx context.Context, c *Call, p *WebFetchParams) (WebFetchResult, 
 	}
 	r.Title = snapshot.Cut(r.Title, maxTitle)
 	rest := after(text, p.Offset)
-	f := fitted{text: rest}
-	if d.kind != kindBinary && p.Format != "raw" {
-		if f, err = w.fit(ctx, rest, d.kind != kindHTML, p.Extract); err != nil {
+	f := command.Truncated{Text: rest}
+	if d.kind != command.KindBinary && p.Format != "raw" {
+		if f, err = w.Truncate(ctx, rest, d.kind != command.KindHTML, p.Extract); err != nil {
 			return WebFetchResult{}, err
 		}
 	}
 	var shown int
-	if r.Content, shown = part(f.text, 0, p.MaxChars); shown == 0 && f.cut {
-		shown = utf8.RuneCountInString(f.text)
+	if r.Content, shown = part(f.Text, 0, p.MaxChars); shown == 0 && f.Cut {
+		shown = utf8.RuneCountInString(f.Text)
 	}
-	if shown != 0 && !f.model {
+	if shown != 0 && !f.Model {
 		r.NextOffset = p.Offset + shown
 	}
 	r.Truncated = shown != 0 || d.note != ""
-	r.Extracted = f.model
-	r.Note = joined(d.note, d.warning, f.note)
+	r.Extracted = f.Model
+	r.Note = joined(d.note, d.warning, f.Note)
 	return r, nil
 }
 
@@ -112,7 +133,7 @@ const maxLinks = 100
 
 // as is the document in a format, and its title where it is a page.
 func (d document) as(ctx context.Context, format string) (text, title string) {
-	if d.kind != kindHTML || format == "raw" {
+	if d.kind != command.KindHTML || format == "raw" {
 		return d.text, d.title
 	}
 	if format == "html" {
@@ -129,4 +150,198 @@ func (d document) as(ctx context.Context, format string) (text, title string) {
 		return string(raw), page.Title
 	}
 	return page.Text(), page.Title
+}
+
+// document is what a source has of a URL.
+type document struct {
+	url, source, contentType string
+	status                   int
+	kind                     string // html, json, text or binary
+	text                     string // decoded; of a binary body what is said of it
+	title                    string // where the source says it
+	note                     string // why it is not all there, "" where it is
+	warning                  string // what the reader found odd
+}
+
+// fetchFrom fetches url from the source that is asked for, or, for auto, from one
+// after the other: direct HTTP, and Chromium where the page is an empty shell
+// or the site refuses; without a Chromium the sources of fallback.order. Every
+// try is recorded. Where no source does better, a shell or a refusal is the
+// document all the same.
+func fetchFrom(ctx context.Context, w *command.WebCall, url, source, format string) (document, []protocol.Attempt, error) {
+	steps := sourceChain(w.Web, source, format)
+	var attempts []protocol.Attempt
+	var best *document
+	var worst error
+	for i, step := range steps {
+		begun := time.Now()
+		d, err := withinShare(ctx, w, step, url, format, len(steps)-1-i)
+		a := protocol.Attempt{Source: step, MS: int(time.Since(begun).Milliseconds())}
+		if err != nil {
+			if ctx.Err() != nil {
+				return document{}, nil, context.Cause(ctx)
+			}
+			a.Error = command.Sentence(err)
+			if protocol.CodeOf(err) == protocol.PolicyDenied && step == fallback.HTTP {
+				return document{}, nil, err // a redirect that leads where nobody may go
+			}
+		} else if source == session.SourceAuto && i < len(steps)-1 {
+			a.Error = d.lacks(ctx)
+		}
+		attempts = append(attempts, a)
+		switch {
+		case err == nil && a.Error == "":
+			return d, attempts, nil
+		case err == nil && best == nil:
+			best = &d
+		case err != nil && (worst == nil || step == fallback.HTTP):
+			worst = err // direct HTTP knows best what is wrong with an address
+		}
+	}
+	if best != nil {
+		return *best, attempts, nil
+	}
+	return document{}, nil, exhausted(source, attempts, worst)
+}
+
+// exhausted is the error when no source has the page: the source's own error where the
+// call named one source.
+func exhausted(source string, attempts []protocol.Attempt, err error) error {
+	var e *protocol.Error
+	if source != session.SourceAuto && errors.As(err, &e) {
+		return e.With("attempts", attempts)
+	}
+	f := protocol.Errorf(protocol.FetchFailed, "no source could fetch it: %s", command.Sentence(err)).With("attempts", attempts)
+	if errors.As(err, &e) && e.Next != "" {
+		f.Next = e.Next
+	}
+	return f
+}
+
+// steps are the sources to try, in their order.
+func sourceChain(w *command.Web, source, format string) []string {
+	if source != session.SourceAuto {
+		return []string{source}
+	}
+	live := w.Render != nil && w.HasChromium()
+	switch {
+	case format == "raw" || format == "json" && !live:
+		return []string{fallback.HTTP} // nobody else has the body as it came
+	case live && slices.Contains(w.Order, fallback.Jina) && w.Reader != nil:
+		return []string{fallback.HTTP, session.SourceChromium, fallback.Jina}
+	case live:
+		return []string{fallback.HTTP, session.SourceChromium}
+	}
+	steps := slices.DeleteFunc(slices.Clone(w.Order), func(s string) bool { return s == fallback.Jina && w.Reader == nil })
+	if len(steps) == 0 {
+		return []string{fallback.HTTP}
+	}
+	return steps
+}
+
+// lacks says why another source may have more of the document, "" where none
+// will.
+func (d document) lacks(ctx context.Context) string {
+	switch {
+	case d.status == http.StatusForbidden || d.status == http.StatusTooManyRequests || d.status == http.StatusServiceUnavailable:
+		return fmt.Sprintf("the site answers %d %s", d.status, http.StatusText(d.status))
+	case d.source == fallback.HTTP && d.kind == command.KindHTML && readable.NeedsScript(ctx, d.text):
+		return "the page is empty without its script"
+	}
+	return ""
+}
+
+// withinShare is from with its share of the time that is left: half of it where
+// others follow, so that they have some too.
+func withinShare(ctx context.Context, w *command.WebCall, source, url, format string, others int) (document, error) {
+	if end, ok := ctx.Deadline(); ok && others > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	d, err := fetchOne(ctx, w, source, url, format)
+	if err != nil && errors.Is(err, context.DeadlineExceeded) {
+		err = protocol.Errorf(protocol.Timeout, "%s did not answer in its share of the time", source)
+	}
+	return d, err
+}
+
+// fetchOne fetches url from one source.
+func fetchOne(ctx context.Context, w *command.WebCall, source, url, format string) (document, error) {
+	switch source {
+	case session.SourceChromium:
+		return viaChromium(ctx, w, url)
+	case fallback.Jina:
+		return viaReader(ctx, w, url, format)
+	}
+	return viaHTTP(ctx, w, url)
+}
+
+// viaHTTP is plain HTTP, with its redirects.
+func viaHTTP(ctx context.Context, w *command.WebCall, url string) (document, error) {
+	r, err := w.Client().Do(ctx, fetch.Request{URL: url, Check: w.CheckURL, Timeout: command.MaxTimeout, Header: http.Header{
+		"Accept":          {"text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8"},
+		"Accept-Language": {"en-US,en;q=0.9"},
+	}})
+	if err != nil {
+		return document{}, err
+	}
+	d := document{url: r.URL, source: fallback.HTTP, status: r.Status, contentType: r.Header.Get("Content-Type"), note: command.CutNote(r)}
+	d.kind = command.KindOf(r.Body, d.contentType)
+	if d.contentType == "" && len(r.Body) > 0 {
+		d.contentType = http.DetectContentType(r.Body)
+	}
+	if d.kind == command.KindBinary {
+		d.text = command.DescribeBinary(r)
+		return d, nil
+	}
+	d.text, _ = fetch.Text(r.Body, r.Header.Get("Content-Type"))
+	return d, nil
+}
+
+// viaChromium is the page as Chromium has it when its script has run.
+func viaChromium(ctx context.Context, w *command.WebCall, url string) (document, error) {
+	if w.Render == nil {
+		return document{}, protocol.Errorf(protocol.ChromiumUnavailable, "there is no Chromium to render the page")
+	}
+	p, err := w.Render(ctx, w.Domains, url)
+	if err != nil {
+		return document{}, err
+	}
+	return document{url: p.URL, source: session.SourceChromium, status: p.Status, contentType: "text/html", kind: command.KindHTML, text: p.HTML}, nil
+}
+
+// viaReader is the page as the reader has it: as HTML, or, where that is what is
+// wanted, in the reader's own words, which are fewer.
+func viaReader(ctx context.Context, w *command.WebCall, url, format string) (document, error) {
+	if w.Reader == nil {
+		return document{}, protocol.Errorf(protocol.Unsupported, "source jina: no reader is configured").With("source", fallback.Jina).Then("use source auto")
+	}
+	if !slices.Contains(w.Order, fallback.Jina) {
+		return document{}, protocol.Errorf(protocol.Unsupported, "source jina is switched off by fallback.order").
+			With("source", fallback.Jina).Then("use source auto, or add jina to fallback.order")
+	}
+	as, media, kind := reader.HTML, "text/html", command.KindHTML
+	switch format {
+	case "text":
+		as, media, kind = reader.Text, "text/plain", command.KindText
+	case "markdown":
+		as, media, kind = reader.Markdown, "text/markdown", command.KindText
+	}
+	var p reader.Page
+	err := w.Rest.Guard(ctx, func() (err error) {
+		p, err = w.Reader.Read(ctx, url, as)
+		return err
+	})
+	if err != nil {
+		return document{}, err
+	}
+	if _, err := w.CheckURL(ctx, p.URL); err != nil {
+		return document{}, err // where the reader was led to
+	}
+	warning := ""
+	if p.Warning != "" {
+		warning = "the reader says: " + protocol.Cut(strings.ToValidUTF8(p.Warning, "�"), 200)
+	}
+	return document{url: p.URL, warning: warning, source: fallback.Jina, status: p.Status, contentType: media, kind: kind, text: strings.ToValidUTF8(p.Content, "�"), title: p.Title}, nil
 }

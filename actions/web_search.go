@@ -4,10 +4,22 @@ import (
 	"context"
 	"strings"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/web/search"
 )
+
+// WebSearch is the command web_search.
+var WebSearch = command.Define(command.Row{
+	Name: "web_search", Summary: "Searches the web.", Main: "query",
+	Marks:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unasked | command.Everyday | command.Harmless,
+	Price:   ledger.PerSearch,
+	Prepare: (*command.Call).LimitDomains,
+	Examples: []command.Example{
+		{For: "Finds three pages", Params: `{"query": "bread recipe", "max_results": 3}`},
+	},
+}, webSearch)
 
 // WebSearchParams are the parameters of web_search.
 type WebSearchParams struct {
@@ -21,7 +33,7 @@ type WebSearchResult struct {
 	Provider string          `json:"provider"`
 }
 
-func (r WebSearchResult) book(e *ledger.Entry) {
+func (r WebSearchResult) Audit(e *ledger.Entry) {
 	e.Source = r.Provider
 	for _, f := range r.Results {
 		e.Bytes += int64(len(f.Title) + len(f.URL) + len(f.Snippet))
@@ -31,8 +43,8 @@ func (r WebSearchResult) book(e *ledger.Entry) {
 // maxQuery is the longest query, in characters.
 const maxQuery = 2000
 
-func webSearch(ctx context.Context, c *Call, p *WebSearchParams) (WebSearchResult, error) {
-	w, err := c.web()
+func webSearch(ctx context.Context, c *command.Call, p *WebSearchParams) (WebSearchResult, error) {
+	w, err := c.Web()
 	if err != nil {
 		return WebSearchResult{}, err
 	}

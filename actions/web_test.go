@@ -20,6 +20,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"pgregory.net/rapid"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/reader"
 	"github.com/browserd/browserd/internal/fakedns"
@@ -41,11 +42,11 @@ type tester interface {
 // resolves to public addresses, and servers to which the policy's dialer is led
 // there. Everything between, checks included, is real.
 type world struct {
-	t     *testing.T
-	dns   *fakedns.Server
-	hosts map[string]string // public address → address on loopback
-	gate  *policy.Gate
-	house *House
+	t       *testing.T
+	dns     *fakedns.Server
+	hosts   map[string]string // public address → address on loopback
+	gate    *policy.Gate
+	runtime *command.Runtime
 }
 
 func newWorld(t *testing.T) *world {
@@ -69,11 +70,11 @@ func newWorld(t *testing.T) *world {
 	}
 	transport := w.gate.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
-	w.house = &House{
+	w.runtime = &command.Runtime{Commands: All,
 		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
 		CheckURL: rules.CheckURLWithin,
-		Web: &Web{
-			Config: Config{StripThresholdKB: 200}, Transport: transport,
+		Web: &command.Web{
+			Config: command.Config{StripThresholdKB: 200}, Transport: transport,
 			HasChromium: func() bool { return true }, Order: []string{"jina", "http"},
 			Search: search.New(search.Config{}, reader.Config{}, search.Options{Transport: transport, Check: w.gate.CheckURL}),
 		},
@@ -92,25 +93,25 @@ func (w *world) serve(name string, h http.HandlerFunc) {
 
 func (w *world) reader(h http.HandlerFunc) {
 	w.serve("reader.example.com", h)
-	w.house.Web.Reader = reader.New(reader.Config{ReaderURL: "http://reader.example.com/"},
-		reader.Options{Transport: w.house.Web.Transport, Check: w.gate.CheckURL, Public: w.gate.Public})
-	w.house.Web.Rest = &fallback.Breaker{}
+	w.runtime.Web.Reader = reader.New(reader.Config{ReaderURL: "http://reader.example.com/"},
+		reader.Options{Transport: w.runtime.Web.Transport, Check: w.gate.CheckURL, Public: w.gate.Public})
+	w.runtime.Web.Rest = &fallback.Breaker{}
 }
 
 // model answers what extract asks.
 func (w *world) model(answer string) {
 	name := fmt.Sprintf("model%d.example.com", len(w.hosts))
 	w.serve(name, func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, answer) })
-	w.house.Web.Extract = extract.New(extract.Config{BaseURL: "http://" + name + "/v1", Model: "small"},
-		extract.Options{Transport: w.house.Web.Transport, Check: w.gate.CheckURL})
+	w.runtime.Web.Extract = extract.New(extract.Config{BaseURL: "http://" + name + "/v1", Model: "small"},
+		extract.Options{Transport: w.runtime.Web.Transport, Check: w.gate.CheckURL})
 }
 
-// do sends a command through the front door of the repertoire.
-func do[R any](t tester, h *House, command string, params map[string]any) (R, error) {
+// do sends a command through the one way in that all transports use.
+func do[R any](t tester, h *command.Runtime, method string, params map[string]any) (R, error) {
 	t.Helper()
 	var zero R
 	raw, _ := json.Marshal(params)
-	job, err := h.Prepare(&Caller{Agent: "test"}, command, raw)
+	job, err := h.Prepare(&command.Caller{Agent: "test"}, method, raw)
 	if err != nil {
 		return zero, err
 	}
@@ -123,7 +124,7 @@ func do[R any](t tester, h *House, command string, params map[string]any) (R, er
 
 func fetched(t tester, w *world, params map[string]any) WebFetchResult {
 	t.Helper()
-	r, err := do[WebFetchResult](t, w.house, "web_fetch", params)
+	r, err := do[WebFetchResult](t, w.runtime, "web_fetch", params)
 	if err != nil {
 		t.Errorf("%v: %v", params, err)
 	}
@@ -203,14 +204,14 @@ func TestWebToolsStayOutside(t *testing.T) {
 	w.serve("site.example.com", site)
 	w.dns.Set("inside.example.com", fakedns.Answer{A: []string{"10.0.0.1"}})
 	for _, url := range []string{"http://site.example.com/inward", "http://10.0.0.1/", "http://inside.example.com/", "http://169.254.169.254/latest", "file:///etc/passwd"} {
-		_, err := do[WebFetchResult](t, w.house, "web_fetch", map[string]any{"url": url})
+		_, err := do[WebFetchResult](t, w.runtime, "web_fetch", map[string]any{"url": url})
 		if protocol.CodeOf(err) != protocol.PolicyDenied {
 			t.Errorf("web_fetch of %s: %v", url, err)
 		}
 		if url == "http://site.example.com/inward" {
 			continue // http_request shows the redirect and goes no further
 		}
-		if _, err := do[HTTPRequestResult](t, w.house, "http_request", map[string]any{"url": url}); protocol.CodeOf(err) != protocol.PolicyDenied {
+		if _, err := do[HTTPRequestResult](t, w.runtime, "http_request", map[string]any{"url": url}); protocol.CodeOf(err) != protocol.PolicyDenied {
 			t.Errorf("http_request to %s: %v", url, err)
 		}
 	}
@@ -221,7 +222,7 @@ func TestWebToolsStayOutside(t *testing.T) {
 func TestWebFetchClimbs(t *testing.T) {
 	w := newWorld(t)
 	w.serve("site.example.com", site)
-	web := w.house.Web
+	web := w.runtime.Web
 	web.Order = []string{"http", "jina"}
 	w.reader(func(rw http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.RequestURI, "busy") {
@@ -231,16 +232,16 @@ func TestWebFetchClimbs(t *testing.T) {
 		}
 		json.NewEncoder(rw).Encode(map[string]any{"code": 200, "data": map[string]any{"title": "Read", "url": "http://site.example.com/app", "text": "Read elsewhere", "content": "# Read elsewhere", "html": "<title>Read</title><p>Read elsewhere"}})
 	})
-	web.Render = func(_ context.Context, _ []string, url string) (Rendered, error) {
-		return Rendered{"<title>Rendered</title><p>Made by script", url, 200}, nil
+	web.Render = func(_ context.Context, _ []string, url string) (command.Rendered, error) {
+		return command.Rendered{HTML: "<title>Rendered</title><p>Made by script", URL: url, Status: 200}, nil
 	}
-	fails := func(context.Context, []string, string) (Rendered, error) {
-		return Rendered{}, protocol.Errorf(protocol.ChromiumUnavailable, "Chromium does not start")
+	fails := func(context.Context, []string, string) (command.Rendered, error) {
+		return command.Rendered{}, protocol.Errorf(protocol.ChromiumUnavailable, "Chromium does not start")
 	}
 	empty := protocol.Attempt{Source: "http", Error: "the page is empty without its script"}
 	for _, tt := range []struct {
 		name, path, format, source string
-		render                     func(context.Context, []string, string) (Rendered, error)
+		render                     func(context.Context, []string, string) (command.Rendered, error)
 		content                    string
 		attempts                   []protocol.Attempt
 	}{
@@ -266,12 +267,12 @@ func TestWebFetchClimbs(t *testing.T) {
 	if r := fetched(t, w, map[string]any{"url": "http://site.example.com/page"}); r.Source != "jina" {
 		t.Errorf("read from %s, want jina first", r.Source)
 	}
-	_, err := do[WebFetchResult](t, w.house, "web_fetch", map[string]any{"url": "http://busy.example.com/"})
+	_, err := do[WebFetchResult](t, w.runtime, "web_fetch", map[string]any{"url": "http://busy.example.com/"})
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code != protocol.FetchFailed || len(e.Details["attempts"].([]protocol.Attempt)) != 2 || !strings.Contains(e.Message, "busy.example.com") {
 		t.Errorf("every source failed: %+v", err)
 	}
-	_, err = do[WebFetchResult](t, w.house, "web_fetch", map[string]any{"url": "http://site.example.com/page", "source": "chromium"})
+	_, err = do[WebFetchResult](t, w.runtime, "web_fetch", map[string]any{"url": "http://site.example.com/page", "source": "chromium"})
 	if protocol.CodeOf(err) != protocol.ChromiumUnavailable {
 		t.Errorf("Chromium by name: %v", err)
 	}
@@ -312,7 +313,7 @@ func TestWebFetchIsNeverLongerThanAsked(t *testing.T) {
 // do; either way the rest can be read.
 func TestLongPagesAreMadeToFit(t *testing.T) {
 	w := newWorld(t)
-	w.house.Web.Config.StripThresholdKB = 40
+	w.runtime.Web.Config.StripThresholdKB = 40
 	w.serve("site.example.com", site)
 	long := map[string]any{"url": "http://site.example.com/long", "max_chars": 1000000}
 	whole := utf8.RuneCountInString(strings.TrimSpace(strings.Repeat("Ünd so weiter, 世界. ", 4000)))
@@ -350,7 +351,7 @@ func TestLongPagesAreMadeToFit(t *testing.T) {
 	if r = fetched(t, w, long); !r.Truncated || !strings.Contains(r.Note, "does not answer as its API documents") {
 		t.Errorf("a failing model: %q", r.Note)
 	}
-	w.house.Web.Config.StripThresholdKB = 0
+	w.runtime.Web.Config.StripThresholdKB = 0
 	delete(long, "extract")
 	if r = fetched(t, w, long); utf8.RuneCountInString(r.Content) != whole || r.Truncated {
 		t.Errorf("threshold 0: %d characters", utf8.RuneCountInString(r.Content))
@@ -362,20 +363,20 @@ func TestWebSearch(t *testing.T) {
 	w.serve("brave.example.com", func(rw http.ResponseWriter, r *http.Request) {
 		io.WriteString(rw, `{"web":{"results":[{"title":"One","url":"https://one.example.com/","description":"First"},{"title":"Two","url":"https://two.example.com/","description":"Second"}]}}`)
 	})
-	_, err := do[WebSearchResult](t, w.house, "web_search", map[string]any{"query": "x"})
+	_, err := do[WebSearchResult](t, w.runtime, "web_search", map[string]any{"query": "x"})
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code != protocol.FetchFailed || e.Details["attempts"] != nil || !strings.Contains(e.Next, "search.brave_api_key") {
 		t.Errorf("no provider: %+v", err)
 	}
-	o := search.Options{Transport: w.house.Web.Transport, Check: w.gate.CheckURL}
-	w.house.Web.Search = search.New(search.Config{Providers: []string{"brave"}, BraveAPIKey: "k", BraveURL: "http://brave.example.com/search"}, reader.Config{}, o)
-	r, err := do[WebSearchResult](t, w.house, "web_search", map[string]any{"query": "x", "max_results": 1})
+	o := search.Options{Transport: w.runtime.Web.Transport, Check: w.gate.CheckURL}
+	w.runtime.Web.Search = search.New(search.Config{Providers: []string{"brave"}, BraveAPIKey: "k", BraveURL: "http://brave.example.com/search"}, reader.Config{}, o)
+	r, err := do[WebSearchResult](t, w.runtime, "web_search", map[string]any{"query": "x", "max_results": 1})
 	want := WebSearchResult{[]search.Result{{Title: "One", URL: "https://one.example.com/", Snippet: "First"}}, "brave"}
 	if d := cmp.Diff(want, r); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 	for _, query := range []string{" ", strings.Repeat("x", maxQuery+1)} {
-		if _, err := do[WebSearchResult](t, w.house, "web_search", map[string]any{"query": query}); protocol.CodeOf(err) != protocol.InvalidParams {
+		if _, err := do[WebSearchResult](t, w.runtime, "web_search", map[string]any{"query": query}); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("a query of %d characters: %v", len(query), err)
 		}
 	}
@@ -398,21 +399,25 @@ func TestASessionsDomainsHoldForTheWebTools(t *testing.T) {
 		json.NewEncoder(rw).Encode(map[string]any{"code": 200, "data": map[string]any{"url": "http://outside.example.org/", "text": "outside", "content": "outside"}})
 	})
 	var rendered []string
-	w.house.Web.Render = func(_ context.Context, domains []string, _ string) (Rendered, error) {
+	w.runtime.Web.Render = func(_ context.Context, domains []string, _ string) (command.Rendered, error) {
 		rendered = domains
-		return Rendered{"<p>Made by script", "http://inside.example.com/", 200}, nil
+		return command.Rendered{HTML: "<p>Made by script", URL: "http://inside.example.com/", Status: 200}, nil
 	}
-	w.house.Sessions = session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, w.house.Log)
-	t.Cleanup(func() { w.house.Sessions.Shutdown(context.Background()) })
+	w.runtime.Sessions = session.NewManager(session.Config{IdleTimeout: time.Hour, Max: 9, MaxPerAgent: 9, Queue: 9}, nil, w.runtime.Log)
+	t.Cleanup(func() { w.runtime.Sessions.Shutdown(context.Background()) })
 	for name, domains := range map[string][]string{"narrow": {"inside.example.com"}, "wide": nil} {
-		if _, err := w.house.Sessions.Open("test", session.Options{Name: name, AllowedDomains: domains}); err != nil {
+		if _, err := w.runtime.Sessions.Open("test", session.Options{Name: name, AllowedDomains: domains}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	own := &Caller{Agent: "test"}
-	own.use("narrow")
+	own := &command.Caller{Agent: "test"}
+	if job, err := w.runtime.Prepare(own, "ping", []byte(`{"session":"narrow"}`)); err != nil {
+		t.Fatal(err)
+	} else {
+		job.Drop()
+	}
 	for _, tt := range []struct {
-		caller                        *Caller
+		caller                        *command.Caller
 		command, session, url, source string
 		want                          string
 	}{
@@ -440,10 +445,10 @@ func TestASessionsDomainsHoldForTheWebTools(t *testing.T) {
 		}
 		caller := tt.caller
 		if caller == nil {
-			caller = &Caller{Agent: "test"}
+			caller = &command.Caller{Agent: "test"}
 		}
 		raw, _ := json.Marshal(params)
-		job, err := w.house.Prepare(caller, tt.command, raw)
+		job, err := w.runtime.Prepare(caller, tt.command, raw)
 		if err == nil {
 			_, err = job.Run(t.Context())
 		}

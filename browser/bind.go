@@ -24,9 +24,11 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 		}
 	}
 	c.tell.Store(&emit)
+	all := emulationOf(o)
+	c.overrides.Set(all)
 	c.mu.Lock()
-	was, all := c.o, emulationOf(o)
-	c.o, c.emulated = o, all
+	was := c.o
+	c.o = o
 	t := c.selected
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents
@@ -54,11 +56,11 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 	if o.Width == was.Width && o.Height == was.Height {
 		told.Width, told.Height = nil, nil
 	}
-	pending = append(pending, c.overrides(t.cdp, told, all, false)...)
+	pending = append(pending, c.overrides.Send(t.cdp, told, all, false)...)
 	if o.Restore != nil && o.Restore.CookieCount > 0 {
-		if err := c.restoreCookies(ctx, o.Restore); err != nil {
+		if err := c.cookies.jar.Restore(ctx, o.Restore.Cookies); err != nil {
 			c.host.log.Warn("restoring cookies", "error", err)
 		}
 	}
-	return waitOverrides(ctx, pending)
+	return c.overrides.Wait(ctx, pending)
 }

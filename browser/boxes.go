@@ -81,9 +81,9 @@ func outwards(ctx context.Context, t *tab, f *frame, boxes []*box) error {
 	return nil
 }
 
-// boxOf is where the element of a ref is seen, as JSON: x, y, width and height in
+// boxJSON is where the element of a ref is seen, as JSON: x, y, width and height in
 // CSS pixels of the tab's viewport. Errors: not_actionable where it is not seen.
-func boxOf(ctx context.Context, t *tab, refs *snapshot.Refs, ref string) (string, error) {
+func boxJSON(ctx context.Context, t *tab, refs *snapshot.Refs, ref string) (string, error) {
 	e, _, err := t.c.resolve(refs, ref)
 	if err != nil {
 		return "", err

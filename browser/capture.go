@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/protocol"
@@ -177,10 +178,10 @@ func (c *Context) findAgain(ctx context.Context, refs *snapshot.Refs, ref string
 		return err
 	}
 	if got.Stale {
-		return staleError(refs, e, e.Key.Doc, got.Candidates)
+		return failure.Stale(refs, e, e.Key.Doc, got.Candidates)
 	}
 	if got.Moved && refs.Shared(e.N) {
-		return staleError(refs, e, e.Key.Doc, []script.Element{got.Record})
+		return failure.Stale(refs, e, e.Key.Doc, []script.Element{got.Record})
 	}
 	if got.Moved {
 		refs.Move(e.N, got.Record.In(e.Key.Doc))

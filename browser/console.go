@@ -85,7 +85,7 @@ const maxConsoleText = 500
 
 func consoleError(t *tab, text string) {
 	text = protocol.Cut(text, maxConsoleText)
-	t.c.happened(func(h *happenings) { h.consoleErrors = keep(h.consoleErrors, text, 20) })
+	t.c.effects.consoleError(text)
 	t.c.emit(protocol.EventConsoleError, map[string]any{"tab": t.name, "text": text})
 }
 

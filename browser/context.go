@@ -2,19 +2,19 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/emulation"
+	"github.com/browserd/browserd/browser/files"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
@@ -38,12 +38,12 @@ type ContextOptions struct {
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
 	DownloadFiles int               // downloads that are kept; 0: 50
-	Restore       *protocol.Remains // cookies to start with
+	Restore       *protocol.Restore // cookies to start with
 }
 
 // Context is a CDP browser context: the live pages of one session. Its
 // methods that act and read are called by one goroutine at a time; State,
-// Tabs, Dialog, Remains, Done and Close by any.
+// Tabs, Dialog, Restore, Done and Close by any.
 type Context struct {
 	host *host
 	id   cdproto.BrowserContextID
@@ -54,14 +54,18 @@ type Context struct {
 	done chan struct{}
 	way  Way // nil: Chromium's own
 
-	creating sync.Mutex // held while a target is made, see create
+	targets targets
 
 	log       network.Log
 	routes    network.Routes
 	downloads *network.Downloads
+	uploads   files.Uploads
+	cookies
+	states
+	device
 
-	holding  string // the mouse button that is down; the driver's alone
-	captures int    // the number of the last capture (walk.NextCapture); the driver's alone
+	mouse    input.Mouse // the driver's alone
+	captures int         // the number of the last capture (walk.NextCapture); the driver's alone
 
 	mu        sync.Mutex
 	o         ContextOptions // written once more, by bind
@@ -73,18 +77,11 @@ type Context struct {
 	documents int                               // main documents loaded so far
 	left      []int                             // documents that were left and that the refs do not know of yet
 	dialogs   int                               // dialogs in a row, since the last command began
-	watching  *happenings
-	cookies   json.RawMessage // as last seen
-	cookieN   int
-	asked     int                // times that they were asked for,
-	kept      int                // and which of these they are from
-	emulated  protocol.Emulation // in force, for tabs to come
-	origins   []string           // that its tabs showed
+	effects   *effects                          // of what acts; nil: nobody does
 	// apart: pages that attach without an opener are held until create knows its own.
-	apart   bool
-	held    []attachedToTarget
-	uploads string // the directory of uploaded files; empty until the first
-	closed  bool
+	apart  bool
+	held   []attachedToTarget
+	closed bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -111,9 +108,13 @@ func (o ContextOptions) complete() ContextOptions {
 // is that of the zero options.
 func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o)}
+	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}}
 	c.life, c.end = context.WithCancelCause(context.Background())
+	c.uploads.Process = h.process
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
+	c.states.c, c.targets.c = c, c
+	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
+	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
 		if way != nil {
 			way.Close()
@@ -178,6 +179,7 @@ func (c *Context) Close(ctx context.Context) error {
 	}
 	c.closed = true
 	c.mu.Unlock()
+	c.uploads.Close()
 	c.host.mu.Lock()
 	delete(c.host.contexts, c.id)
 	for id, owner := range c.host.pages {
@@ -195,16 +197,14 @@ func (c *Context) Close(ctx context.Context) error {
 		err = c.host.root.Send(target.DisposeBrowserContext.Method, params).Wait(ctx, nil)
 	}
 	c.mu.Lock()
-	tabs, uploads := c.tabs, c.uploads
+	tabs := c.tabs
 	c.tabs, c.selected = nil, nil
 	c.mu.Unlock()
 	for _, t := range tabs {
 		t.forget()
 	}
 	c.end(errClosed())
-	if uploads != "" {
-		os.RemoveAll(uploads)
-	}
+	c.uploads.Remove()
 	c.downloads.Remove()
 	return err
 }
@@ -230,62 +230,17 @@ func (c *Context) State() protocol.Page {
 	return p
 }
 
-// Remains is what a new context could go on from: the URL and the cookies, as
+// Restore is what a new context could go on from: the URL and the cookies, as
 // last seen. It works after Chromium has died.
-func (c *Context) Remains() protocol.Remains {
+func (c *Context) Restore() protocol.Restore {
+	list, count := c.cookies.jar.Copy()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := protocol.Remains{Cookies: c.cookies, CookieCount: c.cookieN, Documents: c.documents}
+	r := protocol.Restore{Cookies: list, CookieCount: count, Documents: c.documents}
 	if c.selected != nil {
 		r.URL = c.selected.nav.url
 	}
 	return r
-}
-
-// keepCookies remembers the cookies as they are now, so that they outlive
-// Chromium. It goes on in the background; the channel closes when they are kept.
-func (c *Context) keepCookies() <-chan struct{} {
-	done := make(chan struct{})
-	c.mu.Lock()
-	c.asked++
-	asked := c.asked
-	c.mu.Unlock()
-	pending := c.host.root.Send(storage.GetCookies.Method, storage.GetCookiesParams{BrowserContextID: c.id})
-	go func() {
-		defer close(done)
-		var got struct {
-			Cookies json.RawMessage `json:"cookies"`
-		}
-		var list []json.RawMessage
-		err := pending.Wait(c.life, &got)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if err == nil && asked > c.kept && json.Unmarshal(got.Cookies, &list) == nil {
-			c.cookies, c.cookieN, c.kept = got.Cookies, len(list), asked
-		}
-	}()
-	return done
-}
-
-// restoreCookies gives the context the cookies that remain of another.
-func (c *Context) restoreCookies(ctx context.Context, r *protocol.Remains) error {
-	var params struct {
-		Cookies          []map[string]any         `json:"cookies"`
-		BrowserContextID cdproto.BrowserContextID `json:"browserContextId"`
-	}
-	if err := json.Unmarshal(r.Cookies, &params.Cookies); err != nil || len(params.Cookies) == 0 {
-		return err
-	}
-	for _, cookie := range params.Cookies {
-		// What Storage.getCookies says and Storage.setCookies does not take.
-		delete(cookie, "size")
-		if cookie["session"] == true {
-			delete(cookie, "expires")
-		}
-		delete(cookie, "session")
-	}
-	params.BrowserContextID = c.id
-	return c.host.root.Call(ctx, storage.SetCookies.Method, params, nil)
 }
 
 // tab returns the selected tab, waiting for it where the one before has died.

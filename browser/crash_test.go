@@ -134,7 +134,7 @@ func TestUploadToWhatEnds(t *testing.T) {
 
 	v = s.open(t, "")
 	v.c.Close(t.Context())
-	if _, err := v.c.store(files); protocol.CodeOf(err) != protocol.SessionNotFound {
+	if _, err := store(v.c, files); protocol.CodeOf(err) != protocol.SessionNotFound {
 		t.Errorf("closed before: %v", err)
 	}
 	beside, err := v.c.host.process.MakeDir("beside")

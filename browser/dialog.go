@@ -63,7 +63,7 @@ func (d *dialogs) opening(_ *cdp.Session, e dialogOpening) (changed bool) {
 	} else {
 		dialog.Answer = answerWord(accept)
 	}
-	c.happened(func(h *happenings) { h.dialogs = keep(h.dialogs, dialog, maxDialogs) })
+	t.c.effects.dialog(dialog)
 	t.wake() // before the contexts of those that wait end
 	if wait {
 		for _, then := range d.waiting {
@@ -167,9 +167,9 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	if t == nil {
 		return d, e, false, none
 	}
-	var begun *start
+	var begun *observation
 	if refs != nil {
-		begun = t.begin(how{unshown: a.Unshown})
+		begun = t.begin(settling{noSnapshot: a.Unshown})
 	}
 	answered, err := t.dialogs.answer(ctx, a.Accept, a.Text)
 	if err == nil && answered == nil {
@@ -177,10 +177,10 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	}
 	if err == nil && begun != nil {
 		settled = follow(ctx, begun)
-		err = t.unreached(ctx, begun)
+		err = begun.unreached(ctx)
 	}
 	if begun != nil {
-		e = c.effect(t, refs, begun, snapshot.Key{})
+		e = begun.end(refs, snapshot.Key{})
 	}
 	if err != nil {
 		return d, e, false, err
@@ -193,7 +193,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 
 // follow waits until the page has settled, at most followWait or until it opens a
 // dialog that waits, and says whether it has.
-func follow(ctx context.Context, s *start) bool {
+func follow(ctx context.Context, s *observation) bool {
 	limited, cancel := context.WithTimeout(ctx, followWait)
 	defer cancel()
 	doing, held := context.WithCancelCause(limited)
@@ -201,7 +201,7 @@ func follow(ctx context.Context, s *start) bool {
 	defer s.tab.dialogs.on(func() { held(errDialog) })()
 	err := s.settle(doing)
 	if err == nil {
-		s.tab.awaitOpened(doing)
+		s.awaitOpened(doing)
 	}
 	return err == nil
 }

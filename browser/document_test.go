@@ -141,7 +141,7 @@ func TestWalkOfADocumentThatWasLeft(t *testing.T) {
 func TestAddressAfterAWalkOfADocumentThatWasLeft(t *testing.T) {
 	v, away, leave := openLeft(t, map[string]string{"/a": cheap, "/b": dear})
 	v.look()
-	away.meanwhile("__bd.now().pendingListeners() || __bd.now().walk(", leave)
+	away.meanwhile("__bd.now().pendingListeners() || __bd.walk(", leave)
 	got, err := v.c.Capture(limit(t, 20*time.Second), snapshot.DefaultOptions(), v.refs)
 	if err != nil {
 		t.Fatal(err)

@@ -231,13 +231,13 @@ func (fs *frames) childAttached(_ *cdp.Session, e attachedToTarget) (changed boo
 		f.cdp = child
 		f.leave()
 	}
-	all := c.emulated
+	all := c.overrides.InForce()
 	go func() {
 		pending := attachDomains(child)
-		pending = append(pending, c.overrides(child, all, all, true)...)
+		pending = append(pending, c.overrides.Send(child, all, all, true)...)
 		pending = append(pending, c.routes.Pause(child)...)
 		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{}))
-		if err := waitOverrides(t.life, pending); err != nil {
+		if err := c.overrides.Wait(t.life, pending); err != nil {
 			c.host.log.Debug("attaching to a frame", "error", err)
 		}
 	}()

@@ -115,15 +115,15 @@ func (h *historyStep) over(main cdproto.FrameID, stopped bool) (over bool, faile
 }
 
 // begun is where the tab is before it navigates.
-func (n *navigation) begun() start {
+func (n *navigation) begun() observation {
 	n.t.c.mu.Lock()
 	defer n.t.c.mu.Unlock()
-	return start{tab: n.t, at: time.Now(), navigationCounts: n.navigationCounts}
+	return observation{tab: n.t, at: time.Now(), navigationCounts: n.navigationCounts}
 }
 
 // arrived waits until a step that was asked for by CDP is committed, in this
 // document, in another or in a frame, or has failed.
-func (n *navigation) arrived(ctx context.Context, s start, step *historyStep) error {
+func (n *navigation) arrived(ctx context.Context, s observation, step *historyStep) error {
 	var failed string
 	err := n.t.until(ctx, func() bool {
 		over := false

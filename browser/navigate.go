@@ -155,7 +155,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	s := t.begin(how{})
+	s := t.begin(settling{})
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.dialogs.on(func() { cancel(errDialog) })
 	unheld := t.recovery.unhold()
@@ -167,14 +167,14 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		err = t.nav.awaitDocument(doing, wait)
 	}
 	if err == nil {
-		err = t.unreached(doing, s) // what came may have gone on to a page that does not load
+		err = s.unreached(doing) // what came may have gone on to a page that does not load
 	}
 	stop()
 	if err != nil && context.Cause(doing) == errDialog {
 		err = nil
 	}
 	cancel(nil)
-	e := c.effect(t, snapshot.NewRefs(), s, snapshot.Key{})
+	e := s.end(snapshot.NewRefs(), snapshot.Key{})
 	if err != nil {
 		if ctx.Err() != nil {
 			t.cdp.Send("Page.stopLoading", struct{}{})
@@ -187,7 +187,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	}
 	// A page that was opened is what a lost browser is restored to.
 	select {
-	case <-c.keepCookies():
+	case <-c.cookies.jar.Keep():
 	case <-time.After(cookieWait):
 	}
 	return e, nil

@@ -132,7 +132,7 @@ func (n *navigation) frameNavigated(s *cdp.Session, e frameNavigated) (changed b
 			delete(n.statuses, id)
 		}
 	}
-	c.visited(f.url)
+	c.origins.Add(f.url)
 	n.moved()
 	t.appear(n.url)
 	c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": n.url, "status": n.status, "document": n.document})
@@ -142,7 +142,7 @@ func (n *navigation) frameNavigated(s *cdp.Session, e frameNavigated) (changed b
 // moved notes that the tab has another URL, where it is the one that is acted on.
 func (n *navigation) moved() {
 	if c := n.t.c; c.selected == n.t {
-		c.happened(func(h *happenings) { h.navigated = n.url })
+		c.effects.navigatedTo(n.url)
 	}
 }
 
@@ -174,7 +174,7 @@ type frameRequested struct {
 
 func (n *navigation) frameRequested(_ *cdp.Session, e frameRequested) (changed bool) {
 	if e.Disposition == "newTab" || e.Disposition == "newWindow" {
-		n.t.c.happened(func(h *happenings) { h.announced++ })
+		n.t.c.effects.tabAnnounced()
 	}
 	if e.FrameID != n.t.frames.main.id || e.Disposition != "currentTab" || strings.HasPrefix(e.URL, "javascript:") {
 		return false
@@ -307,7 +307,7 @@ func (n *navigation) loadingFailed(_ *cdp.Session, e loadingFailed) (changed boo
 	}
 	n.step.failed(loader, e.ErrorText)
 	if !e.Canceled {
-		n.t.c.happened(func(h *happenings) { h.failed++ })
+		n.t.c.effects.requestFailed()
 	}
 	return true
 }

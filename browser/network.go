@@ -100,7 +100,7 @@ func (c *Context) downloadBegins(e network.DownloadBegins) bool {
 			continue
 		}
 		name := c.downloads.Begin(t.name, e)
-		c.happened(func(h *happenings) { h.downloads = keep(h.downloads, name, 20) })
+		c.effects.download(name)
 		t.nav.failed = "download"
 		t.wake()
 		return true

@@ -8,6 +8,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
@@ -65,7 +66,7 @@ func granted(names []string) ([]cdpbrowser.PermissionType, error) {
 	for _, name := range names {
 		types, ok := permissionTypes[name]
 		if !ok {
-			return nil, protocol.Errorf(protocol.InvalidParams, "permissions: there is no permission %s", quote(name)).
+			return nil, protocol.Errorf(protocol.InvalidParams, "permissions: there is no permission %s", failure.Quote(name)).
 				With("parameter", "permissions").With("permissions", PermissionNames()).
 				Then("its permissions are: %s", strings.Join(PermissionNames(), ", "))
 		}

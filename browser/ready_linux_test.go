@@ -112,8 +112,8 @@ func TestReadyContextIsAsGoodAsNew(t *testing.T) {
 	if err := before.SetCookies(limit(t, 5*time.Second), cookies); err != nil {
 		t.Fatal(err)
 	}
-	<-before.keepCookies()
-	remains := before.Remains()
+	<-before.cookies.jar.Keep()
+	remains := before.Restore()
 	remains.Documents = 7
 	options["restored"] = ContextOptions{Restore: &remains}
 	for name, o := range options {

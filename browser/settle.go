@@ -21,26 +21,6 @@ const (
 	hoverWait = 400 * time.Millisecond
 )
 
-// start is the state of a tab when an action began, and what has been seen of the page
-// since: what the action has to wait for is the difference. It belongs to the goroutine that acts.
-type start struct {
-	tab *tab
-	how
-	navigationCounts
-	at     time.Time
-	lost   *lostPage
-	asked  bool      // requests were made
-	polled time.Time // when the page was last asked whether it is quiet; zero: with the input
-	again  bool      // and asked once more for an answer that had come meanwhile
-	seen   settled
-}
-
-// how is what changes an action's waiting.
-type how struct {
-	unshown bool // the client wants nothing of the page shown afterwards
-	late    bool // the action may open something only a while later
-}
-
 // settled is what the script saw of the page from the beginning of an action
 // until the page was quiet.
 type settled struct {
@@ -52,7 +32,7 @@ type settled struct {
 // settle waits until the page has settled after an action: a navigation that
 // was asked for is committed and its document is there; requests that the
 // action made are answered, and the DOM is quiet. All of it is bounded.
-func (s *start) settle(ctx context.Context) error {
+func (s *observation) settle(ctx context.Context) error {
 	t := s.tab
 	deadline := time.Now().Add(requestsWait)
 	for {
@@ -86,7 +66,7 @@ func (s *start) settle(ctx context.Context) error {
 
 // navigating says whether the action asked for a navigation that has not come
 // to anything yet.
-func (s *start) navigating() bool {
+func (s *observation) navigating() bool {
 	t := s.tab
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
@@ -95,7 +75,7 @@ func (s *start) navigating() bool {
 
 // awaitCommit waits, where the action asked for a navigation, until that is
 // committed, has failed, or turned out to be none (a download, an answer 204).
-func (s *start) awaitCommit(ctx context.Context) (navigated bool, err error) {
+func (s *observation) awaitCommit(ctx context.Context) (navigated bool, err error) {
 	t := s.tab
 	if !s.navigating() {
 		s.awaitDownload(ctx)
@@ -131,7 +111,7 @@ const aborted = "net::ERR_ABORTED"
 
 // awaitDownload waits, where the navigation came to nothing and nobody said
 // why, a moment for the event of a download.
-func (s *start) awaitDownload(ctx context.Context) {
+func (s *observation) awaitDownload(ctx context.Context) {
 	t := s.tab
 	t.c.mu.Lock()
 	asked := t.nav.requested != s.requested && t.nav.commits == s.commits && t.nav.within == s.within &&
@@ -152,7 +132,7 @@ func (s *start) awaitDownload(ctx context.Context) {
 
 // awaitSaved waits, where a link was clicked that asks for a download, until that
 // begins: Chromium asks the server for it without a word on the tab's session.
-func (s *start) awaitSaved(ctx context.Context, deadline time.Time) {
+func (s *observation) awaitSaved(ctx context.Context, deadline time.Time) {
 	t := s.tab
 	if !s.seen.Saves {
 		return
@@ -161,12 +141,12 @@ func (s *start) awaitSaved(ctx context.Context, deadline time.Time) {
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	t.until(limited, func() bool {
-		return len(t.c.watching.downloads) > 0 || t.nav.commits != s.commits || t.nav.requested != s.requested
+		return len(t.c.effects.downloads) > 0 || t.nav.commits != s.commits || t.nav.requested != s.requested
 	})
 }
 
 // quiet asks the script to wait until the DOM is quiet, and takes what it saw.
-func (s *start) quiet(ctx context.Context) error {
+func (s *observation) quiet(ctx context.Context) error {
 	t := s.tab
 	d, err := t.frames.main.document()
 	if err != nil {
@@ -179,7 +159,7 @@ func (s *start) quiet(ctx context.Context) error {
 			if in.doc == before.doc {
 				continue
 			}
-			within, err := in.quiet(ctx, s.how)
+			within, err := in.quiet(ctx, s.settling)
 			if protocol.CodeOf(err) == protocol.StaleRef {
 				continue // it was left; what comes of that the tab tells
 			} else if err != nil {
@@ -188,7 +168,7 @@ func (s *start) quiet(ctx context.Context) error {
 			within.add(before)
 			before = within
 		}
-		h := s.how
+		h := s.settling
 		h.late = h.late && before.doc == 0
 		s.polled = time.Now()
 		if seen, err = d.quiet(ctx, h); err != nil {
@@ -209,8 +189,8 @@ func (s *start) quiet(ctx context.Context) error {
 }
 
 // quiet is that in one document.
-func (d *document) quiet(ctx context.Context, h how) (settled, error) {
-	shown, late := !h.unshown, 0
+func (d *document) quiet(ctx context.Context, h settling) (settled, error) {
+	shown, late := !h.noSnapshot, 0
 	if shown && h.late {
 		late = int(hoverWait.Milliseconds())
 	}
@@ -233,19 +213,21 @@ func (t *tab) settledWith(f *frame, s script.Settled) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	seen := settled{Settled: s, doc: f.doc, focusedIn: f.doc}
-	t.c.happened(func(h *happenings) { h.settled = &seen })
+	if t.c.effects != nil {
+		t.c.effects.settled = &seen
+	}
 }
 
 // settledAlready returns, once, what settledWith took.
-func (s *start) settledAlready() (settled, bool) {
+func (s *observation) settledAlready() (settled, bool) {
 	c := s.tab.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.watching == nil || c.watching.settled == nil {
+	if c.effects == nil || c.effects.settled == nil {
 		return settled{}, false
 	}
-	seen := *c.watching.settled
-	c.watching.settled = nil
+	seen := *c.effects.settled
+	c.effects.settled = nil
 	return seen, true
 }
 
@@ -253,7 +235,7 @@ func (s *start) settledAlready() (settled, bool) {
 // waited says that there were some, so that the page may have changed again. One
 // that was answered while the page was polled counts, once: what the page does
 // with the answer may come right behind that poll.
-func (s *start) awaitRequests(ctx context.Context, deadline time.Time) (waited bool, err error) {
+func (s *observation) awaitRequests(ctx context.Context, deadline time.Time) (waited bool, err error) {
 	t := s.tab
 	pending := func() bool { return t.requests.InFlightSince(s.at) }
 	t.c.mu.Lock()

@@ -53,7 +53,7 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look := func(s *start, want bool) {
+	look := func(s *observation, want bool) {
 		t.Helper()
 		if got, err := s.awaitRequests(ctx, time.Now().Add(time.Second)); got != want || err != nil {
 			t.Errorf("the page is looked at again: %v (%v), want %v", got, err, want)
@@ -61,7 +61,7 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 	}
 
 	ask()
-	s := tab.begin(how{})
+	s := tab.begin(settling{})
 	look(s, false) // what was answered before the action is none of its own
 	s.polled = time.Now()
 	ask()
@@ -70,7 +70,7 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 	ask()
 	look(s, false)
 
-	s = tab.begin(how{})
+	s = tab.begin(settling{})
 	ask()
 	s.polled = time.Now() // behind the answer
 	look(s, false)

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/browser/throttle"
@@ -57,9 +58,9 @@ type tab struct {
 
 	// activity counts what was done to the page, and what it has reported.
 	activity atomic.Int64
-	priming  atomic.Bool // the proxy's challenge is under way, and prime has the requests
-	pointer  pointer     // the driver's own
-	reached  int         // times that the hit test said that input has reached its element; the event callback writes it
+	priming  atomic.Bool    // the proxy's challenge is under way, and prime has the requests
+	pointer  *input.Pointer // the driver's own
+	reached  int            // times that the hit test said that input has reached its element; the event callback writes it
 }
 
 // popup is what a tab has to do with tabs that pages open. Guarded by the context's mu.
@@ -72,7 +73,7 @@ type popup struct {
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
-	id, _, err := c.create(ctx, false)
+	id, _, err := c.targets.create(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -111,16 +112,13 @@ func (c *Context) byTarget(id target.ID) *tab {
 // attached takes a page that appeared in the context: one that newTab asked
 // for, or a popup. Called on the reader goroutine.
 func (c *Context) attached(e attachedToTarget) {
-	c.mu.Lock()
-	if c.apart && e.TargetInfo.OpenerID == "" {
-		c.held = append(c.held, e)
-		c.mu.Unlock()
+	if c.targets.hold(e) {
 		return
 	}
-	c.mu.Unlock()
 	t := &tab{
 		c: c, target: e.TargetInfo.TargetID, popup: popup{opener: e.TargetInfo.OpenerID}, cdp: c.host.conn.Session(e.SessionID),
 		up: make(chan struct{}), changed: make(chan struct{}),
+		pointer: c.mouse.Over(c.host.conn.Session(e.SessionID)),
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
 	t.frames, t.nav, t.dialogs, t.recovery = newFrames(t), newNavigation(t), newDialogs(t), recovery{t: t}
@@ -151,11 +149,7 @@ func (c *Context) attached(e attachedToTarget) {
 	if over {
 		flooding = c.refusedTab(t.popup.opener)
 	}
-	c.happened(func(h *happenings) {
-		if h.comes(t.popup.opener != "") && !over {
-			h.opened = append(h.opened, t)
-		}
-	})
+	c.effects.tabOpened(t, t.popup.opener != "", !over)
 	for _, o := range c.tabs {
 		o.wake()
 	}
@@ -216,17 +210,15 @@ func (c *Context) refusedTab(opener target.ID) *tab {
 // setUp prepares the page and lets it run. All commands are written at once
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
-	t.c.mu.Lock()
-	all := t.c.emulated
-	t.c.mu.Unlock()
+	all := t.c.overrides.InForce()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
+	wait = append(wait, t.c.overrides.Send(t.cdp, all, all, false)...)
 	wait = append(wait, t.c.routes.Pause(t.cdp)...)
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
-	return waitOverrides(ctx, wait)
+	return t.c.overrides.Wait(ctx, wait)
 }
 
 // attachDomains switches on, for a page or an out-of-process frame, what
@@ -368,13 +360,4 @@ func (t *tab) until(ctx context.Context, holds func() bool) error {
 			return context.Cause(t.life)
 		}
 	}
-}
-
-// userAgent is Chromium's own User-Agent, for where only the language is changed.
-func (h *host) userAgent(ctx context.Context) string {
-	var v struct {
-		UserAgent string `json:"userAgent"`
-	}
-	h.root.Call(ctx, "Browser.getVersion", cdproto.Empty{}, &v)
-	return v.UserAgent
 }

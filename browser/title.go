@@ -15,7 +15,7 @@ import (
 // known, and nobody is told when it changes.
 
 // titleOfDocument is asked in the isolated world, where no element that is named
-// title answers in its place. It is cut as in a snapshot (NAME_MAX of js/name.js).
+// title answers in its place. It is cut as in a snapshot (NAME_MAX of script/js/name.js).
 const titleOfDocument = "document.title.slice(0, 2000)"
 
 // titleRequest is the request for a document's title that is under way.

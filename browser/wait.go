@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -46,7 +47,7 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	w := waiter{c: c, refs: refs, q: q, seen: map[string]any{}}
 	for {
 		var ok bool
-		err := c.look(ctx, func(ctx context.Context, t *tab) error {
+		err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
 			var err error
 			if ok, err = w.holds(ctx, t); err == nil && !ok {
 				err = w.pause(ctx, t)
@@ -269,7 +270,7 @@ func (w *waiter) late(ctx context.Context) error {
 	add := func(name, value string) {
 		if value != "" {
 			waited[name] = value
-			words = append(words, name+" "+quote(value))
+			words = append(words, name+" "+failure.Quote(value))
 		}
 	}
 	add("ref", w.q.Ref)

@@ -44,13 +44,11 @@ func (i targetInfo) isWorker() bool {
 // of the emulation a worker has the User-Agent, the headers and being offline:
 // what Chromium refuses does not apply to it.
 func (c *Context) setUpWorker(s *cdp.Session) {
-	c.mu.Lock()
-	all := c.emulated
-	c.mu.Unlock()
+	all := c.overrides.InForce()
 	s.Send("Runtime.enable", cdproto.Empty{})
 	s.Send("Network.enable", network.EnableParams{})
 	autoAttach(s)
-	c.overrides(s, all, all, true)
+	c.overrides.Send(s, all, all, true)
 	c.routes.Pause(s)
 	s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 }

@@ -1,12 +1,13 @@
 // Package config loads the daemon's configuration, checks it, and says where
-// each value comes from. It owns no knob but the log's: a knob lives in the
-// Config struct of the room that obeys it, with its default and its doc in
-// struct tags, and config composes those structs.
+// each value comes from. It owns no setting but the log's: a setting lives in the
+// Config struct of the package that obeys it, with its default and its
+// documentation in struct tags, and config composes those structs. An unknown key
+// or an invalid value stops startup with an error.
 //
 // A leaf field is a string, bool, int, float64, time.Duration, []string, []int,
 // or a slice of structs of such fields. Its tags: `koanf` is its key, `default`
 // its default as one would write it, `doc` its line in the manual, `oneof` the
-// words it takes, `secret:"true"` keeps its value out of what is printed.
+// words that it accepts, `secret:"true"` keeps its value out of what is printed.
 //
 // Nothing here is safe for concurrent use, and nothing needs to be: the
 // configuration is loaded once, at start, and then handed out by value.
@@ -28,6 +29,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
@@ -51,7 +53,7 @@ type Config struct {
 	Ledger   ledger.Config         `koanf:"ledger"`
 	Search   search.Config         `koanf:"search"`
 	Extract  extract.Config        `koanf:"extract"`
-	HTTP     actions.Config        `koanf:"http"`
+	HTTP     command.Config        `koanf:"http"`
 	Log      Log                   `koanf:"log"`
 }
 
@@ -64,7 +66,7 @@ type Log struct {
 // Check says which of the values that belong together do not.
 func (c Config) Check() error {
 	for _, name := range c.Policy.Confirm {
-		if !actions.IsCommand(name) {
+		if _, known := actions.All.Lookup(name); !known {
 			return fmt.Errorf("policy.confirm: %q: there is no such command", name)
 		}
 	}
@@ -105,7 +107,7 @@ type Loaded struct {
 
 // Load composes defaults, the file, the environment and the flags, each over
 // the one before it, and checks the result: unknown keys, values of the wrong
-// kind, and what each room's own Check finds. The error names key, value and
+// kind, and what each package's Check finds. The error names key, value and
 // source, one line per fault.
 func Load(src Sources) (*Loaded, error) {
 	if src.Env == nil {
@@ -180,18 +182,18 @@ func (l *loader) put(raw map[string]any, origin func(key string) string) {
 			l.inForce[key], l.origins[key] = v, origin(key)
 		case l.isSection(key):
 			if raw[key] != nil && !isEmptyMap(raw[key]) {
-				l.faults = append(l.faults, fmt.Errorf("%s: takes keys below it, such as %s (from %s)", key, l.firstBelow(key), origin(key)))
+				l.faults = append(l.faults, fmt.Errorf("%s: accepts keys below it, such as %s (from %s)", key, l.firstBelow(key), origin(key)))
 			}
 		case l.leafAbove(key) != "":
 			above, _ := l.find(l.leafAbove(key))
-			l.faults = append(l.faults, fmt.Errorf("%s: keys below it: takes %s (from %s)", above.key, above.takes(), origin(key)))
+			l.faults = append(l.faults, fmt.Errorf("%s: keys below it: accepts %s (from %s)", above.key, above.takes(), origin(key)))
 		default:
 			l.faults = append(l.faults, fmt.Errorf("unknown key %s (from %s)%s", key, origin(key), l.suggest(key)))
 		}
 	}
 }
 
-// check runs the Check of every room and of the whole, and says for each fault
+// check runs the Check of every package and of the whole, and says for each fault
 // where the value comes from.
 func (l *loader) check(c any) error {
 	var faults []error
@@ -201,7 +203,7 @@ func (l *loader) check(c any) error {
 			faults = append(faults, l.withOrigin(err))
 		}
 	}
-	if len(faults) == 0 { // the whole is judged only when its parts are sound
+	if len(faults) == 0 { // the whole is checked only when its parts are valid
 		if err := checkOne(v); err != nil {
 			faults = append(faults, l.withOrigin(err))
 		}
@@ -220,7 +222,7 @@ func checkOne(v reflect.Value) error {
 var quotedAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"\s]*://[^"]*"`) })
 
 // withOrigin adds the source to an error that begins with a key, as the
-// errors of the rooms' Check do, and takes the credentials out of the
+// errors of the packages' Check do, and takes the credentials out of the
 // addresses that it quotes.
 func (l *loader) withOrigin(err error) error {
 	if said := err.Error(); quotedAddress().MatchString(said) {

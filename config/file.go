@@ -62,7 +62,7 @@ func (l *loader) readFile(path string, data []byte) error {
 		return fmt.Errorf("%s: %s", path, strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
 	}
 	if n, err := secondDocument(data); err == nil {
-		return fmt.Errorf("%s:%d: a second document begins: takes one, without --- between its keys", path, n)
+		return fmt.Errorf("%s:%d: a second document begins: accepts one, without --- between its keys", path, n)
 	}
 	k := koanf.New(".")
 	if err := k.Load(confmap.Provider(tree, "."), nil); err != nil {

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 )
 
 // field is one key that an operator may set.
@@ -19,6 +22,9 @@ type field struct {
 	elem   []field // of a list of structs: the keys of one element
 	index  []int   // for reflect.Value.FieldByIndex, from the root or the element
 }
+
+// confirmKey is the key whose default the rows of the commands state.
+const confirmKey = "policy.confirm"
 
 var durationType = reflect.TypeFor[time.Duration]()
 
@@ -44,6 +50,9 @@ func schemaOf(t reflect.Type, prefix string) []field {
 		f := field{
 			key: prefix + key, typ: sf.Type, deflt: sf.Tag.Get("default"), doc: sf.Tag.Get("doc"),
 			oneof: strings.Fields(sf.Tag.Get("oneof")), secret: sf.Tag.Get("secret") == "true" || soundsSecret(key), index: []int{i},
+		}
+		if f.key == confirmKey {
+			f.deflt = strings.Join(actions.All.Without(command.Unasked), ",")
 		}
 		switch {
 		case sf.Type.Kind() == reflect.Struct:

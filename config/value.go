@@ -70,7 +70,7 @@ func (f field) wrong(v any, why string) error {
 	if why != "" {
 		why = "; " + why
 	}
-	return fmt.Errorf("%s: %s: takes %s%s", f.key, shown, f.takes(), why)
+	return fmt.Errorf("%s: %s: accepts %s%s", f.key, shown, f.takes(), why)
 }
 
 func (f field) defaultValue() any {
@@ -242,7 +242,7 @@ func (f field) parseTable(raw any) (any, error) {
 		at := fmt.Sprintf("%s[%d]", f.key, i)
 		cells, ok := row.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("%s: takes {%s}", at, strings.Join(keysOf(f.elem), ", "))
+			return nil, fmt.Errorf("%s: accepts {%s}", at, strings.Join(keysOf(f.elem), ", "))
 		}
 		parsed := map[string]any{}
 		for _, e := range f.elem {

@@ -87,7 +87,7 @@ func TestEveryDoorAnswersTheSame(t *testing.T) {
 	for i := range want {
 		texts[i] = want[i]
 		if strings.HasPrefix(want[i], "{") {
-			texts[i] = textOf(tools.Shown(json.RawMessage(want[i])))
+			texts[i] = textOf(tools.Format(json.RawMessage(want[i])))
 		}
 	}
 	for door, transport := range transports(t, d, "all") {
@@ -173,7 +173,7 @@ func viaHTTP(t *testing.T, d *testdaemon.Daemon, script []move) (answers []strin
 // flags. The one error of the script ends it with exit code 3.
 func viaCommandLine(t *testing.T, d *testdaemon.Daemon, script []move) (answers []string) {
 	for _, s := range script {
-		row, _ := actions.Lookup(s.method)
+		row, _ := actions.All.Lookup(s.method)
 		args := []string{s.method, "--json"}
 		for _, name := range slices.Sorted(maps.Keys(s.params)) {
 			word, ok := s.params[name].(string)

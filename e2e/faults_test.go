@@ -104,6 +104,9 @@ func TestKilledChromiumBringsBackURLAndCookies(t *testing.T) {
 		rw.Write([]byte("<title>Cookie</title><h1>Cookie " + c.Value + "</h1>"))
 	})
 	r.open(r.w.URL + "/cookie")
+	// It has the attribute Secure, which a page of http has on loopback alone.
+	r.do("eval", params{"expression": "cookieStore.set('secure', 'yes')"})
+	r.open(r.w.URL + "/cookie") // cookies are kept when a page loads
 	for _, p := range d.Chromium("browser") {
 		p.Kill()
 	}
@@ -114,6 +117,9 @@ func TestKilledChromiumBringsBackURLAndCookies(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatalf("after the loss: %v", err)
+	}
+	if got := r.do("eval", params{"expression": "cookieStore.get('secure').then((c) => c && c.value)"}); got.Value != "yes" {
+		t.Errorf("the secure cookie is %v", got.Value)
 	}
 	if answer.Page.URL != r.w.URL+"/cookie" || !strings.Contains(answer.Snapshot.Text, "Cookie yes") {
 		t.Errorf("restored: %+v\n%s", answer.Page, answer.Snapshot.Text)
@@ -140,6 +146,7 @@ func TestCrashedRenderer(t *testing.T) {
 }
 
 func TestKilledDaemonIsTidiedUpByTheNext(t *testing.T) {
+	t.Parallel()
 	first := testdaemon.Start(t, testdaemon.Options{})
 	r, _ := faultPage(t, first)
 	r.works()
@@ -164,6 +171,7 @@ func TestKilledDaemonIsTidiedUpByTheNext(t *testing.T) {
 
 // What a page can do to a browser: each button starts it.
 func TestEveryCommandAnswersInTime(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	for _, name := range []string{"Alert", "Confirm", "Prompt", "Leave", "Alert for ever", "Confirm for ever", "Loop", "Flood", "Flood for ever"} {
 		t.Run(name, func(t *testing.T) {

@@ -368,6 +368,7 @@ func until(t *testing.T, limit time.Duration, what string, ok func() bool) {
 // What a killed daemon's sessions downloaded and uploaded is removed at the
 // next start.
 func TestFilesOfAKilledDaemon(t *testing.T) {
+	t.Parallel()
 	d, w := filesDaemon(t, nil, map[string][]byte{"a": []byte("hello")})
 	w.serve("/page", page("killed", `<input type=file aria-label=File>`), "")
 	a := newAgent(t, d)

@@ -26,7 +26,7 @@ var threats = map[string][]string{
 	"frame-garbage": {"server.TestRawFrames", "server.TestTranscripts", "server.TestHTTP", "server.FuzzFrame", "e2e.TestBadInput"},
 	"slowloris":     {"server.TestSlowHeaders", "server.TestSlowReader", "server.TestPing", "server.TestConnectionLimit"},
 	"cmd-flood":     {"server.TestFlood", "server.TestMaxPending", "server.TestSessionFlood", "session.TestTurnsAreLimited"},
-	"cred-log":      {"e2e.TestSecretsStayOutOfLogsErrorsAndSnapshots", "e2e.TestSupervised", "server.TestInternal", "browser.TestEndpointErrorsKeepTokens", "actions.TestQuestionShowsNoSecret", "config.TestWithoutCredentials"},
+	"cred-log":      {"e2e.TestSecretsStayOutOfLogsErrorsAndSnapshots", "e2e.TestSupervised", "server.TestInternal", "browser.TestEndpointErrorsKeepTokens", "actions/command.TestQuestionShowsNoSecret", "config.TestWithoutCredentials"},
 
 	// What a page does to the browser.
 	"huge-dom":       {"e2e.TestHugeDocuments", "browser.TestWalkStopsAtTheBudget", "browser.TestWalkDeep", "browser.TestWalkManySiblings", "e2e.TestASnapshotLooksAtNoMoreThanItShows"},

@@ -106,7 +106,7 @@ func clean(s string) string {
 	return strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
 }
 
-// schemeOf takes the scheme off, in lower case; "" where there is none.
+// schemeOf returns the scheme in lower case and the rest; "" if there is no scheme.
 func schemeOf(s string) (scheme, rest string) {
 	before, after, ok := strings.Cut(s, ":")
 	if !ok || before == "" {

@@ -153,7 +153,7 @@ func TestJar(t *testing.T) {
 		again := NewJar()
 		again.now = j.now
 		p := Page{jar: j}
-		r := p.Remains()
+		r := p.Restore()
 		again.restore(&r)
 		if got := again.Header(to); got != c.want {
 			t.Errorf("%.60q after a move: %s gets %q, want %q", c.set, c.to, got, c.want)
@@ -191,7 +191,7 @@ func TestSameSite(t *testing.T) {
 	defer site.Close()
 	g := &gate{transport: &http.Transport{}}
 	defer g.transport.CloseIdleConnections()
-	p := New(Options{Gate: g, Ladder: NewLadder(Config{Order: []string{HTTP}}, nil)})
+	p := New(Options{Gate: g, Sources: NewSourceChain(Config{Order: []string{HTTP}}, nil)})
 	defer p.Close(context.Background())
 	to, _ := parseAddress(site.URL+"/got", "")
 	other, _ := parseAddress("http://other.example/", "")

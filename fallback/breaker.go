@@ -10,23 +10,24 @@ import (
 )
 
 const (
-	// tripAfter failures in a row a source is left alone.
-	tripAfter = 3
-	// restFor is how long a source is left alone at first; each further failure
-	// doubles it, up to longestRest.
-	restFor     = 30 * time.Second
-	longestRest = 10 * time.Minute
+	// maxFailures is how many failures in a row open the breaker.
+	maxFailures = 3
+	// firstPause is how long the breaker is open at first. Each further failure doubles
+	// it, up to maxPause.
+	firstPause = 30 * time.Second
+	maxPause   = 10 * time.Minute
 )
 
-// Breaker leaves a source alone that keeps failing: after tripAfter failures in
-// a row nobody asks it for a while, then one asks, and what that one learns
-// decides. Any goroutine may use it. The zero value is closed.
+// Breaker is a circuit breaker for a source that keeps failing. After maxFailures
+// failures in a row it is open and no call is allowed for a while; then it is half-open
+// and one call is allowed, whose result closes or opens it. Any goroutine may use it. The
+// zero value is closed.
 type Breaker struct {
 	mu       sync.Mutex
 	failures int
-	until    time.Time // not asked before; zero: closed
-	trying   bool      // one is asking, after the rest
-	now      func() time.Time
+	until    time.Time        // no call is allowed before; zero if closed
+	trying   bool             // the one call of half-open is under way
+	now      func() time.Time // nil for time.Now; tests set it
 }
 
 func (b *Breaker) clock() time.Time {
@@ -36,8 +37,8 @@ func (b *Breaker) clock() time.Time {
 	return time.Now()
 }
 
-// Allow says whether the source may be asked now; who is allowed must call
-// Done. Otherwise wait is how long it is still left alone.
+// Allow reports whether a call is allowed now. If it is, the caller must call Done after
+// it; if not, wait is how long the breaker stays open.
 func (b *Breaker) Allow() (ok bool, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,9 +55,9 @@ func (b *Breaker) Allow() (ok bool, wait time.Duration) {
 	return true, 0
 }
 
-// Done says how the asking went. rest, where it is above 0, is how long the
-// source itself asks to be left alone (Retry-After): then one failure is enough.
-func (b *Breaker) Done(failed bool, rest time.Duration) {
+// Done records the result of a call that was allowed. If retryAfter is above 0, the source
+// itself asked for that pause (Retry-After), and one failure opens the breaker.
+func (b *Breaker) Done(failed bool, retryAfter time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.trying = false
@@ -65,30 +66,31 @@ func (b *Breaker) Done(failed bool, rest time.Duration) {
 		return
 	}
 	b.failures++
-	over := b.failures - tripAfter
+	over := b.failures - maxFailures
 	switch {
-	case rest > 0:
-		b.until = b.clock().Add(min(rest, longestRest))
+	case retryAfter > 0:
+		b.until = b.clock().Add(min(retryAfter, maxPause))
 	case over >= 0:
-		b.until = b.clock().Add(min(restFor<<min(over, 8), longestRest))
+		b.until = b.clock().Add(min(firstPause<<min(over, 8), maxPause))
 	}
 }
 
-// Guard asks the reader by ask, unless it is left alone now: then the error is
-// rate_limited, with details.retry_after_s. What became of it is told to b.
+// Guard calls ask, which calls the reader, and records its result. If the breaker is open
+// it does not call ask; the error is rate_limited with details.retry_after_s.
 func (b *Breaker) Guard(ctx context.Context, ask func() error) error {
 	ok, wait := b.Allow()
 	if !ok {
 		after := int(wait.Seconds()) + 1
-		return protocol.Errorf(protocol.RateLimited, "the reader failed too often and is left alone for %d s", after).With("retry_after_s", after)
+		return protocol.Errorf(protocol.RateLimited, "the reader failed too often: it is not asked again for %d s", after).With("retry_after_s", after)
 	}
-	err := errors.New("it did not come back") // where it panics
+	err := errors.New("the reader call panicked") // replaced when ask returns
 	defer func() { b.Done(readerFailed(ctx, err)) }()
 	err = ask()
 	return err
 }
 
-// State is closed, open (left alone for wait) or half-open (the next who asks decides).
+// State returns closed, open or half-open, the failures in a row, and how long the
+// breaker stays open.
 func (b *Breaker) State() (state string, failures int, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,9 +103,9 @@ func (b *Breaker) State() (state string, failures int, wait time.Duration) {
 	return "half-open", b.failures, 0
 }
 
-// readerFailed says whether an error speaks against the reader itself, and how
-// long it asks to be left alone.
-func readerFailed(ctx context.Context, err error) (failed bool, rest time.Duration) {
+// readerFailed reports whether an error is the fault of the reader itself, and the pause
+// that the reader asked for.
+func readerFailed(ctx context.Context, err error) (failed bool, retryAfter time.Duration) {
 	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
 		return false, 0
 	}
@@ -113,16 +115,16 @@ func readerFailed(ctx context.Context, err error) (failed bool, rest time.Durati
 	}
 	switch s := e.Details["retry_after_s"].(type) {
 	case int:
-		rest = time.Duration(s) * time.Second
+		retryAfter = time.Duration(s) * time.Second
 	case float64:
-		rest = time.Duration(s * float64(time.Second))
+		retryAfter = time.Duration(s * float64(time.Second))
 	}
 	switch e.Code {
 	case protocol.PolicyDenied, protocol.InvalidParams, protocol.Cancelled, protocol.TooLarge:
 		return false, 0
 	}
 	if e.Details["reason"] == "reader_refused" {
-		return false, 0 // this page, not every one
+		return false, 0 // it refuses this page only
 	}
-	return true, rest
+	return true, retryAfter
 }

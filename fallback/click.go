@@ -15,13 +15,12 @@ import (
 	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
-// click does what HTML says of a click, by the element or the nearest around it
-// that has an activation behaviour (HTML 6.4.3): a link is followed, a form sent
-// or reset, a checkbox or radio button changed, a details element opened or
-// closed, an option selected, a label passes the click to its control, and a
-// field gets the focus. Errors: those of a ref, not_actionable (with
-// details.fields where a form may not be sent as it is), unsupported for what
-// needs script, and those of Open.
+// click runs the activation behaviour of the element, or of its nearest ancestor that has
+// one (HTML 6.4.3). It follows a link, submits or resets a form, changes a checkbox or
+// radio button, opens or closes a details element, selects an option, passes the click of
+// a label to its control, and focuses a field. Errors: those of a ref, not_actionable
+// (with details.fields if a form is not valid), unsupported for what needs script, and
+// those of Open.
 func (p *Page) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click) (protocol.Effect, error) {
 	if o.Button == "right" {
 		return protocol.Effect{}, p.needsScript("a click with the right button")
@@ -40,7 +39,7 @@ func (p *Page) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click)
 	return e, err
 }
 
-// activate runs the activation behaviour of n or of what is around it.
+// activate runs the activation behaviour of n or of its nearest ancestor.
 func (p *Page) activate(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
 	d := p.history.now
 	for at := n; at != nil; at = at.Parent {
@@ -67,17 +66,16 @@ func (p *Page) activate(ctx context.Context, refs *snapshot.Refs, el element, n 
 			}
 			return p.activate(ctx, refs, el, control)
 		case form.Is(at, "iframe", "object", "embed"):
-			return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s is a document of its own, which this source does not load", el.who).
+			return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s is a document of its own, which this source does not load", el.label).
 				With("source", p.State().Source).Then("open the address in its src")
 		case scripted(at):
-			return protocol.Effect{}, p.needsScript(el.who)
+			return protocol.Effect{}, p.needsScript(el.label)
 		}
 	}
 	return protocol.Effect{}, nil
 }
 
-// scripted says whether a click on n is meant for a script, as far as the
-// markup tells.
+// scripted reports whether the markup shows that a script handles clicks on n.
 func scripted(n *html.Node) bool {
 	if _, on := form.Attr(n, "onclick"); on && !form.Is(n, "body", "html", "form", "main") {
 		return true
@@ -92,7 +90,7 @@ func scripted(n *html.Node) bool {
 	return false
 }
 
-// press clicks a button or an input that holds no text.
+// press clicks a button or an input that is not a text field.
 func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
 	if err := el.enabled(n); err != nil {
 		return protocol.Effect{}, err
@@ -107,7 +105,7 @@ func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *ht
 		c.SetChecked(n, !on)
 		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
 	case kind == "file":
-		return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s opens a file chooser, which nobody could answer", el.who).
+		return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s opens a file chooser, which needs a person", el.label).
 			With("source", p.State().Source).Then("give it files with upload")
 	case form.IsSubmitter(n) && c.Owner(n) != nil:
 		p.history.now.focus(refs, n)
@@ -116,7 +114,7 @@ func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *ht
 		c.Reset(c.Owner(n))
 		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
 	}
-	if popover, command := p.history.now.static.Popover(n); popover != nil {
+	if popover, command := p.history.now.tree.Popover(n); popover != nil {
 		_, open := form.Attr(popover, snaphtml.PopoverOpen)
 		switch {
 		case open && command != "show":
@@ -128,11 +126,11 @@ func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *ht
 		}
 		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
 	}
-	return protocol.Effect{}, p.needsScript(el.who)
+	return protocol.Effect{}, p.needsScript(el.label)
 }
 
-// imagePoint is the middle of an image button, as far as its markup says how
-// large it is.
+// imagePoint returns the middle of an image button, by the width and height of its
+// markup.
 func imagePoint(n *html.Node) form.Point {
 	side := func(name string) int {
 		v, _ := form.Attr(n, name)
@@ -158,8 +156,8 @@ func (p *Page) clickOption(refs *snapshot.Refs, el element, option *html.Node) (
 	return protocol.Effect{Changed: !on, Focused: d.focus(refs, sel)}, nil
 }
 
-// toggle opens or closes a details element; one that shares its name with
-// others closes them (HTML 4.11.1).
+// toggle opens or closes a details element. Opening one closes the others of the same
+// name (HTML 4.11.1).
 func toggle(details *html.Node) {
 	if _, open := form.Attr(details, "open"); open {
 		details.Attr = slices.DeleteFunc(details.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == "open" })
@@ -183,14 +181,14 @@ func toggle(details *html.Node) {
 	})
 }
 
-// followLink follows a hyperlink (HTML 4.6.4). Whatever its target, it opens
-// here: there is one tab.
+// followLink follows a hyperlink (HTML 4.6.4). It ignores target, because there is only
+// one tab.
 func (p *Page) followLink(ctx context.Context, a *html.Node, el element) (protocol.Effect, error) {
 	d := p.history.now
 	href, _ := form.Attr(a, "href")
 	_, onclick := form.Attr(a, "onclick")
 	if trimmed := strings.TrimSpace(href); onclick && (trimmed == "#" || trimmed == "") {
-		return protocol.Effect{}, p.needsScript(el.who)
+		return protocol.Effect{}, p.needsScript(el.label)
 	}
 	to, err := p.refer(d, href, el)
 	if err != nil {
@@ -203,22 +201,22 @@ func (p *Page) followLink(ctx context.Context, a *html.Node, el element) (protoc
 	return p.follow(ctx, r, el.ref)
 }
 
-// refer is the address that a reference of the document means.
+// refer resolves a URL in the document against its base.
 func (p *Page) refer(d *document, ref string, el element) (address, error) {
 	if d.at.scheme == "" {
-		// about:blank is no base; a whole address needs none.
+		// about:blank is not a base; an absolute URL needs none.
 		if to, ok := parseAddress(ref, d.charset); ok {
 			return to, nil
 		}
-		return address{}, protocol.Errorf(protocol.NavigationFailed, "%s leads nowhere", el.who).With("reason", "no_base")
+		return address{}, protocol.Errorf(protocol.NavigationFailed, "%s leads nowhere", el.label).With("reason", "no_base")
 	}
 	to, other := d.base.resolve(ref, d.charset)
 	switch other {
 	case "":
 		return to, nil
 	case "javascript":
-		return address{}, p.needsScript(el.who)
+		return address{}, p.needsScript(el.label)
 	}
-	return address{}, protocol.Errorf(protocol.Unsupported, "%s leads to a %s: address, which this source does not open", el.who, cut(other)).
-		With("source", p.State().Source).With("scheme", cut(other)).Then("read its href, and do with it what is meant outside of the browser")
+	return address{}, protocol.Errorf(protocol.Unsupported, "%s leads to a %s: address, which this source does not open", el.label, cut(other)).
+		With("source", p.State().Source).With("scheme", cut(other)).Then("read its href and open it outside of the browser")
 }

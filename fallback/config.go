@@ -14,15 +14,15 @@ const (
 	Jina = "jina"
 )
 
-// Config says which sources serve where there is no Chromium.
+// Config configures the sources of documents beside Chromium.
 type Config struct {
 	Order []string      `koanf:"order" default:"jina,http" doc:"sources beside Chromium, in the order in which reading tries them: jina (the reader), http (direct); one left out is not used. Opening takes http first"`
 	Jina  reader.Config `koanf:",squash"`
-	// MemoryMB is for all sessions together.
+	// MemoryMB is for all sessions together, in MiB.
 	MemoryMB int `koanf:"memory_mb" default:"2048" doc:"MiB that the daemon may take with the pages of sessions without Chromium, above which it opens no further large one (too_large); 0: as much as there is"`
 }
 
-// Check says which value is none.
+// Check returns an error that names the first invalid key and its value.
 func (c Config) Check() error {
 	for i, s := range c.Order {
 		if s != HTTP && s != Jina {

@@ -1,13 +1,14 @@
-// Package fallback serves pages where there is no Chromium, or where it is not
-// wanted: documents got over direct HTTP or from a reader that renders them
-// elsewhere, shown and acted on as HTML alone allows. Its Page is a
-// session.Page like the live one: the same refs, snapshots, errors and effects.
+// Package fallback is a session without Chromium. A Page gets its documents over direct
+// HTTP, or from a reader service that renders them elsewhere, and shows and operates
+// what their HTML alone allows. It is a session.Page like the one of package browser:
+// the same refs, snapshots, errors and effects.
 //
-// It owns a session's cookies, its history, what its controls hold, and the
-// choice between direct HTTP and the reader. It never runs script: what needs
-// some is unsupported, and the error says so. Nothing leaves the machine but
-// by the session's Gate and by the Reader, which is given public addresses alone.
+// It owns the session's cookies, its history, what its controls hold, and the choice
+// between direct HTTP and the reader (SourceChain). It never runs script: an action
+// that needs script fails with unsupported, and the error says so. Requests leave the
+// machine only through the session's Gate and the Reader, and the Reader is only given
+// public addresses.
 //
-// The methods of a Page that act and read are called by one goroutine at a
-// time; State, Remains, Done and Close by any. A Ladder is safe for any.
+// One goroutine at a time calls the methods of a Page that act and read; any goroutine
+// may call State, Attempts, Restore, Done and Close. Any goroutine may use a SourceChain.
 package fallback

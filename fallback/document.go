@@ -15,9 +15,9 @@ import (
 	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
-// source is a document as it was got: what it can be made anew from.
+// source is a document as it was fetched, from which it can be loaded again.
 type source struct {
-	at      address // zero: about:blank
+	at      address // zero for about:blank
 	text    string
 	charset string
 	status  int
@@ -28,16 +28,16 @@ type source struct {
 // document is a loaded document: its tree and what its controls hold.
 type document struct {
 	source
-	static   *snaphtml.Document
+	tree     *snaphtml.Document
 	controls *form.Controls
 	base     address
-	policy   string // of the referrers of its requests
+	policy   string // the referrer policy of its requests
 }
 
-// load makes a document of a source, under a number of its own. The error is ctx's, or
+// load parses a document and gives it a number of its own. The error is ctx's, or
 // too_large.
 func (p *Page) load(ctx context.Context, s source) (*document, error) {
-	done, err := p.o.Ladder.room.take(len(s.text))
+	done, err := p.o.Sources.memory.reserve(len(s.text))
 	if err != nil {
 		return nil, err
 	}
@@ -49,16 +49,17 @@ func (p *Page) load(ctx context.Context, s source) (*document, error) {
 	return read(ctx, s, number)
 }
 
+// read parses a document, with its base URL, referrer policy and autofocus.
 func read(ctx context.Context, s source, number int) (*document, error) {
 	var at *url.URL
 	if s.at.scheme != "" {
-		at, _ = url.Parse(s.at.String()) // nil: a URL that only a browser can read
+		at, _ = url.Parse(s.at.String()) // nil for a URL that net/url refuses
 	}
 	tree, err := snaphtml.Parse(ctx, s.text, at, number)
 	if err != nil {
 		return nil, err
 	}
-	d := &document{source: s, static: tree, controls: form.NewControls(ctx, tree.Root()), base: s.at, policy: policyOf(tree.Root(), s.header)}
+	d := &document{source: s, tree: tree, controls: form.NewControls(ctx, tree.Root()), base: s.at, policy: policyOf(tree.Root(), s.header)}
 	if href, ok := baseHref(tree.Root()); ok && s.at.scheme != "" {
 		if base, other := s.at.resolve(href, s.charset); other == "" {
 			d.base = base
@@ -77,7 +78,7 @@ func read(ctx context.Context, s source, number int) (*document, error) {
 	return d, nil
 }
 
-// empty is the document of a page that has opened nothing: it counts for none.
+// empty returns the document of about:blank, under the number of the last document.
 func (p *Page) empty() *document {
 	at := p.State()
 	d, err := read(context.Background(), source{charset: "utf-8", name: at.Source}, at.Document)
@@ -87,19 +88,19 @@ func (p *Page) empty() *document {
 	return d
 }
 
-// show makes d what the page is, at an address of its own or within it.
+// show makes d the page's document, at a URL that may have another fragment than d.
 func (p *Page) show(d *document, at address) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state = protocol.Page{
-		Tab: "t1", URL: blank, Title: d.static.Title(), Status: d.status, Source: d.name, Ready: "complete", Document: d.static.Number(),
+		Tab: "t1", URL: blank, Title: d.tree.Title(), Status: d.status, Source: d.name, Ready: "complete", Document: d.tree.Number(),
 	}
 	if at.scheme != "" {
 		p.state.URL = at.String()
 	}
 }
 
-// baseHref is the first href of a base element (HTML 4.2.3).
+// baseHref returns the first href of a base element (HTML 4.2.3).
 func baseHref(root *html.Node) (href string, ok bool) {
 	form.Elements(root, func(n *html.Node) bool {
 		if form.Is(n, "base") {
@@ -110,15 +111,15 @@ func baseHref(root *html.Node) (href string, ok bool) {
 	return href, ok
 }
 
-// soon is how long a refresh may be put off and still be a redirect: Chromium
-// replaces the entry of the history up to there.
+// soon is the longest delay of a refresh that counts as a redirect. Chromium replaces the
+// history entry up to this delay.
 const soon = time.Second
 
-// refresh is where a document sends its reader at once, by its meta element or
-// its header (HTML 4.2.5.3).
+// refresh returns the address to which a document redirects, by its meta element or its
+// header Refresh (HTML 4.2.5.3).
 func (d *document) refresh() (to address, ok bool) {
 	content := d.header.Get("Refresh")
-	form.Elements(d.static.Root(), func(n *html.Node) bool {
+	form.Elements(d.tree.Root(), func(n *html.Node) bool {
 		if equiv, _ := form.Attr(n, "http-equiv"); content == "" && form.Is(n, "meta") && strings.EqualFold(equiv, "refresh") {
 			content, _ = form.Attr(n, "content")
 		}
@@ -132,8 +133,8 @@ func (d *document) refresh() (to address, ok bool) {
 	return to, other == ""
 }
 
-// parseRefresh reads the content of a refresh: "0; url=next". ok is false where
-// it names no other address.
+// parseRefresh parses the content of a refresh, such as "0; url=next". ok is false if it
+// has no URL.
 func parseRefresh(s string) (after time.Duration, ref string, ok bool) {
 	s = strings.TrimSpace(s)
 	end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })

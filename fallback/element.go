@@ -12,45 +12,46 @@ import (
 	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
-// element is a ref's element.
+// element is the element of a ref.
 type element struct {
 	*html.Node
-	ref string // "@e5"
-	who string // as messages speak of it: @e5 button "Buy"
+	ref   string // "@e5"
+	label string // for messages: @e5 button "Buy"
 }
 
-// locate finds the element of a ref in the open document. Its node is the one
-// that the client was shown: nothing but the client's own acts changes a static
-// document. Errors: unknown_ref, stale_ref, invalid_params.
+// locate returns the element of a ref in the open document. It is the one that the client
+// saw, because only the client's own actions change a static document. Errors:
+// unknown_ref, stale_ref, invalid_params.
 func (p *Page) locate(refs *snapshot.Refs, ref string) (element, error) {
 	d := p.document(refs)
 	e, err := refs.Lookup(ref)
 	if err != nil {
 		return element{}, err
 	}
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
-	n := d.static.Element(e.Key.Node)
-	if e.Key.Doc != d.static.Number() || n == nil {
-		return element{}, protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), spoken(e.Role, e.Name)).
+	label := e.Ref() + " " + describe(e.Role, e.Name)
+	n := d.tree.Element(e.Key.Node)
+	if e.Key.Doc != d.tree.Number() || n == nil {
+		return element{}, protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), describe(e.Role, e.Name)).
 			With("candidates", []any{}).Then("take a snapshot and use a ref from it")
 	}
-	return element{n, e.Ref(), who}, nil
+	return element{n, e.Ref(), label}, nil
 }
 
-// usable locates an element that is to be acted on: it can be seen, and it, or
-// the control that it is, is not disabled.
+// usable returns the element of a ref for an action. The error is not_actionable if it is
+// hidden or disabled.
 func (p *Page) usable(refs *snapshot.Refs, ref string) (element, error) {
 	el, err := p.locate(refs, ref)
 	if err != nil {
 		return element{}, err
 	}
-	if folded(el.Node) {
-		return element{}, el.not("hidden", "%s cannot be seen: it is in something that is closed").Then("click the summary that opens it, then take a snapshot")
+	if inClosedDetails(el.Node) {
+		return element{}, el.not("hidden", "%s is hidden: it is inside a closed details element").Then("click the summary that opens it, then take a snapshot")
 	}
 	return el, el.enabled(el.Node)
 }
 
-// enabled says whether n, which is acted on for el, is enabled.
+// enabled returns not_actionable if n, the element that the action on el operates, is
+// disabled.
 func (el element) enabled(n *html.Node) error {
 	if form.Disabled(n) {
 		return el.not("disabled", "%s is disabled").Then("do first what enables it, then take a snapshot")
@@ -59,11 +60,11 @@ func (el element) enabled(n *html.Node) error {
 }
 
 func (el element) not(reason, format string) *protocol.Error {
-	return protocol.Errorf(protocol.NotActionable, format, el.who).With("reason", reason)
+	return protocol.Errorf(protocol.NotActionable, format, el.label).With("reason", reason)
 }
 
-// folded says whether n is inside of a details element that is closed.
-func folded(n *html.Node) bool {
+// inClosedDetails reports whether n is inside of a closed details element.
+func inClosedDetails(n *html.Node) bool {
 	for child, p := n, n.Parent; p != nil; child, p = p, p.Parent {
 		if _, open := form.Attr(p, "open"); form.Is(p, "details") && !open && child != summaryOf(p) {
 			return true
@@ -72,7 +73,7 @@ func folded(n *html.Node) bool {
 	return false
 }
 
-// summaryOf is the summary that opens a details element.
+// summaryOf returns the summary that opens a details element, nil for none.
 func summaryOf(details *html.Node) *html.Node {
 	for c := details.FirstChild; c != nil; c = c.NextSibling {
 		if form.Is(c, "summary") {
@@ -82,15 +83,15 @@ func summaryOf(details *html.Node) *html.Node {
 	return nil
 }
 
-// needsScript is the error of what only script could do.
+// needsScript returns the error for what only script could do.
 func (p *Page) needsScript(what string) *protocol.Error {
 	return protocol.Errorf(protocol.Unsupported, "%s needs script, which this source does not run", what).
-		With("source", p.State().Source).Then("open the page with source chromium where there is one, or reach the same by a link or a form of the page")
+		With("source", p.State().Source).Then("open the page with source chromium if there is one, or use a link or a form of the page")
 }
 
-// nameOf describes a node of the document to the client, giving it a ref.
+// nameOf returns the ref of a node, "" if the client has none, and its name.
 func (d *document) nameOf(refs *snapshot.Refs, n *html.Node) (ref, name string) {
-	if number, ok := refs.Seen(d.static.Key(n)); ok {
+	if number, ok := refs.Seen(d.tree.Key(n)); ok {
 		ref = snapshot.RefOf(number)
 		if e, err := refs.Lookup(ref); err == nil {
 			name = e.Name
@@ -102,8 +103,8 @@ func (d *document) nameOf(refs *snapshot.Refs, n *html.Node) (ref, name string) 
 	return ref, name
 }
 
-// focus gives n the focus and returns its ref where it is another than before
-// and the client knows it.
+// focus focuses n and returns its ref, if the focus has moved and the client has a ref
+// for it.
 func (d *document) focus(refs *snapshot.Refs, n *html.Node) string {
 	if d.controls.Focused() == n {
 		return ""
@@ -113,8 +114,8 @@ func (d *document) focus(refs *snapshot.Refs, n *html.Node) string {
 	return ref
 }
 
-// spoken is how a message speaks of an element.
-func spoken(role, name string) string {
+// describe returns the role and name of an element for a message.
+func describe(role, name string) string {
 	if name == "" {
 		return role
 	}
@@ -131,7 +132,7 @@ func parse(ctx context.Context, text string) (*html.Node, error) {
 	return d.Root(), nil
 }
 
-// words are the tokens of an attribute, in lower case.
+// words returns the space-separated tokens of an attribute, in lower case.
 func words(n *html.Node, name string) []string {
 	v, _ := form.Attr(n, name)
 	return strings.Fields(strings.ToLower(v))

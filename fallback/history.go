@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	// maxEntries bounds the history, as Chromium's is bounded.
+	// maxEntries is the length of the history, as in Chromium.
 	maxEntries = 50
-	// maxKept bounds the HTML that the history keeps; what is dropped is asked
-	// for again.
+	// maxKept is the HTML, in bytes, that the history keeps. Documents beyond it are
+	// fetched again.
 	maxKept = 32 << 20
 )
 
-// history is where a page has been.
+// history has the documents that a page has opened.
 type history struct {
-	now     *document // nil: nothing was opened yet
+	now     *document // the open document; nil before the first
 	entries []entry
-	at      int // the entry that is open
+	at      int // index of the open entry
 }
 
-// entry is one step of the history. Steps within one document share it.
+// entry is one entry of the history. Entries of one document share its visit.
 type entry struct {
 	visit *visit
 	at    address
 }
 
-// visit is one document as it was got and left.
+// visit is one document as it was fetched and left.
 type visit struct {
 	source
 	asked request
@@ -38,12 +38,13 @@ type visit struct {
 	text  bool       // the source still has its text
 }
 
-// onwards is the place of a step behind the open one, in place of what follows.
-const onwards = -1
+// appendEntry is the place after the open entry. An entry put there replaces all that
+// follow.
+const appendEntry = -1
 
-// remember puts a step at a place and opens it.
-func (h *history) remember(e entry, place int) {
-	if place != onwards && place < len(h.entries) {
+// put makes e the entry at place, and opens it.
+func (h *history) put(e entry, place int) {
+	if place != appendEntry && place < len(h.entries) {
 		h.entries[place], h.at = e, place
 	} else {
 		h.entries = append(slices.Clip(h.entries[:min(h.at+1, len(h.entries))]), e)
@@ -52,11 +53,11 @@ func (h *history) remember(e entry, place int) {
 		}
 		h.at = len(h.entries) - 1
 	}
-	h.shed()
+	h.dropTexts()
 }
 
-// shed drops the text of the documents that are farthest from the open one.
-func (h *history) shed() {
+// dropTexts drops the HTML of the documents farthest from the open one, beyond maxKept.
+func (h *history) dropTexts() {
 	size := 0
 	for far := range len(h.entries) {
 		for _, i := range []int{h.at - far, h.at + far} {
@@ -72,22 +73,21 @@ func (h *history) shed() {
 	}
 }
 
-// leave keeps what the open document's controls hold.
+// leave stores what the open document's controls hold in the history.
 func (p *Page) leave() {
 	d := p.history.now
 	if d == nil {
 		return
 	}
-	p.left = append(p.left, d.static.Number())
+	p.left = append(p.left, d.tree.Number())
 	if h := &p.history; len(h.entries) > 0 {
 		h.entries[h.at].visit.state = d.controls.State()
 	}
 }
 
-// History goes back (-1) or forward (+1), or loads again (0). A document that
-// was left is shown as it was left, without asking for it again, unless it may
-// not be stored. Errors: navigation_failed where there is no such step, and
-// those of Open.
+// History goes back (delta -1) or forward (+1), or reloads (0). It shows a document as it
+// was left, without fetching it again, unless its Cache-Control is no-store. Errors:
+// navigation_failed if there is no such entry, and those of Open.
 func (p *Page) History(ctx context.Context, delta int) (protocol.Effect, error) {
 	h := &p.history
 	to := h.at + delta
@@ -99,7 +99,7 @@ func (p *Page) History(ctx context.Context, delta int) (protocol.Effect, error) 
 	asked := e.visit.asked
 	asked.to = e.at
 	if delta == 0 && e.at.scheme != "" {
-		asked.rereads = true
+		asked.reload = true
 		return p.navigate(ctx, asked, e.visit.name, to)
 	}
 	if e.visit == h.entries[h.at].visit {
@@ -109,8 +109,8 @@ func (p *Page) History(ctx context.Context, delta int) (protocol.Effect, error) 
 	}
 	if !e.visit.text || strings.Contains(strings.ToLower(e.visit.header.Get("Cache-Control")), "no-store") {
 		if asked.method != "GET" {
-			return protocol.Effect{}, protocol.Errorf(protocol.NavigationFailed, "the page was the answer to a form and is not kept: it would have to be sent again").
-				With("reason", "resubmission").Then("open its form again")
+			return protocol.Effect{}, protocol.Errorf(protocol.NavigationFailed, "the page was the response to a form and is no longer stored: the form would be submitted again").
+				With("reason", "resubmission").Then("open the page of the form again")
 		}
 		return p.navigate(ctx, asked, e.visit.name, to)
 	}
@@ -121,7 +121,7 @@ func (p *Page) History(ctx context.Context, delta int) (protocol.Effect, error) 
 	p.leave()
 	d.controls.Restore(e.visit.state)
 	h.now, h.at = d, to
-	p.tried(nil)
+	p.setAttempts(nil)
 	p.show(d, e.at)
 	return protocol.Effect{Navigated: p.State().URL, Changed: true}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a jar keeps is bounded (RFC 6265 6.1 asks for at least as much).
+// The limits of a jar, which are at least those of RFC 6265 6.1.
 const (
 	maxCookies     = 3000
 	maxPerDomain   = 180
@@ -20,16 +20,16 @@ const (
 type Cookie struct {
 	Name, Value  string
 	Domain, Path string
-	HostOnly     bool // Domain is the host itself, and not what lies below it
+	HostOnly     bool // for Domain only, not for its subdomains
 	Secure       bool
 	HTTPOnly     bool
-	SameSite     string    // Strict, Lax, None, or empty: not said
-	Expires      time.Time // zero: ends with the session
+	SameSite     string    // Strict, Lax, None, or empty if not set
+	Expires      time.Time // zero for a session cookie
 	created      time.Time
 	order        int
 }
 
-// Jar keeps a session's cookies (RFC 6265). It may be used by any goroutine.
+// Jar has a session's cookies (RFC 6265). Any goroutine may use it.
 type Jar struct {
 	mu    sync.Mutex
 	list  []Cookie
@@ -40,7 +40,7 @@ type Jar struct {
 // NewJar returns an empty jar.
 func NewJar() *Jar { return &Jar{now: time.Now} }
 
-// Receive stores what an answer from u sets.
+// Receive stores the cookies that a response from u sets.
 func (j *Jar) Receive(u address, header http.Header) {
 	for _, line := range header["Set-Cookie"] {
 		if c, ok := parseSetCookie(line, u, j.now()); ok {
@@ -49,8 +49,8 @@ func (j *Jar) Receive(u address, header http.Header) {
 	}
 }
 
-// Put stores a cookie in place of the one of its name, domain and path; one
-// that has expired takes that one away.
+// Put stores a cookie and replaces the one with the same name, domain and path. An expired
+// cookie removes that one.
 func (j *Jar) Put(n Cookie) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -76,7 +76,7 @@ func (j *Jar) Put(n Cookie) {
 	j.shrink(n.Domain)
 }
 
-// shrink drops the oldest cookies where there are too many.
+// shrink removes the oldest cookies above the limits.
 func (j *Jar) shrink(domain string) {
 	of := 0
 	for _, c := range j.list {
@@ -165,7 +165,7 @@ func (j *Jar) All() []Cookie {
 	return list
 }
 
-// Remove drops the cookies of a list and says how many were there.
+// Remove removes the cookies of a list and returns how many there were.
 func (j *Jar) Remove(list []Cookie) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -186,7 +186,7 @@ func hostOf(authority string) string {
 	return host
 }
 
-// isLoopback says whether plain HTTP to the host is as good as HTTPS (Secure
+// isLoopback reports whether plain HTTP to the host is as good as HTTPS (Secure
 // Contexts 3.1), as Chromium has it for cookies.
 func isLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)

@@ -15,19 +15,19 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// maxRefreshes is how many refreshes in a row are followed.
+// maxRefreshes is how many refreshes one navigation follows.
 const maxRefreshes = 5
 
-// Open is OpenFrom auto.
+// Open is OpenFrom with source auto.
 func (p *Page) Open(ctx context.Context, url, wait string) (protocol.Effect, error) {
 	return p.OpenFrom(ctx, "auto", url)
 }
 
-// OpenFrom loads url: over direct HTTP (http), from the reader (jina), or, for
-// auto, over HTTP, and from the reader where the site refuses or its page is an
-// empty shell. There is nothing to wait for beyond the document. Errors:
-// policy_denied, navigation_failed for a download, unsupported for a source
-// that is switched off, and fetch_failed with details.attempts.
+// OpenFrom loads url over direct HTTP (source http), from the reader (jina), or (auto)
+// over HTTP first, and from the reader if the site refuses or its page is empty without
+// script. It returns when the document is loaded. Errors: policy_denied,
+// navigation_failed for a download, unsupported for a source that is switched off, and
+// fetch_failed with details.attempts.
 func (p *Page) OpenFrom(ctx context.Context, source, url string) (protocol.Effect, error) {
 	p.source = source
 	checked, err := p.o.Gate.CheckURL(ctx, url)
@@ -37,8 +37,8 @@ func (p *Page) OpenFrom(ctx context.Context, source, url string) (protocol.Effec
 	if checked == blank {
 		p.leave()
 		p.history.now = p.empty()
-		p.tried(nil)
-		p.history.remember(entry{visit: &visit{source: p.history.now.source, asked: request{method: "GET"}, text: true}}, onwards)
+		p.setAttempts(nil)
+		p.history.put(entry{visit: &visit{source: p.history.now.source, asked: request{method: "GET"}, text: true}}, appendEntry)
 		p.show(p.history.now, address{})
 		return protocol.Effect{Navigated: blank, Changed: true}, nil
 	}
@@ -46,25 +46,25 @@ func (p *Page) OpenFrom(ctx context.Context, source, url string) (protocol.Effec
 	if !ok {
 		return protocol.Effect{}, protocol.Errorf(protocol.PolicyDenied, "only http, https and about:blank are opened").With("reason", "scheme")
 	}
-	return p.navigate(ctx, request{method: http.MethodGet, to: to}, source, onwards)
+	return p.navigate(ctx, request{method: http.MethodGet, to: to}, source, appendEntry)
 }
 
-// navigate goes where r says: within the document where only the fragment
-// differs, else to the document that the sources give; refreshes that follow at
-// once belong to it. It becomes the step of the history at place. The page stays
-// where it is when that fails.
+// navigate goes to r.to: within the document if only the fragment differs, else to a new
+// document from one of the sources. It follows refreshes that happen at once. The
+// document becomes the history entry at place. If navigate fails, the page stays on its
+// document.
 func (p *Page) navigate(ctx context.Context, r request, source string, place int) (protocol.Effect, error) {
-	if d := p.history.now; d != nil && !r.rereads && r.method == http.MethodGet && r.to.fragment != "" && r.to.request() == d.at.request() {
+	if d := p.history.now; d != nil && !r.reload && r.method == http.MethodGet && r.to.fragment != "" && r.to.request() == d.at.request() {
 		h := &p.history
 		if r.to == h.entries[h.at].at {
 			place = h.at
 		}
-		h.remember(entry{visit: h.entries[h.at].visit, at: r.to}, place)
+		h.put(entry{visit: h.entries[h.at].visit, at: r.to}, place)
 		p.show(d, r.to)
 		return protocol.Effect{Navigated: r.to.String()}, nil
 	}
 	for refreshes := 0; ; refreshes++ {
-		got, err := p.climb(ctx, r, source)
+		got, err := p.fetchDocument(ctx, r, source)
 		var saved *download
 		switch {
 		case errors.Is(err, errNoContent):
@@ -80,7 +80,7 @@ func (p *Page) navigate(ctx context.Context, r request, source string, place int
 		}
 		p.leave()
 		p.history.now = d
-		p.history.remember(entry{&visit{source: got, asked: r, text: true}, got.at}, place)
+		p.history.put(entry{&visit{source: got, asked: r, text: true}, got.at}, place)
 		p.show(d, got.at)
 		to, ok := d.refresh()
 		if !ok || to.request() == got.at.request() || refreshes == maxRefreshes {
@@ -90,10 +90,10 @@ func (p *Page) navigate(ctx context.Context, r request, source string, place int
 	}
 }
 
-// follow is navigate for what a person clicked: a download is no failure, and
-// the element that was hit is told.
+// follow is navigate for a click: a download is not an error, and the effect has the ref
+// of the element clicked.
 func (p *Page) follow(ctx context.Context, r request, hit string) (protocol.Effect, error) {
-	e, err := p.navigate(ctx, r, p.source, onwards)
+	e, err := p.navigate(ctx, r, p.source, appendEntry)
 	e.Hit = hit
 	if saved := (*download)(nil); errors.As(err, &saved) {
 		return e, nil
@@ -101,29 +101,30 @@ func (p *Page) follow(ctx context.Context, r request, hit string) (protocol.Effe
 	return e, err
 }
 
-// climb gets a document from the first source that has it. Each attempt is kept.
-func (p *Page) climb(ctx context.Context, r request, from string) (source, error) {
+// fetchDocument returns the document of the first source that has it. Attempts returns
+// each attempt.
+func (p *Page) fetchDocument(ctx context.Context, r request, from string) (source, error) {
 	tried := p.o.Tried
 	p.o.Tried = nil
-	defer func() { p.tried(tried) }()
-	steps, err := p.o.Ladder.steps(from)
+	defer func() { p.setAttempts(tried) }()
+	order, err := p.o.Sources.order(from)
 	if err != nil {
 		return source{}, err
 	}
 	if r.method != http.MethodGet {
-		steps = []string{HTTP} // the reader sends no forms
+		order = []string{HTTP} // the reader sends no forms
 	}
 	var best error
-	var second *source // what came of a source that there may be a better one for
-	for i, step := range steps {
-		if step == Jina && len(steps) > 1 && p.o.Gate.Public(ctx, r.to.request()) != nil {
+	var second *source // an incomplete document, for when no source has a better one
+	for i, name := range order {
+		if name == Jina && len(order) > 1 && p.o.Gate.Public(ctx, r.to.request()) != nil {
 			continue
 		}
 		begin := time.Now()
-		got, err := p.step(ctx, step, r, i+1 < len(steps))
-		a := protocol.Attempt{Source: step, MS: int(time.Since(begin).Milliseconds())}
+		got, err := p.fetchFrom(ctx, name, r, i+1 < len(order))
+		a := protocol.Attempt{Source: name, MS: int(time.Since(begin).Milliseconds())}
 		if err == nil {
-			if why := got.wanting(ctx); why != "" && i+1 < len(steps) {
+			if why := got.incomplete(ctx); why != "" && i+1 < len(order) {
 				a.Error, second = why, &got
 				tried = append(tried, a)
 				continue
@@ -137,7 +138,7 @@ func (p *Page) climb(ctx context.Context, r request, from string) (source, error
 			return source{}, err
 		}
 		if best == nil {
-			best = err // direct HTTP comes first, and says most about the site
+			best = err // that of direct HTTP, which comes first and says most about the site
 		}
 	}
 	if second != nil {
@@ -146,29 +147,29 @@ func (p *Page) climb(ctx context.Context, r request, from string) (source, error
 	return source{}, failedAll(best, tried)
 }
 
-// step gets a document from one source. Where others come after it, it may take
+// fetchFrom returns a document from one source. If more sources come after it, it has
 // half of the time that is left.
-func (p *Page) step(ctx context.Context, step string, r request, more bool) (source, error) {
+func (p *Page) fetchFrom(ctx context.Context, name string, r request, more bool) (source, error) {
 	if end, ok := ctx.Deadline(); ok && more {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errSlow)
 		defer cancel()
 	}
-	if step == HTTP {
+	if name == HTTP {
 		got, err := p.exchange(ctx, r)
 		if err != nil {
 			return source{}, err
 		}
 		return documentOf(got)
 	}
-	text, url, err := p.o.Ladder.read(ctx, p.o.Gate, r.to.request())
+	text, url, err := p.o.Sources.read(ctx, p.o.Gate, r.to.request())
 	if err != nil {
 		return source{}, err
 	}
 	at := r.to
 	checked, err := p.o.Gate.CheckURL(ctx, url)
 	if err != nil {
-		return source{}, err // where the reader was led to
+		return source{}, err // the policy denies the URL that the reader was redirected to
 	}
 	if to, ok := parseAddress(checked, ""); ok {
 		at = to
@@ -177,23 +178,23 @@ func (p *Page) step(ctx context.Context, step string, r request, more bool) (sou
 	return source{at: at, text: text, charset: "utf-8", status: http.StatusOK, name: Jina, header: http.Header{}}, nil
 }
 
-var errSlow = protocol.Errorf(protocol.Timeout, "it took too long, and another source was tried")
+var errSlow = protocol.Errorf(protocol.Timeout, "it took too long; another source was tried")
 
-// tried keeps the attempts for the answer.
-func (p *Page) tried(list []protocol.Attempt) {
+// setAttempts records the attempts for Attempts.
+func (p *Page) setAttempts(list []protocol.Attempt) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.attempts = list
 }
 
-// wanting says why another source may do better: the site refuses this one, or
-// the page is an empty shell.
-func (s *source) wanting(ctx context.Context) string {
+// incomplete returns why another source may have a better document: the site refuses
+// this one, or the page is empty without script. It returns "" if neither is so.
+func (s *source) incomplete(ctx context.Context) string {
 	switch s.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return "the site refuses: HTTP " + http.StatusText(s.status)
 	}
-	if isShell(ctx, s.text) {
+	if isEmptyPage(ctx, s.text) {
 		return "the page is an empty shell that needs script"
 	}
 	return ""
@@ -201,16 +202,17 @@ func (s *source) wanting(ctx context.Context) string {
 
 var errNoContent = errors.New("the answer has no content")
 
-// download is the error of an answer that is a file and no page.
+// download is the error of a response that is a file instead of a page.
 type download struct {
-	err  *protocol.Error // as it leaves the daemon
+	err  *protocol.Error // what the client gets
 	name string
 }
 
 func (d *download) Error() string { return d.err.Error() }
 func (d *download) Unwrap() error { return d.err }
 
-// documentOf makes the document that a browser would show of an answer.
+// documentOf returns the document that a browser would show of a response. Text and JSON
+// are shown in a pre element.
 func documentOf(got *answer) (source, error) {
 	if got.status == http.StatusNoContent || got.status == http.StatusResetContent {
 		return source{}, errNoContent
@@ -244,7 +246,7 @@ func documentOf(got *answer) (source, error) {
 		With("reason", "download"), snapshot.Cut(name, 200)}
 }
 
-// final says whether an error is the answer, whatever other sources there are.
+// final reports whether no other source is tried after this error.
 func final(err error) bool {
 	if errors.Is(err, errNoContent) {
 		return true
@@ -259,6 +261,7 @@ func final(err error) bool {
 	return false
 }
 
+// sentence returns the message of an error without its code.
 func sentence(err error) string {
 	var e *protocol.Error
 	if errors.As(err, &e) {
@@ -267,8 +270,8 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// failedAll is the error of a document that no source gave: the best one, with
-// all attempts.
+// failedAll returns the error for a document that no source has: the most useful one, with
+// all attempts in its details.
 func failedAll(best error, tried []protocol.Attempt) error {
 	var e *protocol.Error
 	if !errors.As(best, &e) {

@@ -6,57 +6,56 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/browserd/browserd/fallback/fetch"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Gate is a session's way out (policy.Gate).
+// Gate is a session's egress (policy.Gate). Any goroutine may call it.
 type Gate interface {
+	// CheckURL returns the canonical form of a URL that may be opened, else policy_denied.
 	CheckURL(ctx context.Context, url string) (canonical string, err error)
+	// Transport returns a new transport that dials only what the policy allows.
 	Transport() *http.Transport
-	// Public says why a URL may not be told to a reader: it leads to no public address.
+	// Public returns an error for a URL whose host is not a public address.
 	Public(ctx context.Context, url string) error
 }
 
-// Options are what a Page is made with. Gate and Ladder are needed.
+// Options are the parameters of New. Gate and Sources are required.
 type Options struct {
 	Gate      Gate
-	Ladder    *Ladder
+	Sources   *SourceChain
 	Locale    string            // BCP 47; empty: en-US
 	UserAgent string            // empty: fetch.UserAgent
 	Headers   map[string]string // sent with every request
-	Restore   *protocol.Remains // cookies to start with
-	// Tried are the sources that were tried before this one, told with the
-	// first document.
+	Restore   *protocol.Restore // cookies to start with
+	// Tried are attempts made before this page. Attempts returns them with the first
+	// document.
 	Tried []protocol.Attempt
 }
 
-// Page is one session's browsing without a browser.
+// Page is one session's browsing without a browser: one tab, its history and cookies.
 type Page struct {
-	o      Options
-	client *fetch.Client
-	pool   *http.Transport
-	jar    *Jar
-	done   chan struct{}
+	o    Options
+	pool *http.Transport
+	jar  *Jar
+	done chan struct{}
 
-	// Only the session's driver touches these.
+	// Only the goroutine that runs the session's commands uses these.
 	history history
-	left    []int             // documents that were left and that the refs do not know of yet
-	source  string            // of the last open: auto, http or jina
-	origins []protocol.Origin // of a state that was loaded: kept for who can use them
+	left    []int             // numbers of documents that were left, until document makes the refs forget them
+	source  string            // what the last open asked for: auto, http or jina
+	origins []protocol.Origin // storage of the state that was loaded, for SaveState
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the fields below
 	state    protocol.Page
 	attempts []protocol.Attempt
 	closed   bool
 }
 
-// New makes a Page on about:blank; Close ends it.
+// New returns a Page on about:blank. The caller closes it.
 func New(o Options) *Page {
 	p := &Page{o: o, jar: NewJar(), done: make(chan struct{}), source: "auto", attempts: o.Tried}
 	p.pool = o.Gate.Transport()
-	p.client = &fetch.Client{Transport: wire{p.pool}}
 	p.state = protocol.Page{Tab: "t1", URL: blank, Source: HTTP, Ready: "complete"}
 	if o.Restore != nil {
 		p.jar.restore(o.Restore)
@@ -67,14 +66,14 @@ func New(o Options) *Page {
 
 const blank = "about:blank"
 
-// State says where the page is.
+// State returns the URL, title and status of the page.
 func (p *Page) State() protocol.Page {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state
 }
 
-// Attempts are the sources that were tried for the document that is open, or
+// Attempts returns the sources that were tried for the last document opened, or for one
 // that could not be opened.
 func (p *Page) Attempts() []protocol.Attempt {
 	p.mu.Lock()
@@ -82,16 +81,16 @@ func (p *Page) Attempts() []protocol.Attempt {
 	return slices.Clone(p.attempts)
 }
 
-// Remains is what another page could go on from: the URL and the cookies.
-func (p *Page) Remains() protocol.Remains {
+// Restore returns what another page needs to continue from here: the URL and the cookies.
+func (p *Page) Restore() protocol.Restore {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := protocol.Remains{URL: p.state.URL, Documents: p.state.Document}
+	r := protocol.Restore{URL: p.state.URL, Documents: p.state.Document}
 	r.Cookies, r.CookieCount = p.jar.export()
 	return r
 }
 
-// Done closes when the page is closed: nothing else ends it.
+// Done returns a channel that is closed when the page is closed.
 func (p *Page) Done() <-chan struct{} { return p.done }
 
 // Close ends the page's connections. Closing twice is harmless.
@@ -127,16 +126,16 @@ func (p *Page) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (r 
 	return r, err
 }
 
-// Capture reads the document for a snapshot. Errors: those of a ref or a
-// selector in o.
+// Capture reads the document for a snapshot. The errors are those of a ref or a selector
+// in o.
 func (p *Page) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	d := p.document(refs)
-	got, err := d.static.Capture(ctx, o, refs, d.controls)
-	got.URL = p.State().URL // with the fragment that was gone to since
+	got, err := d.tree.Capture(ctx, o, refs, d.controls)
+	got.URL = p.State().URL // with the fragment of a navigation within the document
 	return got, err
 }
 
-// document is the open document; the refs forget those that were left.
+// document returns the open document. It makes refs forget the documents that were left.
 func (p *Page) document(refs *snapshot.Refs) *document {
 	for _, doc := range p.left {
 		refs.Forget(doc)

@@ -79,7 +79,7 @@ const (
 type site struct {
 	*httptest.Server
 	gate    *gate
-	ladder  *Ladder
+	chain   *SourceChain
 	reads   int // by the reader
 	served  int // of /once
 	refuses int // the status that the reader answers with; 0: it renders
@@ -136,13 +136,13 @@ func newSite(t *testing.T, order ...string) *site {
 	if order == nil {
 		order = []string{Jina, HTTP}
 	}
-	s.ladder = NewLadder(Config{Order: order}, r)
+	s.chain = NewSourceChain(Config{Order: order}, r)
 	return s
 }
 
 func (s *site) page(t *testing.T) *Page {
 	t.Helper()
-	p := New(Options{Gate: s.gate, Ladder: s.ladder})
+	p := New(Options{Gate: s.gate, Sources: s.chain})
 	t.Cleanup(func() { p.Close(context.Background()) })
 	return p
 }
@@ -160,7 +160,7 @@ func tries(p *Page) string {
 }
 
 // Opening takes direct HTTP, and the reader where that is refused or empty.
-func TestOpeningClimbsTheLadder(t *testing.T) {
+func TestOpeningTriesTheSources(t *testing.T) {
 	for _, c := range []struct {
 		name, path, source string
 		order              []string
@@ -188,7 +188,7 @@ func TestOpeningClimbsTheLadder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, c.order...)
 			if c.order != nil && len(c.order) == 0 {
-				s.ladder = NewLadder(Config{}, nil)
+				s.chain = NewSourceChain(Config{}, nil)
 			}
 			s.refuses = c.refuses
 			if c.private {
@@ -214,7 +214,7 @@ func TestOpeningClimbsTheLadder(t *testing.T) {
 	}
 }
 
-// A rendered page has refs, and its links lead on by the same ladder.
+// A rendered page has refs, and its links lead on by the same sources.
 func TestRenderedPagesAreActedOn(t *testing.T) {
 	s := newSite(t)
 	p, refs := s.page(t), snapshot.NewRefs()
@@ -245,13 +245,13 @@ func TestRenderedPagesAreActedOn(t *testing.T) {
 func TestAReaderThatFailsIsLeftAlone(t *testing.T) {
 	s := newSite(t)
 	now := time.Now()
-	s.ladder.rest.now = func() time.Time { return now }
+	s.chain.breaker.now = func() time.Time { return now }
 	s.refuses = http.StatusTooManyRequests
 	open := func() error {
 		_, err := s.page(t).OpenFrom(t.Context(), Jina, s.URL+"/")
 		return err
 	}
-	state := func() string { return s.ladder.States()[1].Breaker }
+	state := func() string { return s.chain.States()[1].Breaker }
 	if err := open(); protocol.CodeOf(err) != protocol.FetchFailed {
 		t.Fatal(err)
 	}
@@ -283,13 +283,13 @@ func TestBreaker(t *testing.T) {
 	for range 4 {
 		got = append(got, try(true))
 	}
-	now = now.Add(restFor)
+	now = now.Add(firstPause)
 	ok, _ := b.Allow() // one asks
 	other, _ := b.Allow()
 	got = append(got, fmt.Sprint(ok, other))
 	b.Done(true, 0)
 	got = append(got, try(true))
-	now = now.Add(2 * restFor)
+	now = now.Add(2 * firstPause)
 	got = append(got, try(false), try(true), try(true), try(true), try(true))
 	want := []string{"asked", "asked", "asked", "left alone for 30s", "true false", "left alone for 1m0s", "asked", "asked", "asked", "asked", "left alone for 30s"}
 	if d := cmp.Diff(got, want); d != "" {
@@ -302,9 +302,9 @@ func TestCookiesAndState(t *testing.T) {
 	s := newSite(t, HTTP)
 	p := s.page(t)
 	var (
-		_ session.Jar    = p
-		_ session.Keeper = p
-		_ session.Ladder = p
+		_ session.Jar         = p
+		_ session.Keeper      = p
+		_ session.SourceChain = p
 	)
 	if err := p.SetCookies(t.Context(), []protocol.Cookie{{Name: "a", Value: "1"}}); protocol.CodeOf(err) != protocol.InvalidParams {
 		t.Errorf("a cookie of no page: %v", err)

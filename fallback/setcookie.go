@@ -90,7 +90,7 @@ func (c *Cookie) claim(domain, host string) bool {
 	return true
 }
 
-// fits says whether a cookie like this may come from u (5.6, and 4.1.3 for the
+// fits reports whether a cookie like this may come from u (5.6, and 4.1.3 for the
 // prefixes of names).
 func (c *Cookie) fits(u address, host string) bool {
 	name := strings.ToLower(c.Name)

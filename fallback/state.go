@@ -8,7 +8,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Cookies returns the cookies that would be sent to the URLs; all without any.
+// Cookies returns the cookies that would be sent to the URLs, all cookies if there are no
+// URLs.
 func (p *Page) Cookies(ctx context.Context, urls []string) ([]protocol.Cookie, error) {
 	list, err := p.cookiesFor(urls)
 	if err != nil {
@@ -49,9 +50,8 @@ func (p *Page) cookiesFor(urls []string) ([]Cookie, error) {
 	return list, nil
 }
 
-// SetCookies sets cookies; one without URL and domain is the open page's. One
-// that no site could set is invalid_params that names it, and those before it
-// are set.
+// SetCookies sets cookies. A cookie without URL and domain is for the open page. The error
+// is invalid_params for the first one that no site could set; those before it are set.
 func (p *Page) SetCookies(ctx context.Context, cookies []protocol.Cookie) error {
 	for _, c := range cookies {
 		n, err := p.cookie(c)
@@ -106,7 +106,7 @@ func (p *Page) cookie(c protocol.Cookie) (Cookie, error) {
 	return n, nil
 }
 
-// ClearCookies removes what Cookies returns, and says how many that were.
+// ClearCookies removes what Cookies returns, and returns how many cookies that were.
 func (p *Page) ClearCookies(ctx context.Context, urls []string) (int, error) {
 	list, err := p.cookiesFor(urls)
 	if err != nil {
@@ -115,8 +115,8 @@ func (p *Page) ClearCookies(ctx context.Context, urls []string) (int, error) {
 	return p.jar.Remove(list), nil
 }
 
-// SaveState returns the cookies. What origins keep is what was loaded: static
-// documents keep nothing themselves.
+// SaveState returns the cookies, and the storage of origins as it was loaded: static
+// documents store nothing themselves.
 func (p *Page) SaveState(ctx context.Context) (protocol.State, error) {
 	cookies, err := p.Cookies(ctx, nil)
 	origins := p.origins
@@ -126,7 +126,7 @@ func (p *Page) SaveState(ctx context.Context) (protocol.State, error) {
 	return protocol.State{Version: protocol.StateVersion, Saved: time.Now().UTC(), Cookies: cookies, Origins: origins}, err
 }
 
-// LoadState puts a state into the session.
+// LoadState sets the cookies of a state, and keeps its origins for SaveState.
 func (p *Page) LoadState(ctx context.Context, s protocol.State) error {
 	p.origins = s.Origins
 	return p.SetCookies(ctx, s.Cookies)

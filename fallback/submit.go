@@ -16,8 +16,8 @@ import (
 // maxInvalid is how many fields an error names.
 const maxInvalid = 20
 
-// submit sends a form (HTML 4.10.22.3), unless its controls do not hold what
-// their constraints ask for.
+// submit submits a form (HTML 4.10.22.3). The error is not_actionable if a control does not
+// satisfy its constraints.
 func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *html.Node, at form.Point, el element) (protocol.Effect, error) {
 	d := p.history.now
 	if form.Checked(f, submitter) {
@@ -27,7 +27,7 @@ func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *ht
 	}
 	s := d.controls.Submit(f, submitter, at, d.charset)
 	if s.Method == "DIALOG" {
-		return protocol.Effect{}, p.needsScript("the dialog that " + el.who + " closes")
+		return protocol.Effect{}, p.needsScript("the dialog that " + el.label + " closes")
 	}
 	action := d.at // an empty action is the document's own address, not its base
 	if s.Action != "" {
@@ -40,15 +40,15 @@ func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *ht
 	if r.method == http.MethodGet {
 		r.to.query = "?" + escape(clean(s.Query), querySet)
 	}
-	// Chromium heeds a form's rel only where its answer is for another tab.
+	// Chromium uses a form's rel only if the form opens another tab.
 	if t := strings.ToLower(s.Target); slices.Contains(s.Rel, "noreferrer") && t != "" && t != "_self" && t != "_parent" && t != "_top" {
 		r.policy = noReferrer
 	}
 	return p.follow(ctx, r, el.ref)
 }
 
-// invalid is the error of a form that may not be sent as it is: it names the
-// fields, and the first gets the focus as it would in a browser.
+// invalid returns the error for a form with invalid fields, nil if all are valid. It
+// focuses the first one, as a browser does.
 func (p *Page) invalid(refs *snapshot.Refs, f *html.Node) error {
 	d := p.history.now
 	list := d.controls.Invalids(f)
@@ -70,25 +70,24 @@ func (p *Page) invalid(refs *snapshot.Refs, f *html.Node) error {
 	if ref != "" {
 		who = ref + " " + who
 	}
-	return protocol.Errorf(protocol.NotActionable, "the form was not sent: %s does not hold what it must: %s", who, list[0].Why).
-		With("reason", "invalid").With("fields", fields).Then("put right what details.fields names, then click again")
+	return protocol.Errorf(protocol.NotActionable, "the form was not submitted: %s is not valid: %s", who, list[0].Why).
+		With("reason", "invalid").With("fields", fields).Then("correct the fields in details.fields, then click again")
 }
 
-// enter is what the Enter key does in a field: it sends the field's form by its
-// first submit button, or without one where only one field takes text (HTML
-// 4.10.22.2).
+// enter presses the Enter key in a field: it submits the field's form with the form's
+// default button, or without one if the form has only one text field (HTML 4.10.22.2).
 func (p *Page) enter(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
 	c := p.history.now.controls
 	f := c.Owner(n)
 	if f == nil {
-		return protocol.Effect{}, p.needsScript("Enter in " + el.who + ", which belongs to no form,")
+		return protocol.Effect{}, p.needsScript("Enter in " + el.label + ", which belongs to no form,")
 	}
 	button := c.Default(f)
 	switch {
 	case button != nil && form.Disabled(button):
 		return protocol.Effect{}, el.not("disabled", "%s belongs to a form whose submit button is disabled")
 	case button == nil && !c.Implicit(f):
-		return protocol.Effect{}, p.needsScript("Enter in " + el.who + ", whose form has no submit button,")
+		return protocol.Effect{}, p.needsScript("Enter in " + el.label + ", whose form has no submit button,")
 	}
 	return p.submit(ctx, refs, f, button, form.Point{}, el)
 }

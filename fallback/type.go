@@ -13,21 +13,21 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// typeText writes into a text control, behind what is there or with Clear in its
-// place, as a person could: maxlength cuts, line breaks become blanks in one
-// line. Dates, times, colours, ranges and numbers are set whole; a select
-// selects. effect.Value is what the control holds where that is not what was
-// asked for. With Submit, Enter is pressed. Errors: those of a ref,
-// not_actionable, invalid_params for what takes no text, or none like this.
+// typeText writes into a text control, after its text or, with Clear, in place of it. As for a
+// person, maxlength cuts the text, and line breaks become blanks in a single-line field.
+// It replaces dates, times, colours, ranges and numbers as a whole, and selects in a
+// select. effect.Value is set if the control then holds something else than was asked
+// for. With Submit it presses Enter. Errors: those of a ref, not_actionable,
+// invalid_params for an element that accepts no text, or not this one.
 func (p *Page) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Type) (protocol.Effect, error) {
 	el, err := p.usable(refs, o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
 	d := p.history.now
-	n := d.standsFor(el.Node, func(n *html.Node) bool { return form.IsText(n) || form.Is(n, "select") })
+	n := d.controlOf(el.Node, func(n *html.Node) bool { return form.IsText(n) || form.Is(n, "select") })
 	if n == nil {
-		return protocol.Effect{}, p.textless(el)
+		return protocol.Effect{}, p.noText(el)
 	}
 	if err := el.enabled(n); err != nil {
 		return protocol.Effect{}, err
@@ -50,7 +50,7 @@ func (p *Page) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Typ
 			e.Changed = true
 		}
 	}
-	if now, _ := d.controls.Value(n); now != wholeWanted(n, before, o) {
+	if now, _ := d.controls.Value(n); now != requested(n, before, o) {
 		if now != "" && secret(n) {
 			now = "•••"
 		}
@@ -71,13 +71,13 @@ func (p *Page) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Typ
 	return sent, err
 }
 
-// wholeWanted is what a control would hold if all of it had been taken.
-func wholeWanted(n *html.Node, before string, o protocol.Type) string {
+// requested returns what a control would hold if it accepted all of the text.
+func requested(n *html.Node, before string, o protocol.Type) string {
 	text := lines(n, o.Text)
 	switch {
 	case o.Text == "" && !o.Clear:
 		return before
-	case takes[form.Type(n)] != "" && form.Is(n, "input"):
+	case accepts[form.Type(n)] != "" && form.Is(n, "input"):
 		if form.Type(n) == "color" {
 			return strings.ToLower(text)
 		}
@@ -94,8 +94,8 @@ func wholeWanted(n *html.Node, before string, o protocol.Type) string {
 	return before + text
 }
 
-// takes says what the inputs take whose value is set whole.
-var takes = map[string]string{
+// accepts describes the values of the inputs whose value is set as a whole.
+var accepts = map[string]string{
 	"date":           "a date such as 2026-03-31",
 	"month":          "a month such as 2026-03",
 	"week":           "a week such as 2026-W05",
@@ -106,13 +106,13 @@ var takes = map[string]string{
 	"number":         "a number",
 }
 
-// typed is what a control is to hold after o.
+// typed returns what a control holds after o.
 func typed(n *html.Node, el element, before string, o protocol.Type) (string, error) {
-	wanted := wholeWanted(n, before, o)
-	what := takes[form.Type(n)]
+	wanted := requested(n, before, o)
+	what := accepts[form.Type(n)]
 	if what != "" && form.Is(n, "input") {
 		if wanted != "" && !form.Takes(n, wanted) {
-			return "", protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(o.Text), el.who, what).
+			return "", protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(o.Text), el.label, what).
 				With("parameter", "text").With("takes", what).Then("write %s", what)
 		}
 		return wanted, nil
@@ -126,13 +126,13 @@ func typed(n *html.Node, el element, before string, o protocol.Type) (string, er
 	if !o.Clear {
 		already = len(utf16.Encode([]rune(before)))
 	}
-	if room := max(most, already); len(units) > room { // what the markup put there stays
-		return string(utf16.Decode(units[:room])), nil
+	if length := max(most, already); len(units) > length { // a longer value of the markup stays
+		return string(utf16.Decode(units[:length])), nil
 	}
 	return wanted, nil
 }
 
-// lines is text as a control takes its line breaks.
+// lines returns text with the line breaks that a control accepts.
 func lines(n *html.Node, text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	if !form.Is(n, "textarea") {
@@ -141,7 +141,7 @@ func lines(n *html.Node, text string) string {
 	return text
 }
 
-// secret says whether what a control holds is not to be shown.
+// secret reports whether the value of a control must be masked.
 func secret(n *html.Node) bool {
 	if form.Is(n, "input") && form.Type(n) == "password" {
 		return true
@@ -154,9 +154,9 @@ func secret(n *html.Node) bool {
 	return false
 }
 
-// standsFor is the control that n stands for: itself, its label's, or the only
-// one in it; nil where there is none.
-func (d *document) standsFor(n *html.Node, fits func(*html.Node) bool) *html.Node {
+// controlOf returns the control that n stands for: n itself, the control that it labels,
+// or the only one in it; nil for none.
+func (d *document) controlOf(n *html.Node, fits func(*html.Node) bool) *html.Node {
 	if fits(n) {
 		return n
 	}
@@ -180,13 +180,13 @@ func (d *document) standsFor(n *html.Node, fits func(*html.Node) bool) *html.Nod
 	return nil
 }
 
-// textless is the error of an element that takes no text.
-func (p *Page) textless(el element) error {
+// noText returns the error for an element that accepts no text.
+func (p *Page) noText(el element) error {
 	n := el.Node
 	if v, ok := form.Attr(n, "contenteditable"); ok && !strings.EqualFold(v, "false") {
-		return p.needsScript(el.who)
+		return p.needsScript(el.label)
 	}
-	err := protocol.Errorf(protocol.InvalidParams, "ref %s takes no text", el.who).With("parameter", "ref")
+	err := protocol.Errorf(protocol.InvalidParams, "ref %s takes no text", el.label).With("parameter", "ref")
 	switch kind := form.Type(n); {
 	case form.IsChoice(n):
 		return err.Then("use check")
@@ -195,7 +195,7 @@ func (p *Page) textless(el element) error {
 	case form.Is(n, "button", "input"), form.Is(n, "a") && hasHref(n):
 		return err.Then("use click")
 	case scripted(n):
-		return p.needsScript(fmt.Sprintf("typing into %s", el.who))
+		return p.needsScript(fmt.Sprintf("typing into %s", el.label))
 	}
 	return err.Then("use the ref of a textbox")
 }

@@ -74,7 +74,7 @@ func (l *Ledger) balance(ctx context.Context, db interface {
 // SetBalance gives agent exactly credits, opening its account where it has none.
 func (l *Ledger) SetBalance(ctx context.Context, agent string, credits int) error {
 	if credits < 0 {
-		return fmt.Errorf("credits: %d: takes 0 or more", credits)
+		return fmt.Errorf("credits: %d: accepts 0 or more", credits)
 	}
 	if err := l.usable(ctx); err != nil {
 		return err

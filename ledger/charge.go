@@ -17,6 +17,7 @@ type Charge struct {
 	id      string
 	agent   string
 	command string
+	price   Price
 	cost    int
 	settled bool
 }
@@ -34,7 +35,7 @@ const (
 	Rendered
 )
 
-// Begin asks whether agent may call command now, and takes what it costs, in
+// Begin asks whether agent may call command now, and takes its price, in
 // one transaction: two callers, in one daemon or in two, cannot take the same
 // credit. A command that costs nothing, and any command while neither credits
 // nor rates are on, gets a Charge that does nothing.
@@ -42,8 +43,8 @@ const (
 // The error is a *protocol.Error: credits_exhausted (details: balance, cost),
 // rate_limited (details: retry_after_s, limit) or ledger_unavailable; then
 // nothing was taken.
-func (l *Ledger) Begin(ctx context.Context, agent, command string) (*Charge, error) {
-	cost, charged := l.cfg.cost(command)
+func (l *Ledger) Begin(ctx context.Context, agent, command string, price Price) (*Charge, error) {
+	cost, charged := l.cfg.cost(price)
 	if !charged || !l.cfg.limits() {
 		return &Charge{}, nil
 	}
@@ -53,7 +54,7 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string) (*Charge, err
 	if err := l.layOut(ctx); err != nil {
 		return nil, l.countRefusal(l.unavailable(ctx, err))
 	}
-	c := &Charge{ledger: l, id: rand.Text(), agent: agent, command: command, cost: cost}
+	c := &Charge{ledger: l, id: rand.Text(), agent: agent, command: command, price: price, cost: cost}
 	err := l.transact(ctx, func(tx *sql.Tx) error { return l.take(ctx, tx, c) })
 	if err == nil {
 		return c, nil
@@ -133,7 +134,7 @@ func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 	switch {
 	case how == Refused:
 		s.cost, s.state = 0, "refunded"
-	case how == Worked && c.command == "web_fetch" && l.cfg.Credits:
+	case how == Worked && c.price == PerFetch && l.cfg.Credits:
 		s.cost = c.cost - l.cfg.Costs.Render
 	}
 	l.countSettled(c.command, s.cost, how)

@@ -28,7 +28,7 @@ func TestADatabaseThatIsLockedIsWaitedFor(t *testing.T) {
 	cfg.DSN = dsn
 
 	time.AfterFunc(3*busyTimeout, held())
-	l := books(t, cfg, map[string]int{"rich": 1000})
+	l := openTest(t, cfg, map[string]int{"rich": 1000})
 
 	l.db.SetMaxIdleConns(0) // as after five idle minutes: the next question opens the file anew
 	time.AfterFunc(3*busyTimeout, held())

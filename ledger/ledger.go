@@ -1,8 +1,8 @@
-// Package ledger keeps the books on what agents do with the world outside:
-// credits, rates and the audit trail. It owns the database (SQLite by itself,
-// PostgreSQL where several daemons share it) and promises that a credit is
-// spent once, whoever asks for it at the same time, and that what was taken
-// stays taken when a daemon dies. It never stores a body, a password, a token
+// Package ledger counts what agents spend and records what they do: credits,
+// rates and the audit trail. It owns the database (SQLite by default, PostgreSQL
+// where several daemons share one) and promises that a credit is spent once,
+// however many calls ask for it at the same time, and that a charge survives the
+// daemon's death. It never stores a body, a password, a token
 // or what a page said.
 //
 // A call is charged before its work begins (Begin) and settled after it
@@ -25,14 +25,14 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Config is what an operator may say about the books.
+// Config configures the ledger.
 type Config struct {
 	DSN     string        `koanf:"dsn" secret:"true" doc:"a postgres:// address, or the path of a SQLite file; empty: ledger.db in the state directory"`
 	Credits bool          `koanf:"credits" default:"false" doc:"whether the web tools cost credits"`
-	Initial int           `koanf:"initial" default:"100" doc:"credits of an agent that is seen for the first time and has none of its own in auth.tokens"`
+	Initial int           `koanf:"initial" default:"100" doc:"credits that a new agent gets, unless auth.tokens gives it its own"`
 	Costs   Costs         `koanf:"costs"`
 	PerHour int           `koanf:"web_per_hour" default:"0" doc:"calls of the web tools that an agent may make in any hour; 0: no limit"`
-	Audit   bool          `koanf:"audit" default:"true" doc:"whether a trail is kept of what agents opened, did and were refused"`
+	Audit   bool          `koanf:"audit" default:"true" doc:"whether an audit trail is kept of what agents opened, did and were refused"`
 	Keep    time.Duration `koanf:"keep" default:"2160h" doc:"how long the trail and the settled charges are kept"`
 }
 
@@ -54,14 +54,14 @@ func (c Config) Check() error {
 		{"costs.web_fetch", c.Costs.WebFetch}, {"costs.http_request", c.Costs.HTTPRequest}, {"costs.render", c.Costs.Render},
 	} {
 		if n.value < 0 {
-			return fmt.Errorf("ledger.%s: %d: takes 0 or more", n.key, n.value)
+			return fmt.Errorf("ledger.%s: %d: accepts 0 or more", n.key, n.value)
 		}
 	}
 	if c.Keep < time.Hour {
-		return fmt.Errorf("ledger.keep: %v: takes an hour or more, such as 2160h", c.Keep)
+		return fmt.Errorf("ledger.keep: %v: accepts an hour or more, such as 2160h", c.Keep)
 	}
 	if scheme, _, ok := strings.Cut(c.DSN, "://"); ok && !isPostgres(c.DSN) {
-		return fmt.Errorf("ledger.dsn: a %s:// address: takes postgres://… or the path of a SQLite file", scheme)
+		return fmt.Errorf("ledger.dsn: a %s:// address: accepts postgres://… or the path of a SQLite file", scheme)
 	}
 	return nil
 }
@@ -69,21 +69,33 @@ func (c Config) Check() error {
 // limits says whether a call needs a word from the database before it begins.
 func (c Config) limits() bool { return c.Credits || c.PerHour > 0 }
 
-// cost is what command takes before it begins; charged is false for a command
-// that never costs anything. Rendering is settled afterwards.
-func (c Config) cost(command string) (cost int, charged bool) {
-	switch command {
-	case "web_search":
+// Price is what a command is charged for: one of the costs of the configuration.
+type Price int
+
+// The prices. A command's row names its own.
+const (
+	Free       Price = iota
+	PerSearch        // ledger.costs.web_search
+	PerFetch         // ledger.costs.web_fetch, and ledger.costs.render where Chromium renders the page
+	PerRequest       // ledger.costs.http_request
+)
+
+// cost is what price takes before the command begins; charged is false for what never
+// costs anything. Rendering is settled afterwards.
+func (c Config) cost(price Price) (cost int, charged bool) {
+	switch price {
+	case PerSearch:
 		return c.Costs.WebSearch, true
-	case "web_fetch":
+	case PerFetch:
 		return c.Costs.WebFetch + c.Costs.Render, true
-	case "http_request":
+	case PerRequest:
 		return c.Costs.HTTPRequest, true
 	}
 	return 0, false
 }
 
-// Ledger is the open books. Make one with Open.
+// Ledger is an open ledger. Make one with Open; any goroutine may use it. Open
+// starts one goroutine, which writes the audit trail until Close.
 type Ledger struct {
 	cfg     Config
 	db      *sql.DB
@@ -102,13 +114,13 @@ type Ledger struct {
 	mu        sync.Mutex
 	unsettled []settlement
 	dropped   int
-	figures   Figures
+	metrics   Metrics
 
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// Open opens the books. stateDir is where the SQLite file lies if cfg names
+// Open opens the ledger. stateDir is where the SQLite file lies if cfg names
 // none; initial are the credits that agents start with, by name, where they
 // have any of their own. Where credits or rates are on, a database that cannot
 // be reached is an error that names ledger.dsn; where only the trail is kept,
@@ -118,7 +130,7 @@ type Ledger struct {
 // a trail alone, Open returns a Ledger that lets everything pass and opens no
 // database.
 func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]int, log *slog.Logger) (*Ledger, error) {
-	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}, figures: newFigures()}
+	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}, metrics: newMetrics()}
 	nowhere := cfg.DSN == "" && stateDir == ""
 	if nowhere && cfg.Audit && !cfg.limits() {
 		log.Warn("there is no state directory to keep ledger.db in: no trail is kept", "next", "set HOME, XDG_STATE_HOME or ledger.dsn, or ledger.audit to false")
@@ -160,7 +172,7 @@ func (l *Ledger) connect(stateDir string) error {
 	db, err := sql.Open(l.dialect.driver, l.dialect.open(dsn))
 	if err != nil {
 		// The driver's error may quote the address, password and all.
-		return fmt.Errorf("ledger.dsn: cannot be read: takes postgres://USER:PASSWORD@HOST/DATABASE or the path of a SQLite file")
+		return fmt.Errorf("ledger.dsn: cannot be read: accepts postgres://USER:PASSWORD@HOST/DATABASE or the path of a SQLite file")
 	}
 	db.SetMaxOpenConns(l.dialect.conns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
@@ -191,8 +203,8 @@ func (l *Ledger) Close(ctx context.Context) error {
 	return l.db.Close()
 }
 
-// unavailable is the answer where the books cannot be asked: a call that may
-// cost something does not go on without them.
+// unavailable is the error where the database does not answer: a call that may
+// cost credits does not go on without it.
 func (l *Ledger) unavailable(ctx context.Context, err error) error {
 	l.log.ErrorContext(ctx, "the ledger's database does not answer", "error", l.clean(err))
 	return protocol.Errorf(protocol.LedgerUnavailable, "the ledger's database does not answer, and without it no call can be charged")

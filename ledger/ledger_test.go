@@ -29,8 +29,8 @@ func priced() Config {
 	return Config{Credits: true, Initial: 5, Costs: Costs{WebSearch: 2, WebFetch: 1, HTTPRequest: 1, Render: 1}, Audit: true, Keep: 90 * 24 * time.Hour}
 }
 
-// books opens a ledger in a directory of the test's own.
-func books(t testing.TB, cfg Config, initial map[string]int) *Ledger {
+// openTest opens a ledger in a directory of the test's own.
+func openTest(t testing.TB, cfg Config, initial map[string]int) *Ledger {
 	t.Helper()
 	l, err := Open(t.Context(), cfg, t.TempDir(), initial, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
@@ -56,20 +56,21 @@ func TestACallIsChargedForWhatItDid(t *testing.T) {
 	on(t, func(t *testing.T, dsn string) {
 		cfg := priced()
 		cfg.DSN = dsn
-		l := books(t, cfg, map[string]int{"rich": 1000})
+		l := openTest(t, cfg, map[string]int{"rich": 1000})
 		for _, step := range []struct {
 			command string
+			price   Price
 			how     Outcome
 			cost    int
 			left    int
 		}{
-			{"web_search", Worked, 2, 3},
-			{"web_fetch", Refused, 0, 3},
-			{"web_fetch", Worked, 1, 2},
-			{"web_fetch", Rendered, 2, 0},
-			{"click", Worked, 0, 0},
+			{"web_search", PerSearch, Worked, 2, 3},
+			{"web_fetch", PerFetch, Refused, 0, 3},
+			{"web_fetch", PerFetch, Worked, 1, 2},
+			{"web_fetch", PerFetch, Rendered, 2, 0},
+			{"click", Free, Worked, 0, 0},
 		} {
-			charge, err := l.Begin(t.Context(), "poor", step.command)
+			charge, err := l.Begin(t.Context(), "poor", step.command, step.price)
 			if err != nil {
 				t.Fatalf("%s: %v", step.command, err)
 			}
@@ -82,7 +83,7 @@ func TestACallIsChargedForWhatItDid(t *testing.T) {
 			}
 		}
 
-		_, err := l.Begin(t.Context(), "poor", "http_request")
+		_, err := l.Begin(t.Context(), "poor", "http_request", PerRequest)
 		want := map[string]any{"balance": 0, "cost": 1}
 		if e := asError(t, err, protocol.CreditsExhausted); !cmp.Equal(e.Details, want) {
 			t.Error(cmp.Diff(want, e.Details))
@@ -109,37 +110,37 @@ func TestCallsPerHour(t *testing.T) {
 	on(t, func(t *testing.T, dsn string) {
 		cfg := priced()
 		cfg.DSN, cfg.Credits, cfg.PerHour = dsn, false, 3
-		l := books(t, cfg, nil)
+		l := openTest(t, cfg, nil)
 		clock := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 		l.now = func() time.Time { return clock }
 		for i := range 3 {
-			charge, err := l.Begin(t.Context(), "a", "web_search")
+			charge, err := l.Begin(t.Context(), "a", "web_search", PerSearch)
 			if err != nil {
 				t.Fatalf("call %d: %v", i, err)
 			}
 			charge.Settle(t.Context(), Worked)
-			refused, err := l.Begin(t.Context(), "b", "web_search")
+			refused, err := l.Begin(t.Context(), "b", "web_search", PerSearch)
 			if err != nil {
 				t.Fatal(err)
 			}
 			refused.Settle(t.Context(), Refused)
 			clock = clock.Add(10 * time.Minute)
 		}
-		_, err := l.Begin(t.Context(), "a", "web_fetch")
+		_, err := l.Begin(t.Context(), "a", "web_fetch", PerFetch)
 		want := map[string]any{"retry_after_s": 30*60 + 1, "limit": 3}
 		if e := asError(t, err, protocol.RateLimited); !cmp.Equal(e.Details, want) {
 			t.Error(cmp.Diff(want, e.Details))
 		}
 		for range 3 {
-			if _, err := l.Begin(t.Context(), "b", "web_fetch"); err != nil {
+			if _, err := l.Begin(t.Context(), "b", "web_fetch", PerFetch); err != nil {
 				t.Errorf("another agent's calls counted: %v", err)
 			}
 		}
 		clock = clock.Add(30*time.Minute + time.Second)
-		if _, err := l.Begin(t.Context(), "a", "web_fetch"); err != nil {
+		if _, err := l.Begin(t.Context(), "a", "web_fetch", PerFetch); err != nil {
 			t.Errorf("an hour after the first: %v", err)
 		}
-		if _, err := l.Begin(t.Context(), "a", "web_fetch"); err == nil {
+		if _, err := l.Begin(t.Context(), "a", "web_fetch", PerFetch); err == nil {
 			t.Error("a fifth call within an hour passed")
 		}
 	})
@@ -149,7 +150,7 @@ func TestTheTrailTellsWhoDidWhatAndKeepsNoSecret(t *testing.T) {
 	on(t, func(t *testing.T, dsn string) {
 		cfg := priced()
 		cfg.DSN, cfg.Credits = dsn, false
-		l := books(t, cfg, nil)
+		l := openTest(t, cfg, nil)
 		at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 		l.Record(Entry{Time: at, Agent: "a", Session: "s_1", Command: "open", URL: "https://u:hunter2@shop.example/cart?key=hunter2&x#hunter2", Status: 200, Source: "chromium", Verdict: "ok", MS: 12})
 		l.Record(Entry{Time: at.Add(time.Second), Agent: "b", Command: "web_fetch", URL: "http://10.0.0.1/", Verdict: "policy_denied:ip_private"})
@@ -183,7 +184,7 @@ func TestTheTrailTellsWhoDidWhatAndKeepsNoSecret(t *testing.T) {
 
 // What the trail holds is removed when it is older than ledger.keep; balances stay.
 func TestOldEntriesAreRemoved(t *testing.T) {
-	l := books(t, priced(), nil)
+	l := openTest(t, priced(), nil)
 	old := l.now().Add(-l.cfg.Keep - time.Minute)
 	l.Record(Entry{Time: old, Agent: "a", Command: "open", Verdict: "ok"})
 	l.Record(Entry{Agent: "a", Command: "click", Verdict: "ok"})
@@ -201,8 +202,8 @@ func TestTheDatabaseIsGoneAndBack(t *testing.T) {
 	server := testpostgres.Start(t)
 	cfg := priced()
 	cfg.DSN = server.DSN
-	l := books(t, cfg, nil)
-	charge, err := l.Begin(t.Context(), "a", "web_search")
+	l := openTest(t, cfg, nil)
+	charge, err := l.Begin(t.Context(), "a", "web_search", PerSearch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestTheDatabaseIsGoneAndBack(t *testing.T) {
 	server.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	_, err = l.Begin(ctx, "a", "web_search")
+	_, err = l.Begin(ctx, "a", "web_search", PerSearch)
 	asError(t, err, protocol.LedgerUnavailable)
 	charge.Settle(t.Context(), Refused)
 	l.Record(Entry{Agent: "a", Command: "open", Verdict: "ok"})
@@ -247,7 +248,7 @@ func TestADatabaseThatCannotBeUsedStopsTheStart(t *testing.T) {
 	}
 }
 
-// Books that keep nothing, or only a trail and have nowhere for it, let
+// A ledger that keeps nothing, or only a trail with nowhere to keep it, let
 // everything pass: the second says so.
 func TestBooksThatKeepNothing(t *testing.T) {
 	var said strings.Builder
@@ -267,8 +268,8 @@ func keepNothing(t *testing.T, cfg Config, log *slog.Logger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Begin(t.Context(), "a", "web_search"); err != nil {
-		t.Errorf("books that keep nothing refused a call: %v", err)
+	if _, err := l.Begin(t.Context(), "a", "web_search", PerSearch); err != nil {
+		t.Errorf("a ledger that keeps nothing refused a call: %v", err)
 	}
 	l.Record(Entry{Agent: "a"})
 	if err := l.Close(t.Context()); err != nil {

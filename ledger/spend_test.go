@@ -46,7 +46,7 @@ func spend() bool {
 		wg.Go(func() {
 			for i := 1; ; i++ {
 				unsettled, _ := l.Waiting()
-				charge, err := l.Begin(ctx, agent, "web_search")
+				charge, err := l.Begin(ctx, agent, "web_search", PerSearch)
 				if protocol.CodeOf(err) == protocol.CreditsExhausted {
 					if unsettled == 0 {
 						return
@@ -195,9 +195,9 @@ func BenchmarkBeginAndSettle(b *testing.B) {
 	bench := func(b *testing.B, dsn string) {
 		cfg := priced()
 		cfg.DSN, cfg.Initial = dsn, 1<<40
-		l := books(b, cfg, nil)
+		l := openTest(b, cfg, nil)
 		for b.Loop() {
-			charge, err := l.Begin(b.Context(), "a", "web_fetch")
+			charge, err := l.Begin(b.Context(), "a", "web_fetch", PerFetch)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -108,7 +108,7 @@ func parseDenied(lines []string) (list, error) {
 // :PORT; an IPv6 one with a port stands in brackets.
 func parseEntry(s string) (entry, error) {
 	wrong := func(why string) (entry, error) {
-		return entry{}, fmt.Errorf("%q: takes a host, *.domain, address or CIDR with an optional port: %s", s, why)
+		return entry{}, fmt.Errorf("%q: accepts a host, *.domain, address or CIDR with an optional port: %s", s, why)
 	}
 	if strings.TrimSpace(s) == "" {
 		return wrong("it is empty")

@@ -25,7 +25,7 @@ func ParseAutonomy(word string) (Autonomy, error) {
 	case "", Full, Supervised, ReadOnly:
 		return a, nil
 	}
-	return "", fmt.Errorf("%q: takes full, supervised or read_only", word)
+	return "", fmt.Errorf("%q: accepts full, supervised or read_only", word)
 }
 
 // The reasons for which a caller, and not an address, is refused. Append only.
@@ -41,10 +41,10 @@ func (c Config) checkAutonomy() error {
 		return fmt.Errorf("policy.autonomy: %w", err)
 	}
 	if slices.Contains(c.Confirm, "") {
-		return errors.New("policy.confirm: an empty name: takes names of commands, such as click, upload")
+		return errors.New("policy.confirm: an empty name: accepts names of commands, such as click, upload")
 	}
 	if c.ConfirmTimeout < 0 {
-		return fmt.Errorf("policy.confirm_timeout: %v: takes a duration, such as 60s", c.ConfirmTimeout)
+		return fmt.Errorf("policy.confirm_timeout: %v: accepts a duration, such as 60s", c.ConfirmTimeout)
 	}
 	return nil
 }

@@ -302,7 +302,7 @@ func TestMemoryThatCannotBeRead(t *testing.T) {
 		`{"allow_hosts":["10.0.0.7"],"x":1}`:    `unknown field "x"`,
 		`{"allow_hosts":["http://10.0.0.7"]}`:   "without a scheme",
 		`{"allow_hosts":["*.com"]}`:             "anybody may register",
-		`{"commands":[{"agent":"a"}]}`:          "commands[0]: takes agent, command, host and allow",
+		`{"commands":[{"agent":"a"}]}`:          "commands[0]: accepts agent, command, host and allow",
 		`{"commands":[]} {"allow_hosts":["x"]}`: "something follows",
 	} {
 		path := filepath.Join(t.TempDir(), "confirmed.json")
@@ -382,7 +382,7 @@ func TestAutonomyKeys(t *testing.T) {
 		"":                               {Autonomy: "read_only", Confirm: []string{"click"}, ConfirmTimeout: time.Second},
 		`policy.autonomy: "careless"`:    {Autonomy: "careless"},
 		`policy.confirm: an empty name`:  {Confirm: []string{"click", ""}},
-		`policy.confirm_timeout: -1s: t`: {ConfirmTimeout: -time.Second},
+		`policy.confirm_timeout: -1s: a`: {ConfirmTimeout: -time.Second},
 	} {
 		if err := c.Check(); want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%+v: got %v, want %s", c, err, want)

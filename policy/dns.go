@@ -36,7 +36,7 @@ func parseDNSServer(address string) (dnsServer, error) {
 	}
 	a, err := netip.ParseAddr(strings.Trim(address, "[]"))
 	if err != nil {
-		return dnsServer{}, fmt.Errorf("%q: takes the address of a DNS server, such as 1.1.1.1 or [::1]:5353", address)
+		return dnsServer{}, fmt.Errorf("%q: accepts the address of a DNS server, such as 1.1.1.1 or [::1]:5353", address)
 	}
 	return dnsServer{netip.AddrPortFrom(a, 53)}, nil
 }

@@ -30,7 +30,7 @@ func checkAdvertise(s string) error {
 	}
 	host, port, err := net.SplitHostPort(s)
 	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || host == "" || perr != nil || n == 0 {
-		return fmt.Errorf("%q: takes HOST:PORT, such as 10.0.0.5:3128", s)
+		return fmt.Errorf("%q: accepts HOST:PORT, such as 10.0.0.5:3128", s)
 	}
 	return nil
 }
@@ -47,10 +47,10 @@ type limits struct {
 var defaultLimits = limits{header: 10 * time.Second, keep: 2 * time.Minute, wait: 10 * time.Second, dial: 30 * time.Second, idle: 10 * time.Minute}
 
 // Egress is the proxy that every byte of every page passes: HTTP/1.1 with
-// CONNECT and absolute-form requests (RFC 9110 sections 7.6 and 9.3.6). It
-// serves session proxies, one for each session: a session proxy has an address of its own, a
-// secret, a [Gate] that says where it may go, and bounds. Whoever comes by no
-// session proxy's address, or without its secret, reaches nothing.
+// CONNECT and absolute-form requests (RFC 9110 sections 7.6 and 9.3.6). Each
+// session has a [SessionProxy] of its own, with an address, a secret, a [Gate]
+// that decides what it may reach, and limits. A request to any other address, or
+// without the secret, reaches nothing.
 //
 // All methods may be called from any goroutine. Close it when done.
 type Egress struct {
@@ -103,9 +103,9 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 		ReadHeaderTimeout: e.limits.header,
 		IdleTimeout:       e.limits.keep,
 		MaxHeaderBytes:    1 << 20,
-		ConnContext:       e.attribute,
+		ConnContext:       connContext,
 		ConnState:         idle,
-		ErrorLog:          log.New(io.Discard, "", 0), // what a page's connections do wrong is no news
+		ErrorLog:          log.New(io.Discard, "", 0), // what a page's connections do wrong needs no log line
 	}
 	if o.Jailed {
 		e.port = JailPort
@@ -260,31 +260,28 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-type proxyKey struct{}
-
-// attribute gives a connection the session proxy at whose address it was accepted.
-func (e *Egress) attribute(ctx context.Context, c net.Conn) context.Context {
-	ctx = context.WithValue(ctx, connKey{}, c)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if l := e.byAddress[addrPort(c.LocalAddr())]; l != nil {
-		return context.WithValue(ctx, proxyKey{}, l)
-	}
-	return ctx
+// connContext is http.Server.ConnContext: it keeps the connection, whose request
+// targets asItCame reads. net/http has no other place for it.
+func connContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
 }
 
-// proxyOf returns whose request r is, and whether it knows the session proxy's secret.
-func (e *Egress) proxyOf(r *http.Request) (l *SessionProxy, known bool) {
-	l, _ = r.Context().Value(proxyKey{}).(*SessionProxy)
-	if l == nil && e.shared != nil {
+// proxyOf returns the session proxy that r was sent to, and whether r knows its secret.
+func (e *Egress) proxyOf(r *http.Request) (p *SessionProxy, known bool) {
+	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		e.mu.Lock()
+		p = e.byAddress[addrPort(at)]
+		e.mu.Unlock()
+	}
+	if p == nil && e.shared != nil {
 		// At the shared address the user name says whose it is.
 		user, _, ok := proxyAuth(r)
 		if !ok {
 			return nil, false
 		}
 		e.mu.Lock()
-		l = e.byUser[user]
+		p = e.byUser[user]
 		e.mu.Unlock()
 	}
-	return l, l != nil && l.knows(r)
+	return p, p != nil && p.knows(r)
 }

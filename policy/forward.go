@@ -39,7 +39,7 @@ func (e *Egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, "nothing leaves here")
 	case !known:
 		w.Header().Set("Proxy-Authenticate", `Basic realm="browserd"`)
-		refuse(w, http.StatusProxyAuthRequired, "this session's proxy takes its own browser only")
+		refuse(w, http.StatusProxyAuthRequired, "this session's proxy accepts its own browser only")
 	case r.Method == http.MethodConnect:
 		l.tunnel(w, r)
 	default:
@@ -56,7 +56,7 @@ func refuse(w http.ResponseWriter, status int, why string) {
 func (p *SessionProxy) forward(w http.ResponseWriter, r *http.Request) {
 	switch u := r.URL; {
 	case u.Scheme != "http" || u.Host == "" || u.User != nil:
-		refuse(w, http.StatusBadRequest, "a proxy takes http://host/path, or CONNECT")
+		refuse(w, http.StatusBadRequest, "a proxy accepts http://host/path, or CONNECT")
 		return
 	case u.Host == primeHost && p.primed.CompareAndSwap(false, true):
 		w.Header().Set("Access-Control-Allow-Origin", "*")
@@ -144,7 +144,7 @@ func plain(u *url.URL) string {
 func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Host
 	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" || r.URL.Path != "" {
-		refuse(w, http.StatusBadRequest, "CONNECT takes host:port")
+		refuse(w, http.StatusBadRequest, "CONNECT accepts host:port")
 		return
 	}
 	if err := p.enter(r.Context()); err != nil {

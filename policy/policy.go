@@ -1,10 +1,13 @@
-// Package policy answers one question: may this happen? It owns the rules on
-// schemes, hosts, addresses and ports, the parsing that makes one host of all
-// its spellings, and the only dialer with which anything in the daemon leaves
-// the machine. It must never dial what it has not checked, nor check another
-// answer than the one it dials.
+// Package policy decides what may happen: which URLs and addresses are reached,
+// and what agents may do without an operator's confirmation. It owns the rules on
+// schemes, hosts, addresses and ports, the URL parser behind them, DNS lookups,
+// the only dialer with which the daemon leaves the machine, the egress proxy of
+// Chromium's pages, and the confirmations. It never dials an address that it has
+// not checked, and never checks one DNS answer and dials another.
 //
-// A Policy and its Gates may be used from any goroutine.
+// Goroutines: a Policy, its Gates, an Egress and Confirmations may be used from
+// any goroutine. An Egress starts goroutines for its listeners and connections;
+// Close ends them and waits. Nothing else outlives the call that started it.
 package policy
 
 import (
@@ -20,16 +23,16 @@ import (
 	"time"
 )
 
-// Config is what an operator may say about egress. The zero value lets public
-// hosts be reached on the ports that New documents.
+// Config configures the policy. The zero value allows public hosts on the default
+// ports.
 type Config struct {
 	// AllowHosts opens what is private: each entry is a host, *.domain, an
 	// address or a CIDR, with an optional port. Public hosts need no entry,
 	// except on ports other than Ports.
-	AllowHosts []string `koanf:"allow_hosts" doc:"hosts, *.domains, addresses and CIDRs that are opened although private, each with an optional port; without one on every port but those that browsers never open"`
+	AllowHosts []string `koanf:"allow_hosts" doc:"private hosts, *.domains, addresses and CIDRs that may be reached, each with an optional port; without a port: every port that browsers open"`
 	// AllowedDomains narrows: where it is not empty, nothing else is reachable.
 	// It lifts no rule on addresses.
-	AllowedDomains []string `koanf:"allowed_domains" doc:"where not empty, the only hosts, *.domains, addresses and CIDRs that are reachable; opens nothing that is private"`
+	AllowedDomains []string `koanf:"allowed_domains" doc:"if not empty, the only hosts, *.domains, addresses and CIDRs that may be reached; it opens nothing private"`
 	// DeniedDomains wins over every other key. A host stands for all below it too.
 	DeniedDomains []string `koanf:"denied_domains" doc:"hosts with all below them, addresses and CIDRs that are never reachable, whatever the other keys say"`
 	// Ports are the ports that may be reached; empty is the default of the tag.
@@ -38,16 +41,16 @@ type Config struct {
 	// without a port; empty asks as the system does.
 	Resolver string `koanf:"resolver" doc:"address of the DNS server to ask, such as 1.1.1.1 or [::1]:5353; empty: as the system does"`
 	// UpstreamProxy is the URL of an HTTP proxy through which everything goes.
-	UpstreamProxy string `koanf:"upstream_proxy" doc:"http://[USER:PASSWORD@]HOST:PORT of a proxy through which everything leaves; what is refused is refused before it"`
+	UpstreamProxy string `koanf:"upstream_proxy" doc:"http://[USER:PASSWORD@]HOST:PORT of a proxy that all traffic goes through; browserd checks every request first"`
 	// ProxyAdvertise is where a Chromium that runs elsewhere finds the egress proxy.
 	ProxyAdvertise string `koanf:"proxy_advertise" doc:"HOST:PORT at which the Chromium of browser.endpoint reaches browserd's egress proxy, which then listens on that port of every address"`
 	// Egress bounds what each session may use of the egress proxy.
 	Egress EgressConfig `koanf:"egress"`
 
 	// Autonomy, Confirm and ConfirmTimeout are what agents may do by themselves.
-	Autonomy       string        `koanf:"autonomy" default:"full" oneof:"full supervised read_only" doc:"what agents do by themselves: full: whatever is allowed; supervised: an operator is asked before the commands of policy.confirm; read_only: they go to pages and read them, and change nothing. A token's own autonomy goes before it"`
-	Confirm        []string      `koanf:"confirm" default:"eval,http_request,upload,cookies_get,cookies_set,state_save,state_load" doc:"commands that a supervised agent runs only after an operator's confirm; wait with an expression counts as eval, session_open with a state as state_load"`
-	ConfirmTimeout time.Duration `koanf:"confirm_timeout" default:"60s" doc:"how long a command waits for an operator's confirm, within its own timeout_ms; then the answer is no"`
+	Autonomy       string        `koanf:"autonomy" default:"full" oneof:"full supervised read_only" doc:"what agents may do by themselves. full: everything that the policy allows; supervised: the commands of policy.confirm wait for an operator; read_only: open and read pages, change nothing. A token's own autonomy overrides it"`
+	Confirm        []string      `koanf:"confirm" doc:"commands that a supervised agent runs only after an operator's confirm; wait with an expression counts as eval, session_open with a state as state_load"`
+	ConfirmTimeout time.Duration `koanf:"confirm_timeout" default:"60s" doc:"how long a command waits for an operator's confirm, within its own timeout_ms; after that it is refused"`
 
 	// DialContext replaces the last step of Gate.Dial, after every check: the
 	// TCP connection to address, which is IP:PORT. Tests set it, so that no
@@ -58,7 +61,7 @@ type Config struct {
 }
 
 // defaultPorts are the ports of the web: TURN over TCP arrives as CONNECT to
-// any port, so an open list would be a way to every service of a host.
+// any port, so an open list would open every service of a host.
 var defaultPorts = []int{80, 443, 8080, 8443}
 
 // Check says which value is wrong, if one is.

@@ -122,16 +122,16 @@ func TestBadConfig(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{AllowedDomains: []string{" "}}, `policy.allowed_domains: " ": takes a host, *.domain, address or CIDR with an optional port: it is empty`},
+		{Config{AllowedDomains: []string{" "}}, `policy.allowed_domains: " ": accepts a host, *.domain, address or CIDR with an optional port: it is empty`},
 		{Config{AllowedDomains: []string{"*.co.uk"}}, `policy.allowed_domains: "*.co.uk": anybody may register a name below co.uk; name the domain that is meant`},
 		{Config{AllowHosts: []string{"*.com"}}, `policy.allow_hosts: "*.com": anybody may register a name below com; name the domain that is meant`},
-		{Config{DeniedDomains: []string{"*"}}, `policy.denied_domains: "*": takes a host, *.domain, address or CIDR with an optional port: a star stands only in front, as *.domain`},
+		{Config{DeniedDomains: []string{"*"}}, `policy.denied_domains: "*": accepts a host, *.domain, address or CIDR with an optional port: a star stands only in front, as *.domain`},
 		{Config{Ports: []int{80, 0}}, `policy.ports: 0: is no port between 1 and 65535`},
 		{Config{Ports: []int{65536}}, `policy.ports: 65536: is no port between 1 and 65535`},
-		{Config{Resolver: "dns.google"}, `policy.resolver: "dns.google": takes the address of a DNS server, such as 1.1.1.1 or [::1]:5353`},
-		{Config{Resolver: "1.1.1.1:0"}, `policy.resolver: "1.1.1.1:0": takes the address of a DNS server, such as 1.1.1.1 or [::1]:5353`},
-		{Config{UpstreamProxy: "socks5://user:secret@a:1"}, `policy.upstream_proxy: takes http://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them`},
-		{Config{UpstreamProxy: "http://a:1/path"}, `policy.upstream_proxy: takes http://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them`},
+		{Config{Resolver: "dns.google"}, `policy.resolver: "dns.google": accepts the address of a DNS server, such as 1.1.1.1 or [::1]:5353`},
+		{Config{Resolver: "1.1.1.1:0"}, `policy.resolver: "1.1.1.1:0": accepts the address of a DNS server, such as 1.1.1.1 or [::1]:5353`},
+		{Config{UpstreamProxy: "socks5://user:secret@a:1"}, `policy.upstream_proxy: accepts http://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them`},
+		{Config{UpstreamProxy: "http://a:1/path"}, `policy.upstream_proxy: accepts http://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them`},
 	} {
 		if err := c.cfg.Check(); err == nil || err.Error() != c.want {
 			t.Errorf("%+v:\n got %v\nwant %s", c.cfg, err, c.want)

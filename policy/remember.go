@@ -92,7 +92,7 @@ func (m *memory) decode(data []byte) error {
 	}
 	for i, k := range m.kept.Commands {
 		if k.Agent == "" || k.Command == "" {
-			return fmt.Errorf("commands[%d]: takes agent, command, host and allow", i)
+			return fmt.Errorf("commands[%d]: accepts agent, command, host and allow", i)
 		}
 	}
 	return nil

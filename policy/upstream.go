@@ -23,7 +23,7 @@ func parseUpstream(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("takes http://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them")
+		return nil, fmt.Errorf("accepts http://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them")
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), "80")

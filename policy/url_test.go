@@ -277,19 +277,19 @@ func TestRefusalSaysWhatWouldAllowIt(t *testing.T) {
 
 func TestBadEntry(t *testing.T) {
 	for _, c := range []struct{ entry, want string }{
-		{"", `policy.allow_hosts: "": takes a host, *.domain, address or CIDR with an optional port: it is empty`},
-		{"http://localhost", `policy.allow_hosts: "http://localhost": takes a host, *.domain, address or CIDR with an optional port: write the host alone, without a scheme`},
-		{"*", `policy.allow_hosts: "*": takes a host, *.domain, address or CIDR with an optional port: a star stands only in front, as *.domain`},
-		{"a.*.com", `policy.allow_hosts: "a.*.com": takes a host, *.domain, address or CIDR with an optional port: a star stands only in front, as *.domain`},
-		{"*.10.0.0.1", `policy.allow_hosts: "*.10.0.0.1": takes a host, *.domain, address or CIDR with an optional port: a range of addresses is written as a CIDR`},
-		{"10.0.0.1/8", `policy.allow_hosts: "10.0.0.1/8": takes a host, *.domain, address or CIDR with an optional port: 10.0.0.1/8 has bits set beyond its length; 10.0.0.0/8 is the network`},
-		{"localhost/x", `policy.allow_hosts: "localhost/x": takes a host, *.domain, address or CIDR with an optional port: a CIDR looks like 10.0.0.0/8, and a path cannot be given`},
-		{"localhost:http", `policy.allow_hosts: "localhost:http": takes a host, *.domain, address or CIDR with an optional port: "http" is no port between 1 and 65535`},
-		{"localhost:0", `policy.allow_hosts: "localhost:0": takes a host, *.domain, address or CIDR with an optional port: "0" is no port between 1 and 65535`},
-		{"[::1", `policy.allow_hosts: "[::1": takes a host, *.domain, address or CIDR with an optional port: the bracket is not closed`},
-		{"[localhost]", `policy.allow_hosts: "[localhost]": takes a host, *.domain, address or CIDR with an optional port: brackets are for IPv6`},
-		{"fe80::1%eth0", `policy.allow_hosts: "fe80::1%eth0": takes a host, *.domain, address or CIDR with an optional port: [fe80::1%eth0] is no IPv6 address`},
-		{"a b", `policy.allow_hosts: "a b": takes a host, *.domain, address or CIDR with an optional port: "a b" is no host`},
+		{"", `policy.allow_hosts: "": accepts a host, *.domain, address or CIDR with an optional port: it is empty`},
+		{"http://localhost", `policy.allow_hosts: "http://localhost": accepts a host, *.domain, address or CIDR with an optional port: write the host alone, without a scheme`},
+		{"*", `policy.allow_hosts: "*": accepts a host, *.domain, address or CIDR with an optional port: a star stands only in front, as *.domain`},
+		{"a.*.com", `policy.allow_hosts: "a.*.com": accepts a host, *.domain, address or CIDR with an optional port: a star stands only in front, as *.domain`},
+		{"*.10.0.0.1", `policy.allow_hosts: "*.10.0.0.1": accepts a host, *.domain, address or CIDR with an optional port: a range of addresses is written as a CIDR`},
+		{"10.0.0.1/8", `policy.allow_hosts: "10.0.0.1/8": accepts a host, *.domain, address or CIDR with an optional port: 10.0.0.1/8 has bits set beyond its length; 10.0.0.0/8 is the network`},
+		{"localhost/x", `policy.allow_hosts: "localhost/x": accepts a host, *.domain, address or CIDR with an optional port: a CIDR looks like 10.0.0.0/8, and a path cannot be given`},
+		{"localhost:http", `policy.allow_hosts: "localhost:http": accepts a host, *.domain, address or CIDR with an optional port: "http" is no port between 1 and 65535`},
+		{"localhost:0", `policy.allow_hosts: "localhost:0": accepts a host, *.domain, address or CIDR with an optional port: "0" is no port between 1 and 65535`},
+		{"[::1", `policy.allow_hosts: "[::1": accepts a host, *.domain, address or CIDR with an optional port: the bracket is not closed`},
+		{"[localhost]", `policy.allow_hosts: "[localhost]": accepts a host, *.domain, address or CIDR with an optional port: brackets are for IPv6`},
+		{"fe80::1%eth0", `policy.allow_hosts: "fe80::1%eth0": accepts a host, *.domain, address or CIDR with an optional port: [fe80::1%eth0] is no IPv6 address`},
+		{"a b", `policy.allow_hosts: "a b": accepts a host, *.domain, address or CIDR with an optional port: "a b" is no host`},
 	} {
 		_, err := New(Config{AllowHosts: []string{"ok.example.com", c.entry}})
 		if err == nil {

@@ -65,8 +65,8 @@ const (
 	WaitNetworkIdle      = "networkidle"
 )
 
-// Remains is what is kept of a page that was lost, for the next to go on from.
-type Remains struct {
+// Restore is what is kept of a page that was lost, for the next to go on from.
+type Restore struct {
 	URL         string
 	Cookies     []byte // in the source's own form
 	CookieCount int

@@ -14,7 +14,7 @@ func Markdown() string {
 
 An error has a stable code, one sentence for people, the next step that helps, and the facts. Codes are only ever added.
 
-| door | where it stands |
+| transport | where it is |
 |---|---|
 | WebSocket | ` + "`error.data`: {code, retryable, next, details}; the sentence is `error.message`, the number below `error.code`" + ` |
 | HTTP | the status below, and ` + "`{\"error\": {code, message, retryable, next, details}}`" + ` |

@@ -42,11 +42,11 @@ const (
 	NoSpace             Code = "no_space"
 )
 
-// Row is what a code means at each door.
+// Row is what a code means in each transport.
 type Row struct {
 	Code      Code
 	RPC       int  // JSON-RPC error.code
-	HTTP      int  // status at the HTTP door
+	HTTP      int  // the HTTP status
 	Exit      int  // exit code at the command line: by what a script would do next
 	Retryable bool // the same command may work if sent again
 	// Next is the next step where the error itself names none.

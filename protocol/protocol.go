@@ -1,8 +1,7 @@
-// Package protocol holds the words that browserd and its clients share:
-// envelopes, error codes, events, and the shapes that every page command
-// answers with. It owns the names and never their meaning in code: it imports
-// nothing of browserd, opens nothing, and keeps no state, so any goroutine may
-// use any of it.
+// Package protocol defines what browserd and its clients share: envelopes, error
+// codes, events, the actions on a page, and the results of page commands. It owns
+// these names and implements none of them: it imports no package of browserd,
+// opens nothing and keeps no state, so any goroutine may use all of it.
 package protocol
 
 import (

@@ -33,7 +33,13 @@ type Exchange struct {
 	Error  string  `json:"error,omitempty"`
 	Done   bool    `json:"done"`
 
-	// What follows comes with one entry that was asked for by its id.
+	ExchangeDetails
+
+	WaitMS float64 `json:"-"` // from the request to the answer's headers
+}
+
+// ExchangeDetails come with one entry that was asked for by its id.
+type ExchangeDetails struct {
 	StatusText      string      `json:"status_text,omitempty"`
 	Protocol        string      `json:"protocol,omitempty"` // http/1.1, h2
 	Address         string      `json:"address,omitempty"`  // of the server, or the proxy
@@ -44,8 +50,6 @@ type Exchange struct {
 	Encoding        string      `json:"encoding,omitempty"` // of the body: text or base64
 	Truncated       bool        `json:"truncated,omitempty"`
 	BodyError       string      `json:"body_error,omitempty"` // why there is no body
-
-	WaitMS float64 `json:"-"` // from the request to the answer's headers
 }
 
 // Watching asks for entries of the console or of the network.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
@@ -28,8 +28,8 @@ type holder struct {
 }
 
 // caller is the holder as a client that sends commands.
-func (h holder) caller() *actions.Caller {
-	return &actions.Caller{Agent: h.agent, Role: h.role, Autonomy: h.autonomy, Token: h.number}
+func (h holder) caller() *command.Caller {
+	return &command.Caller{Agent: h.agent, Role: h.role, Autonomy: h.autonomy, Token: h.number}
 }
 
 // keyring knows the tokens by their digests.

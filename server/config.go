@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/policy"
 )
 
@@ -23,36 +23,36 @@ type Config struct {
 	AllowedHosts    []string      `koanf:"allowed_hosts" default:"" doc:"names (host, or host:port) under which the daemon may be addressed, beside 127.0.0.1, localhost and [::1] with its own port"`
 	TLSCert         string        `koanf:"tls_cert" default:"" doc:"file with the certificate, and those between it and its authority (PEM); with server.tls_key: the daemon speaks TLS and nothing else. Both files are read again when they change"`
 	TLSKey          string        `koanf:"tls_key" default:"" doc:"file with the certificate's private key (PEM)"`
-	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once; further ones are answered 503"`
-	MaxPending      int           `koanf:"max_pending" default:"256" doc:"requests of one WebSocket connection that may run or wait at once; as many again that do not queue, such as cancel"`
+	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once; any more get status 503"`
+	MaxPending      int           `koanf:"max_pending" default:"256" doc:"requests of one WebSocket connection that may run or wait at once; the same number again of requests that do not queue, such as cancel"`
 	ReadLimit       int64         `koanf:"read_limit" default:"4194304" doc:"bytes of one WebSocket message or HTTP body"`
 	SendBuffer      int           `koanf:"send_buffer" default:"33554432" doc:"bytes that may wait for a client to read them; above this its connection is closed"`
 	WriteTimeout    time.Duration `koanf:"write_timeout" default:"10s" doc:"how long a client may take to read each MiB that it is sent, before its connection is closed"`
 	PingInterval    time.Duration `koanf:"ping_interval" default:"30s" doc:"time between pings on a WebSocket; a connection silent for two of them is closed"`
-	ShutdownTimeout time.Duration `koanf:"shutdown_timeout" default:"5s" doc:"how long running commands may go on when the daemon is told to stop"`
-	ExitWhenIdle    time.Duration `koanf:"exit_when_idle" default:"0s" doc:"how long without a session, a command and a WebSocket until the daemon ends by itself; 0: never"`
+	ShutdownTimeout time.Duration `koanf:"shutdown_timeout" default:"5s" doc:"how long commands may run on after the signal to stop"`
+	ExitWhenIdle    time.Duration `koanf:"exit_when_idle" default:"0s" doc:"how long the daemon runs without a session, a command or a WebSocket before it stops; 0: forever"`
 }
 
 // Check says which key has a value that makes no sense.
 func (c Config) Check() error {
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || !isPort(port) {
-		return fmt.Errorf("server.listen: %q: takes ADDRESS:PORT, such as 127.0.0.1:9333", c.Listen)
+		return fmt.Errorf("server.listen: %q: accepts ADDRESS:PORT, such as 127.0.0.1:9333", c.Listen)
 	}
 	for _, o := range c.AllowedOrigins {
 		if !isOrigin(o) {
-			return fmt.Errorf("server.allowed_origins: %q: takes an origin, such as https://app.example or http://localhost:3000", o)
+			return fmt.Errorf("server.allowed_origins: %q: accepts an origin, such as https://app.example or http://localhost:3000", o)
 		}
 	}
 	for _, h := range c.AllowedHosts {
 		if !isHost(h) {
-			return fmt.Errorf("server.allowed_hosts: %q: takes a host name or address, with a port or without, such as browserd.example:9333", h)
+			return fmt.Errorf("server.allowed_hosts: %q: accepts a host name or address, with a port or without, such as browserd.example:9333", h)
 		}
 	}
 	if c.TLSCert != "" && c.TLSKey == "" {
-		return errors.New("server.tls_cert: is set without server.tls_key: takes both, or neither")
+		return errors.New("server.tls_cert: is set without server.tls_key: accepts both, or neither")
 	}
 	if c.TLSKey != "" && c.TLSCert == "" {
-		return errors.New("server.tls_key: is set without server.tls_cert: takes both, or neither")
+		return errors.New("server.tls_key: is set without server.tls_cert: accepts both, or neither")
 	}
 	for _, n := range []struct {
 		key   string
@@ -64,7 +64,7 @@ func (c Config) Check() error {
 		{"send_buffer", int64(c.SendBuffer)},
 	} {
 		if n.value <= 0 {
-			return fmt.Errorf("server.%s: %d: takes a number above 0", n.key, n.value)
+			return fmt.Errorf("server.%s: %d: accepts a number above 0", n.key, n.value)
 		}
 	}
 	for _, d := range []struct {
@@ -76,11 +76,11 @@ func (c Config) Check() error {
 		{"shutdown_timeout", c.ShutdownTimeout},
 	} {
 		if d.value <= 0 {
-			return fmt.Errorf("server.%s: %v: takes a duration above 0, such as 10s", d.key, d.value)
+			return fmt.Errorf("server.%s: %v: accepts a duration above 0, such as 10s", d.key, d.value)
 		}
 	}
 	if c.ExitWhenIdle < 0 {
-		return fmt.Errorf("server.exit_when_idle: %v: takes 0 or a duration above it, such as 15m", c.ExitWhenIdle)
+		return fmt.Errorf("server.exit_when_idle: %v: accepts 0 or a duration above it, such as 15m", c.ExitWhenIdle)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (c Config) Check() error {
 func (c Config) CheckExposure(configured bool) error {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return fmt.Errorf("server.listen: %q: takes ADDRESS:PORT, such as 127.0.0.1:9333", c.Listen)
+		return fmt.Errorf("server.listen: %q: accepts ADDRESS:PORT, such as 127.0.0.1:9333", c.Listen)
 	}
 	if configured || strings.EqualFold(host, "localhost") {
 		return nil
@@ -125,14 +125,14 @@ func isHost(s string) bool {
 
 // Roles of a token.
 const (
-	RoleAgent    = actions.RoleAgent
-	RoleOperator = actions.RoleOperator
+	RoleAgent    = command.RoleAgent
+	RoleOperator = command.RoleOperator
 )
 
 // Token lets one agent in. Several tokens may name the same agent; they share
 // its sessions.
 type Token struct {
-	Agent    string `koanf:"agent" doc:"the agent's name, as the log and session limits know it"`
+	Agent    string `koanf:"agent" doc:"the agent's name in the log, the audit trail and the session limits"`
 	Token    string `koanf:"token" doc:"the secret, at least 16 characters"`
 	Role     string `koanf:"role" default:"agent" doc:"agent or operator"`
 	Autonomy string `koanf:"autonomy" default:"" doc:"full, supervised or read_only, in place of policy.autonomy; empty: policy.autonomy"`
@@ -160,22 +160,22 @@ func (a AuthConfig) Check() error {
 	for i, t := range a.Tokens {
 		key := fmt.Sprintf("auth.tokens[%d]", i)
 		if t.Agent == "" || len(t.Agent) > 64 || strings.ContainsFunc(t.Agent, notPrintable) {
-			return fmt.Errorf("%s.agent: %q: takes a name of 1 to 64 printable ASCII characters without spaces", key, t.Agent)
+			return fmt.Errorf("%s.agent: %q: accepts a name of 1 to 64 printable ASCII characters without spaces", key, t.Agent)
 		}
 		if t.Role != "" && t.Role != RoleAgent && t.Role != RoleOperator {
-			return fmt.Errorf("%s.role: %q: takes agent or operator", key, t.Role)
+			return fmt.Errorf("%s.role: %q: accepts agent or operator", key, t.Role)
 		}
 		if _, err := policy.ParseAutonomy(t.Autonomy); err != nil {
 			return fmt.Errorf("%s.autonomy (agent %s): %w", key, t.Agent, err)
 		}
 		if t.Credits < 0 {
-			return fmt.Errorf("%s.credits (agent %s): %d: takes 0 or more", key, t.Agent, t.Credits)
+			return fmt.Errorf("%s.credits (agent %s): %d: accepts 0 or more", key, t.Agent, t.Credits)
 		}
 		if len(t.Token) < minToken {
-			return fmt.Errorf("%s.token (agent %s): %d characters: takes at least %d", key, t.Agent, len(t.Token), minToken)
+			return fmt.Errorf("%s.token (agent %s): %d characters: accepts at least %d", key, t.Agent, len(t.Token), minToken)
 		}
 		if strings.ContainsFunc(t.Token, notPrintable) {
-			return fmt.Errorf("%s.token (agent %s): takes printable ASCII characters without spaces", key, t.Agent)
+			return fmt.Errorf("%s.token (agent %s): accepts printable ASCII characters without spaces", key, t.Agent)
 		}
 		if first, twice := seen[t.Token]; twice {
 			return fmt.Errorf("%s.token (agent %s): the same token as auth.tokens[%d] (agent %s)", key, t.Agent, first, a.Tokens[first].Agent)

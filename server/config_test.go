@@ -15,23 +15,23 @@ func TestConfigCheck(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{func(c *Config) { c.Listen = "9333" }, `server.listen: "9333": takes ADDRESS:PORT, such as 127.0.0.1:9333`},
-		{func(c *Config) { c.Listen = "127.0.0.1:99999" }, `server.listen: "127.0.0.1:99999": takes ADDRESS:PORT, such as 127.0.0.1:9333`},
-		{func(c *Config) { c.Listen = "127.0.0.1:http" }, `server.listen: "127.0.0.1:http": takes ADDRESS:PORT, such as 127.0.0.1:9333`},
-		{func(c *Config) { c.AllowedOrigins = []string{"null"} }, `server.allowed_origins: "null": takes an origin, such as https://app.example or http://localhost:3000`},
-		{func(c *Config) { c.AllowedOrigins = []string{"*"} }, `server.allowed_origins: "*": takes an origin, such as https://app.example or http://localhost:3000`},
-		{func(c *Config) { c.AllowedOrigins = []string{"https://*.example"} }, `server.allowed_origins: "https://*.example": takes an origin, such as https://app.example or http://localhost:3000`},
-		{func(c *Config) { c.AllowedOrigins = []string{"https://app.example/"} }, `server.allowed_origins: "https://app.example/": takes an origin, such as https://app.example or http://localhost:3000`},
-		{func(c *Config) { c.AllowedHosts = []string{"http://a.example"} }, `server.allowed_hosts: "http://a.example": takes a host name or address, with a port or without, such as browserd.example:9333`},
-		{func(c *Config) { c.AllowedHosts = []string{""} }, `server.allowed_hosts: "": takes a host name or address, with a port or without, such as browserd.example:9333`},
-		{func(c *Config) { c.AllowedHosts = []string{"*.example"} }, `server.allowed_hosts: "*.example": takes a host name or address, with a port or without, such as browserd.example:9333`},
-		{func(c *Config) { c.MaxConnections = 0 }, `server.max_connections: 0: takes a number above 0`},
-		{func(c *Config) { c.MaxPending = -1 }, `server.max_pending: -1: takes a number above 0`},
-		{func(c *Config) { c.ReadLimit = 0 }, `server.read_limit: 0: takes a number above 0`},
-		{func(c *Config) { c.SendBuffer = 0 }, `server.send_buffer: 0: takes a number above 0`},
-		{func(c *Config) { c.WriteTimeout = 0 }, `server.write_timeout: 0s: takes a duration above 0, such as 10s`},
-		{func(c *Config) { c.PingInterval = -time.Second }, `server.ping_interval: -1s: takes a duration above 0, such as 10s`},
-		{func(c *Config) { c.ShutdownTimeout = 0 }, `server.shutdown_timeout: 0s: takes a duration above 0, such as 10s`},
+		{func(c *Config) { c.Listen = "9333" }, `server.listen: "9333": accepts ADDRESS:PORT, such as 127.0.0.1:9333`},
+		{func(c *Config) { c.Listen = "127.0.0.1:99999" }, `server.listen: "127.0.0.1:99999": accepts ADDRESS:PORT, such as 127.0.0.1:9333`},
+		{func(c *Config) { c.Listen = "127.0.0.1:http" }, `server.listen: "127.0.0.1:http": accepts ADDRESS:PORT, such as 127.0.0.1:9333`},
+		{func(c *Config) { c.AllowedOrigins = []string{"null"} }, `server.allowed_origins: "null": accepts an origin, such as https://app.example or http://localhost:3000`},
+		{func(c *Config) { c.AllowedOrigins = []string{"*"} }, `server.allowed_origins: "*": accepts an origin, such as https://app.example or http://localhost:3000`},
+		{func(c *Config) { c.AllowedOrigins = []string{"https://*.example"} }, `server.allowed_origins: "https://*.example": accepts an origin, such as https://app.example or http://localhost:3000`},
+		{func(c *Config) { c.AllowedOrigins = []string{"https://app.example/"} }, `server.allowed_origins: "https://app.example/": accepts an origin, such as https://app.example or http://localhost:3000`},
+		{func(c *Config) { c.AllowedHosts = []string{"http://a.example"} }, `server.allowed_hosts: "http://a.example": accepts a host name or address, with a port or without, such as browserd.example:9333`},
+		{func(c *Config) { c.AllowedHosts = []string{""} }, `server.allowed_hosts: "": accepts a host name or address, with a port or without, such as browserd.example:9333`},
+		{func(c *Config) { c.AllowedHosts = []string{"*.example"} }, `server.allowed_hosts: "*.example": accepts a host name or address, with a port or without, such as browserd.example:9333`},
+		{func(c *Config) { c.MaxConnections = 0 }, `server.max_connections: 0: accepts a number above 0`},
+		{func(c *Config) { c.MaxPending = -1 }, `server.max_pending: -1: accepts a number above 0`},
+		{func(c *Config) { c.ReadLimit = 0 }, `server.read_limit: 0: accepts a number above 0`},
+		{func(c *Config) { c.SendBuffer = 0 }, `server.send_buffer: 0: accepts a number above 0`},
+		{func(c *Config) { c.WriteTimeout = 0 }, `server.write_timeout: 0s: accepts a duration above 0, such as 10s`},
+		{func(c *Config) { c.PingInterval = -time.Second }, `server.ping_interval: -1s: accepts a duration above 0, such as 10s`},
+		{func(c *Config) { c.ShutdownTimeout = 0 }, `server.shutdown_timeout: 0s: accepts a duration above 0, such as 10s`},
 	} {
 		cfg := testConfig()
 		test.change(&cfg)
@@ -81,13 +81,13 @@ func TestAuthCheck(t *testing.T) {
 		token Token
 		want  string
 	}{
-		{Token{Agent: "b", Token: secret}, `auth.tokens[1].token (agent b): 7 characters: takes at least 16`},
-		{Token{Agent: "b"}, `auth.tokens[1].token (agent b): 0 characters: takes at least 16`},
-		{Token{Agent: "b", Token: secret + " " + secret + secret}, `auth.tokens[1].token (agent b): takes printable ASCII characters without spaces`},
+		{Token{Agent: "b", Token: secret}, `auth.tokens[1].token (agent b): 7 characters: accepts at least 16`},
+		{Token{Agent: "b"}, `auth.tokens[1].token (agent b): 0 characters: accepts at least 16`},
+		{Token{Agent: "b", Token: secret + " " + secret + secret}, `auth.tokens[1].token (agent b): accepts printable ASCII characters without spaces`},
 		{Token{Agent: "b", Token: good.Token}, `auth.tokens[1].token (agent b): the same token as auth.tokens[0] (agent a)`},
-		{Token{Token: secret + secret + secret}, `auth.tokens[1].agent: "": takes a name of 1 to 64 printable ASCII characters without spaces`},
-		{Token{Agent: "b c", Token: secret + secret + secret}, `auth.tokens[1].agent: "b c": takes a name of 1 to 64 printable ASCII characters without spaces`},
-		{Token{Agent: "b", Token: secret + secret + secret, Role: "root"}, `auth.tokens[1].role: "root": takes agent or operator`},
+		{Token{Token: secret + secret + secret}, `auth.tokens[1].agent: "": accepts a name of 1 to 64 printable ASCII characters without spaces`},
+		{Token{Agent: "b c", Token: secret + secret + secret}, `auth.tokens[1].agent: "b c": accepts a name of 1 to 64 printable ASCII characters without spaces`},
+		{Token{Agent: "b", Token: secret + secret + secret, Role: "root"}, `auth.tokens[1].role: "root": accepts agent or operator`},
 	} {
 		err := AuthConfig{[]Token{good, test.token}}.Check()
 		if err == nil || err.Error() != test.want || strings.Contains(err.Error(), secret) {

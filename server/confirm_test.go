@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
@@ -39,7 +40,7 @@ func supervised(t *testing.T, memory string, timeout time.Duration) *daemon {
 	return startWith(t, nil, io.Discard, confirmTokens, supervise(t, memory, timeout))
 }
 
-func supervise(t *testing.T, memory string, timeout time.Duration) func(*actions.House) {
+func supervise(t *testing.T, memory string, timeout time.Duration) func(*command.Runtime) {
 	confirmations, err := policy.NewConfirmations(memory, true)
 	if err != nil {
 		t.Fatal(err)
@@ -53,9 +54,9 @@ func supervise(t *testing.T, memory string, timeout time.Duration) func(*actions
 			t.Fatal(err)
 		}
 	}
-	return func(h *actions.House) {
+	return func(h *command.Runtime) {
 		h.CheckURL = rules.CheckURLWithin
-		h.Rules = actions.Rules{
+		h.Rules = command.Rules{
 			Autonomy: policy.Supervised, Confirm: []string{"open"}, Timeout: timeout,
 			Confirmations: confirmations, Add: rules.AddUntil,
 		}
@@ -194,7 +195,7 @@ func TestConfirmationDenied(t *testing.T) {
 // A session whose opening is refused is not there, nor is it the connection's own.
 func TestRefusedSessionIsNotOpened(t *testing.T) {
 	furnish := supervise(t, "", 30*time.Second)
-	d := startWith(t, nil, io.Discard, confirmTokens, func(h *actions.House) { furnish(h); h.Rules.Confirm = []string{"session_open"} })
+	d := startWith(t, nil, io.Discard, confirmTokens, func(h *command.Runtime) { furnish(h); h.Rules.Confirm = []string{"session_open"} })
 	agent, ops := d.connect(t), d.connectAs(t, opsToken)
 	agent.send(request(1, "session_open", `{"name":"s","headers":{"Authorization":"Bearer hunter2"}}`), open(2, "s", "/a"))
 	asked := ops.event(protocol.EventConfirmationRequested)
@@ -305,7 +306,7 @@ func TestConfirmRemember(t *testing.T) {
 func TestConfirmOpensAnAddress(t *testing.T) {
 	memory := filepath.Join(t.TempDir(), "confirmed.json")
 	furnish := supervise(t, memory, 30*time.Second)
-	d := startWith(t, nil, io.Discard, confirmTokens, func(h *actions.House) { furnish(h); h.Rules.Confirm = nil })
+	d := startWith(t, nil, io.Discard, confirmTokens, func(h *command.Runtime) { furnish(h); h.Rules.Confirm = nil })
 	dave, ops := d.connectAs(t, "dave-0123456789abcdef"), d.connectAs(t, opsToken)
 	to := func(session, host string) string {
 		return fmt.Sprintf(`{"session":%q,"url":"http://%s/x","snapshot":"none"}`, session, host)
@@ -370,7 +371,7 @@ func TestAPolicyThatFailsSaysNo(t *testing.T) {
 		"an error": func(context.Context, []string, string) (string, error) { return "", fmt.Errorf("the resolver is down") },
 		"a panic":  func(context.Context, []string, string) (string, error) { panic("a nil somewhere") },
 	} {
-		d := startWith(t, nil, io.Discard, testTokens, func(h *actions.House) { h.CheckURL = check })
+		d := startWith(t, nil, io.Discard, testTokens, func(h *command.Runtime) { h.CheckURL = check })
 		if m := d.connect(t).call(1, "open", `{"url":"https://site.test/a"}`); m.code() != protocol.Internal {
 			t.Errorf("%s: %+v", name, m)
 		}
@@ -379,8 +380,8 @@ func TestAPolicyThatFailsSaysNo(t *testing.T) {
 		}
 	}
 	// A supervised daemon whose questions nobody could answer.
-	d := startWith(t, nil, io.Discard, testTokens, func(h *actions.House) {
-		h.Rules = actions.Rules{Autonomy: policy.Supervised, Confirm: []string{"open"}}
+	d := startWith(t, nil, io.Discard, testTokens, func(h *command.Runtime) {
+		h.Rules = command.Rules{Autonomy: policy.Supervised, Confirm: []string{"open"}}
 	})
 	m := d.connect(t).call(1, "open", `{"url":"https://site.test/a"}`)
 	if m.code() != protocol.ConfirmationDenied || m.Error.Data.Details["reason"] != "no_operator" {
@@ -399,9 +400,8 @@ func TestSessionsBelongToTheirAgents(t *testing.T) {
 		t.Fatal(m.Error)
 	}
 	bob := d.connectAs(t, bobToken) // an operator
-	for i := range actions.All {
-		cmd := &actions.All[i]
-		if cmd.NoSession || cmd.Name == "session_open" {
+	for i, cmd := range actions.All {
+		if cmd.Is(command.NoSession) || cmd.Is(command.OpensSession) {
 			continue
 		}
 		m := bob.call(10+i, cmd.Name, `{"session":"mine"`+required(cmd)+"}")
@@ -417,7 +417,7 @@ func TestSessionsBelongToTheirAgents(t *testing.T) {
 }
 
 // required are values for the parameters that the command cannot do without.
-func required(cmd *actions.Command) string {
+func required(cmd *command.Command) string {
 	lists := map[string]string{
 		"commands": `[{"method":"snapshot"}]`, "files": `[{"name":"a","base64":""}]`, "fields": `[{"ref":"@e1","value":"a"}]`,
 		"cookies": `[{"name":"a","value":"b","url":"https://site.test/"}]`,

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
@@ -38,13 +39,13 @@ const (
 // N bytes, under /broken fails without a code, under /panic panics. A title in the
 // query is the page's. Waiting for a text fails with the code of that name.
 type site struct {
-	mu   sync.Mutex
-	gate map[string]chan struct{}
-	log  []string
-	news chan struct{} // closed and renewed with every line of log
+	mu      sync.Mutex
+	gate    map[string]chan struct{}
+	log     []string
+	changed chan struct{} // closed and renewed with every line of log
 }
 
-func newSite() *site { return &site{gate: map[string]chan struct{}{}, news: make(chan struct{})} }
+func newSite() *site { return &site{gate: map[string]chan struct{}{}, changed: make(chan struct{})} }
 
 func (s *site) NewPage(_ context.Context, _ session.Options, emit func(string, map[string]any)) (session.Page, error) {
 	return &sitePage{site: s, emit: emit, done: make(chan struct{})}, nil
@@ -54,8 +55,8 @@ func (s *site) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = append(s.log, fmt.Sprintf(format, args...))
-	close(s.news)
-	s.news = make(chan struct{})
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // lines waits until the site has seen n things and returns them.
@@ -64,13 +65,13 @@ func (s *site) lines(t testing.TB, n int) []string {
 	limit := time.After(10 * time.Second)
 	for {
 		s.mu.Lock()
-		log, news := append([]string{}, s.log...), s.news
+		log, changed := append([]string{}, s.log...), s.changed
 		s.mu.Unlock()
 		if len(log) >= n {
 			return log
 		}
 		select {
-		case <-news:
+		case <-changed:
 		case <-limit:
 			t.Fatalf("the site saw %q, want %d lines", log, n)
 		}
@@ -109,7 +110,7 @@ func (p *sitePage) State() protocol.Page {
 
 func (p *sitePage) Done() <-chan struct{} { return p.done }
 
-func (p *sitePage) Remains() protocol.Remains { return protocol.Remains{} }
+func (p *sitePage) Restore() protocol.Restore { return protocol.Restore{} }
 
 func (p *sitePage) Close(context.Context) error { p.once.Do(func() { close(p.done) }); return nil }
 
@@ -179,12 +180,13 @@ func testConfig() Config {
 
 var testTokens = []Token{{Agent: "alice", Token: aliceToken}, {Agent: "bob", Token: bobToken, Role: RoleOperator}}
 
-func testHouse(site *site, log io.Writer) *actions.House {
+func testHouse(site *site, log io.Writer) *command.Runtime {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	sessions := session.NewManager(session.Config{
 		IdleTimeout: time.Minute, Max: 100, MaxPerAgent: 100, Queue: 64, DialogTimeout: time.Second, MaxTabs: 4,
 	}, site, logger)
-	return &actions.House{
+	return &command.Runtime{
+		Commands: actions.All,
 		Sessions: sessions, Version: "test", Log: logger,
 		CheckURL: func(_ context.Context, _ []string, u string) (string, error) { return u, nil },
 	}
@@ -200,11 +202,11 @@ func start(t testing.TB, change func(*Config)) *daemon {
 }
 
 func startLogging(t testing.TB, change func(*Config), log io.Writer) *daemon {
-	return startWith(t, change, log, testTokens, func(*actions.House) {})
+	return startWith(t, change, log, testTokens, func(*command.Runtime) {})
 }
 
-// startWith serves with other tokens, and with a house that furnish changed.
-func startWith(t testing.TB, change func(*Config), log io.Writer, tokens []Token, furnish func(*actions.House)) *daemon {
+// startWith serves with other tokens, and with what furnish changed.
+func startWith(t testing.TB, change func(*Config), log io.Writer, tokens []Token, furnish func(*command.Runtime)) *daemon {
 	t.Helper()
 	cfg := testConfig()
 	if change != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -20,10 +21,10 @@ import (
 // in the order in which commands arrive, and run in a goroutine of the
 // command's own; what run returns is ready to be written.
 type dispatcher struct {
-	house *actions.House
+	house *command.Runtime
 	log   *slog.Logger
 	// life is the parent of every command's context; its cause, once it has
-	// ended, is actions.ErrShuttingDown.
+	// ended, is command.ErrShuttingDown.
 	life context.Context
 	end  context.CancelCauseFunc
 
@@ -35,7 +36,7 @@ type dispatcher struct {
 	metrics  *metrics
 }
 
-func newDispatcher(house *actions.House) *dispatcher {
+func newDispatcher(house *command.Runtime) *dispatcher {
 	d := &dispatcher{house: house, log: house.Log, idle: make(chan struct{}), metrics: newMetrics()}
 	d.life, d.end = context.WithCancelCause(context.Background())
 	return d
@@ -44,7 +45,7 @@ func newDispatcher(house *actions.House) *dispatcher {
 // task is an admitted command.
 type task struct {
 	dispatch *dispatcher
-	job      *actions.Job
+	job      *command.Job
 	command  string
 	id       string // tells it from all others, in the log
 	arrived  time.Time
@@ -53,7 +54,7 @@ type task struct {
 
 // prepare checks a command and takes its place in its session's queue. It
 // never blocks. run must be called on the task, once.
-func (d *dispatcher) prepare(caller *actions.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
+func (d *dispatcher) prepare(caller *command.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
 	arrived, id := time.Now(), rand.Text()[:10]
 	if err := d.enter(); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (d *dispatcher) prepare(caller *actions.Caller, method string, params json.
 
 // run waits for the command's turn, runs it, and hands its encoded result, behind
 // begins, or what it failed with, to reply. The daemon's end waits until reply is back.
-// ctx descends from dispatch.life and may end with the cause actions.ErrCancelled.
+// ctx descends from dispatch.life and may end with the cause command.ErrCancelled.
 func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *protocol.Error)) {
 	defer t.dispatch.leave()
 	reply(t.result(ctx))
@@ -137,7 +138,7 @@ func (d *dispatcher) enter() *protocol.Error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.draining {
-		return actions.ErrShuttingDown
+		return command.ErrShuttingDown
 	}
 	d.running++
 	d.entered++
@@ -191,7 +192,7 @@ func (d *dispatcher) isDraining() bool {
 // count keeps account of one command. A name that is no command's is counted
 // as "unknown", so that no client can fill the table.
 func (d *dispatcher) count(id, session, command, source string, code protocol.Code, since time.Time) {
-	if _, ok := actions.Lookup(command); !ok {
+	if _, ok := actions.All.Lookup(command); !ok {
 		command = "unknown"
 	}
 	took := time.Since(since)

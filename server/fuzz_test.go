@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 )
 
 // FuzzFrame hands one frame to a connection, as its reader does: it never
@@ -31,7 +31,7 @@ func FuzzFrame(f *testing.F) {
 		c := s.newSocket(holder{agent: "alice", role: RoleAgent}, nil)
 		c.out.take() // so that the answer stays there
 		c.handle(frame)
-		end := time.AfterFunc(50*time.Millisecond, func() { c.stop(actions.ErrCancelled) })
+		end := time.AfterFunc(50*time.Millisecond, func() { c.stop(command.ErrCancelled) })
 		c.jobs.Wait()
 		end.Stop()
 		c.stop(nil)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -33,7 +33,7 @@ var bodyTimeout = 30 * time.Second
 // The body is a JSON object whatever Content-Type says, since curl and fetch
 // declare another by themselves. A page cannot use that: it cannot send the
 // token, and what it sends carries its Origin.
-func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder, command string) {
+func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder, method string) {
 	params, err := s.readParams(w, r)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
@@ -42,9 +42,9 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 	ctx, cancel := context.WithCancelCause(s.dispatch.life)
 	defer cancel(nil)
 	// A client that goes away cancels its command (net/http ends the request's context).
-	defer context.AfterFunc(r.Context(), func() { cancel(actions.ErrCancelled) })()
+	defer context.AfterFunc(r.Context(), func() { cancel(command.ErrCancelled) })()
 
-	t, err := s.dispatch.prepare(who.caller(), command, params)
+	t, err := s.dispatch.prepare(who.caller(), method, params)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
 		return

@@ -22,7 +22,7 @@ func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 		d.Sources = append(d.Sources, live.Source(source))
 	}
 	viewer := live.Viewer{Agent: who.agent, Everybody: who.role == RoleOperator}
-	page, err := live.Page(now, d, viewer, s.house.Sessions.Look(viewer.Agent, viewer.Everybody))
+	page, err := live.Page(now, d, viewer, s.house.Sessions.Overviews(viewer.Agent, viewer.Everybody))
 	if err != nil {
 		s.log.Error("the live view", "error", err)
 		writeError(w, http.StatusInternalServerError, protocol.Errorf(protocol.Internal, "the live view failed for a reason of browserd's own"))

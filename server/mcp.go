@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
 )
@@ -44,7 +44,7 @@ type mcpKey struct {
 // work in by default.
 type mcpAgent struct {
 	mu     sync.Mutex // Caller: prepared by one goroutine at a time
-	caller *actions.Caller
+	caller *command.Caller
 }
 
 type whoKey struct{}
@@ -126,13 +126,13 @@ func (m *mcpTransport) server(r *http.Request) *mcp.Server {
 }
 
 // do runs one command as every transport does. ctx ends when the client cancels.
-func (m *mcpTransport) do(ctx context.Context, agent *mcpAgent, command string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
+func (m *mcpTransport) do(ctx context.Context, agent *mcpAgent, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
 	living, cancel := context.WithCancelCause(m.dispatch.life)
 	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(actions.ErrCancelled) })()
+	defer context.AfterFunc(ctx, func() { cancel(command.ErrCancelled) })()
 
 	agent.mu.Lock()
-	t, err := m.dispatch.prepare(agent.caller, command, params)
+	t, err := m.dispatch.prepare(agent.caller, method, params)
 	agent.mu.Unlock()
 	if err != nil {
 		return nil, err

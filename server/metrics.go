@@ -18,7 +18,7 @@ import (
 type metrics struct {
 	commands *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
-	// more are the figures that are asked for when somebody looks: they are put
+	// more are the metrics that are read at each scrape: they are put
 	// together, and registered, for the first look.
 	more    []func() []prometheus.Collector
 	handler func() http.Handler
@@ -51,8 +51,8 @@ func (m *metrics) ended(command, source string, code protocol.Code, took time.Du
 	m.seconds.WithLabelValues(command).Observe(took.Seconds())
 }
 
-// figures are those that the server itself knows.
-func (s *Server) figures() []prometheus.Collector {
+// collectors are the metrics of the server itself.
+func (s *Server) collectors() []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}

@@ -19,12 +19,12 @@ type outbox struct {
 	taken  bool   // somebody writes
 	// more holds one signal for the writer: there is something to look at.
 	more chan struct{}
-	// room holds one signal for the reader: something was taken.
-	room chan struct{}
+	// read holds one signal for the reader: the writer took a frame.
+	read chan struct{}
 }
 
 func newOutbox(maxFrames, maxBytes int) *outbox {
-	return &outbox{maxFrames: maxFrames, maxBytes: maxBytes, more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	return &outbox{maxFrames: maxFrames, maxBytes: maxBytes, more: make(chan struct{}, 1), read: make(chan struct{}, 1)}
 }
 
 // put adds a frame, and has it written.
@@ -93,7 +93,7 @@ func (o *outbox) next() (frame, pong []byte, last bool) {
 	o.frames[0] = nil
 	o.frames = o.frames[1:]
 	o.bytes -= len(frame)
-	signal(o.room)
+	signal(o.read)
 	return frame, pong, false
 }
 

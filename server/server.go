@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -38,7 +38,7 @@ const (
 // may be called by any goroutine.
 type Server struct {
 	cfg      Config
-	house    *actions.House
+	house    *command.Runtime
 	sources  func() []Source
 	log      *slog.Logger
 	dispatch *dispatcher
@@ -64,7 +64,7 @@ type Server struct {
 // hello and /readyz, by any goroutine, and must not block. Nothing runs before
 // Serve. Errors: those of Config.Check and AuthConfig.Check, a
 // certificate that cannot be read, and no token.
-func New(cfg Config, tokens []Token, house *actions.House, sources func() []Source) (*Server, error) {
+func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []Source) (*Server, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func New(cfg Config, tokens []Token, house *actions.House, sources func() []Sour
 		sockets:  map[*socket]bool{},
 		shutDone: make(chan struct{}),
 	}
-	s.Collect(s.figures)
+	s.Collect(s.collectors)
 	s.mcp = newMCPTransport(s.dispatch, cfg)
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.route),
@@ -253,7 +253,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	case <-grace.C:
 	case <-ctx.Done():
 	}
-	s.dispatch.end(actions.ErrShuttingDown)
+	s.dispatch.end(command.ErrShuttingDown)
 	select {
 	case <-idle:
 	case <-ctx.Done():

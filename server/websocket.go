@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -35,7 +36,7 @@ const closeWait = time.Second
 type socket struct {
 	server *Server
 	ws     *websocket.Conn
-	caller *actions.Caller
+	caller *command.Caller
 	out    *outbox
 
 	work context.Context // of its commands
@@ -116,7 +117,7 @@ func (c *socket) serve() {
 
 	silence()
 	unasked()
-	c.stop(actions.ErrCancelled)
+	c.stop(command.ErrCancelled)
 	if errors.Is(err, websocket.ErrReadLimit) {
 		c.linger()
 	}
@@ -134,7 +135,7 @@ func (c *socket) serve() {
 func (c *socket) drop() {
 	c.once.Do(func() {
 		close(c.gone)
-		c.stop(actions.ErrCancelled)
+		c.stop(command.ErrCancelled)
 		c.ws.NetConn().Close()
 	})
 }
@@ -164,7 +165,7 @@ func (c *socket) read() error {
 	for {
 		for c.out.crowded() {
 			select {
-			case <-c.out.room:
+			case <-c.out.read:
 			case <-c.gone:
 				return net.ErrClosed
 			}
@@ -229,10 +230,10 @@ func (c *socket) handle(frame []byte) {
 // admit registers a request, so that cancel finds it, within the connection's
 // limits. done must be called when it has ended.
 func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), err *protocol.Error) {
-	lane := &c.queued
-	if cmd, ok := actions.Lookup(req.Method); ok && cmd.AtOnce {
-		// A lane of their own: a client that has filled the other may still cancel.
-		lane = &c.atOnce
+	pending := &c.queued
+	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.AtOnce) {
+		// Counted apart, so that a client that has used up the other count can still cancel.
+		pending = &c.atOnce
 	}
 	key, named := idKey(req.ID)
 	c.mu.Lock()
@@ -241,11 +242,11 @@ func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), 
 		return nil, nil, protocol.Errorf(protocol.InvalidRequest, "id: %s: a request of this id is still running", cut(string(req.ID))).
 			Then("give every request an id of its own")
 	}
-	if limit := c.server.cfg.MaxPending; *lane >= limit {
-		return nil, nil, protocol.Errorf(protocol.RateLimited, "%d requests of this connection run or wait already", *lane).
+	if limit := c.server.cfg.MaxPending; *pending >= limit {
+		return nil, nil, protocol.Errorf(protocol.RateLimited, "%d requests of this connection run or wait already", *pending).
 			With("retry_after_s", 1).With("limit", limit).Then("wait for answers before sending more requests")
 	}
-	*lane++
+	*pending++
 	ctx, cancel := context.WithCancelCause(c.work)
 	if named {
 		c.requests[key] = cancel
@@ -254,7 +255,7 @@ func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), 
 		cancel(nil)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		*lane--
+		*pending--
 		if named {
 			delete(c.requests, key)
 		}
@@ -281,7 +282,7 @@ func (c *socket) unread() {
 	c.drop()
 }
 
-// cancel is actions.Caller.Cancel.
+// cancel is command.Caller.Cancel.
 func (c *socket) cancel(id json.RawMessage) bool {
 	key, named := idKey(id)
 	c.mu.Lock()
@@ -290,18 +291,18 @@ func (c *socket) cancel(id json.RawMessage) bool {
 	if !named || end == nil {
 		return false
 	}
-	end(actions.ErrCancelled)
+	end(command.ErrCancelled)
 	return true
 }
 
-// use is actions.Caller.Use.
+// use is command.Caller.Use.
 func (c *socket) use(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions[session] = true
 }
 
-// subscribe is actions.Caller.Subscribe: types, which actions has checked,
+// subscribe is command.Caller.Subscribe: types, which actions has checked,
 // replaces what was chosen before; none of them: no events. all: of every
 // session of the agent's.
 func (c *socket) subscribe(types []string, all bool) error {

@@ -7,36 +7,36 @@ import (
 
 // Config holds the limits of sessions.
 type Config struct {
-	IdleTimeout   time.Duration `koanf:"idle_timeout" default:"15m" doc:"how long a session is kept that no command uses"`
+	IdleTimeout   time.Duration `koanf:"idle_timeout" default:"15m" doc:"how long a session stays open without a command"`
 	Max           int           `koanf:"max" default:"100" doc:"sessions open at once in the daemon"`
 	MaxPerAgent   int           `koanf:"max_per_agent" default:"100" doc:"sessions open at once for one agent"`
 	Queue         int           `koanf:"queue" default:"64" doc:"commands that may wait for their turn in one session"`
 	DialogTimeout time.Duration `koanf:"dialog_timeout" default:"10s" doc:"how long confirm() and prompt() wait for the command dialog before they are dismissed"`
 	MaxTabs       int           `koanf:"max_tabs" default:"16" doc:"tabs open at once in one session; a page that opens more finds them closed"`
-	DownloadBytes int           `koanf:"download_bytes" default:"268435456" doc:"bytes that a session which was opened with downloads may download, all files together"`
+	DownloadBytes int           `koanf:"download_bytes" default:"268435456" doc:"bytes that a session opened with downloads may download, all files together"`
 	DownloadFiles int           `koanf:"download_files" default:"50" doc:"files that such a session may download"`
-	UploadDir     string        `koanf:"upload_dir" default:"" doc:"directory whose files upload may name by path; empty: only base64 contents are taken"`
+	UploadDir     string        `koanf:"upload_dir" default:"" doc:"directory whose files upload may name by path; empty: upload accepts base64 contents only"`
 }
 
 // Check says which limit makes no sense.
 func (c Config) Check() error {
 	switch {
 	case c.IdleTimeout <= 0:
-		return fmt.Errorf("session.idle_timeout: %v: takes a duration above 0, such as 15m", c.IdleTimeout)
+		return fmt.Errorf("session.idle_timeout: %v: accepts a duration above 0, such as 15m", c.IdleTimeout)
 	case c.Max <= 0:
-		return fmt.Errorf("session.max: %d: takes a number above 0", c.Max)
+		return fmt.Errorf("session.max: %d: accepts a number above 0", c.Max)
 	case c.MaxPerAgent <= 0:
-		return fmt.Errorf("session.max_per_agent: %d: takes a number above 0", c.MaxPerAgent)
+		return fmt.Errorf("session.max_per_agent: %d: accepts a number above 0", c.MaxPerAgent)
 	case c.Queue <= 0:
-		return fmt.Errorf("session.queue: %d: takes a number above 0", c.Queue)
+		return fmt.Errorf("session.queue: %d: accepts a number above 0", c.Queue)
 	case c.DialogTimeout <= 0:
-		return fmt.Errorf("session.dialog_timeout: %v: takes a duration above 0, such as 10s", c.DialogTimeout)
+		return fmt.Errorf("session.dialog_timeout: %v: accepts a duration above 0, such as 10s", c.DialogTimeout)
 	case c.MaxTabs <= 0:
-		return fmt.Errorf("session.max_tabs: %d: takes a number above 0", c.MaxTabs)
+		return fmt.Errorf("session.max_tabs: %d: accepts a number above 0", c.MaxTabs)
 	case c.DownloadBytes <= 0:
-		return fmt.Errorf("session.download_bytes: %d: takes a number above 0", c.DownloadBytes)
+		return fmt.Errorf("session.download_bytes: %d: accepts a number above 0", c.DownloadBytes)
 	case c.DownloadFiles <= 0:
-		return fmt.Errorf("session.download_files: %d: takes a number above 0", c.DownloadFiles)
+		return fmt.Errorf("session.download_files: %d: accepts a number above 0", c.DownloadFiles)
 	}
 	return nil
 }

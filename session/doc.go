@@ -1,13 +1,16 @@
-// Package session owns a client's browsing: its turn-taking, its refs, its
+// Package session owns a client's browsing: its queue of commands, its refs, its
 // last snapshot, and the page that a source serves it with.
 //
 // A session belongs to one agent and is found by its name together with that
 // agent; nobody else's token reaches it. It outlives its connections and ends
 // by session_close, by its idle time, or with the daemon.
 //
-// Two lanes: the driver is whoever holds the session's turn (Session.Turn);
-// turns are given in the order in which they were taken, and only the holder
-// touches refs, the last snapshot and the page's acting methods. What is safe
-// at any time (dialogs, tabs, status, closing) lies outside the turn and never
-// waits for it. A session never talks CDP and never knows its clients.
+// Goroutines: a command takes a turn (Session.Take) and runs when its turn comes;
+// turns come in the order in which they were taken. Only the holder of the turn
+// touches the refs, the last snapshot and the page's acting methods. Dialogs,
+// tabs, status and closing need no turn and never wait for one. A session starts
+// one goroutine for each page, which watches for its loss, and one to close a
+// page; Manager.Shutdown waits for all of them.
+//
+// A session never speaks CDP and never knows its clients.
 package session

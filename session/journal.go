@@ -23,9 +23,9 @@ type JournalConfig struct {
 func (c JournalConfig) Check() error {
 	switch {
 	case c.Bytes <= 0:
-		return fmt.Errorf("action_log.bytes: %d: takes a number above 0", c.Bytes)
+		return fmt.Errorf("action_log.bytes: %d: accepts a number above 0", c.Bytes)
 	case c.Sessions <= 0:
-		return fmt.Errorf("action_log.sessions: %d: takes a number above 0", c.Sessions)
+		return fmt.Errorf("action_log.sessions: %d: accepts a number above 0", c.Sessions)
 	}
 	return nil
 }

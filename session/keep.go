@@ -25,18 +25,18 @@ func (s *Session) Emulated(e protocol.Emulation) {
 func (s *Session) Routed(routes []protocol.Route) { s.kept.routes = routes }
 
 // again sets on a new page what was kept of the one before.
-func (s *Session) again(ctx context.Context, page Page) error {
+func (k *kept) again(ctx context.Context, page Page) error {
 	live, ok := page.(Device)
 	if !ok {
 		return nil
 	}
-	if s.kept.emulated {
-		if err := live.Emulate(ctx, s.kept.emulation); err != nil {
+	if k.emulated {
+		if err := live.Emulate(ctx, k.emulation); err != nil {
 			return err
 		}
 	}
-	if len(s.kept.routes) > 0 {
-		return live.SetRoutes(ctx, s.kept.routes)
+	if len(k.routes) > 0 {
+		return live.SetRoutes(ctx, k.routes)
 	}
 	return nil
 }

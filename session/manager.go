@@ -37,7 +37,7 @@ type Options struct {
 	// web's Permissions API; all else is denied.
 	Permissions []string
 	Downloads   bool              // its pages may download files; false: denied
-	Restore     *protocol.Remains // what to start with; nil: nothing
+	Restore     *protocol.Restore // what to start with; nil: nothing
 	// Dispensable: where Chromium is long in starting, the session does without it.
 	Dispensable bool
 }

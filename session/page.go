@@ -31,8 +31,8 @@ type Page interface {
 	Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error)
 	// Wait returns when all that q names holds.
 	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (seen map[string]any, err error)
-	// Remains is what a new page could go on from, also after Done.
-	Remains() protocol.Remains
+	// Restore is what a new page could go on from, also after Done.
+	Restore() protocol.Restore
 	// Done closes when the page can serve no more: its browser died, or it was closed.
 	Done() <-chan struct{}
 	Close(ctx context.Context) error

@@ -26,7 +26,7 @@ func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 	if page == nil || gone(page) {
 		return s.ensure(ctx, s.options.Source, fresh)
 	}
-	if err := s.untold(); err != nil && !fresh {
+	if err := s.unreported(); err != nil && !fresh {
 		return nil, err
 	}
 	if s.missing == nil || fresh {
@@ -45,15 +45,15 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	if old == nil {
 		return s.newPage(ctx, source, dispensable, nil)
 	}
-	remains := s.remains(old)
-	page, err := s.newPage(ctx, source, dispensable, &remains)
+	restore := s.restorable(old)
+	page, err := s.newPage(ctx, source, dispensable, &restore)
 	if err != nil {
 		return nil, err
 	}
 	s.shown = shown{}
-	s.missing = &remains
+	s.missing = &restore
 	if page.State().Source != SourceChromium {
-		s.told = false // that it goes on without Chromium, nobody was told
+		s.reported = false // that it goes on without Chromium, nobody was told
 	}
 	if fresh {
 		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": s.back(page, "")})
@@ -65,13 +65,13 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	return s.afterwards(ctx, page, back, err)
 }
 
-// remains is what a new page could go on from: what is missing of the page that was
+// restorable is what a new page could go on from: what is missing of the page that was
 // lost before this one, where this one never got it.
-func (s *Session) remains(page Page) protocol.Remains {
-	r := page.Remains()
-	if s.missing != nil {
+func (l *loss) restorable(page Page) protocol.Restore {
+	r := page.Restore()
+	if l.missing != nil {
 		documents := r.Documents
-		r = *s.missing
+		r = *l.missing
 		r.Documents = documents
 	}
 	return r
@@ -95,8 +95,8 @@ func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, 
 }
 
 // back is details.restored: what the session has of a lost page in another.
-func (s *Session) back(page Page, url string) map[string]any {
-	return map[string]any{"url": url, "cookies": s.missing.CookieCount, "not": notRestored, "source": page.State().Source}
+func (l *loss) back(page Page, url string) map[string]any {
+	return map[string]any{"url": url, "cookies": l.missing.CookieCount, "not": notRestored, "source": page.State().Source}
 }
 
 // afterwards gives the page to a command after restore: where all is back, and a
@@ -106,11 +106,11 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 	if static {
 		went = "without it: its pages are static documents now"
 	}
-	told := s.told
+	reported := s.reported
 	switch {
 	case err == nil:
 		s.giveUp()
-		if told {
+		if reported {
 			return page, nil
 		}
 		lost := protocol.Errorf(protocol.BrowserLost, "Chromium died since the last command, and the session went on %s", went).With("restored", back)
@@ -124,14 +124,14 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 		s.giveUp() // what kills its page is not loaded again and again
 		return nil, err
 	}
-	s.told = true
+	s.reported = true
 	return nil, protocol.Errorf(protocol.BrowserLost, "Chromium died, the session went on %s, and the URL could not be loaded again: %w", went, err).
 		With("restored", back).With("url", s.missing.URL).With("reason", string(protocol.CodeOf(err))).
 		Then("send the command again, which tries the URL once more, or open another")
 }
 
 // giveUp lets commands work on the page as it is, whatever is missing.
-func (s *Session) giveUp() { s.missing, s.told = nil, false }
+func (l *loss) giveUp() { l.missing, l.reported = nil, false }
 
 // notRestored is what a new page does not have of a lost one.
 var notRestored = []string{"refs", "form contents", "history", "other tabs", "local and session storage", "downloads"}
@@ -156,7 +156,7 @@ func (s *Session) adopt(page Page) bool {
 		if s.life.Err() != nil || s.Page() != page {
 			return // closed, or given up for another source
 		}
-		r := page.Remains()
+		r := page.Restore()
 		s.manager.emit(s, protocol.EventBrowserLost, map[string]any{
 			"restored": map[string]any{"url": r.URL, "cookies": r.CookieCount, "not": notRestored},
 		})
@@ -169,7 +169,7 @@ func (s *Session) adopt(page Page) bool {
 // the holder of the turn.
 func (s *Session) Lost(err error) error {
 	if protocol.CodeOf(err) == protocol.PageCrashed {
-		s.untold() // now it is told
+		s.unreported() // now it is told
 	}
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code != protocol.BrowserLost || e.Details["restored"] != nil {
@@ -179,8 +179,8 @@ func (s *Session) Lost(err error) error {
 	if page == nil {
 		return err
 	}
-	s.told = true
-	r := s.remains(page)
+	s.reported = true
+	r := s.restorable(page)
 	lost := protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran")
 	if cause, ok := e.Details["cause"].(string); ok {
 		lost = protocol.Errorf(protocol.BrowserLost, "%s, and was ended while the command ran", cause).With("cause", cause)

@@ -19,7 +19,7 @@ type fakePage struct {
 }
 
 func (p *fakePage) State() protocol.Page      { return protocol.Page{URL: p.url, Source: p.from} }
-func (p *fakePage) Remains() protocol.Remains { return protocol.Remains{URL: p.url} }
+func (p *fakePage) Restore() protocol.Restore { return protocol.Restore{URL: p.url} }
 func (p *fakePage) Done() <-chan struct{}     { return p.done }
 
 func (p *fakePage) Close(context.Context) error { return nil }
@@ -41,7 +41,7 @@ type fakeChromium struct {
 	late  bool  // what fails is there all the same
 	asked int   // Opens
 	gone  bool  // it does not start: pages come from http
-	with  *protocol.Remains
+	with  *protocol.Restore
 }
 
 func (c *fakeChromium) NewPage(_ context.Context, o Options, _ func(string, map[string]any)) (Page, error) {

@@ -14,9 +14,7 @@ import (
 
 // Session is one client's browsing.
 type Session struct {
-	name    string
-	agent   string
-	created time.Time
+	identity
 	options Options
 	manager *Manager
 	turns   turns
@@ -28,21 +26,38 @@ type Session struct {
 	refs  *snapshot.Refs
 	shown shown
 	kept  kept
-	told  bool // the loss of the page was the answer to a command
-	// missing is what remained of a lost page whose URL is not loaded again yet; nil: nothing.
-	missing *protocol.Remains
+	loss
 
 	mu        sync.Mutex
 	page      Page        // nil until a command needs it
 	revisions map[int]int // how many snapshots of each document the client was shown: it may come back to it, in its tab
-	running   int
-	command   string // that runs; empty: none
-	used      time.Time
-	expiry    *time.Timer
-	closed    bool
-	answers   map[any]bool // what operators have answered for the session's life
-	journal   *Journal
-	death     map[string]any // of a page that no command was told of
+	activity
+	closed  bool
+	answers map[any]bool // what operators have answered for the session's life
+	journal *Journal
+	death   map[string]any // of a page that no command was told of
+}
+
+// identity never changes.
+type identity struct {
+	name    string
+	agent   string
+	created time.Time
+}
+
+// loss is what is known of a lost page. Only the holder of the turn touches it.
+type loss struct {
+	reported bool // a command was answered browser_lost
+	// missing is what to restore of a page whose URL is not loaded again yet; nil: nothing.
+	missing *protocol.Restore
+}
+
+// activity is how the session is used; mu guards it.
+type activity struct {
+	running int         // commands
+	command string      // the one that runs; empty: none
+	used    time.Time   // when a command last began or ended
+	expiry  *time.Timer // closes the session after its idle time
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
@@ -81,7 +96,10 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: you have a session of that name", name).
 			With("parameter", "name").Then("choose another name, or close that session")
 	}
-	s := &Session{name: name, agent: agent, created: time.Now(), options: o, manager: m, refs: snapshot.NewRefs(), revisions: map[int]int{}, used: time.Now()}
+	s := &Session{
+		identity: identity{name: name, agent: agent, created: time.Now()}, options: o, manager: m,
+		refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()},
+	}
 	s.turns.limit = m.cfg.Queue
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.expiry = time.AfterFunc(m.cfg.IdleTimeout, s.expire)

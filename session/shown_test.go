@@ -8,7 +8,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// watched is a page with a text that changes beyond what is shown of it; it counts
+// watched is a page with a text that changes off-scope; it counts
 // how often it is asked for that.
 type watched struct {
 	Page
@@ -27,8 +27,8 @@ func (w *watched) OffScope(context.Context, snapshot.Window, snapshot.Options, *
 	return snapshot.OffScope{Nodes: []snapshot.Node{{Role: snapshot.RoleText, Name: "Rejected"}}}, nil
 }
 
-// A page is asked for what changed beyond a window only where there is something
-// beyond it, and where the action changed anything.
+// A page is asked for what changed off-scope only where something is off-scope
+// and where the action changed anything.
 func TestWhoSawTheWholePageAsksForNothingBeyond(t *testing.T) {
 	scoped := snapshot.DefaultOptions()
 	scoped.Scope = "ul"

@@ -137,7 +137,7 @@ func (d *deltaWriter) write(changes []change) (text string, end int) {
 	more := len(rest{what: restChanges, count: total}.String())
 
 	type place struct{ next, bytes, lines, emitted int }
-	var now, safe place // after the last line written, and after the last one that leaves room for [more]
+	var now, safe place // after the last line written, and after the last one after which [more] fits
 	b := make([]byte, 0, 1024)
 	chars := 0
 	for i, c := range changes {

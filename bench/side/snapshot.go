@@ -96,8 +96,7 @@ const restyle = `(() => {
   return 1;
 })()`
 
-// changed is the snapshots of a page that is another each time: browserd does not walk one
-// that is unchanged.
+// changed is the snapshots of a page that is another each time, as after an action.
 func (b *suite) changed(direct []*member, e effort) {
 	e.between = func(ctx context.Context, m *member) error {
 		_, err := m.d.Eval(ctx, restyle)
@@ -119,7 +118,7 @@ func (b *suite) changed(direct []*member, e effort) {
 		}
 		columns = append(columns, column{"the whole page", whole})
 	}
-	fmt.Fprintf(b.out, "Both, of a page whose styles have changed since the last (a class of its body, by an untimed `eval`): browserd does not capture an unchanged page, and captures this one each time.\n\n")
+	fmt.Fprintf(b.out, "Both, of a page whose styles have changed since the last (a class of its body, by an untimed `eval`).\n\n")
 	report(b.out, namesOf(tools), columns)
 }
 

@@ -1,6 +1,7 @@
 // Package network is what a browser context keeps of its network and console:
 // the request log with its bodies ([Log]), the routes that block or answer
-// requests ([Routes]), and the files that its pages download ([Downloads]).
+// requests ([Routes]), the files that its pages download ([Downloads]), and its
+// cookies ([Cookies]).
 //
 // Its types belong to one browser context each, are told of CDP events by it,
 // and guard their own state: any goroutine may call them, and none of them calls

@@ -48,6 +48,8 @@ type Call struct {
 	Expression string
 	Promise    bool // the expression is a promise, to be awaited
 	Err        error
+
+	call string // "NAME(ARGUMENT)"
 }
 
 // Call returns the call of f with args. Its Err tells where they are no JSON.
@@ -56,14 +58,15 @@ func (f Func[Args, Result]) Call(args Args) Call {
 	if err != nil {
 		err = fmt.Errorf("encoding the argument of %s: %w", f.name, err)
 	}
-	return Call{Function: f.name, Expression: global + ".now()." + f.name + "(" + text + ")", Promise: f.promise, Err: err}
+	call := f.name + "(" + text + ")"
+	return Call{Function: f.name, Expression: global + ".now()." + call, Promise: f.promise, Err: err, call: call}
 }
 
 // Unless returns the call of f with args, which is made only where first answers
 // something false: the answer is otherwise that of first.
 func (f Func[Args, Result]) Unless(first Call, args Args) Call {
 	c := f.Call(args)
-	c.Expression = first.Expression + " || " + c.Expression
+	c.Expression = first.Expression + " || " + global + "." + c.call
 	if c.Err == nil {
 		c.Err = first.Err
 	}

@@ -188,7 +188,7 @@ func decodeAttr(key, value string) (snapshot.Attr, error) {
 
 var tabsAndFeeds = strings.NewReplacer("\vt", "\t", "\vn", "\n", "\vv", "\v")
 
-// unplain undoes plain of js/walk.js.
+// unplain undoes plain of script/js/capture.js.
 func unplain(s string) string {
 	if !strings.Contains(s, "\v") {
 		return s

@@ -33,7 +33,7 @@ func reach(ctx context.Context, c *config.Loaded) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, secured, err := door(c.Server)
+	base, secured, err := endpoint(c.Server)
 	if err != nil {
 		return nil, err
 	}

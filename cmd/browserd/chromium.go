@@ -148,7 +148,7 @@ func (c *installation) state() fallback.SourceState {
 }
 
 // sourcesOf says which sources work now, the preferred one first.
-func sourcesOf(c *installation, l *fallback.Ladder) func() []server.Source {
+func sourcesOf(c *installation, l *fallback.SourceChain) func() []server.Source {
 	return func() []server.Source {
 		list := []server.Source{c.source()}
 		for _, s := range l.States() {

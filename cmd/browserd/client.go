@@ -12,10 +12,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
-// client sends commands to a daemon through its HTTP door and stays in one
+// client sends commands to a daemon over HTTP and stays in one
 // session: the last one that a command opened or named. Any goroutine may use it.
 type client struct {
 	base    string // http://host:port
@@ -42,7 +44,7 @@ func (c *client) use(session string) {
 
 // gone says of a command's error that the client's own session is no more: closed,
 // or expired. The client has none then, and the command, sent again, opens another,
-// as it does at every door.
+// as over every transport.
 func (c *client) gone(own string, err error) bool {
 	var said *protocol.Error
 	if !errors.As(err, &said) || said.Code != protocol.SessionNotFound || said.Details["session"] != own {
@@ -69,7 +71,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := directly(c.secured).Do(req)
+	resp, err := directClient(c.secured).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (c *client) body(method string, params any) ([]byte, error) {
 	}
 	data, err := json.Marshal(params)
 	own := c.own()
-	if err != nil || own == "" || method == "session_open" {
+	if err != nil || own == "" || opensSession(method) {
 		return data, err
 	}
 	var members map[string]json.RawMessage
@@ -122,4 +124,10 @@ func (c *client) body(method string, params any) ([]byte, error) {
 	}
 	members["session"] = session
 	return json.Marshal(members)
+}
+
+// opensSession tells whether the command opens the session that it is for.
+func opensSession(name string) bool {
+	cmd, known := actions.All.Lookup(name)
+	return known && cmd.Is(command.OpensSession)
 }

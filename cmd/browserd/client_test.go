@@ -77,7 +77,7 @@ func TestClientStaysInItsSession(t *testing.T) {
 }
 
 // A command of an MCP client that finds its session closed or expired begins another,
-// as at every door; many at once begin one. A session that it names itself stays named.
+// as over every transport; many at once begin one. A session that it names itself stays named.
 func TestBridgeBeginsAnotherSession(t *testing.T) {
 	var mu sync.Mutex
 	opened := 0

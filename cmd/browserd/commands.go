@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/protocol"
 )
@@ -28,10 +29,9 @@ import (
 // of all took half of what a command line costs.
 func repertoire(args []string) []*cobra.Command {
 	var list []*cobra.Command
-	for i := range actions.All {
-		row := &actions.All[i]
+	for _, row := range actions.All {
 		switch {
-		case row.Name == "help": // cobra's, made to answer as the command by speaksHelp
+		case row == actions.Help: // cobra's, made to answer as the command by speaksHelp
 		case slices.Contains(args, row.Name):
 			list = append(list, commandOf(row, args))
 		default:
@@ -44,9 +44,9 @@ func repertoire(args []string) []*cobra.Command {
 // commandOf is one row as a subcommand: the first positional argument is its
 // main parameter, the following ones its other required parameters, and every
 // parameter is a flag too.
-func commandOf(row *actions.Command, args []string) *cobra.Command {
+func commandOf(row *command.Command, args []string) *cobra.Command {
 	h := row.Help()
-	positional := positionals(h)
+	positional := h.Positionals()
 	use := row.Name
 	for _, p := range positional {
 		if p.Required {
@@ -60,7 +60,7 @@ func commandOf(row *actions.Command, args []string) *cobra.Command {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" }) // docs/configuration.md lists them
 	asJSON := cmd.Flags().Bool("json", false, "print the result object as JSON")
 	var output *string
-	if row.Name == "screenshot" || row.Name == "pdf" {
+	if row.Is(command.WritesFile) {
 		output = cmd.Flags().StringP("output", "o", "", "the file to write; left out: a new one in the working directory")
 	}
 	schema := row.Schema()["properties"].(map[string]any)
@@ -85,7 +85,7 @@ func commandOf(row *actions.Command, args []string) *cobra.Command {
 		stop()
 		if err != nil {
 			if said := (*protocol.Error)(nil); cmd.Context().Err() != nil && !errors.As(err, &said) {
-				err = actions.ErrCancelled // by a signal; the daemon has lost its client and ends the command
+				err = command.ErrCancelled // by a signal; the daemon has lost its client and ends the command
 			}
 			return explain(err)
 		}
@@ -104,22 +104,8 @@ func commandOf(row *actions.Command, args []string) *cobra.Command {
 	return cmd
 }
 
-// positionals are the parameters that may stand without their names: the main
-// one, then those that must be there.
-func positionals(h actions.CommandHelp) []actions.ParamHelp {
-	var list []actions.ParamHelp
-	for _, p := range h.Parameters {
-		if p.Name == h.Main {
-			list = append([]actions.ParamHelp{p}, list...)
-		} else if p.Required {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
 // addFlag declares a parameter. What is no plain value is taken as JSON.
-func addFlag(flags *pflag.FlagSet, p actions.ParamHelp, schema map[string]any) {
+func addFlag(flags *pflag.FlagSet, p command.ParamHelp, schema map[string]any) {
 	doc := p.Doc
 	if p.Takes != "a string" && p.Takes != "true or false" {
 		doc += " (" + p.Takes + ")"
@@ -135,7 +121,7 @@ func addFlag(flags *pflag.FlagSet, p actions.ParamHelp, schema map[string]any) {
 }
 
 // paramsOf gathers what was given, as the params object of the protocol.
-func paramsOf(flags *pflag.FlagSet, row *actions.Command, positional []actions.ParamHelp, schema map[string]any, args []string) (map[string]any, error) {
+func paramsOf(flags *pflag.FlagSet, row *command.Command, positional []command.ParamHelp, schema map[string]any, args []string) (map[string]any, error) {
 	params := map[string]any{}
 	put := func(name string, words []string) error {
 		for _, word := range words {
@@ -143,7 +129,7 @@ func paramsOf(flags *pflag.FlagSet, row *actions.Command, positional []actions.P
 				return fmt.Errorf("%s: %q is not UTF-8", name, word)
 			}
 		}
-		v, err := valueOf(row.Name, name, schema[name].(map[string]any), words)
+		v, err := valueOf(row, name, schema[name].(map[string]any), words)
 		params[name] = v
 		return err
 	}
@@ -188,8 +174,8 @@ func paramsOf(flags *pflag.FlagSet, row *actions.Command, positional []actions.P
 
 // valueOf reads words as the parameter's schema has it. What is wrong with a
 // plain value is said by the command itself, which knows its bounds.
-func valueOf(command, name string, schema map[string]any, words []string) (any, error) {
-	if command == "upload" && name == "files" {
+func valueOf(row *command.Command, name string, schema map[string]any, words []string) (any, error) {
+	if name == row.LocalFiles {
 		return localFiles(words)
 	}
 	word := words[0]
@@ -199,13 +185,13 @@ func valueOf(command, name string, schema map[string]any, words []string) (any, 
 	case "boolean":
 		b, err := strconv.ParseBool(word)
 		if err != nil {
-			return nil, fmt.Errorf("%s: takes true or false, not %q", name, word)
+			return nil, fmt.Errorf("%s: accepts true or false, not %q", name, word)
 		}
 		return b, nil
 	case "integer", "number":
 		number := json.Number(word)
 		if _, err := json.Marshal(number); err != nil || word == "" { // NaN, Inf and 0x2 are no JSON
-			return nil, fmt.Errorf("%s: takes a number, not %q", name, word)
+			return nil, fmt.Errorf("%s: accepts a number, not %q", name, word)
 		}
 		return number, nil
 	case "array":
@@ -226,7 +212,7 @@ func valueOf(command, name string, schema map[string]any, words []string) (any, 
 
 func jsonOf(name, word string) (any, error) {
 	if !json.Valid([]byte(word)) {
-		return nil, fmt.Errorf("%s: takes JSON, not %q", name, word)
+		return nil, fmt.Errorf("%s: accepts JSON, not %q", name, word)
 	}
 	return json.RawMessage(word), nil
 }
@@ -249,16 +235,16 @@ func localFiles(paths []string) (any, error) {
 // runs, in the session that the last command line used, unless another is named.
 //
 // The web tools start none: where no daemon answers they are run in this process.
-func runCommand(ctx context.Context, c *config.Loaded, row *actions.Command, params map[string]any) (json.RawMessage, error) {
-	if needsNoDaemon(c.Config, row.Name, params) && healthy(ctx, c.Server) != nil {
-		return runAlone(ctx, c.Config, row.Name, params)
+func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, params map[string]any) (json.RawMessage, error) {
+	if needsNoDaemon(c.Config, row, params) && healthy(ctx, c.Server) != nil {
+		return runOffline(ctx, c.Config, row.Name, params)
 	}
 	cl, err := reach(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	kept := keptSession{address: c.Server.Listen}
-	if _, named := params["session"]; !named && row.Name != "session_open" {
+	if _, named := params["session"]; !named && !row.Is(command.OpensSession) {
 		cl.use(kept.read())
 	}
 	before := cl.own()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 )
 
@@ -18,7 +19,7 @@ const completeWithin = time.Second
 // completes gives a command of the repertoire what a shell offers for its
 // words: of a parameter that takes one of some words, those; of a session, the
 // agent's; of files, files. load is the configuration, to find the daemon.
-func completes(cmd *cobra.Command, row *actions.Command, positional []actions.ParamHelp, schema map[string]any, load func() (*config.Loaded, error)) {
+func completes(cmd *cobra.Command, row *command.Command, positional []command.ParamHelp, schema map[string]any, load func() (*config.Loaded, error)) {
 	offer := func(name string) cobra.CompletionFunc {
 		about, _ := schema[name].(map[string]any)
 		items, _ := about["items"].(map[string]any)
@@ -27,11 +28,11 @@ func completes(cmd *cobra.Command, row *actions.Command, positional []actions.Pa
 			words, _ = items["enum"].([]string)
 		}
 		switch {
-		case row.Name == "upload" && name == "files":
+		case name == row.LocalFiles:
 			return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-		case row.Name != "session_open" && name == "session":
+		case !row.Is(command.OpensSession) && name == "session":
 			return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 				return sessionsOf(cmd.Context(), load), cobra.ShellCompDirectiveNoFileComp
 			}
@@ -65,7 +66,7 @@ func sessionsOf(ctx context.Context, load func() (*config.Loaded, error)) []cobr
 	if err != nil {
 		return nil
 	}
-	answer, err := cl.call(ctx, "session_list", nil)
+	answer, err := cl.call(ctx, actions.SessionList.Name, nil)
 	var list struct {
 		Sessions []struct {
 			Session string `json:"session"`

@@ -12,8 +12,11 @@ import (
 func configCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Print the configuration in force, and where each value comes from",
-		Args:  cobra.NoArgs,
+		Short: "Print the configuration and where each value comes from",
+		Long: `Prints every key with the value that browserd uses and where it comes from: the
+default, the file, the environment or a flag. Secrets are masked.`,
+		Example: "  browserd config\n  browserd config --config browserd.yaml --json",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {file, values: [{key, value, from}]}")

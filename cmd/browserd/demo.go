@@ -24,8 +24,11 @@ import (
 func demoCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show an agent's visit to a small app, as a transcript; needs no network and no set-up",
-		Args:  cobra.NoArgs,
+		Short: "Print a transcript of an agent using a small app; needs no network and no setup",
+		Long: `Starts a small web app and a daemon on this machine, drives the app as an agent
+would, and prints the transcript. It needs no network and no setup.`,
+		Example: "  browserd demo",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -34,11 +34,11 @@ const (
 
 func doctorCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check what can be wrong with this machine and its configuration, and say how to mend it",
-		Long: `Check what can be wrong with this machine and its configuration, and say how to mend it.
-The exit code is 1 where a check fails.`,
-		Args: cobra.NoArgs,
+		Use:     "doctor",
+		Short:   "Check your setup and tell you how to fix it",
+		Long:    `Checks your setup and tells you how to fix it. The exit code is 1 if a check fails.`,
+		Example: "  browserd doctor\n  browserd doctor --json",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {checks: [{name, status, text, remedy}]}")
@@ -63,7 +63,7 @@ func examine(ctx context.Context, load func() (*config.Loaded, error)) []check {
 	if err != nil {
 		var faults []check
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			faults = append(faults, check{"configuration", statusFail, line, "mend that value; docs/configuration.md lists the keys"})
+			faults = append(faults, check{"configuration", statusFail, line, "fix that value; docs/configuration.md lists the keys"})
 		}
 		return faults
 	}

@@ -21,7 +21,7 @@ const metadataURL = "http://169.254.169.254/latest/meta-data/"
 // checkMetadata says whether this configuration refuses the clouds' metadata
 // address. Nothing is sent to find out.
 func checkMetadata(ctx context.Context, c config.Config) check {
-	const name, mend = "policy", "report it with the policy keys that are set: no configuration may open it"
+	const name, fix = "policy", "report it with the policy keys that are set: no configuration may open it"
 	rules, err := policy.New(c.Policy)
 	if err != nil {
 		return check{name, statusFail, err.Error(), "correct that key"}
@@ -30,7 +30,7 @@ func checkMetadata(ctx context.Context, c config.Config) check {
 	if protocol.CodeOf(err) == protocol.PolicyDenied {
 		return check{name, statusOK, "169.254.169.254, where clouds hand out credentials, is refused", ""}
 	}
-	return check{name, statusFail, fmt.Sprintf("169.254.169.254 is not refused: %v", err), mend}
+	return check{name, statusFail, fmt.Sprintf("169.254.169.254 is not refused: %v", err), fix}
 }
 
 // resolvConf lists the system's name servers (resolv.conf(5)).

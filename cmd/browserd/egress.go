@@ -12,28 +12,29 @@ import (
 	"github.com/browserd/browserd/policy"
 )
 
-// wayOut is how the pages of Chromium reach the network.
-type wayOut struct {
-	egress *policy.Egress // nil: not through browserd
+// pageEgress is how the pages of Chromium reach the network.
+type pageEgress struct {
+	proxy *policy.Egress // nil: not through browserd
 	// Mode is jail, flags, remote or unprotected; Why says why it is not jail.
 	Mode, Why string
 }
 
-// exit is the way out, which is looked for once, by its first caller: it waits until
-// that is known. Whether there can be a jail takes some ten milliseconds, in which the
-// daemon answers what needs no Chromium.
-type exit func() (wayOut, error)
+// egressSetup returns the egress of Chromium's pages. The first call sets it up, and
+// every call waits for that: finding out whether Chromium can be jailed takes some
+// ten milliseconds, in which the daemon answers what needs no Chromium.
+type egressSetup func() (pageEgress, error)
 
-// leave looks for the way out and tells cfg of it. What the daemon must not start
-// without is waited for, and the error keeps it from starting.
-func leave(cfg *chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (exit, error) {
+// setUpEgress sets up the egress and completes cfg with it. Where the daemon must not
+// start without it (browser.jail is off or required, or Chromium runs elsewhere) it
+// waits, and returns the error that keeps the daemon from starting.
+func setUpEgress(cfg *chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (egressSetup, error) {
 	base := *cfg
-	look := exit(sync.OnceValues(func() (wayOut, error) { return guard(base, pol, rules, log) }))
+	look := egressSetup(sync.OnceValues(func() (pageEgress, error) { return newPageEgress(base, pol, rules, log) }))
 	cfg.Advertised = cfg.Endpoint != "" && pol.ProxyAdvertise != ""
 	cfg.Complete = func(c *chromium.Config) error {
-		way, err := look()
+		egress, err := look()
 		if err == nil {
-			way.tell(c)
+			egress.configure(c)
 		}
 		return err
 	}
@@ -44,81 +45,82 @@ func leave(cfg *chromium.Config, pol policy.Config, rules *policy.Policy, log *s
 	return look, err
 }
 
-// guard puts an egress proxy in front of Chromium. Close it after Chromium has ended.
-func guard(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (wayOut, error) {
+// newPageEgress puts an egress proxy in front of Chromium. Close it after Chromium has ended.
+func newPageEgress(cfg chromium.Config, pol policy.Config, rules *policy.Policy, log *slog.Logger) (pageEgress, error) {
 	if cfg.Endpoint != "" && cfg.Jail == chromium.JailRequired {
-		return wayOut{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
+		return pageEgress{}, fmt.Errorf("browser.jail: required, and the Chromium of browser.endpoint runs elsewhere, in a network that browserd cannot look at: set it to auto, or leave browser.endpoint empty")
 	}
 	if cfg.Endpoint != "" && pol.ProxyAdvertise == "" {
 		log.Warn("pages reach the network without browserd's checks", "endpoint_unprotected", true)
-		return wayOut{Mode: "unprotected", Why: "browser.endpoint_unprotected, and policy.proxy_advertise is not set"}, nil
+		return pageEgress{Mode: "unprotected", Why: "browser.endpoint_unprotected, and policy.proxy_advertise is not set"}, nil
 	}
-	way := wayOut{Mode: "jail"}
+	egress := pageEgress{Mode: "jail"}
 	switch {
 	case cfg.Endpoint != "":
-		way = wayOut{Mode: "remote", Why: "Chromium runs elsewhere: its flags and its namespaces are not browserd's"}
+		egress = pageEgress{Mode: "remote", Why: "Chromium runs elsewhere: its flags and its namespaces are not browserd's"}
 	case cfg.Disabled:
-		way = wayOut{Mode: "flags", Why: "browser.disabled"}
+		egress = pageEgress{Mode: "flags", Why: "browser.disabled"}
 	case cfg.Jail == chromium.JailOff:
-		way = wayOut{Mode: "flags", Why: "browser.jail is off"}
+		egress = pageEgress{Mode: "flags", Why: "browser.jail is off"}
 	default:
 		if err := chromium.CanJail(cfg); err != nil {
-			way = wayOut{Mode: "flags", Why: err.Error()}
+			egress = pageEgress{Mode: "flags", Why: err.Error()}
 		}
 	}
-	if way.Mode == "flags" && !cfg.Disabled {
+	if egress.Mode == "flags" && !cfg.Disabled {
 		if cfg.Jail == chromium.JailRequired {
-			return wayOut{}, fmt.Errorf("browser.jail: required, and Chromium cannot be given a network namespace of its own: %s: allow user namespaces (browserd doctor says more), or set it to auto", way.Why)
+			return pageEgress{}, fmt.Errorf("browser.jail: required, and Chromium cannot be given a network namespace of its own: %s: allow user namespaces (browserd doctor says more), or set it to auto", egress.Why)
 		}
 		if chromium.CanSandbox(cfg) == nil { // else it does not run at all
-			log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", way.Why)
+			log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", egress.Why)
 		}
 	}
 	e, err := policy.NewEgress(policy.EgressOptions{
-		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: way.Mode == "jail",
+		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: egress.Mode == "jail",
 	}, func(a netip.AddrPort) { rules.AddSelf(a) })
 	if err != nil {
-		return wayOut{}, err
+		return pageEgress{}, err
 	}
-	way.egress = e
-	return way, nil
+	egress.proxy = e
+	return egress, nil
 }
 
-// tell completes the configuration of a launch.
-func (w wayOut) tell(cfg *chromium.Config) {
-	if w.egress == nil {
+// configure completes the configuration of a launch.
+func (w pageEgress) configure(cfg *chromium.Config) {
+	if w.proxy == nil {
 		return
 	}
-	cfg.ProxyServer = w.egress.Refusing()
+	cfg.ProxyServer = w.proxy.Refusing()
 	if w.Mode == "jail" {
-		cfg.Adopt, cfg.JailPort = w.egress.Serve, w.egress.Port()
+		cfg.Adopt, cfg.JailPort = w.proxy.Serve, w.proxy.Port()
 	}
 }
 
-// stats returns what tells of the egress proxy; nil where there is none.
-func (x exit) stats(cfg chromium.Config) func() policy.EgressStats {
+// stats returns a function that reads the egress proxy's counts; nil where there is
+// no proxy.
+func (x egressSetup) stats(cfg chromium.Config) func() policy.EgressStats {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
 	return func() policy.EgressStats {
-		way, err := x()
+		egress, err := x()
 		if err != nil {
 			return policy.EgressStats{}
 		}
-		return way.egress.Stats()
+		return egress.proxy.Stats()
 	}
 }
 
-// close waits until the way out is known, and closes it.
-func (x exit) close() {
-	way, err := x()
-	if err == nil && way.egress != nil {
-		way.egress.Close()
+// close waits until the egress is set up, and closes it.
+func (x egressSetup) close() {
+	egress, err := x()
+	if err == nil && egress.proxy != nil {
+		egress.proxy.Close()
 	}
 }
 
-// status is what the command status says of it.
-func (x exit) status() map[string]any {
+// status is what the command status says about it.
+func (x egressSetup) status() map[string]any {
 	w, err := x()
 	if err != nil {
 		return map[string]any{"mode": "none", "why": err.Error()}
@@ -130,35 +132,35 @@ func (x exit) status() map[string]any {
 	return s
 }
 
-// open returns what opens a lane of nobody's, for a browser context to come; nil where
-// there are none.
-func (x exit) open(cfg chromium.Config) func() (browser.Way, error) {
+// open returns a function that makes a proxy for a browser context that no session
+// has yet; nil where pages do not leave through browserd.
+func (x egressSetup) open(cfg chromium.Config) func() (browser.Way, error) {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
 	return func() (browser.Way, error) {
-		way, err := x()
+		egress, err := x()
 		if err != nil {
 			return nil, err
 		}
-		return way.egress.Unbound()
+		return egress.proxy.Unbound()
 	}
 }
 
-// lane returns what makes a lane a session's: its own list narrows the policy.
-// What the session is refused goes into the log by host alone, and no more
-// often than a page may fill a disk.
-func (w wayOut) lane(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(browser.Way, func(map[string]any)) error {
-	if w.egress == nil {
+// bind returns a function that gives a proxy to a session, whose own list narrows the
+// policy. Refusals are logged with the host alone, and at most linesPerSecond of them,
+// so that a page cannot fill the disk.
+func (w pageEgress) bind(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(browser.Way, func(map[string]any)) error {
+	if w.proxy == nil {
 		return nil
 	}
-	return func(way browser.Way, refused func(map[string]any)) error {
+	return func(proxy browser.Way, refused func(map[string]any)) error {
 		gate, err := rules.Gate(policy.GateOptions{AllowedDomains: domains})
 		if err != nil {
 			return err
 		}
 		var lines seldom
-		way.Bind(gate, name, func(r policy.Refusal) {
+		proxy.Bind(gate, name, func(r policy.Refusal) {
 			if more, ok := lines.next(time.Now()); ok {
 				log.Info("refused", "session", name, "host", r.Host, "reason", r.Reason, "not_logged", more)
 			}

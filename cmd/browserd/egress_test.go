@@ -18,7 +18,7 @@ import (
 
 // What holds Chromium to the proxy is said, and where it is less than was
 // asked for the daemon does not start.
-func TestGuard(t *testing.T) {
+func TestPageEgress(t *testing.T) {
 	rules, err := policy.New(policy.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestGuard(t *testing.T) {
 			}
 			var log strings.Builder
 			cfg := c.cfg
-			out, err := leave(&cfg, c.pol, rules, slog.New(slog.NewTextHandler(&log, nil)))
+			out, err := setUpEgress(&cfg, c.pol, rules, slog.New(slog.NewTextHandler(&log, nil)))
 			defer out.close()
 			if c.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wrong) {
@@ -58,7 +58,7 @@ func TestGuard(t *testing.T) {
 			if err := cfg.Complete(&cfg); err != nil {
 				t.Fatal(err)
 			}
-			if err != nil || way.Mode != c.mode || !strings.Contains(way.Why, c.why) || (way.egress != nil) != c.proxied || (cfg.ProxyServer != "") != c.proxied {
+			if err != nil || way.Mode != c.mode || !strings.Contains(way.Why, c.why) || (way.proxy != nil) != c.proxied || (cfg.ProxyServer != "") != c.proxied {
 				t.Errorf("%+v, %v; %+v", way, err, cfg)
 			}
 			if warned := strings.Contains(log.String(), "level=WARN"); warned != !c.cfg.Disabled {
@@ -76,7 +76,7 @@ func TestDomainsWithoutAProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := chromium.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}
-	p := pages{chromium: &installation{cfg: cfg}, rules: rules, way: func() (wayOut, error) { return wayOut{Mode: "unprotected"}, nil }, ladder: fallback.NewLadder(fallback.Config{}, nil)}
+	p := pages{chromium: &installation{cfg: cfg}, rules: rules, egress: func() (pageEgress, error) { return pageEgress{Mode: "unprotected"}, nil }, ladder: fallback.NewSourceChain(fallback.Config{}, nil)}
 	o := session.Options{Source: session.SourceChromium, AllowedDomains: []string{"example.com"}}
 	if _, err := p.NewPage(t.Context(), o, nil); protocol.CodeOf(err) != protocol.Unsupported {
 		t.Errorf("Chromium by name: %v", err)
@@ -102,12 +102,12 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	t.Cleanup(func() { egress.Close() })
 	var log strings.Builder // written by one request after the other
 	told := 0
-	out := wayOut{egress: egress}
-	way, err := exit(func() (wayOut, error) { return out, nil }).open(chromium.Config{})()
+	out := pageEgress{proxy: egress}
+	way, err := egressSetup(func() (pageEgress, error) { return out, nil }).open(chromium.Config{})()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := out.lane(rules, "s", nil, slog.New(slog.NewTextHandler(&log, nil)))(way, func(map[string]any) { told++ }); err != nil {
+	if err := out.bind(rules, "s", nil, slog.New(slog.NewTextHandler(&log, nil)))(way, func(map[string]any) { told++ }); err != nil {
 		t.Fatal(err)
 	}
 	proxy, _ := url.Parse(way.ProxyServer())

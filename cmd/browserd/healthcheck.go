@@ -16,8 +16,11 @@ import (
 func healthcheckCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "healthcheck",
-		Short: "Ask the daemon at server.listen whether it is alive (for containers); exit code 1 where it is not",
-		Args:  cobra.NoArgs,
+		Short: "Check that the daemon at server.listen is alive (for containers)",
+		Long: `Asks the daemon at server.listen whether it is alive. The exit code is 1 if it
+does not answer.`,
+		Example: "  browserd healthcheck",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -36,7 +39,7 @@ func healthcheckCommand(args []string) *cobra.Command {
 // healthy asks the daemon that cfg describes for /healthz, for at most three
 // seconds. An address that stands for all is asked on loopback.
 func healthy(ctx context.Context, cfg server.Config) error {
-	base, secured, err := door(cfg)
+	base, secured, err := endpoint(cfg)
 	if err != nil {
 		return err
 	}
@@ -46,7 +49,7 @@ func healthy(ctx context.Context, cfg server.Config) error {
 	if err != nil {
 		return err
 	}
-	resp, err := directly(secured).Do(req)
+	resp, err := directClient(secured).Do(req)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,16 @@
-// Command browserd runs the daemon and the tools around it. It is where the
-// rooms meet: it loads the configuration, hands each room its part, and waits
-// for the signal to stop. It decides nothing that a room could decide.
+// Command browserd runs the daemon and the tools around it. It wires the packages
+// together: it loads the configuration, gives each package its part, and waits
+// for the signal to stop. It decides nothing that a package below it can decide.
 //
-// Exit codes: 0, it went well (a daemon that was told to stop stopped); 1, the
-// work failed or doctor found a fault; 2, it did not begin: the command line,
-// the configuration, or the address to listen on. A command of a session ends
-// by the kind of its error: 2 parameters, 3 the ref or its element, 4 time, 5
-// refused, 6 the page could not be had, 7 the browser, 8 the session or the
-// daemon.
+// Exit codes: 0, success (also of a daemon that stopped on a signal); 1, the work
+// failed or doctor found a fault; 2, nothing was done: the command line, the
+// configuration or the address to listen on is wrong. A session's command exits
+// by the kind of its error: 2 parameters, 3 the ref or its element, 4 timeout,
+// 5 refused by the policy, 6 the page could not be loaded, 7 the browser, 8 the
+// session or the daemon.
+//
+// Goroutines: run owns the server, Chromium and the ledger; when it returns, all
+// that it started has ended.
 package main
 
 import (
@@ -39,7 +42,7 @@ func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 // execute runs one command line and returns the exit code. Errors are written
 // to stderr, each line with the program's name.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := untilTold()
+	ctx, stop := untilSignal()
 	defer stop()
 
 	begun := false
@@ -66,20 +69,21 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// untilTold returns a context that ends with the first signal to stop. The second
-// ends the process at once, however soon it comes behind the first; but not SIGHUP,
-// which shell and kernel both send when a terminal is closed.
-func untilTold() (ctx context.Context, stop func()) {
+// untilSignal returns a context that ends with the first signal to stop: SIGINT,
+// SIGTERM, or SIGHUP unless it is ignored, as under nohup. A second SIGINT or SIGTERM
+// ends the process at once; a second SIGHUP does not, because shell and kernel both
+// send one when a terminal is closed.
+func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	told, over := make(chan os.Signal, 2), make(chan struct{})
-	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	stopping, over := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(stopping, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
-		signal.Notify(told, syscall.SIGHUP)
+		signal.Notify(stopping, syscall.SIGHUP)
 	}
 	go func() {
 		for {
 			select {
-			case s := <-told:
+			case s := <-stopping:
 				if number, ok := s.(syscall.Signal); ok && ctx.Err() != nil && s != syscall.SIGHUP {
 					os.Exit(128 + int(number)) // as a shell tells of a process that a signal ended
 				}
@@ -90,7 +94,7 @@ func untilTold() (ctx context.Context, stop func()) {
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(told)
+		signal.Stop(stopping)
 		close(over)
 		cancel()
 	}
@@ -116,7 +120,7 @@ func newRoot(args []string) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	root.InitDefaultHelpCmd()
-	help, _, _ := root.Find([]string{"help"})
+	help, _, _ := root.Find([]string{actions.Help.Name})
 	help.Args = helpTopic
 	speaksHelp(help)
 	if slices.Contains(args, "completion") {
@@ -154,7 +158,7 @@ func speaksHelp(help *cobra.Command) {
 			usage(cmd, args)
 			return nil
 		}
-		result, err := actions.HelpOn(strings.Join(args, " "))
+		result, err := actions.All.Help(strings.Join(args, " "))
 		if err != nil {
 			return explain(err)
 		}

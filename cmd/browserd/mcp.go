@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
@@ -23,13 +24,14 @@ func mcpCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the commands as MCP tools on standard input and output",
-		Long: `Serve the commands as tools of the Model Context Protocol on standard input and
-output, for an MCP client that starts this program. They run in the daemon at
-server.listen; where none answers, one is started in the background, which ends
-by itself when it is idle.
+		Long: `Serves the commands as tools of the Model Context Protocol on standard input and
+output, for an MCP client that starts this program. The commands run in the
+daemon at server.listen. If none answers, this starts a background daemon. It
+stops after 15 idle minutes.
 
 "browserd mcp config CLIENT" prints what to paste into a client's configuration.`,
-		Args: cobra.NoArgs,
+		Example: "  browserd mcp\n  browserd mcp config claude-code",
+		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	choice := cmd.Flags().String("tools", tools.SetDefault, "default, all, or names of commands separated by commas")
@@ -72,12 +74,12 @@ type bridge struct {
 
 // do runs one command. A daemon that has gone since the last one is started
 // again; its sessions have gone with it, and the error says so.
-func (b *bridge) do(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
+func (b *bridge) do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
 	cl, err := b.connect(ctx)
 	if err != nil {
-		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and mend what it names")
+		return nil, protocol.Errorf(protocol.Internal, "there is no daemon: %w", err).Then("run browserd doctor, and fix what it names")
 	}
-	result, err := b.call(ctx, cl, command, params)
+	result, err := b.call(ctx, cl, method, params)
 	if err == nil {
 		return result, nil
 	}
@@ -86,7 +88,7 @@ func (b *bridge) do(ctx context.Context, command string, params json.RawMessage)
 	case errors.As(err, &said):
 		return nil, said
 	case ctx.Err() != nil:
-		return nil, actions.ErrCancelled
+		return nil, command.ErrCancelled
 	}
 	b.mu.Lock()
 	b.client = nil
@@ -97,9 +99,9 @@ func (b *bridge) do(ctx context.Context, command string, params json.RawMessage)
 
 // call runs one command in the client's own session where it names none, and in
 // another where that one has gone.
-func (b *bridge) call(ctx context.Context, cl *client, command string, params json.RawMessage) (json.RawMessage, error) {
+func (b *bridge) call(ctx context.Context, cl *client, method string, params json.RawMessage) (json.RawMessage, error) {
 	for {
-		own, result, err := b.once(ctx, cl, command, params)
+		own, result, err := b.once(ctx, cl, method, params)
 		if own == "" || !cl.gone(own, err) {
 			return result, err
 		}
@@ -108,8 +110,8 @@ func (b *bridge) call(ctx context.Context, cl *client, command string, params js
 
 // once sends a command once and says what the client's own session was. Commands
 // that find none wait for each other, so that one of them opens it.
-func (b *bridge) once(ctx context.Context, cl *client, command string, params json.RawMessage) (own string, result json.RawMessage, err error) {
-	if row, known := actions.Lookup(command); cl.own() == "" && known && !row.NoSession {
+func (b *bridge) once(ctx context.Context, cl *client, method string, params json.RawMessage) (own string, result json.RawMessage, err error) {
+	if row, known := actions.All.Lookup(method); cl.own() == "" && known && !row.Is(command.NoSession) {
 		b.first.Lock()
 		defer b.first.Unlock()
 	}
@@ -118,7 +120,7 @@ func (b *bridge) once(ctx context.Context, cl *client, command string, params js
 		given = params
 	}
 	own = cl.own()
-	result, err = cl.call(ctx, command, given)
+	result, err = cl.call(ctx, method, given)
 	return own, result, err
 }
 
@@ -199,7 +201,7 @@ func mcpConfigCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := slices.IndexFunc(snippets, func(s snippet) bool { return s.client == args[0] })
 			if i < 0 {
-				return refusal{fmt.Errorf("there is no snippet for %q: takes one of %s", args[0], strings.Join(names, ", "))}
+				return refusal{fmt.Errorf("there is no snippet for %q: accepts one of %s", args[0], strings.Join(names, ", "))}
 			}
 			s := snippets[i]
 			fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)
@@ -216,7 +218,7 @@ func mcpConfigCommand() *cobra.Command {
 	}
 }
 
-// httpSnippet prints the door /mcp with the token that opens it.
+// httpSnippet prints the endpoint /mcp with its token.
 func httpSnippet(cmd *cobra.Command) error {
 	c, err := config.Load(config.Sources{})
 	if err != nil {
@@ -226,7 +228,7 @@ func httpSnippet(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	base, _, err := door(c.Server)
+	base, _, err := endpoint(c.Server)
 	if err != nil {
 		return err
 	}

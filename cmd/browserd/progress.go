@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 )
 
 // patience is after how long a command that still runs says so.
@@ -18,11 +18,11 @@ const clearLine = "\r\x1b[K"
 
 // progress says on w, where that is a terminal, that the command still runs: a
 // line that counts the seconds, and that is gone when stop returns.
-func progress(w io.Writer, command string, params map[string]any) (stop func()) {
+func progress(w io.Writer, name string, params map[string]any) (stop func()) {
 	if !isTerminal(w) {
 		return func() {}
 	}
-	limit := actions.DefaultTimeout
+	limit := command.DefaultTimeout
 	if ms, err := json.Number(fmt.Sprint(params["timeout_ms"])).Int64(); err == nil {
 		limit = time.Duration(ms) * time.Millisecond
 	}
@@ -36,7 +36,7 @@ func progress(w io.Writer, command string, params map[string]any) (stop func()) 
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprintf(w, "%s%s: %.0f s, at most %.0f s (Ctrl-C ends it)", clearLine, command, time.Since(began).Seconds(), limit.Seconds())
+				fmt.Fprintf(w, "%s%s: %.0f s, at most %.0f s (Ctrl-C ends it)", clearLine, name, time.Since(began).Seconds(), limit.Seconds())
 				said = true
 			case <-end:
 				if said {

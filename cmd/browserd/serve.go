@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
@@ -111,12 +112,12 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 			log.Info("removed what a killed daemon left behind", "browsers", reaped.Browsers, "processes", reaped.Processes)
 		}
 	}
-	way, err := leave(&cfg.Browser.Config, cfg.Policy, rules, log)
+	egress, err := setUpEgress(&cfg.Browser.Config, cfg.Policy, rules, log)
 	if err != nil {
 		return refusal{err}
 	}
-	defer way.close() // when Chromium has ended
-	books, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
+	defer egress.close() // when Chromium has ended
+	db, err := ledger.Open(ctx, cfg.Ledger, cfg.Browser.StateDir, credits(cfg.Auth.Tokens), log)
 	if err != nil {
 		return refusal{err}
 	}
@@ -125,22 +126,23 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	defer end()
 	supervisor := chromium.Start(living, cfg.Browser.Config, log)
 	known := lookForChromium(cfg.Browser.Config, supervisor, log)
-	out, err := newOutside(cfg, rules)
+	out, err := newDaemonEgress(cfg, rules)
 	if err != nil {
 		return refusal{err}
 	}
 	defer out.close()
-	ladder := fallback.NewLadder(cfg.Fallback, out.forLadder())
+	ladder := fallback.NewSourceChain(cfg.Fallback, out.forLadder())
 	sources := sourcesOf(known, ladder)
 	contexts := browser.New(supervisor, log)
 	contexts.Keep(browser.Stock{
-		Way: way.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+		Way: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
 	})
 	defer contexts.Close()
 	source := pages{
-		browser: contexts, chromium: known, ladder: ladder, rules: rules, way: way, cfg: cfg.Session, log: log,
+		browser: contexts, chromium: known, ladder: ladder, rules: rules, egress: egress, cfg: cfg.Session, log: log,
 	}
-	house := &actions.House{
+	house := &command.Runtime{
+		Commands: actions.All,
 		Sessions: session.NewManager(cfg.Session, source, log),
 		States:   session.NewStates(stateFiles(cfg.Browser.StateDir), cfg.State),
 		Version:  buildVersion(),
@@ -148,9 +150,9 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Rules:    supervision,
 		CheckURL: rules.CheckURLWithin,
 		Web:      out.webWith(cfg, source),
-		Ledger:   books,
+		Ledger:   db,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": way.status()}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": egress.status()}
 		},
 	}
 	house.Sessions.Keep(cfg.Journal)
@@ -158,7 +160,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	if err != nil {
 		return refusal{err}
 	}
-	s.Collect(func() []prometheus.Collector { return figures(supervisor, way.stats(cfg.Browser.Config), books) })
+	s.Collect(func() []prometheus.Collector { return collectors(supervisor, egress.stats(cfg.Browser.Config), db) })
 	if cfg.Server.ExitWhenIdle > 0 {
 		var idle context.CancelFunc
 		ctx, idle = context.WithCancel(ctx)
@@ -177,11 +179,11 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		log.Warn("tokens and pages cross the network as they are: set server.tls_cert and server.tls_key, or put a proxy that speaks TLS before the daemon")
 	}
 	log.Info("listening on " + scheme + l.Addr().String())
-	go way() // not before: it would take a processor from what answers
+	go egress() // not before: it would take a processor from what answers
 	err = s.Serve(ctx, l)
 	log.Info("stopping")
 	contexts.Close()
-	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, booksEnd, books.Close))
+	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, db.Close))
 	log.Info("stopped")
 	return err
 }
@@ -190,7 +192,7 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 // server.shutdown_timeout: whoever is in a hurry leaves nothing behind either.
 const (
 	chromiumEnds = 10 * time.Second // killed after one
-	booksEnd     = 2 * time.Second
+	ledgerEnds   = 2 * time.Second
 )
 
 // bounded calls f with so much time.

@@ -15,13 +15,13 @@ import (
 )
 
 // pages makes the pages of sessions: each its own browser context, or, where
-// there is no Chromium, its own climb of the ladder.
+// there is no Chromium, its own chain of sources.
 type pages struct {
 	browser  *browser.Browser
 	chromium *installation
-	ladder   *fallback.Ladder
+	ladder   *fallback.SourceChain
 	rules    *policy.Policy
-	way      exit
+	egress   egressSetup
 	cfg      session.Config
 	log      *slog.Logger
 }
@@ -78,11 +78,11 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	if err := p.chromium.missing(); err != nil {
 		return nil, false, err
 	}
-	way, err := p.way()
+	egress, err := p.egress()
 	if err != nil {
 		return nil, false, err
 	}
-	if way.egress == nil && len(o.AllowedDomains) > 0 {
+	if egress.proxy == nil && len(o.AllowedDomains) > 0 {
 		// Its pages would reach whatever they like.
 		return nil, false, protocol.Errorf(protocol.Unsupported, "allowed_domains: the Chromium of browser.endpoint reaches its network without browserd's checks, and nothing could hold it to them").
 			With("source", session.SourceChromium).Then("use source http, or ask the operator to set policy.proxy_advertise")
@@ -90,7 +90,7 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
-		Bind:        way.lane(p.rules, o.Name, o.AllowedDomains, p.log),
+		Bind:        egress.bind(p.rules, o.Name, o.AllowedDomains, p.log),
 		Permissions: o.Permissions, Downloads: o.Downloads,
 		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles,
 	}
@@ -116,6 +116,6 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 
 func (p pages) static(gate *policy.Gate, o session.Options, tried []protocol.Attempt) session.Page {
 	return fallback.New(fallback.Options{
-		Gate: gate, Ladder: p.ladder, Locale: o.Locale, UserAgent: o.UserAgent, Headers: o.Headers, Restore: o.Restore, Tried: tried,
+		Gate: gate, Sources: p.ladder, Locale: o.Locale, UserAgent: o.UserAgent, Headers: o.Headers, Restore: o.Restore, Tried: tried,
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
@@ -23,14 +23,14 @@ func confirmedFile(stateDir string) string {
 
 // supervise gives agents their rules, and the policy what operators have
 // allowed for good in earlier runs.
-func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (actions.Rules, error) {
+func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (command.Rules, error) {
 	confirmations, err := policy.NewConfirmations(confirmedFile(cfg.Browser.StateDir), cfg.Auth.HasOperator())
 	if err != nil {
-		return actions.Rules{}, err
+		return command.Rules{}, err
 	}
 	for _, s := range confirmations.Settings() {
 		if _, err := rules.AddUntil(s); err != nil {
-			return actions.Rules{}, fmt.Errorf("%s: %w", confirmedFile(cfg.Browser.StateDir), err)
+			return command.Rules{}, fmt.Errorf("%s: %w", confirmedFile(cfg.Browser.StateDir), err)
 		}
 		log.Info("operators have added to the policy for good", "key", s.Key, "entries", s.Add, "file", confirmedFile(cfg.Browser.StateDir))
 	}
@@ -41,7 +41,7 @@ func supervise(cfg config.Config, rules *policy.Policy, log *slog.Logger) (actio
 		log.Warn("agents are supervised, and there is no operator: what policy.confirm names is refused",
 			"next", "add a token with role operator to auth.tokens")
 	}
-	return actions.Rules{
+	return command.Rules{
 		Autonomy:      policy.Autonomy(cfg.Policy.Autonomy),
 		Confirm:       cfg.Policy.Confirm,
 		Timeout:       cfg.Policy.ConfirmTimeout,

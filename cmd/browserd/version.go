@@ -26,9 +26,10 @@ func buildVersion() string {
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of browserd, its protocol and Go",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the versions of browserd, its protocol and Go",
+		Example: "  browserd version",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "browserd %s (protocol %d, %s, %s/%s)\n",
 				buildVersion(), protocol.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)

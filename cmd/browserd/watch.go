@@ -22,10 +22,11 @@ func watchCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [SESSION]",
 		Short: "Show what happens in your sessions, or in one, until interrupted",
-		Long: `Show what happens in your sessions as it happens: each command with its effect
-and what it changed of the page, and the events (navigations, dialogs,
-downloads, tabs, crashes, refusals). With a session's name, of that one alone,
-until it is closed.`,
+		Long: `Shows what happens in your sessions as it happens: each command with its effect
+and its change to the page, and the events (navigations, dialogs, downloads,
+tabs, crashes, refusals). With a session's name it shows that session until it
+closes.`,
+		Example: "  browserd watch\n  browserd watch shop",
 		GroupID: groupCommands,
 		Args:    cobra.MaximumNArgs(1),
 	}
@@ -91,10 +92,10 @@ func subscribed(ctx context.Context, c *config.Loaded, session string) (*socket.
 	if session != "" {
 		whose = "own"
 		// Naming it makes it the connection's own, or says that there is none.
-		err = conn.Call(ctx, "tab_list", map[string]any{"session": session}, nil)
+		err = conn.Call(ctx, actions.TabList.Name, map[string]any{"session": session}, nil)
 	}
 	if err == nil {
-		err = conn.Call(ctx, "subscribe", map[string]any{"events": protocol.EventTypes, "sessions": whose}, nil)
+		err = conn.Call(ctx, actions.Subscribe.Name, map[string]any{"events": protocol.EventTypes, "sessions": whose}, nil)
 	}
 	if err != nil {
 		conn.Close()
@@ -158,7 +159,7 @@ func commandWords(f map[string]any) (words, below []string) {
 // dropDefaults leaves of a command's parameters those that are not what they
 // would be anyway.
 func dropDefaults(command string, params map[string]any) {
-	row, known := actions.Lookup(command)
+	row, known := actions.All.Lookup(command)
 	if !known {
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/reader"
@@ -16,9 +16,9 @@ import (
 	"github.com/browserd/browserd/web/search"
 )
 
-// outside is the daemon's own way out, which no session narrows: for the web
-// tools, and for the services that are asked in the agents' place.
-type outside struct {
+// daemonEgress is the daemon's own egress, which no session narrows: for the web
+// tools, and for the services that the daemon calls for agents.
+type daemonEgress struct {
 	gate      *policy.Gate
 	transport *http.Transport
 	reader    *reader.Reader // nil: there is none
@@ -29,20 +29,20 @@ type outside struct {
 // context, which no session's limit counts.
 const maxRenders = 4
 
-func newOutside(cfg config.Config, rules *policy.Policy) (*outside, error) {
+func newDaemonEgress(cfg config.Config, rules *policy.Policy) (*daemonEgress, error) {
 	gate, err := rules.Gate(policy.GateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	w := &outside{gate: gate, transport: gate.Transport(), rendering: make(slots, maxRenders)}
+	w := &daemonEgress{gate: gate, transport: gate.Transport(), rendering: make(slots, maxRenders)}
 	w.reader = reader.New(cfg.Fallback.Jina, reader.Options{Transport: w.transport, Check: gate.CheckURL, Public: gate.Public})
 	return w, nil
 }
 
-func (w *outside) close() { w.transport.CloseIdleConnections() }
+func (w *daemonEgress) close() { w.transport.CloseIdleConnections() }
 
 // forLadder is the reader, or no interface where there is none.
-func (w *outside) forLadder() fallback.Reader {
+func (w *daemonEgress) forLadder() fallback.Reader {
 	if w.reader == nil {
 		return nil
 	}
@@ -50,17 +50,17 @@ func (w *outside) forLadder() fallback.Reader {
 }
 
 // web is what the web tools work with; nothing renders yet what needs script.
-func (w *outside) web(cfg config.Config, ladder *fallback.Ladder) *actions.Web {
-	return &actions.Web{
+func (w *daemonEgress) web(cfg config.Config, ladder *fallback.SourceChain) *command.Web {
+	return &command.Web{
 		Config: cfg.HTTP, Transport: w.transport,
-		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Rest(),
+		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Breaker(),
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 	}
 }
 
 // webWith is web with Chromium, in which p opens what needs script.
-func (w *outside) webWith(cfg config.Config, p pages) *actions.Web {
+func (w *daemonEgress) webWith(cfg config.Config, p pages) *command.Web {
 	web := w.web(cfg, p.ladder)
 	web.Render = w.render(p)
 	web.HasChromium = func() bool { return p.chromium.missing() == nil }
@@ -69,27 +69,27 @@ func (w *outside) webWith(cfg config.Config, p pages) *actions.Web {
 
 // render opens a URL in a browser context of its own, which ends with it, and
 // returns what its script made of it.
-func (w *outside) render(p pages) func(ctx context.Context, domains []string, url string) (actions.Rendered, error) {
-	return func(ctx context.Context, domains []string, url string) (actions.Rendered, error) {
+func (w *daemonEgress) render(p pages) func(ctx context.Context, domains []string, url string) (command.Rendered, error) {
+	return func(ctx context.Context, domains []string, url string) (command.Rendered, error) {
 		free, err := w.rendering.take(ctx)
 		if err != nil {
-			return actions.Rendered{}, err
+			return command.Rendered{}, err
 		}
 		defer free()
 		page, _, err := p.live(ctx, session.Options{Dialogs: "dismiss", AllowedDomains: domains}, func(string, map[string]any) {})
 		if err != nil {
-			return actions.Rendered{}, err
+			return command.Rendered{}, err
 		}
 		defer page.Close(context.WithoutCancel(ctx))
 		if _, err := page.Open(ctx, url, protocol.WaitAuto); err != nil {
-			return actions.Rendered{}, err
+			return command.Rendered{}, err
 		}
 		html, err := page.Read(ctx, snapshot.NewRefs(), "", "html", "")
 		if err != nil {
-			return actions.Rendered{}, err
+			return command.Rendered{}, err
 		}
 		state := page.State()
-		return actions.Rendered{HTML: html, URL: state.URL, Status: state.Status}, nil
+		return command.Rendered{HTML: html, URL: state.URL, Status: state.Status}, nil
 	}
 }
 

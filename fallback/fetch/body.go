@@ -28,17 +28,16 @@ const (
 	maxWindow = 8 << 20
 )
 
-// errCoding is a content coding that is not read: unknown and no text, one of
-// several, or not the one that was said.
+// errCoding is the error of a content coding that is unknown, one of several, or invalid.
 var errCoding = errors.New("content coding")
 
-// readBody reads a response's body to its end or to a limit, whichever comes
-// first, and says which limit it was.
+// readBody reads a response's body to its end or to the first limit, and returns which limit
+// that was.
 func readBody(ctx context.Context, resp *http.Response, limit int64) (body []byte, cut string, err error) {
 	wire := &counter{r: resp.Body}
 	packed := bufio.NewReader(wire)
 	if _, err := packed.Peek(1); err == io.EOF {
-		// Nothing, as for HEAD and 304, whatever coding nothing is in.
+		// An empty body, as for HEAD and 304, in whatever coding.
 		return nil, "", nil
 	}
 	r, end, err := decoder(packed, resp.Header.Values("Content-Encoding"))
@@ -50,8 +49,8 @@ func readBody(ctx context.Context, resp *http.Response, limit int64) (body []byt
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(chunk)
-		if room := limit - int64(out.Len()); int64(n) > room {
-			out.Write(chunk[:room])
+		if free := limit - int64(out.Len()); int64(n) > free {
+			out.Write(chunk[:free])
 			return out.Bytes(), CutBytes, nil
 		}
 		out.Write(chunk[:n])
@@ -68,7 +67,7 @@ func readBody(ctx context.Context, resp *http.Response, limit int64) (body []byt
 	}
 }
 
-// whyCut tells the three ways in which a body ends too early apart.
+// whyCut returns which of the three reasons ended a body early.
 func whyCut(ctx context.Context, wire *counter) string {
 	switch {
 	case ctx.Err() != nil:
@@ -79,8 +78,8 @@ func whyCut(ctx context.Context, wire *counter) string {
 	return CutCoding
 }
 
-// decoder undoes at most one content coding (RFC 9110 8.4.1, RFC 7932, RFC
-// 8878): servers have no reason for two, bombs do.
+// decoder decodes at most one content coding (RFC 9110 8.4.1, RFC 7932, RFC
+// 8878): several are only used by decompression bombs.
 func decoder(r *bufio.Reader, codings []string) (decoded io.Reader, end func(), err error) {
 	coding, none := "", func() {}
 	for c := range strings.SplitSeq(strings.Join(codings, ","), ",") {
@@ -118,8 +117,7 @@ func decoder(r *bufio.Reader, codings []string) (decoded io.Reader, end func(), 
 	return nil, nil, errCoding
 }
 
-// members reads one member of gzip after the other, and ends where something
-// else follows, as browsers do.
+// members reads the members of a gzip stream, and ignores what follows them, as browsers do.
 type members struct {
 	*gzip.Reader
 	packed *bufio.Reader
@@ -146,8 +144,7 @@ func (m members) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inflate reads deflate, which by RFC 9110 is zlib's format and which some
-// servers send bare.
+// inflate decodes deflate: zlib by RFC 9110, raw deflate from some servers.
 func inflate(r *bufio.Reader) (io.Reader, func(), error) {
 	head, _ := r.Peek(2)
 	// RFC 1950 2.2: the method is 8, and the two bytes are a multiple of 31.
@@ -159,7 +156,7 @@ func inflate(r *bufio.Reader) (io.Reader, func(), error) {
 	return z, func() { z.Close() }, nil
 }
 
-// counter counts what was read and keeps the error that ended it.
+// counter counts the bytes read and keeps the error that ended the reading.
 type counter struct {
 	r   io.Reader
 	n   int64
@@ -175,8 +172,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cause is what ended the reading: the connection's error, errCoding where the
-// decoder alone complains, nil where neither does.
+// cause returns the error that ended the reading: the connection's, or errCoding if only the
+// decoder failed; nil for none.
 func (c *counter) cause(decoding error) error {
 	switch {
 	case c.err != nil && c.err != io.EOF:

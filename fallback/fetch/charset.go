@@ -10,18 +10,17 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// metaWindow is how far into a document a meta element may name its charset.
-// The HTML standard asks for the first 1024 bytes; pages in the wild are later.
+// metaWindow is the bytes of a document in which a meta element may declare its charset. The
+// HTML standard has 1024; real pages declare it later.
 const metaWindow = 64 << 10
 
-// Text decodes a body to UTF-8 and names the charset that it was in, as the
-// Encoding Standard names it. In this order: a byte order mark; the charset of
-// contentType, the Content-Type header, where the body holds to it; that of
-// the XML declaration or of a meta element in the first 64 KB, likewise;
-// UTF-8, where all of it is; what its bytes look like; windows-1252. A body
-// holds to a charset if at most a quarter of what is not ASCII has no meaning
-// in it, so that a few bad bytes do not spoil a page. What cannot be decoded
-// becomes U+FFFD. It never fails.
+// Text decodes a body to UTF-8 and returns it with the name of its charset (Encoding
+// Standard). It uses, in this order: a byte order mark; the charset of contentType, the
+// Content-Type header; that of the XML declaration or of a meta element in the first 64 KB;
+// UTF-8, if all of the body is UTF-8; a guess from its bytes; windows-1252. It skips a
+// declared charset in which more than a quarter of the bytes that are not ASCII are
+// invalid; so a few invalid bytes do not garble a page. Invalid bytes become U+FFFD. Text
+// never fails.
 func Text(body []byte, contentType string) (text, name string) {
 	if name, n := bom(body); name != "" {
 		s, _ := decode(body[n:], name)
@@ -42,7 +41,7 @@ func Text(body []byte, contentType string) (text, name string) {
 	return s, name
 }
 
-// bom is the charset that a byte order mark names, and its length (Encoding
+// bom returns the charset of a byte order mark, and its length (Encoding
 // Standard, BOM sniff).
 func bom(b []byte) (string, int) {
 	switch {
@@ -56,7 +55,7 @@ func bom(b []byte) (string, int) {
 	return "", 0
 }
 
-// decode reads b as the charset name, and says whether b holds to it.
+// decode decodes b from the charset name, and reports whether b fits it.
 func decode(b []byte, name string) (string, bool) {
 	// UTF-16 and ISO-2022 are made of bytes that other charsets take as well.
 	if other := wide(b); other != "" && other != name || name == "utf-8" && shifts(b) {
@@ -87,7 +86,7 @@ func decode(b []byte, name string) (string, bool) {
 	return s, wrong*4 <= foreign
 }
 
-// declared is the charset that a document names itself: the XML declaration's,
+// declared returns the charset that a document declares: the XML declaration's,
 // or that of the first meta element that has one (HTML standard, prescan).
 func declared(b []byte) string {
 	b = b[:min(len(b), metaWindow)]
@@ -150,8 +149,8 @@ func metaCharset(z *html.Tokenizer) string {
 	return rest
 }
 
-// unwide is what a label found by reading bytes can mean: not UTF-16, or it
-// could not have been read (HTML standard, prescan).
+// unwide returns the charset of a label that was found by reading bytes. It cannot be UTF-16,
+// which could not have been read (HTML standard, prescan).
 func unwide(label string) string {
 	switch _, name := charset.Lookup(strings.TrimSpace(label)); name {
 	case "utf-16le", "utf-16be":

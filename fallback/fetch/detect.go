@@ -9,10 +9,10 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// detectWindow is how much of a body is looked at to guess its charset.
+// detectWindow is how many bytes of a body are used to guess its charset.
 const detectWindow = 256 << 10
 
-// detect names the charset of a body that does not say it.
+// detect guesses the charset of a body that does not declare one.
 func detect(b []byte) string {
 	if name := wide(b); name != "" {
 		return name
@@ -41,11 +41,10 @@ func detect(b []byte) string {
 	return "windows-1252"
 }
 
-// leastConfidence, of 100, is what a guess must have to be better than none.
+// leastConfidence is the least confidence, of 100, at which a guess is used.
 const leastConfidence = 10
 
-// whole is true for UTF-8; a last character that the cap cut is no fault, where
-// there are others.
+// whole reports whether b is UTF-8. The last character may be cut, unless it is the only one.
 func whole(b []byte) bool {
 	for i := 0; i < utf8.UTFMax && i <= len(b); i++ {
 		if head := b[:len(b)-i]; utf8.Valid(head) {
@@ -55,13 +54,13 @@ func whole(b []byte) bool {
 	return false
 }
 
-// shifts is true for ISO-2022-JP, which is ASCII but for its escapes.
+// shifts reports whether b is ISO-2022-JP, which is ASCII with escape sequences.
 func shifts(b []byte) bool {
 	return bytes.Contains(b, []byte("\x1b$B")) || bytes.Contains(b, []byte("\x1b$@"))
 }
 
-// wide recognises UTF-16 without a byte order mark by the zeros of its ASCII,
-// of which markup is made: all on the same side.
+// wide recognizes UTF-16 without a byte order mark: the ASCII of its markup has a zero in
+// every other byte.
 func wide(b []byte) string {
 	b = b[:min(len(b), 4<<10)]
 	b = b[:len(b)&^1]

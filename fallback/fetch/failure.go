@@ -18,8 +18,8 @@ var (
 	errHeaders  = errors.New("header too long")
 )
 
-// ended gives an error that ended an exchange its code: ctx's cause where the
-// caller ended it, its own where it has one, and otherwise the transport's.
+// ended returns the error that ended an exchange with its code: ctx's cause if the caller ended
+// it, err if it has a code, else that of failure.
 func ended(ctx, own context.Context, err error, host string, timeout time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -35,7 +35,7 @@ func ended(ctx, own context.Context, err error, host string, timeout time.Durati
 	return failure(err, host)
 }
 
-// failure says what a transport's error means: details.reason is one of
+// failure returns the NavigationFailed for a transport's error. details.reason is one of
 // name_not_resolved, connection_refused, connection_reset, unreachable,
 // certificate, tls, headers_too_large, content_coding, empty_response and
 // malformed_response.

@@ -1,11 +1,10 @@
-// Package fetch gets one document over HTTP: redirects hop by hop with every
-// hop asked about, bodies read as a stream with their content coding undone and
-// cut at a cap, and text decoded from the charset that it is in.
+// Package fetch fetches one document over HTTP. It follows redirects and asks the caller
+// about every hop, decodes and limits bodies as a stream, and decodes text from its charset.
 //
-// It owns the limits of one exchange (bytes, ratio, redirects, headers, time)
-// and never decides where a request may go: that is the Check of a Request and
-// the dialer of the Transport (policy.Gate). It keeps no state, so a Client may
-// be used by any goroutine; a Jar is the caller's.
+// It owns the limits of one exchange: bytes, compression ratio, redirects, headers, time. It
+// never decides where a request may go: the Check of a Request and the dialer of the
+// Transport (policy.Gate) do. It has no state, so any goroutine may use a Client; cookies
+// are the caller's.
 package fetch
 
 import (
@@ -21,13 +20,13 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Limits of an exchange where nothing else is asked for.
+// The default limits of an exchange.
 const (
 	DefaultMaxBytes     = 10 << 20
 	DefaultMaxRedirects = 10
 	DefaultTimeout      = 30 * time.Second
-	// MaxHeaderBytes is how long a response's header may be, 1xx included. A
-	// Transport should have it as its MaxResponseHeaderBytes.
+	// MaxHeaderBytes is the longest header of a response, 1xx included. Set it as the
+	// Transport's MaxResponseHeaderBytes.
 	MaxHeaderBytes = 64 << 10
 	// UserAgent is sent where a request names none.
 	UserAgent = "Mozilla/5.0 (compatible; browserd; +https://github.com/browserd/browserd)"
@@ -35,12 +34,12 @@ const (
 
 // Client fetches through one transport.
 type Client struct {
-	// Transport carries the requests; its Proxy must be nil, so that the
-	// environment's HTTP_PROXY leads nothing past its dialer.
+	// Transport sends the requests. Its Proxy must be nil, or HTTP_PROXY of the
+	// environment would bypass its dialer.
 	Transport http.RoundTripper
 }
 
-// Request is what to fetch. Only URL is needed.
+// Request is what to fetch. Only URL is required.
 type Request struct {
 	Method string // "": GET
 	URL    string // absolute, http or https
@@ -60,22 +59,22 @@ type Request struct {
 	Timeout time.Duration
 	// Check is asked before each hop, the first too, whether the URL may be
 	// fetched, and returns it as it is to be requested; its error ends the
-	// exchange as it is. nil: every URL, as it stands.
+	// exchange as it is. nil: every URL, unchanged.
 	Check func(ctx context.Context, url string) (string, error)
 }
 
-// Why a body was cut.
+// The reasons for which a body was cut.
 const (
-	CutBytes      = "bytes"      // it is longer than MaxBytes
-	CutRatio      = "ratio"      // it unpacks to more than maxRatio times what was sent
-	CutDeadline   = "deadline"   // Timeout ended while it was read
+	CutBytes      = "bytes"      // longer than MaxBytes
+	CutRatio      = "ratio"      // decodes to more than maxRatio times the bytes sent
+	CutDeadline   = "deadline"   // not read within Timeout
 	CutConnection = "connection" // the server ended it early
-	CutCoding     = "coding"     // its content coding broke off
+	CutCoding     = "coding"     // its content coding ended early or is invalid
 )
 
-// Response is what was fetched.
+// Response is the response after redirects.
 type Response struct {
-	URL        string // of the last hop, with the fragment that holds there
+	URL        string // of the last hop, with its fragment
 	Status     int
 	StatusText string // "404 Not Found"
 	Proto      string // "HTTP/1.1"
@@ -86,23 +85,22 @@ type Response struct {
 	Hops       []Hop  // the redirects that were followed, in order
 }
 
-// Hop is one redirect: who answered it, and how.
+// Hop is one redirect: the URL that returned it, and its status.
 type Hop struct {
 	URL    string
 	Status int
 }
 
-// Do carries the request and follows its redirects as a browser does (Fetch
-// standard, HTTP-redirect fetch): POST becomes GET at 301, 302 and 303, other
-// methods at 303, and the body goes with it; 307 and 308 repeat both. At a hop
-// to another origin Authorization and Cookie stay behind for good, and Referer
-// is cut to its origin.
+// Do sends the request and follows its redirects as a browser does (Fetch standard,
+// HTTP-redirect fetch): POST becomes GET at 301, 302 and 303, other methods at 303, without
+// the body; 307 and 308 repeat both. At a hop to another origin it drops Authorization and
+// Cookie for good, and cuts Referer to its origin.
 //
-// The exchange ends a little before ctx does, so that what came of a body is
-// still given. Any HTTP status is a response. The error is Check's own, ctx's cause where
-// ctx ended, or a *protocol.Error: Timeout, InvalidParams for a request that
-// HTTP cannot carry, or NavigationFailed with a stable word in details.reason
-// (see failure). Messages name the host and never the rest of a URL.
+// Do ends a little before ctx does, so that it can return the part of a body that it has
+// read. Any HTTP status is a response. The error is Check's, ctx's cause, or a
+// *protocol.Error: Timeout, InvalidParams for a request that HTTP cannot express, or
+// NavigationFailed with one of the words of failure in details.reason. Messages name the
+// host and never the rest of a URL.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	timeout := within(ctx, or(r.Timeout, DefaultTimeout))
 	own, cancel := context.WithTimeoutCause(ctx, timeout, errDeadline)
@@ -126,7 +124,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		}
 		location := resp.Header.Get("Location")
 		if r.MaxRedirects < 0 || !Redirects(resp.StatusCode) || location == "" {
-			err := out.take(own, resp, u, or(r.MaxBytes, DefaultMaxBytes))
+			err := out.readResponse(own, resp, u, or(r.MaxBytes, DefaultMaxBytes))
 			if err != nil {
 				return nil, ended(ctx, own, err, u.Host, timeout)
 			}
@@ -143,14 +141,14 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	}
 }
 
-// send makes one request and returns its response with the body unread.
+// send sends one request and returns the response without reading its body.
 func (c *Client) send(ctx context.Context, r Request, h hop, u *url.URL) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, h.method, u.String(), bytes.NewReader(h.body))
 	if err != nil {
 		return nil, protocol.Errorf(protocol.InvalidParams, "the request cannot be sent: %w", err)
 	}
 	if len(h.body) == 0 {
-		// A POST without a body says Content-Length: 0, a GET says nothing.
+		// A POST without a body has Content-Length: 0, a GET has none.
 		req.Body, req.GetBody = http.NoBody, nil
 	}
 	req.Header = h.header.Clone()
@@ -177,8 +175,8 @@ func (c *Client) send(ctx context.Context, r Request, h hop, u *url.URL) (*http.
 	return resp, nil
 }
 
-// take fills the response from the last hop's and closes it.
-func (out *Response) take(ctx context.Context, resp *http.Response, u *url.URL, limit int64) error {
+// readResponse reads the response of the last hop, and closes it.
+func (out *Response) readResponse(ctx context.Context, resp *http.Response, u *url.URL, limit int64) error {
 	defer resp.Body.Close()
 	out.URL, out.Status, out.StatusText, out.Proto, out.Header = u.String(), resp.StatusCode, resp.Status, resp.Proto, resp.Header
 	body, cut, err := readBody(ctx, resp, limit)
@@ -189,7 +187,7 @@ func (out *Response) take(ctx context.Context, resp *http.Response, u *url.URL, 
 	return nil
 }
 
-// checked asks check about a URL and parses what it answers.
+// checked calls check for a URL and parses what it returns.
 func checked(ctx context.Context, check func(context.Context, string) (string, error), raw string) (*url.URL, error) {
 	if check != nil {
 		var err error
@@ -207,7 +205,7 @@ func checked(ctx context.Context, check func(context.Context, string) (string, e
 	return u, nil
 }
 
-// within is the timeout, or a little less than what ctx still has.
+// within returns the timeout, at most a little less than the time left of ctx.
 func within(ctx context.Context, timeout time.Duration) time.Duration {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -243,7 +241,7 @@ func or[T comparable](v, otherwise T) T {
 
 func short(s string) string { return protocol.Cut(s, 60) }
 
-// hostOf is the host of a URL that need not be one.
+// hostOf returns the host of a URL, which may be invalid.
 func hostOf(raw string) string {
 	if u, err := url.Parse(repair(raw)); err == nil && u.Host != "" {
 		return u.Host
@@ -251,13 +249,13 @@ func hostOf(raw string) string {
 	return "the server"
 }
 
-// isTimeout is true for every error that a clock caused.
+// isTimeout reports whether an error is a timeout.
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
 }
 
-// isEOF is true where a connection ended before what was promised.
+// isEOF reports whether a connection ended early.
 func isEOF(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "connection reset")
 }

@@ -2,11 +2,10 @@ package fetch
 
 import "strings"
 
-// MediaType reads a Content-Type as browsers do, which take more than RFC 9110
-// allows (MIME Sniffing 4.4, parse a MIME type; Chromium's net.HttpUtil): empty
-// and repeated parameters, of which the first counts, single quotes, and what
-// follows a blank or a comma. Both answers are in lower case, and empty where
-// header does not say them.
+// MediaType parses a Content-Type as browsers do (MIME Sniffing 4.4, parse a MIME type;
+// Chromium's net.HttpUtil), which accept more than RFC 9110: empty and repeated parameters,
+// of which the first is used, single quotes, and what follows a blank or a comma. Both
+// results are in lower case, and empty if header does not have them.
 func MediaType(header string) (media, charset string) {
 	media, parameters, _ := strings.Cut(strings.ToLower(header), ";")
 	media = upTo(strings.TrimSpace(media), " \t,(")
@@ -23,7 +22,7 @@ func MediaType(header string) (media, charset string) {
 	return media, ""
 }
 
-// upTo is s before the first of the stops.
+// upTo returns the part of s before the first of the stops.
 func upTo(s, stops string) string {
 	if i := strings.IndexAny(s, stops); i >= 0 {
 		return s[:i]

@@ -14,7 +14,7 @@ type hop struct {
 	body   []byte
 }
 
-// Redirects is true for the redirect statuses of the Fetch standard.
+// Redirects reports whether status is a redirect status (Fetch 2.2.3).
 func Redirects(status int) bool {
 	switch status {
 	case 301, 302, 303, 307, 308:
@@ -23,7 +23,7 @@ func Redirects(status int) bool {
 	return false
 }
 
-// next is the request that follows h, which from answered with a redirect.
+// next returns the request that follows a redirect of h.
 func (h hop) next(from *url.URL, status int, location string) (hop, error) {
 	to, err := Resolve(from, location)
 	if err != nil {
@@ -81,11 +81,10 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// Resolve reads a reference as a browser does where net/url would refuse it:
-// blanks around it and line ends and tabs within are dropped, a backslash
-// before the query is a slash, and a percent sign that begins no escape is
-// one itself (WHATWG URL, basic URL parser): in the query it is sent as it is,
-// elsewhere, where net/url has no way to say that, as %25.
+// Resolve parses a reference as a browser does (WHATWG URL, basic URL parser), where net/url
+// would refuse it. It drops blanks around it, and line breaks and tabs in it; a backslash
+// before the query is a slash. A percent sign without an escape is unchanged in the query
+// and becomes %25 elsewhere, because net/url cannot represent it there.
 func Resolve(base *url.URL, ref string) (*url.URL, error) {
 	ref = repair(ref)
 	// Special relative or authority state: of base's own scheme and without two
@@ -107,7 +106,7 @@ func Resolve(base *url.URL, ref string) (*url.URL, error) {
 	return u, nil
 }
 
-// repair writes a URL so that net/url takes it and sends it as a browser would.
+// repair changes a URL so that net/url accepts it and sends it as a browser would.
 func repair(s string) string {
 	s = strings.Trim(s, "\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f ")
 	var b strings.Builder

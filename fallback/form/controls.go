@@ -11,15 +11,15 @@ import (
 	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
-// Controls is what the controls of one document hold now. The markup says what
-// they hold at first; what a person did since is kept beside the tree.
+// Controls has the current values of the controls of one document. The initial values are
+// those of the markup; changes are kept here and not in the tree.
 type Controls struct {
 	forms   []*html.Node
 	list    []*html.Node // listed elements in tree order
 	ids     map[string]*html.Node
 	owners  map[*html.Node]*html.Node
 	values  map[*html.Node]string
-	typed   map[*html.Node]bool  // its value was typed: minlength and maxlength count
+	typed   map[*html.Node]bool  // its value was typed: minlength and maxlength apply
 	checked map[*html.Node]bool  // checkboxes and radio buttons
 	radios  map[group]*html.Node // the checked one of each group
 	chosen  map[*html.Node]bool  // options
@@ -27,8 +27,8 @@ type Controls struct {
 	focused *html.Node
 }
 
-// NewControls returns the controls of the document below root as its markup
-// sets them. They are all there where ctx has not ended.
+// NewControls returns the controls of the document below root, with the values of its markup.
+// If ctx ends first, some controls are missing.
 func NewControls(ctx context.Context, root *html.Node) *Controls {
 	c := &Controls{
 		values: map[*html.Node]string{}, typed: map[*html.Node]bool{}, checked: map[*html.Node]bool{},
@@ -44,8 +44,8 @@ func NewControls(ctx context.Context, root *html.Node) *Controls {
 	return c
 }
 
-// Type is how a control works: an input's type, button, submit or reset of a
-// button element ("submit" also for an input), or the element's own tag.
+// Type returns the type of a control: that of an input or button element, or the tag of any
+// other element.
 func Type(n *html.Node) string {
 	switch {
 	case Is(n, "input"):
@@ -68,30 +68,30 @@ func Type(n *html.Node) string {
 	return ""
 }
 
-// texts are the inputs that hold a line of text.
+// texts are the types of inputs with a line of text.
 var texts = []string{"text", "search", "tel", "url", "email", "password"}
 
-// whole are the inputs whose value is set whole.
+// whole are the types of inputs whose value is set as a whole.
 var whole = []string{"date", "month", "week", "time", "datetime-local", "number", "range", "color"}
 
-// IsText says whether a control takes text or a value that is written as text.
+// IsText reports whether a control accepts text, or a value that is written as text.
 func IsText(n *html.Node) bool {
 	return Is(n, "textarea") || Is(n, "input") && (slices.Contains(texts, Type(n)) || slices.Contains(whole, Type(n)))
 }
 
-// IsSubmitter says whether n is a submit button (HTML 4.10.2).
+// IsSubmitter reports whether n is a submit button (HTML 4.10.2).
 func IsSubmitter(n *html.Node) bool {
 	return Is(n, "input", "button") && (Type(n) == "submit" || Type(n) == "image")
 }
 
-// IsChoice says whether n is a checkbox or a radio button.
+// IsChoice reports whether n is a checkbox or a radio button.
 func IsChoice(n *html.Node) bool {
 	return Is(n, "input") && (Type(n) == "checkbox" || Type(n) == "radio")
 }
 
-// Value is what a control holds, for the inputs and the textarea whose value a
-// person may change, for a select the value of the first selected option, and
-// for a file input the names of its files; ok is false for everything else.
+// Value returns the value of an input or a textarea that a person may change, the value of
+// the first selected option of a select, or the names of the files of a file input. ok is
+// false for all other elements.
 func (c *Controls) Value(n *html.Node) (value string, ok bool) {
 	switch {
 	case IsText(n):
@@ -114,8 +114,8 @@ func (c *Controls) Value(n *html.Node) (value string, ok bool) {
 	return "", false
 }
 
-// Checked is the state of a checkbox or radio button; known is false for
-// everything else.
+// Checked returns the state of a checkbox or radio button. known is false for all other
+// elements.
 func (c *Controls) Checked(n *html.Node) (on, known bool) {
 	if !IsChoice(n) {
 		return false, false
@@ -123,8 +123,8 @@ func (c *Controls) Checked(n *html.Node) (on, known bool) {
 	return c.checked[n], true
 }
 
-// Selected says whether an option of a select is selected; known is false for
-// everything else.
+// Selected reports whether an option of a select is selected. known is false for all other
+// elements.
 func (c *Controls) Selected(option *html.Node) (on, known bool) {
 	if !Is(option, "option") || Closest(option, "select") == nil {
 		return false, false
@@ -132,14 +132,14 @@ func (c *Controls) Selected(option *html.Node) (on, known bool) {
 	return c.chosen[option], true
 }
 
-// Focused is the element that has the focus, nil where none has.
+// Focused returns the focused element, nil for none.
 func (c *Controls) Focused() *html.Node { return c.focused }
 
-// Focus gives n the focus; nil takes it away.
+// Focus focuses n. If n is nil, no element is focused.
 func (c *Controls) Focus(n *html.Node) { c.focused = n }
 
-// SetValue sets what a text control holds, as sanitized for its type (HTML
-// 4.10.5.1), and returns what it holds then.
+// SetValue sets the value of a text control, sanitized for its type (HTML 4.10.5.1), and
+// returns the new value.
 func (c *Controls) SetValue(n *html.Node, value string) string {
 	c.values[n], c.typed[n] = sanitize(n, value), true
 	return c.values[n]
@@ -164,19 +164,19 @@ func (c *Controls) SetChecked(n *html.Node, on bool) {
 	}
 }
 
-// group is what the radio buttons of a group share (HTML 4.10.5.1.16).
+// group identifies a radio button group (HTML 4.10.5.1.16).
 type group struct {
 	owner *html.Node
 	name  string
 }
 
-// groupOf is the group of a radio button; one without a name has none.
+// groupOf returns the group of a radio button. A button without a name has none.
 func (c *Controls) groupOf(n *html.Node) (g group, ok bool) {
 	name := attr(n, "name")
 	return group{c.owners[n], name}, name != "" && Type(n) == "radio"
 }
 
-// Choose makes the options the ones of a select that are selected.
+// Choose selects exactly these options of a select.
 func (c *Controls) Choose(sel *html.Node, options []*html.Node) {
 	for _, o := range Options(sel) {
 		c.chosen[o] = slices.Contains(options, o)
@@ -186,10 +186,10 @@ func (c *Controls) Choose(sel *html.Node, options []*html.Node) {
 // SetFiles sets the files of a file input.
 func (c *Controls) SetFiles(n *html.Node, files []protocol.File) { c.files[n] = files }
 
-// Files are the files of a file input.
+// Files returns the files of a file input.
 func (c *Controls) Files(n *html.Node) []protocol.File { return c.files[n] }
 
-// Reset puts the controls of a form back to what the markup says (HTML 4.10.22.9).
+// Reset resets the controls of a form to the values of the markup (HTML 4.10.22.9).
 func (c *Controls) Reset(form *html.Node) {
 	for _, n := range c.of(form) {
 		c.reset(n)
@@ -233,7 +233,7 @@ func (c *Controls) resetSelect(sel *html.Node) {
 	}
 }
 
-// displaySize is how many options a select shows (HTML 4.10.7).
+// displaySize returns the display size of a select (HTML 4.10.7).
 func displaySize(sel *html.Node) int {
 	if size, ok := nonNegative(attr(sel, "size")); ok && size > 0 {
 		return size
@@ -244,10 +244,10 @@ func displaySize(sel *html.Node) int {
 	return 1
 }
 
-// Options lists the options of a select in tree order.
+// Options returns the options of a select in tree order.
 func Options(sel *html.Node) []*html.Node { return snaphtml.Options(sel) }
 
-// OptionValue is what an option stands for: its value, or else its text.
+// OptionValue returns the value attribute of an option, else its text.
 func OptionValue(o *html.Node) string {
 	if v, ok := Attr(o, "value"); ok {
 		return v
@@ -255,7 +255,7 @@ func OptionValue(o *html.Node) string {
 	return collapse(Text(o))
 }
 
-// OptionLabel is how an option is called: its label, or else its text.
+// OptionLabel returns the label attribute of an option, else its text.
 func OptionLabel(o *html.Node) string {
 	if l := attr(o, "label"); l != "" {
 		return l
@@ -263,29 +263,29 @@ func OptionLabel(o *html.Node) string {
 	return collapse(Text(o))
 }
 
-// State is what the controls of a document hold, apart from its tree: the same
-// HTML, parsed again, takes it back.
+// State has the values of a document's controls, without its tree. Restore applies it to the
+// same HTML parsed again.
 type State struct {
-	controls []held // in the order of Controls.list
+	controls []controlState // in the order of Controls.list
 }
 
-// held is what one control holds.
-type held struct {
+// controlState has the values of one control.
+type controlState struct {
 	value          string
 	typed, checked bool
 	files          []protocol.File
 	chosen         []bool // options
 }
 
-// maxFiles is how much of files a State remembers, in bytes.
+// maxFiles is how many bytes of files a State keeps.
 const maxFiles = 1 << 20
 
-// State returns what the controls hold now, but for passwords and large files.
+// State returns the current values, without passwords and large files.
 func (c *Controls) State() State {
-	s := State{controls: make([]held, len(c.list))}
+	s := State{controls: make([]controlState, len(c.list))}
 	size := 0
 	for i, n := range c.list {
-		h := held{value: c.values[n], typed: c.typed[n], checked: c.checked[n]}
+		h := controlState{value: c.values[n], typed: c.typed[n], checked: c.checked[n]}
 		for _, f := range c.files[n] {
 			size += len(f.Content)
 		}
@@ -305,7 +305,7 @@ func (c *Controls) State() State {
 	return s
 }
 
-// Restore makes the controls hold what s says, where s is of the same HTML.
+// Restore sets the values of s, if s belongs to the same HTML.
 func (c *Controls) Restore(s State) {
 	if len(s.controls) != len(c.list) {
 		return

@@ -11,17 +11,16 @@ import (
 	"golang.org/x/text/width"
 )
 
-// charset is an encoding that a form is sent in, and its name as the Encoding
-// standard has it.
+// charset is the encoding of a submission, with its name in the Encoding standard.
 type charset struct {
 	name string
-	enc  encoding.Encoding // nil: UTF-8
+	enc  encoding.Encoding // nil for UTF-8
 }
 
 var utf8 = charset{name: "UTF-8"}
 
-// charsetOf picks the encoding of a form (HTML 4.10.22.5): the first of accept
-// that exists, or the document's.
+// charsetOf returns the encoding of a form (HTML 4.10.22.5): the first known one of accept,
+// else the document's.
 func charsetOf(accept, document string) charset {
 	for _, label := range append(strings.FieldsFunc(accept, isSpace), document) {
 		if cs, ok := lookUp(label); ok {
@@ -34,7 +33,7 @@ func charsetOf(accept, document string) charset {
 	return utf8
 }
 
-// lookUp finds the output encoding of a label (Encoding 4.3).
+// lookUp returns the output encoding of a label (Encoding 4.3).
 func lookUp(label string) (charset, bool) {
 	enc, err := htmlindex.Get(label)
 	if err != nil {
@@ -59,7 +58,8 @@ var properNames = map[string]string{
 	"big5": "Big5", "euc-jp": "EUC-JP", "iso-2022-jp": "ISO-2022-JP", "shift_jis": "Shift_JIS", "euc-kr": "EUC-KR",
 }
 
-// bytes encodes s; what the encoding does not have becomes &#N; (Encoding 4.1, html mode).
+// bytes encodes s. A character that the encoding does not have becomes &#N; (Encoding 4.1,
+// html mode).
 func (cs charset) bytes(s string) []byte {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if cs.enc == nil {
@@ -86,9 +86,9 @@ func (cs charset) bytes(s string) []byte {
 	return b
 }
 
-// EncodeQuery percent-encodes a query that a document in the named charset
-// holds, up to but not including what the URL standard leaves to the parser:
-// only what is not ASCII is touched (URL 4.4, query state).
+// EncodeQuery percent-encodes the characters of a query that are not ASCII, in the charset of
+// the document that contains it (URL 4.4, query state). It does not change ASCII
+// characters.
 func EncodeQuery(query, document string) string {
 	cs, ok := lookUp(document)
 	if !ok {
@@ -112,10 +112,10 @@ func EncodeQuery(query, document string) string {
 	return b.String()
 }
 
-// crlf makes every line break CR LF (HTML 4.10.22.4, converting an entry list).
+// crlf converts every line break to CR LF (HTML 4.10.22.4, converting an entry list).
 func crlf(s string) string { return strings.ReplaceAll(newlines(s), "\n", "\r\n") }
 
-// text is what an entry of a form without files is sent as.
+// text returns the value of an entry for the encodings without files.
 func (e entry) text() string {
 	if e.file != nil {
 		return e.file.Name

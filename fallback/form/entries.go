@@ -16,13 +16,13 @@ type entry struct {
 	file        *protocol.File
 }
 
-// entries constructs the entry list of a form that submitter sends (HTML
-// 4.10.22.4); submitter may be nil. charset is the name of the encoding.
+// entries constructs the entry list of a form (HTML 4.10.22.4). submitter is nil for none.
+// charset is the name of the encoding.
 func (c *Controls) entries(form, submitter *html.Node, at Point, charset string) []entry {
 	var list []entry
 	add := func(name, value string) { list = append(list, entry{name: name, value: value}) }
 	for _, n := range c.of(form) {
-		if Disabled(n) { // in a datalist too: Chromium sends what the standard leaves out there
+		if Disabled(n) { // and not those in a datalist: Chromium submits them, against the standard
 			continue
 		}
 		kind, name := Type(n), attr(n, "name")
@@ -76,11 +76,11 @@ func (c *Controls) entries(form, submitter *html.Node, at Point, charset string)
 	return list
 }
 
-// sent says whether a control with a name gives an entry at all.
+// sent reports whether a control with a name contributes an entry.
 func sent(n *html.Node, kind string, submitter *html.Node, checked bool) bool {
 	switch {
 	case !Is(n, "button", "input", "select", "textarea"):
-		return false // object, output and fieldset send nothing
+		return false // object, output and fieldset contribute nothing
 	case kind == "checkbox" || kind == "radio":
 		return checked
 	case kind == "submit":
@@ -106,8 +106,8 @@ func takesDirname(n *html.Node, kind string) bool {
 	return false
 }
 
-// direction is the directionality of a control: its own or an ancestor's dir,
-// and with dir=auto that of the first strong character that it holds.
+// direction returns the directionality of a control: its own or an ancestor's dir, and with
+// dir=auto that of the first strong character of its value.
 func (c *Controls) direction(n *html.Node) string {
 	for p := n; p != nil; p = p.Parent {
 		switch strings.ToLower(attr(p, "dir")) {

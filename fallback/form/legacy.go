@@ -7,16 +7,15 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// legacy encodes one character as the Encoding standard does where the decoder
-// knows more than its encoder may write; ok is false where the encoding does
-// not have it.
+// legacy encodes one character as the Encoding standard does for encodings whose decoder
+// accepts more than the encoder may write. ok is false if the encoding does not have it.
 var legacy = map[string]func(cs charset, r rune) (b []byte, ok bool){
-	// 10.2.2: what lies before the ETEN rows (Hong Kong's supplement) is read alone.
+	// 10.2.2: the rows before ETEN (Hong Kong's supplement) are decoded, never encoded.
 	"Big5": func(cs charset, r rune) ([]byte, bool) {
 		b, ok := cs.plain(r)
 		return b, ok && b[0] >= 0xa1
 	},
-	// 12.1.2: JIS X 0212, with its prefix 8F, is read alone.
+	// 12.1.2: JIS X 0212, with its prefix 8F, is decoded, never encoded.
 	"EUC-JP": func(cs charset, r rune) ([]byte, bool) {
 		b, ok := cs.plain(yen(r))
 		return b, ok && b[0] != 0x8f
@@ -31,8 +30,7 @@ var legacy = map[string]func(cs charset, r rune) (b []byte, ok bool){
 	},
 }
 
-// yen is what the Japanese encodings write for characters that they have under
-// another number.
+// yen maps characters to the ones that the Japanese encodings encode in their place.
 func yen(r rune) rune {
 	switch r {
 	case '¥':
@@ -45,7 +43,7 @@ func yen(r rune) rune {
 	return r
 }
 
-// plain encodes one character as the package text does.
+// plain encodes one character as golang.org/x/text does.
 func (cs charset) plain(r rune) ([]byte, bool) {
 	if r < 0x80 {
 		return []byte{byte(r)}, true

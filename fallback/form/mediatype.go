@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mediaTypes are the types that Chromium gives files by their names alone
-// (net/base/mime_util.cc); others are bytes.
+// mediaTypes are the media types by file extension, as in Chromium (net/base/mime_util.cc).
+// Others are application/octet-stream.
 var mediaTypes = map[string]string{
 	"html": "text/html", "htm": "text/html", "css": "text/css", "js": "text/javascript", "mjs": "text/javascript",
 	"txt": "text/plain", "text": "text/plain", "csv": "text/csv", "md": "text/markdown", "ics": "text/calendar",

@@ -8,11 +8,10 @@ import (
 	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
-// listed are the elements that a form lists (HTML 4.10.2).
+// listed are the listed elements (HTML 4.10.2).
 var listed = []string{"button", "fieldset", "input", "object", "output", "select", "textarea"}
 
-// index looks through the document once: its forms, its listed elements, and
-// which belongs to which.
+// index records the forms and listed elements of the document, and the form owner of each.
 func (c *Controls) index(ctx context.Context, root *html.Node) {
 	c.ids = map[string]*html.Node{}
 	c.owners = map[*html.Node]*html.Node{}
@@ -49,9 +48,9 @@ func (c *Controls) index(ctx context.Context, root *html.Node) {
 	}
 }
 
-// adopted says whether n belongs to a form that stands between the rows of a
-// table: the parser puts it there empty, and gives it the controls that follow
-// in the table (HTML 13.2.6.4.9, the form element pointer).
+// adopted reports whether n belongs to a form between the rows of a table. The parser inserts
+// such a form without content, and it becomes the owner of the controls that follow in the
+// table (HTML 13.2.6.4.9, the form element pointer).
 func adopted(form, n *html.Node) bool {
 	if form == nil {
 		return false
@@ -65,13 +64,13 @@ func adopted(form, n *html.Node) bool {
 	return false
 }
 
-// Owner is the form that n belongs to, nil where it belongs to none.
+// Owner returns the form owner of n, nil for none.
 func (c *Controls) Owner(n *html.Node) *html.Node { return c.owners[n] }
 
-// ByID is the first element with the id, nil where there is none.
+// ByID returns the first element with the id, nil for none.
 func (c *Controls) ByID(id string) *html.Node { return c.ids[id] }
 
-// of lists the listed elements of a form in tree order.
+// of returns the listed elements of a form in tree order.
 func (c *Controls) of(form *html.Node) []*html.Node {
 	var list []*html.Node
 	for _, n := range c.list {
@@ -82,13 +81,13 @@ func (c *Controls) of(form *html.Node) []*html.Node {
 	return list
 }
 
-// Disabled says whether a control is disabled: by its own attribute or by a
-// fieldset around it, unless it stands in that fieldset's first legend (HTML
-// 4.10.19.5); an option also by its group.
+// Disabled reports whether a control is disabled: by its own attribute, or by a fieldset around
+// it unless it is in that fieldset's first legend (HTML 4.10.19.5); an option also by its
+// optgroup.
 func Disabled(n *html.Node) bool { return snaphtml.Disabled(n) }
 
-// Labelled is the control that a label is for: the one that its for names, or
-// the first labelable element in it (HTML 4.10.4); nil where there is none.
+// Labelled returns the labeled control of a label (HTML 4.10.4): the one that its for names,
+// else the first labelable element in it; nil for none.
 func (c *Controls) Labelled(label *html.Node) *html.Node {
 	if id, ok := Attr(label, "for"); ok {
 		if n := c.ids[id]; labelable(n) {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// sanitize is the value sanitization algorithm of an input's type (HTML
-// 4.10.5.1); a textarea's line breaks become newlines.
+// sanitize runs the value sanitization algorithm of an input's type (HTML 4.10.5.1). In a
+// textarea it converts line breaks to newlines.
 func sanitize(n *html.Node, v string) string {
 	if Is(n, "textarea") {
 		return newlines(v)
@@ -64,17 +64,17 @@ var (
 
 func oneLine(s string) string { return oneLiner.Replace(s) }
 
-// newlines makes every line break a newline.
+// newlines converts every line break to a newline.
 func newlines(s string) string { return newlining.Replace(s) }
 
 var floating = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)([eE][-+]?\d{1,4})?$`) })
 
-// number reads a valid floating-point number (HTML 2.3.4.3).
+// number parses a valid floating-point number (HTML 2.3.4.3).
 func number(s string) (*big.Rat, bool) {
 	if !floating().MatchString(s) {
 		return nil, false
 	}
-	// What no float64 holds is no number, and would be a very long fraction.
+	// A number that float64 cannot represent would be a very long fraction.
 	if f, err := strconv.ParseFloat(s, 64); err != nil || f != 0 && (f < 1e-320 && f > -1e-320) {
 		return nil, false
 	}
@@ -91,7 +91,7 @@ func nonNegative(s string) (int, bool) {
 	return n, err == nil
 }
 
-// sanitizeRange brings a range's value between its bounds and onto a step
+// sanitizeRange moves a range's value within its bounds and onto a step
 // (HTML 4.10.5.1.13).
 func sanitizeRange(n *html.Node, v string) string {
 	lo, ok := number(attr(n, "min"))
@@ -148,7 +148,7 @@ var (
 	timeForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?$`) })
 )
 
-// moment reads a date, month, week, time or local date and time (HTML 2.3.5)
+// moment parses a date, month, week, time or local date and time (HTML 2.3.5)
 // as the number that its type counts in: milliseconds, or months since 1970.
 func moment(kind, s string) (*big.Rat, bool) {
 	switch kind {
@@ -209,8 +209,7 @@ func atoi(s string) int {
 	return n
 }
 
-// Takes says whether a value is one that n, an input whose value is set whole,
-// can hold as it is.
+// Takes reports whether n, an input whose value is set as a whole, accepts a value unchanged.
 func Takes(n *html.Node, value string) bool {
 	switch t := Type(n); t {
 	case "number", "range":

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// stepping says how a type's step is counted (HTML 4.10.5.3.8): its scale, its
+// stepping has the parameters of a type's step (HTML 4.10.5.3.8): its scale, its
 // default step before scaling, and its default base.
 var stepping = map[string]struct{ scale, step, base int64 }{
 	"number":         {1, 1, 0},
@@ -19,7 +19,7 @@ var stepping = map[string]struct{ scale, step, base int64 }{
 	"datetime-local": {1000, 60, 0},
 }
 
-// counted reads a value of a type that has bounds and steps.
+// counted parses a value of a type that has bounds and steps.
 func counted(kind, value string) (*big.Rat, bool) {
 	if kind == "number" || kind == "range" {
 		return number(value)
@@ -27,7 +27,7 @@ func counted(kind, value string) (*big.Rat, bool) {
 	return moment(kind, value)
 }
 
-// stepOf is the allowed value step, nil where any value is allowed.
+// stepOf returns the allowed value step, nil if any value is allowed.
 func stepOf(n *html.Node, kind string) *big.Rat {
 	s, ok := stepping[kind]
 	if !ok {
@@ -44,7 +44,7 @@ func stepOf(n *html.Node, kind string) *big.Rat {
 	return new(big.Rat).Mul(step, big.NewRat(s.scale, 1))
 }
 
-// stepBase is the value from which steps are counted.
+// stepBase returns the step base (HTML 4.10.5.3.8).
 func stepBase(n *html.Node, kind string) *big.Rat {
 	if lo, ok := counted(kind, attr(n, "min")); ok {
 		return lo

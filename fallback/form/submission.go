@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Point is where an image button was clicked, in CSS pixels from its corner.
+// Point is where an image button was clicked, in CSS pixels from its top left corner.
 type Point struct{ X, Y int }
 
-// Submission is the request that sending a form makes.
+// Submission is the request that submitting a form makes.
 type Submission struct {
 	// Method is GET, POST, or DIALOG, which closes a dialog and sends nothing.
 	Method string
@@ -28,10 +28,10 @@ type Submission struct {
 	Rel []string
 }
 
-// Submit makes the request of sending a form (HTML 4.10.22.3). submitter is the
-// button that was used, nil where there was none; charset is the document's.
+// Submit returns the request of a form (HTML 4.10.22.3). submitter is the button used, nil for
+// none; charset is the document's.
 func (c *Controls) Submit(form, submitter *html.Node, at Point, charset string) Submission {
-	// An attribute of the submitter holds also where it is empty.
+	// The submitter's attribute is used even if it is empty.
 	choose := func(own, forms string) string {
 		if submitter != nil {
 			if v, ok := Attr(submitter, own); ok {
@@ -74,14 +74,14 @@ func (c *Controls) Submit(form, submitter *html.Node, at Point, charset string) 
 	return s
 }
 
-// Checked says whether the constraints of a form are checked before submitter
-// sends it (HTML 4.10.19.6, novalidate).
+// Checked reports whether the constraints of a form are checked before submitter
+// submits it (HTML 4.10.19.6, novalidate).
 func Checked(form, submitter *html.Node) bool {
 	return !has(form, "novalidate") && (submitter == nil || !has(submitter, "formnovalidate"))
 }
 
-// Default is the button that Enter uses: the first submit button of a form,
-// nil where it has none (HTML 4.10.22.2).
+// Default returns the default button of a form, its first submit button; nil for none (HTML
+// 4.10.22.2).
 func (c *Controls) Default(form *html.Node) *html.Node {
 	for _, n := range c.of(form) {
 		if IsSubmitter(n) {
@@ -91,8 +91,8 @@ func (c *Controls) Default(form *html.Node) *html.Node {
 	return nil
 }
 
-// Implicit says whether Enter in a field sends a form that has no submit
-// button: it must have no more than one field that takes text.
+// Implicit reports whether Enter in a field submits a form that has no submit button: it must
+// have at most one text field (HTML 4.10.22.2).
 func (c *Controls) Implicit(form *html.Node) bool {
 	blocking := 0
 	for _, n := range c.of(form) {

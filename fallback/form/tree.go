@@ -27,12 +27,12 @@ func has(n *html.Node, name string) bool {
 	return ok
 }
 
-// Is says whether n is an HTML element of one of the tags.
+// Is reports whether n is an HTML element of one of the tags.
 func Is(n *html.Node, tags ...string) bool {
 	return n != nil && n.Type == html.ElementNode && n.Namespace == "" && slices.Contains(tags, n.Data)
 }
 
-// Closest is n or its nearest ancestor of one of the tags, nil where there is none.
+// Closest returns n or its nearest ancestor of one of the tags, nil for none.
 func Closest(n *html.Node, tags ...string) *html.Node {
 	for ; n != nil; n = n.Parent {
 		if Is(n, tags...) {
@@ -42,8 +42,8 @@ func Closest(n *html.Node, tags ...string) *html.Node {
 	return nil
 }
 
-// Elements calls f with the elements below n in tree order, those within
-// templates left out, until f returns false.
+// Elements calls f for each element below n in tree order, without those in templates, until
+// f returns false.
 func Elements(n *html.Node, f func(*html.Node) bool) bool {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode {
@@ -59,7 +59,7 @@ func Elements(n *html.Node, f func(*html.Node) bool) bool {
 	return true
 }
 
-// Text is the text below n, as textContent has it.
+// Text returns the textContent of n.
 func Text(n *html.Node) string {
 	var b strings.Builder
 	text(n, &b)

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Invalid is a control that keeps its form from being sent, and why.
+// Invalid is a control that does not satisfy its constraints.
 type Invalid struct {
 	Node *html.Node
-	// Problem is the word of ValidityState: valueMissing, typeMismatch,
+	// Problem is the field of ValidityState: valueMissing, typeMismatch,
 	// patternMismatch, tooLong, tooShort, rangeUnderflow, rangeOverflow or stepMismatch.
 	Problem string
-	// Why is a sentence that says what the control takes.
+	// Why is a sentence on what the control accepts.
 	Why string
 }
 
-// Invalids checks a form statically (HTML 4.10.21.2): its controls that do not
-// hold what their constraints ask for, in tree order.
+// Invalids statically validates the constraints of a form (HTML 4.10.21.2) and returns its
+// invalid controls in tree order.
 func (c *Controls) Invalids(form *html.Node) []Invalid {
 	var list []Invalid
 	for _, n := range c.of(form) {
@@ -36,7 +36,7 @@ func (c *Controls) Invalids(form *html.Node) []Invalid {
 	return list
 }
 
-// barred says whether a control is barred from constraint validation.
+// barred reports whether a control is barred from constraint validation.
 func barred(n *html.Node) bool {
 	switch {
 	case !Is(n, "input", "select", "textarea"), Disabled(n), Closest(n, "datalist") != nil:
@@ -51,8 +51,8 @@ func barred(n *html.Node) bool {
 	return Readonly(n)
 }
 
-// Readonly says whether a person may not change a control's text although it
-// is enabled (HTML 4.10.5.3.3): not every type knows readonly.
+// Readonly reports whether a control is readonly (HTML 4.10.5.3.3). Not every type has that
+// attribute.
 func Readonly(n *html.Node) bool {
 	if !has(n, "readonly") {
 		return false
@@ -92,7 +92,7 @@ func (c *Controls) validity(n *html.Node) (problem, why string) {
 	return bounds(n, kind, v)
 }
 
-// missing says whether a required control holds nothing.
+// missing reports whether a required control has no value.
 func (c *Controls) missing(n *html.Node, kind string) (bool, string) {
 	switch kind {
 	case "checkbox":
@@ -143,7 +143,8 @@ func mismatch(n *html.Node, kind, v string) (problem, why string) {
 	return "", ""
 }
 
-// length counts in UTF-16 code units, and only what was typed (HTML 4.10.19.3).
+// length checks minlength and maxlength, in UTF-16 code units, of a value that was typed (HTML
+// 4.10.19.3).
 func (c *Controls) length(n *html.Node, v string) (problem, why string) {
 	if !c.typed[n] || !Is(n, "textarea") && !oneOf(Type(n), texts) {
 		return "", ""
@@ -158,8 +159,8 @@ func (c *Controls) length(n *html.Node, v string) (problem, why string) {
 	return "", ""
 }
 
-// MaxLength is how many UTF-16 code units a person can type into n; ok is
-// false where there is no limit.
+// MaxLength returns how many UTF-16 code units a person can type into n. ok is false if there
+// is no limit.
 func MaxLength(n *html.Node) (int, bool) {
 	if !Is(n, "textarea") && !oneOf(Type(n), texts) {
 		return 0, false
@@ -178,9 +179,8 @@ func oneOf(s string, list []string) bool {
 
 var unicodeEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\u(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{4}))`) })
 
-// unlike holds a value against a pattern (HTML 4.10.5.3.6). A pattern that Go
-// cannot read, such as one that looks ahead, is left to the server, as one
-// that JavaScript cannot read is.
+// unlike checks a value against pattern (HTML 4.10.5.3.6). It ignores a pattern that Go cannot
+// compile, such as one with a lookahead: the server checks it.
 func unlike(n *html.Node, kind, pattern, v string) (problem, why string) {
 	if !oneOf(kind, texts) {
 		return "", ""

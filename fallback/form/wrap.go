@@ -6,9 +6,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// wrapped is what a textarea whose wrap is hard is sent as (HTML 4.10.11): with
-// a line break wherever a line of cols characters is full, after a blank where
-// there is one. What is not of one width may break elsewhere on a screen.
+// wrapped returns the value of a textarea with wrap=hard (HTML 4.10.11): with a line break
+// after each cols characters, at a blank if there is one. Characters of other widths may
+// wrap elsewhere on a screen.
 func wrapped(n *html.Node, value string) string {
 	if !strings.EqualFold(attr(n, "wrap"), "hard") {
 		return value

@@ -1,10 +1,9 @@
-// Package reader asks the Jina reader (r.jina.ai, or a server that speaks its
-// protocol) to render a page elsewhere and to send it as HTML, Markdown or
-// text. It owns that protocol's headers, answers and errors. It never names a
-// URL to the reader that holds credentials or that does not lead to the public
-// internet.
+// Package reader asks the Jina reader (r.jina.ai, or a server with the same protocol) to
+// render a page and return it as HTML, Markdown or text. It owns that protocol: headers,
+// responses and errors. It never gives the reader a URL with credentials, or one that does
+// not lead to the public internet.
 //
-// A Reader keeps no state and may be used by any goroutine.
+// A Reader has no state; any goroutine may use it.
 package reader
 
 import (
@@ -21,17 +20,16 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Config says where Jina's services are, and with which key. They lie in the
-// section fallback.
+// Config configures Jina's services and the key. The keys are in the section fallback.
 type Config struct {
 	ReaderURL string `koanf:"jina_reader_url" default:"https://r.jina.ai/" doc:"the reader that renders pages where there is no Chromium; empty: none"`
 	SearchURL string `koanf:"jina_search_url" default:"https://s.jina.ai/" doc:"Jina's search, which needs a key"`
 	APIKey    string `koanf:"jina_api_key" secret:"true" doc:"key of both; without one the reader allows fewer requests a minute"`
-	// TokenBudget is X-Token-Budget.
+	// TokenBudget is the header X-Token-Budget, in tokens.
 	TokenBudget int `koanf:"jina_token_budget" default:"0" doc:"tokens that the reader may count against the key for one page, above which it refuses the page; 0: no limit"`
 }
 
-// Check says which URL is none.
+// Check returns an error that names the first invalid URL.
 func (c Config) Check() error {
 	for key, v := range map[string]string{"jina_reader_url": c.ReaderURL, "jina_search_url": c.SearchURL} {
 		if u, err := url.Parse(v); v != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
@@ -44,7 +42,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// Format is the shape in which a page is asked for (X-Return-Format).
+// Format is the format of a page (the header X-Return-Format).
 type Format string
 
 // The formats. HTML is the rendered document, Markdown all of it, Text its
@@ -55,13 +53,13 @@ const (
 	Text     Format = "text"
 )
 
-// Options are what a Reader works with; all are needed.
+// Options are the egress. All are required.
 type Options struct {
-	// Transport is the way out to the reader (policy.Gate.Transport).
+	// Transport sends the requests to the reader (policy.Gate.Transport).
 	Transport http.RoundTripper
-	// Check says whether the reader's own address may be reached, and how it is written.
+	// Check returns the canonical form of the reader's own URL, or why it is denied.
 	Check func(ctx context.Context, url string) (string, error)
-	// Public says why a URL does not lead to the public internet.
+	// Public returns an error for a URL that does not lead to the public internet.
 	Public func(ctx context.Context, url string) error
 }
 
@@ -72,7 +70,7 @@ type Reader struct {
 	client *fetch.Client
 }
 
-// New returns the reader that cfg describes, or nil where it names none.
+// New returns the reader of cfg, nil if cfg has none.
 func New(cfg Config, o Options) *Reader {
 	if cfg.ReaderURL == "" {
 		return nil
@@ -80,7 +78,7 @@ func New(cfg Config, o Options) *Reader {
 	return &Reader{cfg: cfg, o: o, client: &fetch.Client{Transport: o.Transport}}
 }
 
-// Page is what the reader made of a URL.
+// Page is a page that the reader rendered.
 type Page struct {
 	URL     string // of the document that was rendered, after redirects
 	Title   string
@@ -92,15 +90,15 @@ type Page struct {
 	Tokens  int // that the reader counts against the key
 }
 
-// Limits of one page.
+// The limits of one page.
 const (
 	maxBytes = 10 << 20
-	// maxWait is the longest that the reader may take by its protocol.
+	// maxWait is the longest time that the protocol allows.
 	maxWait = 180 * time.Second
 )
 
-// Rendered returns a page as the HTML that its script made, and the URL that
-// it ended at. Errors are Read's.
+// Rendered returns a page as HTML after its script has run, and its URL after redirects. The
+// errors are Read's.
 func (r *Reader) Rendered(ctx context.Context, url string) (html, finalURL string, err error) {
 	p, err := r.Read(ctx, url, HTML)
 	return p.Content, p.URL, err
@@ -112,7 +110,7 @@ func (r *Reader) Rendered(ctx context.Context, url string) (html, finalURL strin
 // NavigationFailed otherwise, with details.reason (reader_key, reader_balance,
 // reader_refused, reader_failed, reader_answer, or fetch's); or ctx's cause.
 func (r *Reader) Read(ctx context.Context, target string, format Format) (Page, error) {
-	if err := r.may(ctx, target); err != nil {
+	if err := r.checkTarget(ctx, target); err != nil {
 		return Page{}, err
 	}
 	resp, err := r.client.Do(ctx, r.request(ctx, target, format))

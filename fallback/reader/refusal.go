@@ -10,8 +10,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// refusal says what the reader's HTTP status means. keyed is true where a key
-// was sent.
+// refusal returns the error for the reader's HTTP status. keyed is set if a key was sent.
 func refusal(resp *fetch.Response, keyed bool) error {
 	var a answer
 	_ = json.Unmarshal(resp.Body, &a)

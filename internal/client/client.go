@@ -52,8 +52,8 @@ type Pending struct {
 	err    error
 }
 
-// Dial connects to the daemon's WebSocket door, "ws://host:port/v1/ws", with
-// the bearer token. Where the door refuses, the error names the HTTP status.
+// Dial connects to the daemon's WebSocket endpoint, "ws://host:port/v1/ws", with
+// the bearer token. Where the daemon refuses, the error names the HTTP status.
 func Dial(ctx context.Context, url, token string) (*Client, error) {
 	return DialTLS(ctx, url, token, nil)
 }

@@ -18,9 +18,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// door serves one scripted peer: the client's rules are about the wire, and a
+// serve runs one scripted peer: the client's rules are about the wire, and a
 // daemon cannot be asked to answer out of order or to hang up half way.
-func door(t *testing.T, script func(*websocket.Conn)) string {
+func serve(t *testing.T, script func(*websocket.Conn)) string {
 	t.Helper()
 	upgrader := websocket.Upgrader{Subprotocols: []string{"browserd.v1"}}
 	ended := make(chan struct{})
@@ -67,7 +67,7 @@ func readRequest(t *testing.T, conn *websocket.Conn) protocol.Request {
 }
 
 func TestAnswersAreMatchedByID(t *testing.T) {
-	ctx, c := dial(t, door(t, func(conn *websocket.Conn) {
+	ctx, c := dial(t, serve(t, func(conn *websocket.Conn) {
 		first, second := readRequest(t, conn), readRequest(t, conn)
 		conn.WriteJSON(protocol.Response{JSONRPC: "2.0", ID: second.ID, Result: second.Method})
 		conn.WriteJSON(protocol.Response{JSONRPC: "2.0", ID: first.ID, Result: first.Method})
@@ -87,7 +87,7 @@ func TestAnswersAreMatchedByID(t *testing.T) {
 }
 
 func TestAnErrorKeepsItsCodeAndDetails(t *testing.T) {
-	ctx, c := dial(t, door(t, func(conn *websocket.Conn) {
+	ctx, c := dial(t, serve(t, func(conn *websocket.Conn) {
 		r := readRequest(t, conn)
 		e := protocol.Errorf(protocol.NotActionable, "@e5 is covered").With("reason", "covered").Then("close it")
 		conn.WriteJSON(protocol.Response{JSONRPC: "2.0", ID: r.ID, Error: e.RPC()})
@@ -104,7 +104,7 @@ func TestAnErrorKeepsItsCodeAndDetails(t *testing.T) {
 }
 
 func TestEventsWaitUntilAskedFor(t *testing.T) {
-	ctx, c := dial(t, door(t, func(conn *websocket.Conn) {
+	ctx, c := dial(t, serve(t, func(conn *websocket.Conn) {
 		for _, typ := range []string{protocol.EventHello, protocol.EventDialog} {
 			conn.WriteJSON(protocol.Notification{JSONRPC: "2.0", Method: "event", Params: protocol.Event{Type: typ, Session: "s_1"}})
 		}
@@ -131,7 +131,7 @@ func TestEventsWaitUntilAskedFor(t *testing.T) {
 }
 
 func TestALostConnectionEndsWhatIsPending(t *testing.T) {
-	ctx, c := dial(t, door(t, func(conn *websocket.Conn) { readRequest(t, conn) }))
+	ctx, c := dial(t, serve(t, func(conn *websocket.Conn) { readRequest(t, conn) }))
 	if err := c.Call(ctx, "wait", nil, nil); !errors.Is(err, client.ErrClosed) {
 		t.Errorf("pending: %v", err)
 	}
@@ -141,7 +141,7 @@ func TestALostConnectionEndsWhatIsPending(t *testing.T) {
 }
 
 func TestARefusedTokenNamesTheStatus(t *testing.T) {
-	url := door(t, func(*websocket.Conn) {})
+	url := serve(t, func(*websocket.Conn) {})
 	_, err := client.Dial(t.Context(), url, "wrong")
 	if err == nil || !strings.Contains(err.Error(), "HTTP 401") {
 		t.Errorf("err = %v", err)

@@ -185,3 +185,49 @@ func netlink(kind uint16, body []byte) error {
 	}
 	return nil
 }
+
+// AddCard gives the namespace a network card that is up, has the IPv4 address, is
+// the way to everywhere, and leads nowhere: with loopback alone Chromium takes the
+// machine for offline, and WebRTC does not try. Call it inside only.
+func AddCard(t testing.TB, a netip.Addr) {
+	t.Helper()
+	info := make([]byte, unix.SizeofIfInfomsg) // nothing asked for
+	msg := append(info, attribute(unix.IFLA_IFNAME, []byte("card\x00"))...)
+	msg = append(msg, attribute(unix.IFLA_LINKINFO, attribute(unix.IFLA_INFO_KIND, []byte("veth")))...)
+	if err := netlink(unix.RTM_NEWLINK, msg); err != nil {
+		t.Fatalf("a network card: %v", err)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	address := a.As4()
+	for _, name := range []string{"card", "veth0"} { // its other end has the first free name
+		card, err := unix.NewIfreq(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "card" {
+			if err := card.SetInet4Addr(address[:]); err != nil {
+				t.Fatal(err)
+			}
+			if err := unix.IoctlIfreq(fd, unix.SIOCSIFADDR, card); err != nil {
+				t.Fatalf("the card's address: %v", err)
+			}
+		}
+		card.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+		if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, card); err != nil {
+			t.Fatalf("raising %s: %v", name, err)
+		}
+	}
+	card, err := net.InterfaceByName("card")
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := []byte{unix.AF_INET, 0, 0, 0, unix.RT_TABLE_MAIN, unix.RTPROT_STATIC, unix.RT_SCOPE_LINK, unix.RTN_UNICAST, 0, 0, 0, 0}
+	route = append(route, attribute(unix.RTA_OIF, binary.NativeEndian.AppendUint32(nil, uint32(card.Index)))...)
+	if err := netlink(unix.RTM_NEWROUTE, route); err != nil {
+		t.Fatalf("a route by the card: %v", err)
+	}
+}

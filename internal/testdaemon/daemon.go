@@ -34,6 +34,8 @@ const (
 // Options are what a test may choose; the zero value is a daemon that opens
 // loopback pages.
 type Options struct {
+	// Binary is the program to run; empty: Binary().
+	Binary string
 	// Env is set last, over the environment and over what Start sets.
 	Env map[string]string
 	// Args follow "serve".
@@ -56,6 +58,7 @@ type Daemon struct {
 	PID int
 
 	tb     TB
+	binary string
 	cmd    *exec.Cmd
 	exited chan struct{}
 	status error
@@ -74,11 +77,14 @@ func Start(tb TB, o Options) *Daemon {
 }
 
 func start(tb TB, o Options) (*Daemon, error) {
-	bin, err := Binary()
-	if err != nil {
-		return nil, err
+	bin := o.Binary
+	if bin == "" {
+		var err error
+		if bin, err = Binary(); err != nil {
+			return nil, err
+		}
 	}
-	d := &Daemon{Addr: freeAddr(tb), Token: "test-token-0123456789abcdef", Home: o.Home, tb: tb, exited: make(chan struct{})}
+	d := &Daemon{binary: bin, Addr: freeAddr(tb), Token: "test-token-0123456789abcdef", Home: o.Home, tb: tb, exited: make(chan struct{})}
 	if d.Home == "" {
 		d.Home = newHome(tb)
 	}
@@ -181,10 +187,10 @@ func (d *Daemon) healthy() error {
 	return fmt.Errorf("browserd did not answer /healthz within %v\n%s", startWithin, d.Log())
 }
 
-// URL is the HTTP door.
+// URL is the base URL of HTTP.
 func (d *Daemon) URL() string { return "http://" + d.Addr }
 
-// WS is the WebSocket door.
+// WS is the WebSocket endpoint.
 func (d *Daemon) WS() string { return "ws://" + d.Addr + "/v1/ws" }
 
 // Environ is the daemon's own environment: with it a command line finds the
@@ -203,11 +209,7 @@ func (d *Daemon) Exited() <-chan struct{} { return d.exited }
 // Command runs the daemon's program with args in the daemon's own home and
 // environment, as its operator would, and returns what it wrote to stdout.
 func (d *Daemon) Command(args ...string) (string, error) {
-	bin, err := Binary()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command(bin, args...)
+	cmd := exec.Command(d.binary, args...)
 	cmd.Env, cmd.Dir = d.Environ(), d.Home
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

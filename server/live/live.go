@@ -73,7 +73,7 @@ type Viewer struct {
 }
 
 // Page returns the page for the viewer; sessions are those that the viewer may see.
-func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Sight) ([]byte, error) {
+func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview) ([]byte, error) {
 	v := page{
 		Style: template.CSS(pageCSS), Refresh: refreshSeconds, Daemon: d, Viewer: viewer,
 		Up: span(now.Sub(d.Began)), Now: now.UTC().Format("15:04:05 UTC"),
@@ -126,7 +126,7 @@ type tab struct {
 	Selected         bool
 }
 
-func rowOf(seen session.Sight, now time.Time) row {
+func rowOf(seen session.Overview, now time.Time) row {
 	v := row{
 		Name: seen.Session, Agent: seen.Agent, Source: seen.Source, Lost: seen.Lost, Waiting: seen.Waiting,
 		Used: span(seconds(seen.IdleFor)), Expires: span(seconds(seen.ExpiresIn)),

@@ -17,17 +17,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 )
 
 // Do runs one command for the client: its params in, its result object out.
 // Ending ctx cancels the command. It is called by many goroutines.
 type Do func(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error)
-
-// everyday are the tools of the set "default". What every client lists in every
-// conversation costs tokens there, so a command is here only if an ordinary
-// task needs it.
-var everyday = []string{"open", "snapshot", "click", "type", "fill", "press", "select", "scroll", "read", "find", "wait", "back", "dialog", "screenshot", "web_fetch", "web_search"}
 
 // Sets are the words that Choose takes beside names of commands.
 const (
@@ -44,20 +40,18 @@ func Choose(choice string) ([]string, error) {
 		switch word = strings.TrimSpace(word); word {
 		case "":
 		case SetDefault:
-			names = append(names, everyday...)
+			names = append(names, actions.All.With(command.Everyday)...)
 		case SetAll:
-			for i := range actions.All {
-				names = append(names, actions.All[i].Name)
-			}
+			names = append(names, actions.All.With(0)...)
 		default:
-			if _, known := actions.Lookup(word); !known {
+			if _, known := actions.All.Lookup(word); !known {
 				return nil, fmt.Errorf("%q: takes %s, %s, or names of commands separated by commas", word, SetDefault, SetAll)
 			}
 			names = append(names, word)
 		}
 	}
 	if len(names) == 0 {
-		names = everyday
+		names = actions.All.With(command.Everyday)
 	}
 	return names, nil
 }
@@ -73,8 +67,7 @@ func New(version string, chosen []string, do Do) *mcp.Server {
 		// The tools of a server never change.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	for i := range actions.All {
-		cmd := &actions.All[i]
+	for _, cmd := range actions.All {
 		s.AddTool(describe(cmd), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return call(ctx, req, cmd.Name, do), nil
 		})
@@ -93,14 +86,14 @@ func New(version string, chosen []string, do Do) *mcp.Server {
 
 // describe is the command as a tool. Its schema leaves out what a model seldom
 // needs and could still send: timeout_ms, and bounds.
-func describe(cmd *actions.Command) *mcp.Tool {
+func describe(cmd *command.Command) *mcp.Tool {
 	schema := cmd.Schema()
 	properties := schema["properties"].(map[string]any)
 	delete(schema, "additionalProperties") // an unknown parameter is refused by the command, with the right names
-	if cmd.Name != "wait" && cmd.Name != "open" {
+	if !cmd.Is(command.LongRunning) {
 		delete(properties, "timeout_ms")
 	}
-	if cmd.NoSession {
+	if cmd.Is(command.NoSession) {
 		delete(properties, "session")
 	} else if session, ok := properties["session"].(map[string]any); ok {
 		delete(session, "description")
@@ -115,22 +108,17 @@ func describe(cmd *actions.Command) *mcp.Tool {
 		}
 	}
 	yes, no := true, false
-	a := &mcp.ToolAnnotations{ReadOnlyHint: reads(cmd), OpenWorldHint: &yes}
-	if cmd.NoSession {
+	a := &mcp.ToolAnnotations{ReadOnlyHint: cmd.Is(command.Harmless), OpenWorldHint: &yes}
+	if cmd.Is(command.NoSession) {
 		a.OpenWorldHint = nil
 	}
 	if !a.ReadOnlyHint {
 		a.DestructiveHint = &yes
-		if slices.Contains([]string{"hover", "focus", "scroll", "back", "forward", "tab_select", "open", "reload", "tab_new"}, cmd.Name) {
+		if cmd.Is(command.Undoable) {
 			a.DestructiveHint = &no
 		}
 	}
 	return &mcp.Tool{Name: cmd.Name, Description: cmd.Summary, InputSchema: schema, Annotations: a}
-}
-
-// reads are commands that change nothing outside browserd.
-func reads(cmd *actions.Command) bool {
-	return !cmd.Acts && !slices.Contains([]string{"eval", "http_request", "batch", "state_load", "cookies_set", "cookies_clear", "route", "emulate", "session_open", "session_close", "confirm", "cancel", "subscribe"}, cmd.Name)
 }
 
 // progressEvery is how often a client that asked for it hears of a command
@@ -144,7 +132,7 @@ func call(ctx context.Context, req *mcp.CallToolRequest, command string, do Do) 
 	if err != nil {
 		return failed(err)
 	}
-	return Shown(result)
+	return Format(result)
 }
 
 // progress tells the client, where it asked for that, every now and then that

@@ -12,15 +12,13 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Capture reads the document for a snapshot: Render writes what it returns. v is
-// what has been entered, nil for nothing; refs are asked what the refs in
-// o.Scope and o.After mean.
+// Capture reads the document for snapshot.Render. v has the values entered, nil for none.
+// refs resolves the refs in o.Scope and o.After.
 //
-// Errors are *protocol.Error: unknown_ref and stale_ref for refs, invalid_params
-// for a scope that is neither a ref nor a CSS selector, or that nothing matches; or
-// ctx's, where that ends first.
+// The error is ctx's, or a *protocol.Error: unknown_ref and stale_ref for a ref,
+// invalid_params for a scope that is neither a ref nor a CSS selector, or matches nothing.
 func (d *Document) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs, v Values) (snapshot.Capture, error) {
-	w := &walk{look: d.look(v), o: o, reasons: map[string]bool{}}
+	w := &walk{resolver: d.resolver(v), o: o, reasons: map[string]bool{}}
 	w.ctx = ctx
 	got := snapshot.Capture{URL: d.url.String(), Title: cutName(d.Title()), Input: d.count}
 	top := d.top()
@@ -72,7 +70,7 @@ func (d *Document) top() *html.Node {
 }
 
 func (d *Document) flatContains(outer, n *html.Node) bool {
-	for ; n != nil; n = d.around(n) {
+	for ; n != nil; n = d.flatParent(n) {
 		if n == outer {
 			return true
 		}
@@ -80,8 +78,8 @@ func (d *Document) flatContains(outer, n *html.Node) bool {
 	return false
 }
 
-// Resolve returns the element that a ref means. Errors are unknown_ref, stale_ref
-// (also where it is one of another document) and invalid_params.
+// Resolve returns the element of a ref. Errors are unknown_ref, stale_ref (also for a ref of
+// another document) and invalid_params.
 func (d *Document) Resolve(ref string, refs *snapshot.Refs) (*html.Node, error) {
 	e, err := refs.Lookup(ref)
 	if err != nil {
@@ -112,7 +110,7 @@ func (d *Document) scope(scope string, refs *snapshot.Refs) (*html.Node, error) 
 		With("parameter", "scope").Then("take a snapshot without scope, or use a ref")
 }
 
-// maxScope bounds a selector: its cost grows with the power of its length.
+// maxScope is the longest selector, in bytes: its cost grows exponentially with its length.
 const maxScope = 300
 
 func parseScope(scope string) (cascadia.SelectorGroup, error) {
@@ -124,9 +122,9 @@ func parseScope(scope string) (cascadia.SelectorGroup, error) {
 
 var errLong = protocol.Errorf(protocol.InvalidParams, "a selector is longer than %d characters", maxScope)
 
-// focus returns the element that has the focus: of a document as it was loaded,
-// the first that asks for it (HTML, autofocus).
-func (k *look) focus() *html.Node {
+// focus returns the focused element. In a document as it was loaded, that is the first with
+// autofocus (HTML, 6.6.7).
+func (k *resolver) focus() *html.Node {
 	if k.v != nil {
 		return k.v.Focused()
 	}
@@ -138,30 +136,29 @@ func (k *look) focus() *html.Node {
 	return nil
 }
 
-// Node returns the line of n by itself, with the attributes of attrs that it has.
+// Node returns the line of one element, with those of attrs that it has.
 func (d *Document) Node(n *html.Node, v Values, attrs []string) snapshot.Node {
-	k := d.look(v)
-	return k.alone(n, attrs)
+	k := d.resolver(v)
+	return k.lineOf(n, attrs)
 }
 
-func (k *look) alone(n *html.Node, attrs []string) snapshot.Node {
+func (k *resolver) lineOf(n *html.Node, attrs []string) snapshot.Node {
 	role := k.role(n)
 	name := ""
 	clicks := false
 	if is(n, atom.Option) || is(n, atom.Optgroup) {
 		name = cutName(fold(k.nativeName(n, k.naming())))
 	} else {
-		clicks = !controls[role] && k.clickable(n, k.aroundOf(n))
+		clicks = !controls[role] && k.clickable(n, k.clickContextOf(n))
 		name = k.shownName(n, role, clicks)
 	}
-	invisible := (clicks || controls[role]) && k.unseen(n) && k.standIn(n) == nil
+	invisible := (clicks || controls[role]) && k.unseen(n) && k.replacementOf(n) == nil
 	return k.node(n, role, name, clicks, invisible, attrs, n == k.focus())
 }
 
-// Find returns the nodes that fit all of q, in document order, at most q.Limit
-// (20 without): those of a role, those whose name holds a string, and those
-// that show a text, the innermost ones. It errs with invalid_params where q asks
-// for nothing.
+// Find returns the nodes that match all of q, in document order, at most q.Limit (0 is 20):
+// role, a part of the name, and a part of the text, of which it returns the innermost
+// elements. The error is ctx's, or invalid_params if q is empty.
 func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snapshot.Node, error) {
 	if q.Text == "" && q.Role == "" && q.Name == "" {
 		return nil, protocol.Errorf(protocol.InvalidParams, "find takes at least one of text, role and name").With("parameter", "text")
@@ -169,7 +166,7 @@ func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snap
 	if q.Limit <= 0 {
 		q.Limit = 20
 	}
-	f := finder{look: d.look(v), limit: q.Limit,
+	f := finder{resolver: d.resolver(v), limit: q.Limit,
 		text: strings.ToLower(fold(q.Text)), name: strings.ToLower(fold(q.Name)), role: strings.ToLower(q.Role)}
 	f.ctx = ctx
 	if top := d.top(); top != nil {
@@ -180,7 +177,7 @@ func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snap
 	}
 	nodes := []snapshot.Node{}
 	for _, n := range f.found {
-		nodes = append(nodes, f.alone(n, snapshot.DefaultOptions().Attrs))
+		nodes = append(nodes, f.lineOf(n, snapshot.DefaultOptions().Attrs))
 	}
 	return nodes, nil
 }

@@ -9,8 +9,8 @@ var handlers = []string{"onclick", "ondblclick", "onmousedown", "onmouseup", "on
 
 var lists = words("ul ol dl menu table thead tbody tfoot")
 
-// listens tells whether n has a click-like handler in its markup; those that a
-// script adds are not there without it.
+// listens reports whether the markup of n has an event handler for clicks. Listeners that a
+// script would add do not exist here.
 func listens(n *html.Node) bool {
 	for i := range n.Attr {
 		if a := n.Attr[i].Key; len(a) > 6 && a[0] == 'o' && a[1] == 'n' {
@@ -26,7 +26,7 @@ func listens(n *html.Node) bool {
 
 var operableRoles = words("button link tab menuitem option checkbox switch radio")
 
-// operableTag tells whether n is operable by its markup alone.
+// operableTag reports whether n is operable by its markup alone.
 func operableTag(n *html.Node) bool {
 	if isHTML(n) {
 		switch n.DataAtom {
@@ -65,19 +65,19 @@ func isField(n *html.Node) bool {
 	return false
 }
 
-// surroundings is what is around an element that may be clickable.
-type surroundings struct {
-	pointer bool       // the cursor there is that of something to click
-	control *html.Node // the control that it stands in
+// clickContext is what the ancestors of an element tell of whether it is clickable.
+type clickContext struct {
+	pointer bool       // the parent has the cursor of something to click
+	control *html.Node // the nearest control around it, nil for none
 }
 
-func (k *look) aroundOf(n *html.Node) surroundings {
-	p := k.d.around(n)
-	s := surroundings{}
+func (k *resolver) clickContextOf(n *html.Node) clickContext {
+	p := k.d.flatParent(n)
+	s := clickContext{}
 	if p != nil {
 		s.pointer = !lists[p.Data] && k.style(p).pointer
 	}
-	for ; p != nil; p = k.d.around(p) {
+	for ; p != nil; p = k.d.flatParent(p) {
 		if r := k.role(p); r != "heading" && atoms[r] {
 			s.control = p
 			break
@@ -86,9 +86,9 @@ func (k *look) aroundOf(n *html.Node) surroundings {
 	return s
 }
 
-// clickable tells whether n, which is no control by its role, is one by its
-// handlers, by the cursor that begins at it, by tabindex or by draggable.
-func (k *look) clickable(n *html.Node, f surroundings) bool {
+// clickable reports whether n, which is not a control by its role, can be clicked: by its
+// handlers, a cursor that begins at it, tabindex or draggable.
+func (k *resolver) clickable(n *html.Node, f clickContext) bool {
 	if is(n, atom.Body) || is(n, atom.Html) {
 		return false
 	}
@@ -106,7 +106,7 @@ func (k *look) clickable(n *html.Node, f surroundings) bool {
 		}
 	}
 	if !own && !begins && !tab && !drag {
-		return is(n, atom.Li) && k.listensForItems(k.d.around(n))
+		return is(n, atom.Li) && k.listensForItems(k.d.flatParent(n))
 	}
 	if begins && !own && lists[n.Data] {
 		return false // its items are what is clicked
@@ -123,9 +123,9 @@ func (k *look) clickable(n *html.Node, f surroundings) bool {
 	return own && !k.wide(n) && (seriesListens(n) || ownText(n))
 }
 
-// listensForItems tells whether n is a list whose handler is meant for its items:
-// several, with nothing to operate in them.
-func (k *look) listensForItems(n *html.Node) bool {
+// listensForItems reports whether n is a list whose handler is for its items: there are
+// several, without controls in them.
+func (k *resolver) listensForItems(n *html.Node) bool {
 	if n == nil || !is(n, atom.Ul) && !is(n, atom.Ol) && !is(n, atom.Menu) || !listens(n) {
 		return false
 	}
@@ -141,9 +141,9 @@ func (k *look) listensForItems(n *html.Node) bool {
 	return items > 1
 }
 
-const maxInside = 5000 // nodes looked at for what is in an element
+const maxInside = 5000 // nodes visited within one element
 
-func (k *look) operablesIn(n *html.Node) bool {
+func (k *resolver) operablesIn(n *html.Node) bool {
 	tried := 0
 	for c, i := after(n, n), 0; c != nil && i < maxInside && tried < 20; c, i = after(c, n), i+1 {
 		k.steps++
@@ -157,9 +157,9 @@ func (k *look) operablesIn(n *html.Node) bool {
 	return false
 }
 
-// listensFor tells whether n listens for what is in it and not for itself: the
-// pointer, or a place in the order of focus, begins further in.
-func (k *look) listensFor(n *html.Node) bool {
+// listensFor reports whether the handler of n is for its descendants: the cursor of something
+// to click, or a tabindex, begins at one of them.
+func (k *resolver) listensFor(n *html.Node) bool {
 	if k.style(n).pointer {
 		return false
 	}
@@ -176,8 +176,8 @@ func (k *look) listensFor(n *html.Node) bool {
 	return false
 }
 
-// wide stands for what fills more than half of the viewport: it holds much text.
-func (k *look) wide(n *html.Node) bool { return length(k.someText(n, 1001)) > 1000 }
+// wide reports whether n has so much text that it probably fills half of the viewport.
+func (k *resolver) wide(n *html.Node) bool { return length(k.someText(n, 1001)) > 1000 }
 
 func seriesListens(n *html.Node) bool {
 	class := attr(n, "class")

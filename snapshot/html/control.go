@@ -17,8 +17,8 @@ var dateTypes = words("date time month week datetime-local")
 var typedTypes = words("text search url tel email password date month week time datetime-local number")
 var formTags = words("button input select textarea option optgroup fieldset")
 
-// InputType returns the type of an input element (HTML, 4.10.5), text where it
-// is missing or unknown.
+// InputType returns the type of an input element (HTML, 4.10.5), "text" if it is
+// missing or unknown.
 func InputType(n *html.Node) string {
 	t := strings.ToLower(attr(n, "type"))
 	if inputTypes[t] {
@@ -27,8 +27,8 @@ func InputType(n *html.Node) string {
 	return "text"
 }
 
-// Disabled tells whether n is disabled, by itself, by its fieldset or its
-// optgroup (HTML, 4.10.18.5); aria-disabled is another matter.
+// Disabled reports whether n is disabled, by itself, by its fieldset or its
+// optgroup (HTML, 4.10.18.5); it ignores aria-disabled.
 func Disabled(n *html.Node) bool { return formTags[n.Data] && isHTML(n) && disabledByMarkup(n) }
 
 func disabledByMarkup(n *html.Node) bool {
@@ -63,7 +63,7 @@ func firstLegend(f *html.Node) *html.Node {
 	return nil
 }
 
-// listed tells whether a select shows a list instead of opening one.
+// listed reports whether a select is a list box instead of a drop-down.
 func listed(sel *html.Node) bool {
 	if has(sel, "multiple") {
 		return true
@@ -77,11 +77,11 @@ func Options(sel *html.Node) (list []*html.Node) {
 	for c := after(sel, sel); c != nil; {
 		if is(c, atom.Option) {
 			list = append(list, c)
-			c = behind(c, sel)
+			c = afterSubtree(c, sel)
 			continue
 		}
 		if is(c, atom.Select) || is(c, atom.Datalist) {
-			c = behind(c, sel)
+			c = afterSubtree(c, sel)
 			continue
 		}
 		c = after(c, sel)
@@ -94,14 +94,13 @@ func selectOf(o *html.Node) *html.Node {
 	return closest(o, func(p *html.Node) bool { return is(p, atom.Select) })
 }
 
-// SelectedOptions returns the options of a select that are selected (HTML,
-// 4.10.7: of those that choose one, the last that says so, else, where it opens a
-// list, the first that is not disabled).
+// SelectedOptions returns the selected options of a select (HTML, 4.10.7). In a drop-down that
+// is the last one with selected, else the first that is not disabled.
 func (d *Document) SelectedOptions(sel *html.Node, v Values) []*html.Node {
-	return d.look(v).selected(sel)
+	return d.resolver(v).selected(sel)
 }
 
-func (k *look) selected(sel *html.Node) []*html.Node {
+func (k *resolver) selected(sel *html.Node) []*html.Node {
 	on, ok := k.chosen[sel]
 	if !ok {
 		on = k.choose(sel)
@@ -110,7 +109,7 @@ func (k *look) selected(sel *html.Node) []*html.Node {
 	return on
 }
 
-func (k *look) choose(sel *html.Node) (on []*html.Node) {
+func (k *resolver) choose(sel *html.Node) (on []*html.Node) {
 	options := Options(sel)
 	known := false
 	for _, o := range options {
@@ -141,11 +140,11 @@ func (k *look) choose(sel *html.Node) (on []*html.Node) {
 	return nil
 }
 
-// OptionText is the text of an option, OptionLabel what it shows.
+// OptionText returns the text of an option. OptionLabel returns what it shows.
 func OptionText(o *html.Node) string { return fold(textContent(o, nameMax*8)) }
 
-// OptionLabel is the label of an option: its attribute or, where that is missing
-// or empty, its text (HTML, option.label).
+// OptionLabel returns the label of an option: its attribute or, if that is missing or
+// empty, its text (HTML, option.label).
 func OptionLabel(o *html.Node) string {
 	if v := attr(o, "label"); v != "" {
 		return v
@@ -153,8 +152,8 @@ func OptionLabel(o *html.Node) string {
 	return OptionText(o)
 }
 
-// checked tells whether a checkbox or a radio button is on.
-func (k *look) checked(n *html.Node) bool {
+// checked reports whether a checkbox or a radio button is on.
+func (k *resolver) checked(n *html.Node) bool {
 	if k.v != nil {
 		if on, ok := k.v.Checked(n); ok {
 			return on
@@ -166,7 +165,7 @@ func (k *look) checked(n *html.Node) bool {
 	if InputType(n) != "radio" || attr(n, "name") == "" {
 		return true
 	}
-	// Of a group, the last that says so is on.
+	// In a group, only the last one with checked is on.
 	name, form := attr(n, "name"), k.d.formOf(n)
 	for i := k.d.numberOf(n); i < k.d.count; i++ {
 		o := k.d.elements[i]
@@ -188,8 +187,8 @@ func (d *Document) formOf(n *html.Node) *html.Node {
 	return closest(n, func(p *html.Node) bool { return is(p, atom.Form) })
 }
 
-// contents returns what a field holds, not masked.
-func (k *look) contents(n *html.Node) string {
+// contents returns the value of a field, not masked.
+func (k *resolver) contents(n *html.Node) string {
 	if k.v != nil {
 		if s, ok := k.v.Value(n); ok {
 			return s
@@ -215,8 +214,8 @@ var (
 	})
 )
 
-// sanitized is the value attribute of an input as the value sanitization
-// algorithm of its type leaves it (HTML, 4.10.5.1).
+// sanitized returns the value attribute of an input after the value sanitization algorithm
+// of its type (HTML, 4.10.5.1).
 func sanitized(n *html.Node) string {
 	v := attr(n, "value")
 	t := InputType(n)
@@ -245,8 +244,8 @@ func sanitized(n *html.Node) string {
 	return v
 }
 
-// ranged is the value of a slider: a number between min and max, in the middle
-// where none is given, on a step.
+// ranged returns the value of a slider: a number between min and max, the middle by default,
+// on a step.
 func ranged(n *html.Node, v string) string {
 	number := func(s string, otherwise float64) float64 {
 		if decimal().MatchString(s) {
@@ -312,7 +311,7 @@ func (d *Document) labelled(l *html.Node) *html.Node {
 		if isElement(c) && fits(c) {
 			return c
 		}
-		if is(c, atom.Label) { // labels in labels are no HTML, and would cost a square
+		if is(c, atom.Label) { // labels in labels are invalid, and would take quadratic time
 			return nil
 		}
 	}

@@ -12,12 +12,11 @@ import (
 // maxDepth is how deep parseDeep nests elements.
 const maxDepth = 256
 
-// parseDeep reads what is nested too deep for html.Parse, with the tokenizer
-// alone. Down to maxDepth the tree is as the tags say, with the end tags that HTML
-// lets be left out; below it what says nothing by itself (div, span) is left out,
-// and what does becomes a child of the last element above the limit, with its
-// own text. Nothing of the text, no link, heading or control is lost. The error is
-// the reader's.
+// parseDeep parses HTML that is nested too deep for html.Parse, with the tokenizer alone. Down
+// to maxDepth the tree follows the tags, with optional end tags. Below it, elements without
+// a meaning of their own (div, span) are left out, and others become children of the last
+// element above the limit, with their own text. No text, link, heading or control is lost.
+// The error is the reader's.
 func parseDeep(text io.Reader) (*html.Node, error) {
 	root := &html.Node{Type: html.DocumentNode}
 	b := deepBuilder{html: element("html", nil), body: element("body", nil), head: element("head", nil)}
@@ -29,13 +28,13 @@ func parseDeep(text io.Reader) (*html.Node, error) {
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			b.said()
+			b.flushText()
 			if err := z.Err(); !errors.Is(err, io.EOF) {
 				return nil, err
 			}
 			return root, nil
 		case html.TextToken:
-			b.say(string(z.Text()))
+			b.addText(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
 			b.start(z.Token())
 		case html.EndTagToken:
@@ -49,8 +48,8 @@ func element(tag string, attrs []html.Attribute) *html.Node {
 	return &html.Node{Type: html.ElementNode, Data: tag, DataAtom: atom.Lookup([]byte(tag)), Attr: attrs}
 }
 
-// deepOpen is an open element: the node that stands for it, which where it was
-// left out is that of what is around it, and the node its children go to.
+// deepOpen is an open element: its node, or that of its parent if it was left out, and the
+// node to which its children are added.
 type deepOpen struct {
 	node  *html.Node
 	into  *html.Node
@@ -62,14 +61,14 @@ type deepBuilder struct {
 	open             []deepOpen
 	tags             []string // of open[1:]
 
-	// Text that goes on in one node, whatever is left out in between, is put together once.
+	// The text for one node. Elements left out do not divide it.
 	texts *html.Node
 	text  strings.Builder
 }
 
 func (b *deepBuilder) top() deepOpen { return b.open[len(b.open)-1] }
 
-func (b *deepBuilder) say(s string) {
+func (b *deepBuilder) addText(s string) {
 	at := b.top().node
 	last := at.LastChild
 	if last == nil || last.Type != html.TextNode {
@@ -80,15 +79,15 @@ func (b *deepBuilder) say(s string) {
 		at.AppendChild(last)
 	}
 	if last != b.texts {
-		b.said()
+		b.flushText()
 		b.texts = last
 		b.text.WriteString(last.Data)
 	}
 	b.text.WriteString(s)
 }
 
-// said gives the text that was put together to its node.
-func (b *deepBuilder) said() {
+// flushText sets the text of its node.
+func (b *deepBuilder) flushText() {
 	if b.texts != nil {
 		b.texts.Data = b.text.String()
 		b.texts = nil
@@ -96,11 +95,11 @@ func (b *deepBuilder) said() {
 	b.text.Reset()
 }
 
-// plain are the elements that say nothing by themselves.
+// plain are the elements without a meaning of their own.
 var plain = words("div span font b i u big small center tt strong em a-x p section article blockquote dl ul ol ins del s nobr")
 
-// inner are what stays within what it belongs to, also below the limit, so that a
-// label has its control, a select its options and a link its picture.
+// inner are elements that stay in their parent below the limit too, so that a label has its
+// control, a select its options and a link its picture.
 var inner = words("img input select textarea button option optgroup svg title summary caption legend figcaption tr td th tbody")
 
 const maxBelow = 4
@@ -186,8 +185,8 @@ func (b *deepBuilder) close(i int) {
 	b.open = b.open[:i+1]
 }
 
-// end closes the nearest open element with that tag. It looks so far that a
-// million stray end tags in a million open elements cost no square.
+// end closes the nearest open element with that tag. It checks at most maxDepth elements, so
+// that a million stray end tags in a million open elements do not take quadratic time.
 func (b *deepBuilder) end(tag string) {
 	for i := len(b.tags) - 1; i >= 0 && i >= len(b.tags)-maxDepth; i-- {
 		if b.tags[i] == tag {

@@ -1,13 +1,12 @@
-// Package html reads a document from its HTML alone, as the same lines with
-// refs that package snapshot writes of a live page, and reads what one element
-// holds. It needs no browser, no daemon and no network.
+// Package html turns the text of an HTML document into the nodes of package snapshot, without
+// a browser, and reads what one element has. It needs no daemon and no network.
 //
-// Roles are HTML-AAM's, names those of Accessible Name and Description
-// Computation 1.2, and what gets a line is decided as the live page's script
-// does (browser/js), as far as a document without boxes can know: what is hidden
-// is known from the markup and from the style sheets within it. Scripting is
-// off: noscript is shown, nothing is executed.
+// Roles are those of HTML-AAM, names those of Accessible Name and Description Computation
+// 1.2. Which elements get a line is decided as by the script in a live page (browser/script), as far as that
+// is possible without layout: the markup and the style elements within it decide what is
+// hidden. Scripting is off: noscript is shown, and nothing is executed. The result depends
+// on the text and the options alone, and its cost is limited whatever the page.
 //
-// A Document belongs to one goroutine at a time. Its tree is not to be changed:
-// what a person has entered is handed in as Values.
+// One goroutine at a time uses a Document. The caller must not change its tree: what a
+// person has entered is passed as Values.
 package html

@@ -12,23 +12,23 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Document is one parsed document. Elements are numbered from 1 in document
-// order, so that the same HTML has the same numbers.
+// Document is one parsed document. Its elements are numbered from 1 in document order, so
+// that the same HTML has the same refs.
 type Document struct {
 	doc   int
 	url   *url.URL
 	root  *html.Node // the document node
 	count int        // elements
 
-	elements []*html.Node       // by number - 1
-	marks    map[*html.Node]int // every markEvery-th node: how many elements begin up to it
-	ids      map[string]*html.Node
-	labels   map[*html.Node][]*html.Node // control to its labels, in document order
-	controls map[*html.Node]*html.Node   // label to its control
-	sheet    *sheet                      // of the document's style elements; nil until asked for
-	composed *flatTree                   // nil where the document declares no shadow root
+	elements  []*html.Node       // by number - 1
+	positions map[*html.Node]int // of every positionEvery-th node: how many elements begin up to it
+	ids       map[string]*html.Node
+	labels    map[*html.Node][]*html.Node // control to its labels, in document order
+	controls  map[*html.Node]*html.Node   // label to its control
+	sheet     *sheet                      // of the document's style elements; nil until asked for
+	composed  *flatTree                   // nil if the document declares no shadow root
 
-	// Elements that are asked for by what they are, in document order.
+	// Elements by kind, in document order.
 	title, base *html.Node
 	styles      []*html.Node
 	labelTags   []*html.Node
@@ -37,14 +37,14 @@ type Document struct {
 	autofocus   []*html.Node
 }
 
-// markEvery is how many nodes lie between two that are in marks: a map of all of
-// them would weigh as much as the tree.
-const markEvery = 64
+// positionEvery is the distance of the nodes in positions. A map of all nodes would be as
+// large as the tree.
+const positionEvery = 64
 
-// Parse reads a document. location is where it came from, nil where nobody
-// knows; doc is its number in the Keys of its nodes. What html.Parse refuses,
-// since it is nested deeper than 512 elements, is read as a flatter tree with the
-// same elements that say something. The error is ctx's, where that ends first.
+// Parse parses a document. location is its URL, nil if it is not known; doc is the Doc of
+// the Keys of its nodes. HTML nested deeper than 512 elements, which html.Parse refuses,
+// becomes a flatter tree without elements that have no meaning of their own. The error is
+// ctx's, if it ends first.
 func Parse(ctx context.Context, text string, location *url.URL, doc int) (*Document, error) {
 	root, err := html.ParseWithOptions(ctxio.Text(ctx, text), html.ParseOptionEnableScripting(false))
 	if err != nil && ctx.Err() == nil {
@@ -61,18 +61,17 @@ func Parse(ctx context.Context, text string, location *url.URL, doc int) (*Docum
 	return d, nil
 }
 
-// number counts the elements, marks the way to them, and notes those that are
-// asked for by what they are.
+// number numbers the elements, and records positions and the elements by kind.
 func (d *Document) number() {
-	d.marks = map[*html.Node]int{}
+	d.positions = map[*html.Node]int{}
 	nodes := 0
 	for n := d.root; n != nil; n = after(n, d.root) {
 		if n.Type == html.ElementNode {
 			d.elements = append(d.elements, n)
 			d.note(n)
 		}
-		if nodes%markEvery == 0 {
-			d.marks[n] = len(d.elements)
+		if nodes%positionEvery == 0 {
+			d.positions[n] = len(d.elements)
 		}
 		nodes++
 	}
@@ -122,17 +121,17 @@ func (d *Document) note(n *html.Node) {
 	}
 }
 
-// URL is where the document came from.
+// URL returns the URL of the document, as Parse was given it; an empty one if not known.
 func (d *Document) URL() *url.URL { return d.url }
 
-// Number is the document's number, as Parse was given it.
+// Number returns the document's number, as Parse was given it.
 func (d *Document) Number() int { return d.doc }
 
-// Root is the document node, whose children are the doctype and <html>.
+// Root returns the document node, whose children are the doctype and <html>.
 func (d *Document) Root() *html.Node { return d.root }
 
-// Base is what relative URLs in the document are relative to: its first <base
-// href>, else its own URL (HTML, 4.2.3).
+// Base returns the base of the document's relative URLs: the first <base href>, else its own
+// URL (HTML, 4.2.3).
 func (d *Document) Base() *url.URL {
 	if d.base != nil {
 		if u, err := d.url.Parse(strings.TrimSpace(attr(d.base, "href"))); err == nil && u.Scheme != "data" && u.Scheme != "javascript" {
@@ -142,7 +141,7 @@ func (d *Document) Base() *url.URL {
 	return d.url
 }
 
-// Title is the text of the first <title> (HTML, document.title).
+// Title returns the text of the first <title> (HTML, document.title).
 func (d *Document) Title() string {
 	if d.title == nil {
 		return ""
@@ -163,11 +162,11 @@ func (d *Document) Key(n *html.Node) snapshot.Key {
 	return snapshot.Key{Doc: d.doc, Node: d.numberOf(n)}
 }
 
-// numberOf counts back from n to a node whose place is marked.
+// numberOf counts from n back to a node in positions.
 func (d *Document) numberOf(n *html.Node) int {
 	back := 0
 	for {
-		if m, ok := d.marks[n]; ok {
+		if m, ok := d.positions[n]; ok {
 			return m + back
 		}
 		if n.Type == html.ElementNode {
@@ -179,14 +178,14 @@ func (d *Document) numberOf(n *html.Node) int {
 	}
 }
 
-// imageMap is the areas that link of an image map, and the image that shows them.
+// imageMap has the areas with a link of an image map, and the image that uses it.
 type imageMap struct {
 	node  *html.Node
 	areas []*html.Node
 	image *html.Node
 }
 
-// areas are those that the image n shows, of the map that it is the first to use.
+// areas returns the areas of the image n, nil if an earlier image uses its map.
 func (d *Document) areas(n *html.Node) []*html.Node {
 	name, ok := strings.CutPrefix(attr(n, "usemap"), "#")
 	if m := d.maps[name]; ok && m != nil && m.image == n {
@@ -195,7 +194,7 @@ func (d *Document) areas(n *html.Node) []*html.Node {
 	return nil
 }
 
-// imageOf is the image that shows n, an area of an image map, nil for none.
+// imageOf returns the image of n, an area of an image map; nil for none.
 func (d *Document) imageOf(n *html.Node) *html.Node {
 	if m := d.mapOf(n); m != nil {
 		return m.image
@@ -203,7 +202,7 @@ func (d *Document) imageOf(n *html.Node) *html.Node {
 	return nil
 }
 
-// mapOf is the image map that n is an area of, nil for none.
+// mapOf returns the image map of which n is an area, nil for none.
 func (d *Document) mapOf(n *html.Node) *imageMap {
 	if !is(n, atom.Area) || len(d.maps) == 0 {
 		return nil
@@ -218,12 +217,12 @@ func (d *Document) mapOf(n *html.Node) *imageMap {
 	return nil
 }
 
-// shownIn is what n is seen in: around it, or for an area its image.
+// shownIn returns the flat-tree parent of n or, for an area, its image.
 func (d *Document) shownIn(n *html.Node) *html.Node {
 	if image := d.imageOf(n); image != nil {
 		return image
 	}
-	return d.around(n)
+	return d.flatParent(n)
 }
 
 // linkMaps finds the areas of the maps, and for each the first image that uses it.
@@ -248,16 +247,16 @@ func (d *Document) ByID(id string) *html.Node {
 	return d.ids[id]
 }
 
-// after returns the node behind n in tree order within top, nil at the end.
+// after returns the node after n in tree order within top, nil at the end.
 func after(n, top *html.Node) *html.Node {
 	if n.FirstChild != nil {
 		return n.FirstChild
 	}
-	return behind(n, top)
+	return afterSubtree(n, top)
 }
 
-// behind is after, without what n contains.
-func behind(n, top *html.Node) *html.Node {
+// afterSubtree returns the node after n and its descendants within top, nil at the end.
+func afterSubtree(n, top *html.Node) *html.Node {
 	for ; n != nil && n != top; n = n.Parent {
 		if n.NextSibling != nil {
 			return n.NextSibling

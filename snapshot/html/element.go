@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-const nameMax = 2000 // characters of a name, as the live page's script keeps
+const nameMax = 2000 // UTF-16 code units of a name, as in the live page's script
 
 func words(s string) map[string]bool {
 	set := map[string]bool{}
@@ -33,12 +33,12 @@ func has(n *html.Node, key string) bool    { _, ok := lookup(n, key); return ok 
 func isHTML(n *html.Node) bool    { return n.Namespace == "" }
 func isElement(n *html.Node) bool { return n.Type == html.ElementNode }
 
-// is tells whether n is the HTML element with that tag.
+// is reports whether n is the HTML element with that tag.
 func is(n *html.Node, a atom.Atom) bool {
 	return n.Type == html.ElementNode && n.DataAtom == a && n.Namespace == ""
 }
 
-// parent returns the element around n, nil at the root.
+// parent returns the parent element of n, nil at the root.
 func parent(n *html.Node) *html.Node {
 	if p := n.Parent; p != nil && p.Type == html.ElementNode {
 		return p
@@ -70,7 +70,7 @@ func previousElement(n *html.Node) *html.Node {
 	return c
 }
 
-// closest returns the nearest of n and what is around it that fits.
+// closest returns n or its nearest ancestor that fits, nil for none.
 func closest(n *html.Node, fits func(*html.Node) bool) *html.Node {
 	for ; n != nil; n = parent(n) {
 		if fits(n) {
@@ -89,7 +89,7 @@ func contains(outer, n *html.Node) bool {
 	return false
 }
 
-// textContent returns the text in n, at most about max bytes of it.
+// textContent returns the text of n, about max bytes at most.
 func textContent(n *html.Node, max int) string {
 	if c := n.FirstChild; c != nil && c.Type == html.TextNode && c.NextSibling == nil {
 		return head(c.Data, max)
@@ -103,7 +103,7 @@ func textContent(n *html.Node, max int) string {
 	return b.String()
 }
 
-// head returns at most max bytes of s, whole characters.
+// head returns at most max bytes of s, cut between two characters.
 func head(s string, max int) string {
 	if len(s) <= max {
 		return s
@@ -114,7 +114,7 @@ func head(s string, max int) string {
 	return s[:max]
 }
 
-// cutName keeps a name to nameMax characters.
+// cutName cuts a name at nameMax.
 func cutName(s string) string {
 	if len(s) <= nameMax {
 		return s
@@ -122,8 +122,8 @@ func cutName(s string) string {
 	return units(s, nameMax)
 }
 
-// units returns at most max UTF-16 code units of s, whole characters: what the
-// live page's script counts.
+// units returns at most max UTF-16 code units of s, cut between two characters. The live
+// page's script counts them too.
 func units(s string, max int) string {
 	n := 0
 	for i, r := range s {
@@ -148,7 +148,7 @@ func length(s string) int {
 	return n
 }
 
-// isSpace tells what ECMAScript's \s takes.
+// isSpace reports whether ECMAScript's \s matches r.
 func isSpace(r rune) bool {
 	switch {
 	case r <= ' ':

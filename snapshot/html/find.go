@@ -8,27 +8,27 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// finder looks for what shows a text, or has a role and a name.
+// finder finds elements by text, role and name.
 type finder struct {
-	*look
+	*resolver
 	text, name, role string
 	limit            int
 	found            []*html.Node
 }
 
-var unread = words("script style template head meta link title datalist canvas object embed param source track")
+var textlessTags = words("script style template head meta link title datalist canvas object embed param source track")
 
-// visit returns what n says, and whether something in it was found by its text.
+// visit returns the text of n, and whether something in n was found by its text.
 func (f *finder) visit(n *html.Node) (says string, hit bool) {
 	if n.Type == html.TextNode {
 		return n.Data, false
 	}
-	if !isElement(n) || len(f.found) >= f.limit || isHTML(n) && unread[n.Data] {
+	if !isElement(n) || len(f.found) >= f.limit || isHTML(n) && textlessTags[n.Data] {
 		return "", false
 	}
-	// What is visibility:hidden says nothing itself, and may hold what is visible.
+	// An element that is visibility:hidden shows no text itself, but may have visible descendants.
 	shown := f.rendered(n) || is(n, atom.Option) || is(n, atom.Optgroup)
-	if !shown && (f.style(n).gone || is(n, atom.Select)) {
+	if !shown && (f.style(n).noBox || is(n, atom.Select)) {
 		return "", false
 	}
 	place := len(f.found)
@@ -65,7 +65,7 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 				says = attr(n, "value")
 			}
 		}
-		// By text alone the innermost element is meant; with a role or a name the
+		// By text alone, the innermost element is found; with a role or a name, the
 		// innermost that has them.
 		if !hit && (mine || f.role == "" && f.name == "") && strings.Contains(strings.ToLower(fold(says)), f.text) {
 			is := n
@@ -84,8 +84,8 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 	return says, hit
 }
 
-// labelled is the field whose label n is, or is part of, as a snapshot shows it by
-// that name; n where it is none's, or another control's in the label.
+// labelled returns the field of the label that n is or is part of, which a snapshot shows by
+// that name. It returns n if there is none, or if the label contains another control.
 func (f *finder) labelled(n *html.Node) *html.Node {
 	for p := n; p != nil; p = parent(p) {
 		if is(p, atom.Label) {
@@ -94,14 +94,14 @@ func (f *finder) labelled(n *html.Node) *html.Node {
 			}
 			return n
 		}
-		if controls[f.look.role(p)] {
+		if controls[f.resolver.role(p)] {
 			return n
 		}
 	}
 	return n
 }
 
-// say gathers text only where it is asked for.
+// say collects text if the query has text.
 func (f *finder) say(b *strings.Builder, s string) {
 	if f.text != "" {
 		b.WriteString(s)
@@ -109,7 +109,7 @@ func (f *finder) say(b *strings.Builder, s string) {
 }
 
 func (f *finder) fits(n *html.Node) bool {
-	r := f.look.role(n)
+	r := f.resolver.role(n)
 	if r == "" {
 		r = "generic"
 	}

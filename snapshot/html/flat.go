@@ -5,14 +5,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// flatTree is the tree as it is laid out (CSS Scoping 1, 2.2) where it is not
-// the document's own: what a declared shadow root (<template shadowrootmode>)
-// holds stands in the place of its host's children, and these where its slots are.
-// Each node is in it once at most.
+// flatTree is the flat tree (CSS Scoping 1, 2.2), where it differs from the document tree: the
+// content of a declarative shadow root (<template shadowrootmode>) replaces the children of
+// its host, which appear in its slots. It has each node at most once.
 type flatTree struct {
-	up    map[*html.Node]*html.Node   // the element around; of all that is laid out
-	lists map[*html.Node][]*html.Node // the children of hosts and of slots that are given some
-	roots map[*html.Node]*html.Node   // host to the template that is its shadow root
+	up    map[*html.Node]*html.Node   // the parent of each node
+	lists map[*html.Node][]*html.Node // the children of hosts and of slots with assigned nodes
+	roots map[*html.Node]*html.Node   // by host: the template that is its shadow root
 }
 
 func compose(root *html.Node) *flatTree {
@@ -42,8 +41,8 @@ func (t *flatTree) visit(n *html.Node) {
 	}
 }
 
-// attach gives the children of host to the slots of its shadow root, the first of
-// each name (DOM, 4.2.2.3).
+// attach assigns the children of host to the slots of its shadow root, the first of each name
+// (DOM, 4.2.2.3).
 func (t *flatTree) attach(host, root *html.Node) {
 	t.roots[host] = root
 	t.lists[host] = siblings(root.FirstChild)
@@ -53,7 +52,7 @@ func (t *flatTree) attach(host, root *html.Node) {
 			slots[attr(c, "name")] = c
 		}
 		if is(c, atom.Template) { // a scope of its own
-			c = behind(c, root)
+			c = afterSubtree(c, root)
 		} else {
 			c = after(c, root)
 		}
@@ -82,11 +81,11 @@ func declaredRoot(n *html.Node) *html.Node {
 	return nil
 }
 
-// hosts tells whether n has a shadow root.
+// hosts reports whether n has a shadow root.
 func (d *Document) hosts(n *html.Node) bool { return d.composed != nil && d.composed.roots[n] != nil }
 
-// children returns the children of n as they are laid out where they are not
-// simply its own; ok is false where they are.
+// children returns the children of n in the flat tree. ok is false if they are the same as in
+// the document tree.
 func (d *Document) children(n *html.Node) (list []*html.Node, ok bool) {
 	if d.composed == nil {
 		return nil, false
@@ -95,16 +94,16 @@ func (d *Document) children(n *html.Node) (list []*html.Node, ok bool) {
 	return list, ok
 }
 
-// around returns the element around n as it is laid out, nil at the root and for
-// what no slot shows.
-func (d *Document) around(n *html.Node) *html.Node {
+// flatParent returns the parent of n in the flat tree, nil at the root and for an element that
+// is not slotted.
+func (d *Document) flatParent(n *html.Node) *html.Node {
 	if d.composed == nil {
 		return parent(n)
 	}
 	return d.composed.up[n]
 }
 
-// flat returns the children of n as they are laid out.
+// flat returns the children of n in the flat tree.
 func (d *Document) flat(n *html.Node) []*html.Node {
 	if list, ok := d.children(n); ok {
 		return list

@@ -96,7 +96,7 @@ func FuzzSheet(f *testing.F) {
 		}
 		d.sheet = &sheet{}
 		d.sheet.read(stripComments(css), 0)
-		k := d.look(nil)
+		k := d.resolver(nil)
 		for n := d.root; n != nil; n = after(n, d.root) {
 			if n.Type == html.ElementNode {
 				k.style(n)

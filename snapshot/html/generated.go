@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// generated returns the text that the document's sheets put before or after what
-// n contains (CSS Generated Content 3), with spaces where it is no inline box.
-func (k *look) generated(n *html.Node, x *ruleIndex) string {
-	hits := k.hits(x, n)
+// generated returns the content of the ::before or ::after pseudo-element of n (CSS Generated
+// Content 3), with spaces around it unless it is inline.
+func (k *resolver) generated(n *html.Node, x *ruleIndex) string {
+	hits := k.matching(x, n)
 	if len(hits) == 0 {
 		return ""
 	}
@@ -20,7 +20,7 @@ func (k *look) generated(n *html.Node, x *ruleIndex) string {
 		return ""
 	}
 	text := contentText(own["content"], n)
-	if d == inlineBlock && text != "" { // parted from what it stands beside
+	if d == inlineBlock && text != "" { // a space separates it from its neighbour
 		if x == &k.d.sheet.before {
 			return text + " "
 		}
@@ -32,8 +32,8 @@ func (k *look) generated(n *html.Node, x *ruleIndex) string {
 	return " " + text + " "
 }
 
-// contentText reads a content value: its strings and attr() or, behind a slash,
-// what is said in their place.
+// contentText returns the text of a content value: its strings and attr(), or the alternative
+// text after a slash.
 func contentText(v string, n *html.Node) string {
 	var b strings.Builder
 	for v != "" {
@@ -73,7 +73,7 @@ func contentText(v string, n *html.Node) string {
 	return b.String()
 }
 
-// cssString reads the string that v begins with, its escapes undone.
+// cssString returns the string with which v begins, unescaped, and the rest.
 func cssString(v string) (s, rest string) {
 	quote := v[0]
 	var b strings.Builder

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-var lasting = strings.Fields("type name href for role placeholder alt action src data-testid data-test " +
+var stableAttrs = strings.Fields("type name href for role placeholder alt action src data-testid data-test " +
 	"data-id data-key data-value data-action value")
 
-var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d|^:|--|__`) })
+var generatedID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d|^:|--|__`) })
 
-// ident returns a digest of the element's tag and of those attributes that
-// outlive a new rendering of the same thing, as the live page's script does.
+// ident returns a digest of the element's tag and its stable attributes, which survive a new
+// rendering of the same element. The live page's script computes the same.
 func ident(n *html.Node) string {
 	h := fnv(0x811c9dc5, strings.ToLower(n.Data))
 	if len(n.Attr) > 0 {
-		if id := attr(n, "id"); id != "" && !numbered().MatchString(id) { // others are numbered by a machine
+		if id := attr(n, "id"); id != "" && !generatedID().MatchString(id) { // others are generatedID by a machine
 			h = fnv(h, "#"+id)
 		}
-		for _, a := range lasting {
+		for _, a := range stableAttrs {
 			v, ok := lookup(n, a)
 			if !ok {
 				continue
@@ -56,23 +56,23 @@ func fnv(h uint32, s string) uint32 {
 }
 
 var (
-	rowTags  = words("li tr article dd dt option")
-	rowRoles = words("row listitem article option treeitem")
-	wordless = words("script style template select textarea datalist svg iframe video audio canvas")
+	rowTags    = words("li tr article dd dt option")
+	rowRoles   = words("row listitem article option treeitem")
+	noTextTags = words("script style template select textarea datalist svg iframe video audio canvas")
 )
 
 const contextMax = 120 // characters
 
-// row is the list item, row or article that something stands in, or one of a
-// series of like siblings.
+// row is the list item, row or article around an element, or one of a series of similar
+// siblings.
 type row struct {
 	node   *html.Node
 	series bool
 	text   string
 }
 
-// context returns the text of the row that n stands in, empty where there is none.
-func (k *look) context(n *html.Node) string {
+// context returns the text of the row around n, "" for none.
+func (k *resolver) context(n *html.Node) string {
 	r := k.rowOf(n)
 	if r == nil {
 		return ""
@@ -80,9 +80,9 @@ func (k *look) context(n *html.Node) string {
 	return k.rowText(r)
 }
 
-func (k *look) rowOf(n *html.Node) *html.Node {
+func (k *resolver) rowOf(n *html.Node) *html.Node {
 	for {
-		p := k.d.around(n)
+		p := k.d.flatParent(n)
 		if p == nil {
 			return nil
 		}
@@ -101,10 +101,10 @@ func (k *look) rowOf(n *html.Node) *html.Node {
 	}
 }
 
-// rowAround returns the row that p is or stands in.
-func (k *look) rowAround(p *html.Node) *row {
+// rowAround returns the row that is p or around it, nil for none.
+func (k *resolver) rowAround(p *html.Node) *row {
 	var series *html.Node
-	for up := 0; p != nil && up < 40; p, up = k.d.around(p), up+1 {
+	for up := 0; p != nil && up < 40; p, up = k.d.flatParent(p), up+1 {
 		if p.Data == "body" || p.Data == "html" {
 			break
 		}
@@ -121,7 +121,7 @@ func (k *look) rowAround(p *html.Node) *row {
 	return &row{node: series, series: true, text: k.rowText(series)}
 }
 
-// inSeries tells whether a sibling right beside p has the same tag and classes.
+// inSeries reports whether the next or previous sibling of p has the same tag and classes.
 func inSeries(p *html.Node) bool {
 	class, ok := lookup(p, "class")
 	for _, s := range []*html.Node{nextElement(p), previousElement(p)} {
@@ -135,7 +135,7 @@ func inSeries(p *html.Node) bool {
 	return false
 }
 
-func (k *look) rowText(r *html.Node) string {
+func (k *resolver) rowText(r *html.Node) string {
 	s, ok := k.rowTexts[r]
 	if !ok {
 		s = units(fold(k.someText(r, contextMax)), contextMax)
@@ -144,15 +144,14 @@ func (k *look) rowText(r *html.Node) string {
 	return s
 }
 
-// someText returns the text in n, at least max characters of it if there are so
-// many, without looking at more nodes than that needs. Styles are not asked.
-func (k *look) someText(n *html.Node, max int) string { return k.textOf(n, max, false) }
+// someText returns the text of n, at least max characters of it if n has that many. It visits
+// no more nodes than needed, and ignores styles.
+func (k *resolver) someText(n *html.Node, max int) string { return k.textOf(n, max, false) }
 
-// writtenText is someText with a space only where a line ends: what is written in n, as
-// it stands there.
-func (k *look) writtenText(n *html.Node, max int) string { return k.textOf(n, max, true) }
+// writtenText is someText without spaces between inline elements.
+func (k *resolver) writtenText(n *html.Node, max int) string { return k.textOf(n, max, true) }
 
-func (k *look) textOf(n *html.Node, max int, tight bool) string {
+func (k *resolver) textOf(n *html.Node, max int, tight bool) string {
 	if c := n.FirstChild; c != nil && c.Type == html.TextNode && c.NextSibling == nil {
 		return units(c.Data, 2*max+200)
 	}
@@ -162,7 +161,7 @@ func (k *look) textOf(n *html.Node, max int, tight bool) string {
 	return b.String()
 }
 
-func (k *look) gather(b *strings.Builder, n *html.Node, max int, tight bool, seen *int) {
+func (k *resolver) gather(b *strings.Builder, n *html.Node, max int, tight bool, seen *int) {
 	add := func(c *html.Node) bool {
 		if *seen++; b.Len() >= max && length(b.String()) >= max || *seen > 400 {
 			return false
@@ -176,7 +175,7 @@ func (k *look) gather(b *strings.Builder, n *html.Node, max int, tight bool, see
 			b.WriteString(squeeze(units(c.Data, max+50)))
 		case c.Type == html.TextNode && tight:
 			b.WriteByte(' ')
-		case isElement(c) && !wordless[c.Data]:
+		case isElement(c) && !noTextTags[c.Data]:
 			k.gather(b, c, max, tight, seen)
 		}
 		if apart {
@@ -196,7 +195,7 @@ func (k *look) gather(b *strings.Builder, n *html.Node, max int, tight bool, see
 	}
 }
 
-// squeeze makes one space of each run of white space.
+// squeeze replaces each run of white space by one space, at the ends too.
 func squeeze(s string) string {
 	if s == "" {
 		return s

@@ -10,38 +10,38 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// line is what an element is shown as.
+// line is how an element is shown.
 type line struct {
 	role    string
 	control bool
 	clicks  bool // by its handlers or its cursor, not by its role
-	prune   bool // left out where it has no name and nothing in it is shown
+	prune   bool // left out if it has no name and no line is inside of it
 }
 
-// decide returns as what n gets a line, nil for none.
+// decide returns the line of n, nil if n has none.
 func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *line {
 	role := w.role(n)
 	if htm && n.DataAtom == atom.Input && InputType(n) == "hidden" {
 		return nil
 	}
 	if role == "iframe" {
-		if beacon(n) {
+		if isTrackingFrame(n) {
 			return nil
 		}
 		return &line{role: "iframe"}
 	}
 	control := controls[role] || htm && isHost(n)
-	clicks := !control && w.clickable(n, f.surroundings)
-	if dark { // the live page shows such as would take a click, which only boxes can tell
+	clicks := !control && w.clickable(n, f.clickContext)
+	if dark { // the live page shows what can be clicked, which needs boxes
 		return nil
 	}
 	if control || clicks {
-		if f.mute && !control && !listens(n) {
+		if f.nameShown && !control && !listens(n) {
 			return nil
 		}
 		return &line{role: role, clicks: clicks, control: control}
 	}
-	if role == "" || role == "none" || f.mute {
+	if role == "" || role == "none" || f.nameShown {
 		return nil
 	}
 	digest := w.o.InteractiveOnly
@@ -68,7 +68,7 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 		return nil
 	}
 	if n.Data == "tbody" && !authorNamed(n) {
-		return nil // the parser puts it there
+		return nil // the parser inserts it
 	}
 	if digest {
 		if sorted(n, role) != "" {
@@ -77,7 +77,7 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 		if groups[role] && (authorNamed(n) || n.Data == "fieldset" || n.Data == "table" && captionOf(n) != nil) {
 			return &line{role: role, prune: true}
 		}
-		if w.ofItsOwn(n, role) || rowsSaid(n, role) != "" {
+		if w.namedCell(n, role) || declaredRows(n, role) != "" {
 			return &line{role: role, prune: true}
 		}
 		return nil
@@ -85,12 +85,12 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 	if phrases[role] && inlined && inProse(n, f) {
 		return nil
 	}
-	return &line{role: role, prune: hollow[role] && n.FirstChild != nil}
+	return &line{role: role, prune: pruneIfEmpty[role] && n.FirstChild != nil}
 }
 
-// rowsSaid is how many rows a table says that it has, of which a part may be there; ""
-// where it does not say.
-func rowsSaid(n *html.Node, role string) string {
+// declaredRows returns the aria-rowcount of a table, "" for none. The document may have only
+// some of the rows.
+func declaredRows(n *html.Node, role string) string {
 	if role != "grid" && role != "treegrid" && role != "table" {
 		return ""
 	}
@@ -101,7 +101,7 @@ func rowsSaid(n *html.Node, role string) string {
 	return v
 }
 
-// sorted returns how the table is sorted by n, its header; "" where it is not.
+// sorted returns the aria-sort of n, a header of a table; "" for none.
 func sorted(n *html.Node, role string) string {
 	if role != "columnheader" && role != "rowheader" {
 		return ""
@@ -113,15 +113,15 @@ func sorted(n *html.Node, role string) string {
 	return ""
 }
 
-// ofItsOwn tells whether a cell of a grid is something by itself: its author names it,
-// as the days of a calendar, or has it take the focus, as what is edited in place.
-func (w *walk) ofItsOwn(n *html.Node, role string) bool {
+// namedCell reports whether a cell of a grid has a line of its own: its author named it, as
+// the days of a calendar, or it can be focused, as cells that are edited in place.
+func (w *walk) namedCell(n *html.Node, role string) bool {
 	return role == "gridcell" && has(n, "role") &&
 		(has(n, "aria-label") || has(n, "aria-labelledby") || has(n, "tabindex") && !w.operablesIn(n))
 }
 
-// beacon tells whether a frame is of the size of those that count visitors.
-func beacon(n *html.Node) bool {
+// isTrackingFrame reports whether a frame is as small as those that count visitors.
+func isTrackingFrame(n *html.Node) bool {
 	for _, a := range []string{"width", "height"} {
 		if v, ok := lookup(n, a); ok && !strings.HasSuffix(v, "%") {
 			if px, ok := leadingInt(v); ok && px < 8 && n.Data != "frame" {
@@ -132,13 +132,13 @@ func beacon(n *html.Node) bool {
 	return false
 }
 
-// isPicture tells whether what n contains is what it is drawn with. Of a whole page
-// the labels of a drawing are text.
+// isPicture reports whether the content of n is part of a picture. A whole page shows the
+// labels of a drawing as text.
 func (w *walk) isPicture(n *html.Node, role string) bool {
 	return role == "img" && (w.o.InteractiveOnly || n.Data != "svg")
 }
 
-// show writes the line of n and prepares child for what it contains.
+// show writes the line of n and prepares child for its content.
 func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 	role, clicks := what.role, what.clicks
 	child.depth = f.depth + 1
@@ -146,12 +146,12 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 	if what.control && atoms[role] || clicks && role == "" {
 		child.control = n
 	}
-	if w.silent {
+	if w.resuming {
 		if w.o.DedupeText && (fromContent[role] || clicks) {
 			child.names = strings.ToLower(w.shownName(n, role, clicks))
 		}
 		if what.control && (!atoms[role] && isHost(n) || role == "textbox" || role == "searchbox") || w.isPicture(n, role) {
-			child.mute = true
+			child.nameShown = true
 		}
 		return
 	}
@@ -168,10 +168,10 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 		return
 	}
 	name := w.shownName(n, role, clicks)
-	invisible := (what.control || clicks) && w.unseen(n) && w.standIn(n) == nil
+	invisible := (what.control || clicks) && w.unseen(n) && w.replacementOf(n) == nil
 	if (what.control && !isField(n) || clicks) && name == "" && invisible && w.o.InteractiveOnly {
 		child.names = ""
-		return // nothing to see or say
+		return // empty
 	}
 	l, chars := w.record(n, role, name, clicks, invisible, f.depth)
 	if w.chars+chars > w.o.MaxChars && w.nodes > 0 {
@@ -180,7 +180,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 		return
 	}
 	if w.o.DedupeText && what.control {
-		w.unsay(name)
+		w.dropLabelText(name)
 	}
 	if !w.add(l, chars) {
 		return
@@ -192,7 +192,7 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 		return
 	}
 	if what.control && (isHost(n) || role == "textbox" || role == "searchbox") || w.isPicture(n, role) {
-		child.mute = true
+		child.nameShown = true
 	}
 	if w.o.DedupeText && name != "" && (fromContent[role] || clicks) {
 		child.names = strings.ToLower(name)
@@ -200,8 +200,8 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 	}
 }
 
-// unsay takes back a text line right before a control that says its name.
-func (w *walk) unsay(name string) {
+// dropLabelText removes a text line right before a control whose name has the same text.
+func (w *walk) dropLabelText(name string) {
 	i := len(w.lines) - 1
 	if i < 0 || w.lines[i].Role != snapshot.RoleText || w.lines[i].Key.Node != 0 || w.lines[i].Name != name {
 		return
@@ -210,7 +210,7 @@ func (w *walk) unsay(name string) {
 	w.lines = w.lines[:i]
 }
 
-// record makes the line of n and tells how many characters it takes.
+// record returns the line of n and the characters that it has.
 func (w *walk) record(n *html.Node, role, name string, clicks, invisible bool, depth int) (l snapshot.Node, chars int) {
 	l = w.node(n, role, name, clicks, invisible, w.o.Attrs, n == w.focused)
 	l.Depth = depth
@@ -225,8 +225,8 @@ func (w *walk) record(n *html.Node, role, name string, clicks, invisible bool, d
 	return l, chars
 }
 
-// node makes the line of n, with the text of its row where it can be acted on.
-func (k *look) node(n *html.Node, role, name string, clicks, invisible bool, attrs []string, focused bool) snapshot.Node {
+// node returns the line of n, with the text of its row if it can be acted on.
+func (k *resolver) node(n *html.Node, role, name string, clicks, invisible bool, attrs []string, focused bool) snapshot.Node {
 	l := snapshot.Node{
 		Key: k.d.Key(n), Role: role, Name: name, Tag: strings.ToLower(n.Data), Attrs: k.attrs(n, role, name, attrs),
 		States: k.states(n, role, focused, clicks, invisible), Ident: ident(n),
@@ -239,15 +239,15 @@ func (k *look) node(n *html.Node, role, name string, clicks, invisible bool, att
 	}
 	if clicks || controls[role] || isHost(n) {
 		l.Context = k.context(n)
-		l.Attrs = append(l.Attrs, looks(n, name, clicks)...)
+		l.Attrs = append(l.Attrs, appearance(n, name, clicks)...)
 	}
 	return l
 }
 
-// standIn returns what a person clicks in the place of a checkbox, radio, select
-// or file input that is itself hidden: its label, or the styled twin beside or
-// around it. nil where there is none, or where n is not such a control.
-func (k *look) standIn(n *html.Node) *html.Node {
+// replacementOf returns what a person clicks in place of a checkbox, radio button, select
+// or file input that is hidden: its label, or the styled element beside or around it. It
+// returns nil if there is none, or if n is not such a control.
+func (k *resolver) replacementOf(n *html.Node) *html.Node {
 	switch {
 	case is(n, atom.Select):
 	case is(n, atom.Input) && (InputType(n) == "checkbox" || InputType(n) == "radio" || InputType(n) == "file"):
@@ -267,17 +267,17 @@ func (k *look) standIn(n *html.Node) *html.Node {
 	return nil
 }
 
-// standsFor tells whether n is, or is around, an input in whose place something
-// else is clicked. Of those in it the first few are looked at.
-func (k *look) standsFor(n *html.Node) bool {
+// replacesInput reports whether n is, or contains, an input in whose place another element
+// is clicked. It checks only the first few inputs in n.
+func (k *resolver) replacesInput(n *html.Node) bool {
 	if is(n, atom.Input) {
-		return k.standIn(n) != nil
+		return k.replacementOf(n) != nil
 	}
 	for c, i, tried := after(n, n), 0, 0; c != nil && i < maxInside && tried < 20; c, i = after(c, n), i+1 {
 		if !is(c, atom.Input) {
 			continue
 		}
-		if k.standIn(c) != nil {
+		if k.replacementOf(c) != nil {
 			return true
 		}
 		tried++

@@ -7,38 +7,37 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxName is how much text is gathered for a name, in bytes: more than is shown,
-// since white space is folded afterwards.
+// maxName is the longest text, in bytes, that is collected for a name. It is longer than what
+// is shown, because white space is folded afterwards.
 const maxName = 32 << 10
 
-// maxNameSteps is how many nodes are looked at for one name.
+// maxNameSteps is how many nodes are visited for one name.
 const maxNameSteps = 50_000
 
 var silent = words("script style template head meta link title source track param col colgroup datalist rp")
 
-// naming is where the computation of a name stands (accname 1.2, 4.3.2).
+// naming is the state of the computation of one name (accname 1.2, 4.3.2).
 type naming struct {
 	seen     map[*html.Node]bool
-	inside   bool // read as part of another name
-	referred bool // aria-labelledby led here
-	hidden   bool // hidden text counts
+	inside   bool // part of another name
+	referred bool // reached by aria-labelledby
+	hidden   bool // hidden text is included
 	steps    *int
 }
 
-func (k *look) naming() naming {
+func (k *resolver) naming() naming {
 	return naming{seen: map[*html.Node]bool{}, steps: new(int)}
 }
 
-// name returns the name of n, which has this role.
-func (k *look) name(n *html.Node, role string) string {
+// name returns the accessible name of n, whose role is role.
+func (k *resolver) name(n *html.Node, role string) string {
 	s, _ := k.accname(n, role, k.naming())
 	return cutName(fold(s))
 }
 
-// accname is the computation proper. apart tells that the name was given, by an
-// attribute or another element, and is no content that runs on from what is
-// beside it.
-func (k *look) accname(n *html.Node, role string, c naming) (name string, apart bool) {
+// accname computes the name of n (accname 1.2, 4.3.2). apart is true for a name from an
+// attribute or another element, which is separated by spaces from what is beside it.
+func (k *resolver) accname(n *html.Node, role string, c naming) (name string, apart bool) {
 	*c.steps++
 	k.steps++
 	if c.seen[n] || *c.steps > maxNameSteps || k.steps > k.limit {
@@ -48,7 +47,7 @@ func (k *look) accname(n *html.Node, role string, c naming) (name string, apart 
 	value, control := "", false
 	if c.inside { // 2C, before 2B as Chromium has it
 		value, control = k.embedded(n, role, c)
-		if value != "" && !picked(n) || control && saysNoMore(n, role) {
+		if value != "" && !isDateInput(n) || control && addsNothing(n, role) {
 			return value, true
 		}
 	}
@@ -94,21 +93,21 @@ func (k *look) accname(n *html.Node, role string, c naming) (name string, apart 
 	return space, false
 }
 
-// apartRoles are those whose content is no part of the name of what is around them:
-// only their author names them (Chromium's AXObject::SupportsNameFromContents).
+// apartRoles are roles whose content is not part of the name of an element around them: only
+// their author names them (Chromium's AXObject::SupportsNameFromContents).
 var apartRoles = words("alert alertdialog application article banner blockquote comment complementary contentinfo dialog document feed " +
 	"figure form graphics-document grid group img log main marquee navigation note radiogroup row rowgroup search separator status suggestion " +
 	"table tabpanel timer toolbar treegrid")
 
-// saysNoMore tells whether a control that holds nothing says nothing in the name of
-// what is around it, whatever it is called.
-func saysNoMore(n *html.Node, role string) bool {
+// addsNothing reports whether a control without a value adds nothing to the name of an
+// element around it, not even its own name.
+func addsNothing(n *html.Node, role string) bool {
 	return n.Data == "select" || (role == "textbox" || role == "searchbox") && !isField(n)
 }
 
-// picked tells whether n is an input of a date or time, which says what it is called
-// before what it holds.
-func picked(n *html.Node) bool {
+// isDateInput reports whether n is an input of a date or time, whose name comes before its
+// value.
+func isDateInput(n *html.Node) bool {
 	switch InputType(n) {
 	case "date", "time", "month", "week", "datetime-local":
 		return is(n, atom.Input)
@@ -116,8 +115,8 @@ func picked(n *html.Node) bool {
 	return false
 }
 
-// unnamed tells whether n, an image read as part of another name, says that it
-// has none (HTML-AAM 4.1.9), or shows nothing.
+// unnamed reports whether n, an image within another name, declares that it has no name
+// (HTML-AAM 4.1.9), or shows nothing.
 func unnamed(n *html.Node, c naming) bool {
 	if !c.inside || !is(n, atom.Img) {
 		return false
@@ -126,9 +125,9 @@ func unnamed(n *html.Node, c naming) bool {
 	return ok && alt == ""
 }
 
-// labelledEmpty tells whether n has labels that say nothing: Chromium then looks
-// no further.
-func (k *look) labelledEmpty(n *html.Node) bool {
+// labelledEmpty reports whether n has labels without text: Chromium then tries no other source
+// of a name.
+func (k *resolver) labelledEmpty(n *html.Node) bool {
 	switch {
 	case !isHTML(n):
 		return false
@@ -148,7 +147,7 @@ func titleOf(n *html.Node) string {
 }
 
 // labelledBy joins the names of the elements that aria-labelledby lists.
-func (k *look) labelledBy(n *html.Node, steps *int) string {
+func (k *resolver) labelledBy(n *html.Node, steps *int) string {
 	var parts []string
 	size := 0
 	for _, id := range strings.Fields(head(attr(n, "aria-labelledby"), maxName)) {
@@ -169,9 +168,9 @@ func (k *look) labelledBy(n *html.Node, steps *int) string {
 	return fold(strings.Join(parts, " "))
 }
 
-// embedded returns what a control contributes to the name of something else: its
-// value; ok is false where n is no such control.
-func (k *look) embedded(n *html.Node, role string, c naming) (value string, ok bool) {
+// embedded returns the value of a control, which is what it contributes to the name of another
+// element. ok is false if n is not such a control.
+func (k *resolver) embedded(n *html.Node, role string, c naming) (value string, ok bool) {
 	switch role {
 	case "textbox", "searchbox":
 		if isField(n) {
@@ -212,7 +211,7 @@ func (k *look) embedded(n *html.Node, role string, c naming) (value string, ok b
 }
 
 // nativeName returns the name that HTML gives n (HTML-AAM 4.1), empty for none.
-func (k *look) nativeName(n *html.Node, c naming) string {
+func (k *resolver) nativeName(n *html.Node, c naming) string {
 	if n.Namespace == "svg" {
 		if t := svgTitle(n); t != nil {
 			return fold(textContent(t, maxName))
@@ -241,7 +240,7 @@ func (k *look) nativeName(n *html.Node, c naming) string {
 	return ""
 }
 
-func (k *look) inputName(n *html.Node, c naming) string {
+func (k *resolver) inputName(n *html.Node, c naming) string {
 	s := k.labelName(n, c)
 	if s != "" {
 		return s
@@ -273,7 +272,7 @@ func (k *look) inputName(n *html.Node, c naming) string {
 	return ""
 }
 
-func (k *look) childName(n *html.Node, tag atom.Atom, c naming) string {
+func (k *resolver) childName(n *html.Node, tag atom.Atom, c naming) string {
 	for e := firstElement(n); e != nil; e = nextElement(e) {
 		if is(e, tag) {
 			return fold(k.contentName(e, naming{seen: c.seen, inside: true, steps: c.steps}))
@@ -283,7 +282,7 @@ func (k *look) childName(n *html.Node, tag atom.Atom, c naming) string {
 }
 
 // labelName joins the names of n's labels.
-func (k *look) labelName(n *html.Node, c naming) string {
+func (k *resolver) labelName(n *html.Node, c naming) string {
 	var parts []string
 	for i, l := range k.d.Labels(n) {
 		if c.seen[l] {
@@ -304,8 +303,8 @@ func (k *look) labelName(n *html.Node, c naming) string {
 	return fold(strings.Join(parts, " "))
 }
 
-// contentName joins the names of what n contains, as it is laid out.
-func (k *look) contentName(n *html.Node, c naming) string {
+// contentName joins the names of the children of n in the flat tree.
+func (k *resolver) contentName(n *html.Node, c naming) string {
 	var b strings.Builder
 	b.WriteString(k.generated(n, &k.d.parsed().before))
 	add := func(child *html.Node) {
@@ -336,9 +335,9 @@ func (k *look) contentName(n *html.Node, c naming) string {
 	return b.String()
 }
 
-// partName returns what the element e contributes to a name from content, with
-// spaces around it where it is no inline box.
-func (k *look) partName(e *html.Node, c naming) string {
+// partName returns what the element e contributes to a name from content, with spaces around
+// it unless it is inline.
+func (k *resolver) partName(e *html.Node, c naming) string {
 	*c.steps++
 	if isHTML(e) {
 		if e.DataAtom == atom.Br || e.DataAtom == atom.Wbr {
@@ -352,7 +351,7 @@ func (k *look) partName(e *html.Node, c naming) string {
 		return ""
 	}
 	s := k.style(e)
-	shows := c.hidden || !s.gone && !s.hidden
+	shows := c.hidden || !s.noBox && !s.hidden
 	if !shows && s.display == none {
 		return ""
 	}
@@ -372,8 +371,9 @@ func (k *look) partName(e *html.Node, c naming) string {
 	return " " + name + " "
 }
 
-// hiddenName reads what is visible within an element that is visibility:hidden.
-func (k *look) hiddenName(e *html.Node, c naming) string {
+// hiddenName returns the names of visible descendants of an element that is
+// visibility:hidden.
+func (k *resolver) hiddenName(e *html.Node, c naming) string {
 	var b strings.Builder
 	for child := e.FirstChild; child != nil && *c.steps <= maxNameSteps; child = child.NextSibling {
 		if isElement(child) {
@@ -383,8 +383,8 @@ func (k *look) hiddenName(e *html.Node, c naming) string {
 	return b.String()
 }
 
-// cased is the text of n as text-transform shows it, which is how Chromium names it.
-func (k *look) cased(s string, n *html.Node) string {
+// cased returns the text of n after text-transform, as in Chromium's names.
+func (k *resolver) cased(s string, n *html.Node) string {
 	switch k.style(n).casing {
 	case upper:
 		return strings.ToUpper(s)
@@ -410,11 +410,11 @@ func capitalized(s string) string {
 	return b.String()
 }
 
-// ---- names of what has no role
+// ---- names of elements without a role
 
-// clickName returns the name of an element that is clickable without a role that
-// names it: what its author calls it, else the text that it shows.
-func (k *look) clickName(n *html.Node) string {
+// clickName returns the name of a clickable element whose role does not name it: the name by
+// its author, else the text that it shows.
+func (k *resolver) clickName(n *html.Node) string {
 	if s := k.givenName(n); s != "" {
 		return s
 	}
@@ -436,8 +436,8 @@ func (k *look) clickName(n *html.Node) string {
 	return cutName(s)
 }
 
-// givenName returns what its author calls n.
-func (k *look) givenName(n *html.Node) string {
+// givenName returns the name of n by its author.
+func (k *resolver) givenName(n *html.Node) string {
 	if has(n, "aria-labelledby") {
 		if s := k.labelledBy(n, new(int)); s != "" {
 			return cutName(s)
@@ -447,15 +447,15 @@ func (k *look) givenName(n *html.Node) string {
 }
 
 // drawnName returns the title of an element of a drawing.
-func (k *look) drawnName(n *html.Node) string {
+func (k *resolver) drawnName(n *html.Node) string {
 	if n.Namespace != "svg" {
 		return ""
 	}
 	return cutName(k.nativeName(n, k.naming()))
 }
 
-// shownText returns the text that n shows outside of the controls within it.
-func (k *look) shownText(n *html.Node, steps *int) string {
+// shownText returns the visible text of n, without that of controls in it.
+func (k *resolver) shownText(n *html.Node, steps *int) string {
 	var b strings.Builder
 	for _, c := range k.d.flat(n) {
 		if *steps++; b.Len() > 2*nameMax || *steps > maxNameSteps {
@@ -475,9 +475,9 @@ func (k *look) shownText(n *html.Node, steps *int) string {
 	return b.String()
 }
 
-// shownName returns the name that a snapshot shows of n: by its role, else, where
-// it is clickable or written in, by what it says.
-func (k *look) shownName(n *html.Node, role string, clicks bool) string {
+// shownName returns the name of n as a snapshot shows it: by its role or, for an element that
+// is clickable or editable, by its text.
+func (k *resolver) shownName(n *html.Node, role string, clicks bool) string {
 	if role == "" {
 		if clicks || isHost(n) {
 			return k.clickName(n)
@@ -495,10 +495,10 @@ func (k *look) shownName(n *html.Node, role string, clicks bool) string {
 }
 
 // nameOf returns the name of n as a snapshot shows it.
-func (k *look) nameOf(n *html.Node) string {
+func (k *resolver) nameOf(n *html.Node) string {
 	role := k.role(n)
 	if role != "" && (controls[role] || fromContent[role]) {
 		return k.shownName(n, role, false)
 	}
-	return k.shownName(n, role, k.clickable(n, k.aroundOf(n)))
+	return k.shownName(n, role, k.clickable(n, k.clickContextOf(n)))
 }

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text returns what n, an element or the document node, shows as text, broken
-// into lines as it is laid out, secrets masked.
+// Text returns the visible text of n, an element or the document node, in lines as innerText
+// (HTML, 3.2.7), secrets masked.
 func (d *Document) Text(n *html.Node, v Values) string {
-	k := d.look(v)
+	k := d.resolver(v)
 	if isHTML(n) && (n.Data == "input" || n.Data == "textarea" || n.Data == "select") {
 		return k.value(n, k.role(n))
 	}
-	o := &textOut{}
+	o := &textWriter{}
 	k.read(o, n, false)
 	return strings.TrimRight(o.b.String(), " \t\n")
 }
@@ -50,7 +50,7 @@ func (d *Document) HTML(n *html.Node) string {
 	return b.String()
 }
 
-// maskTree masks the secrets in n's tree until undo is called.
+// maskTree masks the secrets in n's tree. The caller calls undo before anything else.
 func maskTree(n *html.Node) (undo func()) {
 	type was struct {
 		attr *html.Attribute
@@ -84,15 +84,15 @@ func maskTree(n *html.Node) (undo func()) {
 	}
 }
 
-// textOut gathers text. Lines are broken as innerText does: at most as many
-// breaks as were asked for, between things that say something.
-type textOut struct {
+// textWriter collects text. Like innerText it writes, between two texts, the largest number
+// of line breaks asked for.
+type textWriter struct {
 	b      strings.Builder
 	breaks int
 	space  bool
 }
 
-func (o *textOut) add(s string) {
+func (o *textWriter) add(s string) {
 	if s == "" {
 		return
 	}
@@ -107,11 +107,11 @@ func (o *textOut) add(s string) {
 	o.b.WriteString(s)
 }
 
-func (o *textOut) br(n int) { o.breaks = max(o.breaks, n) }
+func (o *textWriter) br(n int) { o.breaks = max(o.breaks, n) }
 
 var gapTags = words("p h1 h2 h3 h4 h5 h6 pre blockquote ul ol table")
 
-func (k *look) read(o *textOut, n *html.Node, pre bool) {
+func (k *resolver) read(o *textWriter, n *html.Node, pre bool) {
 	if n.Type == html.TextNode {
 		s := n.Data
 		switch {
@@ -133,14 +133,14 @@ func (k *look) read(o *textOut, n *html.Node, pre bool) {
 		}
 		return
 	}
-	if !isElement(n) || isHTML(n) && unread[n.Data] {
+	if !isElement(n) || isHTML(n) && textlessTags[n.Data] {
 		return
 	}
 	s := k.style(n)
-	if s.gone || s.clear {
+	if s.noBox || s.transparent {
 		return
 	}
-	if s.hidden { // and yet it may hold what is visible
+	if s.hidden { // its descendants may be visible
 		for _, c := range k.d.flat(n) {
 			if isElement(c) {
 				k.read(o, c, pre)

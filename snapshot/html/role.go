@@ -17,7 +17,7 @@ var landmarks = words("banner navigation main complementary contentinfo region s
 // Containers that interactive_only shows where their author has named them.
 var groups = words("group radiogroup toolbar tablist tabpanel menu menubar tree grid treegrid table feed application")
 
-// Text-level semantics: in running text they are text.
+// Text-level semantics, which are text within running text.
 var phrases = words("emphasis strong code subscript superscript deletion insertion mark time term abbr ruby")
 var fromContent = words("button link checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab " +
 	"treeitem heading cell gridcell columnheader rowheader tooltip term")
@@ -60,11 +60,11 @@ var globalARIA = strings.Fields("aria-label aria-labelledby aria-describedby ari
 // A child that belongs to its container loses its role with it.
 var inheritedRoles = words("listitem row rowgroup cell gridcell columnheader rowheader caption")
 
-// role returns the role of n: empty where it has none that says something, none
-// where its author took it away.
-func (k *look) role(n *html.Node) string {
+// role returns the role of n: "" if it has none with a meaning, none if its author removed
+// it.
+func (k *resolver) role(n *html.Node) string {
 	if is(n, atom.Iframe) || is(n, atom.Frame) || is(n, atom.Embed) {
-		return "iframe" // whatever its author calls it
+		return "iframe" // whatever its role attribute
 	}
 	if has(n, "role") {
 		switch r := k.authorRole(n); r {
@@ -82,9 +82,9 @@ func (k *look) role(n *html.Node) string {
 	return r
 }
 
-// authorRole returns the first role of the role attribute that ARIA knows and
-// that holds, empty where none does.
-func (k *look) authorRole(n *html.Node) string {
+// authorRole returns the first role of the role attribute that ARIA defines and that is valid
+// here, "" for none.
+func (k *resolver) authorRole(n *html.Node) string {
 	for _, r := range strings.Fields(strings.ToLower(head(attr(n, "role"), 1000))) {
 		if !knownRoles[r] && !strings.HasPrefix(r, "doc-") && !strings.HasPrefix(r, "graphics-") {
 			continue
@@ -107,7 +107,7 @@ func (k *look) authorRole(n *html.Node) string {
 		case "directory":
 			return "list"
 		}
-		if holders[r] != "" && k.orphan(n, r) {
+		if itemContainers[r] != "" && k.orphan(n, r) {
 			continue
 		}
 		return r
@@ -115,29 +115,29 @@ func (k *look) authorRole(n *html.Node) string {
 	return ""
 }
 
-// holders are what items stand in. Chromium takes no role=option by its word where
-// it stands in nothing of which it could be an option.
-var holders = map[string]string{"option": "listbox", "listitem": "list", "treeitem": "tree"}
+// itemContainers are the roles in which an item is valid. Chromium ignores role=option outside
+// of them.
+var itemContainers = map[string]string{"option": "listbox", "listitem": "list", "treeitem": "tree"}
 
-// unskipped have a role of their own in Chromium where they have none of ARIA's.
+// unskipped are elements with a role of their own in Chromium, but none of ARIA's.
 var unskipped = words("section aside header footer label legend figcaption summary table tbody tr td th")
 
-// orphanLooks is how far around an item is looked for what it is an item of.
-const orphanLooks = 50
+// maxOrphanSteps is how many ancestors of an item are checked for its container.
+const maxOrphanSteps = 50
 
-// orphan tells whether n, which its author calls such an item, is none: what is
-// around it, roles that say nothing and items around items aside, is no list.
-func (k *look) orphan(n *html.Node, role string) bool {
+// orphan reports whether n, an item by its role attribute, is not inside of a container for
+// such items. Ancestors without a role, and items around items, are skipped.
+func (k *resolver) orphan(n *html.Node, role string) bool {
 	if is(n, atom.Li) && role == "listitem" {
 		return false
 	}
 	if id := attr(n, "id"); id != "" && k.ownedIDs()[id] {
 		return false
 	}
-	p := k.d.around(n)
-	for i := 0; p != nil && i < orphanLooks; p, i = k.d.around(p), i+1 {
+	p := k.d.flatParent(n)
+	for i := 0; p != nil && i < maxOrphanSteps; p, i = k.d.flatParent(p), i+1 {
 		given := strings.Fields(strings.ToLower(head(attr(p, "role"), 1000)))
-		if slices.ContainsFunc(given, func(r string) bool { return holders[r] != "" }) {
+		if slices.ContainsFunc(given, func(r string) bool { return itemContainers[r] != "" }) {
 			if role == "treeitem" && given[0] == role {
 				continue
 			}
@@ -151,14 +151,14 @@ func (k *look) orphan(n *html.Node, role string) bool {
 		case "group":
 			return !has(p, "role")
 		default:
-			return r != holders[role]
+			return r != itemContainers[role]
 		}
 	}
 	return p == nil
 }
 
-// ownedIDs are the IDs that an aria-owns in the document names.
-func (k *look) ownedIDs() map[string]bool {
+// ownedIDs returns the IDs in all aria-owns attributes of the document.
+func (k *resolver) ownedIDs() map[string]bool {
 	if k.owned != nil {
 		return k.owned
 	}
@@ -171,7 +171,7 @@ func (k *look) ownedIDs() map[string]bool {
 	return k.owned
 }
 
-// keepsRole tells whether role=none does not hold: on what can be focused or has
+// keepsRole reports whether role=none is ignored: on what can be focused or has
 // a global ARIA attribute (WAI-ARIA 1.2, presentational roles conflict resolution).
 func keepsRole(n *html.Node) bool {
 	if focusable(n) {
@@ -185,7 +185,7 @@ func keepsRole(n *html.Node) bool {
 	return false
 }
 
-// focusable tells whether n can take the focus by itself or by tabindex.
+// focusable reports whether n is focusable, by itself or by tabindex (HTML, 6.6.2).
 func focusable(n *html.Node) bool {
 	if _, ok := tabIndex(n); ok {
 		return true
@@ -206,7 +206,7 @@ func focusable(n *html.Node) bool {
 	return ok && v != "false"
 }
 
-// tabIndex reads the tabindex attribute (HTML, rules for parsing integers).
+// tabIndex parses the tabindex attribute (HTML, rules for parsing integers).
 func tabIndex(n *html.Node) (int, bool) {
 	v, ok := lookup(n, "tabindex")
 	if !ok {
@@ -225,7 +225,7 @@ func leadingInt(v string) (int, bool) {
 	return i, err == nil
 }
 
-func (k *look) takenAway(n *html.Node, role string) bool {
+func (k *resolver) takenAway(n *html.Node, role string) bool {
 	if !isHTML(n) {
 		return false
 	}
@@ -236,13 +236,13 @@ func (k *look) takenAway(n *html.Node, role string) bool {
 	return owner != nil && has(owner, "role") && k.authorRole(owner) == "none"
 }
 
-// authorNamed tells whether the author named n, as region and form need.
+// authorNamed reports whether the author named n, as region and form need.
 func authorNamed(n *html.Node) bool {
 	return trim(attr(n, "aria-label")) != "" || has(n, "aria-labelledby") || trim(attr(n, "title")) != ""
 }
 
 // nativeRole returns the role that HTML gives n.
-func (k *look) nativeRole(n *html.Node) string {
+func (k *resolver) nativeRole(n *html.Node) string {
 	if n.Namespace == "svg" {
 		switch n.Data {
 		case "a":
@@ -339,7 +339,7 @@ func hasLink(n *html.Node) bool {
 	return false
 }
 
-// isHost tells whether n is where editing begins (contenteditable).
+// isHost reports whether n is an editing host (contenteditable).
 func isHost(n *html.Node) bool {
 	v, ok := lookup(n, "contenteditable")
 	if !ok || !isHTML(n) {
@@ -358,7 +358,7 @@ func svgTitle(n *html.Node) *html.Node {
 	return nil
 }
 
-// sections are what header and footer are not the page's within (HTML-AAM).
+// sections are elements in which header and footer are not landmarks (HTML-AAM).
 func sections(n *html.Node) bool {
 	switch n.Data {
 	case "article", "aside", "main", "nav", "section":
@@ -371,11 +371,11 @@ func sections(n *html.Node) bool {
 	return false
 }
 
-func (k *look) asidePlain(n *html.Node) bool {
+func (k *resolver) asidePlain(n *html.Node) bool {
 	if authorNamed(n) {
 		return false
 	}
-	for p := k.d.around(n); p != nil; p = k.d.around(p) {
+	for p := k.d.flatParent(n); p != nil; p = k.d.flatParent(p) {
 		switch p.Data {
 		case "article", "aside", "nav", "section":
 			if !has(p, "role") || k.authorRole(p) == "" {
@@ -386,7 +386,7 @@ func (k *look) asidePlain(n *html.Node) bool {
 	return false
 }
 
-// headingLevel returns the level of a heading, 2 where nobody says (WAI-ARIA).
+// headingLevel returns the level of a heading, 2 if it has none (WAI-ARIA).
 func headingLevel(n *html.Node) int {
 	if i, ok := leadingInt(attr(n, "aria-level")); ok && i > 0 {
 		return i

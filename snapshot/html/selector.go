@@ -7,16 +7,16 @@ import (
 	"golang.org/x/net/html"
 )
 
-// selector is a CSS selector of a style sheet, matched from its end. It is not
-// cascadia's, for its cost is counted: a page may hold thousands of rules that
-// were written to take long.
+// selector is a CSS selector of a style sheet, matched from its end. It is not cascadia's,
+// because the cost of matching is counted: a page may have thousands of selectors that
+// were written to be slow.
 type selector struct {
 	parts  []compound
 	weight int    // specificity
 	pseudo string // before or after, of a pseudo-element
 }
 
-// compound is one compound selector and how it hangs on the one before.
+// compound is one compound selector, with the combinator before it.
 type compound struct {
 	combinator byte // ' ', '>', '+', '~'; 0 for the first
 	tag, id    string
@@ -37,8 +37,8 @@ type attrTest struct {
 
 const maxParts = 12
 
-// parseSelector reads a complex selector; ok is false where it never holds in a
-// static document (:hover, ::marker) or is not understood.
+// parseSelector parses a complex selector. ok is false if it never matches in a static
+// document (:hover, ::marker) or is not supported.
 func parseSelector(s string) (sel selector, ok bool) {
 	s = strings.TrimSpace(s)
 	for _, end := range []string{"before", "after"} {
@@ -152,7 +152,7 @@ func parseCompound(s string) (c compound, rest string, ok bool) {
 	return c, "", seen
 }
 
-// identifier reads a name, with its escapes undone as far as they are one character.
+// identifier parses a name. It unescapes escapes of one character.
 func identifier(s string) (name, rest string) {
 	var b strings.Builder
 	i := 0
@@ -192,7 +192,7 @@ func parseAttrTest(s string) (t attrTest, ok bool) {
 	return t, t.key != ""
 }
 
-// pseudo reads a pseudo-class; those that never hold here fail.
+// pseudo parses a pseudo-class. ok is false for those that never match here.
 func (c *compound) pseudo(s string) (rest string, ok bool) {
 	name, rest := identifier(s)
 	switch strings.ToLower(name) {
@@ -256,12 +256,12 @@ func closing(s string) int {
 	return -1
 }
 
-// matches tells whether n is what s selects. What was looked at is counted in k.
-func (s *selector) matches(n *html.Node, k *look) bool {
+// matches reports whether s matches n. It counts its steps in k.
+func (s *selector) matches(n *html.Node, k *resolver) bool {
 	return s.from(len(s.parts)-1, n, k)
 }
 
-func (s *selector) from(i int, n *html.Node, k *look) bool {
+func (s *selector) from(i int, n *html.Node, k *resolver) bool {
 	k.steps++
 	if n == nil || k.steps > k.limit || !s.parts[i].matches(n) {
 		return false
@@ -330,7 +330,7 @@ func (c *compound) matches(n *html.Node) bool {
 	return c.dir == "" || c.dir == direction(n)
 }
 
-// direction is the directionality that dir attributes give n (HTML, 3.2.6.4).
+// direction returns the directionality of n by dir attributes (HTML, 3.2.6.4).
 func direction(n *html.Node) string {
 	for ; n != nil; n = parent(n) {
 		switch d := strings.ToLower(attr(n, "dir")); d {
@@ -355,7 +355,7 @@ func inState(n *html.Node, state string) bool {
 	return n.FirstChild == nil // empty
 }
 
-// hasWord tells whether a list separated by white space has the word w.
+// hasWord reports whether a list separated by white space has the word w.
 func hasWord(list, w string) bool {
 	for {
 		i := strings.Index(list, w)

@@ -9,20 +9,20 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A sheet is what the document's style elements say that matters here: which
-// elements are laid out, seen, clicked and cased. Sheets from elsewhere are not
-// fetched. Read are plain rules, @media by the viewport of a live session,
-// @supports and @layer; other at-rules are passed over.
+// A sheet has the rules of the document's style elements that decide whether an element has
+// a box, is visible, can be clicked, and what the case of its text is. Linked sheets are
+// not fetched. It understands style rules, @media, @supports and @layer, and ignores other
+// at-rules.
 
-// The viewport by which media queries are judged, as a live session's.
+// The viewport for media queries: that of a live session, in CSS pixels.
 const (
 	viewWidth  = 1280
 	viewHeight = 720
 )
 
 const (
-	maxRules  = 20000   // selectors kept
-	maxSheets = 4 << 20 // bytes of CSS read
+	maxRules  = 20000   // selectors, of all style elements
+	maxSheets = 4 << 20 // bytes of CSS, of all style elements
 )
 
 // declaration is one property with its value, in lower case, without !important.
@@ -43,14 +43,14 @@ type sheet struct {
 	count         int
 }
 
-// ruleIndex finds rules by what their last compound selector names.
+// ruleIndex has rules by the id, class or tag of their last compound selector.
 type ruleIndex struct {
 	byID, byClass, byTag map[string][]*rule
 	rest                 []*rule
 }
 
-// rulesKept are the properties that are read.
-var rulesKept = words("display visibility opacity pointer-events position overflow overflow-x clip clip-path width height max-height max-width left top right " +
+// keptProperties are the properties that are not ignored.
+var keptProperties = words("display visibility opacity pointer-events position overflow overflow-x clip clip-path width height max-height max-width left top right " +
 	"font-size color text-indent cursor text-transform float content content-visibility -webkit-text-fill-color background-clip -webkit-background-clip transform")
 
 // parsed returns the sheet of d's style elements.
@@ -67,7 +67,7 @@ func (d *Document) parsed() *sheet {
 		if t := strings.ToLower(strings.TrimSpace(attr(n, "type"))); t != "" && t != "text/css" {
 			continue
 		}
-		if m, ok := lookup(n, "media"); ok && !mediaHolds(m) {
+		if m, ok := lookup(n, "media"); ok && !mediaMatches(m) {
 			continue
 		}
 		if closest(n, func(p *html.Node) bool { return is(p, atom.Template) || is(p, atom.Svg) }) != nil {
@@ -101,7 +101,7 @@ func stripComments(s string) string {
 	}
 }
 
-// read adds the rules of a sheet, or of what is in an at-rule.
+// read adds the rules of a sheet, or of the block of an at-rule.
 func (s *sheet) read(css string, depth int) {
 	for css != "" && s.count < maxRules {
 		prelude, body, rest, ok := nextRule(css)
@@ -112,7 +112,7 @@ func (s *sheet) read(css string, depth int) {
 		if name, params, at := atRule(prelude); at {
 			switch name {
 			case "media":
-				if depth < 8 && mediaHolds(params) {
+				if depth < 8 && mediaMatches(params) {
 					s.read(body, depth+1)
 				}
 			case "layer", "supports":
@@ -173,18 +173,18 @@ func nextRule(css string) (prelude, body, rest string, ok bool) {
 				return "", "", css[i+1:], false
 			}
 			if depth--; depth == 0 {
-				return trimMarks(css[:open]), css[open+1 : i], css[i+1:], true
+				return trimCDO(css[:open]), css[open+1 : i], css[i+1:], true
 			}
 		}
 	}
 	if open >= 0 {
-		return trimMarks(css[:open]), css[open+1:], "", true
+		return trimCDO(css[:open]), css[open+1:], "", true
 	}
 	return "", "", "", false
 }
 
-// trimMarks trims white space and the marks that once hid sheets from old browsers.
-func trimMarks(s string) string {
+// trimCDO trims white space, <!-- and --> (CSS Syntax, CDO and CDC).
+func trimCDO(s string) string {
 	s = strings.TrimSpace(s)
 	for {
 		t := strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(s, "<!--"), "-->"))
@@ -220,7 +220,7 @@ func splitTop(s string, sep byte) (parts []string) {
 	return append(parts, s[min(from, len(s)):])
 }
 
-// parseDeclarations reads those declarations that are kept.
+// parseDeclarations parses a declaration list, without the properties that are ignored.
 func parseDeclarations(body string) (list []declaration) {
 	for _, part := range splitTop(body, ';') {
 		name, value, ok := strings.Cut(part, ":")
@@ -228,7 +228,7 @@ func parseDeclarations(body string) (list []declaration) {
 			continue
 		}
 		name = strings.ToLower(strings.TrimSpace(name))
-		if !rulesKept[name] {
+		if !keptProperties[name] {
 			continue
 		}
 		d := declaration{property: name, value: strings.TrimSpace(value)}
@@ -245,8 +245,8 @@ func parseDeclarations(body string) (list []declaration) {
 	return list
 }
 
-// withoutVariables puts the fallback of each var() in its place, as for custom
-// properties that nobody sets; ok is false where there is none.
+// withoutVariables replaces each var() by its fallback, because custom properties are not
+// computed. ok is false if a var() has no fallback.
 func withoutVariables(v string) (_ string, ok bool) {
 	for range 4 {
 		i := strings.Index(v, "var(")
@@ -302,8 +302,8 @@ func (s *sheet) add(r *rule) {
 	}
 }
 
-// hits returns the rules that select n, the strongest last.
-func (k *look) hits(x *ruleIndex, n *html.Node) (hits []*rule) {
+// matching returns the rules that match n, in the order of the cascade.
+func (k *resolver) matching(x *ruleIndex, n *html.Node) (hits []*rule) {
 	if x.byID == nil {
 		return nil
 	}
@@ -336,17 +336,17 @@ func (k *look) hits(x *ruleIndex, n *html.Node) (hits []*rule) {
 	return hits
 }
 
-// declared returns what the document declares of n, property to value.
-func (k *look) declared(n *html.Node) map[string]string {
+// declared returns the declared values of n, by property.
+func (k *resolver) declared(n *html.Node) map[string]string {
 	var own []declaration
 	if v, ok := lookup(n, "style"); ok && v != "" {
 		own = parseDeclarations(v)
 	}
-	return cascade(k.hits(&k.d.parsed().elements, n), own)
+	return cascade(k.matching(&k.d.parsed().elements, n), own)
 }
 
-// cascade puts declarations in their order (CSS Cascading 4, 6): normal, inline,
-// then the same that are important.
+// cascade applies declarations in their order (CSS Cascading 4, 6): those of rules, then the
+// style attribute's, then both again if they are important.
 func cascade(hits []*rule, own []declaration) map[string]string {
 	if len(hits) == 0 && len(own) == 0 {
 		return nil
@@ -369,40 +369,40 @@ func cascade(hits []*rule, own []declaration) map[string]string {
 	return out
 }
 
-// mediaHolds judges a media query list for a screen of the viewport's size.
-func mediaHolds(list string) bool {
+// mediaMatches reports whether a media query list matches a screen with the viewport.
+func mediaMatches(list string) bool {
 	list = strings.ToLower(strings.TrimSpace(list))
 	if list == "" {
 		return true
 	}
 	for _, q := range splitTop(list, ',') {
-		if queryHolds(strings.TrimSpace(q)) {
+		if queryMatches(strings.TrimSpace(q)) {
 			return true
 		}
 	}
 	return false
 }
 
-func queryHolds(q string) bool {
+func queryMatches(q string) bool {
 	not := false
 	if r, ok := strings.CutPrefix(q, "not "); ok {
 		not, q = true, strings.TrimSpace(r)
 	}
 	q = strings.TrimPrefix(q, "only ")
-	holds := true
+	matches := true
 	for _, part := range strings.Split(q, " and ") {
 		switch part = strings.TrimSpace(part); part {
 		case "all", "screen", "":
 		case "print", "speech", "tty", "tv", "projection", "handheld", "braille", "embossed", "aural":
-			holds = false
+			matches = false
 		default:
-			holds = holds && featureHolds(part)
+			matches = matches && featureMatches(part)
 		}
 	}
-	return holds != not
+	return matches != not
 }
 
-func featureHolds(f string) bool {
+func featureMatches(f string) bool {
 	f, ok := strings.CutPrefix(f, "(")
 	if !ok {
 		return false
@@ -439,7 +439,7 @@ func featureHolds(f string) bool {
 	return false
 }
 
-// pixels reads a CSS length that does not depend on what is around it.
+// pixels parses a CSS length. em and rem count as 16 px.
 func pixels(v string) (float64, bool) {
 	v = strings.TrimSpace(v)
 	unit := 1.0

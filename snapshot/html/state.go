@@ -13,15 +13,15 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Mask is what is shown in the place of a secret.
+// Mask is shown in place of a secret.
 const Mask = "\u2022\u2022\u2022"
 
 var secretToken = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b`)
 })
 
-// Secret tells whether what a control holds is not to be shown: a password, a
-// one-time code, a card's data.
+// Secret reports whether the value of a control must be masked: a password, a one-time code,
+// a card's data.
 func Secret(n *html.Node) bool {
 	return is(n, atom.Input) && InputType(n) == "password" || secretToken().MatchString(strings.ToLower(attr(n, "autocomplete")))
 }
@@ -33,8 +33,8 @@ func mask(n *html.Node, v string) string {
 	return v
 }
 
-// value returns a control's value as it may be shown.
-func (k *look) value(n *html.Node, role string) string {
+// value returns a control's value, masked if it is secret.
+func (k *resolver) value(n *html.Node, role string) string {
 	if isHTML(n) {
 		switch n.DataAtom {
 		case atom.Input:
@@ -75,7 +75,7 @@ func (k *look) value(n *html.Node, role string) string {
 	return ""
 }
 
-// within is the value of a meter or progress, kept between its ends.
+// within returns the value of a meter or progress, limited to its range.
 func within(n *html.Node, low, high float64) string {
 	number := func(key string, otherwise float64) float64 {
 		if f, err := strconv.ParseFloat(strings.TrimSpace(attr(n, key)), 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
@@ -90,11 +90,11 @@ func within(n *html.Node, low, high float64) string {
 	return strconv.FormatFloat(math.Min(math.Max(number("value", low), low), high), 'f', -1, 64)
 }
 
-// Input types that the role says already.
+// Input types that the role already shows.
 var saidTypes = words("text checkbox radio range number search submit button")
 
-// attrs returns the attributes to be shown, of those in list.
-func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snapshot.Attr) {
+// attrs returns the attributes of n that are shown, of those in list.
+func (k *resolver) attrs(n *html.Node, role, name string, list []string) (out []snapshot.Attr) {
 	field := isHTML(n) && isField(n)
 	if role == "heading" {
 		out = append(out, snapshot.Attr{Key: "level", Value: strconv.Itoa(headingLevel(n)), Bare: true})
@@ -108,7 +108,7 @@ func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snap
 		}
 		switch a {
 		case "value":
-			continue // its value says it
+			continue // its value shows it
 		case "type":
 			v = strings.ToLower(v)
 			if !field || saidTypes[v] || v == "" {
@@ -141,7 +141,7 @@ func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snap
 	if is(n, atom.Select) {
 		out = append(out, snapshot.Attr{Key: "options", Value: strconv.Itoa(len(Options(n))), Bare: true})
 	}
-	if rows := rowsSaid(n, role); rows != "" {
+	if rows := declaredRows(n, role); rows != "" {
 		out = append(out, snapshot.Attr{Key: "rows", Value: rows, Bare: true})
 	}
 	if by := sorted(n, role); by != "" {
@@ -161,16 +161,16 @@ func (k *look) attrs(n *html.Node, role, name string, list []string) (out []snap
 	return out
 }
 
-// says tells whether an ARIA attribute of n is there and not false.
+// says reports whether n has an ARIA attribute that is not false.
 func says(n *html.Node, a string) bool {
 	v := attr(n, a)
 	return v != "" && v != "false"
 }
 
-// states returns the words of PROTOCOL.md section 5 that hold for n, in its order.
-func (k *look) states(n *html.Node, role string, focused, clicks, invisible bool) (out []string) {
-	add := func(word string, holds bool) {
-		if holds {
+// states returns the states of n (PROTOCOL.md section 5), in its order.
+func (k *resolver) states(n *html.Node, role string, focused, clicks, invisible bool) (out []string) {
+	add := func(word string, on bool) {
+		if on {
 			out = append(out, word)
 		}
 	}
@@ -212,7 +212,7 @@ func (k *look) states(n *html.Node, role string, focused, clicks, invisible bool
 	return out
 }
 
-func (k *look) isSelected(o *html.Node) bool {
+func (k *resolver) isSelected(o *html.Node) bool {
 	sel := selectOf(o)
 	if sel == nil {
 		return has(o, "selected")
@@ -225,8 +225,8 @@ func (k *look) isSelected(o *html.Node) bool {
 	return false
 }
 
-// expanded tells whether what n opens is open; ok is false where it opens nothing.
-func (k *look) expanded(n *html.Node, role string) (open, ok bool) {
+// expanded reports whether what n opens is open. ok is false if n opens nothing.
+func (k *resolver) expanded(n *html.Node, role string) (open, ok bool) {
 	if popover, _ := k.d.Popover(n); popover != nil && !contains(popover, n) {
 		return has(popover, PopoverOpen), true
 	}
@@ -242,8 +242,8 @@ func (k *look) expanded(n *html.Node, role string) (open, ok bool) {
 	return false, is(n, atom.Select) && role == "combobox"
 }
 
-// PopoverOpen is the attribute that a popover has while it is open, as details and
-// dialog have theirs; HTML has none.
+// PopoverOpen is the attribute that a caller sets on an open popover, as details and dialog
+// have open. HTML has no such attribute.
 const PopoverOpen = "popover-open"
 
 // Popover returns the popover that the button n shows or hides, nil for none, and the

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// display is what CSS's display comes to here.
+// display is CSS display, as far as it is distinguished here.
 type display uint8
 
 const (
@@ -19,24 +19,24 @@ const (
 	none
 )
 
-// style is what is known of how an element is laid out, from the user agent's
-// style sheet (HTML, 15), the sheets within the document and its own attribute.
+// style is the computed style of an element, as far as it matters here: from the user
+// agent's style sheet (HTML, 15), the document's style elements and its style attribute.
 type style struct {
-	display display
-	casing  casing // inherited
-	gone    bool   // has no box, by itself or by what is around it
-	hidden  bool   // visibility is not visible; inherited
-	clear   bool   // opacity 0, here or around
-	cut     bool   // cut away, here or around: kept for screen readers
-	through bool   // lets clicks through; inherited
-	pointer bool   // the cursor says that it can be clicked; inherited
-	skips   bool   // does not lay out what it contains
-	unread  bool   // text is indented out of sight; inherited
-	tiny    bool   // text of no size; inherited
-	inkless bool   // text of no colour; inherited
+	display         display
+	casing          casing // inherited
+	noBox           bool   // has no box, because of itself or of an ancestor
+	hidden          bool   // visibility is not visible; inherited
+	transparent     bool   // opacity 0, of itself or of an ancestor
+	clipped         bool   // clipped to nothing, or its ancestor is: text for screen readers
+	clickThrough    bool   // pointer-events none; inherited
+	pointer         bool   // the cursor is that of something to click; inherited
+	skipsContent    bool   // content-visibility hidden
+	indentedAway    bool   // text-indent moves the text out of view; inherited
+	tinyText        bool   // font-size is nearly 0; inherited
+	transparentText bool   // color is transparent; inherited
 }
 
-// casing is what text-transform does.
+// casing is the value of text-transform.
 type casing uint8
 
 const (
@@ -52,7 +52,7 @@ var blockTags = words("address article aside blockquote body center dd details d
 var inlineBlockTags = words("input select button textarea meter progress marquee")
 var noBoxTags = words("head script style template title meta link base datalist noframes param rp area source track noembed")
 
-// userAgent is the display that HTML gives n without any author.
+// userAgent returns the display of n by the user agent's style sheet (HTML, 15.3).
 func userAgent(n *html.Node) display {
 	if !isHTML(n) {
 		if n.Namespace == "svg" && (n.Data == "text" || n.Data == "foreignObject") {
@@ -79,73 +79,73 @@ func userAgent(n *html.Node) display {
 	return inline
 }
 
-// style returns the computed style of n, remembered for this look.
-func (k *look) style(n *html.Node) style {
+// style returns the computed style of n. The resolver caches it.
+func (k *resolver) style(n *html.Node) style {
 	if s, ok := k.styles[n]; ok {
 		return s
 	}
 	var around style
-	p := k.d.around(n)
+	p := k.d.flatParent(n)
 	if p != nil {
 		around = k.style(p)
 	} else if n.Parent != nil && n.Parent.Type == html.ElementNode {
-		around.gone = true // no slot shows it
+		around.noBox = true // not slotted
 	}
 	s := k.compute(n, p, around)
 	k.styles[n] = s
 	return s
 }
 
-func (k *look) compute(n, p *html.Node, around style) style {
+func (k *resolver) compute(n, p *html.Node, around style) style {
 	s := around
 	s.display = userAgent(n)
-	s.gone = s.gone || s.skips
-	s.skips = false
+	s.noBox = s.noBox || s.skipsContent
+	s.skipsContent = false
 	if n.Namespace == "" {
 		switch n.DataAtom {
 		case atom.Button, atom.Input, atom.Select, atom.Textarea: // text-transform: none and cursor: default (HTML, 15.5.2)
-			s.casing, s.pointer, s.unread, s.tiny, s.inkless = asIs, false, false, false, false
+			s.casing, s.pointer, s.indentedAway, s.tinyText, s.transparentText = asIs, false, false, false, false
 		case atom.A, atom.Area:
 			s.pointer = s.pointer || has(n, "href")
 		}
 	}
 	s.apply(k.declared(n))
 	if s.display == none {
-		s.gone = true
+		s.noBox = true
 	}
 	if p != nil && is(p, atom.Details) && !has(p, "open") && !isSummary(n) {
-		s.gone = true
+		s.noBox = true
 	}
 	return s
 }
 
-// rendered tells whether n has a box or shows its children, and is not
+// rendered reports whether n has a box or shows its children, and is not
 // visibility:hidden.
-func (k *look) rendered(n *html.Node) bool {
+func (k *resolver) rendered(n *html.Node) bool {
 	if image := k.d.imageOf(n); image != nil {
 		n = image
 	}
 	s := k.style(n)
-	return !s.gone && !s.hidden
+	return !s.noBox && !s.hidden
 }
 
-// unseen tells whether a person could not see n although it is rendered.
-func (k *look) unseen(n *html.Node) bool {
+// unseen reports whether n is rendered but invisible: transparent or clipped.
+func (k *resolver) unseen(n *html.Node) bool {
 	if image := k.d.imageOf(n); image != nil {
 		n = image
 	}
 	s := k.style(n)
-	return s.clear || s.cut
+	return s.transparent || s.clipped
 }
 
-func (k *look) visible(n *html.Node) bool { return k.rendered(n) && !k.unseen(n) }
+func (k *resolver) visible(n *html.Node) bool { return k.rendered(n) && !k.unseen(n) }
 
-// inlined tells whether n's display begins with "inline" or shows only its children.
+// inlined reports whether n's display begins with "inline" or shows only its children.
 func (s style) inlined() bool {
 	return s.display == inline || s.display == inlineBlock || s.display == contents
 }
 
-// isSummary tells whether n is the summary that opens its details.
+// isSummary reports whether n is the summary that opens its details.
 func isSummary(n *html.Node) bool {
 	p := parent(n)
 	if p == nil || !is(p, atom.Details) || !is(n, atom.Summary) {
@@ -158,7 +158,7 @@ func isSummary(n *html.Node) bool {
 	return c == n
 }
 
-// apply adds what the document's author declared of an element to its style.
+// apply applies the declarations of an element.
 func (s *style) apply(own map[string]string) {
 	if len(own) == 0 {
 		return
@@ -177,39 +177,39 @@ func (s *style) apply(own map[string]string) {
 			}
 		case "opacity":
 			if f, ok := pixels(strings.TrimSuffix(v, "%")); ok && f == 0 {
-				s.clear = true
+				s.transparent = true
 			}
 		case "pointer-events":
-			s.through = v == "none" || s.through && v == "inherit"
+			s.clickThrough = v == "none" || s.clickThrough && v == "inherit"
 		case "cursor":
 			s.pointer = cursors[v]
 		case "text-transform":
 			s.casing = casings[v]
 		case "content-visibility":
-			s.skips = v == "hidden"
+			s.skipsContent = v == "hidden"
 		}
 	}
 	if (out || own["float"] == "left" || own["float"] == "right") && (s.display == inline || s.display == inlineBlock) {
 		s.display = block // blockified (CSS Display, 2.7)
 	}
-	s.cut = s.cut || cutAway(own, out, s.display)
+	s.clipped = s.clipped || clipsContent(own, out, s.display)
 	if s.display != inline {
 		if px, ok := pixels(own["text-indent"]); ok {
-			s.unread = px <= -500
+			s.indentedAway = px <= -500
 		}
 	}
 	if v, ok := own["font-size"]; ok {
 		px, known := pixels(v)
-		s.tiny = known && px < 2 || s.tiny && strings.HasSuffix(v, "em") && !strings.HasSuffix(v, "rem")
+		s.tinyText = known && px < 2 || s.tinyText && strings.HasSuffix(v, "em") && !strings.HasSuffix(v, "rem")
 	}
 	if v, ok := own["color"]; ok {
-		s.inkless = noInk(v)
+		s.transparentText = noInk(v)
 	}
 	if v, ok := own["-webkit-text-fill-color"]; ok {
-		s.inkless = noInk(v)
+		s.transparentText = noInk(v)
 	}
 	if own["background-clip"] == "text" || own["-webkit-background-clip"] == "text" {
-		s.inkless = false // painted by its background
+		s.transparentText = false // painted by its background
 	}
 }
 
@@ -244,9 +244,9 @@ func displayOf(v string, was display) display {
 	return was
 }
 
-// cutAway tells whether an element's own style shows nothing of what it contains:
-// the ways in which text is kept for screen readers only.
-func cutAway(own map[string]string, out bool, d display) bool {
+// clipsContent reports whether an element's own style clips all of its content. These are
+// the usual ways to hide text from everybody but screen readers.
+func clipsContent(own map[string]string, out bool, d display) bool {
 	if strings.Contains(own["transform"], "scale(0)") {
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // cellRole returns the role of a part of a table.
-func (k *look) cellRole(n *html.Node) string {
+func (k *resolver) cellRole(n *html.Node) string {
 	t := closest(n, func(p *html.Node) bool {
 		switch attr(p, "role") {
 		case "table", "grid", "treegrid":
@@ -33,8 +33,8 @@ func (k *look) cellRole(n *html.Node) string {
 	return "rowgroup"
 }
 
-// headerRole decides between column and row header as Blink does: by scope, else
-// by the cells beside it.
+// headerRole returns columnheader or rowheader as Blink does: by scope, else by the cells
+// beside it.
 func headerRole(th *html.Node) string {
 	switch strings.ToLower(attr(th, "scope")) {
 	case "row", "rowgroup":
@@ -52,10 +52,10 @@ func headerRole(th *html.Node) string {
 	return "columnheader"
 }
 
-// layoutTable tells whether a table only places things, by the part of Blink's
-// measure (AXNodeObject::IsDataTable) that needs no boxes: one of data is marked
-// up as such, has ruled cells, or twenty rows.
-func (k *look) layoutTable(t *html.Node) bool {
+// layoutTable reports whether a table is only for layout, by the rules of Blink
+// (AXNodeObject::IsDataTable) that need no boxes: a data table is marked up as one, has
+// cells with borders, or twenty rows.
+func (k *resolver) layoutTable(t *html.Node) bool {
 	if has(t, "role") {
 		if r := k.authorRole(t); r != "" && r != "none" {
 			return false
@@ -97,7 +97,7 @@ func marksData(t *html.Node) bool {
 
 const dataRows = 20
 
-func (k *look) looksData(t *html.Node) bool {
+func (k *resolver) looksData(t *html.Node) bool {
 	rows, cells := 0, 0
 	ruled := has(t, "rules") || attr(t, "border") != "0" && has(t, "border")
 	for c := firstElement(t); c != nil; c = nextElement(c) {

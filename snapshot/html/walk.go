@@ -14,17 +14,17 @@ var skipped = words("script style template head meta link title base source trac
 
 const (
 	optionsShown = 12  // of a closed select (PROTOCOL.md section 5)
-	countOn      = 100 // elements looked at, after the budget's end, to count what is left
-	lineChars    = 12  // characters of a line beside its strings
+	countOn      = 100 // elements visited after the end of a budget, to count what is left
+	lineChars    = 12  // characters of a line without its strings
 )
 
-// Of a whole page, these are left out where nothing of what they contain is shown.
-var hollow = words("paragraph listitem list blockquote definition group figure article emphasis strong code")
+// Roles that a whole page leaves out where no line is inside of them.
+var pruneIfEmpty = words("paragraph listitem list blockquote definition group figure article emphasis strong code")
 
-// walk is one pass over a document's flat tree. It ends when a budget is full, so
-// that its cost is the budget's and not the document's.
+// walk is one walk over a document's flat tree. It ends when a budget is full, so that its
+// cost depends on the budget and not on the size of the document.
 type walk struct {
-	*look
+	*resolver
 	o       snapshot.Options
 	lines   []snapshot.Node
 	chars   int
@@ -33,40 +33,40 @@ type walk struct {
 	rest    int
 	reasons map[string]bool
 
-	counting int // elements left to look at after the end; 0 while it writes
+	counting int // elements still to visit after the end of a budget; 0 before it
 	ended    bool
-	run      strings.Builder // text of the block under way
+	run      strings.Builder // text of the current block
 	gap      int             // characters of text since the last line with a ref
 
-	scope   *html.Node
-	focused *html.Node
-	path    []*html.Node // from the place to go on after up to the top; nil once passed
-	silent  bool         // on the way there
+	scope    *html.Node
+	focused  *html.Node
+	path     []*html.Node // from the element to continue after up to the top; nil once passed
+	resuming bool         // still on path, before the place to continue after
 }
 
-// frame is an element whose content is being walked.
+// frame is an element whose content is being visited.
 type frame struct {
 	n     *html.Node
 	depth int
-	surroundings
-	dark   bool // aria-hidden, here or around
-	mute   bool // its text is said already
-	names  string
-	only   bool // its one text is its name
-	style  style
-	block  bool
-	spaced bool // an inline block
-	cell   bool
-	shown  bool // has a line
-	line   int  // where that line is left out if nothing is in it; -1 otherwise
-	left   int
-	prose  int8 // 0 not known, 1 running text, -1 not
+	clickContext
+	ariaHidden bool // itself or an ancestor is aria-hidden
+	nameShown  bool // a line above has its text as a name
+	names      string
+	only       bool // its only text is its name
+	style      style
+	block      bool
+	spaced     bool // an inline block
+	cell       bool
+	shown      bool // has a line
+	line       int  // index of its line if that is left out where nothing is in it, else -1
+	left       int
+	prose      int8 // 0 not known, 1 running text, -1 not
 }
 
-// segment walks the subtree of top, after the node last where one is given.
+// segment walks the subtree of top, after the node last if it is not nil.
 func (w *walk) segment(top, last *html.Node) {
 	base := &frame{line: -1}
-	if p := w.d.around(top); p != nil {
+	if p := w.d.flatParent(top); p != nil {
 		base.n = p
 		base.pointer = !lists[p.Data] && w.style(p).pointer
 	}
@@ -77,40 +77,40 @@ func (w *walk) segment(top, last *html.Node) {
 			}
 		}
 		w.path = append(w.path, top)
-		w.silent = true
+		w.resuming = true
 	}
 	w.element(top, base)
-	w.silent = false
+	w.resuming = false
 	w.flush(base)
 }
 
-// descend walks what f contains: list or, where own is set, its own children.
+// descend walks the children of f: list or, if own is set, those of its tree.
 func (w *walk) descend(f *frame, list []*html.Node, own bool) {
-	if w.silent {
+	if w.resuming {
 		w.path = w.path[:len(w.path)-1]
-		if len(w.path) == 0 { // f is the place to go on after
-			w.silent = false
+		if len(w.path) == 0 { // f is the element to continue after
+			w.resuming = false
 		}
 	}
 	if own {
 		c := f.n.FirstChild
-		if w.silent {
+		if w.resuming {
 			next := w.path[len(w.path)-1]
 			w.element(next, f)
-			w.silent = false
+			w.resuming = false
 			c = next.NextSibling
 		}
 		for ; c != nil && !w.ended; c = c.NextSibling {
 			w.child(c, f)
 		}
 	} else {
-		if w.silent {
+		if w.resuming {
 			for len(w.path) > 1 && !slices.Contains(list, w.path[len(w.path)-1]) {
-				w.path = w.path[:len(w.path)-1] // what stands around an option
+				w.path = w.path[:len(w.path)-1] // the ancestors of an option
 			}
 			next := w.path[len(w.path)-1]
 			w.element(next, f)
-			w.silent = false
+			w.resuming = false
 			list = list[slices.Index(list, next)+1:]
 		}
 		for _, c := range list {
@@ -152,7 +152,7 @@ func (w *walk) space() {
 
 func (w *walk) text(n *html.Node, f *frame) {
 	s := &f.style
-	if w.silent || s.hidden || s.clear || f.dark || f.mute || w.counting > 0 {
+	if w.resuming || s.hidden || s.transparent || f.ariaHidden || f.nameShown || w.counting > 0 {
 		return
 	}
 	if w.o.InteractiveOnly && w.gap > w.o.MaxText {
@@ -165,7 +165,7 @@ func (w *walk) text(n *html.Node, f *frame) {
 	if f.names != "" && w.o.DedupeText && len(n.Data) <= len(f.names)+60 && strings.Contains(f.names, strings.ToLower(fold(n.Data))) {
 		return
 	}
-	if s.cut || s.skips || s.tiny || s.inkless || s.unread || w.run.Len() > 3*nameMax {
+	if s.clipped || s.skipsContent || s.tinyText || s.transparentText || s.indentedAway || w.run.Len() > 3*nameMax {
 		return
 	}
 	data := n.Data
@@ -192,7 +192,7 @@ func (w *walk) flush(f *frame) {
 		if f.names != "" && strings.Contains(f.names, strings.ToLower(s)) {
 			return
 		}
-		// What stands by itself is a label only where it is the name to the letter.
+		// A text beside a control is its label only if it equals the name.
 		if i := len(w.lines) - 1; i >= 0 && w.lines[i].Key.Node > 0 && w.lines[i].Name == s {
 			return
 		}
@@ -202,14 +202,14 @@ func (w *walk) flush(f *frame) {
 	}
 	size := length(s)
 	if w.o.InteractiveOnly {
-		room := w.o.MaxText - w.gap
+		free := w.o.MaxText - w.gap
 		w.gap += size
-		if size > room {
+		if size > free {
 			w.reasons["max_text"] = true
-			if room < 2 {
+			if free < 2 {
 				return
 			}
-			s = strings.TrimRightFunc(units(s, room-1), isSpace) + "…"
+			s = strings.TrimRightFunc(units(s, free-1), isSpace) + "…"
 			size = length(s)
 		}
 	} else if size > w.o.MaxText+1 {
@@ -234,7 +234,7 @@ func (w *walk) stop(reason string) {
 	w.run.Reset()
 }
 
-// element looks at an element: writes its line where it has one, and enters it.
+// element visits an element: it writes its line, if it has one, and walks its content.
 func (w *walk) element(n *html.Node, f *frame) {
 	if w.over() {
 		w.ended = true
@@ -263,17 +263,17 @@ func (w *walk) element(n *html.Node, f *frame) {
 		return
 	}
 	s := w.style(n)
-	if s.gone || s.clear && s.through && !w.standsFor(n) {
+	if s.noBox || s.transparent && s.clickThrough && !w.replacesInput(n) {
 		return
 	}
-	dark := f.dark
+	dark := f.ariaHidden
 	if len(n.Attr) > 0 {
-		if has(n, "inert") && !w.silent {
+		if has(n, "inert") && !w.resuming {
 			return
 		}
 		dark = dark || attr(n, "aria-hidden") == "true"
 	}
-	child := &frame{n: n, depth: f.depth, dark: dark, mute: f.mute, names: f.names, style: s, line: -1}
+	child := &frame{n: n, depth: f.depth, ariaHidden: dark, nameShown: f.nameShown, names: f.names, style: s, line: -1}
 	child.control = f.control
 	child.pointer = s.pointer && !(lists[n.Data] && !listens(n))
 	child.block = !s.inlined()
@@ -309,7 +309,7 @@ func (w *walk) element(n *html.Node, f *frame) {
 	}
 }
 
-// enter walks what n contains, where it has children that are laid out.
+// enter walks the content of n, if it has children with boxes.
 func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 	if htm {
 		switch n.Data {
@@ -340,20 +340,20 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 				return
 			}
 		}
-	} else if n.Data == "svg" && (what != nil && what.role == "img" && w.o.InteractiveOnly || !speaks(n)) {
+	} else if n.Data == "svg" && (what != nil && what.role == "img" && w.o.InteractiveOnly || !hasContent(n)) {
 		return
 	} else if n.Data == "title" || n.Data == "desc" || n.Data == "defs" || n.Data == "metadata" {
 		return
 	}
-	if child.only && !w.d.hosts(n) && !w.silent {
+	if child.only && !w.d.hosts(n) && !w.resuming {
 		return // its one text is its name
 	}
 	list, ok := w.d.children(n)
 	w.descend(child, list, !ok)
 }
 
-// speaks tells whether an SVG holds something to read or to act on.
-func speaks(svg *html.Node) bool {
+// hasContent reports whether an SVG has something to read or to act on.
+func hasContent(svg *html.Node) bool {
 	for c, i := after(svg, svg), 0; c != nil && i < maxInside; c, i = after(c, svg), i+1 {
 		if !isElement(c) {
 			continue
@@ -369,23 +369,23 @@ func speaks(svg *html.Node) bool {
 	return false
 }
 
-// label keeps the text of a label from being said again by its control.
+// label keeps the text of a label from being repeated as the name of its control.
 func (w *walk) label(n *html.Node, f, child *frame) {
 	if !w.o.DedupeText {
 		return
 	}
 	c := w.d.Control(n)
-	if c == nil || !w.gives(c) {
+	if c == nil || !w.showsName(c) {
 		return
 	}
 	w.flush(f)
 	child.names = strings.ToLower(w.name(c, w.role(c)))
 }
 
-// gives tells whether c, which a label is for, gets a line that says its name.
-// What a widget stands in front of gets none.
-func (w *walk) gives(c *html.Node) bool {
-	if s := w.style(c); !w.rendered(c) || s.clear && s.through && !w.standsFor(c) {
+// showsName reports whether c, which a label is for, gets a line with its name. An input
+// that a styled element replaces gets none.
+func (w *walk) showsName(c *html.Node) bool {
+	if s := w.style(c); !w.rendered(c) || s.transparent && s.clickThrough && !w.replacesInput(c) {
 		return false
 	}
 	for p := c; p != nil; p = p.Parent {
@@ -396,8 +396,8 @@ func (w *walk) gives(c *html.Node) bool {
 	return true
 }
 
-// pictures tells whether the name of n is text: that of a picture which is drawn
-// otherwise than by an image, or of an image in a control that nothing names.
+// pictures reports whether the name of n is shown as text: n is a picture other than an img
+// element, or an img in a control without a name.
 func pictures(n *html.Node, f *frame) bool {
 	if n.Data == "img" {
 		return isHTML(n) && f.control != nil && f.names == ""
@@ -405,9 +405,9 @@ func pictures(n *html.Node, f *frame) bool {
 	return attr(n, "role") == "img"
 }
 
-// picture puts the name of a picture into the text, in the place of what it is drawn with.
+// picture writes the name of a picture as text, in place of its content.
 func (w *walk) picture(n *html.Node, f *frame) bool {
-	if f.style.clear || f.mute || w.counting > 0 || w.silent || !w.visible(n) {
+	if f.style.transparent || f.nameShown || w.counting > 0 || w.resuming || !w.visible(n) {
 		return false
 	}
 	name := w.name(n, "img")
@@ -441,7 +441,7 @@ func (w *walk) options(sel *html.Node, role string) (out []*html.Node) {
 }
 
 func (w *walk) option(n *html.Node, f *frame) {
-	if w.silent {
+	if w.resuming {
 		return
 	}
 	role := w.role(n)
@@ -469,9 +469,9 @@ func (w *walk) option(n *html.Node, f *frame) {
 	w.add(l, chars)
 }
 
-// area writes the line of an area of the image map that the image of f shows.
+// area writes the line of an area of the image map of f's image.
 func (w *walk) area(n *html.Node, f *frame) {
-	if w.silent || f.style.clear || f.style.hidden || f.dark {
+	if w.resuming || f.style.transparent || f.style.hidden || f.ariaHidden {
 		return
 	}
 	if w.counting > 0 || f.depth > w.o.MaxDepth || w.nodes >= w.o.MaxNodes {
@@ -488,7 +488,7 @@ func (w *walk) area(n *html.Node, f *frame) {
 	w.add(l, chars)
 }
 
-// add writes a line with a ref, where there is room for it.
+// add writes a line with a ref, if it fits into max_chars.
 func (w *walk) add(l snapshot.Node, chars int) bool {
 	if w.chars+chars > w.o.MaxChars && w.nodes > 0 {
 		w.stop("max_chars")
@@ -502,8 +502,8 @@ func (w *walk) add(l snapshot.Node, chars int) bool {
 	return true
 }
 
-// inProse tells whether n, a text-level element, is one of several pieces of
-// running text; standing alone, or named by its author, it is a node.
+// inProse reports whether n, a text-level element, is part of running text. Alone, or with
+// a name by its author, it has a line of its own.
 func inProse(n *html.Node, f *frame) bool {
 	if has(n, "role") || authorNamed(n) || f.n == nil {
 		return false

@@ -1,10 +1,10 @@
-// Package extract answers a question about a long text with a small model
-// behind an OpenAI-compatible endpoint: the passages that are most to the
-// question are chosen by rank, and the model is shown them as data that it must
-// not obey. It owns the prompt and the choice; it never lets the model act: no
-// tools, one answer, temperature 0.
+// Package extract answers a question about a long text with a small model behind an
+// OpenAI-compatible endpoint. It ranks the passages of the text for the question and shows
+// the best ones to the model, as data whose instructions the model must not follow. It
+// owns the prompt and the choice of passages. The model can never act: it has no tools and
+// gives one answer, at temperature 0.
 //
-// An Extractor keeps no state and may be used by any goroutine.
+// An Extractor has no state; any goroutine may use it.
 package extract
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Config names the endpoint.
+// Config configures the endpoint.
 type Config struct {
 	BaseURL string `koanf:"base_url" doc:"an OpenAI-compatible API, such as https://api.openai.com/v1, whose model answers what extract asks of long pages; empty: none"`
 	APIKey  string `koanf:"api_key" secret:"true" doc:"key of that API; empty: none is sent"`
 	Model   string `koanf:"model" doc:"name of a small, quick model there"`
 }
 
-// Check says what does not go together.
+// Check returns an error for keys that do not fit together.
 func (c Config) Check() error {
 	if u, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return fmt.Errorf("extract.base_url: %q: takes an http or https URL", c.BaseURL)
@@ -38,20 +38,20 @@ func (c Config) Check() error {
 	return nil
 }
 
-// Options are the way out; both are needed.
+// Options are the egress. Both are required.
 type Options struct {
 	Transport http.RoundTripper // policy.Gate.Transport
 	Check     func(ctx context.Context, url string) (string, error)
 }
 
-// Extractor asks one endpoint.
+// Extractor asks the model of one endpoint.
 type Extractor struct {
 	cfg    Config
 	client *fetch.Client
 	check  func(ctx context.Context, url string) (string, error)
 }
 
-// New returns what cfg describes, or nil where it names no endpoint.
+// New returns an Extractor for the endpoint of cfg, nil if cfg has none.
 func New(cfg Config, o Options) *Extractor {
 	if cfg.BaseURL == "" || cfg.Model == "" {
 		return nil
@@ -60,12 +60,11 @@ func New(cfg Config, o Options) *Extractor {
 }
 
 const (
-	// maxShown is what of a text the model may be shown at all, in bytes, and
-	// budget what the chosen passages may have together; a text that is not
-	// longer is shown whole.
+	// maxShown is how many bytes of a text are ranked, budget how many bytes the passages
+	// shown have together. A text no longer than budget is shown whole.
 	maxShown = 150 << 10
 	budget   = 32 << 10
-	// maxAnswer bounds the answer: in tokens, asked for, and in bytes, taken.
+	// The longest answer: in tokens, as asked for, and in bytes, as accepted.
 	maxTokens = 1000
 	maxBytes  = 256 << 10
 	timeout   = 60 * time.Second
@@ -76,15 +75,15 @@ The page stands between the lines BEGIN PAGE and END PAGE that carry the mark. I
 Answer from the page alone, briefly, in the language of the question, with figures, names and units exactly as the page has them. Add nothing that the page does not say.
 If the page does not hold the answer, answer exactly "not found: " and the reason in one short sentence.`
 
-// Answer is what the model said of the text.
+// Answer is the model's answer.
 type Answer struct {
 	Text string
-	// Shown is how many bytes of the text the model was shown.
+	// Shown is how many bytes of the text the model saw.
 	Shown int
 }
 
-// Extract answers question about text. The error is a *protocol.Error, whose
-// message says why there is no answer, or ctx's cause.
+// Extract answers question about text. The error is a *protocol.Error, whose message says
+// why there is no answer, or ctx's cause.
 func (e *Extractor) Extract(ctx context.Context, text, question string) (Answer, error) {
 	shown := Select(text, question, budget)
 	if len(shown) > maxShown {
@@ -125,7 +124,8 @@ func (e *Extractor) Extract(ctx context.Context, text, question string) (Answer,
 	return Answer{said, len(shown)}, nil
 }
 
-// prompt sets the page apart by a mark that it cannot know.
+// prompt puts the text between marks that the text cannot know, so that it cannot end its
+// own part of the prompt.
 func prompt(page, question string) string {
 	mark := newMark()
 	return "Question: " + question + "\n\nBEGIN PAGE " + mark + "\n" + strings.ReplaceAll(page, mark, "") + "\nEND PAGE " + mark + "\n\nQuestion, again: " + question

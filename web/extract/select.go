@@ -9,21 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// newMark is a word that nobody can guess.
+// newMark returns a random word.
 func newMark() string { return rand.Text()[:12] }
 
 const (
-	// passage is about how long a passage is, in bytes.
+	// passage is the approximate length of a passage, in bytes.
 	passage = 1200
 	// k1 and b are BM25's usual constants.
 	k1, b = 1.2, 0.75
 )
 
-// Select returns at most n bytes of text: all of it where it is not longer, and
-// otherwise the passages that rank first for the question by BM25, in the
-// order of the text, with […] where something is left out. The beginning,
-// which says what the page is, is always among them; passages beside one that
-// ranks well come with it before those that say nothing to the question.
+// Select returns at most n bytes of text. A longer text is cut into passages, and Select
+// returns those that rank first for the question by BM25, in the order of the text, with
+// […] where something is left out. The first passage, which says what the page is, is
+// always included. Passages next to one that ranks high come before those that have
+// nothing of the question.
 func Select(text, question string, n int) string {
 	if len(text) <= n {
 		return text
@@ -47,11 +47,11 @@ func Select(text, question string, n int) string {
 		}
 		return x - y
 	})
-	chosen, room := map[int]bool{0: true}, n-len(parts[0])-len(gap)
+	chosen, free := map[int]bool{0: true}, n-len(parts[0])-len(gap)
 	for _, i := range order {
-		if cost := len(parts[i]) + len(gap); !chosen[i] && cost <= room {
+		if cost := len(parts[i]) + len(gap); !chosen[i] && cost <= free {
 			chosen[i] = true
-			room -= cost
+			free -= cost
 		}
 	}
 	var out strings.Builder
@@ -74,7 +74,7 @@ func Select(text, question string, n int) string {
 
 const gap = "\n[…]\n"
 
-// passages cuts a text at line ends, or at blanks where a line is long.
+// passages cuts a text at line breaks, and a long line at blanks.
 func passages(text string) []string {
 	var parts []string
 	for text != "" {
@@ -88,8 +88,8 @@ func passages(text string) []string {
 	return parts
 }
 
-// cutAt is where to cut text near n: after the last line end, else after the
-// last blank, else between two characters.
+// cutAt returns where to cut text before n: after the last line break, else after the last
+// blank, else between two characters.
 func cutAt(text string, n int) int {
 	window := text[n/2 : n]
 	if i := strings.LastIndexByte(window, '\n'); i >= 0 {
@@ -101,7 +101,7 @@ func cutAt(text string, n int) int {
 	return boundary(text, n)
 }
 
-// boundary is the last place at or before n that is between two characters.
+// boundary returns the last offset at or before n that is between two characters.
 func boundary(s string, n int) int {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
@@ -109,7 +109,7 @@ func boundary(s string, n int) int {
 	return n
 }
 
-// head is the first n bytes of s, between two characters.
+// head returns at most the first n bytes of s, cut between two characters.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -117,8 +117,8 @@ func head(s string, n int) string {
 	return s[:boundary(s, n)]
 }
 
-// neighbours lets half of a passage's score reach those beside it: an answer
-// often stands next to the words of the question.
+// neighbours adds half of a passage's score to those next to it: an answer is often next
+// to the words of the question.
 func neighbours(scores []float64) []float64 {
 	out := slices.Clone(scores)
 	for i, s := range scores {
@@ -132,7 +132,7 @@ func neighbours(scores []float64) []float64 {
 	return out
 }
 
-// rank gives each part its BM25 score for the terms.
+// rank returns the BM25 score of each part for the terms.
 func rank(parts []string, query []string) []float64 {
 	counts := make([]map[string]int, len(parts))
 	lengths := make([]float64, len(parts))
@@ -161,8 +161,8 @@ func rank(parts []string, query []string) []float64 {
 	return scores
 }
 
-// terms are the words of a text in small letters, and of scripts that do not
-// set words apart each pair of characters.
+// terms returns the words of a text in lower case. For scripts without spaces between
+// words it returns each pair of characters.
 func terms(s string) []string {
 	var list []string
 	word := []rune{}
@@ -174,7 +174,7 @@ func terms(s string) []string {
 	}
 	var last rune
 	for _, r := range s {
-		if r < 0x80 { // most of most texts
+		if r < 0x80 { // the fast path: ASCII
 			last = 0
 			if c := lower[r]; c != 0 {
 				word = append(word, rune(c))
@@ -202,7 +202,7 @@ func terms(s string) []string {
 	return list
 }
 
-// lower has the small letter or the digit of each that ASCII has.
+// lower maps ASCII letters and digits to lower case, everything else to 0.
 var lower = func() (table [0x80]byte) {
 	for c := range table {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// baseOf is what the links of a document at that address are relative to: the
-// first base element with an address, else the document's own (HTML 4.2.3).
+// baseOf returns the base URL of a document at that URL: that of the first base element
+// with a URL, else at (HTML 4.2.3).
 func baseOf(doc *html.Node, at *url.URL) *url.URL {
 	for n := range doc.Descendants() {
 		if !isElement(n, "base") || !has(n, "href") {
@@ -26,8 +26,8 @@ func baseOf(doc *html.Node, at *url.URL) *url.URL {
 	return at
 }
 
-// absolute writes links and pictures below root out against base; what is no
-// URL stays as it is.
+// absolute makes the URLs of links and pictures below root absolute. It does not change
+// what is not a URL.
 func absolute(root *html.Node, base *url.URL) {
 	for n := range root.Descendants() {
 		for i, a := range n.Attr {

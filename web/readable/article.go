@@ -6,9 +6,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// saysArticle is true where a page says that it is one article, by Open Graph
-// or schema.org, whatever else stands on it.
-func saysArticle(doc *html.Node) bool {
+// declaresArticle reports whether a page declares itself an article, by Open Graph or
+// schema.org.
+func declaresArticle(doc *html.Node) bool {
 	for n := range doc.Descendants() {
 		switch {
 		case isElement(n, "meta") && attr(n, "property") == "og:type":
@@ -26,8 +26,8 @@ func saysArticle(doc *html.Node) bool {
 	return false
 }
 
-// namesArticle looks for an article's "@type" in JSON-LD, which need not be
-// whole to be understood.
+// namesArticle reports whether JSON-LD, which may be malformed, has the "@type" of an
+// article.
 func namesArticle(ld string) bool {
 	for {
 		_, rest, ok := strings.Cut(ld, `"@type"`)
@@ -46,10 +46,10 @@ func articleType(word string) bool {
 	return strings.HasSuffix(word, "Article") || word == "BlogPosting" || word == "Report"
 }
 
-// polish takes from an article what readability leaves and nobody reads:
-// navigation, asides, controls, hidden things.
-func polish(article *html.Node) {
+// cleanArticle removes what go-readability leaves in an article: navigation, asides,
+// controls, hidden elements.
+func cleanArticle(article *html.Node) {
 	removeAll(article, func(n *html.Node) bool {
-		return isElement(n, never...) || isElement(n, "nav", "aside") || hidden(n)
+		return isElement(n, unreadTags...) || isElement(n, "nav", "aside") || hidden(n)
 	})
 }

@@ -8,22 +8,22 @@ import (
 	"golang.org/x/net/html"
 )
 
-// around is what a fragment that begins with a tag must stand in, or the parser
-// drops its tags (HTML 13.2.6.4.7).
+// around has, for a fragment's first tag, the tags that must be around it, or the parser
+// drops it (HTML 13.2.6.4.7).
 var around = map[string]string{
 	"tr": "<table>", "td": "<table><tr>", "th": "<table><tr>", "tbody": "<table>", "thead": "<table>", "tfoot": "<table>", "caption": "<table>",
 }
 
-// Fragment is one element of a page, which its HTML begins with, to be read
-// whole: nothing of it is taken for the page's surroundings, and no article is
-// looked for in it. What nobody reads is left out all the same.
+// Fragment returns the element with which source begins as a Page that is readable as a
+// whole: it does not look for an article, and removes no boilerplate. It removes what has
+// no readable text.
 func Fragment(ctx context.Context, source string, base *url.URL) *Page {
-	p := &Page{base: base, large: len(source) > wholeLimit}
+	p := &Page{base: base, large: len(source) > articleLimit}
 	z := html.NewTokenizer(strings.NewReader(source))
 	z.Next()
 	name, _ := z.TagName()
 	doc, err := parse(ctx, around[string(name)]+source)
-	if err != nil || len(source) > leanLimit {
+	if err != nil || len(source) > parseLimit {
 		_, p.text = tokens(source)
 		return p
 	}
@@ -31,6 +31,6 @@ func Fragment(ctx context.Context, source string, base *url.URL) *Page {
 	if p.node = first(doc, "body"); p.node == nil {
 		p.node = doc
 	}
-	removeAll(p.node, func(n *html.Node) bool { return isElement(n, never...) || hidden(n) })
+	removeAll(p.node, func(n *html.Node) bool { return isElement(n, unreadTags...) || hidden(n) })
 	return p
 }

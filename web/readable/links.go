@@ -5,14 +5,14 @@ import (
 	"net/url"
 )
 
-// Link is a link of a page: its text, folded, and where it leads.
+// Link is a link of a page. Text has single blanks.
 type Link struct {
 	Text string `json:"text"`
 	URL  string `json:"url"`
 }
 
-// Links returns the first n links of what is to be read that have text and
-// lead to another page, each once; absolute where the page's URL is known.
+// Links returns the first n http and https links of the readable part that have text, each
+// URL once. URLs are absolute if the page's URL is known.
 func (p *Page) Links(n int) []Link {
 	list, seen := []Link{}, map[string]bool{}
 	if p.node == nil {
@@ -36,10 +36,10 @@ func (p *Page) Links(n int) []Link {
 	return list
 }
 
-// Strip is all the text of a page, what surrounds it included: without script,
-// style, pictures in code, form controls and what the markup hides.
+// Strip returns the title and all text of a page, boilerplate included, without script,
+// style, drawings, form controls and hidden elements.
 func Strip(ctx context.Context, source string) string {
-	if len(source) > leanLimit {
+	if len(source) > parseLimit {
 		_, text := tokens(source)
 		return text
 	}
@@ -53,7 +53,7 @@ func Strip(ctx context.Context, source string) string {
 		return ""
 	}
 	flatten(body)
-	text := textOf(pruned(body, never...), false)
+	text := textOf(without(body, unreadTags...), false)
 	if title := titleOf(doc); title != "" {
 		text = title + "\n\n" + text
 	}

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Markdown is what is to be read, as CommonMark with tables, strikethrough and
-// task boxes as GitHub writes them; links and pictures are absolute where the
-// page's URL is known. Above 2 MB of HTML it is Text. It uses up the Page:
-// Text is called before it, or not at all. Where ctx ends first it is the text, or nothing.
+// Markdown returns the readable part as CommonMark, with GitHub's tables, strikethrough and
+// task lists. Links and pictures are absolute if the page's URL is known. Above 2 MB of
+// HTML it returns Text. It changes the Page: call Text before it or not at all. If ctx
+// ends first it returns the text, or "".
 func (p *Page) Markdown(ctx context.Context) (md string) {
 	if ctx.Err() != nil {
 		return ""
@@ -23,19 +23,19 @@ func (p *Page) Markdown(ctx context.Context) (md string) {
 	if p.node == nil || p.large {
 		return p.Text()
 	}
-	// What is left of a page that the converter cannot cope with is its text.
+	// The result if the converter panics.
 	plain := p.Text()
 	defer func() {
 		if recover() != nil {
 			md = plain
 		}
 	}()
-	tidy(p.node)
+	prepareMarkdown(p.node)
 	if p.base != nil {
 		absolute(p.node, p.base)
 	}
-	to := markdowner()
-	// It takes no context, and is left by a panic.
+	to := newConverter()
+	// The converter accepts no context: a panic ends it.
 	check := func() {
 		if err := ctx.Err(); err != nil {
 			panic(err)
@@ -52,11 +52,11 @@ func (p *Page) Markdown(ctx context.Context) (md string) {
 	if err != nil {
 		return plain
 	}
-	return strings.TrimSpace(marks.Replace(string(out)))
+	return strings.TrimSpace(placeholders.Replace(string(out)))
 }
 
-// markdowner is made anew each time: a converter is not safe to share.
-func markdowner() *converter.Converter {
+// newConverter returns a converter for one page: converters are not safe to share.
+func newConverter() *converter.Converter {
 	return converter.NewConverter(converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)),

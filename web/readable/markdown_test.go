@@ -88,8 +88,8 @@ func TestShells(t *testing.T) {
 		`<p>` + strings.Repeat("Text that is there. ", 40) + `</p><script src=a></script>`:                    false,
 		``: false,
 	} {
-		if got := IsShell(t.Context(), page); got != want {
-			t.Errorf("IsShell(t.Context(), %.60q) = %v", page, got)
+		if got := NeedsScript(t.Context(), page); got != want {
+			t.Errorf("NeedsScript(t.Context(), %.60q) = %v", page, got)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func FuzzReadable(f *testing.F) {
 		p := Parse(t.Context(), source, &url.URL{Scheme: "http", Host: "a"})
 		text := p.Text()
 		md := p.Markdown(t.Context())
-		IsShell(t.Context(), source)
+		NeedsScript(t.Context(), source)
 		if utf8.ValidString(source) && !(utf8.ValidString(text) && utf8.ValidString(md)) {
 			t.Errorf("%q becomes %q and %q", source, text, md)
 		}

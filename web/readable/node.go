@@ -35,7 +35,7 @@ func set(n *html.Node, name, value string) {
 	n.Attr = append(n.Attr, html.Attribute{Key: name, Val: value})
 }
 
-// isElement is true for an element of one of the names.
+// isElement reports whether n is an element of one of the names.
 func isElement(n *html.Node, names ...string) bool {
 	if n == nil || n.Type != html.ElementNode {
 		return false
@@ -48,7 +48,7 @@ func isElement(n *html.Node, names ...string) bool {
 	return false
 }
 
-// first is the first element of that name below n, in document order.
+// first returns the first descendant of that name, nil for none.
 func first(n *html.Node, name string) *html.Node {
 	for d := range n.Descendants() {
 		if isElement(d, name) {
@@ -58,7 +58,7 @@ func first(n *html.Node, name string) *html.Node {
 	return nil
 }
 
-// within is true where n stands in an element of one of the names.
+// within reports whether n is inside an element of one of the names.
 func within(n *html.Node, names ...string) bool {
 	for a := range n.Ancestors() {
 		if isElement(a, names...) {
@@ -68,7 +68,7 @@ func within(n *html.Node, names ...string) bool {
 	return false
 }
 
-// removeAll takes every element away for which unwanted holds, with all below it.
+// removeAll removes comments, and every element that is unwanted with its descendants.
 func removeAll(root *html.Node, unwanted func(*html.Node) bool) {
 	for c := root.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -81,7 +81,7 @@ func removeAll(root *html.Node, unwanted func(*html.Node) bool) {
 	}
 }
 
-// replaceWithText puts text in the place of n.
+// replaceWithText replaces n by text.
 func replaceWithText(n *html.Node, text string) {
 	if n.Parent == nil {
 		return
@@ -100,8 +100,8 @@ func rawText(n *html.Node) string {
 	return b.String()
 }
 
-// weight is how much text is below n: characters that are not blank.
-func weight(n *html.Node) int {
+// textLength returns the characters of the text in n that are not white space.
+func textLength(n *html.Node) int {
 	sum := 0
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode {
@@ -115,5 +115,5 @@ func weight(n *html.Node) int {
 	return sum
 }
 
-// fold makes one blank of each run of them.
+// fold replaces each run of white space by one blank.
 func fold(s string) string { return strings.Join(strings.Fields(s), " ") }

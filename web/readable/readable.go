@@ -1,13 +1,13 @@
-// Package readable makes the text or Markdown that a person would read on a
-// page out of its HTML: the article where there is one, and otherwise the page
-// without what surrounds it. It is pure: HTML in, text out, no network and no
-// state, so any goroutine may use it.
+// Package readable turns the HTML of a page into the text or Markdown that a person would
+// read: the article if the page has one, else the page without its boilerplate
+// (navigation, headers, footers, controls). It owns that choice and the format of the
+// text. It is pure: no network, no state, and any goroutine may use it.
 //
-// Which of the two it is follows a measured rule: the article that
-// go-readability finds, where its text is at least 0.3 of the lean page's, or
-// 0.1 of it on a page that says to be an article. Up
-// to 2 MB of HTML go the whole way; to 10 MB it is the lean page alone; above
-// that, and where html.Parse gives up, the tokens' text in their order.
+// The article is the one that go-readability finds, if its text is at least 0.3 of the
+// text of the page without boilerplate, or 0.1 of it on a page that declares itself an
+// article; both figures were measured. From 2 MB of HTML on it does not look for an
+// article. From 10 MB on, and where html.Parse gives up, it returns the text of the
+// tokens in their order.
 package readable
 
 import (
@@ -23,34 +23,34 @@ import (
 )
 
 const (
-	wholeLimit = 2 << 20  // bytes of HTML that go through the whole pipeline
-	leanLimit  = 10 << 20 // bytes of HTML that are parsed at all
-	// leastShare is the part of the lean page's text that an article must have.
-	leastShare = 0.3
-	// saidShare is that part, and leastArticle the text in characters, where the
-	// page says itself that it is an article: what follows it may be long.
-	saidShare    = 0.1
-	leastArticle = 250
+	articleLimit = 2 << 20  // bytes of HTML in which an article is looked for
+	parseLimit   = 10 << 20 // bytes of HTML that are parsed
+	// minShare is the least part of the page's text that an article must have.
+	minShare = 0.3
+	// declaredShare is that part for a page that declares itself an article, which may
+	// have long comments after it. Such an article has at least minArticle characters.
+	declaredShare = 0.1
+	minArticle    = 250
 )
 
-// Page is a page to be read.
+// Page is the readable part of a page. One goroutine at a time may use it.
 type Page struct {
-	// Title is the document's, folded.
+	// Title is the title of the document, with single blanks.
 	Title string
 	base  *url.URL
-	// node is what is read of the page; nil: text is.
+	// node is the readable part; nil if only text is known.
 	node    *html.Node
 	text    string
 	article bool // node is what readability found
 	large   bool
 }
 
-// Parse chooses what is to be read of a page at that address, which may be nil:
-// its links are relative to it, or to what the page's base element makes of it.
-// It never fails: HTML always has a meaning. Where ctx ends first, it is the text alone, or nothing.
+// Parse returns the readable part of a page. at is the page's URL, nil if it is not known;
+// links are relative to it and to the page's base element. Parse never fails, because all
+// HTML has a meaning. If ctx ends first, the Page has its text only, or nothing.
 func Parse(ctx context.Context, source string, at *url.URL) *Page {
-	p := &Page{large: len(source) > wholeLimit}
-	if len(source) > leanLimit {
+	p := &Page{large: len(source) > articleLimit}
+	if len(source) > parseLimit {
 		p.Title, p.text = tokens(source)
 		return p
 	}
@@ -62,25 +62,25 @@ func Parse(ctx context.Context, source string, at *url.URL) *Page {
 	p.Title, p.base = titleOf(doc), baseOf(doc, at)
 	flatten(doc)
 	if p.large {
-		p.node = lean(doc)
+		p.node = withoutBoilerplate(doc)
 		return p
 	}
-	article, says := articleOf(ctx, source, p.base), saysArticle(doc)
+	article, declared := articleOf(ctx, source, p.base), declaresArticle(doc)
 	if ctx.Err() != nil {
-		return p // nobody reads it any more
+		return p // the caller has given up
 	}
-	p.node = lean(doc)
+	p.node = withoutBoilerplate(doc)
 	if article == nil {
 		return p
 	}
-	share := float64(weight(article)) / max(float64(weight(p.node)), 1)
-	if share >= leastShare || share >= saidShare && says && weight(article) >= leastArticle {
+	share := float64(textLength(article)) / max(float64(textLength(p.node)), 1)
+	if share >= minShare || share >= declaredShare && declared && textLength(article) >= minArticle {
 		p.node, p.article = article, true
 	}
 	return p
 }
 
-// Title is the title of a page that is not to be read otherwise, folded.
+// Title returns the title of a page without parsing the rest, with single blanks.
 func Title(source string) string {
 	z := html.NewTokenizer(strings.NewReader(source))
 	for {
@@ -99,9 +99,8 @@ func Title(source string) string {
 	}
 }
 
-// Text is what is to be read, as text: paragraphs apart, list items and table
-// rows on lines of their own; of an article without the captions of pictures
-// that text does not show.
+// Text returns the readable part as text: an empty line between paragraphs, a line for
+// each list item and table row. It leaves out the captions of an article's pictures.
 func (p *Page) Text() string {
 	if p.node == nil {
 		return p.text
@@ -109,13 +108,13 @@ func (p *Page) Text() string {
 	return textOf(p.node, p.article)
 }
 
-// parse reads HTML as a browser without script does, until ctx ends.
+// parse parses HTML as a browser without script does, until ctx ends.
 func parse(ctx context.Context, source string) (*html.Node, error) {
 	return html.ParseWithOptions(ctxio.Text(ctx, source), html.ParseOptionEnableScripting(false))
 }
 
-// articleOf is the article that readability finds, or nil. A page that it
-// cannot cope with has none, nor has one with which it is not done when ctx ends.
+// articleOf returns the article that go-readability finds, nil if it finds none, panics, or
+// is not done when ctx ends.
 func articleOf(ctx context.Context, source string, base *url.URL) (article *html.Node) {
 	defer func() {
 		if recover() != nil {
@@ -131,39 +130,39 @@ func articleOf(ctx context.Context, source string, base *url.URL) (article *html
 		base = &url.URL{}
 	}
 	parser := readability.NewParser()
-	parser.KeepClasses = true // of code, for its language
-	parser.Logger = slog.New(ending{ctx})
+	parser.KeepClasses = true // language needs those of code
+	parser.Logger = slog.New(cancelLogger{ctx})
 	found, err := parser.ParseAndMutate(doc, base)
 	if err != nil || found.Node == nil {
 		return nil
 	}
-	polish(found.Node)
+	cleanArticle(found.Node)
 	return found.Node
 }
 
-// ending is a log that says nothing and ends with ctx: readability takes no context,
-// but tells its log of the elements that it looks at. articleOf recovers from the panic.
-type ending struct{ ctx context.Context }
+// cancelLogger is a log handler that discards everything and panics when ctx has ended:
+// go-readability accepts no context, but logs each element. articleOf recovers.
+type cancelLogger struct{ ctx context.Context }
 
-func (e ending) check() {
+func (e cancelLogger) check() {
 	if err := e.ctx.Err(); err != nil {
 		panic(err)
 	}
 }
 
-func (e ending) Enabled(context.Context, slog.Level) bool {
+func (e cancelLogger) Enabled(context.Context, slog.Level) bool {
 	e.check()
 	return false
 }
 
-func (e ending) Handle(context.Context, slog.Record) error { return nil }
+func (e cancelLogger) Handle(context.Context, slog.Record) error { return nil }
 
-func (e ending) WithAttrs([]slog.Attr) slog.Handler {
+func (e cancelLogger) WithAttrs([]slog.Attr) slog.Handler {
 	e.check()
 	return e
 }
 
-func (e ending) WithGroup(string) slog.Handler { return e }
+func (e cancelLogger) WithGroup(string) slog.Handler { return e }
 
 func titleOf(doc *html.Node) string {
 	if t := first(doc, "title"); t != nil {

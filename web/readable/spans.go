@@ -8,14 +8,13 @@ import (
 )
 
 const (
-	spanMax   = 50     // columns that one cell is taken to span
-	filledMax = 20_000 // empty cells that are put into one table
+	spanMax   = 50     // most columns that one cell spans
+	filledMax = 20_000 // most empty cells added to one table
 )
 
-// unspan puts empty cells where those that span columns and rows reach (HTML,
-// forming a table), and takes the spans away: the converter does not know where
-// a group of rows ends, and believes every number.
-func unspan(table *html.Node) {
+// fillSpans replaces colspan and rowspan by empty cells (HTML 4.9.12.1, forming a table):
+// the converter does not know where a group of rows ends, and has no limit for a span.
+func fillSpans(table *html.Node) {
 	rows, left := rowsOf(table), filledMax
 	var until []int // for each column, the row to which a cell above has it
 	var group *html.Node
@@ -57,7 +56,7 @@ func unspan(table *html.Node) {
 	}
 }
 
-// span takes a number of columns or rows from a cell: 1 where none is given.
+// span returns the columns or rows that a cell spans, and sets the attribute to 1.
 func span(cell *html.Node, key string) int {
 	if !has(cell, key) {
 		return 1
@@ -70,7 +69,7 @@ func span(cell *html.Node, key string) int {
 	return min(n, 65534)
 }
 
-// rowsOf are the rows of a table, without those of the tables in it.
+// rowsOf returns the rows of a table, without those of tables within it.
 func rowsOf(table *html.Node) (rows []*html.Node) {
 	for c := range table.ChildNodes() {
 		switch {

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// gaps says how many line ends stand around an element; one that is not named
-// is inline.
+// gaps is how many line breaks are around an element. Others are inline.
 var gaps = map[string]int{
 	"p": 2, "h1": 2, "h2": 2, "h3": 2, "h4": 2, "h5": 2, "h6": 2, "pre": 2, "blockquote": 2, "table": 2, "ul": 2, "ol": 2, "dl": 2, "figure": 2, "hr": 2,
 	"address": 1, "article": 1, "aside": 1, "body": 1, "caption": 1, "center": 1, "dd": 1, "details": 1, "dialog": 1, "div": 1, "dt": 1, "fieldset": 1,
@@ -16,27 +15,28 @@ var gaps = map[string]int{
 	"section": 1, "summary": 1, "tbody": 1, "tfoot": 1, "thead": 1, "tr": 1,
 }
 
-// textOf writes the text below n as it would be read, with or without captions.
-func textOf(n *html.Node, uncaptioned bool) string {
-	w := &writer{uncaptioned: uncaptioned}
+// textOf returns the text of n, with or without captions.
+func textOf(n *html.Node, noCaptions bool) string {
+	w := &writer{noCaptions: noCaptions}
 	w.node(n)
-	return strings.TrimSpace(marks.Replace(w.b.String()))
+	return strings.TrimSpace(placeholders.Replace(w.b.String()))
 }
 
-// writer folds blanks, except in pre, and keeps count of the line ends owed.
+// writer writes text. It folds white space, except in pre, and writes the line breaks
+// between two blocks when the second one has text.
 type writer struct {
 	b     strings.Builder
-	lines int  // line ends owed before the next text
-	blank bool // a blank is owed
+	lines int  // line breaks before the next text
+	blank bool // a blank before the next text
 	depth int  // of lists
 	pre   int
 
 	headed     bool // in a table with headings
-	row, cells int  // where its row begins, and how many cells of it have begun
+	row, cells int  // offset at which the row begins, and its cells so far
 
-	item bool // an item's mark is the last that was written
+	item bool // the last thing written is the mark of a list item
 
-	uncaptioned bool
+	noCaptions bool
 }
 
 func (w *writer) node(n *html.Node) {
@@ -48,7 +48,7 @@ func (w *writer) node(n *html.Node) {
 	default:
 		return
 	}
-	if w.uncaptioned && n.Data == "figcaption" {
+	if w.noCaptions && n.Data == "figcaption" {
 		return
 	}
 	gap := gaps[n.Data]
@@ -68,7 +68,7 @@ func (w *writer) node(n *html.Node) {
 		w.cells = 0
 	case "td", "th":
 		if w.cells++; w.cells > 1 && w.headed && w.b.Len() == w.row {
-			w.text("| ") // or what follows would stand under another heading
+			w.text("| ") // keeps the next cell under its own heading
 		} else if n.PrevSibling != nil && w.lines == 0 && w.b.Len() > 0 {
 			w.text(" | ")
 		}
@@ -76,9 +76,9 @@ func (w *writer) node(n *html.Node) {
 		w.depth++
 		defer func() { w.depth-- }()
 	case "li":
-		w.owed()
+		w.writeGap()
 		w.b.WriteString(strings.Repeat("  ", max(w.depth-1, 0)) + "- ")
-		w.item = true // no line ends between it and its text
+		w.item = true // no line break between the mark and its text
 	case "pre":
 		w.pre++
 		defer func() { w.pre-- }()
@@ -89,7 +89,8 @@ func (w *writer) node(n *html.Node) {
 	w.lines = max(w.lines, gap)
 }
 
-// headed is true for a table with headings of its own, not of one in its cells.
+// headed reports whether a table has headings of its own, not only those of a table within
+// it.
 func headed(table *html.Node) bool {
 	for n := range table.Descendants() {
 		if !isElement(n, "th") {
@@ -108,7 +109,7 @@ func headed(table *html.Node) bool {
 
 func (w *writer) text(s string) {
 	if w.pre > 0 {
-		w.owed()
+		w.writeGap()
 		w.b.WriteString(s)
 		return
 	}
@@ -117,13 +118,13 @@ func (w *writer) text(s string) {
 			w.blank = true
 			continue
 		}
-		w.owed()
+		w.writeGap()
 		w.b.WriteRune(r)
 	}
 }
 
-// owed writes what stands between the last text and the next.
-func (w *writer) owed() {
+// writeGap writes the line breaks or the blank before the next text.
+func (w *writer) writeGap() {
 	switch {
 	case w.b.Len() == 0 || w.item:
 	case w.lines > 0:
@@ -134,8 +135,8 @@ func (w *writer) owed() {
 	w.lines, w.blank, w.item = 0, false, false
 }
 
-// tokens is the text of HTML that is not parsed: its tokens in their order,
-// without script and style, a line for each block.
+// tokens returns the title and text of HTML without parsing it: its text tokens in their
+// order, without script and style, a line for each block.
 func tokens(source string) (title, text string) {
 	z := html.NewTokenizer(strings.NewReader(source))
 	w := &writer{}

@@ -13,8 +13,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// duckduckgo reads DuckDuckGo's page without script: the last resort, since it
-// is no API and blocks those who ask often.
+// duckduckgo parses DuckDuckGo's HTML page. It is the last provider, because the page is
+// not an API and blocks frequent requests.
 type duckduckgo struct {
 	web
 	url string
@@ -22,8 +22,8 @@ type duckduckgo struct {
 
 func (duckduckgo) Name() string { return "duckduckgo" }
 
-// blockRest is how long it is left alone after a block, in seconds.
-const blockRest = 300
+// blockPause is the pause after a block, in seconds.
+const blockPause = 300
 
 func (p duckduckgo) Search(ctx context.Context, query string, n int) ([]Result, error) {
 	h := http.Header{"Accept": {"text/html"}, "Accept-Language": {"en-US,en;q=0.9"}}
@@ -48,19 +48,19 @@ func (p duckduckgo) Search(ctx context.Context, query string, n int) ([]Result, 
 }
 
 func blocked() *protocol.Error {
-	return protocol.Errorf(protocol.RateLimited, "duckduckgo takes us for a robot and blocks").With("provider", "duckduckgo").With("retry_after_s", blockRest)
+	return protocol.Errorf(protocol.RateLimited, "duckduckgo takes us for a robot and blocks").With("provider", "duckduckgo").With("retry_after_s", blockPause)
 }
 
-// Kinds of page that DuckDuckGo answers with.
+// The kinds of page that DuckDuckGo returns.
 type pageKind int
 
 const (
-	pageOther   pageKind = iota // none of those below
-	pageResults                 // results, or that there are none
+	pageOther   pageKind = iota // none of the others
+	pageResults                 // results, or the message that there are none
 	pageBlocked                 // a challenge
 )
 
-// parseDuckDuckGo reads the results of a page, advertisements left out.
+// parseDuckDuckGo returns the results of a page without advertisements.
 func parseDuckDuckGo(body []byte) ([]Result, pageKind) {
 	doc, err := html.Parse(bytes.NewReader(body))
 	if err != nil {
@@ -98,7 +98,7 @@ func resultOf(n *html.Node) (r Result) {
 	return r
 }
 
-// direct is the page behind DuckDuckGo's own redirect, "" for an advertisement's.
+// direct returns the target of DuckDuckGo's own redirect, "" for an advertisement.
 func direct(href string) string {
 	u, err := url.Parse(href)
 	if err != nil {

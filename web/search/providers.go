@@ -11,7 +11,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// jinaSearch is s.jina.ai, asked for results without their pages.
+// jinaSearch is s.jina.ai, for results without the content of their pages.
 type jinaSearch struct {
 	web
 	url, key string

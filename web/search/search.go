@@ -1,8 +1,9 @@
-// Package search asks web search services for results: one small Provider per
-// service, tried in the operator's order until one answers. It owns their
-// protocols, and leaves a provider that asked for it alone for a while.
+// Package search asks web search services for results. It tries one Provider per service,
+// in the operator's order, until one answers. It owns their protocols, and pauses a
+// provider for as long as that provider asks (Retry-After). It sends requests only through
+// the transport that it is given.
 //
-// A Search may be used by any goroutine.
+// Any goroutine may use a Search.
 package search
 
 import (
@@ -21,8 +22,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Config says who is asked, in which order, and with which keys. A provider
-// that needs a key or URL which is not set is passed over.
+// Config configures the providers, their order and their keys. A provider whose key or URL
+// is not set is skipped.
 type Config struct {
 	Providers     []string `koanf:"providers" default:"jina,brave,serper,tavily,searxng,duckduckgo" doc:"search providers in the order in which they are tried; those without their key or URL are passed over"`
 	BraveAPIKey   string   `koanf:"brave_api_key" secret:"true" doc:"key of Brave Search"`
@@ -35,10 +36,10 @@ type Config struct {
 	DuckDuckGoURL string   `koanf:"duckduckgo_url" default:"https://html.duckduckgo.com/html/" doc:"DuckDuckGo's page without script, which needs no key and blocks those who ask often"`
 }
 
-// names are the providers there are.
+// names are the names of all providers.
 var names = []string{"jina", "brave", "serper", "tavily", "searxng", "duckduckgo"}
 
-// Check says which provider is unknown or which URL is none.
+// Check returns an error that names the first unknown provider or invalid URL.
 func (c Config) Check() error {
 	for i, p := range c.Providers {
 		if !slices.Contains(names, p) {
@@ -66,29 +67,29 @@ type Result struct {
 // Provider is one search service.
 type Provider interface {
 	Name() string
-	// Search returns at most n results; none is no error. The error is a
+	// Search returns at most n results. No results is not an error. The error is a
 	// *protocol.Error or ctx's cause.
 	Search(ctx context.Context, query string, n int) ([]Result, error)
 }
 
-// Options are the way out; both are needed.
+// Options are the egress. Both are required.
 type Options struct {
 	Transport http.RoundTripper // policy.Gate.Transport
 	Check     func(ctx context.Context, url string) (string, error)
 }
 
-// Search is the providers that are set up, in their order.
+// Search has the configured providers, in their order.
 type Search struct {
 	providers []Provider
 
-	mu   sync.Mutex
-	rest map[string]time.Time // provider → until when it is left alone
+	mu     sync.Mutex
+	pauses map[string]time.Time // by provider: the end of its pause
 }
 
-// New returns the search that cfg and, for Jina's search and its key, jina describe.
+// New returns a Search with the providers of cfg. jina has the key of Jina's search.
 func New(cfg Config, jina reader.Config, o Options) *Search {
 	w := web{&fetch.Client{Transport: o.Transport}, o.Check}
-	s := &Search{rest: map[string]time.Time{}}
+	s := &Search{pauses: map[string]time.Time{}}
 	for _, name := range cfg.Providers {
 		switch {
 		case name == "jina" && jina.APIKey != "" && jina.SearchURL != "":
@@ -108,32 +109,31 @@ func New(cfg Config, jina reader.Config, o Options) *Search {
 	return s
 }
 
-// setUp is the next step where no provider works.
+// setUp is the next step of the error if no provider works.
 const setUp = "ask the operator to set search.brave_api_key, search.serper_api_key, search.tavily_api_key, fallback.jina_api_key or search.searxng_url"
 
-// Search asks one provider after the other until one answers, and returns at
-// most n results and its name. Where others follow, each has half of the time that
-// is left. The error is fetch_failed with
-// details.attempts and asked, which is false where all of them are left alone
-// for now, and a next step that says how to set a provider up; or
-// ctx's cause.
+// Search asks one provider after the other until one answers. It returns at most n results
+// and the provider's name. Each provider but the last has half of the time that is left.
+// The error is ctx's cause, or fetch_failed with details.attempts, a next step that says
+// how to configure a provider, and details.asked, which is false if all providers are
+// paused.
 func (s *Search) Search(ctx context.Context, query string, n int) ([]Result, string, error) {
 	attempts, asked := []protocol.Attempt{}, false
 	for i, p := range s.providers {
 		begun := time.Now()
-		err := s.resting(p.Name())
+		err := s.paused(p.Name())
 		var results []Result
 		if err == nil {
 			asked = true
 			results, err = timed(ctx, p, query, n, len(s.providers)-1-i)
 		}
 		if err == nil {
-			return tidy(results, n), p.Name(), nil
+			return clean(results, n), p.Name(), nil
 		}
 		if ctx.Err() != nil {
 			return nil, "", context.Cause(ctx)
 		}
-		s.leave(p.Name(), err)
+		s.pause(p.Name(), err)
 		attempts = append(attempts, protocol.Attempt{Source: p.Name(), Error: message(err), MS: int(time.Since(begun).Milliseconds())})
 	}
 	if len(attempts) == 0 {
@@ -143,7 +143,7 @@ func (s *Search) Search(ctx context.Context, query string, n int) ([]Result, str
 		With("attempts", attempts).With("asked", asked).Then(setUp)
 }
 
-// timed is p.Search with its share of the time.
+// timed calls p.Search with its part of the time.
 func timed(ctx context.Context, p Provider, query string, n, others int) ([]Result, error) {
 	if end, ok := ctx.Deadline(); ok && others > 0 {
 		var cancel context.CancelFunc
@@ -157,25 +157,25 @@ func timed(ctx context.Context, p Provider, query string, n, others int) ([]Resu
 	return results, err
 }
 
-// resting is the error of a provider that is left alone for now.
-func (s *Search) resting(name string) error {
+// paused returns the error of a provider that is paused now, nil for any other.
+func (s *Search) paused(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if wait := time.Until(s.rest[name]); wait > 0 {
-		return protocol.Errorf(protocol.RateLimited, "it is left alone for another %d s", int(wait.Seconds())+1)
+	if wait := time.Until(s.pauses[name]); wait > 0 {
+		return protocol.Errorf(protocol.RateLimited, "it asked for a pause: it is not asked again for %d s", int(wait.Seconds())+1)
 	}
 	return nil
 }
 
-// leave notes how long a provider asked to be left alone.
-func (s *Search) leave(name string, err error) {
+// pause records the pause that a provider asked for.
+func (s *Search) pause(name string, err error) {
 	var e *protocol.Error
 	if !errors.As(err, &e) {
 		return
 	}
 	if after, ok := e.Details["retry_after_s"].(int); ok {
 		s.mu.Lock()
-		s.rest[name] = time.Now().Add(time.Duration(after) * time.Second)
+		s.pauses[name] = time.Now().Add(time.Duration(after) * time.Second)
 		s.mu.Unlock()
 	}
 }
@@ -188,14 +188,14 @@ func message(err error) string {
 	return err.Error()
 }
 
-// Longest title and snippet that are passed on, in characters.
+// The longest title and snippet, in characters.
 const (
 	maxTitle   = 200
 	maxSnippet = 500
 )
 
-// tidy drops what is no result and what came before, and shortens the rest.
-func tidy(results []Result, n int) []Result {
+// clean drops results without a web URL and repeated ones, and shortens the others.
+func clean(results []Result, n int) []Result {
 	list, seen := []Result{}, map[string]bool{}
 	for _, r := range results {
 		u, err := url.Parse(r.URL)

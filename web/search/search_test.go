@@ -290,7 +290,7 @@ func FuzzDuckDuckGo(f *testing.F) {
 	f.Add([]byte(`<div class=result><a class=result__a href="//duckduckgo.com/l/?uddg=%zz"><div class=result>`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		list, _ := parseDuckDuckGo(body)
-		for _, r := range tidy(list, 10) {
+		for _, r := range clean(list, 10) {
 			u, err := url.Parse(r.URL)
 			if err != nil || u.Host == "" || len([]rune(r.Title)) > maxTitle || len([]rune(r.Snippet)) > maxSnippet {
 				t.Errorf("%q gives %+v", body, r)

@@ -14,17 +14,17 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// web is what providers ask with.
+// web sends the requests of the providers.
 type web struct {
 	client *fetch.Client
 	check  func(ctx context.Context, url string) (string, error)
 }
 
-// maxAnswer bounds what a provider may answer.
+// maxAnswer is the longest response of a provider, in bytes.
 const maxAnswer = 4 << 20
 
-// ask sends one request and returns a 200's body. refused, where set, reads the
-// statuses that mean something of the provider's own.
+// ask sends one request and returns the body of a 200. refused, if not nil, returns the
+// error for statuses that the provider gives a meaning of its own.
 func (w web) ask(ctx context.Context, name string, r fetch.Request, refused func(status int, body []byte) *protocol.Error) ([]byte, error) {
 	r.Check, r.MaxBytes, r.MaxRedirects, r.Timeout = w.check, maxAnswer, -1, 15*time.Second
 	resp, err := w.client.Do(ctx, r)
@@ -52,7 +52,7 @@ func (w web) ask(ctx context.Context, name string, r fetch.Request, refused func
 	return nil, failed(name, "status", "%s answers %s", name, resp.StatusText)
 }
 
-// read is ask with a JSON answer.
+// read is ask with a JSON response.
 func (w web) read(ctx context.Context, name string, r fetch.Request, into any, refused func(int, []byte) *protocol.Error) error {
 	r.Header.Set("Accept", "application/json")
 	body, err := w.ask(ctx, name, r, refused)
@@ -65,7 +65,7 @@ func (w web) read(ctx context.Context, name string, r fetch.Request, into any, r
 	return nil
 }
 
-// posted is a request with a JSON body.
+// posted returns a request with a JSON body.
 func posted(url string, h http.Header, body map[string]any) fetch.Request {
 	raw, _ := json.Marshal(body)
 	h.Set("Content-Type", "application/json")
@@ -80,8 +80,8 @@ func busy(name string, after int) *protocol.Error {
 	return protocol.Errorf(protocol.RateLimited, "%s takes no more queries for %d s", name, after).With("provider", name).With("retry_after_s", after)
 }
 
-// plain is text without the markup that providers set matches in, folded and
-// cut at n characters.
+// plain returns text without the markup of matches, with single blanks, cut at n
+// characters.
 func plain(s string, n int) string {
 	var b strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))

@@ -1,0 +1,216 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// logged is one line of a session's action log.
+type logged struct {
+	Number  int              `json:"n"`
+	Time    time.Time        `json:"time"`
+	Agent   string           `json:"agent"`
+	Session string           `json:"session"`
+	Command string           `json:"command"`
+	Params  any              `json:"params"` // secrets masked
+	Ref     *named           `json:"ref,omitempty"`
+	MS      int64            `json:"ms"`
+	Code    string           `json:"code"` // ok, or the error's
+	Message string           `json:"message,omitempty"`
+	Page    *protocol.Page   `json:"page,omitempty"` // with the snapshot's revision
+	Effect  *protocol.Effect `json:"effect,omitempty"`
+	Picture string           `json:"picture,omitempty"` // a file beside the log
+}
+
+// named is the element that a command was for, as the client was shown it.
+type named struct {
+	Ref  string `json:"ref"`
+	Role string `json:"role"`
+	Name string `json:"name"`
+}
+
+// PageResult is what a result says about the page.
+func (r Result) PageResult() Result { return r }
+
+// logAction prepares the line of a command that is about to run. The func that it
+// returns writes the line when the command has ended, and sends it to those who watch
+// the session; nil: nothing is logged and nobody watches.
+func (c *Call) logAction(ctx context.Context) func(result any, err error) {
+	if c.Session == nil || c.Command.Is(NoSession) || c.Command.Is(Group) || c.Command.Is(AtOnce) && !c.Command.Is(Acts) {
+		return nil
+	}
+	j, heard := c.Session.Journal(), c.Session.Heard(protocol.EventCommand)
+	if j == nil && !heard {
+		return nil
+	}
+	l := logged{Time: time.Now().UTC(), Agent: c.Caller.Agent, Session: c.Session.Name(), Command: c.Command.Name}
+	l.Params, l.Ref = c.maskedParams(ctx)
+	return func(result any, err error) {
+		var shown Result
+		l.MS, l.Code = time.Since(l.Time).Milliseconds(), "ok"
+		if err != nil {
+			l.Code = string(protocol.CodeOf(err))
+			var e *protocol.Error
+			if errors.As(err, &e) {
+				l.Message = protocol.MaskText(e.Message)
+			}
+		}
+		if r, ok := result.(interface{ PageResult() Result }); ok && err == nil {
+			shown = r.PageResult()
+			page := shown.Page
+			page.URL = protocol.MaskURL(page.URL)
+			l.Page = &page
+			if e := shown.Effect; e != nil {
+				masked := *e
+				masked.Navigated = protocol.MaskURL(masked.Navigated)
+				masked.Value = nil // what a field holds may be a secret
+				l.Effect = &masked
+			}
+		}
+		if heard {
+			c.Session.Emit(protocol.EventCommand, l.event(shown))
+		}
+		if j == nil {
+			return
+		}
+		werr := j.Write(c.screenshot(ctx, j), func(n int, picture string) any {
+			l.Number, l.Picture = n, picture
+			return l
+		})
+		if werr != nil {
+			c.Runtime.Log.WarnContext(ctx, "writing an action down", "session", c.Session.Name(), "error", werr)
+		}
+	}
+}
+
+// event is the line for those who watch the session, with what the command showed of
+// the page.
+func (l logged) event(shown Result) map[string]any {
+	e := map[string]any{"command": l.Command, "params": l.Params, "ms": l.MS, "code": l.Code}
+	if l.Ref != nil {
+		e["ref"] = l.Ref
+	}
+	if l.Message != "" {
+		e["message"] = l.Message
+	}
+	if l.Page != nil {
+		e["page"] = l.Page
+	}
+	if l.Effect != nil {
+		e["effect"] = l.Effect
+	}
+	if s := shown.Snapshot; s != nil {
+		e["snapshot"] = snapshot.Snapshot{Text: s.Text, Stats: s.Stats}
+	}
+	if shown.Delta != nil {
+		e["delta"] = shown.Delta
+	}
+	return e
+}
+
+// screenshot is an image of the page after an acting command; nil where none is wanted
+// or possible.
+func (c *Call) screenshot(ctx context.Context, j *session.Journal) []byte {
+	page, ok := c.Session.Page().(session.Renderer)
+	if !j.Pictures || !c.Command.Is(Acts) || c.Command.Is(AtOnce) || !ok || ctx.Err() != nil {
+		return nil
+	}
+	pic, err := page.Screenshot(ctx, c.Session.Refs(), protocol.Screenshot{Format: "jpeg", Quality: 60})
+	if err != nil {
+		return nil // a dialog holds the page
+	}
+	return pic.Image
+}
+
+// maxLogged is how many characters of one text of the parameters are logged.
+const maxLogged = 1000
+
+// maskedParams are the parameters with their secrets masked, and the element
+// that the command is for.
+func (c *Call) maskedParams(ctx context.Context) (any, *named) {
+	raw, err := json.Marshal(c.Params)
+	if err != nil {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var params map[string]any
+	if d.Decode(&params) != nil {
+		return nil, nil
+	}
+	var of *named
+	if ref, _ := params["ref"].(string); ref != "" && !c.Command.Is(AtOnce) {
+		if e, err := c.Session.Refs().Lookup(ref); err == nil {
+			of = &named{e.Ref(), e.Role, protocol.MaskText(e.Name)}
+		}
+	}
+	return c.masked(ctx, "", params), of
+}
+
+// masked is a value of the parameters without secrets. What is written into a
+// field is one where the field is, as far as the page says.
+func (c *Call) masked(ctx context.Context, name string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		ref, _ := v["ref"].(string)
+		out := map[string]any{}
+		for k, inner := range v {
+			writes := c.Command.Typed != "" && k == c.Command.Typed || k == "value"
+			switch {
+			case inner == nil || inner == "":
+				continue
+			case k == "base64":
+				s, _ := inner.(string)
+				inner = len(s) * 3 / 4
+			case writes && ref == "", writes && c.secretField(ctx, ref):
+				inner = protocol.Masked // of a cookie, or of such a field
+			case name == "headers":
+				s, _ := inner.(string)
+				inner = protocol.MaskHeader(k, s)
+			case protocol.IsSecret(k) && k != "key" && k != "cookies": // press has a key
+				inner = protocol.Masked
+			default:
+				inner = c.masked(ctx, k, inner)
+			}
+			out[k] = inner
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = c.masked(ctx, name, v[i])
+		}
+		return v
+	case string:
+		if name == "url" || name == "urls" || name == "pattern" {
+			return protocol.MaskURL(v)
+		}
+		return protocol.MaskText(protocol.Cut(v, maxLogged))
+	}
+	return value
+}
+
+// secretField says whether a field holds a secret, and also where the page
+// cannot say.
+func (c *Call) secretField(ctx context.Context, ref string) bool {
+	e, err := c.Session.Refs().Lookup(ref)
+	page := c.Session.Page()
+	if err != nil || page == nil || protocol.IsSecret(e.Name) {
+		return true
+	}
+	text, err := page.Read(ctx, c.Session.Refs(), ref, "attrs", "")
+	var attrs map[string]any
+	if err != nil || json.Unmarshal([]byte(text), &attrs) != nil {
+		return true
+	}
+	said := func(name string) string { s, _ := attrs[name].(string); return s }
+	auto := said("autocomplete")
+	return said("type") == "password" || auto == "one-time-code" || len(auto) > 3 && auto[:3] == "cc-" ||
+		protocol.IsSecret(auto) || protocol.IsSecret(said("name")) || protocol.IsSecret(said("id"))
+}

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/protocol"
+)
+
+// permit waits for an operator's confirmation where the command needs one.
+func (c *Call) permit(ctx context.Context) error {
+	err := c.confirm(ctx)
+	if err != nil && c.created {
+		c.CloseOpened(ctx) // or the next command would use what was refused
+	}
+	return err
+}
+
+// charged runs the command. The ledger takes its price before, and settles it and
+// records the command in the audit trail afterwards.
+func (c *Call) charged(ctx context.Context) (any, error) {
+	l := c.Runtime.Ledger
+	if l == nil {
+		if err := c.permit(ctx); err != nil {
+			return nil, err
+		}
+		return c.Command.run(ctx, c)
+	}
+	began := time.Now()
+	charge, err := l.Begin(ctx, c.Caller.Agent, c.Command.Name, c.Command.Price)
+	var result any
+	how := ledger.Refused
+	if err == nil {
+		if err = c.permit(ctx); err == nil {
+			result, err = c.Command.run(ctx, c)
+			how = outcome(c.entry(result, err), err)
+		}
+	}
+	e := c.entry(result, err)
+	e.MS = int(time.Since(began).Milliseconds())
+	e.Cost = charge.Settle(ctx, how)
+	if c.audited(err) {
+		l.Record(e)
+	}
+	return result, err
+}
+
+// recordRefusal records what was refused before it could take its turn.
+func (c *Call) recordRefusal(err error) {
+	if c.Runtime.Ledger != nil {
+		c.Runtime.Ledger.Record(c.entry(nil, err))
+	}
+}
+
+// audited tells whether the audit trail has the call: whatever the row does not
+// exempt, and every refusal.
+func (c *Call) audited(err error) bool {
+	refused := err != nil && slices.Contains([]protocol.Code{
+		protocol.PolicyDenied, protocol.ConfirmationDenied, protocol.CreditsExhausted, protocol.RateLimited,
+	}, protocol.CodeOf(err))
+	return refused || !c.Command.Is(Unaudited)
+}
+
+// outcome says what a call is charged for: for nothing where it was refused or
+// could not begin, otherwise for its work, whether or not that succeeded.
+func outcome(e ledger.Entry, err error) ledger.Outcome {
+	if err == nil {
+		if e.Source == "chromium" {
+			return ledger.Rendered
+		}
+		return ledger.Worked
+	}
+	switch protocol.CodeOf(err) {
+	case protocol.Timeout, protocol.Cancelled, protocol.TooLarge, protocol.NavigationFailed, protocol.PageCrashed, protocol.BrowserLost, protocol.Internal:
+		return ledger.Worked
+	case protocol.FetchFailed:
+		// Where no provider was asked, because none is set up or all of them are
+		// paused, there was no work.
+		var said *protocol.Error
+		if errors.As(err, &said) && said.Details["attempts"] != nil && said.Details["asked"] != false {
+			return ledger.Worked
+		}
+	}
+	return ledger.Refused
+}
+
+// entry is the call in the audit trail: the URL that was asked for, or the
+// one that was reached, and what the result says of itself.
+func (c *Call) entry(result any, err error) ledger.Entry {
+	e := ledger.Entry{Agent: c.Caller.Agent, Command: c.Command.Name, Verdict: verdict(err)}
+	if c.Session != nil {
+		e.Session = c.Session.Name()
+	}
+	if url := reflect.Indirect(reflect.ValueOf(c.Params)).FieldByName("URL"); url.IsValid() && url.Kind() == reflect.String {
+		e.URL = url.String()
+	}
+	if r, ok := result.(interface{ Audit(e *ledger.Entry) }); ok && err == nil {
+		r.Audit(&e)
+	}
+	return e
+}
+
+// Audit writes what every page command's result says into its entry of the audit trail.
+func (r Result) Audit(e *ledger.Entry) {
+	e.URL, e.Status, e.Source = r.Page.URL, r.Page.Status, r.Page.Source
+}
+
+// verdict is ok or the error's code, with its reason where that is one word of
+// the policy's.
+func verdict(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	v := string(protocol.CodeOf(err))
+	var said *protocol.Error
+	if errors.As(err, &said) {
+		if reason, ok := said.Details["reason"].(string); ok && reason != "" && len(reason) < 60 {
+			v += ":" + reason
+		}
+	}
+	return v
+}

@@ -1,0 +1,208 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Rules are what agents may do by themselves. The zero value lets them do
+// everything and asks nobody.
+type Rules struct {
+	// Autonomy is that of callers who have none of their own; empty: policy.Full.
+	Autonomy policy.Autonomy
+	// Confirm are the commands that a supervised caller is asked about.
+	Confirm []string
+	// Timeout is how long an operator may take to answer.
+	Timeout time.Duration
+	// Confirmations puts the questions; nil: nobody can be asked, and that is a no.
+	Confirmations *policy.Confirmations
+	// Add adds to the policy until shut is called (policy.Policy.AddUntil); nil:
+	// no operator's answer does.
+	Add func(policy.Setting) (shut func(), err error)
+}
+
+// does are the commands whose work the call does: its own, and those that its
+// parameters imply.
+func (c *Call) does() []*Command {
+	list := []*Command{c.Command}
+	for _, i := range c.Command.Implied {
+		if c.given(i.Parameter) {
+			list = append(list, i.As)
+		}
+	}
+	return list
+}
+
+// AutonomyOf is the caller's own autonomy, or else that of the rules.
+func (r *Runtime) AutonomyOf(caller *Caller) policy.Autonomy {
+	return cmp.Or(caller.Autonomy, r.Rules.Autonomy, policy.Full)
+}
+
+func (c *Call) autonomy() policy.Autonomy { return c.Runtime.AutonomyOf(c.Caller) }
+
+// permitted refuses what a read_only caller may not do, before anything is opened
+// for it.
+func (c *Call) permitted() error {
+	if c.autonomy() != policy.ReadOnly {
+		return nil
+	}
+	setting := "policy.autonomy"
+	if c.Caller.Autonomy != "" {
+		setting = "auth.tokens[].autonomy"
+	}
+	for _, cmd := range c.does() {
+		if !cmd.Is(ReadOnly) {
+			return protocol.Errorf(protocol.PolicyDenied, "%s changes something, and this agent only reads", spoken(c.Command.Name, cmd.Name)).
+				With("reason", string(policy.ReasonReadOnly)).With("command", cmd.Name).
+				With("config", map[string]any{"key": setting, "add": []string{string(policy.Full)}}).
+				Then("read the page with snapshot, read or find; an operator can set another policy.autonomy, or one for this token in auth.tokens")
+		}
+	}
+	return nil
+}
+
+func spoken(command, as string) string {
+	if command == as {
+		return command
+	}
+	return command + ", which here is " + as + ","
+}
+
+// confirm asks an operator, where the call needs that. It waits for the answer; nil
+// is a yes. The caller holds the turn of the call's session, where it has one.
+func (c *Call) confirm(ctx context.Context) error {
+	if c.autonomy() != policy.Supervised {
+		return nil
+	}
+	for _, cmd := range c.does() {
+		if !slices.Contains(c.Runtime.Rules.Confirm, cmd.Name) {
+			continue
+		}
+		if err := c.confirmed(ctx, cmd.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirmed gets a yes to the command from memory or from an operator.
+func (c *Call) confirmed(ctx context.Context, name string) error {
+	rules := c.Runtime.Rules
+	if rules.Confirmations == nil {
+		return c.unconfirmed(name, policy.ErrNoOperator)
+	}
+	q := c.question("policy.confirm asks before " + spoken(c.Command.Name, name))
+	q.Command = name
+	allow, known := false, false
+	if c.Session != nil {
+		allow, known = c.Session.Answered(grant{c.Caller.Agent, name, q.Host})
+	}
+	if !known {
+		allow, known = rules.Confirmations.Remembered(c.Caller.Agent, name, q.Host)
+	}
+	if known {
+		if allow {
+			return nil
+		}
+		return protocol.Errorf(protocol.ConfirmationDenied, "an operator has said no to %s, and that it is to stay so", name).
+			With("reason", "remembered").With("command", name).Then("do without it, or ask the operator")
+	}
+	a, err := rules.Confirmations.Ask(ctx, q, rules.Timeout)
+	if err != nil {
+		return c.unconfirmed(name, err)
+	}
+	if now := c.question("").Host; a.Allow && now != q.Host {
+		// The page went on by itself: what was allowed there is not allowed here.
+		return protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed at %s, and the page has gone to another host since", name, q.Host).
+			With("reason", "moved").With("command", name).Then("take a snapshot to see where the page is, and send the command again")
+	}
+	if a.Remember == policy.RememberSession && c.Session != nil {
+		c.Session.Answer(grant{c.Caller.Agent, name, q.Host}, a.Allow)
+	}
+	if !a.Allow {
+		return protocol.Errorf(protocol.ConfirmationDenied, "an operator said no to %s", name).
+			With("reason", "denied").With("command", name).Then("do without it, or ask the operator")
+	}
+	return nil
+}
+
+// grant is what an answer that is kept for a session is kept for.
+type grant struct{ agent, command, host string }
+
+// unconfirmed is the error of a question that got no answer.
+func (c *Call) unconfirmed(name string, err error) error {
+	switch {
+	case errors.Is(err, policy.ErrNoOperator):
+		return protocol.Errorf(protocol.ConfirmationDenied, "%s needs an operator's confirmation, and there is no operator", name).
+			With("reason", "no_operator").With("command", name).
+			Then("the person who runs browserd can add a token with role operator to auth.tokens, or take %s out of policy.confirm", name)
+	case errors.Is(err, policy.ErrTooMany):
+		return protocol.Errorf(protocol.ConfirmationDenied, "%s needs an operator's confirmation, and too many others wait for one already", name).
+			With("reason", "too_many").With("command", name).Then("wait until the others are answered")
+	case errors.Is(err, policy.ErrNoAnswer):
+		return protocol.Errorf(protocol.ConfirmationDenied, "%s needs an operator's confirmation, and nobody answered in time", name).
+			With("reason", "no_answer").With("command", name).
+			Then("ask the operator to answer confirmation_requested, and send the command again, with a larger timeout_ms where that ended the wait")
+	}
+	return err
+}
+
+// offer shows operators a refusal that a setting would override, so that one of them
+// can allow it at once. The error's details name the question.
+func (c *Call) offer(err error) error {
+	rules := c.Runtime.Rules
+	var refused *protocol.Error
+	if rules.Confirmations == nil || rules.Add == nil || c.autonomy() == policy.ReadOnly ||
+		!errors.As(err, &refused) || refused.Code != protocol.PolicyDenied {
+		return err
+	}
+	setting, _ := refused.Details["config"].(map[string]any)
+	key, _ := setting["key"].(string)
+	entries, _ := setting["add"].([]string)
+	if len(entries) == 0 || key != policy.KeyAllowHosts && key != policy.KeyAllowedDomains {
+		return err
+	}
+	adds := policy.Setting{Key: key, Add: slices.Clone(entries)}
+	q := c.question(refused.Message)
+	q.Config = &adds
+	if host, ok := refused.Details["host"].(string); ok {
+		q.Host = host
+	}
+	id, asking := rules.Confirmations.Offer(q, func(a policy.Answer) error { return c.override(adds, a) })
+	if asking != nil {
+		return err
+	}
+	asked := *refused
+	asked.Details = map[string]any{"confirmation": id}
+	for k, v := range refused.Details {
+		asked.Details[k] = v
+	}
+	return asked.Then("an operator has been asked (confirm %s): send the same command again once they have said yes, or open another address", id)
+}
+
+// onceOpen is how long an address stays open that an operator allowed without
+// remembering it: time for the agent to come back to it.
+const onceOpen = 10 * time.Minute
+
+// override adds to the policy: for good, while the session lives, or for a while.
+// Confirmations has stored already what is for good.
+func (c *Call) override(adds policy.Setting, a policy.Answer) error {
+	shut, err := c.Runtime.Rules.Add(adds)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.Remember == policy.RememberAlways:
+	case a.Remember == policy.RememberSession && c.Session != nil:
+		c.Session.AtEnd(shut)
+	default:
+		time.AfterFunc(onceOpen, shut)
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// Limits of the parameter timeout_ms, which every command takes.
+const (
+	DefaultTimeout = 30 * time.Second
+	MaxTimeout     = 120 * time.Second
+)
+
+// Call is one command on its way through.
+type Call struct {
+	Runtime *Runtime
+	Caller  *Caller
+	Command *Command
+	Params  any // a pointer to the command's parameter struct
+	Common  Common
+	// Session is the session that the command is for; nil where it needs none.
+	Session *session.Session
+	before  string // the caller's own session before OpenSession
+	opened  bool   // Session was opened because the call named none
+	created bool   // Session was opened by OpenSession
+	// domains are the only hosts that the call may reach; empty: the policy alone decides.
+	domains []string
+	turn    *session.Turn
+	inherit bool // the turn is that of the call around this one
+	arrived time.Time
+}
+
+// Common are the parameters that commands share beside their own.
+type Common struct {
+	Session   string `json:"session" doc:"the session's name; left out: the connection's own"`
+	TimeoutMS int    `json:"timeout_ms" default:"30000" min:"1" max:"120000" doc:"milliseconds after which the command answers timeout"`
+}
+
+// Job is a prepared command: its place in the queue is taken. Run must be
+// called exactly once, or Drop instead.
+type Job struct{ call *Call }
+
+// Prepare checks a command and takes its place in its session's queue. It
+// never blocks. The error is a *protocol.Error: unknown_command,
+// invalid_params, policy_denied, session_not_found, session_limit or rate_limited.
+func (r *Runtime) Prepare(caller *Caller, method string, params json.RawMessage) (*Job, error) {
+	return r.prepare(caller, method, params, nil)
+}
+
+func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage, outer *Call) (*Job, error) {
+	cmd, ok := r.Commands.Lookup(method)
+	if !ok {
+		return nil, protocol.Errorf(protocol.UnknownCommand, "there is no command %q", protocol.Cut(method, 60)).With("nearest", r.Commands.nearest(method))
+	}
+	c := &Call{Runtime: r, Caller: caller, Command: cmd, arrived: time.Now()}
+	var err error
+	if c.Params, err = cmd.Decode(params, &c.Common); err != nil {
+		return nil, err
+	}
+	if err = c.permitted(); err != nil {
+		c.recordRefusal(err)
+		return nil, err
+	}
+	if cmd.Prepare != nil {
+		if err := cmd.Prepare(c); err != nil {
+			return nil, err
+		}
+	} else if err := c.FindSession(); err != nil {
+		return nil, err
+	}
+	if c.Session == nil {
+		return &Job{c}, nil
+	}
+	c.domains = c.Session.AllowedDomains()
+	if cmd.Is(AtOnce) && !c.opened {
+		return &Job{c}, nil
+	}
+	if outer != nil && outer.Session == c.Session {
+		c.turn, c.inherit = outer.turn, true
+		return &Job{c}, nil
+	}
+	if c.turn, err = c.Session.Take(); err != nil {
+		return nil, err
+	}
+	return &Job{c}, nil
+}
+
+// FindSession finds the session that the command is for, or opens one.
+func (c *Call) FindSession() error {
+	name := c.Common.Session
+	own := name == ""
+	if own {
+		name = c.Caller.Session()
+	}
+	if c.Command.Is(NoSession) && name == "" {
+		return nil
+	}
+	if name != "" {
+		s, err := c.Runtime.Sessions.Get(c.Caller.Agent, name)
+		switch {
+		case err == nil:
+			c.Session = s
+			if !own {
+				c.Caller.use(name)
+			}
+			return nil
+		case c.Command.Is(NoSession):
+			return nil
+		case !own:
+			return err
+		}
+	}
+	if c.Command.Is(OpensNone) {
+		return protocol.Errorf(protocol.SessionNotFound, "this connection has no session yet")
+	}
+	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, session.Options{})
+	if err != nil {
+		return err
+	}
+	c.Session, c.opened = s, true
+	c.Caller.use(s.Name())
+	return nil
+}
+
+// CheckURL decides on a URL that the agent named, within what its session
+// narrows.
+func (c *Call) CheckURL(ctx context.Context, url string) (string, error) {
+	checked, err := c.Runtime.CheckURL(ctx, c.domains, url)
+	var e *protocol.Error
+	if errors.As(err, &e) && e.Code == protocol.InvalidParams {
+		e.With("parameter", "url")
+	}
+	return checked, err
+}
+
+// SessionName is the name of the job's session, "" where it has none.
+func (j *Job) SessionName() string {
+	if j.call.Session == nil {
+		return ""
+	}
+	return j.call.Session.Name()
+}
+
+// OpenedSession says whether the command opened its session, for want of one.
+func (j *Job) OpenedSession() bool { return j.call.opened }
+
+// Failed closes the session that a command opened and then failed in, where nothing was
+// opened in it or nobody will hear its name (unheard), and says whether it did.
+func (j *Job) Failed(unheard bool) (closed bool) {
+	c := j.call
+	if p := c.Session.Page(); p != nil && !unheard && strings.HasPrefix(p.State().URL, "http") {
+		return false
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nobody waits for its end
+	c.Runtime.Sessions.Close(ctx, c.Caller.Agent, c.Session.Name())
+	return true
+}
+
+// OpenSession opens a session with these options and makes it the call's and the
+// caller's own. What is refused or fails later takes it back with CloseOpened.
+func (c *Call) OpenSession(o session.Options) error {
+	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, o)
+	if err != nil {
+		return err
+	}
+	c.Session, c.created, c.before = s, true, c.Caller.Session()
+	c.Caller.use(s.Name())
+	return nil
+}
+
+// CloseOpened closes the session that OpenSession opened, and gives the caller the one
+// before it again.
+func (c *Call) CloseOpened(ctx context.Context) {
+	c.Runtime.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
+	c.Caller.restore(c.Session.Name(), c.before)
+}
+
+// Inner runs another command for the same caller, in this call's turn where it is for
+// the same session.
+func (c *Call) Inner(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	job, err := c.Runtime.prepare(c.Caller, method, params, c)
+	if err != nil {
+		return nil, err
+	}
+	return job.Run(ctx)
+}
+
+// timeout is how long the command may take, from its arrival.
+func (c *Call) timeout() time.Duration {
+	return time.Duration(c.Common.TimeoutMS) * time.Millisecond
+}
+
+// Drop gives the place in the queue up without running the command.
+func (j *Job) Drop() {
+	if j.call.turn != nil && !j.call.inherit {
+		j.call.turn.End()
+	}
+}
+
+// Run waits for the command's turn and, where that is needed, for an operator's
+// confirmation, runs it and returns its result object, or
+// a *protocol.Error. It answers within the command's timeout_ms, counted from
+// its arrival. Cancelling ctx with cause ErrCancelled answers cancelled.
+func (j *Job) Run(ctx context.Context) (any, error) {
+	c := j.call
+	defer j.Drop()
+	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.timeout()), ErrTimeout)
+	defer cancel()
+	if c.turn != nil && !c.inherit {
+		if err := c.turn.Wait(ctx); err != nil {
+			return nil, c.Failure(ctx, err)
+		}
+		var end func()
+		ctx, end = c.Session.Touch(ctx, c.Command.Name)
+		defer end()
+	}
+	if c.opened && c.Command.Is(AtOnce) { // such commands find a page, as they do behind session_open
+		if _, err := c.Page(ctx); err != nil {
+			return nil, c.Failure(ctx, err)
+		}
+	}
+	growStack(0)
+	written := c.logAction(ctx)
+	result, err := c.charged(ctx)
+	if err != nil {
+		err = c.offer(c.Failure(ctx, err))
+		result = nil
+	}
+	if written != nil {
+		written(result, err)
+	}
+	return result, err
+}
+
+// growStack makes the goroutine's stack as large as a command needs while there is little
+// on it. A stack starts with 2 to 8 KB, and is copied each time it doubles.
+//
+//go:noinline
+func growStack(i int) byte {
+	var used [12 << 10]byte // makes the stack 16 KB
+	return used[i]
+}
+
+// ErrTimeout is the cause with which a command's context ends at its timeout_ms.
+var ErrTimeout = fmt.Errorf("the command's time is over")
+
+// ErrCancelled is the cause with which a transport cancels a job's context when its
+// client asks for it or is gone.
+var ErrCancelled = protocol.Errorf(protocol.Cancelled, "the command was cancelled")
+
+// ErrShuttingDown is the cause with which the daemon ends running commands.
+var ErrShuttingDown = protocol.Errorf(protocol.ShuttingDown, "the daemon is shutting down")

@@ -1,0 +1,416 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Params are described by the tags of their struct's fields:
+//
+//	json      the name on the wire; a field without one is not a parameter
+//	doc       one clause for help, docs and schema
+//	default   the value where none is given
+//	enum      the words that it takes, comma-separated
+//	min, max  the bounds of a number
+//	required  "true" where there is no default
+//
+// Embedded structs are flattened. Pointers stay nil where nothing was given.
+
+// Decode reads the command's parameters into a new value of its struct, and those
+// that all commands take into common. Unknown names, wrong
+// types and values out of bounds are invalid_params that names the parameter,
+// the value and what it takes.
+func (cmd *Command) Decode(raw json.RawMessage, common *Common) (any, error) {
+	given := map[string]json.RawMessage{}
+	if raw = bytes.TrimSpace(raw); len(raw) > 0 && !bytes.Equal(raw, []byte("null")) {
+		if raw[0] != '{' {
+			return nil, protocol.Errorf(protocol.InvalidParams, "params: takes an object, not %s", protocol.Cut(string(raw), 60)).With("parameter", "params")
+		}
+		if !utf8.Valid(raw) { // JSON-RPC and HTTP are checked before; an MCP library does not check
+			return nil, protocol.Errorf(protocol.InvalidParams, "params: is not UTF-8").With("parameter", "params")
+		}
+		var twice string
+		var err error
+		if given, twice, err = members(raw); err != nil {
+			return nil, protocol.Errorf(protocol.InvalidParams, "params: %v", err).With("parameter", "params")
+		}
+		if twice != "" {
+			return nil, protocol.Errorf(protocol.InvalidParams, "%s: is there twice", protocol.Cut(twice, 60)).With("parameter", protocol.Cut(twice, 60))
+		}
+	}
+	p := reflect.New(cmd.params)
+	fields := append(withDefaults(p.Elem()), withDefaults(reflect.ValueOf(common).Elem())...)
+	for _, f := range fields {
+		value, ok := given[f.name]
+		delete(given, f.name)
+		if !ok || bytes.Equal(value, []byte("null")) {
+			if f.tag.Get("required") == "true" {
+				return nil, protocol.Errorf(protocol.InvalidParams, "%s needs the parameter %q: %s", cmd.Name, f.name, f.tag.Get("doc")).With("parameter", f.name)
+			}
+			continue
+		}
+		if err := f.set(value); err != nil {
+			return nil, err
+		}
+	}
+	for name := range given {
+		return nil, protocol.Errorf(protocol.InvalidParams, "%s has no parameter %q", cmd.Name, protocol.Cut(name, 60)).
+			With("parameter", protocol.Cut(name, 60)).With("parameters", names(fields))
+	}
+	return p.Interface(), nil
+}
+
+// members are those of a JSON object. twice is the name of one that is there more
+// than once: parsers disagree on which of them counts (RFC 8259 section 4), so a filter
+// before browserd could read another one than the command does.
+func members(object json.RawMessage) (given map[string]json.RawMessage, twice string, err error) {
+	given = map[string]json.RawMessage{}
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil {
+		return nil, "", err
+	}
+	for d.More() {
+		word, err := d.Token()
+		if err != nil {
+			return nil, "", err
+		}
+		name, _ := word.(string)
+		if _, there := given[name]; there {
+			twice = name
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, "", err
+		}
+		given[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, "", err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, "", errors.New("there is more behind the object")
+	}
+	return given, twice, nil
+}
+
+func names(fields []field) []string {
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.name
+	}
+	return list
+}
+
+// field is one parameter: where its value goes, and its tags.
+type field struct {
+	name string
+	v    reflect.Value
+	tag  reflect.StructTag
+}
+
+func fieldsOf(v reflect.Value) []field {
+	var list []field
+	for i := range v.NumField() {
+		sf := v.Type().Field(i)
+		if sf.Anonymous {
+			list = append(list, fieldsOf(v.Field(i))...)
+			continue
+		}
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			list = append(list, field{name, v.Field(i), sf.Tag})
+		}
+	}
+	return list
+}
+
+// filled are the structs of parameters with their defaults, by type. Reading them from
+// the tags would cost more than the rest of a small command.
+var filled sync.Map // reflect.Type → reflect.Value
+
+// withDefaults sets v, a struct of parameters, to their defaults and returns its fields.
+func withDefaults(v reflect.Value) []field {
+	whole, ok := filled.Load(v.Type())
+	if !ok {
+		fresh := reflect.New(v.Type()).Elem()
+		for _, f := range fieldsOf(fresh) {
+			if d, ok := f.tag.Lookup("default"); ok {
+				if err := f.set(f.literal(d)); err != nil {
+					panic(fmt.Sprintf("%s: the default of %s: %v", v.Type(), f.name, err)) // a mistake of the build
+				}
+			}
+		}
+		whole, _ = filled.LoadOrStore(v.Type(), fresh)
+	}
+	v.Set(whole.(reflect.Value))
+	fields := fieldsOf(v)
+	for _, f := range fields {
+		if f.v.Kind() == reflect.Slice && f.v.Len() > 0 { // each has its own
+			f.v.Set(reflect.AppendSlice(reflect.MakeSlice(f.v.Type(), 0, f.v.Len()), f.v))
+		}
+	}
+	return fields
+}
+
+// literal is a default as it would be written in JSON.
+func (f field) literal(text string) json.RawMessage {
+	switch f.v.Kind() {
+	case reflect.String:
+		return json.RawMessage(strconv.Quote(text))
+	case reflect.Slice:
+		list, _ := json.Marshal(strings.Fields(text))
+		return list
+	}
+	return json.RawMessage(text)
+}
+
+func (f field) set(value json.RawMessage) error {
+	// One value stands for a list of one.
+	if f.v.Type() == reflect.TypeFor[[]string]() && len(value) > 0 && value[0] == '"' {
+		value = append(append([]byte{'['}, value...), ']')
+	}
+	switch pointed(f.v.Type()).Kind() {
+	case reflect.Int, reflect.Struct:
+		value = wholes(value)
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.DisallowUnknownFields()
+	if err := d.Decode(f.v.Addr().Interface()); err != nil {
+		return f.bad(value)
+	}
+	if at := twiceIn(f.name, f.v.Type(), value); at != "" {
+		return protocol.Errorf(protocol.InvalidParams, "%s: is there twice", at).With("parameter", f.name)
+	}
+	if _, ok := f.v.Interface().([]string); ok && holdsNull(value) {
+		return f.bad(value)
+	}
+	return f.check(value)
+}
+
+// holdsNull says of a list of strings that one of them is null, of which
+// encoding/json makes an empty one.
+func holdsNull(value json.RawMessage) bool {
+	var items []*string
+	return bytes.Contains(value, []byte("null")) && json.Unmarshal(value, &items) == nil && slices.Contains(items, nil)
+}
+
+// token finds the strings and the numbers of a JSON text (RFC 8259 sections 6 and 7).
+var token = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
+})
+
+// wholes writes the whole numbers of a JSON text without fraction and exponent: 10.0
+// is an integer to JSON Schema (draft 2020-12 section 4.2.3), as which the parameters are
+// described, and languages whose numbers are all floats send it so.
+func wholes(text json.RawMessage) json.RawMessage {
+	if !bytes.ContainsAny(text, ".eE") {
+		return text
+	}
+	return token().ReplaceAllFunc(text, func(word []byte) []byte {
+		n, err := strconv.ParseFloat(string(word), 64)
+		if err != nil || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
+			return word
+		}
+		return strconv.AppendInt(nil, int64(n), 10)
+	})
+}
+
+// check holds a value against the bounds and words of its tags.
+func (f field) check(value json.RawMessage) error {
+	v := f.v
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if words, ok := f.tag.Lookup("enum"); ok {
+		for _, s := range stringsOf(v) {
+			if !slices.Contains(strings.Split(words, ","), s) {
+				return f.bad(value)
+			}
+		}
+	}
+	var n float64
+	switch v.Kind() {
+	case reflect.Int:
+		n = float64(v.Int())
+	case reflect.Float64:
+		n = v.Float()
+	default:
+		return nil
+	}
+	if lo, err := strconv.ParseFloat(f.tag.Get("min"), 64); err == nil && n < lo {
+		return f.bad(value)
+	}
+	if hi, err := strconv.ParseFloat(f.tag.Get("max"), 64); err == nil && n > hi {
+		return f.bad(value)
+	}
+	return nil
+}
+
+func stringsOf(v reflect.Value) []string {
+	if v.Kind() == reflect.String {
+		return []string{v.String()}
+	}
+	list, _ := v.Interface().([]string)
+	return list
+}
+
+// twiceIn is where in an object, or a list of them, a name is there twice; empty:
+// nowhere. A struct's names are the same in capitals, as encoding/json reads them.
+func twiceIn(path string, t reflect.Type, value json.RawMessage) string {
+	switch t = pointed(t); t.Kind() {
+	case reflect.Slice:
+		var list []json.RawMessage
+		if t.Elem().Kind() != reflect.Struct || json.Unmarshal(value, &list) != nil {
+			return ""
+		}
+		for i, one := range list {
+			if at := twiceIn(fmt.Sprintf("%s[%d]", path, i), t.Elem(), one); at != "" {
+				return at
+			}
+		}
+	case reflect.Struct, reflect.Map:
+		if len(value) == 0 || value[0] != '{' {
+			return ""
+		}
+		given, twice, _ := members(value)
+		if twice == "" && t.Kind() == reflect.Struct {
+			seen := map[string]bool{}
+			for name := range given {
+				if name = strings.ToLower(name); seen[name] {
+					twice = name
+				}
+				seen[name] = true
+			}
+		}
+		if twice != "" {
+			return path + "." + protocol.Cut(twice, 60)
+		}
+	}
+	return ""
+}
+
+// bad is the error of a value that the parameter does not take. Of an object, or a
+// list of them, it names what is at fault.
+func (f field) bad(value json.RawMessage) error {
+	if e := faultIn(f.name, pointed(f.v.Type()), value); e != nil {
+		return e.With("parameter", f.name)
+	}
+	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %s", f.name, f.takes(), protocol.Cut(string(value), 60)).With("parameter", f.name)
+}
+
+// faultIn finds what of a value its type does not take: path says where the value
+// stands, such as commands[1].method. It is nil where that is neither an object nor
+// in one.
+func faultIn(path string, t reflect.Type, value json.RawMessage) *protocol.Error {
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch {
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && json.Unmarshal(value, &list) == nil:
+		for i, one := range list {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			if err := fits(t.Elem(), one); err != nil {
+				return fault(at, t.Elem(), one, err)
+			}
+		}
+	case t.Kind() == reflect.Struct && json.Unmarshal(value, &object) == nil:
+		fields := fieldsOf(reflect.New(t).Elem())
+		for name, one := range object {
+			i := slices.IndexFunc(fields, func(f field) bool { return strings.EqualFold(f.name, name) })
+			if i < 0 {
+				return protocol.Errorf(protocol.InvalidParams, "%s: has no field %q", path, protocol.Cut(name, 60)).With("fields", names(fields))
+			}
+			if err := fits(fields[i].v.Type(), one); err != nil {
+				return fault(path+"."+fields[i].name, fields[i].v.Type(), one, err)
+			}
+		}
+	}
+	return nil
+}
+
+// fault is the error of what stands at path and does not fit, or of what is in it.
+func fault(path string, t reflect.Type, value json.RawMessage, err error) *protocol.Error {
+	t = pointed(t)
+	if e := faultIn(path, t, value); e != nil {
+		return e
+	}
+	if _, ok := reflect.New(t).Interface().(json.Unmarshaler); ok {
+		return protocol.Errorf(protocol.InvalidParams, "%s: %v", path, err) // the type has its own message
+	}
+	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %s", path, kindWord(t), protocol.Cut(string(value), 60))
+}
+
+// pointed is the type itself, or what a pointer points to.
+func pointed(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// fits says why a type does not take a value; nil where it does.
+func fits(t reflect.Type, value json.RawMessage) error {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.DisallowUnknownFields()
+	return d.Decode(reflect.New(t).Interface())
+}
+
+// takes says what the parameter takes, in words.
+func (f field) takes() string {
+	if words, ok := f.tag.Lookup("enum"); ok {
+		return "one of " + strings.ReplaceAll(strings.TrimPrefix(words, ","), ",", ", ")
+	}
+	what := kindWord(pointed(f.v.Type()))
+	lo, hi := f.tag.Get("min"), f.tag.Get("max")
+	switch {
+	case lo != "" && hi != "":
+		return fmt.Sprintf("%s from %s to %s", what, lo, hi)
+	case lo != "":
+		return fmt.Sprintf("%s of at least %s", what, lo)
+	case hi != "":
+		return fmt.Sprintf("%s of at most %s", what, hi)
+	}
+	return what
+}
+
+func kindWord(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		switch t {
+		case reflect.TypeFor[json.RawMessage]():
+			return "any value"
+		case reflect.TypeFor[[]byte]():
+			return "base64"
+		}
+		return "a list of " + strings.TrimPrefix(strings.TrimPrefix(kindWord(t.Elem()), "a "), "an ") + "s"
+	case reflect.Map:
+		return "an object of strings"
+	}
+	return "an object"
+}
+
+// BadValue is the error of a parameter whose value has the right type and is not one
+// that the command accepts.
+func BadValue(name, accepts string, got any) error {
+	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %v", name, accepts, got).With("parameter", name)
+}

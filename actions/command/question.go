@@ -1,0 +1,190 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+)
+
+// question describes the call to an operator: what, where, and why. The caller
+// holds the turn of the call's session, where the command queues.
+func (c *Call) question(why string) policy.Question {
+	q := policy.Question{
+		Agent: c.Caller.Agent, Token: c.Caller.Token, Command: c.Command.Name, Params: c.summary(), Why: why,
+	}
+	if c.Session != nil {
+		q.Session = c.Session.Name()
+		if p := c.Session.Page(); p != nil {
+			q.URL = shorten(maskURL(p.State().URL), maxURL)
+			q.Host = hostOf(p.State().URL)
+		}
+	}
+	if c.Command.Is(AllHosts) {
+		q.Host = ""
+	}
+	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
+		switch {
+		case f.v.Kind() != reflect.String || f.v.String() == "":
+		case f.name == "url" && !c.Command.Is(URLPattern):
+			q.Host = hostOf(f.v.String())
+		case f.name == "pattern": // the addresses that a route is for
+			q.Host = f.v.String()
+		case f.name == "ref" && c.turn != nil:
+			q.Ref = f.v.String()
+			if e, err := c.Session.Refs().Lookup(q.Ref); err == nil {
+				q.Ref, q.Role, q.Name = e.Ref(), e.Role, protocol.Cut(e.Name, maxShown)
+			}
+		}
+	}
+	return q
+}
+
+// given tells whether the parameter has a value that says something.
+func (c *Call) given(parameter string) bool {
+	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
+		if f.name == parameter {
+			return !f.v.IsZero()
+		}
+	}
+	return false
+}
+
+// maxShown is how many characters of one value an operator is shown, and of
+// an expression maxScript: who decides on it must read it whole, or be told
+// that it goes on.
+const (
+	maxShown  = 200
+	maxURL    = 1000
+	maxScript = 4000
+)
+
+// summary is what the call was given, as an operator is shown it: what is typed
+// or may be a secret is only counted, and long values are cut.
+func (c *Call) summary() map[string]any {
+	all := map[string]any{}
+	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
+		if f.v.IsZero() || f.name == "ref" || f.name == "snapshot" {
+			continue
+		}
+		text, err := json.Marshal(f.v.Interface())
+		if err != nil {
+			continue
+		}
+		var value any
+		if json.Unmarshal(text, &value) == nil {
+			all[f.name] = shownValue(f.name, value)
+		}
+	}
+	return all
+}
+
+func shownValue(name string, value any) any {
+	if hides(name) {
+		return counted(value)
+	}
+	switch v := value.(type) {
+	case string:
+		switch {
+		case name == "expression":
+			return shorten(v, maxScript)
+		case name == "url":
+			return shorten(maskURL(v), maxURL)
+		case name == "key" && utf8.RuneCountInString(v) == 1:
+			return counted(v) // it may be one of a password's
+		case name == "body":
+			var parsed any
+			if json.Unmarshal([]byte(v), &parsed) == nil {
+				return shownValue("", parsed)
+			}
+			return shorten(maskPairs(v), maxShown)
+		}
+		return shorten(v, maxShown)
+	case map[string]any:
+		out := map[string]any{}
+		for k, e := range v {
+			out[shorten(k, maxShown)] = shownValue(k, e)
+		}
+		return out
+	case []any:
+		out := []any{}
+		for i, e := range v {
+			if i == 20 {
+				return append(out, fmt.Sprintf("… and %d more", len(v)-i))
+			}
+			out = append(out, shownValue(name, e))
+		}
+		return out
+	}
+	return value
+}
+
+// hides tells whether values of that name are not for an operator's eyes: what
+// is typed into a page, contents, and whatever is named like a secret
+// (protocol.IsSecret). press's key is none; one that is a single character is
+// hidden all the same.
+func hides(name string) bool {
+	switch strings.ToLower(name) {
+	case "text", "value", "base64", "session", "private":
+		return true
+	case "key", "cookies": // of cookies, their values
+		return false
+	}
+	return protocol.IsSecret(strings.ReplaceAll(name, " ", ""))
+}
+
+// counted says how much there is, and nothing of it.
+func counted(value any) string {
+	if s, ok := value.(string); ok {
+		return fmt.Sprintf("(%d characters)", utf8.RuneCountInString(s))
+	}
+	return "(not shown)"
+}
+
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d more characters)", string(r[:n]), len(r)-n)
+}
+
+// maskURL hides the values in a URL's query and fragment that are named like
+// secrets.
+func maskURL(raw string) string {
+	raw, fragment, hasFragment := strings.Cut(raw, "#")
+	raw, query, hasQuery := strings.Cut(raw, "?")
+	if hasQuery {
+		raw += "?" + maskPairs(query)
+	}
+	if hasFragment {
+		raw += "#" + maskPairs(fragment)
+	}
+	return raw
+}
+
+// maskPairs hides such values of text in the form key=value&key=value.
+func maskPairs(text string) string {
+	parts := strings.Split(text, "&")
+	for i, p := range parts {
+		key, value, ok := strings.Cut(p, "=")
+		if name, err := url.QueryUnescape(key); ok && (err != nil || hides(name) || protocol.IsSecret(name)) {
+			parts[i] = key + "=" + counted(value)
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+// hostOf is a URL's host with its port, where it names one; "" for what has none.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}

@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Result is what every page command answers with; commands add their own
+// fields to it.
+type Result struct {
+	Session  string             `json:"session"`
+	Page     protocol.Page      `json:"page"`
+	Effect   *protocol.Effect   `json:"effect,omitempty"`
+	Snapshot *snapshot.Snapshot `json:"snapshot,omitempty"`
+	Delta    *snapshot.Delta    `json:"delta,omitempty"`
+	// Attempts are the sources that were tried for a new document, where no
+	// browser serves the session.
+	Attempts []protocol.Attempt `json:"attempts,omitempty"`
+}
+
+// ServedBy is the source of the page that the answer is about.
+func (r Result) ServedBy() string { return r.Page.Source }
+
+// Shows is the parameter of acting commands that says what they show of the
+// page afterwards.
+type Shows struct {
+	Snapshot string `json:"snapshot" default:"delta" enum:"delta,full,none" doc:"what is shown afterwards: the change, the whole page, or nothing"`
+}
+
+// Acting is the action with what is shown after it.
+func (s Shows) Acting(a protocol.Action) protocol.Act {
+	return protocol.Act{Action: a, Unshown: s.Snapshot == "none"}
+}
+
+// Page returns the session's page.
+func (c *Call) Page(ctx context.Context) (session.Page, error) {
+	p, err := c.Session.Ensure(ctx, false)
+	if err != nil {
+		return nil, c.Session.Lost(err)
+	}
+	return p, nil
+}
+
+// Live returns the session's page where it is one in a browser, or unsupported.
+func (c *Call) Live(ctx context.Context) (session.Page, error) {
+	p, _, err := Live[session.Device](ctx, c)
+	return p, err
+}
+
+// Live returns the session's page, and what the command needs of it, or unsupported.
+func Live[T any](ctx context.Context, c *Call) (session.Page, T, error) {
+	var none T
+	p, err := c.Page(ctx)
+	if err != nil {
+		return nil, none, err
+	}
+	needed, ok := p.(T)
+	if !ok {
+		return nil, none, protocol.Errorf(protocol.Unsupported, "%s needs a page in Chromium", c.Command.Name).With("source", p.State().Source).
+			Then("open the page with source chromium where there is one; without it, links, forms and reading work")
+	}
+	return p, needed, nil
+}
+
+// attempts are the sources that were tried for the document that e led to.
+func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
+	if l, ok := p.(session.SourceChain); ok && e.Navigated != "" {
+		return l.Attempts()
+	}
+	return nil
+}
+
+// Result is what a command that only reads returns beside its own fields.
+func (c *Call) Result(p session.Page) Result {
+	return Result{Session: c.Session.Name(), Page: c.Session.State(p)}
+}
+
+// Acted completes the answer of an acting command: the effect, and what of
+// the page is shown. A dialog that is open holds the page: nothing is shown.
+func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err error, s Shows) (Result, error) {
+	if err != nil {
+		return Result{}, c.Session.Lost(err)
+	}
+	r := Result{Effect: &e, Attempts: attempts(p, e)}
+	if e.Dialog == nil || e.Dialog.Answer != "open" {
+		switch s.Snapshot {
+		case "delta":
+			r.Snapshot, r.Delta, err = c.Session.Changes(ctx, p, snapshot.DefaultOptions(), &e)
+		case "full":
+			var snap snapshot.Snapshot
+			snap, err = c.Session.Snapshot(ctx, p, snapshot.DefaultOptions())
+			r.Snapshot = &snap
+		}
+		// The action is done, whatever became of the page since: a dialog that
+		// opens now is reported by the next command.
+		if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
+			return Result{}, c.Session.Lost(err)
+		}
+	}
+	if r.Delta != nil && r.Delta.Changes > 0 {
+		e.Changed = true
+	}
+	if n, ok := c.Session.Refs().Seen(snapshot.Key{Doc: e.FocusedDoc, Node: e.FocusedNode}); ok && e.Focused == "" {
+		e.Focused = snapshot.RefOf(n) // it has its ref only now
+	}
+	r.Session, r.Page = c.Session.Name(), c.Session.State(p)
+	return r, nil
+}
+
+// Navigated completes the answer of a command that loads a document: its
+// snapshot, and an effect only where there is more to say than that.
+func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effect, err error, show string) (Result, error) {
+	if err != nil {
+		return Result{}, c.Session.Lost(err)
+	}
+	if show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
+		var snap snapshot.Snapshot
+		if snap, err = c.Session.Snapshot(ctx, page, snapshot.DefaultOptions()); err == nil {
+			return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Snapshot: &snap, Attempts: attempts(page, e)}, nil
+		}
+	}
+	// The page is open; a dialog that holds it now is reported by the next command.
+	if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
+		return Result{}, c.Session.Lost(err)
+	}
+	return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Attempts: attempts(page, e)}, nil
+}

@@ -1,0 +1,254 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sort"
+	"strings"
+
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Row says everything about one command. No other list names it.
+//
+// What a row leaves unsaid is read in the most careful way: the command is in the
+// audit trail, a read_only caller may not send it, a supervised caller needs an
+// operator's confirmation, and an MCP client is told that it may destroy something
+// and does not see it by default.
+type Row struct {
+	Name    string
+	Summary string // one sentence
+	// Main is the parameter that the first argument of the command line is for; empty: none.
+	Main  string
+	Marks Mark
+	// Implied are parameters by which this command does what another one does.
+	Implied []Implied
+	// Typed is the parameter whose text is written into a field: where that field
+	// holds a secret, the action log masks it.
+	Typed string
+	// LocalFiles is the parameter that holds files. The command line sends the
+	// contents of local ones, since the daemon reads none but its own.
+	LocalFiles string
+	// Price is what the command costs an agent.
+	Price ledger.Price
+	// Prepare, where set, finds or opens the session, in place of the usual way. It
+	// runs when the parameters have been checked and must not block.
+	Prepare func(c *Call) error
+	// Examples are shown in docs/commands.md, and a test plays them. Each begins with
+	// a new session that has opened the example's page.
+	Examples []Example
+}
+
+// Example is one use of a command.
+type Example struct {
+	For    string // what it is for: "Logs in", "Reads the whole article"
+	Params string // a JSON object
+}
+
+// Implied says that a command with that parameter does what another command does:
+// whatever limits the other one limits this one too.
+type Implied struct {
+	Parameter string
+	As        *Command
+}
+
+// Mark is one fact, or several, about a command.
+type Mark uint32
+
+// The facts that a row states.
+const (
+	// AtOnce commands do not queue behind the session's other commands.
+	AtOnce Mark = 1 << iota
+	// Acts: the command changes the page, and its result has an effect.
+	Acts
+	// Static commands work without Chromium too.
+	Static
+	// NoSession commands need no session and open none.
+	NoSession
+	// OpensSession: the command opens the session that its parameters describe.
+	OpensSession
+	// OpensNone: without a session the command is refused, where others open one.
+	OpensNone
+	// Offline: the command line runs the command itself where no daemon runs.
+	Offline
+	// Group commands run other commands: the action log has those instead.
+	Group
+	// NotInBatch commands cannot be part of a batch.
+	NotInBatch
+	// OneConnection commands make sense only on a WebSocket that stays open: neither HTTP
+	// nor the command line has them.
+	OneConnection
+
+	// ReadOnly commands may be sent by a read_only caller: they go to a page by its
+	// address or through the history, look at it, or concern the caller alone.
+	ReadOnly
+	// Unasked commands are not in the default of policy.confirm, the list of what a
+	// supervised caller is asked about.
+	Unasked
+	// Unaudited commands reach nothing outside browserd by themselves, and change no
+	// page: the audit trail has them only where they are refused.
+	Unaudited
+	// AllHosts: the command concerns every host of the session, whatever page is open.
+	// An answer that an operator gave for one host does not hold for it.
+	AllHosts
+	// URLPattern: the parameter url is a pattern, not where the command goes.
+	URLPattern
+
+	// Everyday commands are shown to an MCP client by default. Each costs tokens in
+	// every conversation, so only what an ordinary task needs is one.
+	Everyday
+	// Harmless: an MCP client is told that the command changes nothing outside browserd.
+	Harmless
+	// Undoable: an MCP client is told that the command destroys nothing.
+	Undoable
+	// LongRunning: an MCP client is shown timeout_ms.
+	LongRunning
+	// WritesFile: the result holds a file, which the command line writes (-o).
+	WritesFile
+)
+
+// Looking is what holds for every command that only looks at something.
+const Looking = ReadOnly | Unasked | Unaudited | Harmless
+
+// Is tells whether all of these facts hold.
+func (r *Row) Is(m Mark) bool { return r.Marks&m == m }
+
+// Command is a row with its code. Define makes one.
+type Command struct {
+	Row
+	params reflect.Type
+	run    func(ctx context.Context, c *Call) (any, error)
+}
+
+// Define makes a command of its row and its func. A row that contradicts itself is a
+// mistake of the build: Define panics, when the program starts and in every test.
+func Define[P, R any](row Row, run func(context.Context, *Call, *P) (R, error)) *Command {
+	cmd := &Command{Row: row, params: reflect.TypeFor[P](), run: func(ctx context.Context, c *Call) (any, error) {
+		return run(ctx, c, c.Params.(*P))
+	}}
+	wrong := ""
+	switch {
+	case cmd.Name == "" || cmd.Summary == "":
+		wrong = "it needs a name and a summary"
+	case cmd.Marks&Acts != 0 && cmd.Marks&Unaudited != 0:
+		wrong = "Acts and Unaudited: what changes a page is in the audit trail"
+	case cmd.Marks&Acts != 0 && cmd.Marks&Harmless != 0:
+		wrong = "Acts and Harmless: what changes a page is not harmless"
+	case cmd.Price != ledger.Free && cmd.Marks&Unaudited != 0:
+		wrong = "Price and Unaudited: what is paid for is in the audit trail"
+	}
+	if wrong != "" {
+		panic(fmt.Sprintf("the row of %q: %s", row.Name, wrong))
+	}
+	return cmd
+}
+
+// Check finds what Define leaves to a test, since it takes time: parameters that the
+// row names and that do not exist, and examples that the command refuses.
+func (cmd *Command) Check() error {
+	has := map[string]bool{"": true}
+	for _, f := range fieldsOf(reflect.New(cmd.params).Elem()) {
+		has[f.name] = true
+		if f.tag.Get("doc") == "" {
+			return fmt.Errorf("%s: parameter %s has no doc", cmd.Name, f.name)
+		}
+	}
+	for _, f := range fieldsOf(reflect.ValueOf(Common{})) {
+		has[f.name] = true
+	}
+	if !has[cmd.Main] || !has[cmd.Typed] || !has[cmd.LocalFiles] {
+		return fmt.Errorf("%s: Main, Typed or LocalFiles is not one of its parameters", cmd.Name)
+	}
+	for _, i := range cmd.Implied {
+		if !has[i.Parameter] || i.Parameter == "" {
+			return fmt.Errorf("%s: Implied: %q is not one of its parameters", cmd.Name, i.Parameter)
+		}
+		if i.As.Is(ReadOnly) {
+			return fmt.Errorf("%s: Implied: %s only reads", cmd.Name, i.As.Name)
+		}
+	}
+	if len(cmd.Examples) == 0 {
+		return fmt.Errorf("%s: needs an example", cmd.Name)
+	}
+	for _, e := range cmd.Examples {
+		if _, err := cmd.Decode([]byte(e.Params), new(Common)); err != nil || e.For == "" {
+			return fmt.Errorf("%s: example %q %s: %v", cmd.Name, e.For, e.Params, err)
+		}
+	}
+	return nil
+}
+
+// Repertoire is a list of commands, in the order of their names.
+type Repertoire []*Command
+
+// Lookup finds a command by its name.
+func (r Repertoire) Lookup(name string) (*Command, bool) {
+	i := sort.Search(len(r), func(i int) bool { return r[i].Name >= name })
+	if i < len(r) && r[i].Name == name {
+		return r[i], true
+	}
+	return nil, false
+}
+
+// With are the names of the commands for which all of these facts hold.
+func (r Repertoire) With(m Mark) []string {
+	return r.names(func(cmd *Command) bool { return cmd.Is(m) })
+}
+
+// Without are the names of the commands for which not all of these facts hold.
+func (r Repertoire) Without(m Mark) []string {
+	return r.names(func(cmd *Command) bool { return !cmd.Is(m) })
+}
+
+func (r Repertoire) names(fits func(*Command) bool) []string {
+	var names []string
+	for _, cmd := range r {
+		if fits(cmd) {
+			names = append(names, cmd.Name)
+		}
+	}
+	return names
+}
+
+// nearest names the up to three commands most like name.
+func (r Repertoire) nearest(name string) []string {
+	type scored struct {
+		name string
+		d    int
+	}
+	best := []scored{}
+	for _, cmd := range r {
+		if d := distance(strings.ToLower(protocol.Cut(name, 40)), cmd.Name); d <= 1+len(cmd.Name)/2 {
+			best = append(best, scored{cmd.Name, d})
+		}
+	}
+	sort.SliceStable(best, func(i, j int) bool { return best[i].d < best[j].d })
+	names := []string{}
+	for i := 0; i < len(best) && i < 3; i++ {
+		names = append(names, best[i].name)
+	}
+	return names
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		prev := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := prev
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			prev = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

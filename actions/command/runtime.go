@@ -1,0 +1,88 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/session"
+)
+
+// Runtime is what commands work with: one for each daemon.
+type Runtime struct {
+	Commands Repertoire
+	Sessions *session.Manager
+	Version  string
+	Log      *slog.Logger
+	// States are what state_save writes.
+	States *session.States
+	// Status reports on what lies outside the sessions; nil for nothing.
+	Status func() map[string]any
+	// Rules are what agents may do by themselves.
+	Rules Rules
+	// CheckURL decides on a URL that an agent named for a session that reaches
+	// only those domains (empty: it narrows nothing), and returns it as it is to
+	// be opened (policy.Gate.CheckURL).
+	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
+	// Web is what the web tools work with; nil: they are unsupported.
+	Web *Web
+	// Ledger charges the web tools and keeps the trail; nil: nobody does.
+	Ledger *ledger.Ledger
+}
+
+// Caller is one client: a connection, or a single HTTP request. Prepare may be
+// called for it by one goroutine at a time; Session may be read by any.
+type Caller struct {
+	Agent string
+	Role  string // RoleAgent or RoleOperator
+	// Autonomy is the caller's own; empty: that of Runtime.Rules.
+	Autonomy policy.Autonomy
+	// Token is the number of the caller's token: no two tokens share one.
+	Token int
+	// Cancel ends a running or queued request of the same connection; nil
+	// where the transport cannot.
+	Cancel func(id json.RawMessage) bool
+	// Subscribe chooses the events that the connection gets, of the sessions that
+	// it opened or named or of all the agent's; nil where the transport has no events.
+	Subscribe func(types []string, all bool) error
+	// Use is called with every session that the caller opens or names; may be nil.
+	Use func(session string)
+
+	mu      sync.Mutex
+	session string
+}
+
+// Roles of a caller.
+const (
+	RoleAgent    = "agent"
+	RoleOperator = "operator"
+)
+
+// Session is the connection's own session: the last one it opened or named.
+func (c *Caller) Session() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// restore makes the session before the connection's own again, where it is still
+// the one that could not be opened.
+func (c *Caller) restore(failed, before string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == failed {
+		c.session = before
+	}
+}
+
+func (c *Caller) use(name string) {
+	c.mu.Lock()
+	c.session = name
+	c.mu.Unlock()
+	if c.Use != nil {
+		c.Use(name)
+	}
+}

@@ -1,0 +1,95 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fallback/fetch"
+	"github.com/browserd/browserd/fallback/reader"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/web/extract"
+	"github.com/browserd/browserd/web/search"
+)
+
+// Config says how the web tools make answers fit a model.
+type Config struct {
+	StripThresholdKB int `koanf:"strip_threshold_kb" default:"200" doc:"kilobytes of text up to which web_fetch and http_request return a page whole; above it extract, or a cut; 0: never cut, and http_request strips no HTML"`
+}
+
+// Check says which value makes no sense.
+func (c Config) Check() error {
+	if c.StripThresholdKB < 0 {
+		return fmt.Errorf("http.strip_threshold_kb: %d: takes 0 or more", c.StripThresholdKB)
+	}
+	return nil
+}
+
+// Web is what web_fetch, web_search and http_request work with. Any goroutine
+// may use it; it does not change.
+type Web struct {
+	Config Config
+	// Transport sends all requests. Runtime.CheckURL decides on each hop before it.
+	Transport http.RoundTripper
+	// Render opens a page in Chromium, apart from every session, and returns
+	// what its script made of it; it reaches those domains alone, where there are
+	// any. nil: there is never a Chromium.
+	Render func(ctx context.Context, domains []string, url string) (Rendered, error)
+	// HasChromium says whether Render may work now.
+	HasChromium func() bool
+	// Order are the sources that reading tries where there is no Chromium.
+	Order []string
+	// Reader reads pages elsewhere; nil: there is none.
+	Reader *reader.Reader
+	// Rest pauses the reader while it fails; needed where there is a reader.
+	Rest    *fallback.Breaker
+	Search  *search.Search
+	Extract *extract.Extractor // nil: no endpoint
+}
+
+// Rendered is a page as its script left it.
+type Rendered struct {
+	HTML, URL string
+	Status    int
+}
+
+// Web returns the web tools as the call may use them, or unsupported where the
+// daemon was built without.
+func (c *Call) Web() (*WebCall, error) {
+	if c.Runtime.Web == nil {
+		return nil, protocol.Errorf(protocol.Unsupported, "%s needs access to the web, which this daemon has not been given", c.Command.Name)
+	}
+	return &WebCall{c.Runtime.Web, c.domains, c.CheckURL}, nil
+}
+
+// WebCall is the web tools in one call: they reach no more than the session that it
+// names.
+type WebCall struct {
+	*Web
+	Domains  []string
+	CheckURL func(ctx context.Context, url string) (string, error)
+}
+
+// LimitDomains finds the session that the call names, or the caller's own, without
+// taking its turn: a web tool has nothing to do with its page. The domains that the
+// session allows limit the web tool too, so that a page cannot make a model get
+// around them.
+func (c *Call) LimitDomains() error {
+	name := cmp.Or(c.Common.Session, c.Caller.Session())
+	if name == "" {
+		return nil
+	}
+	s, err := c.Runtime.Sessions.Get(c.Caller.Agent, name)
+	switch {
+	case err == nil:
+		c.domains = s.AllowedDomains()
+	case c.Common.Session != "":
+		return err
+	}
+	return nil
+}
+
+// Client sends requests by the transport of the web tools.
+func (w *Web) Client() *fetch.Client { return &fetch.Client{Transport: w.Transport} }

@@ -1,0 +1,35 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/actions/command"
+)
+
+// CookiesClear is the command cookies_clear.
+var CookiesClear = command.Define(command.Row{
+	Name: "cookies_clear", Summary: "Removes cookies of the session.", Main: "urls",
+	Marks: command.Static | command.AllHosts | command.Unasked | command.Unaudited,
+	Examples: []command.Example{
+		{For: "Removes the cookies of one site", Params: `{"urls": ["https://shop.example/"]}`},
+	},
+}, cookiesClear)
+
+func cookiesClear(ctx context.Context, c *command.Call, p *CookieURLs) (CookiesResult, error) {
+	if err := p.check(); err != nil {
+		return CookiesResult{}, err
+	}
+	page, jar, err := jar(ctx, c)
+	if err != nil {
+		return CookiesResult{}, err
+	}
+	n, err := jar.ClearCookies(ctx, p.URLs)
+	if err != nil {
+		return CookiesResult{}, c.Session.Lost(err)
+	}
+	cookies, err := jar.Cookies(ctx, nil)
+	if err != nil {
+		return CookiesResult{}, c.Session.Lost(err)
+	}
+	return CookiesResult{Result: c.Result(page), Cookies: cookies, Cleared: n}, nil
+}

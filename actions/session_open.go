@@ -1,0 +1,93 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+
+	"github.com/browserd/browserd/actions/command"
+)
+
+// SessionOpen is the command session_open.
+var SessionOpen = command.Define(command.Row{
+	Name: "session_open", Summary: "Opens a session.", Main: "name",
+	Marks:   command.OpensSession | command.ReadOnly | command.Unasked | command.Unaudited,
+	Implied: []command.Implied{{Parameter: "state", As: StateLoad}},
+	Prepare: prepareSessionOpen,
+	Examples: []command.Example{
+		{For: "Opens a session that reaches one site only", Params: `{"name": "work", "allowed_domains": ["shop.example"]}`},
+	},
+}, sessionOpen)
+
+// SessionOpenParams are the parameters of session_open.
+type SessionOpenParams struct {
+	Name           string            `json:"name" doc:"how the session is to be called; left out: a name is made"`
+	Source         string            `json:"source" default:"auto" enum:"auto,chromium,http,jina" doc:"who serves its pages; auto: Chromium where there is one"`
+	Viewport       *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels; left out: 1280 by 720"`
+	Locale         string            `json:"locale" doc:"a language, such as de-DE"`
+	Timezone       string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	UserAgent      string            `json:"user_agent" doc:"in place of Chromium's own"`
+	Headers        map[string]string `json:"headers" doc:"sent with every request of its pages"`
+	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
+	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
+	Permissions    []string          `json:"permissions" doc:"what its pages may use without asking, such as geolocation or notifications; all else is denied"`
+	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
+	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, which the command downloads reads; otherwise they are denied"`
+}
+
+// SessionResult names a session.
+type SessionResult struct {
+	Session string `json:"session"`
+}
+
+// prepareSessionOpen makes the session while the command is read, so that the
+// commands behind it on the connection are for it.
+func prepareSessionOpen(c *command.Call) error {
+	p := c.Params.(*SessionOpenParams)
+	name := p.Name
+	if name == "" {
+		name = c.Common.Session
+	}
+	if err := checkAppearance(p.Viewport, p.Locale, p.Timezone, p.UserAgent, p.Headers); err != nil {
+		return err
+	}
+	if p.State != "" {
+		if err := c.Runtime.States.Check(p.State); err != nil {
+			return ofState(err)
+		}
+	}
+	return c.OpenSession(session.Options{
+		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
+		UserAgent: p.UserAgent, Headers: p.Headers, Dialogs: p.Dialogs,
+		AllowedDomains: p.AllowedDomains,
+		Permissions:    p.Permissions, Downloads: p.Downloads,
+	})
+}
+
+// sessionOpen makes the session's page, so that what is wrong with its
+// options, or with Chromium, is said now.
+func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (SessionResult, error) {
+	page, err := c.Session.Ensure(ctx, true)
+	if err == nil && p.State != "" {
+		_, err = loadState(ctx, c, page, p.State)
+		err = ofState(err)
+	}
+	if err != nil {
+		c.CloseOpened(ctx)
+		return SessionResult{}, err
+	}
+	return SessionResult{c.Session.Name()}, nil
+}
+
+// ofState names the parameter of session_open where err names that of state_load.
+func ofState(err error) error {
+	var e *protocol.Error
+	if errors.As(err, &e) && e.Details["parameter"] == "name" {
+		e.Message = "state" + strings.TrimPrefix(e.Message, "name")
+		e.With("parameter", "state")
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+
+	"github.com/browserd/browserd/actions/command"
+)
+
+// StateLoad is the command state_load.
+var StateLoad = command.Define(command.Row{
+	Name: "state_load", Summary: "Loads a saved state (cookies and local storage) into the session.", Main: "name",
+	Marks: command.Static | command.AllHosts,
+	Examples: []command.Example{
+		{For: `Goes on logged in, with the state that was saved as "shop"`, Params: `{"name": "shop"}`},
+	},
+}, stateLoad)
+
+func stateLoad(ctx context.Context, c *command.Call, p *StateParams) (StateResult, error) {
+	page, err := c.Page(ctx)
+	if err != nil {
+		return StateResult{}, err
+	}
+	return loadState(ctx, c, page, p.Name)
+}
+
+// loadState puts a state of the agent's into the page's session. An origin that
+// the policy refuses, by the same rule as an address that the agent names, is
+// left out and said. Cookies are only ever sent where the policy lets a request
+// go, and have no port to be asked about: all are set.
+func loadState(ctx context.Context, c *command.Call, page session.Page, name string) (StateResult, error) {
+	k, err := keeper(c, page)
+	if err != nil {
+		return StateResult{}, err
+	}
+	s, err := c.Runtime.States.Load(c.Caller.Agent, name)
+	if err != nil {
+		return StateResult{}, err
+	}
+	r := StateResult{Name: name, Origins: []string{}}
+	var origins []protocol.Origin
+	for _, o := range s.Origins {
+		// An origin and nothing else: it is visited, if only in name.
+		checked, err := c.CheckURL(ctx, o.Origin)
+		if err != nil || checked != o.Origin+"/" {
+			r.Refused = append(r.Refused, o.Origin)
+			continue
+		}
+		origins = append(origins, o)
+		r.Origins = append(r.Origins, o.Origin)
+	}
+	s.Origins = origins
+	if err := k.LoadState(ctx, s); err != nil {
+		return StateResult{}, c.Session.Lost(err)
+	}
+	r.Result, r.Cookies = c.Result(page), len(s.Cookies)
+	return r, nil
+}

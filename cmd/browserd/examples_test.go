@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/actions"
+)
+
+// Each example of docs/commands.md says the same on the command line as in JSON.
+func TestExamplesOnTheCommandLine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(filepath.Join(".", "invoice.txt"), []byte("Invoice 2026-1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range actions.All {
+		for _, e := range row.Examples {
+			line := row.CommandLine(e)
+			if line == "" || row == actions.Help { // cobra's own
+				continue
+			}
+			args := shellWords(line)[2:]
+			cmd := commandOf(row, args)
+			if err := cmd.ParseFlags(args); err != nil {
+				t.Errorf("%s: %v", line, err)
+				continue
+			}
+			schema := row.Schema()["properties"].(map[string]any)
+			params, err := paramsOf(cmd.Flags(), row, row.Help().Positionals(), schema, cmd.Flags().Args())
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+				continue
+			}
+			raw, err := json.Marshal(params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want any
+			if json.Unmarshal(raw, &got) != nil || json.Unmarshal([]byte(e.Params), &want) != nil {
+				t.Fatalf("%s: %s", line, raw)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%s -want +got\n%s", line, d)
+			}
+		}
+	}
+}
+
+// shellWords are the words of a line as a POSIX shell reads it, as far as the examples
+// need: single quotes, and a backslash outside them.
+func shellWords(line string) []string {
+	var words []string
+	var b strings.Builder
+	quoted, begun := false, false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '\'':
+			quoted, begun = !quoted, true
+		case c == '\\' && !quoted:
+			i++
+			b.WriteByte(line[i])
+		case c == ' ' && !quoted:
+			if begun {
+				words = append(words, b.String())
+			}
+			b.Reset()
+			begun = false
+		default:
+			b.WriteByte(c)
+			begun = true
+		}
+	}
+	return append(words, b.String())
+}

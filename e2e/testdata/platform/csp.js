@@ -1,0 +1,1 @@
+addEventListener('securitypolicyviolation', (e) => parent.postMessage(e.effectiveDirective + ' ' + e.blockedURI, '*'), {once: true});

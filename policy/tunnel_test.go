@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// A tunnel carries both directions, lets one end before the other, and is cut
+// when nothing has moved for the idle time.
+func TestTunnel(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // says what it heard, after it has heard all
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				b, _ := io.ReadAll(c)
+				c.Write(append([]byte("heard "), b...))
+				c.Close()
+			}()
+		}
+	}()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	p.egress.limits.idle = 200 * time.Millisecond
+	// The first bytes come with the request, as TLS does with an eager client.
+	c, r := raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\nhello")
+	if got := status(t, r); got != 200 {
+		t.Fatal(got)
+	}
+	c.(*net.TCPConn).CloseWrite()
+	if b, _ := io.ReadAll(r); string(b) != "heard hello" {
+		t.Errorf("got %q", b)
+	}
+	c, r = raw(t, p.proxy, "CONNECT "+l.Addr().String()+" HTTP/1.1\nHost: x\n$AUTH\n\n")
+	status(t, r)
+	begin := time.Now()
+	io.Copy(io.Discard, r)
+	if took := time.Since(begin); took < 100*time.Millisecond || took > 5*time.Second {
+		t.Errorf("an idle tunnel was cut after %v", took)
+	}
+	_ = c
+}
+
+// A budget that is used up cuts what is open and refuses what comes; a session proxy
+// that holds its connections gets no more.
+func TestBudgets(t *testing.T) {
+	more := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/wait" {
+			w.(http.Flusher).Flush()
+			<-more
+			return
+		}
+		for range 64 {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				return
+			}
+		}
+	}))
+	defer site.Close()
+	p := newProxied(t, EgressConfig{MaxMB: 1, MaxConnections: 2}, "127.0.0.1")
+	p.egress.limits.wait = 100 * time.Millisecond
+	before := time.Now()
+	c := client(t, p.proxy)
+	for range 2 {
+		resp, err := c.Get(site.URL + "/wait")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+	}
+	if _, err := c.Get(site.URL + "/third"); err == nil {
+		t.Error("a third connection was made")
+	}
+	close(more)
+	reason := func() any {
+		e, _ := p.proxy.Failure(site.Listener.Addr().String(), before).(*protocol.Error)
+		if e == nil {
+			return nil
+		}
+		return e.Details["reason"]
+	}
+	if got := reason(); got != "connection_limit" {
+		t.Errorf("reason %v", got)
+	}
+	for deadline := time.Now().Add(5 * time.Second); p.proxy.Stats().Open > 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	}
+	resp, err := c.Get(site.URL + "/bulk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	if err == nil || n > 2<<20 {
+		t.Errorf("%d bytes came, and then %v", n, err)
+	}
+	if _, err := c.Get(site.URL + "/after"); err == nil {
+		t.Error("a request was made after the budget")
+	}
+	if got := reason(); got != "byte_budget" {
+		t.Errorf("reason %v", got)
+	}
+}
+
+// A WebSocket in plain form passes (RFC 6455 section 4.1 asks for CONNECT, and
+// clients that do not are served as well).
+func TestProxyUpgrade(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, rw, _ := w.(http.Hijacker).Hijack()
+		defer c.Close()
+		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
+		io.CopyN(c, rw, 4)
+	}))
+	defer site.Close()
+	p := newProxied(t, EgressConfig{}, "127.0.0.1")
+	h := site.Listener.Addr().String()
+	c, r := raw(t, p.proxy, "GET http://"+h+"/ HTTP/1.1\nHost: "+h+"\n$AUTH\nConnection: Upgrade\nUpgrade: websocket\n\n")
+	if got := status(t, r); got != 101 {
+		t.Fatal(got)
+	}
+	io.WriteString(c, "ping")
+	b := make([]byte, 4)
+	if _, err := io.ReadFull(r, b); err != nil || string(b) != "ping" {
+		t.Errorf("got %q, %v", b, err)
+	}
+}

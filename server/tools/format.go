@@ -1,0 +1,129 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// pictured are the parts of a result that are not text.
+type pictured struct {
+	Image  []byte `json:"image"`
+	Format string `json:"format"`
+	PDF    []byte `json:"pdf"`
+}
+
+// told are the parts of a result that have a form of their own in text.
+type told struct {
+	Session  string          `json:"session"`
+	Page     *protocol.Page  `json:"page"`
+	Effect   json.RawMessage `json:"effect"`
+	Snapshot *struct {
+		Text  string          `json:"text"`
+		Nodes json.RawMessage `json:"nodes"`
+		Stats json.RawMessage `json:"stats"`
+	} `json:"snapshot"`
+	Delta *struct {
+		Text string `json:"text"`
+	} `json:"delta"`
+	Content *string `json:"content"`
+}
+
+// changed says whether the effect is a change of the page.
+func (t told) changed() bool {
+	var e protocol.Effect
+	return json.Unmarshal(t.Effect, &e) == nil && e.Changed
+}
+
+// Format writes a result for a model: one line that says where the page is, the
+// effect, the rest as JSON, and the snapshot or delta as it is; then, each in a
+// part of its own, the nodes where the format is json, what was read and what was pictured. Text that comes from
+// pages stands in a part of its own or in JSON, so that it cannot look like a
+// line of the answer.
+func Format(result json.RawMessage) *mcp.CallToolResult {
+	var t told
+	var p pictured
+	rest := map[string]json.RawMessage{}
+	if json.Unmarshal(result, &rest) != nil || json.Unmarshal(result, &t) != nil {
+		return text(string(result))
+	}
+	if err := json.Unmarshal(result, &p); err != nil {
+		p = pictured{}
+	}
+	for _, key := range []string{"session", "page", "effect", "snapshot", "delta"} {
+		delete(rest, key)
+	}
+	var lines []string
+	if line := where(t); line != "" {
+		lines = append(lines, line)
+	}
+	if len(t.Effect) > 0 && string(t.Effect) != "{}" && string(t.Effect) != "null" {
+		lines = append(lines, "effect: "+string(t.Effect))
+	}
+	var parts []mcp.Content
+	if t.Content != nil {
+		delete(rest, "content")
+		parts = append(parts, &mcp.TextContent{Text: *t.Content})
+	}
+	if len(p.Image) > 0 {
+		delete(rest, "image")
+		parts = append(parts, &mcp.ImageContent{Data: p.Image, MIMEType: "image/" + p.Format})
+	}
+	if len(p.PDF) > 0 {
+		delete(rest, "pdf")
+		parts = append(parts, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "browserd://pdf", MIMEType: "application/pdf", Blob: p.PDF}})
+	}
+	for _, key := range keysOf(rest) {
+		lines = append(lines, fmt.Sprintf("%s: %s", key, rest[key]))
+	}
+	switch {
+	case t.Snapshot != nil:
+		lines = append(lines, t.Snapshot.Text)
+		if len(t.Snapshot.Nodes) > 0 { // format json
+			parts = append(parts, &mcp.TextContent{Text: fmt.Sprintf(`{"nodes":%s,"stats":%s}`, t.Snapshot.Nodes, t.Snapshot.Stats)})
+		}
+	case t.Delta != nil && t.Delta.Text != "":
+		lines = append(lines, t.Delta.Text)
+	case t.Delta != nil && t.changed():
+		lines = append(lines, "changed, but nothing of what was shown; take a snapshot to look for it, with interactive_only false for all of it")
+	case t.Delta != nil:
+		lines = append(lines, "nothing changed")
+	}
+	if len(lines) == 0 {
+		lines = []string{"done"}
+	}
+	return &mcp.CallToolResult{Content: append([]mcp.Content{&mcp.TextContent{Text: strings.Join(lines, "\n")}}, parts...)}
+}
+
+// where says which session and page the answer is about. A snapshot's header
+// has the URL and the title already.
+func where(t told) string {
+	var words []string
+	if t.Session != "" {
+		words = append(words, "session="+t.Session)
+	}
+	if t.Page != nil {
+		words = append(words, "tab="+t.Page.Tab)
+		if t.Snapshot == nil {
+			words = append(words, fmt.Sprintf("url=%s title=%s", quoted(t.Page.URL), quoted(t.Page.Title)))
+		}
+		words = append(words, fmt.Sprintf("status=%d source=%s", t.Page.Status, t.Page.Source))
+		if t.Page.Ready != "complete" {
+			words = append(words, "ready="+t.Page.Ready)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}

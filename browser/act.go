@@ -112,7 +112,7 @@ func (a *action) run(ctx context.Context, do step) error {
 		if ctx.Err() != nil && observed.navigating() {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 		return err
 	}
 	if e := a.outcome.Effect; e.Navigated != "" || e.RequestsFailed > 0 || observed.asked {
@@ -145,7 +145,7 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 			return dialogError(t.dialogs.open)
 		}
 	}
-	t.notice(ctx, err)
+	t.recovery.notice(ctx, err)
 	return err
 }
 
@@ -195,7 +195,7 @@ func (c *Context) ready(ctx context.Context) (*tab, error) {
 		return nil, dialogError(dialog)
 	}
 	if suspect {
-		if err := t.free(ctx); err != nil {
+		if err := t.recovery.free(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer t.dialogs.on(func() { cancel(errDialog) })()
-	c.looks = walk.NextCapture(c.looks)
+	c.captures = walk.NextCapture(c.captures)
 	got, err := c.capture(ctx, t, o, refs)
 	if err != nil {
 		if context.Cause(ctx) == errDialog {
@@ -34,14 +34,14 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 				return got, dialogError(t.dialogs.open)
 			}
 		}
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 	}
 	return got, err
 }
 
 func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	w := walk.NewOptions(o)
-	w.Capture = c.looks
+	w.Capture = c.captures
 	root := t.frames.main
 	docs := map[*frame]int{} // those that the refs of o are of
 	if o.Scope != "" {
@@ -75,7 +75,7 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		// A page that was asked for whole is looked for until there is one: no ref of
 		// the client's has gone with the document that was left.
 		left := protocol.CodeOf(walks[root].Err) == protocol.StaleRef && o.Scope == "" && o.After == ""
-		if try >= maxLooks && !(left && ctx.Err() == nil) || !unsettled(t, walks) {
+		if try >= maxTries && !(left && ctx.Err() == nil) || !unsettled(t, walks) {
 			break
 		}
 		// A frame is between two documents: its next one is there in a moment.
@@ -122,10 +122,10 @@ func looksLikeRef(s string) bool {
 	return protocol.CodeOf(err) == protocol.UnknownRef
 }
 
-// A capture looks again, so often and after so long, where a frame was between
+// A capture tries again, so often and after so long, where a frame was between
 // two documents when it was read.
 const (
-	maxLooks  = 3
+	maxTries  = 3
 	frameWait = 50 * time.Millisecond
 	// frameSettles is how long a frame may be without a document before it is
 	// taken for one that has none.
@@ -204,15 +204,15 @@ func scopeError(s script.ScopeFailure, o snapshot.Options) error {
 	return protocol.Errorf(protocol.InvalidParams, "scope %s: takes a ref or a CSS selector", scope).With("parameter", "scope")
 }
 
-// walk walks the document, and says before which of its elements have listeners.
+// walk walks the document.
 func (d *document) walk(ctx context.Context, o script.WalkOptions) (walk.Result, error) {
-	o.Have = d.listeners.answer.Capture()
+	o.Have = d.captured.answer.Capture()
 	raw, err := evaluateWithListeners(ctx, d, script.Walk, o)
 	if err != nil {
-		d.listeners.answer = walk.Answer{}
+		d.captured.answer = walk.Answer{}
 		return walk.Result{}, err
 	}
-	return d.listeners.answer.Read(d.doc, raw, o.Capture)
+	return d.captured.answer.Read(d.doc, raw, o.Capture)
 }
 
 // walkAll walks the frames at the same time. The root is walked with w; a

@@ -61,8 +61,8 @@ type Context struct {
 	device
 	uploads files.Uploads
 
-	mouse input.Mouse // the driver's alone
-	looks int         // the number of the last capture (walk.NextCapture); the driver's alone
+	mouse    input.Mouse // the driver's alone
+	captures int         // the number of the last capture (walk.NextCapture); the driver's alone
 
 	// mu guards what follows, and what the tabs of the context hold.
 	mu sync.Mutex

@@ -25,6 +25,7 @@ type targetCrashed struct {
 // recovery is what is known of a tab whose page has died or does not answer. Guarded by
 // the context's mu; the driver and replace write it.
 type recovery struct {
+	t       *tab
 	url     string // of the tab that died, whose place this one took
 	suspect bool   // a call to the page did not answer in time
 }
@@ -53,8 +54,8 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 // why, Target.targetCrashed may come, which does. It comes a millisecond later.
 const crashWait = 300 * time.Millisecond
 
-// crash takes it that a renderer of the page has died (Inspector.targetCrashed).
-func (t *tab) crash(s *cdp.Session, _ struct{}) (changed bool) {
+// rendererCrashed takes it that a renderer of the page has died (Inspector.targetCrashed).
+func rendererCrashed(t *tab, s *cdp.Session, _ struct{}) (changed bool) {
 	if s.ID() != t.cdp.ID() {
 		// An out-of-process frame: the page itself lives on without it.
 		t.frames.leaveAll(s.ID())
@@ -124,13 +125,13 @@ func (c *Context) replace(url string, done chan struct{}) {
 
 // notice looks at an error with which a call to the page ended: where the
 // command's time was over, the page may be held by a script.
-func (t *tab) notice(ctx context.Context, err error) {
+func (r *recovery) notice(ctx context.Context, err error) {
 	if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
-	t.c.mu.Lock()
-	t.recovery.suspect = true
-	t.c.mu.Unlock()
+	r.t.c.mu.Lock()
+	r.suspect = true
+	r.t.c.mu.Unlock()
 }
 
 // leaveWait is how long a page may hold up a navigation away from it before its
@@ -141,7 +142,8 @@ const leaveWait = 2 * time.Second
 // page (Runtime.terminateExecution): a loop in beforeunload or pagehide would
 // keep the tab where it is for ever, since Chromium waits for a page that is
 // inspected.
-func (t *tab) unhold() (stop func()) {
+func (r *recovery) unhold() (stop func()) {
+	t := r.t
 	ended := make(chan struct{})
 	go func() {
 		every := time.NewTicker(leaveWait)
@@ -169,7 +171,8 @@ const (
 // free makes sure that the page answers: a script that holds it is ended
 // (Runtime.terminateExecution), and where that does not help the tab is
 // replaced.
-func (t *tab) free(ctx context.Context) error {
+func (r *recovery) free(ctx context.Context) error {
+	t := r.t
 	pulse := func(limit time.Duration) bool {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
@@ -190,7 +193,7 @@ func (t *tab) free(ctx context.Context) error {
 	}
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	t.recovery.suspect = false
+	r.suspect = false
 	if ok {
 		return nil
 	}

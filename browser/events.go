@@ -59,7 +59,7 @@ func init() {
 		"Network.loadingFinished":           on(page, loadingFinished),
 		"Network.loadingFailed":             on(nav, (*navigation).loadingFailed),
 		"Fetch.requestPaused":               on(page, (*tab).requestPaused),
-		"Inspector.targetCrashed":           on(page, (*tab).crash),
+		"Inspector.targetCrashed":           on(page, rendererCrashed),
 		"Target.attachedToTarget":           on(tree, (*frames).childAttached),
 		"Target.detachedFromTarget":         on(tree, (*frames).childDetached),
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/listeners"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -88,6 +89,18 @@ func (fs *frames) hasBelow(f *frame, doc int) bool {
 		}
 	}
 	return false
+}
+
+// alone says whether the cdp session has no other frame than f.
+func (fs *frames) alone(f *frame, s *cdp.Session) bool {
+	fs.t.c.mu.Lock()
+	defer fs.t.c.mu.Unlock()
+	for _, o := range fs.byID {
+		if o != f && o.cdp.ID() == s.ID() {
+			return false
+		}
+	}
+	return true
 }
 
 type frameEvent struct {
@@ -253,18 +266,18 @@ func (fs *frames) findOwners(ctx context.Context, list []*frame) {
 		mu.Lock()
 		p := f.parent
 		found := p == nil || f.owner.Doc == p.doc || p.doc == 0
-		var world runtime.ExecutionContextID
+		var num runtime.ExecutionContextID
 		var s *cdp.Session
 		var doc int
 		if p != nil {
-			world, s, doc = p.num, p.cdp, p.doc
+			num, s, doc = p.num, p.cdp, p.doc
 		}
 		mu.Unlock()
 		if found {
 			continue
 		}
 		work.Go(func() {
-			node, err := fs.ownerOf(ctx, f.id, s, world)
+			node, err := fs.ownerOf(ctx, f.id, s, num)
 			if err != nil {
 				return
 			}
@@ -276,14 +289,15 @@ func (fs *frames) findOwners(ctx context.Context, list []*frame) {
 	work.Wait()
 }
 
-func (fs *frames) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Session, world runtime.ExecutionContextID) (int, error) {
+func (fs *frames) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Session, num runtime.ExecutionContextID) (int, error) {
 	var owner struct {
 		BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 	}
 	if err := fs.t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
 		return 0, err
 	}
-	object, err := fs.object(ctx, s, owner.BackendNodeID, world)
+	parent := listeners.Document{Session: s, Number: num, Group: world, Wait: fs.t.wait}
+	object, err := parent.Resolve(ctx, owner.BackendNodeID)
 	if err != nil {
 		return 0, err
 	}
@@ -297,18 +311,4 @@ func (fs *frames) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Sessio
 	var node int
 	err = json.Unmarshal(got.Result.Value, &node)
 	return node, err
-}
-
-// object resolves a backend node into an isolated world.
-func (fs *frames) object(ctx context.Context, s *cdp.Session, node cdproto.BackendNodeID, world runtime.ExecutionContextID) (runtime.RemoteObjectID, error) {
-	var got struct {
-		Object struct {
-			ObjectID runtime.RemoteObjectID `json:"objectId"`
-		} `json:"object"`
-	}
-	p := s.Send("DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": world, "objectGroup": "browserd"})
-	if err := fs.t.wait(ctx, p, &got); err != nil {
-		return "", err
-	}
-	return got.Object.ObjectID, nil
 }

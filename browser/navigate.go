@@ -93,7 +93,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			return e, protocol.Errorf(protocol.NavigationFailed, "the page before loads itself again and again, in place of this one").
 				With("reason", "pulled_back").Then("close the tab with tab_close, and open the URL in another")
 		case pulled:
-			if err := at.silence(ctx); err != nil {
+			if err := at.nav.silence(ctx); err != nil {
 				return e, err
 			}
 		}
@@ -120,7 +120,8 @@ const maxOpens = 3
 // switched off (Emulation.setScriptExecutionDisabled), which the page answers
 // when the last of them is over, and then it has nothing left to load itself
 // with.
-func (t *tab) silence(ctx context.Context) error {
+func (n *navigation) silence(ctx context.Context) error {
+	t := n.t
 	script := func(off bool) *cdp.Pending {
 		return t.cdp.Send(emulation.SetScriptExecutionDisabled.Method, emulation.SetScriptExecutionDisabledParams{Value: off})
 	}
@@ -130,7 +131,7 @@ func (t *tab) silence(ctx context.Context) error {
 		err = t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: "about:blank"}), nil)
 	}
 	if err == nil {
-		err = t.until(ctx, func() bool { return t.nav.url == blank })
+		err = t.until(ctx, func() bool { return n.url == blank })
 	}
 	return errors.Join(err, t.wait(ctx, script(false), nil))
 }
@@ -157,7 +158,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	s := t.begin(settling{})
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.dialogs.on(func() { cancel(errDialog) })
-	unheld := t.unhold()
+	unheld := t.recovery.unhold()
 	phase := waitCommit
 	err = do(doing, t)
 	unheld()
@@ -178,7 +179,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		if ctx.Err() != nil {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) && protocol.CodeOf(err) == protocol.Internal {
 			err = t.nav.unloaded(phase) // and not, say, page_crashed
 		}

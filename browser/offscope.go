@@ -90,7 +90,7 @@ func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot
 	list := make([]*script.OffScopeOptions, len(frames))
 	for i, f := range frames {
 		p := &script.OffScopeOptions{WalkOptions: walk.NewOptions(o)}
-		p.Capture, p.After = c.looks, first[f]
+		p.Capture, p.After = c.captures, first[f]
 		if f == root {
 			p.Scope, p.Selector = scope, selector
 		}

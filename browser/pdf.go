@@ -39,7 +39,7 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 		err = t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got)
 	}
 	if err != nil {
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 		return nil, unprinted(err, o)
 	}
 	return base64.StdEncoding.DecodeString(got.Data)

@@ -37,7 +37,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 	err := inspect(ctx, c, func(ctx context.Context, t *tab) (err error) {
 		t.frames.findOwners(ctx, t.frames.live())
 		if kind == "box" {
-			content, err = t.box(ctx, refs, ref)
+			content, err = boxJSON(ctx, t, refs, ref)
 			return err
 		}
 		content, err = readRef(ctx, t, refs, ref, kind, attr)

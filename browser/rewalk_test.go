@@ -318,7 +318,7 @@ func TestAListenerThatComesLate(t *testing.T) {
 	s := newRewalk(p, `<h1>Late</h1><div id=late>Press me</div>`, snapshot.DefaultOptions())
 	s.walkedBefore()
 	s.itself(`document.getElementById('late').addEventListener('click', () => {})`)
-	s.d.listeners.asked = time.Time{} // it is time to ask again
+	s.d.captured.listeners.Expire() // it is time to ask again
 	got, err := s.d.walk(t.Context(), s.o)
 	if err != nil {
 		t.Fatal(err)

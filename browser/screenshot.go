@@ -21,7 +21,7 @@ func (c *Context) Screenshot(ctx context.Context, refs *snapshot.Refs, o protoco
 	}
 	pic, err := takeScreenshot(ctx, t, refs, o)
 	if err != nil {
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 	}
 	return pic, err
 }
@@ -52,7 +52,7 @@ func takeScreenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o protocol
 	}
 	var boxes map[string]box
 	if shot.Annotated() {
-		if boxes, err = t.seenAt(ctx, refs, o.Annotate, shot.ViewportOnly()); err != nil {
+		if boxes, err = seenAt(ctx, t, refs, o.Annotate, shot.ViewportOnly()); err != nil {
 			return none, err
 		}
 	}

@@ -152,7 +152,7 @@ func (s *observation) quiet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seen, ok := t.settledAlready()
+	seen, ok := s.settledAlready()
 	if !ok || seen.doc != d.doc {
 		before := seen
 		for _, in := range t.actedIn() {
@@ -219,21 +219,22 @@ func (t *tab) settledWith(f *frame, s script.Settled) {
 }
 
 // settledAlready returns, once, what settledWith took.
-func (t *tab) settledAlready() (settled, bool) {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	if t.c.effects == nil || t.c.effects.settled == nil {
+func (s *observation) settledAlready() (settled, bool) {
+	c := s.tab.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.effects == nil || c.effects.settled == nil {
 		return settled{}, false
 	}
-	s := *t.c.effects.settled
-	t.c.effects.settled = nil
-	return s, true
+	seen := *c.effects.settled
+	c.effects.settled = nil
+	return seen, true
 }
 
 // awaitRequests waits for the requests that were made since the action began;
 // waited says that there were some, so that the page may have changed again. One
-// that was answered while the page was looked at counts, once: what the page does
-// with the answer may come right behind that look.
+// that was answered while the page was polled counts, once: what the page does
+// with the answer may come right behind that poll.
 func (s *observation) awaitRequests(ctx context.Context, deadline time.Time) (waited bool, err error) {
 	t := s.tab
 	pending := func() bool { return t.requests.InFlightSince(s.at) }

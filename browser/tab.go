@@ -121,7 +121,7 @@ func (c *Context) attached(e attachedToTarget) {
 		pointer: c.mouse.Over(c.host.conn.Session(e.SessionID)),
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
-	t.frames, t.nav, t.dialogs = newFrames(t), newNavigation(t), newDialogs(t)
+	t.frames, t.nav, t.dialogs, t.recovery = newFrames(t), newNavigation(t), newDialogs(t), recovery{t: t}
 	t.requests = network.NewRequests(&c.log, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -308,7 +308,7 @@ func (t *tab) throttled(s *cdp.Session, domain string, pause time.Duration) {
 	case "Runtime":
 		for _, f := range t.frames.byID {
 			if f.cdp.ID() == s.ID() {
-				f.listeners = nil // remote objects end with the domain
+				f.captured = nil // remote objects end with the domain
 			}
 		}
 	}

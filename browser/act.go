@@ -48,9 +48,9 @@ func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) 
 	if err != nil {
 		return protocol.Outcome{}, err
 	}
-	run := &action{c: c, tab: t, refs: refs}
-	err = run.run(ctx, how, do)
-	return run.outcome, err
+	running := &action{c: c, tab: t, refs: refs, how: how}
+	err = running.run(ctx, do)
+	return running.outcome, err
 }
 
 // action is one acting command under way, in the tab that was selected when it began.
@@ -59,6 +59,7 @@ type action struct {
 	c    *Context
 	tab  *tab
 	refs *snapshot.Refs
+	how  settling
 
 	hit     snapshot.Key              // the node that received the input; zero: none
 	value   *string                   // for Effect.Value
@@ -83,20 +84,20 @@ func (a *action) hits(el *element, err error) error {
 // and the effect says what happened from the beginning to the end. While a dialog is open
 // do's context is cancelled, since the page answers nothing: the effect then says that the
 // dialog is open, and where it opened before the input came so does the error.
-func (a *action) run(ctx context.Context, how settling, do step) error {
+func (a *action) run(ctx context.Context, do step) error {
 	t := a.tab
-	observed := t.begin(how)
+	observed := t.begin(a.how)
 	doing, cancel := context.WithCancelCause(ctx)
-	stop := t.onDialog(func() { cancel(errDialog) })
+	stop := t.dialogs.on(func() { cancel(errDialog) })
 	err := do(doing, a)
 	if err == nil {
-		err = t.settle(doing, observed)
+		err = observed.settle(doing)
 	}
 	if err == nil {
-		err = t.unreached(doing, observed)
+		err = observed.unreached(doing)
 	}
 	if err == nil {
-		t.awaitOpened(doing)
+		observed.awaitOpened(doing)
 	}
 	stop()
 	if before := (unsentError{}); errors.As(err, &before) {
@@ -108,7 +109,7 @@ func (a *action) run(ctx context.Context, how settling, do step) error {
 	a.outcome.Effect = observed.end(a.refs, a.hit)
 	a.outcome.Effect.Value = a.value
 	if err != nil {
-		if ctx.Err() != nil && t.navigating(observed) {
+		if ctx.Err() != nil && observed.navigating() {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
 		t.notice(ctx, err)
@@ -132,7 +133,7 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 	}
 	doing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer t.onDialog(func() { cancel(errDialog) })()
+	defer t.dialogs.on(func() { cancel(errDialog) })()
 	err = do(doing, t)
 	if err == nil {
 		return nil
@@ -140,8 +141,8 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 	if context.Cause(doing) == errDialog {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if t.dialog != nil {
-			return dialogError(t.dialog)
+		if t.dialogs.open != nil {
+			return dialogError(t.dialogs.open)
 		}
 	}
 	t.notice(ctx, err)
@@ -161,8 +162,8 @@ func (t *tab) unsent(ctx context.Context, err error) error {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	switch {
-	case errors.Is(context.Cause(ctx), errDialog) && t.dialog != nil:
-		return unsentError{dialogError(t.dialog)}
+	case errors.Is(context.Cause(ctx), errDialog) && t.dialogs.open != nil:
+		return unsentError{dialogError(t.dialogs.open)}
 	case errors.Is(err, errEnded):
 		return unsentError{err}
 	}
@@ -188,7 +189,7 @@ func (c *Context) ready(ctx context.Context) (*tab, error) {
 		return nil, context.Cause(ctx)
 	}
 	c.mu.Lock()
-	dialog, suspect := t.dialog, t.suspect
+	dialog, suspect := t.dialogs.open, t.recovery.suspect
 	c.mu.Unlock()
 	if dialog != nil {
 		return nil, dialogError(dialog)

@@ -33,7 +33,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents
 		if t != nil {
-			t.document = c.documents
+			t.nav.document = c.documents
 		}
 	}
 	c.mu.Unlock()

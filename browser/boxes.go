@@ -25,7 +25,7 @@ func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, vi
 		}
 	}
 	for doc, entries := range byDoc {
-		d := t.byDoc(doc)
+		d := t.frames.byDoc(doc)
 		if d == nil {
 			continue
 		}
@@ -33,7 +33,7 @@ func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, vi
 		for i, e := range entries {
 			nodes[i] = e.Key.Node
 		}
-		got, err := evaluate(ctx, d, script.Boxes, script.BoxesArgs{Nodes: nodes, View: view && d.frame == t.main})
+		got, err := evaluate(ctx, d, script.Boxes, script.BoxesArgs{Nodes: nodes, View: view && d.frame == t.frames.main})
 		if err == nil && len(got) == len(entries) {
 			err = t.outwards(ctx, d.frame, got)
 		}
@@ -55,7 +55,7 @@ func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, vi
 // outwards takes boxes of a frame's viewport to the tab's, and makes nil those
 // that a frame on the way does not show.
 func (t *tab) outwards(ctx context.Context, f *frame, boxes []*box) error {
-	for f != t.main {
+	for f != t.frames.main {
 		owner, parent := t.ownerAt(ctx, f)
 		if parent == nil {
 			return errDocumentGone()

@@ -23,15 +23,15 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer t.onDialog(func() { cancel(errDialog) })()
+	defer t.dialogs.on(func() { cancel(errDialog) })()
 	c.looks = walk.NextCapture(c.looks)
 	got, err := c.capture(ctx, t, o, refs)
 	if err != nil {
 		if context.Cause(ctx) == errDialog {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if t.dialog != nil {
-				return got, dialogError(t.dialog)
+			if t.dialogs.open != nil {
+				return got, dialogError(t.dialogs.open)
 			}
 		}
 		t.notice(ctx, err)
@@ -42,7 +42,7 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error) {
 	w := walk.NewOptions(o)
 	w.Capture = c.looks
-	root := t.main
+	root := t.frames.main
 	docs := map[*frame]int{} // those that the refs of o are of
 	if o.Scope != "" {
 		if e, d, err := c.resolve(refs, o.Scope); err == nil {
@@ -69,13 +69,13 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		if err := t.until(ctx, func() bool { return root.doc != 0 }); err != nil {
 			return snapshot.Capture{}, err
 		}
-		frames := t.live()
-		t.owners(ctx, frames)
-		walks = t.walkAll(ctx, frames, root, w, after, afterNode, docs)
+		frames := t.frames.live()
+		t.frames.findOwners(ctx, frames)
+		walks = walkAll(ctx, t, frames, root, w, after, afterNode, docs)
 		// A page that was asked for whole is looked for until there is one: no ref of
 		// the client's has gone with the document that was left.
 		left := protocol.CodeOf(walks[root].Err) == protocol.StaleRef && o.Scope == "" && o.After == ""
-		if try >= maxLooks && !(left && ctx.Err() == nil) || !t.unsettled(walks) {
+		if try >= maxLooks && !(left && ctx.Err() == nil) || !unsettled(t, walks) {
 			break
 		}
 		// A frame is between two documents: its next one is there in a moment.
@@ -108,11 +108,11 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case root != t.main:
-		got.Title, got.URL = t.title, t.url
+	case root != t.frames.main:
+		got.Title, got.URL = t.nav.title, t.nav.url
 	case root.doc == walks[root].Doc: // otherwise the tab has another's since
-		got.URL = t.told(got.URL)
-		t.title, t.url = got.Title, got.URL
+		got.URL = t.nav.address(got.URL)
+		t.nav.title, t.nav.url = got.Title, got.URL
 	}
 	return got, nil
 }
@@ -134,7 +134,7 @@ const (
 
 // unsettled says whether a frame of the walks could not be read, or has no
 // place, because it was changing its document.
-func (t *tab) unsettled(walks map[*frame]*walk.Part) bool {
+func unsettled(t *tab, walks map[*frame]*walk.Part) bool {
 	for _, of := range walks {
 		if of.Err != nil {
 			return true
@@ -142,7 +142,7 @@ func (t *tab) unsettled(walks map[*frame]*walk.Part) bool {
 	}
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	for _, f := range t.frames {
+	for _, f := range t.frames.byID {
 		if of := walks[f]; f.parent == nil || walks[f.parent] == nil || of != nil && of.Skipped {
 			continue
 		}
@@ -206,23 +206,23 @@ func scopeError(s script.ScopeFailure, o snapshot.Options) error {
 
 // walk walks the document, and says before which of its elements have listeners.
 func (d *document) walk(ctx context.Context, o script.WalkOptions) (walk.Result, error) {
-	o.Have = d.marks.answer.Capture()
+	o.Have = d.listeners.answer.Capture()
 	raw, err := evaluateWithListeners(ctx, d, script.Walk, o)
 	if err != nil {
-		d.marks.answer = walk.Answer{}
+		d.listeners.answer = walk.Answer{}
 		return walk.Result{}, err
 	}
-	return d.marks.answer.Read(d.doc, raw, o.Capture)
+	return d.listeners.answer.Read(d.doc, raw, o.Capture)
 }
 
 // walkAll walks the frames at the same time. The root is walked with w; a
 // frame below it with w's budgets alone. A frame whose document is not the one that
 // docs has for it is not walked: the nodes of w and after are of that one. Of more than
 // maxFrames below the root, those are walked that come first in the text.
-func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w script.WalkOptions, after *frame, afterNode int, docs map[*frame]int) map[*frame]*walk.Part {
+func walkAll(ctx context.Context, t *tab, frames []*frame, root *frame, w script.WalkOptions, after *frame, afterNode int, docs map[*frame]int) map[*frame]*walk.Part {
 	walks := map[*frame]*walk.Part{root: {}}
 	for _, f := range frames {
-		if within(t, f, root) {
+		if t.frames.within(f, root) {
 			walks[f] = &walk.Part{}
 		}
 	}
@@ -271,16 +271,4 @@ func (t *tab) walkAll(ctx context.Context, frames []*frame, root *frame, w scrip
 		work.Wait()
 	}
 	return walks
-}
-
-// within says whether f is root or below it.
-func within(t *tab, f, root *frame) bool {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	for ; f != nil; f = f.parent {
-		if f == root {
-			return true
-		}
-	}
-	return false
 }

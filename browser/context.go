@@ -193,7 +193,7 @@ func (c *Context) State() protocol.Page {
 	defer c.mu.Unlock()
 	p := protocol.Page{Source: "chromium", Ready: "complete", Document: c.documents}
 	if t := c.selected; t != nil {
-		p.Tab, p.URL, p.Title, p.Status, p.Ready, p.Document = t.name, t.url, t.title, t.status, t.ready, t.document
+		p.Tab, p.URL, p.Title, p.Status, p.Ready, p.Document = t.name, t.nav.url, t.nav.title, t.nav.status, t.nav.ready, t.nav.document
 	}
 	return p
 }
@@ -206,7 +206,7 @@ func (c *Context) Restore() protocol.Restore {
 	defer c.mu.Unlock()
 	r := protocol.Restore{Cookies: list, CookieCount: count, Documents: c.documents}
 	if c.selected != nil {
-		r.URL = c.selected.url
+		r.URL = c.selected.nav.url
 	}
 	return r
 }

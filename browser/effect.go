@@ -23,7 +23,6 @@ type effects struct {
 	refusedBefore int         // by the egress proxy, when the action began
 	settled       *settled    // what the input itself brought back, see tab.settledWith
 	within        []*document // of frames, that the action is in
-	noSnapshot    bool        // the client wants nothing of the page shown afterwards
 }
 
 func (e *effects) navigatedTo(url string) {
@@ -90,30 +89,29 @@ type settling struct {
 // goroutine that began it.
 type observation struct {
 	settling
-	tab                        *tab
-	at                         time.Time // when it began
-	commits, within, requested int
-	stopped                    int
-	lost                       *lostPage
-	asked                      bool      // requests were made
-	looked                     time.Time // when the page was last asked whether it is quiet; zero: with the input
-	again                      bool      // and asked once more for an answer that had come meanwhile
-	seen                       settled
+	navigationCounts
+	tab    *tab
+	at     time.Time // when it began
+	lost   *lostPage
+	asked  bool      // requests were made
+	polled time.Time // when the page was last asked whether it is quiet; zero: with the input
+	again  bool      // and asked once more for an answer that had come meanwhile
+	seen   settled
 }
 
 // begin starts to observe the tab: from now on events note their effects.
 func (t *tab) begin(h settling) *observation {
-	t.stirs.Add(1)
+	t.activity.Add(1)
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	t.c.effects = &effects{refusedBefore: t.c.refused(), noSnapshot: h.noSnapshot}
+	t.c.effects = &effects{refusedBefore: t.c.refused()}
 	t.c.dialogs = 0
 	for _, o := range t.c.tabs {
-		for _, f := range o.frames {
-			f.unmuffle()
+		for _, f := range o.frames.byID {
+			f.allowDialogs()
 		}
 	}
-	return &observation{settling: h, tab: t, at: time.Now(), commits: t.commits, within: t.within, requested: t.requested, stopped: t.stopped, lost: t.lost}
+	return &observation{settling: h, tab: t, at: time.Now(), navigationCounts: t.nav.navigationCounts, lost: t.nav.lost}
 }
 
 // end stops observing and returns what happened; hit is the node that received the
@@ -145,22 +143,23 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 	if n := len(h.dialogs); n > 0 {
 		d := h.dialogs[n-1]
 		e.Dialog = &d
-		if t.dialog != nil {
-			e.Dialog = t.dialog
+		if t.dialogs.open != nil {
+			e.Dialog = t.dialogs.open
 		}
 		if n > 1 {
 			e.Dialogs = h.dialogs
 		}
-	} else if t.dialog != nil {
-		e.Dialog = t.dialog
+	} else if t.dialogs.open != nil {
+		e.Dialog = t.dialogs.open
 	}
 	return e
 }
 
 // actsIn notes that the action is in the document of a frame, which has to
 // settle as well as that of the tab.
-func (t *tab) actsIn(d *document) {
-	if d.frame == t.main {
+func (a *action) actsIn(d *document) {
+	t := a.tab
+	if d.frame == t.frames.main {
 		return
 	}
 	t.c.mu.Lock()
@@ -186,20 +185,14 @@ func (t *tab) actedIn() (list []*document) {
 	return list
 }
 
-// noSnapshot says whether the client wants nothing shown after the action under way.
-func (t *tab) noSnapshot() bool {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	return t.c.effects != nil && t.c.effects.noSnapshot
-}
-
 // openedWait is how long a tab that an action opened may take to come and to say
 // its URL.
 const openedWait = 500 * time.Millisecond
 
 // awaitOpened waits until the tabs that the action asked for have come, and those
 // that it opened have begun to load.
-func (t *tab) awaitOpened(ctx context.Context) {
+func (s *observation) awaitOpened(ctx context.Context) {
+	t := s.tab
 	soon, cancel := context.WithTimeout(ctx, openedWait)
 	defer cancel()
 	var opened []*tab
@@ -211,28 +204,29 @@ func (t *tab) awaitOpened(ctx context.Context) {
 		return t.c.effects.announced == 0
 	})
 	for _, o := range opened {
-		o.until(soon, func() bool { return o.commits > 0 })
+		o.until(soon, func() bool { return o.nav.commits > 0 })
 	}
 }
 
-// unreached is the error of an action, or of a navigation, that led on to a
-// document which did not load: Chromium has put a page of its own in its place, which says nothing. Nil where
-// the action led elsewhere, or nowhere.
-func (t *tab) unreached(ctx context.Context, s *observation) error {
+// unreached is the error of an action, or of a navigation, that led on to a document
+// which did not load: Chromium shows an empty error page in its place. nil where the
+// action led elsewhere, or nowhere.
+func (s *observation) unreached(ctx context.Context) error {
+	t := s.tab
 	t.c.mu.Lock()
-	lost := t.lost
+	lost := t.nav.lost
 	t.c.mu.Unlock()
 	if lost == nil {
 		return nil
 	}
 	if lost != s.lost {
-		t.awaitErrorPage(ctx, s.commits)
+		t.nav.awaitErrorPage(ctx, s.commits)
 	}
 	t.c.mu.Lock()
-	shown := t.commits != s.commits && t.failing
+	shown := t.nav.commits != s.commits && t.nav.failing
 	t.c.mu.Unlock()
 	if !shown {
 		return nil
 	}
-	return t.notLoaded(lost.reason, s.at).With("url", lost.url)
+	return t.nav.notLoaded(lost.reason, s.at).With("url", lost.url)
 }

@@ -50,12 +50,13 @@ func (t *tab) learnSecret(ctx context.Context, e Egress) error {
 // notLoaded is the error of a navigation that Chromium says has failed for that
 // reason: where the egress proxy did not make the connection, the proxy's own
 // error, which knows more.
-func (t *tab) notLoaded(reason string, since time.Time) *protocol.Error {
-	t.c.mu.Lock()
-	going := t.going
-	t.c.mu.Unlock()
+func (n *navigation) notLoaded(reason string, since time.Time) *protocol.Error {
+	c := n.t.c
+	c.mu.Lock()
+	going := n.going
+	c.mu.Unlock()
 	u, err := url.Parse(going)
-	if t.c.egress == nil || err != nil {
+	if c.egress == nil || err != nil {
 		return navigationFailed(reason)
 	}
 	port := u.Port()
@@ -63,7 +64,7 @@ func (t *tab) notLoaded(reason string, since time.Time) *protocol.Error {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	var refused *protocol.Error
-	if errors.As(t.c.egress.Failure(net.JoinHostPort(u.Hostname(), port), since), &refused) {
+	if errors.As(c.egress.Failure(net.JoinHostPort(u.Hostname(), port), since), &refused) {
 		e := *refused
 		e.Details = maps.Clone(refused.Details) // the proxy keeps its own
 		return &e

@@ -44,7 +44,7 @@ func (d *device) Emulate(ctx context.Context, e protocol.Emulation) error {
 	if err != nil {
 		return err
 	}
-	selected.stirs.Add(1)
+	selected.activity.Add(1)
 	was := d.overrides.InForce()
 	all := e.Over(was)
 	d.overrides.Set(all) // before the pages are listed: one that attaches later reads it
@@ -54,7 +54,7 @@ func (d *device) Emulate(ctx context.Context, e protocol.Emulation) error {
 		if t != selected {
 			others = append(others, t.cdp)
 		}
-		for _, child := range t.children {
+		for _, child := range t.frames.sessions {
 			frames = append(frames, child)
 		}
 	}
@@ -82,7 +82,7 @@ func (t *tab) waitOverrides(ctx context.Context, pending []*cdp.Pending) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.life, func() { cancel(context.Cause(t.life)) })()
-	defer t.onDialog(func() { cancel(errHeld) })()
+	defer t.dialogs.on(func() { cancel(errHeld) })()
 	err := t.c.overrides.Wait(limited, pending)
 	switch {
 	case err == nil, context.Cause(limited) == errHeld:

@@ -18,7 +18,7 @@ import (
 // `element` is it. A script that throws is invalid_params with its message.
 func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (value json.RawMessage, err error) {
 	err = untilDialog(ctx, c, func(ctx context.Context, t *tab) (err error) {
-		t.stirs.Add(1)
+		t.activity.Add(1)
 		var p *cdp.Pending
 		if ref == "" {
 			p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
@@ -31,9 +31,9 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 			return err
 		}
 		c.mu.Lock()
-		t.askTitle() // which the expression may have changed
+		t.nav.askTitle() // which the expression may have changed
 		c.mu.Unlock()
-		t.awaitTitle(ctx)
+		t.nav.awaitTitle(ctx)
 		return nil
 	})
 	return value, err

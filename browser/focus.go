@@ -35,7 +35,7 @@ func (a *action) focusOn(ctx context.Context, ref string) (*element, error) {
 	}
 	if got.Framed {
 		t := el.frame.tab
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		if f := t.frameIn(el.key); f != nil {
 			if _, err = evaluate(ctx, f, script.FocusEdited, script.None{}); err != nil {
 				return nil, err

@@ -65,7 +65,7 @@ func launchTestPage(t *testing.T) *testPage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.c, p.frame = c, tab.main
+	p.c, p.frame = c, tab.frames.main
 	return p
 }
 

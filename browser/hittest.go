@@ -13,10 +13,11 @@ import (
 
 func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 	Name string `json:"name"`
-}) {
+}) (changed bool) {
 	if e.Name == script.Reached {
 		t.reached++
 	}
+	return false
 }
 
 // reaches is how often input has reached its element in the tab.
@@ -30,7 +31,7 @@ func (t *tab) reaches() int {
 func (t *tab) point(x, y float64) input.Point {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return input.Point{X: x, Y: y, Document: t.main.doc}
+	return input.Point{X: x, Y: y, Document: t.frames.main.doc}
 }
 
 // point is the element's point in the tab's viewport.
@@ -45,9 +46,9 @@ func (el *element) click(ctx context.Context, p input.Press, then script.Element
 }
 
 // waitInput waits until Chromium has handled all of the input.
-func (t *tab) waitInput(ctx context.Context, pending []*cdp.Pending) error {
+func (a *action) waitInput(ctx context.Context, pending []*cdp.Pending) error {
 	for _, p := range pending {
-		if err := t.wait(ctx, p, nil); err != nil {
+		if err := a.tab.wait(ctx, p, nil); err != nil {
 			return err
 		}
 	}
@@ -65,7 +66,7 @@ const releaseWait = 100 * time.Millisecond
 func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script.HitResultArgs) (script.Hit, error) {
 	t := el.frame.tab
 	var got script.Hit
-	q.Frame = !t.noSnapshot()
+	q.Frame = !el.action.how.noSnapshot
 	seen, err := el.in.start(script.HitResult.Call(q))
 	for _, f := range el.frames {
 		f.start(script.EndHitTest.Call(script.None{}))

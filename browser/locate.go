@@ -54,8 +54,8 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	if err != nil {
 		return nil, err
 	}
-	if f := d.frame; f != f.tab.main && !q.Again {
-		f.tab.main.start(script.BeginSettle.Call(0)) // answered before what is written behind it
+	if f := d.frame; f != f.tab.frames.main && !q.Again {
+		f.tab.frames.main.start(script.BeginSettle.Call(0)) // answered before what is written behind it
 	}
 	doc := e.Key.Doc
 	q.Shown(e)
@@ -96,7 +96,7 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	el := &element{
 		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
 	}
-	d.frame.tab.actsIn(d)
+	a.actsIn(d)
 	if got.Moved {
 		refs.Move(e.N, got.Record.In(doc))
 	}
@@ -146,7 +146,7 @@ func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
 func (el *element) toTab(ctx context.Context) error {
 	refs := el.action.refs
 	el.x, el.y = *el.X, *el.Y
-	for f := el.frame; f != f.tab.main; {
+	for f := el.frame; f != f.tab.frames.main; {
 		at, parent, err := f.above(ctx, el.x, el.y, true)
 		if err != nil {
 			return err
@@ -189,7 +189,7 @@ func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt,
 // each frame on the way into view. Errors: not_actionable where something lies
 // over one of them, stale_ref where one is gone.
 func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, error) {
-	for f != f.tab.main {
+	for f != f.tab.frames.main {
 		at, parent, err := f.above(ctx, x, y, false)
 		if err != nil {
 			return 0, 0, err
@@ -205,7 +205,7 @@ func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, erro
 // ownerAt is the element that holds a frame, and the document it stands in; nil
 // where nobody knows.
 func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
-	t.owners(ctx, []*frame{f})
+	t.frames.findOwners(ctx, []*frame{f})
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	if f.parent == nil || f.owner.Node == 0 || f.owner.Doc != f.parent.doc {

@@ -18,21 +18,21 @@ func mouse(o protocol.Mouse) (step, error) {
 	p, err := input.ParsePress(o.Button, o.Count, nil)
 	return func(ctx context.Context, a *action) error {
 		t := a.tab
-		t.main.start(script.BeginSettle.Call(0))
-		at, doc, err := t.hitAt(ctx, o.X, o.Y)
+		t.frames.main.start(script.BeginSettle.Call(0))
+		at, doc, err := hitAt(ctx, t, o.X, o.Y)
 		if err != nil {
 			return err
 		}
 		if at != nil {
 			a.outcome.Under = &protocol.Hit{Ref: snapshot.RefOf(a.refs.Number(at.In(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
 		}
-		if d := t.byDoc(doc); d != nil && d.frame != t.main {
+		if d := t.frames.byDoc(doc); d != nil && d.frame != t.frames.main {
 			if _, err := evaluate(ctx, d, script.BeginSettle, 0); err != nil {
 				return err
 			}
-			t.actsIn(d)
+			a.actsIn(d)
 		}
-		if err := t.waitInput(ctx, t.mouseDo(o, p)); err != nil {
+		if err := a.waitInput(ctx, writeMouse(t, o, p)); err != nil {
 			return err
 		}
 		if at != nil {
@@ -42,8 +42,8 @@ func mouse(o protocol.Mouse) (step, error) {
 	}, err
 }
 
-// mouseDo writes the events of o, without waiting for them.
-func (t *tab) mouseDo(o protocol.Mouse, p input.Press) []*cdp.Pending {
+// writeMouse writes the events of o, without waiting for them.
+func writeMouse(t *tab, o protocol.Mouse, p input.Press) []*cdp.Pending {
 	at := t.point(o.X, o.Y)
 	pending := []*cdp.Pending{t.pointer.MoveHolding(at)}
 	switch o.Action {
@@ -61,8 +61,8 @@ func (t *tab) mouseDo(o protocol.Mouse, p input.Press) []*cdp.Pending {
 
 // hitAt is what is hit at a point of the tab's viewport, through frames, and
 // the document that it is in; nil where nothing is.
-func (t *tab) hitAt(ctx context.Context, x, y float64) (*script.Element, int, error) {
-	for f := t.main; ; {
+func hitAt(ctx context.Context, t *tab, x, y float64) (*script.Element, int, error) {
+	for f := t.frames.main; ; {
 		d, err := f.document()
 		if err != nil {
 			return nil, 0, err
@@ -71,14 +71,14 @@ func (t *tab) hitAt(ctx context.Context, x, y float64) (*script.Element, int, er
 		if err != nil {
 			return nil, 0, err
 		}
-		if at.Outside && f == t.main {
+		if at.Outside && f == t.frames.main {
 			return nil, 0, protocol.Errorf(protocol.InvalidParams, "x, y: %g, %g lies outside of the viewport, which has %d by %d pixels", x, y, at.Width, at.Height).
 				With("parameter", "x").With("width", at.Width).With("height", at.Height).Then("scroll there first")
 		}
 		if at.Frame == nil || at.Hit == nil {
 			return at.Hit, d.doc, nil
 		}
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		child := t.frameIn(snapshot.Key{Doc: d.doc, Node: at.Hit.Node})
 		if child == nil {
 			return at.Hit, d.doc, nil

@@ -51,7 +51,7 @@ func (r *records) SetRoutes(ctx context.Context, routes []protocol.Route) error 
 	var sessions []*cdp.Session
 	for _, t := range c.tabs {
 		sessions = append(sessions, t.cdp)
-		for _, child := range t.children {
+		for _, child := range t.frames.sessions {
 			sessions = append(sessions, child)
 		}
 	}
@@ -68,10 +68,11 @@ func (r *records) Routes() []protocol.Route { return r.routes.List() }
 
 // requestPaused answers a request that a route has paused. While the proxy's
 // challenge is under way, authenticate has the requests.
-func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) {
+func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) (changed bool) {
 	if !t.priming.Load() {
 		t.c.routes.Paused(s, e)
 	}
+	return false
 }
 
 // reportDownload emits the event of a download's new state.
@@ -107,12 +108,12 @@ func (r *records) downloadBegins(e network.DownloadBegins) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.tabs {
-		if t.frames[e.FrameID] == nil {
+		if t.frames.byID[e.FrameID] == nil {
 			continue
 		}
 		name := r.downloads.Begin(t.name, e)
 		c.effects.download(name)
-		t.failed = "download"
+		t.nav.failed = "download"
 		t.wake()
 		return true
 	}

@@ -28,8 +28,8 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 	}
 	err = t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got)
 	if e := (*cdp.Error)(nil); errors.As(err, &e) && e.Message == "Printing failed" {
-		// A process in which a part of the page is drawn has died. Where it was the
-		// page's own, the event that says so is on its way.
+		// A process that draws a part of the page has died. Where it was the page's
+		// own, the event that says so is on its way.
 		select {
 		case <-t.life.Done():
 			return nil, context.Cause(t.life)
@@ -45,8 +45,8 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(got.Data)
 }
 
-// unprinted gives Chromium's refusal of an option the code that fits it. Of pages
-// that there are not it tells with the code of any error, so the text decides.
+// unprinted gives Chromium's refusal of an option the code that fits it. Its answer to
+// pages that do not exist has the code of any error, so the text decides.
 func unprinted(err error, o protocol.PDF) error {
 	var e *cdp.Error
 	if !errors.As(err, &e) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/browser/permission"
+	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -103,7 +104,7 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	b.begin()
 	c, err := b.next(ctx)
 	if err == nil {
-		if err = c.bind(ctx, o, permissions, limited(emit)); err != nil {
+		if err = c.bind(ctx, o, permissions, throttle.Events(emit)); err != nil {
 			c.discard()
 		}
 	}

@@ -22,17 +22,18 @@ func pressKey(o protocol.Press) (step, error) {
 			if el, err = a.focusOn(ctx, o.Ref); err != nil {
 				return err
 			}
-		} else if err := t.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
+		} else if err := a.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
 			return err
 		}
-		return a.hits(el, t.waitInput(ctx, input.NewKeyboard(t.cdp).Press(pressed)))
+		return a.hits(el, a.waitInput(ctx, input.NewKeyboard(t.cdp).Press(pressed)))
 	}, err
 }
 
 // beginAtFocus has the script watch the document of the tab and those of the frames
 // that have the focus.
-func (t *tab) beginAtFocus(ctx context.Context) error {
-	for f := t.main; f != nil; {
+func (a *action) beginAtFocus(ctx context.Context) error {
+	t := a.tab
+	for f := t.frames.main; f != nil; {
 		d, err := f.document()
 		if err != nil {
 			return err
@@ -41,9 +42,9 @@ func (t *tab) beginAtFocus(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.actsIn(d)
+		a.actsIn(d)
 		if f = nil; holds != 0 {
-			t.owners(ctx, t.live())
+			t.frames.findOwners(ctx, t.frames.live())
 			f = t.frameIn(snapshot.Key{Doc: d.doc, Node: holds})
 		}
 	}

@@ -25,9 +25,9 @@ func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Quer
 	}
 	var f finder
 	err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		f = finder{tab: t, query: q, nodes: []snapshot.Node{}}
-		return f.find(ctx, t.main)
+		return f.find(ctx, t.frames.main)
 	})
 	return f.nodes, err
 }

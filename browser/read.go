@@ -35,7 +35,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 	}
 	var content string
 	err := inspect(ctx, c, func(ctx context.Context, t *tab) (err error) {
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		if kind == "box" {
 			content, err = t.box(ctx, refs, ref)
 			return err
@@ -78,7 +78,7 @@ func readRef(ctx context.Context, t *tab, refs *snapshot.Refs, ref, kind, attr s
 	r := reader{tab: t}
 	q := script.ReadArgs{Kind: kind, Attr: attr}
 	if ref == "" {
-		return r.frame(ctx, t.main, q)
+		return r.frame(ctx, t.frames.main, q)
 	}
 	e, d, err := t.c.resolve(refs, ref)
 	if err != nil {
@@ -103,11 +103,11 @@ const (
 func inspect(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error) error {
 	return untilDialog(ctx, c, func(ctx context.Context, t *tab) error {
 		c.mu.Lock()
-		t.askTitle()
+		t.nav.askTitle()
 		c.mu.Unlock()
 		err := do(ctx, t)
 		if err == nil {
-			t.awaitTitle(ctx)
+			t.nav.awaitTitle(ctx)
 		}
 		return err
 	})
@@ -168,7 +168,7 @@ func (r *reader) document(ctx context.Context, d *document, q script.ReadArgs) (
 func (t *tab) frameIn(owner snapshot.Key) *frame {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	for _, f := range t.frames {
+	for _, f := range t.frames.byID {
 		if f.owner == owner && f.doc != 0 && owner.Node != 0 {
 			return f
 		}

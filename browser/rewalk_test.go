@@ -290,7 +290,7 @@ const later = class extends HTMLElement { constructor() { super(); const i = thi
 }
 
 // What an animation shows is found while nobody does anything.
-func TestAnAnimationUnderWay(t *testing.T) {
+func TestAnAnimationInFlight(t *testing.T) {
 	p := launchTestPage(t)
 	s := newRewalk(p, `<h1>Start</h1><p id=fading>Fading in`, snapshot.DefaultOptions())
 	for _, effect := range []string{
@@ -318,7 +318,7 @@ func TestAListenerThatComesLate(t *testing.T) {
 	s := newRewalk(p, `<h1>Late</h1><div id=late>Press me</div>`, snapshot.DefaultOptions())
 	s.walkedBefore()
 	s.itself(`document.getElementById('late').addEventListener('click', () => {})`)
-	s.d.marks.asked = time.Time{} // it is time to ask again
+	s.d.listeners.asked = time.Time{} // it is time to ask again
 	got, err := s.d.walk(t.Context(), s.o)
 	if err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func boxOf(ctx context.Context, c *Context, refs *snapshot.Refs, ref string) (bo
 			x0, x1, y0, y1 = min(x0, q[i]), max(x1, q[i]), min(y0, q[i+1]), max(y1, q[i+1])
 		}
 	}
-	dx, dy, err := d.frame.tab.cornerOf(ctx, d.frame)
+	dx, dy, err := cornerOf(ctx, d.frame)
 	if err != nil {
 		return none, err
 	}
@@ -100,7 +100,8 @@ func boxOf(ctx context.Context, c *Context, refs *snapshot.Refs, ref string) (bo
 
 // cornerOf is where the corner of the target that a frame lives in stands in
 // the tab's viewport: an out-of-process frame counts from its own.
-func (t *tab) cornerOf(ctx context.Context, f *frame) (x, y float64, err error) {
+func cornerOf(ctx context.Context, f *frame) (x, y float64, err error) {
+	t := f.tab
 	for f.cdp.ID() != t.cdp.ID() {
 		owner, parent := t.ownerAt(ctx, f)
 		if parent == nil {

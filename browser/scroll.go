@@ -36,7 +36,7 @@ func scroll(o protocol.Scroll) (step, error) {
 		}
 		var err error
 		if o.Ref == "" {
-			a.outcome.Position, err = evaluate(ctx, a.tab.main, script.ScrollPage, with)
+			a.outcome.Position, err = evaluate(ctx, a.tab.frames.main, script.ScrollPage, with)
 			return err
 		}
 		el, err := a.locate(ctx, o.Ref, script.Lookup{Want: []string{wantAttached}, ElementCall: script.ScrollFrom.With(with)})
@@ -54,13 +54,13 @@ func scroll(o protocol.Scroll) (step, error) {
 // afterScroll waits until what listens to scrolling has run: it does so with the next frame.
 func (a *action) afterScroll(ctx context.Context) {
 	if t, err := a.c.tab(ctx); err == nil {
-		evaluate(ctx, t.main, script.AfterScroll, script.None{})
+		evaluate(ctx, t.frames.main, script.AfterScroll, script.None{})
 	}
 }
 
 // intoView brings the frame itself into view in the documents around it.
 func (f *frame) intoView(ctx context.Context) error {
-	for f != f.tab.main {
+	for f != f.tab.frames.main {
 		owner, parent := f.tab.ownerAt(ctx, f)
 		if parent == nil {
 			return errDocumentGone()

@@ -84,12 +84,12 @@ func (l *tabList) TabSelect(ctx context.Context, name string) (protocol.Effect, 
 	}
 	c.mu.Lock()
 	c.selected = t
-	t.askTitle()
+	t.nav.askTitle()
 	c.mu.Unlock()
 	if err := t.wait(ctx, t.cdp.Send("Page.bringToFront", cdproto.Empty{}), nil); err != nil {
 		return protocol.Effect{}, err
 	}
-	t.awaitTitle(ctx)
+	t.nav.awaitTitle(ctx)
 	return protocol.Effect{}, nil
 }
 

@@ -36,8 +36,8 @@ func typeText(o protocol.Type) (step, error) {
 	}, nil
 }
 
-// editedRow takes it that the client knows of its own change: what was typed
-// into a row may be shown in the row at once, and it is the same row still.
+// editedRow has the refs know the element by its row as it is now: what was typed into a
+// row may be shown in the row at once, and the client knows of its own change.
 func (el *element) editedRow(ctx context.Context) {
 	refs := el.action.refs
 	e, err := refs.Lookup(el.ref)
@@ -140,7 +140,7 @@ func (el *element) fieldWithin(ctx context.Context) (string, error) {
 	refs, t, owner := el.action.refs, el.frame.tab, snapshot.Key{Doc: el.key.Doc, Node: el.Target}
 	var got script.Fields
 	for owner.Node != 0 {
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		f := t.frameIn(owner)
 		if f == nil {
 			break
@@ -182,7 +182,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	}
 	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable"}
 	pending = append(pending, keyboard.Type(text, how)...)
-	if err := t.waitInput(ctx, pending); err != nil {
+	if err := el.action.waitInput(ctx, pending); err != nil {
 		return nil, err
 	}
 	value, err := el.readBack(ctx, o, ready, text)
@@ -217,5 +217,5 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 		return nil
 	}
 	t := el.frame.tab
-	return t.waitInput(ctx, input.NewKeyboard(t.cdp).Press(input.MustChord("Enter")))
+	return el.action.waitInput(ctx, input.NewKeyboard(t.cdp).Press(input.MustChord("Enter")))
 }

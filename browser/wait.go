@@ -87,8 +87,8 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		all = all && ok
 	}
 	w.c.mu.Lock()
-	url, ready, busy := t.url, t.ready, len(t.inflight)
-	if t.failing {
+	url, ready, busy := t.nav.url, t.nav.ready, t.requests.InFlight()
+	if t.nav.failing {
 		url = errorPage // it is not there
 	}
 	w.c.mu.Unlock()
@@ -124,7 +124,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("ref", state, (state == "visible") != w.q.Gone)
 	}
 	if w.q.Text != "" {
-		shown, err := t.shows(ctx, w.q.Text)
+		shown, err := w.shows(ctx, t, w.q.Text)
 		if err != nil {
 			return false, err
 		}
@@ -135,7 +135,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("text", word, shown != w.q.Gone)
 	}
 	if w.q.Expression != "" {
-		value, truth, err := t.truth(ctx, w.q.Expression)
+		value, truth, err := truth(ctx, t, w.q.Expression)
 		if err != nil {
 			return false, err
 		}
@@ -168,8 +168,8 @@ func (w *waiter) ref(ctx context.Context) (string, error) {
 }
 
 // shows says whether any frame shows the text.
-func (t *tab) shows(ctx context.Context, text string) (bool, error) {
-	for i, f := range t.live() {
+func (w *waiter) shows(ctx context.Context, t *tab, text string) (bool, error) {
+	for i, f := range t.frames.live() {
 		shown, err := evaluate(ctx, f, script.HasText, text)
 		if shown {
 			return true, nil
@@ -183,8 +183,8 @@ func (t *tab) shows(ctx context.Context, text string) (bool, error) {
 
 // truth evaluates an expression in the page's own world. One that throws is
 // not true yet; one that does not parse is invalid_params.
-func (t *tab) truth(ctx context.Context, expression string) (value any, truth bool, err error) {
-	t.stirs.Add(1)
+func truth(ctx context.Context, t *tab, expression string) (value any, truth bool, err error) {
+	t.activity.Add(1)
 	var got evaluated
 	p := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 		Expression:    "(async()=>{const v=await(" + expression + "\n);return v?(typeof v==='object'||typeof v==='function'?true:v):false})()",
@@ -235,7 +235,7 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 		}
 	}
 	if w.q.Ref != "" || w.q.Text != "" || w.q.Expression != "" {
-		for _, f := range t.live() {
+		for _, f := range t.frames.live() {
 			p, err := f.start(script.Change.Call(ms.Milliseconds()))
 			if err != nil {
 				continue

@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"session"},
 	{"browser", "fallback", "ledger"},
 	{"browser/emulation", "browser/permission", "browser/storage"},
-	{"browser/failure", "browser/files", "browser/network", "browser/screenshot", "browser/walk"},
+	{"browser/failure", "browser/files", "browser/network", "browser/screenshot", "browser/throttle", "browser/walk"},
 	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
@@ -70,7 +70,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser/input"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/input", "browser/network", "browser/permission", "browser/screenshot", "browser/storage"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/input", "browser/network", "browser/permission", "browser/screenshot", "browser/storage", "browser/throttle"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},

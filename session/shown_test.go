@@ -22,7 +22,7 @@ func (w *watched) Capture(context.Context, snapshot.Options, *snapshot.Refs) (sn
 	return snapshot.Capture{Nodes: []snapshot.Node{{Key: snapshot.Key{Doc: 1, Node: 1}, Role: "link", Name: "One"}}, Rest: w.rest}, nil
 }
 
-func (w *watched) Beyond(context.Context, snapshot.Window, snapshot.Options, *snapshot.Refs) (snapshot.OffScope, error) {
+func (w *watched) OffScope(context.Context, snapshot.Window, snapshot.Options, *snapshot.Refs) (snapshot.OffScope, error) {
 	w.asked++
 	return snapshot.OffScope{Nodes: []snapshot.Node{{Role: snapshot.RoleText, Name: "Rejected"}}}, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // dragSteps is over how many moves the mouse is dragged: pages that sort by mousemove
-// look at each.
+// handle each.
 const dragSteps = 8
 
 // Wait waits for the answer of a command, decodes it into result where that is not nil,

@@ -124,7 +124,7 @@ func (k Keyboard) tap(one key) []*cdp.Pending {
 
 // breakLine begins a new line in an editable element by an editing command: a line break
 // within inserted text would leave the caret in the line before. It comes with the keys
-// that make a new line also where Enter alone sends, for editors that look at the keys.
+// that make a new line also where Enter alone sends, for editors that handle the keys.
 func (k Keyboard) breakLine() []*cdp.Pending {
 	enter := keyNames()["Enter"]
 	e := input.DispatchKeyEventParams{

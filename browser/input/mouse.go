@@ -67,11 +67,11 @@ type Pointer struct {
 	at    Point // the zero value: not known
 }
 
-// Forget takes it that nobody knows where the pointer is: the next click moves it first.
+// Forget forgets where the pointer is: the next click moves it first.
 func (p *Pointer) Forget() { p.at = Point{} }
 
 // send writes one mouse event (Input.dispatchMouseEvent). held says that the button is
-// down while it happens.
+// down meanwhile.
 func (p *Pointer) send(kind input.DispatchMouseEventType, at Point, b Press, clicks int, held bool) *cdp.Pending {
 	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Modifiers: b.Modifiers, ClickCount: int64(clicks), Button: "none"}
 	if kind != input.DispatchMouseEventTypeMouseMoved || held {

@@ -5,18 +5,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
 )
 
-// A page that floods its console is not listened to for a while, and says so in
-// its own console; the next document is heard at once.
-func TestAConsoleFloodIsMuted(t *testing.T) {
-	most := tooMany["Runtime"]
-	tooMany["Runtime"] = 300 // reached also where other work leaves the page little time
-	t.Cleanup(func() { tooMany["Runtime"] = most })
+// Console events of a page that sends too many are dropped for a while, and its console says so
+// once. Those of the next document are reported at once.
+func TestTooManyConsoleEventsAreThrottled(t *testing.T) {
+	most := throttle.MaxEvents["Runtime"]
+	throttle.MaxEvents["Runtime"] = 300 // reached also where other work leaves the page little time
+	t.Cleanup(func() { throttle.MaxEvents["Runtime"] = most })
 	p := openTestPage(t, `<h1>Flood</h1>`)
 	p.ask(`(() => { setInterval(() => { for (let i = 0; i < 500; i++) console.log("flood", i) }, 0); return "" })()`)
-	eventually(t, 20*time.Second, "a flood that is muted", func() bool {
+	eventually(t, 20*time.Second, "the throttling", func() bool {
 		said, _ := p.c.Console(protocol.Watching{Kind: "warning", Filter: "floods the console"})
 		return len(said) > 0
 	})
@@ -34,10 +35,10 @@ func TestAConsoleFloodIsMuted(t *testing.T) {
 }
 
 // So is one that says little at a time and much of it: the pipe is full of it, however few its lines are.
-func TestAConsoleOfLongLinesIsMuted(t *testing.T) {
+func TestLongConsoleLinesAreThrottled(t *testing.T) {
 	p := openTestPage(t, `<h1>Flood</h1>`)
 	p.ask(`(() => { setInterval(() => { for (let i = 0; i < 5; i++) console.log("x".repeat(900000)) }, 100); return "" })()`)
-	eventually(t, 20*time.Second, "a flood that is muted", func() bool {
+	eventually(t, 20*time.Second, "the throttling", func() bool {
 		said, _ := p.c.Console(protocol.Watching{Kind: "warning", Filter: "floods the console"})
 		return len(said) > 0
 	})

@@ -1,4 +1,4 @@
-package browser
+package throttle
 
 import (
 	"sync"
@@ -7,9 +7,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// A page decides how often some events happen. Of these a context tells so
-// many in a second; what is beyond is left out, so that a page that floods
-// does not get its own client cut off.
+// eventsPerSecond is how many of the events that a page can cause a context emits in
+// a second. The rest is dropped, so that the server does not disconnect a client for
+// what a page does.
 const eventsPerSecond = 50
 
 // byPage are the events that a page can cause without end.
@@ -19,19 +19,19 @@ var byPage = map[string]bool{
 	protocol.EventPolicyDenied: true,
 }
 
-// limited returns emit without the events beyond eventsPerSecond.
-func limited(emit func(typ string, fields map[string]any)) func(typ string, fields map[string]any) {
+// Events returns emit without the events over eventsPerSecond. Any goroutine may call it.
+func Events(emit func(typ string, fields map[string]any)) func(typ string, fields map[string]any) {
 	var mu sync.Mutex
 	var second time.Time
-	told := 0
+	emitted := 0
 	return func(typ string, fields map[string]any) {
 		if byPage[typ] {
 			mu.Lock()
 			if now := time.Now(); now.Sub(second) > time.Second {
-				second, told = now, 0
+				second, emitted = now, 0
 			}
-			told++
-			over := told > eventsPerSecond
+			emitted++
+			over := emitted > eventsPerSecond
 			mu.Unlock()
 			if over {
 				return

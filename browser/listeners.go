@@ -22,8 +22,8 @@ var clickEvents = map[string]bool{
 	"dblclick": true, "touchstart": true, "touchend": true, "auxclick": true, "contextmenu": true,
 }
 
-// maxMarked bounds how many listening elements one document is told about.
-const maxMarked = 3000
+// maxListening bounds how many listening elements one document is told about.
+const maxListening = 3000
 
 // A listener may come late, to an element that was there. Where no element has
 // come, the listeners are asked for again once askAgain times as long as asking
@@ -37,25 +37,25 @@ const (
 
 // marks are what a document's script has been told, and what it has answered. They belong
 // to the session's driver.
-type marks struct {
+type listeners struct {
 	answer   walk.Answer                    // of the last walk
 	document runtime.RemoteObjectID         // the page's own; empty until asked for
 	told     map[cdproto.BackendNodeID]bool // elements that have listeners for clicks
 	asked    time.Time
 	took     time.Duration
-	stirs    int64 // the tab's, when it was asked
+	activity int64 // the tab's, when it was asked
 }
 
 // stale tells whether a listener may have come since they were asked for that is
 // worth asking for.
-func (m *marks) stale(stirs int64) bool {
+func (m *listeners) stale(activity int64) bool {
 	since := time.Since(m.asked)
-	return since >= askAgain*m.took && (stirs != m.stirs || since >= calm)
+	return since >= askAgain*m.took && (activity != m.activity || since >= calm)
 }
 
-// marksOf is the group of the remote objects of one telling: frames of one
+// groupOf is the group of the remote objects of one telling: frames of one
 // target are told at the same time.
-func marksOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-%d", num) }
+func groupOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-%d", num) }
 
 // evaluateWithListeners is evaluate for a function that looks at the document as a person
 // would. Before, the script is told which elements have listeners of their own
@@ -64,8 +64,8 @@ func marksOf(num runtime.ExecutionContextID) string { return fmt.Sprintf("marks-
 // last, all of it is one round trip. What goes wrong with the telling only costs
 // those refs. The function answers with no promise.
 func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f script.Func[Args, Result], args Args) (result Result, err error) {
-	t, m, s := d.frame.tab, d.marks, d.cdp
-	stirs := t.stirs.Load()
+	t, m, s := d.frame.tab, d.listeners, d.cdp
+	activity := t.activity.Load()
 	asking, err := d.start(f.Unless(script.PendingListeners.Call(script.None{}), args))
 	if err != nil {
 		return result, err
@@ -76,7 +76,7 @@ func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f
 		// isolated world's, Chromium 156 now and then leaves the page's wrappers of
 		// listening nodes in the isolated world, where no accessor takes them.
 		page = s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "document", UniqueContextID: d.own, ObjectGroup: world})
-	} else if m.stale(stirs) {
+	} else if m.stale(activity) {
 		listening = m.ask(s)
 	}
 	raw, err := asking.finish(ctx)
@@ -105,7 +105,7 @@ func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f
 	told := false
 	if listening != nil {
 		listen, fresh := m.heard(ctx, t, listening)
-		m.asked, m.took, m.stirs = time.Now(), time.Since(since), stirs
+		m.asked, m.took, m.activity = time.Now(), time.Since(since), activity
 		fresh = d.ownOf(ctx, fresh)
 		told = d.tell(ctx, fresh)
 		if ctx.Err() == nil {
@@ -137,13 +137,13 @@ func decoded(function string, answer json.RawMessage, result any) error {
 }
 
 // ask asks for all listeners of the document.
-func (m *marks) ask(s *cdp.Session) *cdp.Pending {
+func (m *listeners) ask(s *cdp.Session) *cdp.Pending {
 	return s.Send("DOMDebugger.getEventListeners", map[string]any{"objectId": m.document, "depth": -1, "pierce": true})
 }
 
 // heard returns the elements that listen for clicks, and those of them that the
 // script has not been told of yet.
-func (m *marks) heard(ctx context.Context, t *tab, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]bool, fresh []cdproto.BackendNodeID) {
+func (m *listeners) heard(ctx context.Context, t *tab, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]bool, fresh []cdproto.BackendNodeID) {
 	var got struct {
 		Listeners []struct {
 			Type          string                `json:"type"`
@@ -156,7 +156,7 @@ func (m *marks) heard(ctx context.Context, t *tab, listening *cdp.Pending) (list
 	}
 	listen = map[cdproto.BackendNodeID]bool{}
 	for _, l := range got.Listeners {
-		if !clickEvents[l.Type] || l.BackendNodeID == 0 || listen[l.BackendNodeID] || len(listen) >= maxMarked {
+		if !clickEvents[l.Type] || l.BackendNodeID == 0 || listen[l.BackendNodeID] || len(listen) >= maxListening {
 			continue
 		}
 		listen[l.BackendNodeID] = true
@@ -177,7 +177,7 @@ func (d *document) ownOf(ctx context.Context, nodes []cdproto.BackendNodeID) []c
 	t, s := d.frame.tab, d.cdp
 	t.c.mu.Lock()
 	alone := true
-	for _, o := range t.frames {
+	for _, o := range t.frames.byID {
 		alone = alone && (o == d.frame || o.cdp.ID() != s.ID())
 	}
 	t.c.mu.Unlock()
@@ -213,7 +213,7 @@ func (d *document) tell(ctx context.Context, nodes []cdproto.BackendNodeID) bool
 	t, s, num := d.frame.tab, d.cdp, d.num
 	pending := make([]*cdp.Pending, len(nodes))
 	for i, n := range nodes {
-		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": num, "objectGroup": marksOf(num)})
+		pending[i] = s.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": num, "objectGroup": groupOf(num)})
 	}
 	args := make([]map[string]any, 0, len(nodes))
 	for _, p := range pending {
@@ -234,7 +234,7 @@ func (d *document) tell(ctx context.Context, nodes []cdproto.BackendNodeID) bool
 		"uniqueContextId": d.ctxID, "arguments": args, "returnByValue": true,
 		"functionDeclaration": script.ReportListeners.OnArguments(),
 	})
-	s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
+	s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": groupOf(num)})
 	return true
 }
 
@@ -244,8 +244,8 @@ func (d *document) tell(ctx context.Context, nodes []cdproto.BackendNodeID) bool
 func (d *document) openRoots(ctx context.Context) {
 	t, s, num := d.frame.tab, d.cdp, d.num
 	var list evaluated
-	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHosts.Call(script.None{}).Expression, UniqueContextID: d.ctxID, ObjectGroup: marksOf(num)})
-	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": marksOf(num)})
+	hosting := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.ClosedRootHosts.Call(script.None{}).Expression, UniqueContextID: d.ctxID, ObjectGroup: groupOf(num)})
+	defer s.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": groupOf(num)})
 	if t.wait(ctx, hosting, &list) != nil || list.Result.ObjectID == "" {
 		return
 	}
@@ -288,7 +288,7 @@ func (d *document) openRoots(ctx context.Context) {
 			if r.ShadowRootType != "closed" {
 				continue
 			}
-			root, err := t.object(ctx, s, r.BackendNodeID, num)
+			root, err := t.frames.object(ctx, s, r.BackendNodeID, num)
 			if err != nil {
 				continue
 			}

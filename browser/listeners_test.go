@@ -106,8 +106,8 @@ func TestStaleListeners(t *testing.T) {
 		{ago: calm, took: calm, stirred: true, want: false},
 		{ago: askAgain * calm, took: calm, stirred: false, want: true},
 	} {
-		m := marks{asked: time.Now().Add(-c.ago), took: c.took, stirs: 7}
-		stirs := m.stirs
+		m := listeners{asked: time.Now().Add(-c.ago), took: c.took, activity: 7}
+		stirs := m.activity
 		if c.stirred {
 			stirs++
 		}

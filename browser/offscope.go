@@ -9,17 +9,17 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Beyond reads what has changed outside of what the last Capture showed, as the
+// OffScope reads what has changed outside of what the last Capture showed, as the
 // window says: one round trip for every frame, all at the same time.
-func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error) {
+func (c *Context) OffScope(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error) {
 	t, err := c.ready(ctx)
 	if err != nil {
 		return snapshot.OffScope{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer t.onDialog(cancel)()
-	frames := t.live()
+	defer t.dialogs.on(cancel)()
+	frames := t.frames.live()
 	walks := make([]walk.Result, len(frames))
 	errs := make([]error, len(frames))
 	var work sync.WaitGroup
@@ -43,7 +43,7 @@ func (c *Context) Beyond(ctx context.Context, w snapshot.Window, o snapshot.Opti
 	work.Wait()
 	var out snapshot.OffScope
 	for i, found := range walks {
-		if errs[i] != nil && frames[i] == t.main {
+		if errs[i] != nil && frames[i] == t.frames.main {
 			return out, errs[i]
 		}
 		out.Nodes = append(out.Nodes, found.Nodes...)
@@ -61,7 +61,7 @@ func (f *frame) documentNow() int {
 
 // partsOf says of each frame what part of it the window shows; nil: all of it.
 func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) []*script.OffScopeOptions {
-	root, scope, selector := t.main, 0, ""
+	root, scope, selector := t.frames.main, 0, ""
 	if w.Scope != "" {
 		if e, d, err := c.resolve(refs, w.Scope); err == nil {
 			root, scope = d.frame, e.Key.Node
@@ -96,9 +96,9 @@ func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot
 		}
 		shown := last[f.documentNow()]
 		switch {
-		case !within(t, f, root):
+		case !t.frames.within(f, root):
 			p.None = true
-		case w.Cut && t.holds(f, end):
+		case w.Cut && t.frames.hasBelow(f, end):
 			p.Last = shown
 		case f != root && shown == 0 && (w.Cut || w.After != ""):
 			p.None = true
@@ -108,21 +108,4 @@ func (c *Context) partsOf(t *tab, frames []*frame, w snapshot.Window, o snapshot
 		list[i] = p
 	}
 	return list
-}
-
-// holds says whether the document stands in f or in a frame below it.
-func (t *tab) holds(f *frame, doc int) bool {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	for _, g := range t.frames {
-		if g.doc != doc {
-			continue
-		}
-		for ; g != nil; g = g.parent {
-			if g == f {
-				return true
-			}
-		}
-	}
-	return false
 }

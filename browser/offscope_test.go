@@ -9,7 +9,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// What changed beyond a window is one round trip more; what a window shows is none of it.
+// What changed off-scope is one round trip more; what a window shows is none of it.
 func TestRoundTripsBeyondAWindow(t *testing.T) {
 	v, away := openFarAway(t, `<title>Shop</title><h1>Shop</h1><button onclick="above.textContent='above'; below.textContent='below'">Apply</button><p id=above></p>`+
 		strings.Repeat(`<a href=/>Item</a>`, 30)+`<p id=below></p>`)
@@ -37,13 +37,13 @@ func TestRoundTripsBeyondAWindow(t *testing.T) {
 		var out snapshot.OffScope
 		trips := away.roundTrips(func() {
 			var err error
-			if out, err = v.c.Beyond(limit(t, 20*time.Second), w, snapshot.OffScopeOptions(o), v.refs); err != nil {
+			if out, err = v.c.OffScope(limit(t, 20*time.Second), w, snapshot.OffScopeOptions(o), v.refs); err != nil {
 				t.Fatal(err)
 			}
 		})
-		want(t, "what changed beyond", trips, 1)
+		want(t, "what changed off-scope", trips, 1)
 		if len(out.Nodes) != changed || changed == 1 && out.Nodes[0].Name != "below" || out.Left != 0 {
-			t.Errorf("beyond the window: %+v", out)
+			t.Errorf("off-scope: %+v", out)
 		}
 	}
 }

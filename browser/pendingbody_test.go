@@ -33,8 +33,9 @@ func TestRequestWhoseAnswerIsNotRead(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			v := s.open(t, `<button onclick="window.kept=fetch('`+path+`',{method:'POST',body:'x'})">Track</button>`)
 			tab := v.c.selected
+			begun := time.Now()
 			v.click(v.ref("button", "Track"))
-			ended := func() bool { return len(tab.inflight) == 0 && tab.answered.kind == "Fetch" }
+			ended := func() bool { _, at := tab.requests.LastEnded(); return tab.requests.InFlight() == 0 && at.After(begun) }
 			if err := tab.until(limit(t, 10*time.Second), ended); err != nil {
 				t.Fatalf("it is under way: %v", err)
 			}
@@ -45,31 +46,5 @@ func TestRequestWhoseAnswerIsNotRead(t *testing.T) {
 			seen, err := v.c.Wait(limit(t, 10*time.Second), v.refs, protocol.Wait{State: protocol.WaitNetworkIdle})
 			equal(t, "idle", answer(seen, err), `{"state":"networkidle"}`)
 		})
-	}
-}
-
-// An answer that comes in parts is read, and is waited for until its end is told.
-func TestRequestWhoseAnswerComesInParts(t *testing.T) {
-	s := newStage(t)
-	tab := s.open(t, `<p>Parts</p>`).c.selected
-	tab.c.mu.Lock()
-	defer tab.c.mu.Unlock()
-	for _, c := range []struct {
-		name    string
-		headers map[string]string
-		parts   int
-	}{
-		{"of a length", map[string]string{"content-length": "20"}, 1},
-		{"of no length", nil, 2},
-	} {
-		r := request{kind: "Fetch"}.reading(tab, tab.cdp, "parts", c.headers, 1, 100)
-		tab.inflight["parts"] = r
-		for range c.parts {
-			r.body.comes(2, 5)
-		}
-		if _, ok := tab.inflight["parts"]; !ok || !r.body.read {
-			t.Errorf("%s: it is not waited for", c.name)
-		}
-		delete(tab.inflight, "parts")
 	}
 }

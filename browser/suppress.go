@@ -9,10 +9,11 @@ import (
 )
 
 // cutOff ends the dialogs of a page that does not stop to open them: this one is
-// answered and told to nobody, the script that opened it is ended, and what opens
+// answered and reported to nobody, the script that opened it is ended, and what opens
 // the next by a timer finds that nothing opens any more, until the next action
 // begins. The caller holds mu.
-func (t *tab) cutOff(kind string) {
+func (d *dialogs) cutOff(kind string) {
+	t := d.t
 	if t.c.dialogs == maxDialogs+1 {
 		t.c.log.Write(t.name, "warning", fmt.Sprintf("browserd: the page opens one dialog after the other: it is cut off after %d", maxDialogs), "", 0)
 	}
@@ -23,15 +24,14 @@ func (t *tab) cutOff(kind string) {
 		t.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
 	}
 	t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
-	for _, f := range t.frames {
-		f.muffle()
+	for _, f := range t.frames.byID {
+		f.suppressDialogs()
 	}
-	t.wake()
 }
 
-// muffling makes the functions that open dialogs answer by themselves, as a browser
+// suppression makes the functions that open dialogs answer by themselves, as a browser
 // does where a person wants no more of them. Its value takes that back.
-const muffling = `(() => {
+const suppression = `(() => {
 	const quiet = { alert() {}, confirm() { return false }, prompt() { return null } }, was = {};
 	for (const name in quiet) {
 		was[name] = Object.getOwnPropertyDescriptor(window, name) || { configurable: true };
@@ -49,22 +49,22 @@ const muffling = `(() => {
 	};
 })()`
 
-// muffled is a document whose dialogs are muffled. Guarded by the context's mu.
-type muffled struct {
+// suppressed is a document whose dialogs are suppressed. Guarded by the context's mu.
+type suppressed struct {
 	world string                 // the page's own in the document, by its unique id
 	back  runtime.RemoteObjectID // what takes it back; empty until it has been done
 	over  bool                   // it is to be taken back as soon as it has been done
 }
 
-// muffle keeps the frame's document from opening dialogs. The caller holds mu.
-func (f *frame) muffle() {
-	if f.own == "" || f.muffled != nil && f.muffled.world == f.own {
+// suppressDialogs keeps the frame's document from opening dialogs. The caller holds mu.
+func (f *frame) suppressDialogs() {
+	if f.own == "" || f.suppressed != nil && f.suppressed.world == f.own {
 		return
 	}
-	m := &muffled{world: f.own}
-	f.muffled = m
+	m := &suppressed{world: f.own}
+	f.suppressed = m
 	s, mu := f.cdp, &f.tab.c.mu
-	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: muffling, UniqueContextID: f.own})
+	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: suppression, UniqueContextID: f.own})
 	go func() {
 		var got evaluated
 		err := f.tab.wait(f.tab.life, p, &got)
@@ -73,18 +73,18 @@ func (f *frame) muffle() {
 		switch m.back = got.Result.ObjectID; {
 		case err != nil || got.ExceptionDetails != nil:
 			// It was ended together with the page's script: the next dialog tries again.
-			if f.muffled == m {
-				f.muffled = nil
+			if f.suppressed == m {
+				f.suppressed = nil
 			}
 		case m.over:
-			f.unmuffle()
+			f.allowDialogs()
 		}
 	}()
 }
 
-// unmuffle lets the frame's document open dialogs again. The caller holds mu.
-func (f *frame) unmuffle() {
-	m := f.muffled
+// allowDialogs lets the frame's document open dialogs again. The caller holds mu.
+func (f *frame) allowDialogs() {
+	m := f.suppressed
 	switch {
 	case m == nil:
 		return
@@ -92,7 +92,7 @@ func (f *frame) unmuffle() {
 		m.over = true
 		return
 	}
-	f.muffled = nil
+	f.suppressed = nil
 	f.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{"objectId": m.back, "functionDeclaration": "function(){this()}"})
 	f.cdp.Send(runtime.ReleaseObject.Method, map[string]any{"objectId": m.back})
 }

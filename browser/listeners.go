@@ -13,7 +13,7 @@ import (
 // belongs to the session's driver.
 type captured struct {
 	answer    walk.Answer // of the last walk
-	listeners listeners.Known
+	listeners listeners.Reported
 }
 
 // listening is the document as package listeners asks about it.

@@ -55,8 +55,8 @@ type Document struct {
 // reported to at the same time.
 func (d *Document) group() string { return fmt.Sprintf("marks-%d", d.Number) }
 
-// Known is what the script of a document knows of its listeners. The zero value: nothing.
-type Known struct {
+// Reported is what the script of a document was told of its listeners. The zero value: nothing.
+type Reported struct {
 	document runtime.RemoteObjectID         // the page's own; empty until asked for
 	reported map[cdproto.BackendNodeID]bool // elements that have listeners for clicks
 	asked    time.Time
@@ -65,18 +65,18 @@ type Known struct {
 }
 
 // Expire has the listeners asked for again by the next Request: not all was reported.
-func (k *Known) Expire() { k.asked = time.Time{} }
+func (k *Reported) Expire() { k.asked = time.Time{} }
 
 // stale tells whether a listener may have come since they were asked for that is
 // worth asking for.
-func (k *Known) stale(activity int64) bool {
+func (k *Reported) stale(activity int64) bool {
 	since := time.Since(k.asked)
 	return since >= askAgain*k.took && (activity != k.activity || since >= calm)
 }
 
 // Request is a request for the listeners of a document.
 type Request struct {
-	known     *Known
+	known     *Reported
 	of        *Document
 	activity  int64
 	page      *cdp.Pending // for the page's own document; nil: it is known
@@ -85,7 +85,7 @@ type Request struct {
 
 // Ask asks for the listeners where they are not known, or have been known for too long
 // since the tab's activity was last what it is now. It does not wait.
-func (k *Known) Ask(d *Document, activity int64) *Request {
+func (k *Reported) Ask(d *Document, activity int64) *Request {
 	r := &Request{known: k, of: d, activity: activity}
 	if k.document == "" {
 		// The listeners are asked for by the page's own document: asked by the
@@ -146,7 +146,7 @@ func (r *Request) Report(ctx context.Context, hosts bool) (reported bool, err er
 
 // heard returns the elements that listen for clicks, and those of them that the
 // script has not been told of yet.
-func (k *Known) heard(ctx context.Context, d *Document, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]bool, fresh []cdproto.BackendNodeID) {
+func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]bool, fresh []cdproto.BackendNodeID) {
 	var got struct {
 		Listeners []struct {
 			Type          string                `json:"type"`

@@ -19,7 +19,7 @@ func TestStaleListeners(t *testing.T) {
 		{ago: calm, took: calm, active: true, want: false},
 		{ago: askAgain * calm, took: calm, active: false, want: true},
 	} {
-		m := Known{asked: time.Now().Add(-c.ago), took: c.took, activity: 7}
+		m := Reported{asked: time.Now().Add(-c.ago), took: c.took, activity: 7}
 		activity := m.activity
 		if c.active {
 			activity++

@@ -21,10 +21,6 @@ const (
 	maxInterfaceMethods = 12
 )
 
-// unfinished packages are exempt from the limits and the glossary while they are being
-// divided. Nothing else belongs here.
-func unfinished(pkg string) bool { return pkg == "browser" }
-
 // file is one Go file of the product: tests, and packages that only tests use,
 // are left out.
 type file struct {
@@ -86,9 +82,6 @@ func product(t *testing.T) []file {
 func TestPackageAndFileSizes(t *testing.T) {
 	packages := map[string]int{}
 	for _, f := range product(t) {
-		if unfinished(f.pkg) {
-			continue
-		}
 		packages[f.pkg] += f.lines
 		if f.lines > maxFileLines {
 			t.Errorf("%s has %d lines, more than %d", f.path, f.lines, maxFileLines)
@@ -104,9 +97,6 @@ func TestPackageAndFileSizes(t *testing.T) {
 func TestTypeSizes(t *testing.T) {
 	methods := map[string]int{}
 	for _, f := range product(t) {
-		if unfinished(f.pkg) {
-			continue
-		}
 		for _, d := range f.ast.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
 				methods[f.pkg+"."+receiver(fn)]++
@@ -232,9 +222,6 @@ func TestGlossary(t *testing.T) {
 		}
 	}
 	for _, f := range product(t) {
-		if unfinished(f.pkg) {
-			continue
-		}
 		report(f.path, strings.TrimSuffix(filepath.Base(f.path), ".go"))
 		for name, obj := range exported(f.ast) {
 			report(f.set.Position(obj).String(), name)

@@ -86,7 +86,7 @@ func startDaemon(ctx context.Context, c *config.Loaded) error {
 	}
 	defer log.Close()
 	args := []string{"serve", "--server.listen", c.Server.Listen, "--server.exit_when_idle", backgroundIdle.String()}
-	if c.File != "" {
+	if c.Named {
 		args = append(args, "--config", c.File)
 	}
 	cmd := exec.Command(self, args...)

@@ -106,6 +106,12 @@ func checkConfiguration(c *config.Loaded) check {
 	if c.File != "" {
 		text = c.File
 	}
+	if c.WorkdirFile != "" {
+		text += "; over it " + c.WorkdirFile
+	}
+	if c.IgnoredFile != nil {
+		return check{"configuration", statusWarn, text + "; " + c.IgnoredFile.String(), "leave it if you do not want it"}
+	}
 	if len(c.Ignored) > 0 {
 		return check{"configuration", statusWarn, text + "; " + strings.Join(c.Ignored, ", ") + " in the environment is no key and is ignored",
 			"keys are written BROWSERD_SECTION__KEY; leave it if it is not meant for browserd"}

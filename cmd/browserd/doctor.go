@@ -146,7 +146,11 @@ func checkListen(ctx context.Context, c config.Config) check {
 		l.Close()
 		return check{"server.listen", statusOK, c.Server.Listen + " is free", ""}
 	}
-	if healthy(ctx, c.Server) == nil {
+	token, unknown := tokenOf(c)
+	if unknown == nil {
+		_, unknown = find(ctx, c.Server, token)
+	}
+	if unknown == nil {
 		return check{"server.listen", statusOK, "a browserd answers at " + c.Server.Listen, ""}
 	}
 	return check{"server.listen", statusFail, fmt.Sprintf("%s: %v", c.Server.Listen, cause(err)), "stop what listens there, or choose another address"}

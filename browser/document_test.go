@@ -63,7 +63,6 @@ const (
 // element of the next one.
 func TestFindInADocumentThatWasLeft(t *testing.T) {
 	v, away, leave := openLeft(t, map[string]string{"/a": cheap, "/b": dear})
-	v.look() // so that no element's listeners are pending: find would be asked a second time, in B
 	away.meanwhile("__bd.now().find(", leave)
 	nodes, err := v.c.Find(limit(t, 20*time.Second), v.refs, protocol.Query{Role: "button"})
 	if err != nil || len(nodes) != 1 {

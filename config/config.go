@@ -7,7 +7,9 @@
 // A leaf field is a string, bool, int, float64, time.Duration, []string, []int,
 // or a slice of structs of such fields. Its tags: `koanf` is its key, `default`
 // its default as one would write it, `doc` its line in the manual, `oneof` the
-// words that it accepts, `secret:"true"` keeps its value out of what is printed.
+// words that it accepts, `secret:"true"` keeps its value out of what is printed,
+// `workdir:"true"` lets a browserd.yaml of the working directory set it. Only what
+// names no program, file or address and weakens no protection or limit has that tag.
 //
 // Nothing here is safe for concurrent use, and nothing needs to be: the
 // configuration is loaded once, at start, and then handed out by value.
@@ -59,8 +61,8 @@ type Config struct {
 
 // Log says what is logged, and how. The log goes to standard error.
 type Log struct {
-	Level  string `koanf:"level" default:"info" oneof:"debug info warn error" doc:"the least level that is logged"`
-	Format string `koanf:"format" default:"text" oneof:"text json" doc:"how a line of the log is written"`
+	Level  string `koanf:"level" workdir:"true" default:"info" oneof:"debug info warn error" doc:"the least level that is logged"`
+	Format string `koanf:"format" workdir:"true" default:"text" oneof:"text json" doc:"how a line of the log is written"`
 }
 
 // Check says which of the values that belong together do not.
@@ -80,8 +82,9 @@ func (c Config) Check() error {
 // uses.
 type Sources struct {
 	// Path is the file that was asked for by name (--config); empty:
-	// BROWSERD_CONFIG, then ./browserd.yaml, then browserd/browserd.yaml in the
-	// user's configuration directory, the first that exists, or none.
+	// BROWSERD_CONFIG, then browserd/browserd.yaml in the user's configuration
+	// directory, then in the system's, the first that exists, or none. Over one that
+	// was not asked for by name, ./browserd.yaml is read where the user trusts it.
 	Path string
 	// Env is the environment as os.Environ gives it; nil: the process's own.
 	Env []string
@@ -91,13 +94,23 @@ type Sources struct {
 	Dir string
 	// UserDir is the user's configuration directory; empty: os.UserConfigDir.
 	UserDir string
+	// SystemDir is the system's configuration directory; empty: /etc, on Windows none.
+	SystemDir string
+	// TrustDir is where Trust keeps what the user trusts; empty: StateDir.
+	TrustDir string
 }
 
 // Loaded is a configuration and where it came from.
 type Loaded struct {
 	Config
-	// File is the file that was read, empty if there was none.
-	File string
+	// File is the file that was read, empty if there was none. Named says that it
+	// was asked for by name.
+	File  string
+	Named bool
+	// WorkdirFile is the working directory's file, where it was read over File.
+	WorkdirFile string
+	// IgnoredFile is the working directory's file, where it was not read: nil for none.
+	IgnoredFile *IgnoredFile
 	// Values lists every key with its value in force, in the order of Config.
 	Values []Value
 	// Ignored are environment variables that begin with BROWSERD_ and are
@@ -128,7 +141,7 @@ func Load(src Sources) (*Loaded, error) {
 	if err := l.check(&out.Config); err != nil {
 		return nil, err
 	}
-	out.File, out.Ignored = l.file, l.ignored
+	out.File, out.Named, out.WorkdirFile, out.IgnoredFile, out.Ignored = l.file, l.named, l.workdirFile, l.ignoredFile, l.ignored
 	out.Values = l.values(&out.Config)
 	return out, nil
 }
@@ -139,8 +152,13 @@ type loader struct {
 	inForce map[string]any    // key → its value so far
 	origins map[string]string // key → where that comes from
 	file    string
+	named   bool
 	ignored []string
 	faults  []error
+
+	inWorkdir   bool // put reads the working directory's file
+	workdirFile string
+	ignoredFile *IgnoredFile
 }
 
 // load fills dst, a pointer to a struct of structs that schema describes, from the
@@ -150,7 +168,7 @@ func load(dst any, schema []field, src Sources) (*loader, error) {
 	for _, f := range schema {
 		l.inForce[f.key], l.origins[f.key] = f.defaultValue(), "default"
 	}
-	for _, layer := range []func(Sources) error{l.loadFile, l.loadEnv, l.loadFlags} {
+	for _, layer := range []func(Sources) error{l.loadFile, l.loadWorkdir, l.loadEnv, l.loadFlags} {
 		if err := layer(src); err != nil {
 			return nil, err
 		}
@@ -173,6 +191,8 @@ func (l *loader) put(raw map[string]any, origin func(key string) string) {
 	for _, key := range sortedKeys(raw) {
 		f, known := l.find(key)
 		switch {
+		case known && l.inWorkdir && !f.workdir:
+			l.faults = append(l.faults, fmt.Errorf("%s: %s in the working directory may not set it (from %s)", key, fileName, origin(key)))
 		case known:
 			v, err := f.parse(raw[key])
 			if err != nil {

@@ -18,7 +18,7 @@ import (
 // sources is an empty machine: no file, no environment.
 func sources(t *testing.T) Sources {
 	t.Helper()
-	return Sources{Env: []string{}, Dir: t.TempDir(), UserDir: t.TempDir()}
+	return Sources{Env: []string{}, Dir: t.TempDir(), UserDir: t.TempDir(), SystemDir: t.TempDir(), TrustDir: t.TempDir()}
 }
 
 func mustLoad(t *testing.T, src Sources) *Loaded {
@@ -248,7 +248,8 @@ func TestNoFlagForSecrets(t *testing.T) {
 	}
 }
 
-// --config, BROWSERD_CONFIG, ./browserd.yaml, the user's directory: the first.
+// --config, BROWSERD_CONFIG, the user's directory, the system's: the first. A file in
+// the working directory is none of them.
 func TestWhichFile(t *testing.T) {
 	src := sources(t)
 	write := func(path, level string) string {
@@ -269,10 +270,12 @@ func TestWhichFile(t *testing.T) {
 		}
 	}
 	expect("", "info")
+	here := write(filepath.Join(src.Dir, "browserd.yaml"), "warn")
+	expect("", "info")
+	system := write(filepath.Join(src.SystemDir, "browserd", "browserd.yaml"), "warn")
+	expect(system, "warn")
 	user := write(filepath.Join(src.UserDir, "browserd", "browserd.yaml"), "debug")
 	expect(user, "debug")
-	here := write(filepath.Join(src.Dir, "browserd.yaml"), "warn")
-	expect(here, "warn")
 	named := write(filepath.Join(t.TempDir(), "named.yaml"), "error")
 	src.Env = []string{"BROWSERD_CONFIG=" + named}
 	expect(named, "error")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/knadh/koanf/parsers/yaml"
@@ -29,19 +30,25 @@ func (s Sources) Candidates() (paths []string, named bool) {
 	if p := lookupEnv(env, FileEnv); p != "" {
 		return []string{p}, true
 	}
-	paths = []string{filepath.Join(s.Dir, fileName)}
 	dir := s.UserDir
 	if dir == "" {
-		var err error
-		if dir, err = os.UserConfigDir(); err != nil {
-			return paths, false // without a home there is no such place
+		dir, _ = os.UserConfigDir() // without a home there is no such place
+	}
+	system := s.SystemDir
+	if system == "" && runtime.GOOS != "windows" { // where any user may make a directory in %ProgramData%
+		system = "/etc"
+	}
+	for _, d := range []string{dir, system} {
+		if d != "" {
+			paths = append(paths, filepath.Join(d, "browserd", fileName))
 		}
 	}
-	return append(paths, filepath.Join(dir, "browserd", fileName)), false
+	return paths, false
 }
 
 func (l *loader) loadFile(src Sources) error {
 	paths, named := src.Candidates()
+	l.named = named
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) && !named {

@@ -12,7 +12,7 @@ import (
 // every key, named for it. Keys that hold secrets have none: a command line is
 // read by every process of the machine.
 func AddFlags(fs *pflag.FlagSet, path *string) {
-	fs.StringVar(path, "config", "", "`file` to read (default: BROWSERD_CONFIG, ./browserd.yaml, the user's configuration directory)")
+	fs.StringVar(path, "config", "", "`file` to read (default: BROWSERD_CONFIG, browserd/browserd.yaml in the user's configuration directory, then in the system's)")
 	for _, f := range keys() {
 		switch {
 		case f.secret:

@@ -21,11 +21,15 @@ func TestManualIsCurrent(t *testing.T) {
 
 <!-- Written from the Config structs by "go test ./config -update"; do not edit. -->
 
-Defaults, then one file, then the environment, then flags: each over the one before it.
+Defaults, then the file, then the environment, then flags: each over the one before it.
 
-- The file is YAML: ` + "`--config FILE`, else `BROWSERD_CONFIG`, else `./browserd.yaml`, else `browserd/browserd.yaml`" + ` in the user's
-  configuration directory (~/.config on Linux, ~/Library/Application Support on macOS, %AppData% on Windows). The first that exists is
-  read, and no other.
+- The file is YAML: ` + "`--config FILE`, else `BROWSERD_CONFIG`, else `browserd/browserd.yaml`" + ` in the user's configuration directory
+  ($XDG_CONFIG_HOME or ~/.config on Linux, ~/Library/Application Support on macOS, %AppData% on Windows), else /etc/browserd/browserd.yaml (not
+  on Windows). The first that exists is read, and no other.
+- A ` + "`browserd.yaml`" + ` in the working directory came with the directory, perhaps from a stranger. browserd ignores it, and says so, until you have read it and run
+  ` + "`browserd trust`" + `. That holds for this file with this content and this owner: after a change it is ignored again, and ` + "`browserd trust --forget`" + ` ends it. It is read over
+  the file above, unless you named one, and only for the keys ` + workdirKeys() + `. Any other key in it stops the start: it never names
+  a program, a file, an address or a token, and weakens no protection and no limit.
 - The environment: ` + "`BROWSERD_` and the key in capitals, `__` between its levels" + `. Lists are comma-separated; an element that holds a
   comma needs the file. ` + "`BROWSERD_TOKEN` and `BROWSERD_CONFIG`" + ` are no keys.
 - Flags: ` + "`--KEY VALUE`" + `. Secrets have none, because every process can read a command line.
@@ -54,4 +58,15 @@ Defaults, then one file, then the environment, then flags: each over the one bef
 	if d := cmp.Diff(string(got), b.String()); d != "" {
 		t.Errorf("docs/configuration.md is stale; go test ./config -update writes it anew (-file +structs)\n%s", d)
 	}
+}
+
+// workdirKeys are the keys that a trusted file of the working directory may set.
+func workdirKeys() string {
+	var list []string
+	for _, f := range schemaOf(reflect.TypeFor[Config](), "") {
+		if f.workdir {
+			list = append(list, "`"+f.key+"`")
+		}
+	}
+	return strings.Join(list, ", ")
 }

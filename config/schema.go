@@ -19,8 +19,10 @@ type field struct {
 	doc    string
 	oneof  []string
 	secret bool
-	elem   []field // of a list of structs: the keys of one element
-	index  []int   // for reflect.Value.FieldByIndex, from the root or the element
+	// workdir says that a trusted file of the working directory may set it.
+	workdir bool
+	elem    []field // of a list of structs: the keys of one element
+	index   []int   // for reflect.Value.FieldByIndex, from the root or the element
 }
 
 // confirmKey is the key whose default the rows of the commands state.
@@ -49,7 +51,7 @@ func schemaOf(t reflect.Type, prefix string) []field {
 		}
 		f := field{
 			key: prefix + key, typ: sf.Type, deflt: sf.Tag.Get("default"), doc: sf.Tag.Get("doc"),
-			oneof: strings.Fields(sf.Tag.Get("oneof")), secret: sf.Tag.Get("secret") == "true" || soundsSecret(key), index: []int{i},
+			oneof: strings.Fields(sf.Tag.Get("oneof")), secret: sf.Tag.Get("secret") == "true" || soundsSecret(key), workdir: sf.Tag.Get("workdir") == "true", index: []int{i},
 		}
 		if f.key == confirmKey {
 			f.deflt = strings.Join(actions.All.Without(command.Unconfirmed), ",")

@@ -62,7 +62,7 @@ func (g gate) check(r *http.Request) *protocol.Error {
 func (g gate) hostAllowed(host, port string) bool {
 	host = strings.ToLower(host)
 	for _, own := range []string{"127.0.0.1", "localhost", "[::1]"} {
-		if host == own+":"+port || host == own && port == g.port {
+		if host == own+":"+port || host == own && (port == g.port || port == "") {
 			return true
 		}
 	}
@@ -73,10 +73,11 @@ func (g gate) hostAllowed(host, port string) bool {
 	return i >= 0 && isPort(host[i+1:]) && g.hosts[host[:i]]
 }
 
-// localPort is the port that the request came in by.
+// localPort is the port that the request came in by; empty for a Unix socket, which no
+// page of a browser reaches.
 func localPort(r *http.Request) string {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
+	if !ok || addr.Network() == "unix" {
 		return ""
 	}
 	_, port, _ := net.SplitHostPort(addr.String())

@@ -45,6 +45,7 @@ type Server struct {
 	mcp      *mcpTransport
 	keys     *keyring
 	gate     gate
+	proofs   allowance
 	cert     *certificate // nil: no TLS
 	http     *http.Server
 	began    time.Time
@@ -139,6 +140,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 			s.serveReady(w, r)
 		}
 		return
+	case path == protocol.ProofPath:
+		if allow(w, r, http.MethodGet) {
+			s.serveProof(w, r)
+		}
+		return
 	}
 	who, err := s.keys.authenticate(r)
 	if err != nil {
@@ -196,27 +202,37 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 	return false
 }
 
-// Serve takes connections from l until ctx ends or Shutdown is called, then
-// returns when everything has ended: nil after an orderly end, else the error
-// of l or of Shutdown. It closes l.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+// Serve takes connections from the listeners until ctx ends or Shutdown is called,
+// then returns when everything has ended: nil after an orderly end, else the error
+// of a listener or of Shutdown. It closes them. On a Unix socket TLS is not spoken.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
 		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
 		defer cancel()
 		s.Shutdown(end)
 	})
 	defer stop()
-	var in net.Listener = &listener{Listener: l, limit: s.cfg.MaxConnections}
-	if s.cert != nil {
-		in = tls.NewListener(in, s.cert.config())
+	ended := make(chan error, len(listeners)) // one send each
+	for _, l := range listeners {
+		var in net.Listener = &listener{Listener: l, limit: s.cfg.MaxConnections}
+		if s.cert != nil && l.Addr().Network() != "unix" {
+			in = tls.NewListener(in, s.cert.config())
+		}
+		go func() {
+			err := s.http.Serve(in)
+			if !errors.Is(err, http.ErrServerClosed) {
+				err = fmt.Errorf("listening on %s: %w", l.Addr(), err)
+			}
+			ended <- err
+		}()
 	}
-	err := s.http.Serve(in)
+	err := <-ended
 	if !errors.Is(err, http.ErrServerClosed) {
 		// The listener broke: what is open ends as if it had been asked to.
 		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
 		defer cancel()
 		s.Shutdown(end)
-		return fmt.Errorf("listening on %s: %w", l.Addr(), err)
+		return err
 	}
 	<-s.shutDone
 	return s.shutErr

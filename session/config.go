@@ -7,11 +7,11 @@ import (
 
 // Config holds the limits of sessions.
 type Config struct {
-	IdleTimeout   time.Duration `koanf:"idle_timeout" default:"15m" doc:"how long a session stays open without a command"`
+	IdleTimeout   time.Duration `koanf:"idle_timeout" workdir:"true" default:"15m" doc:"how long a session stays open without a command"`
 	Max           int           `koanf:"max" default:"100" doc:"sessions open at once in the daemon"`
 	MaxPerAgent   int           `koanf:"max_per_agent" default:"100" doc:"sessions open at once for one agent"`
 	Queue         int           `koanf:"queue" default:"64" doc:"commands that may wait for their turn in one session"`
-	DialogTimeout time.Duration `koanf:"dialog_timeout" default:"10s" doc:"how long confirm() and prompt() wait for the command dialog before they are dismissed"`
+	DialogTimeout time.Duration `koanf:"dialog_timeout" workdir:"true" default:"10s" doc:"how long confirm() and prompt() wait for the command dialog before they are dismissed"`
 	MaxTabs       int           `koanf:"max_tabs" default:"16" doc:"tabs open at once in one session; a page that opens more finds them closed"`
 	DownloadBytes int           `koanf:"download_bytes" default:"268435456" doc:"bytes that a session opened with downloads may download, all files together"`
 	DownloadFiles int           `koanf:"download_files" default:"50" doc:"files that such a session may download"`

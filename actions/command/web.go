@@ -16,7 +16,7 @@ import (
 
 // Config says how the web tools make answers fit a model.
 type Config struct {
-	StripThresholdKB int `koanf:"strip_threshold_kb" default:"200" doc:"kilobytes of text up to which web_fetch and http_request return a page whole; above it extract, or a cut; 0: never cut, and http_request strips no HTML"`
+	StripThresholdKB int `koanf:"strip_threshold_kb" workdir:"true" default:"200" doc:"kilobytes of text up to which web_fetch and http_request return a page whole; above it extract, or a cut; 0: never cut, and http_request strips no HTML"`
 }
 
 // Check says which value makes no sense.

@@ -18,11 +18,11 @@ type Config struct {
 	Path                string        `koanf:"path" doc:"the Chromium to run; empty: chromium-headless-shell, chromium or Chrome, where they are usually installed" default:""`
 	Endpoint            string        `koanf:"endpoint" doc:"CDP address of a Chromium that runs elsewhere (http://host:port or ws://…); nothing is launched then" default:""`
 	EndpointUnprotected bool          `koanf:"endpoint_unprotected" doc:"use browser.endpoint although that Chromium reaches its network without browserd's checks" default:"false"`
-	Headless            bool          `koanf:"headless" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
+	Headless            bool          `koanf:"headless" workdir:"true" doc:"run without windows; false needs a display and a full Chromium" default:"true"`
 	Disabled            bool          `koanf:"disabled" doc:"act as if there were no Chromium" default:"false"`
 	UnsafeNoSandbox     bool          `koanf:"unsafe_no_sandbox" doc:"run Chromium without its sandbox: a page that breaks out of a renderer then has the rights of browserd's user" default:"false"`
 	Args                []string      `koanf:"args" doc:"more command line flags for Chromium; those that would open a port or weaken the sandbox are refused" default:""`
-	ComputedNames       bool          `koanf:"computed_names" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
+	ComputedNames       bool          `koanf:"computed_names" workdir:"true" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
 	Jail                string        `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
 	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
 	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may say nothing at all although it was asked, before it is taken for lost and replaced; 0: for ever" default:"10s"`

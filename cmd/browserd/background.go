@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/browserd/browserd/config"
+	socket "github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/server"
 )
 
@@ -33,18 +35,23 @@ func reach(ctx context.Context, c *config.Loaded) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, secured, err := endpoint(c.Server)
+	at, err := find(ctx, c.Server, token)
+	if errors.Is(err, socket.ErrNotProved) && !byDefault(c) {
+		return nil, fmt.Errorf("%w: the token was not sent; choose another server.listen, or set BROWSERD_TOKEN to that daemon's", err)
+	}
+	if err != nil {
+		at, err = startDaemon(ctx, c, token)
+	}
 	if err != nil {
 		return nil, err
 	}
-	cl := &client{base: base, token: token, secured: secured}
-	if healthy(ctx, c.Server) == nil {
-		return cl, nil
-	}
-	if err := startDaemon(ctx, c); err != nil {
-		return nil, err
-	}
-	return cl, nil
+	return &client{endpoint: at, token: token}, nil
+}
+
+// byDefault tells whether nobody has chosen server.listen. Then whatever else has that
+// port is none of the user's, and a daemon does with its socket.
+func byDefault(c *config.Loaded) bool {
+	return slices.Contains(c.Values, config.Value{Key: "server.listen", Value: c.Server.Listen, From: "default"})
 }
 
 // tokenOf is what a client on this machine shows the daemon: BROWSERD_TOKEN, an
@@ -70,49 +77,61 @@ func tokenOf(cfg config.Config) (string, error) {
 // startDaemon starts `browserd serve` so that it outlives this process, and
 // waits until it answers. Of two that start at once one gets the address; the
 // other ends, and both callers are served.
-func startDaemon(ctx context.Context, c *config.Loaded) error {
+func startDaemon(ctx context.Context, c *config.Loaded, token string) (endpoint, error) {
 	dir, err := config.StateDir()
 	if err != nil {
-		return err
+		return endpoint{}, err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("starting a daemon: %w", err)
+		return endpoint{}, fmt.Errorf("starting a daemon: %w", err)
 	}
 	path := filepath.Join(dir, "browserd.log")
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("starting a daemon: %w", err)
+		return endpoint{}, fmt.Errorf("starting a daemon: %w", err)
 	}
 	defer log.Close()
 	args := []string{"serve", "--server.listen", c.Server.Listen, "--server.exit_when_idle", backgroundIdle.String()}
-	if c.File != "" {
+	if byDefault(c) {
+		args = append(args, "--background")
+	}
+	if c.Named {
 		args = append(args, "--config", c.File)
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = detached()
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting a daemon: %w", err)
+		return endpoint{}, fmt.Errorf("starting a daemon: %w", err)
 	}
 	ended := make(chan error, 1) // one send, received at most once
 	go func() { ended <- cmd.Wait() }()
 	ctx, cancel := context.WithTimeout(ctx, backgroundWithin)
 	defer cancel()
-	for healthy(ctx, c.Server) != nil {
+	for {
+		at, err := find(ctx, c.Server, token)
+		if err == nil {
+			return at, nil
+		}
 		select {
 		case <-ended:
 			// Another may have been quicker to the address.
-			if healthy(ctx, c.Server) == nil {
-				return nil
+			if at, err := find(ctx, c.Server, token); err == nil {
+				return at, nil
 			}
-			return fmt.Errorf("the daemon that was started at %s ended at once; its log %s says: %s", c.Server.Listen, path, lastLine(path))
+			return endpoint{}, fmt.Errorf("the daemon that was started at %s ended at once; its log %s says: %s", c.Server.Listen, path, lastLine(path))
 		case <-time.After(10 * time.Millisecond): // there is no event for a port that opens
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("the daemon that was started at %s does not answer: its log is %s", c.Server.Listen, path), ctx.Err())
+			return endpoint{}, errors.Join(fmt.Errorf("the daemon that was started at %s does not answer: its log is %s", c.Server.Listen, path), ctx.Err())
 		}
 	}
-	return nil
+}
+
+// portOf is the port of a listening address.
+func portOf(listen string) string {
+	_, port, _ := net.SplitHostPort(listen)
+	return port
 }
 
 // dialable is the listening address as a client on this machine dials it.

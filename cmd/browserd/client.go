@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,9 +19,8 @@ import (
 // client sends commands to a daemon over HTTP and stays in one
 // session: the last one that a command opened or named. Any goroutine may use it.
 type client struct {
-	base    string // http://host:port
-	token   string
-	secured *tls.Config // of a daemon that speaks TLS
+	endpoint
+	token string
 
 	mu      sync.Mutex
 	session string
@@ -71,7 +69,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := directClient(c.secured).Do(req)
+	resp, err := c.http().Do(req)
 	if err != nil {
 		return nil, err
 	}

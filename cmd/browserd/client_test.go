@@ -34,7 +34,7 @@ func TestClientStaysInItsSession(t *testing.T) {
 		io.WriteString(w, `{"ok":true}`+"\n")
 	}))
 	defer daemon.Close()
-	c := &client{base: daemon.URL, token: "secret"}
+	c := &client{endpoint: endpoint{base: daemon.URL}, token: "secret"}
 
 	if raw, err := c.call(t.Context(), "open", map[string]any{"url": "http://a.test/"}); err != nil || string(raw) != `{"ok":true}` {
 		t.Errorf("open: %s, %v", raw, err)
@@ -101,7 +101,7 @@ func TestBridgeBeginsAnotherSession(t *testing.T) {
 		fmt.Fprintf(w, `{"session":%q}`, live)
 	}))
 	defer daemon.Close()
-	b := &bridge{client: &client{base: daemon.URL, session: "s_closed"}}
+	b := &bridge{client: &client{endpoint: endpoint{base: daemon.URL}, session: "s_closed"}}
 
 	var calls sync.WaitGroup
 	for range 8 {
@@ -127,7 +127,7 @@ func TestBridgeTakesNoArguments(t *testing.T) {
 		fmt.Fprintf(w, `{"body":%s}`, body)
 	}))
 	defer daemon.Close()
-	b := &bridge{client: &client{base: daemon.URL}}
+	b := &bridge{client: &client{endpoint: endpoint{base: daemon.URL}}}
 	for _, arguments := range []string{"", "null", "{}"} {
 		if result, err := b.do(t.Context(), "status", json.RawMessage(arguments)); err != nil || string(result) != `{"body":{}}` {
 			t.Errorf("%q: %s, %v", arguments, result, err)
@@ -150,7 +150,7 @@ func TestBridgeFindsWhatAnotherOpenedGone(t *testing.T) {
 		io.WriteString(w, `{"session":"s_1"}`)
 	}))
 	defer daemon.Close()
-	b := &bridge{client: &client{base: daemon.URL}}
+	b := &bridge{client: &client{endpoint: endpoint{base: daemon.URL}}}
 
 	b.first.Lock() // as the other command does
 	answered := make(chan error)
@@ -178,7 +178,7 @@ func TestClientMeetsSomethingElse(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			io.WriteString(w, body)
 		}))
-		_, err := (&client{base: other.URL}).call(t.Context(), "ping", nil)
+		_, err := (&client{endpoint: endpoint{base: other.URL}}).call(t.Context(), "ping", nil)
 		other.Close()
 		if err == nil || err.Error() != "ping: HTTP 404, and no browserd's answer" {
 			t.Errorf("%s: got %v", body, err)

@@ -251,8 +251,14 @@ func examplesOf(row *command.Command) string {
 //
 // The web tools start none: where no daemon answers they are run in this process.
 func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, params map[string]any) (json.RawMessage, error) {
-	if needsNoDaemon(c.Config, row, params) && healthy(ctx, c.Server) != nil {
-		return runOffline(ctx, c.Config, row.Name, params)
+	if needsNoDaemon(c.Config, row, params) {
+		token, err := tokenOf(c.Config)
+		if err == nil {
+			_, err = find(ctx, c.Server, token)
+		}
+		if err != nil {
+			return runOffline(ctx, c.Config, row.Name, params)
+		}
 	}
 	cl, err := reach(ctx, c)
 	if err != nil {

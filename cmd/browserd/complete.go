@@ -59,13 +59,18 @@ func sessionsOf(ctx context.Context, load func() (*config.Loaded, error)) []cobr
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()
 	c, err := load()
-	if err != nil || healthy(ctx, c.Server) != nil {
-		return nil
-	}
-	cl, err := reach(ctx, c)
 	if err != nil {
 		return nil
 	}
+	token, err := tokenOf(c.Config)
+	if err != nil {
+		return nil
+	}
+	at, err := find(ctx, c.Server, token)
+	if err != nil {
+		return nil
+	}
+	cl := &client{endpoint: at, token: token}
 	answer, err := cl.call(ctx, actions.SessionList.Name, nil)
 	var list struct {
 		Sessions []struct {

@@ -14,12 +14,13 @@ func configCommand(args []string) *cobra.Command {
 		Use:   "config",
 		Short: "Print the configuration and where each value comes from",
 		Long: `Prints every key with the value that browserd uses and where it comes from: the
-default, the file, the environment or a flag. Secrets are masked.`,
+default, a file, the environment or a flag. Secrets are masked. A browserd.yaml in
+the working directory that is not trusted ("browserd trust") is named as ignored.`,
 		Example: "  browserd config\n  browserd config --config browserd.yaml --json",
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
-	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {file, values: [{key, value, from}]}")
+	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {file, workdir_file, ignored_file: {path, why}, values: [{key, value, from}]}")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()
 		if err != nil {
@@ -29,9 +30,11 @@ default, the file, the environment or a flag. Secrets are masked.`,
 			enc := json.NewEncoder(cmd.OutOrStdout())
 			enc.SetIndent("", "  ")
 			return enc.Encode(struct {
-				File   string         `json:"file"`
-				Values []config.Value `json:"values"`
-			}{c.File, c.Values})
+				File        string              `json:"file"`
+				WorkdirFile string              `json:"workdir_file,omitempty"`
+				IgnoredFile *config.IgnoredFile `json:"ignored_file,omitempty"`
+				Values      []config.Value      `json:"values"`
+			}{c.File, c.WorkdirFile, c.IgnoredFile, c.Values})
 		}
 		if err := c.Explain(cmd.OutOrStdout()); err != nil {
 			return err

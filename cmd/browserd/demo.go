@@ -114,9 +114,9 @@ func demo(ctx context.Context, cfg config.Config, app http.Handler, p play, w io
 
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1) // one send, received after stop
-	go func() { ended <- run(running, cfg, l, log) }()
+	go func() { ended <- run(running, cfg, []net.Listener{l}, log) }()
 
-	c := &client{base: "http://" + l.Addr().String(), token: token}
+	c := &client{endpoint: endpoint{base: "http://" + l.Addr().String()}, token: token}
 	played := p(ctx, c.call, "http://"+at.Addr().String()+"/", w)
 	stop()
 	return errors.Join(played, <-ended)

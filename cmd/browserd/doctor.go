@@ -106,6 +106,12 @@ func checkConfiguration(c *config.Loaded) check {
 	if c.File != "" {
 		text = c.File
 	}
+	if c.WorkdirFile != "" {
+		text += "; over it " + c.WorkdirFile
+	}
+	if c.IgnoredFile != nil {
+		return check{"configuration", statusWarn, text + "; " + c.IgnoredFile.String(), "leave it if you do not want it"}
+	}
 	if len(c.Ignored) > 0 {
 		return check{"configuration", statusWarn, text + "; " + strings.Join(c.Ignored, ", ") + " in the environment is no key and is ignored",
 			"keys are written BROWSERD_SECTION__KEY; leave it if it is not meant for browserd"}
@@ -140,7 +146,11 @@ func checkListen(ctx context.Context, c config.Config) check {
 		l.Close()
 		return check{"server.listen", statusOK, c.Server.Listen + " is free", ""}
 	}
-	if healthy(ctx, c.Server) == nil {
+	token, unknown := tokenOf(c)
+	if unknown == nil {
+		_, unknown = find(ctx, c.Server, token)
+	}
+	if unknown == nil {
 		return check{"server.listen", statusOK, "a browserd answers at " + c.Server.Listen, ""}
 	}
 	return check{"server.listen", statusFail, fmt.Sprintf("%s: %v", c.Server.Listen, cause(err)), "stop what listens there, or choose another address"}

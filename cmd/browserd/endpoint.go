@@ -1,16 +1,66 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
+	"net"
 	"net/http"
+	"time"
 
+	socket "github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/server"
 )
 
-// endpoint is where a client on this machine reaches the daemon that cfg describes,
-// and whom it trusts there: nil, or, where the daemon speaks TLS, the configured
-// certificate and no other.
-func endpoint(cfg server.Config) (base string, secured *tls.Config, err error) {
+// endpoint is how this process reaches a daemon that it has reason to send a token:
+// by a socket of its own user, by the configured certificate, or by TCP to one that
+// has proved on the same connection that it knows the token.
+type endpoint struct {
+	base    string                                                               // http://host:port
+	secured *tls.Config                                                          // of a daemon that speaks TLS; nil: it does not
+	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
+}
+
+// findWithin is how long it may take to find out whether the daemon runs.
+const findWithin = 3 * time.Second
+
+// find looks for the daemon that cfg describes: first at its socket, then at its
+// address. Nothing that it sends is secret.
+func find(ctx context.Context, cfg server.Config, token string) (endpoint, error) {
+	ctx, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	var refused error
+	if path := socketPath(cfg.Listen); path != "" {
+		local := endpoint{base: "http://localhost", dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialSocket(ctx, path)
+		}}
+		conn, err := dialSocket(ctx, path)
+		if err == nil {
+			return local, conn.Close()
+		}
+		if !errors.Is(err, errNoSocket) {
+			refused = err
+		}
+	}
+	base, secured, err := addressOf(cfg)
+	if err != nil {
+		return endpoint{}, err
+	}
+	if secured != nil {
+		return endpoint{base: base, secured: secured}, errors.Join(healthy(ctx, cfg), refused)
+	}
+	over := endpoint{base: base, dial: socket.DialProved(token)}
+	conn, err := over.dial(ctx, "tcp", dialable(cfg.Listen))
+	if err != nil {
+		return endpoint{}, errors.Join(err, refused)
+	}
+	return over, conn.Close()
+}
+
+// addressOf is where a client on this machine reaches the daemon that cfg describes
+// over TCP, and whom it trusts there: nil, or, where the daemon speaks TLS, the
+// configured certificate and no other.
+func addressOf(cfg server.Config) (base string, secured *tls.Config, err error) {
 	if !cfg.TLS() {
 		return "http://" + dialable(cfg.Listen), nil, nil
 	}
@@ -18,11 +68,11 @@ func endpoint(cfg server.Config) (base string, secured *tls.Config, err error) {
 	return "https://" + dialable(cfg.Listen), secured, err
 }
 
-// directClient speaks to a daemon: never through a proxy of the environment, which
-// would be handed the token, and without keeping connections.
-func directClient(c *tls.Config) *http.Client {
+// http speaks to the daemon: never through a proxy of the environment, which would be
+// handed the token, and without keeping connections.
+func (e endpoint) http() *http.Client {
 	return &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: c},
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: e.secured, DialContext: e.dial},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -39,7 +39,7 @@ does not answer.`,
 // healthy asks the daemon that cfg describes for /healthz, for at most three
 // seconds. An address that stands for all is asked on loopback.
 func healthy(ctx context.Context, cfg server.Config) error {
-	base, secured, err := endpoint(cfg)
+	base, secured, err := addressOf(cfg)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func healthy(ctx context.Context, cfg server.Config) error {
 	if err != nil {
 		return err
 	}
-	resp, err := directClient(secured).Do(req)
+	resp, err := endpoint{secured: secured}.http().Do(req)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func newRoot(args []string) *cobra.Command {
 	root.SetCompletionCommandGroupID(groupTools)
 	root.AddCommand(repertoire(args)...)
 	root.AddCommand(watchCommand(args))
-	for _, cmd := range []*cobra.Command{serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), versionCommand()} {
+	for _, cmd := range []*cobra.Command{serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), trustCommand(), versionCommand()} {
 		cmd.GroupID = groupTools
 		root.AddCommand(cmd)
 	}
@@ -247,6 +247,9 @@ func configured(cmd *cobra.Command, args []string) func() (*config.Loaded, error
 		c, err := config.Load(config.Sources{Path: path, Flags: cmd.Flags()})
 		if err != nil {
 			return nil, refusal{err}
+		}
+		if c.IgnoredFile != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "browserd:", c.IgnoredFile)
 		}
 		return c, nil
 	}

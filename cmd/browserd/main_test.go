@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -39,6 +40,16 @@ func TestScripts(t *testing.T) {
 			site := httptest.NewServer(http.HandlerFunc(siteOfScripts))
 			env.Defer(site.Close)
 			env.Setenv("SITE", site.URL)
+			fake, err := impostor(env, "")
+			if err != nil {
+				return err
+			}
+			relay, err := impostor(env, free.Addr().String())
+			if err != nil {
+				return err
+			}
+			env.Setenv("IMPOSTOR", fake)
+			env.Setenv("RELAY", relay)
 			env.Setenv("TAKEN", taken.Addr().String())
 			env.Setenv("PORT", free.Addr().String())
 			env.Setenv("HOME", env.WorkDir+"/home")
@@ -65,6 +76,56 @@ func siteOfScripts(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<title>Gold</title><h1>Gold</h1><p>An ounce costs 2400 dollars.")
 	}
+}
+
+// impostor listens where a daemon might and writes down, in the file stolen, all that
+// it is sent. It answers as a healthy daemon, or passes everything on to the daemon at
+// real.
+func impostor(env *testscript.Env, real string) (address string, err error) {
+	stolen, err := os.OpenFile(env.WorkDir+"/stolen", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	env.Defer(func() { l.Close(); stolen.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				in := io.TeeReader(c, stolen)
+				if real != "" {
+					to, err := net.Dial("tcp", real)
+					if err != nil {
+						return
+					}
+					defer to.Close()
+					go io.Copy(to, in)
+					io.Copy(c, to)
+					return
+				}
+				for requests := bufio.NewReader(in); ; {
+					r, err := http.ReadRequest(requests)
+					if err != nil {
+						return
+					}
+					io.Copy(io.Discard, r.Body)
+					body := "ok\n"
+					if r.URL.Path == "/proof" {
+						body = `{"nonce":"` + strings.Repeat("0", 64) + `","proofs":["` + r.FormValue("nonce") + `"]}`
+					}
+					fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+				}
+			}()
+		}
+	}()
+	return l.Addr().String(), nil
 }
 
 // await FILE TEXT waits until FILE, which a background command writes, holds

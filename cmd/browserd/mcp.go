@@ -229,7 +229,7 @@ func httpSnippet(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	base, _, err := endpoint(c.Server)
+	base, _, err := addressOf(c.Server)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,8 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
+	background := cmd.Flags().Bool("background", false, "do with the socket where something else has the port")
+	cmd.Flags().MarkHidden("background")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()
 		if err != nil {
@@ -57,13 +59,41 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 		if err := prepare(&c.Config, log); err != nil {
 			return refusal{err}
 		}
-		l, err := net.Listen("tcp", c.Server.Listen)
+		listeners, release, err := listen(c.Server.Listen, *background, log)
 		if err != nil {
-			return refusal{fmt.Errorf("server.listen: %q: %w: stop what listens there, or choose another address", c.Server.Listen, cause(err))}
+			return refusal{err}
 		}
-		return run(cmd.Context(), c.Config, l, log)
+		defer release()
+		return run(cmd.Context(), c.Config, listeners, log)
 	}
 	return cmd
+}
+
+// listen listens at the address and on the socket that belongs to it. Where the socket
+// cannot be had, the address suffices, and for a background daemon the other way round.
+func listen(address string, background bool, log *slog.Logger) (all []net.Listener, release func(), err error) {
+	release = func() {}
+	if path := socketPath(address); path != "" {
+		l, end, err := listenSocket(path)
+		switch {
+		case errors.Is(err, errRuns):
+			return nil, nil, fmt.Errorf("a browserd for %s runs already: it has the socket %s: stop it, or choose another server.listen", address, path)
+		case err == nil:
+			all, release = append(all, l), end
+		case !errors.Is(err, errNoSocket):
+			log.Warn("no socket for the command line: it uses TCP", "cause", err)
+		}
+	}
+	l, err := net.Listen("tcp", address)
+	switch {
+	case err == nil:
+		return append([]net.Listener{l}, all...), release, nil
+	case background && len(all) > 0:
+		log.Warn("listening on the socket alone: something else has the port", "server.listen", address, "cause", cause(err))
+		return all, release, nil
+	}
+	release()
+	return nil, nil, fmt.Errorf("server.listen: %q: %w: stop what listens there, or choose another address", address, cause(err))
 }
 
 // prepare completes cfg with what the state directory holds: a token where none
@@ -91,11 +121,13 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 	return nil
 }
 
-// run is the daemon: it serves on l, which it closes, until ctx ends, and then
+// run is the daemon: it serves on the listeners, which it closes, until ctx ends, and then
 // ends everything that it started. It returns nil where it was told to stop.
-func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logger) error {
-	defer l.Close()
-	rules, err := policy.New(cfg.Policy, own(l)...)
+func run(ctx context.Context, cfg config.Config, listeners []net.Listener, log *slog.Logger) error {
+	for _, l := range listeners {
+		defer l.Close()
+	}
+	rules, err := policy.New(cfg.Policy, own(listeners)...)
 	if err != nil {
 		return refusal{err}
 	}
@@ -178,9 +210,15 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 	} else if cfg.Server.CheckExposure(false) != nil {
 		log.Warn("tokens and pages cross the network as they are: set server.tls_cert and server.tls_key, or put a proxy that speaks TLS before the daemon")
 	}
-	log.Info("listening on " + scheme + l.Addr().String())
+	for _, l := range listeners {
+		if l.Addr().Network() == "unix" {
+			log.Info("listening on the socket " + l.Addr().String())
+		} else {
+			log.Info("listening on " + scheme + l.Addr().String())
+		}
+	}
 	go egress() // not before: it would take a processor from what answers
-	err = s.Serve(ctx, l)
+	err = s.Serve(ctx, listeners...)
 	log.Info("stopping")
 	contexts.Close()
 	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, db.Close))
@@ -211,12 +249,13 @@ func stateFiles(stateDir string) string {
 }
 
 // own are the addresses on which the daemon listens: no page may reach them.
-func own(l net.Listener) []netip.AddrPort {
-	addr, err := netip.ParseAddrPort(l.Addr().String())
-	if err != nil {
-		return nil
+func own(listeners []net.Listener) (own []netip.AddrPort) {
+	for _, l := range listeners {
+		if addr, err := netip.ParseAddrPort(l.Addr().String()); err == nil {
+			own = append(own, addr)
+		}
 	}
-	return []netip.AddrPort{addr}
+	return own
 }
 
 // cause strips what the sentence around it says already.

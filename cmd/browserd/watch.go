@@ -84,7 +84,7 @@ func subscribed(ctx context.Context, c *config.Loaded, session string) (*socket.
 	if err != nil {
 		return nil, err
 	}
-	conn, err := socket.DialTLS(ctx, strings.Replace(cl.base, "http", "ws", 1)+"/v1/ws", cl.token, cl.secured)
+	conn, err := socket.DialVia(ctx, strings.Replace(cl.base, "http", "ws", 1)+"/v1/ws", cl.token, cl.secured, cl.dial)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/browserd/browserd/protocol"
@@ -53,15 +55,20 @@ type Pending struct {
 }
 
 // Dial connects to the daemon's WebSocket endpoint, "ws://host:port/v1/ws", with
-// the bearer token. Where the daemon refuses, the error names the HTTP status.
+// the bearer token. Without TLS the daemon first proves that it knows the token, else the
+// error is ErrNotProved. Where the daemon refuses, the error names the HTTP status.
 func Dial(ctx context.Context, url, token string) (*Client, error) {
-	return DialTLS(ctx, url, token, nil)
+	if strings.HasPrefix(url, "wss:") {
+		return DialVia(ctx, url, token, nil, nil) // its certificate says who it is
+	}
+	return DialVia(ctx, url, token, nil, DialProved(token))
 }
 
-// DialTLS is Dial for "wss://host:port/v1/ws"; secured says whom to trust, nil:
-// those whom the system does.
-func DialTLS(ctx context.Context, url, token string, secured *tls.Config) (*Client, error) {
-	dialer := websocket.Dialer{Subprotocols: []string{"browserd.v1"}, TLSClientConfig: secured}
+// DialVia is Dial for a daemon that is known by other means: secured says whom to trust
+// at "wss://host:port/v1/ws", nil: those whom the system does; dial makes the
+// connection, nil: as usual.
+func DialVia(ctx context.Context, url, token string, secured *tls.Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*Client, error) {
+	dialer := websocket.Dialer{Subprotocols: []string{"browserd.v1"}, TLSClientConfig: secured, NetDialContext: dial}
 	conn, resp, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {"Bearer " + token}})
 	if err != nil {
 		if resp != nil {

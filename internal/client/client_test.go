@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -25,6 +26,14 @@ func serve(t *testing.T, script func(*websocket.Conn)) string {
 	upgrader := websocket.Upgrader{Subprotocols: []string{"browserd.v1"}}
 	ended := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == protocol.ProofPath { // as a daemon with two tokens
+			proof := protocol.Proof{Nonce: strings.Repeat("d", 64)}
+			for _, token := range []string{"secret", "refused"} {
+				proof.Proofs = append(proof.Proofs, protocol.ProofOf(sha256.Sum256([]byte(token)), r.Host, r.FormValue("nonce"), proof.Nonce))
+			}
+			json.NewEncoder(w).Encode(proof)
+			return
+		}
 		defer close(ended)
 		if r.Header.Get("Authorization") != "Bearer secret" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -142,8 +151,24 @@ func TestALostConnectionEndsWhatIsPending(t *testing.T) {
 
 func TestARefusedTokenNamesTheStatus(t *testing.T) {
 	url := serve(t, func(*websocket.Conn) {})
-	_, err := client.Dial(t.Context(), url, "wrong")
+	_, err := client.Dial(t.Context(), url, "refused")
 	if err == nil || !strings.Contains(err.Error(), "HTTP 401") {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// One that does not know the token does not get it.
+func TestTheTokenWaitsForTheProof(t *testing.T) {
+	sent := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent += r.Header.Get("Authorization")
+		proof := protocol.Proof{Nonce: strings.Repeat("d", 64), Proofs: []string{"", r.FormValue("nonce")}}
+		proof.Proofs = append(proof.Proofs, protocol.ProofOf(sha256.Sum256([]byte("secret")), "127.0.0.1:1", r.FormValue("nonce"), proof.Nonce))
+		json.NewEncoder(w).Encode(proof)
+	}))
+	defer server.Close()
+	_, err := client.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http"), "secret")
+	if !errors.Is(err, client.ErrNotProved) || sent != "" {
+		t.Errorf("err = %v, sent %q", err, sent)
 	}
 }

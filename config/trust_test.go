@@ -1,0 +1,153 @@
+//go:build unix
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// harmless are the keys that a trusted file of the working directory may set. A key
+// that is added here runs no program, opens no address, sends nothing anywhere else
+// and weakens no protection and no limit, whatever its value.
+var harmless = []string{
+	"browser.headless", "browser.computed_names", "browser.idle_timeout", "browser.ahead",
+	"session.idle_timeout", "session.dialog_timeout", "http.strip_threshold_kb", "log.level", "log.format",
+}
+
+// workdir is a machine with one file in the working directory, for which the user's
+// trust is asked.
+func workdir(t *testing.T, text string) (src Sources, file string) {
+	t.Helper()
+	src = sources(t)
+	t.Setenv("XDG_STATE_HOME", src.TrustDir)
+	src.TrustDir = ""
+	file = filepath.Join(src.Dir, fileName)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return src, file
+}
+
+// No key can be set by a working directory's file unless its struct tag says so: also
+// one that is written down as trusted.
+func TestWorkdirFileSetsOnlyWhatIsHarmless(t *testing.T) {
+	var allowed []string
+	for _, f := range keys() {
+		text := f.key + ": " + map[bool]string{true: "[]", false: `""`}[f.isList()] + "\n"
+		src, file := workdir(t, text)
+		_, err := Trust(file)
+		if f.workdir {
+			allowed = append(allowed, f.key)
+			continue
+		}
+		want := f.key + ": browserd.yaml in the working directory may not set it (from "
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: Trust: %v", f.key, err)
+		}
+		read, err := readWorkdirFile(file) // trusted by an earlier browserd, say
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, err := StateDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := changeTrusted(dir, func(m map[string]seal) { m[read.path] = read.seal }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(src); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: Load: %v", f.key, err)
+		}
+	}
+	slices.Sort(allowed)
+	if d := cmp.Diff(slices.Sorted(slices.Values(harmless)), allowed); d != "" {
+		t.Errorf("-reviewed +allowed by tag\n%s", d)
+	}
+}
+
+// A key that somebody adds is refused until its tag allows it.
+func TestWorkdirTagIsOffByDefault(t *testing.T) {
+	type section struct {
+		New string `koanf:"new" doc:"a new key"`
+	}
+	type whole struct {
+		Section section `koanf:"section"`
+	}
+	if f := schemaOf(reflect.TypeFor[whole](), "")[0]; f.workdir {
+		t.Errorf("%s may be set by a file of the working directory", f.key)
+	}
+}
+
+func TestWorkdirFileIsIgnored(t *testing.T) {
+	const text = "log: {level: debug}\n"
+	for name, c := range map[string]struct {
+		after func(t *testing.T, file string) // Trust
+		want  string
+	}{
+		"changed":     {func(t *testing.T, f string) { must(t, os.WriteFile(f, []byte("log: {level: error}\n"), 0o600)) }, "it has changed since you trusted it"},
+		"other owner": {func(t *testing.T, f string) { chown(t, f) }, "it has another owner than when you trusted it"},
+		"forgotten":   {func(t *testing.T, f string) { _, err := Forget(f); must(t, err) }, "you have not trusted it"},
+		"a pipe":      {func(t *testing.T, f string) { must(t, os.Remove(f)); must(t, syscall.Mkfifo(f, 0o600)) }, "is no plain file"},
+		"a link":      {func(t *testing.T, f string) { must(t, os.Rename(f, f+"2")); must(t, os.Symlink(f+"2", f)) }, "you have not trusted it"},
+		"no end":      {func(t *testing.T, f string) { must(t, os.Remove(f)); must(t, os.Symlink("/dev/zero", f)) }, "is no plain file"},
+		"a damaged list": {func(t *testing.T, f string) {
+			dir, _ := StateDir()
+			must(t, os.WriteFile(trustedFile(dir), []byte("{"), 0o600))
+		}, "reading "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src, file := workdir(t, text)
+			trusted, err := Trust(file)
+			must(t, err)
+			if got := mustLoad(t, src); got.WorkdirFile != trusted || got.IgnoredFile != nil || got.Log.Level != "debug" {
+				t.Fatalf("trusted: read %q, ignored %v, level %s", got.WorkdirFile, got.IgnoredFile, got.Log.Level)
+			}
+			c.after(t, file)
+			got := mustLoad(t, src)
+			if got.WorkdirFile != "" || got.IgnoredFile == nil || got.Log.Level != "info" {
+				t.Fatalf("read %q, ignored %v, level %s", got.WorkdirFile, got.IgnoredFile, got.Log.Level)
+			}
+			if !strings.Contains(got.IgnoredFile.Why, c.want) {
+				t.Errorf("got %q, want %q", got.IgnoredFile.Why, c.want)
+			}
+		})
+	}
+}
+
+// What the user's own file forbids stays forbidden: the working directory's is read
+// over it, not in its place.
+func TestWorkdirFileLeavesTheUsersInForce(t *testing.T) {
+	src, file := workdir(t, "log: {level: debug}\n")
+	user := filepath.Join(src.UserDir, "browserd", fileName)
+	must(t, os.MkdirAll(filepath.Dir(user), 0o700))
+	must(t, os.WriteFile(user, []byte("policy: {denied_domains: [evil.test]}\nlog: {level: error}\n"), 0o600))
+	_, err := Trust(file)
+	must(t, err)
+	c := mustLoad(t, src)
+	if c.File != user || len(c.Policy.DeniedDomains) != 1 || c.Log.Level != "debug" {
+		t.Errorf("got %s, %v, %s", c.File, c.Policy.DeniedDomains, c.Log.Level)
+	}
+}
+
+func chown(t *testing.T, file string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root may give a file away")
+	}
+	must(t, os.Chown(file, 12345, -1))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,98 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// ErrNotProved is returned where what listens at an address does not show that it
+// knows the client's token. The token was not sent.
+var ErrNotProved = errors.New("what listens there is not a browserd that knows this token")
+
+// proveWithin is how long the daemon may take to prove itself.
+const proveWithin = 3 * time.Second
+
+// maxProof is how long its answer may be, in bytes.
+const maxProof = 1 << 20
+
+// DialProved returns a function that connects over TCP, for an http.Transport or a
+// WebSocket, and lets the daemon at the other end prove that it knows token. What is
+// sent on that connection afterwards reaches the one who proved it.
+func DialProved(token string) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+		conn.SetDeadline(time.Now().Add(proveWithin))
+		err = prove(conn, provedHost(conn, address), token)
+		if !stop() {
+			err = errors.Join(ctx.Err(), err)
+		}
+		if err != nil {
+			conn.Close()
+			return nil, fmt.Errorf("%s: %w", address, err)
+		}
+		conn.SetDeadline(time.Time{})
+		return conn, nil
+	}
+}
+
+// provedHost is the address that the proof is for: the one that was really dialled
+// where a name such as localhost may stand for several, else the name.
+func provedHost(conn net.Conn, address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || host == "localhost" || net.ParseIP(host) != nil {
+		return conn.RemoteAddr().String()
+	}
+	return address
+}
+
+func prove(conn net.Conn, host, token string) error {
+	nonce := make([]byte, 32)
+	rand.Read(nonce)
+	own := hex.EncodeToString(nonce)
+	// By hand: net/http gives no connection back.
+	if _, err := fmt.Fprintf(conn, "GET %s?nonce=%s HTTP/1.1\r\nHost: %s\r\n\r\n", protocol.ProofPath, own, host); err != nil {
+		return err
+	}
+	in := bufio.NewReader(io.LimitReader(conn, maxProof))
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotProved, err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrNotProved, err)
+	case resp.StatusCode != http.StatusOK || resp.Close || in.Buffered() > 0:
+		return fmt.Errorf("%w (HTTP %d)", ErrNotProved, resp.StatusCode)
+	}
+	var answer protocol.Proof
+	if json.Unmarshal(body, &answer) != nil || len(answer.Nonce) != 64 || strings.Contains(answer.Nonce, "\n") {
+		return ErrNotProved
+	}
+	want := protocol.ProofOf(sha256.Sum256([]byte(token)), host, own, answer.Nonce)
+	for _, p := range answer.Proofs {
+		if hmac.Equal([]byte(p), []byte(want)) {
+			return nil
+		}
+	}
+	return ErrNotProved
+}

@@ -201,7 +201,7 @@ func scopeError(s script.ScopeFailure, o snapshot.Options) error {
 		return protocol.Errorf(protocol.InvalidParams, "scope %s: nothing on the page matches", scope).
 			With("parameter", "scope").Then("take a snapshot without scope, or use a ref")
 	}
-	return protocol.Errorf(protocol.InvalidParams, "scope %s: takes a ref or a CSS selector", scope).With("parameter", "scope")
+	return protocol.Errorf(protocol.InvalidParams, "scope %s: accepts a ref or a CSS selector", scope).With("parameter", "scope")
 }
 
 // walk walks the document.

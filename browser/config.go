@@ -27,10 +27,10 @@ func (c Config) Check() error {
 		return err
 	}
 	if c.ReadyContexts < 0 || c.ReadyContexts > maxReady {
-		return fmt.Errorf("browser.ready_contexts: %d: takes 0 to %d", c.ReadyContexts, maxReady)
+		return fmt.Errorf("browser.ready_contexts: %d: accepts 0 to %d", c.ReadyContexts, maxReady)
 	}
 	if c.IdleTimeout < 0 {
-		return fmt.Errorf("browser.idle_timeout: %v: takes a duration such as 5m, or 0", c.IdleTimeout)
+		return fmt.Errorf("browser.idle_timeout: %v: accepts a duration such as 5m, or 0", c.IdleTimeout)
 	}
 	return nil
 }

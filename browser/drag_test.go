@@ -74,7 +74,7 @@ func TestScroll(t *testing.T) {
 	}
 	equal(t, "in view", v.eval(`(()=>{const r=document.querySelector('button').getBoundingClientRect(),b=document.querySelector('[role=region]').getBoundingClientRect();return r.top>=b.top&&r.bottom<=b.bottom&&b.top>=0&&b.bottom<=innerHeight})()`), "true")
 	_, err := v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Scroll{Direction: "sideways"}})
-	equal(t, "sideways", answer(nil, err), `invalid_params: direction "sideways": takes up, down, left or right {"parameter":"direction"}`)
+	equal(t, "sideways", answer(nil, err), `invalid_params: direction "sideways": accepts up, down, left or right {"parameter":"direction"}`)
 }
 
 // Files reach file inputs: seen or hidden, by their label, by a button that
@@ -90,7 +90,7 @@ func TestUpload(t *testing.T) {
 	}{
 		{"one", `<input type=file aria-label=F ` + tell + `>`, "button", "F", []protocol.File{a}, `{"hit":"@e1","changed":true}`, "a.txt:hello"},
 		{"several", `<input type=file multiple aria-label=F ` + tell + `>`, "button", "F", []protocol.File{a, b}, `{"hit":"@e1","changed":true}`, "a.txt:hello,b.txt:xy"},
-		{"too many", `<input type=file aria-label=F ` + tell + `>`, "button", "F", []protocol.File{a, b}, `invalid_params: files: @e1 button "F" takes one file, not 2 {"parameter":"files"}`, ""},
+		{"too many", `<input type=file aria-label=F ` + tell + `>`, "button", "F", []protocol.File{a, b}, `invalid_params: files: @e1 button "F" accepts one file, not 2 {"parameter":"files"}`, ""},
 		{"hidden beside its button", `<div><input type=file hidden ` + tell + `><button>Choose</button></div>`, "button", "Choose", []protocol.File{a}, `{"hit":"@e1","changed":true}`, "a.txt:hello"},
 		{"by the chooser", `<button onclick="const i=document.createElement('input');i.type='file';i.onchange=()=>report(i.files[0].name);i.click()">Choose</button>`, "button", "Choose", []protocol.File{a}, `{"hit":"@e1","focused":"@e1"}`, "a.txt"},
 		{"disabled", `<input type=file disabled aria-label=F>`, "button", "F", []protocol.File{a}, `not_actionable: @e1 button "F" is disabled {"reason":"disabled"}`, ""},

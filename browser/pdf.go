@@ -57,7 +57,7 @@ func unprinted(err error, o protocol.PDF) error {
 		given, _ := json.Marshal(o)
 		return protocol.Errorf(protocol.InvalidParams, "options %s: Chromium refuses that: %s", given, e.Message).With("parameter", "options")
 	case o.PageRanges != "" && strings.HasPrefix(e.Message, "Page range "):
-		return protocol.Errorf(protocol.InvalidParams, "options.page_ranges: takes pages that the document has, such as 1-5, 8, not %s: %s",
+		return protocol.Errorf(protocol.InvalidParams, "options.page_ranges: accepts pages that the document has, such as 1-5, 8, not %s: %s",
 			failure.Quote(o.PageRanges), e.Message).With("parameter", "options").Then("leave page_ranges out: all pages are printed")
 	}
 	return err

@@ -15,9 +15,9 @@ func TestPDFRefusals(t *testing.T) {
 		o    protocol.PDF
 		want string
 	}{
-		{protocol.PDF{PageRanges: "99"}, `invalid_params: options.page_ranges: takes pages that the document has, such as 1-5, 8, not "99": Page range exceeds page count {"parameter":"options"}`},
-		{protocol.PDF{PageRanges: "abc"}, `invalid_params: options.page_ranges: takes pages that the document has, such as 1-5, 8, not "abc": Page range syntax error {"parameter":"options"}`},
-		{protocol.PDF{PageRanges: "3-1"}, `invalid_params: options.page_ranges: takes pages that the document has, such as 1-5, 8, not "3-1": Page range is invalid (start > end) {"parameter":"options"}`},
+		{protocol.PDF{PageRanges: "99"}, `invalid_params: options.page_ranges: accepts pages that the document has, such as 1-5, 8, not "99": Page range exceeds page count {"parameter":"options"}`},
+		{protocol.PDF{PageRanges: "abc"}, `invalid_params: options.page_ranges: accepts pages that the document has, such as 1-5, 8, not "abc": Page range syntax error {"parameter":"options"}`},
+		{protocol.PDF{PageRanges: "3-1"}, `invalid_params: options.page_ranges: accepts pages that the document has, such as 1-5, 8, not "3-1": Page range is invalid (start > end) {"parameter":"options"}`},
 		{protocol.PDF{Scale: 5}, `invalid_params: options {"scale":5}: Chromium refuses that: scale is outside of [0.1 - 2] range {"parameter":"options"}`},
 		{protocol.PDF{PaperWidth: -1}, `invalid_params: options {"paper_width":-1}: Chromium refuses that: paper width is zero or negative {"parameter":"options"}`},
 	} {

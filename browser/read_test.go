@@ -149,7 +149,7 @@ func TestReadValues(t *testing.T) {
 		{"textbox", "Text", "attrs", "aria-label", "Text"},
 		{"textbox", "Text", "attrs", "nope", `invalid_params: attr "nope": @e2 has no such attribute {"parameter":"attr"}`},
 		{"heading", "Title", "value", "", `invalid_params: ref @e12 heading "Title" has no value {"parameter":"ref"}`},
-		{"heading", "Title", "smell", "", `invalid_params: kind "smell": takes text, markdown, html, value, attrs, article, box {"parameter":"kind"}`},
+		{"heading", "Title", "smell", "", `invalid_params: kind "smell": accepts text, markdown, html, value, attrs, article, box {"parameter":"kind"}`},
 	} {
 		t.Run(c.name+" "+c.kind, func(t *testing.T) {
 			got, err := v.c.Read(limit(t, 5*time.Second), v.refs, v.ref(c.role, c.name), c.kind, c.attr)

@@ -14,13 +14,13 @@ import (
 func scroll(o protocol.Scroll) (step, error) {
 	switch {
 	case o.Direction != "" && o.Direction != "up" && o.Direction != "down" && o.Direction != "left" && o.Direction != "right":
-		return nil, protocol.Errorf(protocol.InvalidParams, "direction %q: takes up, down, left or right", o.Direction).With("parameter", "direction")
+		return nil, protocol.Errorf(protocol.InvalidParams, "direction %q: accepts up, down, left or right", o.Direction).With("parameter", "direction")
 	case o.To != "" && o.To != "top" && o.To != "bottom":
-		return nil, protocol.Errorf(protocol.InvalidParams, "to %q: takes top or bottom", o.To).With("parameter", "to")
+		return nil, protocol.Errorf(protocol.InvalidParams, "to %q: accepts top or bottom", o.To).With("parameter", "to")
 	case o.To != "" && (o.Direction != "" || o.Pixels != 0):
 		return nil, protocol.Errorf(protocol.InvalidParams, "to and direction: only one of them").With("parameter", "to")
 	case o.Pixels < 0:
-		return nil, protocol.Errorf(protocol.InvalidParams, "pixels %d: takes a number above 0; direction says where to", o.Pixels).With("parameter", "pixels")
+		return nil, protocol.Errorf(protocol.InvalidParams, "pixels %d: accepts a number above 0; direction says where to", o.Pixels).With("parameter", "pixels")
 	case o.Ref == "" && o.Direction == "" && o.To == "":
 		o.Direction = "down"
 	}

@@ -26,11 +26,11 @@ func TestSelect(t *testing.T) {
 		{"missing", `<select aria-label=C onchange="report(this.value)">` + colours + `</select>`, "combobox", []string{"Zed"}, `invalid_params: values: @e1 combobox "C" has no option "Zed" {"count":4,"options":["Blue","Green","Red","Yellow"],"parameter":"values"}`, ""},
 		{"one of two missing", `<select aria-label=C multiple onchange="report(1)">` + colours + `</select>`, "listbox", []string{"Red", "Zed"}, `invalid_params: values: @e1 listbox "C" has no option "Zed" {"count":4,"options":["Blue","Green","Red","Yellow"],"parameter":"values"}`, ""},
 		{"disabled option", `<select aria-label=C onchange="report(1)">` + colours + `</select>`, "combobox", []string{"Yellow"}, `not_actionable: the option "Yellow" of @e1 combobox "C" is disabled {"reason":"disabled"}`, ""},
-		{"two of one", `<select aria-label=C onchange="report(1)">` + colours + `</select>`, "combobox", []string{"Blue", "Red"}, `invalid_params: values: @e1 combobox "C" takes one of its options, not 2 {"parameter":"values"}`, ""},
+		{"two of one", `<select aria-label=C onchange="report(1)">` + colours + `</select>`, "combobox", []string{"Blue", "Red"}, `invalid_params: values: @e1 combobox "C" accepts one of its options, not 2 {"parameter":"values"}`, ""},
 		{"none", `<select aria-label=C multiple oninput="report('input')" onchange="report([...this.selectedOptions].length)"><option selected>Blue<option selected>Red</select>`, "listbox", []string{}, `[[],{"hit":"@e1","changed":true,"focused":"@e1"}]`, "input 0"},
 		{"none of none", `<select aria-label=C multiple onchange="report(1)"><option>Blue</select>`, "listbox", []string{}, `[[],{"hit":"@e1","focused":"@e1"}]`, ""},
-		{"none of one", `<select aria-label=C onchange="report(1)">` + colours + `</select>`, "combobox", []string{}, `invalid_params: values: @e1 combobox "C" takes one of its options, not 0 {"parameter":"values"}`, ""},
-		{"none of one that shows several", `<select aria-label=C size=3 onchange="report(1)"><option selected>Blue</select>`, "listbox", []string{}, `invalid_params: values: @e1 listbox "C" takes one of its options, not 0 {"parameter":"values"}`, ""},
+		{"none of one", `<select aria-label=C onchange="report(1)">` + colours + `</select>`, "combobox", []string{}, `invalid_params: values: @e1 combobox "C" accepts one of its options, not 0 {"parameter":"values"}`, ""},
+		{"none of one that shows several", `<select aria-label=C size=3 onchange="report(1)"><option selected>Blue</select>`, "listbox", []string{}, `invalid_params: values: @e1 listbox "C" accepts one of its options, not 0 {"parameter":"values"}`, ""},
 		{"not a select", `<div role=listbox aria-label=C><div role=option onclick="report(1)">Blue</div></div>`, "listbox", []string{"Blue"}, `unsupported: @e1 listbox "C" is no select of HTML null`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

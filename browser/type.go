@@ -21,10 +21,10 @@ import (
 // it, line breaks by Enter. The ref of a frame means what takes text in it, where that is one thing. Dates, times, colours, ranges and numbers are set whole, with their
 // events; a select selects. effect.Value is what the control holds where that
 // is not what was asked for. Errors: those of a ref, not_actionable,
-// invalid_params where the element takes no text, or none like this.
+// invalid_params where the element accepts no text, or none like this.
 func typeText(o protocol.Type) (step, error) {
 	if o.Mode != "" && o.Mode != "insert" && o.Mode != "keys" {
-		return nil, protocol.Errorf(protocol.InvalidParams, "mode %q: takes insert or keys", o.Mode).With("parameter", "mode")
+		return nil, protocol.Errorf(protocol.InvalidParams, "mode %q: accepts insert or keys", o.Mode).With("parameter", "mode")
 	}
 	return func(ctx context.Context, a *action) error {
 		el, value, err := a.typeInto(ctx, o.Ref, o)

@@ -96,7 +96,7 @@ func TestTypeFormats(t *testing.T) {
 			equal(t, "answer", got, `{"hit":"`+ref+`","changed":true,"focused":"`+ref+`"}`)
 			equal(t, "holds", v.text(`i.value+' '+log.join()`), c.holds+" "+c.holds)
 			got = v.write(ref, protocol.Type{Text: c.bad, Clear: true})
-			if !strings.HasPrefix(got, "invalid_params: text ") || !strings.Contains(got, "takes "+c.says) {
+			if !strings.HasPrefix(got, "invalid_params: text ") || !strings.Contains(got, "accepts "+c.says) {
 				t.Errorf("got %s", got)
 			}
 			equal(t, "still holds", v.text(`i.value`), c.holds)
@@ -104,15 +104,15 @@ func TestTypeFormats(t *testing.T) {
 	}
 }
 
-// What takes no text is refused, and nothing is typed anywhere.
+// What accepts no text is refused, and nothing is typed anywhere.
 func TestTypeRefused(t *testing.T) {
 	s := newStage(t)
 	for _, c := range []struct{ name, page, role, want string }{
 		{"readonly", `<input aria-label=N readonly value=keep>`, "textbox", `not_actionable: @e1 textbox "N" is readonly {"reason":"readonly"}`},
 		{"disabled", `<input aria-label=N disabled>`, "textbox", `not_actionable: @e1 textbox "N" is disabled {"reason":"disabled"}`},
-		{"a button", `<button>N</button>`, "button", `invalid_params: ref @e1 button "N" takes no text {"parameter":"ref"}`},
-		{"a checkbox", `<input type=checkbox aria-label=N>`, "checkbox", `invalid_params: ref @e1 checkbox "N" takes no text {"parameter":"ref"}`},
-		{"a file input", `<input type=file aria-label=N>`, "button", `invalid_params: ref @e1 button "N" takes no text {"parameter":"ref"}`},
+		{"a button", `<button>N</button>`, "button", `invalid_params: ref @e1 button "N" accepts no text {"parameter":"ref"}`},
+		{"a checkbox", `<input type=checkbox aria-label=N>`, "checkbox", `invalid_params: ref @e1 checkbox "N" accepts no text {"parameter":"ref"}`},
+		{"a file input", `<input type=file aria-label=N>`, "button", `invalid_params: ref @e1 button "N" accepts no text {"parameter":"ref"}`},
 		{"the focus goes elsewhere", `<input aria-label=N onfocus="document.querySelector('#o').focus()"><input id=o aria-label=Other>`, "textbox",
 			`not_actionable: @e1 textbox "N" was clicked, and the focus went to @e2 textbox "Other"; nothing was typed {"by":{"name":"Other","ref":"@e2","role":"textbox","tag":"input"},"reason":"covered"}`},
 	} {
@@ -163,7 +163,7 @@ func TestTypeIntoFrame(t *testing.T) {
 		{"a select", `<iframe title=F src="/select"></iframe>`, "combobox", protocol.Type{Text: "Rome"}, `{"hit":"FIELD","changed":true,"focused":"FIELD"}`, `i.value`, "Rome"},
 		{"several", `<iframe title=F src="/many"></iframe>`, "", protocol.Type{Text: "b"},
 			`invalid_params: ref @e1 iframe "F" has several fields in it {"candidates":[{"name":"N","ref":"@e3","role":"textbox"},{"name":"M","ref":"@e4","role":"textbox"}],"parameter":"ref"}`, "", ""},
-		{"nothing", `<iframe title=F src="/none"></iframe>`, "", protocol.Type{Text: "b"}, `invalid_params: ref @e1 iframe "F" has nothing in it that takes text {"parameter":"ref"}`, "", ""},
+		{"nothing", `<iframe title=F src="/none"></iframe>`, "", protocol.Type{Text: "b"}, `invalid_params: ref @e1 iframe "F" has nothing in it that accepts text {"parameter":"ref"}`, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, listen+replaceAlt(c.frame, s.srv.URL), pages...)

@@ -67,7 +67,7 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 }
 
 func onlyOne(who string, n int) error {
-	return protocol.Errorf(protocol.InvalidParams, "files: %s takes one file, not %d", who, n).With("parameter", "files")
+	return protocol.Errorf(protocol.InvalidParams, "files: %s accepts one file, not %d", who, n).With("parameter", "files")
 }
 
 // uploadByChooser clicks what opens a file chooser, and gives it the files

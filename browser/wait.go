@@ -29,7 +29,7 @@ const (
 // was seen instead. Errors: unknown_ref, invalid_params.
 func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (map[string]any, error) {
 	if q.Ref == "" && q.Text == "" && q.URL == "" && q.State == "" && q.Expression == "" {
-		return nil, protocol.Errorf(protocol.InvalidParams, "wait takes at least one of ref, text, url, state and expression").With("parameter", "ref")
+		return nil, protocol.Errorf(protocol.InvalidParams, "wait needs at least one of ref, text, url, state and expression").With("parameter", "ref")
 	}
 	if q.Gone && q.Ref == "" && q.Text == "" {
 		return nil, protocol.Errorf(protocol.InvalidParams, "gone: needs a ref or a text").With("parameter", "gone")
@@ -37,7 +37,7 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	switch q.State {
 	case "", protocol.WaitLoad, protocol.WaitNetworkIdle:
 	default:
-		return nil, protocol.Errorf(protocol.InvalidParams, "state %q: takes load or networkidle", q.State).With("parameter", "state")
+		return nil, protocol.Errorf(protocol.InvalidParams, "state %q: accepts load or networkidle", q.State).With("parameter", "state")
 	}
 	if q.Ref != "" {
 		if _, err := refs.Lookup(q.Ref); err != nil && protocol.CodeOf(err) != protocol.StaleRef {

@@ -31,7 +31,7 @@ func Choice(refs *snapshot.Refs, ref string, got script.Choice, values []string)
 	case got.Disabled != nil:
 		return protocol.Errorf(protocol.NotActionable, "the option %s of %s is disabled", Quote(*got.Disabled), who).With("reason", "disabled")
 	case got.Single:
-		return protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", who, len(values)).With("parameter", "values")
+		return protocol.Errorf(protocol.InvalidParams, "values: %s accepts one of its options, not %d", who, len(values)).With("parameter", "values")
 	}
 	return nil
 }
@@ -46,17 +46,17 @@ func KeptState(who string, checked bool) error {
 		With("reason", "readonly").Then("take a snapshot to see why")
 }
 
-// NotText is the error of an element that takes no text, or none like this.
+// NotText is the error of an element that accepts no text, or none like this.
 func NotText(refs *snapshot.Refs, ref, text string, p script.Prepared) error {
 	who, err := Describe(refs, ref)
 	if err != nil {
 		return err
 	}
 	if p.Accepts != "" {
-		return protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", Quote(text), who, p.Accepts).
+		return protocol.Errorf(protocol.InvalidParams, "text %s: %s accepts %s", Quote(text), who, p.Accepts).
 			With("parameter", "text").With("takes", p.Accepts).Then("write %s", p.Accepts)
 	}
-	err2 := protocol.Errorf(protocol.InvalidParams, "ref %s takes no text", who).With("parameter", "ref")
+	err2 := protocol.Errorf(protocol.InvalidParams, "ref %s accepts no text", who).With("parameter", "ref")
 	if p.Textless != "none" {
 		return err2.Then("use %s", p.Textless)
 	}
@@ -88,7 +88,7 @@ func NoField(refs *snapshot.Refs, ref string, doc int, several []script.Element)
 		return err
 	}
 	if len(several) == 0 {
-		return protocol.Errorf(protocol.InvalidParams, "ref %s has nothing in it that takes text", who).With("parameter", "ref").
+		return protocol.Errorf(protocol.InvalidParams, "ref %s has nothing in it that accepts text", who).With("parameter", "ref").
 			Then("click in it what opens a field, or use press to send keys to it")
 	}
 	var candidates []any

@@ -28,10 +28,10 @@ func ParsePress(button string, count int, modifiers []string) (Press, error) {
 		p.Button = "left"
 	}
 	if buttons[p.Button] == 0 {
-		return p, protocol.Errorf(protocol.InvalidParams, "button %q: takes left, middle or right", button).With("parameter", "button")
+		return p, protocol.Errorf(protocol.InvalidParams, "button %q: accepts left, middle or right", button).With("parameter", "button")
 	}
 	if p.Count > 3 {
-		return p, protocol.Errorf(protocol.InvalidParams, "count %d: takes 1, 2 or 3", count).With("parameter", "count")
+		return p, protocol.Errorf(protocol.InvalidParams, "count %d: accepts 1, 2 or 3", count).With("parameter", "count")
 	}
 	for _, m := range modifiers {
 		bit, ok := modifierBits[m]

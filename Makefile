@@ -31,10 +31,10 @@ test: # everything, with the race detector; what differs in the whole browser: m
 	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-modules)
 
 test-product:
-	$(GO) test -race -p 3 -parallel 4 -timeout $(TIMEOUT) ./e2e ./browser ./...
+	$(GO) test -race -p 2 -parallel 3 -timeout $(TIMEOUT) ./e2e ./browser ./...
 
 test-modules: # the benchmarks, the soak among them, and the tools
-	cd bench && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
+	cd bench && $(GO) test -race -count=1 -p 1 -timeout $(TIMEOUT) ./...
 	cd tools && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
 
 # The types of the scripts that run in pages, by tsc. Where there is no npm it is left
@@ -52,7 +52,7 @@ BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cook
 test-full: # the daemon from outside again, in the whole browser; .ci/run does both
 ifneq ($(wildcard e2e/*_test.go),)
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,set -x && BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 4 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/...)
+	@$(call with-daemon,set -x && BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/...)
 endif
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

@@ -8,6 +8,5 @@ var behaviourKnown = map[string]string{}
 // The 125 behavioural cases of ../shared/cases/behaviour.json: pages, steps by
 // role and name, and what the page itself must have seen.
 func TestBehaviourCases(t *testing.T) {
-	t.Parallel()
 	playAll(t, readCases[playCase](t, "behaviour.json"), newWitness(t), 0.99, behaviourKnown)
 }

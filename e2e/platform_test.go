@@ -442,7 +442,6 @@ func (r *bareRun) holds(t *testing.T, place string, load func(t *testing.T) outc
 // when it is started by hand, but for what withheld lists. It runs in a network
 // namespace of its own: a Chromium started by hand asks for hosts outside.
 func TestPlatform(t *testing.T) {
-	t.Parallel()
 	if !netns.Inside(t, inCI()) {
 		return
 	}

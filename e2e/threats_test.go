@@ -26,23 +26,23 @@ var threats = map[string][]string{
 	"frame-garbage": {"server.TestRawFrames", "server.TestTranscripts", "server.TestHTTP", "server.FuzzFrame", "e2e.TestBadInput"},
 	"slowloris":     {"server.TestSlowHeaders", "server.TestSlowReader", "server.TestPing", "server.TestConnectionLimit"},
 	"cmd-flood":     {"server.TestFlood", "server.TestMaxPending", "server.TestSessionFlood", "session.TestTurnsAreLimited"},
-	"cred-log":      {"e2e.TestSecretsStayOutOfLogsErrorsAndSnapshots", "e2e.TestSupervised", "server.TestInternal", "browser.TestEndpointErrorsKeepTokens", "actions/command.TestQuestionShowsNoSecret", "config.TestWithoutCredentials"},
+	"cred-log":      {"e2e.TestSecretsStayOutOfLogsErrorsAndSnapshots", "e2e.TestSupervised", "server.TestInternal", "browser/chromium.TestEndpointErrorsKeepTokens", "actions/command.TestQuestionShowsNoSecret", "config.TestWithoutCredentials"},
 
 	// What a page does to the browser.
 	"huge-dom":       {"e2e.TestHugeDocuments", "browser.TestWalkStopsAtTheBudget", "browser.TestWalkDeep", "browser.TestWalkManySiblings", "e2e.TestASnapshotLooksAtNoMoreThanItShows"},
 	"alert-loop":     {"e2e.TestEveryCommandAnswersInTime", "e2e.TestAnAlertIsAcceptedAtOnce", "e2e.TestADialogThatNobodyAnswers"},
 	"beforeunload":   {"e2e.TestEveryCommandAnswersInTime"},
 	"print":          {"e2e.TestPagesThatBehaveBadly"},
-	"popups":         {"e2e.TestPopupsAreCapped", "e2e.TestEveryCommandAnswersInTime", "browser.TestFlags"},
+	"popups":         {"e2e.TestPopupsAreCapped", "e2e.TestEveryCommandAnswersInTime", "browser/chromium.TestFlags"},
 	"hung-js":        {"e2e.TestEveryCommandAnswersInTime"},
 	"renderer-crash": {"e2e.TestCrashedRenderer"},
-	"browser-crash":  {"e2e.TestKilledChromiumInTheMiddleOfAClick", "e2e.TestKilledChromiumBringsBackURLAndCookies", "e2e.TestBadInput", "e2e.TestOtherProgramsAreNotStarted", "browser.TestReapAfterKilledDaemon"},
+	"browser-crash":  {"e2e.TestKilledChromiumInTheMiddleOfAClick", "e2e.TestKilledChromiumBringsBackURLAndCookies", "e2e.TestBadInput", "e2e.TestOtherProgramsAreNotStarted", "browser/chromium.TestReapAfterKilledDaemon"},
 	"oom":            {"e2e.TestPagesThatBehaveBadly"},
-	"history-flood":  {"e2e.TestPagesThatBehaveBadly", "browser.TestFlags"},
+	"history-flood":  {"e2e.TestPagesThatBehaveBadly", "browser/chromium.TestFlags"},
 	"external-proto": {"e2e.TestOtherProgramsAreNotStarted", "e2e.TestBadInput"},
 	"session-x":      {"e2e.TestSessionsShareNothing", "policy.TestSessionProxiesAreApart", "e2e.TestAutonomyHoldsOverEveryTransport"},
-	"cdp-port":       {"browser.TestNoPortIsOpen"},
-	"chromium-env":   {"browser.TestEnvironmentIsClean", "e2e.TestTheTokenStaysWithTheDaemon"},
+	"cdp-port":       {"browser/chromium.TestNoPortIsOpen"},
+	"chromium-env":   {"browser/chromium.TestEnvironmentIsClean", "e2e.TestTheTokenStaysWithTheDaemon"},
 
 	// The way out.
 	"proxy-abuse":  {"policy.TestProxyAbuse", "policy.TestProxyTakesItsOwnBrowserOnly", "policy.TestProxySmugglesNothing", "policy.TestSessionProxiesAreApart"},
@@ -60,7 +60,7 @@ var threats = map[string][]string{
 
 	// Files, states and permissions.
 	"download-big":  {"e2e.TestDownloadLimits", "e2e.TestDownloadsAreDenied"},
-	"download-name": {"e2e.TestDownloadNames", "browser.TestDownloadName"},
+	"download-name": {"e2e.TestDownloadNames", "browser/network.TestDownloadName"},
 	"upload-path":   {"e2e.TestUploadPaths"},
 	"permissions":   {"e2e.TestPermissions"},
 	"state-name":    {"e2e.TestHostileStates"},

@@ -56,13 +56,13 @@ func (c *Call) recordRefusal(err error) {
 	}
 }
 
-// audited tells whether the audit trail has the call: whatever the row does not
-// exempt, and every refusal.
+// audited tells whether the audit trail has the call: whatever its row, or that of a
+// command whose work it does, does not exempt, and every refusal.
 func (c *Call) audited(err error) bool {
 	refused := err != nil && slices.Contains([]protocol.Code{
 		protocol.PolicyDenied, protocol.ConfirmationDenied, protocol.CreditsExhausted, protocol.RateLimited,
 	}, protocol.CodeOf(err))
-	return refused || !c.Command.Is(Unaudited)
+	return refused || slices.ContainsFunc(c.does(), func(cmd *Command) bool { return !cmd.Is(Unaudited) })
 }
 
 // outcome says what a call is charged for: for nothing where it was refused or

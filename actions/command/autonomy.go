@@ -32,7 +32,7 @@ type Rules struct {
 func (c *Call) does() []*Command {
 	list := []*Command{c.Command}
 	for _, i := range c.Command.Implied {
-		if c.given(i.Parameter) {
+		if i.When == nil && c.given(i.Parameter) || i.When != nil && i.When(c.Params) {
 			list = append(list, i.As)
 		}
 	}

@@ -17,6 +17,11 @@ import (
 // a function that is called with the element, or an expression in which
 // `element` is it. A script that throws is invalid_params with its message.
 func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
+	return c.EvalAt(ctx, refs, ref, expression, "")
+}
+
+// EvalAt is Eval in a document of that origin alone: confirmation_denied in another.
+func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error) {
 	t, err := c.ready(ctx)
 	if err != nil {
 		return nil, err
@@ -24,7 +29,7 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer t.onDialog(func() { cancel(errDialog) })()
-	value, err := c.eval(ctx, t, refs, ref, expression)
+	value, err := c.eval(ctx, t, refs, ref, expression, origin)
 	if err == nil {
 		c.mu.Lock()
 		t.askTitle() // which the expression may have changed
@@ -43,16 +48,24 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 	return value, err
 }
 
-func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
+func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error) {
 	t.stirs.Add(1)
 	var p *cdp.Pending
 	if ref == "" {
+		own, err := t.main.worldAt(ctx, origin)
+		if err != nil {
+			return nil, err
+		}
 		p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 			Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: world,
+			UniqueContextID: own,
 		})
 	} else {
 		e, d, err := c.resolve(refs, ref)
 		if err != nil {
+			return nil, err
+		}
+		if err := d.at(ctx, origin); err != nil {
 			return nil, err
 		}
 		isolated, err := d.objectID(ctx, e.Key.Node)

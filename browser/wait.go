@@ -134,7 +134,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("text", word, shown != w.q.Gone)
 	}
 	if w.q.Expression != "" {
-		value, truth, err := t.truth(ctx, w.q.Expression)
+		value, truth, err := t.truth(ctx, w.q.Expression, w.q.Origin)
 		if err != nil {
 			return false, err
 		}
@@ -182,12 +182,16 @@ func (t *tab) shows(ctx context.Context, text string) (bool, error) {
 
 // truth evaluates an expression in the page's own world. One that throws is
 // not true yet; one that does not parse is invalid_params.
-func (t *tab) truth(ctx context.Context, expression string) (value any, truth bool, err error) {
+func (t *tab) truth(ctx context.Context, expression, origin string) (value any, truth bool, err error) {
+	own, err := t.main.worldAt(ctx, origin)
+	if err != nil {
+		return nil, false, err
+	}
 	t.stirs.Add(1)
 	var got evaluated
 	p := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 		Expression:    "(async()=>{const v=await(" + expression + "\n);return v?(typeof v==='object'||typeof v==='function'?true:v):false})()",
-		ReturnByValue: ptr(true), AwaitPromise: ptr(true),
+		ReturnByValue: ptr(true), AwaitPromise: ptr(true), UniqueContextID: own,
 	})
 	if err := t.wait(ctx, p, &got); err != nil {
 		return nil, false, gone(err)

@@ -38,6 +38,7 @@ type ContextOptions struct {
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
 	DownloadFiles int               // downloads that are kept; 0: 50
+	UploadBytes   int64             // of the files of all its uploads together; 0: 256 MiB
 	Restore       *protocol.Restore // cookies to start with
 }
 
@@ -81,10 +82,11 @@ type Context struct {
 	emulated  protocol.Emulation // in force, for tabs to come
 	origins   []string           // that its tabs showed
 	// apart: pages that attach without an opener are held until create knows its own.
-	apart   bool
-	held    []attachedToTarget
-	uploads string // the directory of uploaded files; empty until the first
-	closed  bool
+	apart    bool
+	held     []attachedToTarget
+	uploads  string // the directory of uploaded files; empty until the first
+	uploaded int64  // bytes in it
+	closed   bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -100,6 +102,9 @@ func (o ContextOptions) complete() ContextOptions {
 	}
 	if o.DownloadBytes == 0 {
 		o.DownloadBytes = 256 << 20
+	}
+	if o.UploadBytes == 0 {
+		o.UploadBytes = 256 << 20
 	}
 	if o.DownloadFiles == 0 {
 		o.DownloadFiles = 50

@@ -66,7 +66,11 @@ func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string,
 		return nil, err
 	}
 	if in.Input == 0 {
-		return c.uploadByChooser(ctx, refs, ref, who, paths)
+		el, err := c.uploadByChooser(ctx, refs, ref, who, paths)
+		if protocol.CodeOf(err) == protocol.InvalidParams || protocol.CodeOf(err) == protocol.NotActionable {
+			c.unstore(paths, files) // no page was given them
+		}
+		return el, err
 	}
 	object, err := el.in.objectID(ctx, in.Input)
 	if err != nil {
@@ -172,6 +176,9 @@ func (c *Context) store(files []protocol.File) ([]string, error) {
 	if err != nil {
 		return nil, c.unstored(err)
 	}
+	if err := c.reserveUpload(files); err != nil {
+		return nil, err
+	}
 	paths := make([]string, 0, len(files))
 	for _, f := range files {
 		dir := filepath.Join(room, rand.Text())
@@ -183,11 +190,42 @@ func (c *Context) store(files []protocol.File) ([]string, error) {
 		}
 		if err != nil {
 			os.RemoveAll(dir) // half a file takes room too
+			c.unstore(paths, files)
 			return nil, c.unstored(err)
 		}
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// reserveUpload counts files against what the session may keep on disk. Pages read a
+// file at any time after it was given to them, so each counts until the session ends.
+func (c *Context) reserveUpload(files []protocol.File) error {
+	var size int64
+	for _, f := range files {
+		size += int64(len(f.Content))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if total, limit := c.uploaded+size, c.o.UploadBytes; total > limit {
+		return protocol.Errorf(protocol.TooLarge, "files: the uploads of this session would be %d bytes, and session.upload_bytes lets one session keep %d", total, limit).
+			With("quota", "session.upload_bytes").With("limit", limit).With("size", total).
+			Then("close the session, which removes its uploads, and go on in a new one; state_save keeps its login")
+	}
+	c.uploaded += size
+	return nil
+}
+
+// unstore removes files that no page was given, and no longer counts them.
+func (c *Context) unstore(paths []string, files []protocol.File) {
+	for _, path := range paths {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range files {
+		c.uploaded -= int64(len(f.Content))
+	}
 }
 
 // fileName is a client's file name without any path, fit for a file system.

@@ -64,7 +64,7 @@ bench: # browserd and its peers side by side, as Markdown, in ten minutes and mo
 	@scripts/setup.sh demo
 	@cd bench && $(GO) run ./side $(BENCH)
 
-chart: # docs/peers.svg, from the newest run of the peers in bench/results
+chart: # docs/peers.svg from the newest run in bench/results, docs/session.svg from docs/transcript.md
 	cd bench && $(GO) run ./chart
 
 bench-go: # the Go benchmarks

@@ -9,7 +9,7 @@ import (
 // Back is the command back.
 var Back = command.Define(command.Row{
 	Name: "back", Summary: "Goes back in the tab's history.",
-	Marks: command.Acts | command.Static | command.ReadOnly | command.Unasked | command.Everyday | command.Undoable,
+	Flags: command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Goes back to the page before", Params: `{}`},
 	},

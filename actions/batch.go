@@ -14,7 +14,7 @@ import (
 // Batch is the command batch.
 var Batch = command.Define(command.Row{
 	Name: "batch", Summary: "Runs several commands one after the other. No other command of the session runs between them.", Main: "commands",
-	Marks:   command.Group | command.NotInBatch | command.ReadOnly | command.Unasked | command.Unaudited,
+	Flags:   command.Group | command.NotInBatch | command.ReadOnly | command.Unconfirmed | command.Unaudited,
 	Prepare: prepareBatch,
 	Examples: []command.Example{
 		{For: "Opens a page and reads it, with one request", Params: `{"commands": [{"method": "open", "params": {"url": "https://shop.example/", "snapshot": "none"}}, {"method": "read"}]}`},
@@ -52,7 +52,7 @@ const maxBatch = 100
 func prepareBatch(c *command.Call) error {
 	p := c.Params.(*BatchParams)
 	if len(p.Commands) == 0 || len(p.Commands) > maxBatch {
-		return protocol.Errorf(protocol.InvalidParams, "commands: takes 1 to %d commands, not %d", maxBatch, len(p.Commands)).With("parameter", "commands")
+		return protocol.Errorf(protocol.InvalidParams, "commands: accepts 1 to %d commands, not %d", maxBatch, len(p.Commands)).With("parameter", "commands")
 	}
 	for i, b := range p.Commands {
 		if cmd, ok := c.Runtime.Commands.Lookup(b.Method); ok && cmd.Is(command.NotInBatch) {

@@ -10,7 +10,7 @@ import (
 // Check is the command check.
 var Check = command.Define(command.Row{
 	Name: "check", Summary: "Checks or unchecks a checkbox, radio button or switch.", Main: "ref",
-	Marks: command.Acts | command.Static | command.Unasked,
+	Flags: command.Acts | command.Static | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Checks a checkbox", Params: `{"ref": "@e11"}`},
 		{For: "Unchecks it", Params: `{"ref": "@e11", "checked": false}`},

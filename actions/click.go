@@ -11,7 +11,7 @@ import (
 // Click is the command click.
 var Click = command.Define(command.Row{
 	Name: "click", Summary: "Clicks an element.", Main: "ref",
-	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
+	Flags: command.Acts | command.Static | command.Unconfirmed | command.MCPDefault,
 	Examples: []command.Example{
 		{For: "Clicks a button", Params: `{"ref": "@e13"}`},
 		{For: "Double-clicks with Shift held down", Params: `{"ref": "@e5", "count": 2, "modifiers": ["Shift"]}`},

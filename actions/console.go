@@ -12,7 +12,7 @@ import (
 // Console is the command console.
 var Console = command.Define(command.Row{
 	Name: "console", Summary: "Lists what the session's pages wrote to the console.", Main: "filter",
-	Marks: command.AtOnce | command.Looking,
+	Flags: command.Unqueued | command.Inspects,
 	Examples: []command.Example{
 		{For: "Lists the errors only", Params: `{"kind": "error"}`},
 	},

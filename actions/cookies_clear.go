@@ -9,7 +9,7 @@ import (
 // CookiesClear is the command cookies_clear.
 var CookiesClear = command.Define(command.Row{
 	Name: "cookies_clear", Summary: "Removes cookies of the session.", Main: "urls",
-	Marks: command.Static | command.AllHosts | command.Unasked | command.Unaudited,
+	Flags: command.Static | command.SessionWide | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Removes the cookies of one site", Params: `{"urls": ["https://shop.example/"]}`},
 	},

@@ -14,7 +14,7 @@ import (
 // CookiesGet is the command cookies_get.
 var CookiesGet = command.Define(command.Row{
 	Name: "cookies_get", Summary: "Lists the cookies of the session.", Main: "urls",
-	Marks: command.Static | command.AllHosts | command.ReadOnly | command.Unaudited | command.Harmless,
+	Flags: command.Static | command.SessionWide | command.ReadOnly | command.Unaudited | command.MCPReadOnly,
 	Examples: []command.Example{
 		{For: "Lists the cookies that one site gets", Params: `{"urls": ["https://shop.example/"]}`},
 	},

@@ -12,7 +12,7 @@ import (
 // CookiesSet is the command cookies_set.
 var CookiesSet = command.Define(command.Row{
 	Name: "cookies_set", Summary: "Sets cookies in the session.", Main: "cookies",
-	Marks: command.Static | command.AllHosts | command.Unaudited,
+	Flags: command.Static | command.SessionWide,
 	Examples: []command.Example{
 		{For: "Sets a cookie for one site", Params: `{"cookies": [{"name": "currency", "value": "NOK", "url": "https://shop.example/"}]}`},
 	},
@@ -33,7 +33,7 @@ func cookiesSet(ctx context.Context, c *command.Call, p *CookiesSetParams) (Cook
 	}
 	for _, k := range p.Cookies {
 		if !slices.Contains([]string{"", "Strict", "Lax", "None"}, k.SameSite) {
-			return CookiesResult{}, protocol.Errorf(protocol.InvalidParams, "cookies: same_site of %q: takes Strict, Lax or None, not %q", protocol.Cut(k.Name, 60), protocol.Cut(k.SameSite, 60)).
+			return CookiesResult{}, protocol.Errorf(protocol.InvalidParams, "cookies: same_site of %q: accepts Strict, Lax or None, not %q", protocol.Cut(k.Name, 60), protocol.Cut(k.SameSite, 60)).
 				With("parameter", "cookies")
 		}
 	}

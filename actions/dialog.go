@@ -14,7 +14,7 @@ import (
 // Dialog is the command dialog.
 var Dialog = command.Define(command.Row{
 	Name: "dialog", Summary: "Answers the open JavaScript dialog.", Main: "accept",
-	Marks: command.AtOnce | command.Acts | command.Unasked | command.Everyday,
+	Flags: command.Unqueued | command.Acts | command.Unconfirmed | command.MCPDefault,
 	Examples: []command.Example{
 		{For: "Answers OK", Params: `{"accept": true}`},
 	},

@@ -15,7 +15,7 @@ import (
 // Downloads is the command downloads.
 var Downloads = command.Define(command.Row{
 	Name: "downloads", Summary: "Lists the session's downloads, or reads one.", Main: "name",
-	Marks: command.AtOnce | command.ReadOnly | command.Unasked | command.Harmless,
+	Flags: command.Unqueued | command.ReadOnly | command.Unconfirmed | command.MCPReadOnly,
 	Examples: []command.Example{
 		{For: "Waits for a download to end, and reads it", Params: `{"name": "prices.csv", "wait": true}`},
 	},

@@ -10,7 +10,7 @@ import (
 // Drag is the command drag.
 var Drag = command.Define(command.Row{
 	Name: "drag", Summary: "Drags an element onto another.", Main: "ref",
-	Marks: command.Acts | command.Unasked,
+	Flags: command.Acts | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Drags a product into the basket", Params: `{"ref": "@e5", "to": "@e6"}`},
 	},

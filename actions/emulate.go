@@ -19,7 +19,7 @@ import (
 // Emulate is the command emulate.
 var Emulate = command.Define(command.Row{
 	Name: "emulate", Summary: "Changes the device, place and network that the session's pages see.", Main: "device",
-	Marks: command.AllHosts | command.Unasked | command.Unaudited,
+	Flags: command.SessionWide | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Shows the page as a phone in Oslo does", Params: `{"device": "iphone", "locale": "nb-NO", "timezone": "Europe/Oslo"}`},
 	},
@@ -68,9 +68,9 @@ func (p *Place) geolocation() (*protocol.Geolocation, error) {
 		switch {
 		case f.given == nil && f.name == "accuracy":
 		case f.given == nil:
-			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: is missing: takes %s", f.name, f.takes).With("parameter", "geolocation")
+			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: is missing: accepts %s", f.name, f.takes).With("parameter", "geolocation")
 		case *f.given < f.lo || *f.given > f.hi:
-			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: takes %s, not %g", f.name, f.takes, *f.given).With("parameter", "geolocation")
+			return nil, protocol.Errorf(protocol.InvalidParams, "geolocation.%s: accepts %s, not %g", f.name, f.takes, *f.given).With("parameter", "geolocation")
 		default:
 			*f.into = *f.given
 		}

@@ -17,13 +17,13 @@ func TestGeolocation(t *testing.T) {
 		want  *protocol.Geolocation
 		wrong string
 	}{
-		{`{}`, nil, "geolocation.latitude: is missing: takes degrees from -90 to 90"},
-		{`{"latitude":1}`, nil, "geolocation.longitude: is missing: takes degrees from -180 to 180"},
-		{`{"latitude":null,"longitude":2}`, nil, "geolocation.latitude: is missing: takes degrees from -90 to 90"},
-		{`{"latitude":99,"longitude":2}`, nil, "geolocation.latitude: takes degrees from -90 to 90, not 99"},
-		{`{"latitude":-90.5,"longitude":2}`, nil, "geolocation.latitude: takes degrees from -90 to 90, not -90.5"},
-		{`{"latitude":1,"longitude":180.1}`, nil, "geolocation.longitude: takes degrees from -180 to 180, not 180.1"},
-		{`{"latitude":1,"longitude":2,"accuracy":-1}`, nil, "geolocation.accuracy: takes metres, at least 0, not -1"},
+		{`{}`, nil, "geolocation.latitude: is missing: accepts degrees from -90 to 90"},
+		{`{"latitude":1}`, nil, "geolocation.longitude: is missing: accepts degrees from -180 to 180"},
+		{`{"latitude":null,"longitude":2}`, nil, "geolocation.latitude: is missing: accepts degrees from -90 to 90"},
+		{`{"latitude":99,"longitude":2}`, nil, "geolocation.latitude: accepts degrees from -90 to 90, not 99"},
+		{`{"latitude":-90.5,"longitude":2}`, nil, "geolocation.latitude: accepts degrees from -90 to 90, not -90.5"},
+		{`{"latitude":1,"longitude":180.1}`, nil, "geolocation.longitude: accepts degrees from -180 to 180, not 180.1"},
+		{`{"latitude":1,"longitude":2,"accuracy":-1}`, nil, "geolocation.accuracy: accepts metres, at least 0, not -1"},
 		{`{"latitude":0,"longitude":0}`, &protocol.Geolocation{}, ""},
 		{`{"latitude":-90,"longitude":180,"accuracy":5}`, &protocol.Geolocation{Latitude: -90, Longitude: 180, Accuracy: 5}, ""},
 	} {

@@ -18,7 +18,7 @@ import (
 // Fill is the command fill.
 var Fill = command.Define(command.Row{
 	Name: "fill", Summary: "Fills several fields: it types, selects or checks, whichever each field needs.", Main: "fields",
-	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
+	Flags: command.Acts | command.Static | command.Unconfirmed | command.MCPDefault,
 	Examples: []command.Example{
 		{For: "Fills a form with one command", Params: `{"fields": [{"ref": "@e7", "value": "Ola"}, {"ref": "@e8", "value": "Bergen"}, {"ref": "@e11", "value": true}]}`},
 	},
@@ -59,7 +59,7 @@ const maxFields = 200
 // which were filled before.
 func fill(ctx context.Context, c *command.Call, p *FillParams) (FillResult, error) {
 	if len(p.Fields) == 0 || len(p.Fields) > maxFields {
-		return FillResult{}, protocol.Errorf(protocol.InvalidParams, "fields: takes 1 to %d fields, not %d", maxFields, len(p.Fields)).With("parameter", "fields")
+		return FillResult{}, protocol.Errorf(protocol.InvalidParams, "fields: accepts 1 to %d fields, not %d", maxFields, len(p.Fields)).With("parameter", "fields")
 	}
 	values := make([]fieldValue, len(p.Fields))
 	for i, f := range p.Fields {
@@ -101,7 +101,7 @@ type fieldValue struct {
 }
 
 func valueOf(i int, f FillField) (fieldValue, error) {
-	bad := protocol.Errorf(protocol.InvalidParams, "fields[%d].value: takes a string, a number, true, false or a list of strings, not %s", i, protocol.Cut(string(f.Value), 60)).
+	bad := protocol.Errorf(protocol.InvalidParams, "fields[%d].value: accepts a string, a number, true, false or a list of strings, not %s", i, protocol.Cut(string(f.Value), 60)).
 		With("parameter", "fields")
 	var v fieldValue
 	raw := bytes.TrimSpace(f.Value)
@@ -150,7 +150,7 @@ func fillOne(ctx context.Context, c *command.Call, page session.Page, ref string
 	case checkable[e.Role]:
 		filled.By = Check.Name
 		if v.on == nil {
-			return filled, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which takes true or false, not %q", e.Ref(), e.Role, protocol.Cut(v.text, 60)).With("parameter", "fields")
+			return filled, protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "fields: %s is a %s, which accepts true or false, not %q", e.Ref(), e.Role, protocol.Cut(v.text, 60)).With("parameter", "fields")
 		}
 		a = protocol.Check{Ref: ref, Checked: *v.on}
 	case e.Tag == "select":

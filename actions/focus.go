@@ -10,7 +10,7 @@ import (
 // Focus is the command focus.
 var Focus = command.Define(command.Row{
 	Name: "focus", Summary: "Moves the keyboard focus to an element.", Main: "ref",
-	Marks: command.Acts | command.Unasked | command.Undoable,
+	Flags: command.Acts | command.Unconfirmed | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Focuses a field", Params: `{"ref": "@e7"}`},
 	},

@@ -9,7 +9,7 @@ import (
 // Forward is the command forward.
 var Forward = command.Define(command.Row{
 	Name: "forward", Summary: "Goes forward in the tab's history.",
-	Marks: command.Acts | command.Static | command.ReadOnly | command.Unasked | command.Undoable,
+	Flags: command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Goes forward again after back", Params: `{}`},
 	},

@@ -10,7 +10,7 @@ import (
 // Hover is the command hover.
 var Hover = command.Define(command.Row{
 	Name: "hover", Summary: "Moves the mouse onto an element.", Main: "ref",
-	Marks: command.Acts | command.Unasked | command.Undoable,
+	Flags: command.Acts | command.Unconfirmed | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Opens a menu that appears under the mouse", Params: `{"ref": "@e4"}`},
 	},

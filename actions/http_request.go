@@ -22,7 +22,7 @@ import (
 // HTTPRequest is the command http_request.
 var HTTPRequest = command.Define(command.Row{
 	Name: "http_request", Summary: "Sends one HTTP request and shows the answer. It follows no redirect.", Main: "url",
-	Marks:   command.Static | command.NoSession | command.Offline,
+	Flags:   command.Static | command.NoSession | command.Offline,
 	Price:   ledger.PerRequest,
 	Prepare: prepareHTTPRequest,
 	Examples: []command.Example{
@@ -135,7 +135,7 @@ func requestHeader(given map[string]string) (http.Header, error) {
 		key := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			return nil, badHeader(name, "takes header names of letters, digits and !#$%%&'*+-.^_`|~, not %q", protocol.Cut(name, 60))
+			return nil, badHeader(name, "accepts header names of letters, digits and !#$%%&'*+-.^_`|~, not %q", protocol.Cut(name, 60))
 		case !httpguts.ValidHeaderFieldValue(value):
 			return nil, badHeader(name, "the value of %q holds a control character, such as a line end", protocol.Cut(name, 60))
 		case slices.Contains(refusedHeaders, key) || strings.HasPrefix(key, "Proxy-"):

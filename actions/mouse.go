@@ -11,7 +11,7 @@ import (
 // Mouse is the command mouse.
 var Mouse = command.Define(command.Row{
 	Name: "mouse", Summary: "Moves or clicks the mouse, or turns its wheel, at a point of the viewport.", Main: "action",
-	Marks: command.Acts | command.Unasked,
+	Flags: command.Acts | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Clicks a point of a canvas", Params: `{"action": "click", "x": 200, "y": 120}`},
 	},

@@ -14,7 +14,7 @@ import (
 // Network is the command network.
 var Network = command.Define(command.Row{
 	Name: "network", Summary: "Lists the requests of the session's pages, or shows one with its headers and body.", Main: "filter",
-	Marks: command.AtOnce | command.Looking,
+	Flags: command.Unqueued | command.Inspects,
 	Examples: []command.Example{
 		{For: "Lists the requests to an API", Params: `{"filter": "/api/"}`},
 		{For: "Shows one request with its headers and its body", Params: `{"id": 1, "body": true}`},
@@ -43,7 +43,7 @@ type NetworkResult struct {
 
 func networkEntries(ctx context.Context, c *command.Call, p *NetworkParams) (NetworkResult, error) {
 	if p.Body && p.ID == 0 && p.Format != "har" {
-		return NetworkResult{}, protocol.Errorf(protocol.InvalidParams, "body: takes the id of one entry, or format har").
+		return NetworkResult{}, protocol.Errorf(protocol.InvalidParams, "body: accepts the id of one entry, or format har").
 			With("parameter", "body").Then("give the id of an entry of network")
 	}
 	r, live := watched(c)

@@ -12,7 +12,7 @@ import (
 // Open is the command open.
 var Open = command.Define(command.Row{
 	Name: "open", Summary: "Opens a URL and shows the page.", Main: "url",
-	Marks: command.Acts | command.Static | command.ReadOnly | command.Unasked | command.Everyday | command.Undoable | command.LongRunning,
+	Flags: command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive | command.MCPTimeout,
 	Examples: []command.Example{
 		{For: "Opens a page and shows it", Params: `{"url": "https://shop.example/"}`},
 		{For: "Opens a page without showing it, and waits until it loads nothing more", Params: `{"url": "https://shop.example/", "wait_until": "networkidle", "snapshot": "none"}`},
@@ -37,8 +37,8 @@ func open(ctx context.Context, c *command.Call, p *OpenParams) (command.Result, 
 		return command.Result{}, c.Session.Lost(err)
 	}
 	var effect protocol.Effect
-	if ladder, ok := page.(session.SourceChain); ok {
-		effect, err = ladder.OpenFrom(ctx, source, url)
+	if chain, ok := page.(session.SourceChain); ok {
+		effect, err = chain.OpenFrom(ctx, source, url)
 	} else {
 		effect, err = page.Open(ctx, url, p.WaitUntil)
 	}

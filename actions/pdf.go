@@ -11,7 +11,7 @@ import (
 // PDF is the command pdf.
 var PDF = command.Define(command.Row{
 	Name: "pdf", Summary: "Prints the page to PDF.", Main: "options",
-	Marks: command.WritesFile | command.Looking,
+	Flags: command.WritesFile | command.Inspects,
 	Examples: []command.Example{
 		{For: "Prints the page on A4 in landscape", Params: `{"options": {"landscape": true, "paper_width": 8.27, "paper_height": 11.69}}`},
 	},

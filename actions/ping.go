@@ -9,7 +9,7 @@ import (
 // Ping is the command ping.
 var Ping = command.Define(command.Row{
 	Name: "ping", Summary: "Answers at once.",
-	Marks: command.AtOnce | command.NoSession | command.Looking,
+	Flags: command.Unqueued | command.NoSession | command.Inspects,
 	Examples: []command.Example{
 		{For: "Checks that the daemon answers", Params: `{}`},
 	},

@@ -10,7 +10,7 @@ import (
 // Press is the command press.
 var Press = command.Define(command.Row{
 	Name: "press", Summary: "Presses a key or a combination of keys.", Main: "key",
-	Marks: command.Acts | command.Unasked | command.Everyday,
+	Flags: command.Acts | command.Unconfirmed | command.MCPDefault,
 	Examples: []command.Example{
 		{For: "Moves to the next field", Params: `{"key": "Tab"}`},
 		{For: "Selects all the text of a field", Params: `{"key": "Control+a", "ref": "@e7"}`},

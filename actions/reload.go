@@ -9,7 +9,7 @@ import (
 // Reload is the command reload.
 var Reload = command.Define(command.Row{
 	Name: "reload", Summary: "Loads the page again.",
-	Marks: command.Acts | command.Static | command.ReadOnly | command.Unasked | command.Undoable,
+	Flags: command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Loads the page again and shows what is different", Params: `{"snapshot": "delta"}`},
 	},

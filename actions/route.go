@@ -14,7 +14,7 @@ import (
 // Route is the command route.
 var Route = command.Define(command.Row{
 	Name: "route", Summary: "Blocks or answers requests of the session's pages by address and kind.", Main: "pattern",
-	Marks: command.Unasked | command.Unaudited,
+	Flags: command.Unconfirmed,
 	Implied: []command.Implied{
 		// A page runs what it is answered with, and a redirect, a header or an empty
 		// answer chooses what that is as well as a body does.

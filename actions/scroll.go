@@ -11,7 +11,7 @@ import (
 // Scroll is the command scroll.
 var Scroll = command.Define(command.Row{
 	Name: "scroll", Summary: "Scrolls an element into view, or scrolls the page.", Main: "ref",
-	Marks: command.Acts | command.ReadOnly | command.Unasked | command.Everyday | command.Undoable,
+	Flags: command.Acts | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Scrolls to the end of the page", Params: `{"to": "bottom"}`},
 		{For: "Scrolls an element into view", Params: `{"ref": "@e13"}`},

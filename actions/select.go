@@ -10,7 +10,7 @@ import (
 // Select is the command select.
 var Select = command.Define(command.Row{
 	Name: "select", Summary: "Chooses options of a select.", Main: "ref",
-	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
+	Flags: command.Acts | command.Static | command.Unconfirmed | command.MCPDefault,
 	Examples: []command.Example{
 		{For: "Chooses an option by its label", Params: `{"ref": "@e8", "values": ["Bergen"]}`},
 	},

@@ -11,7 +11,7 @@ import (
 // SessionList is the command session_list.
 var SessionList = command.Define(command.Row{
 	Name: "session_list", Summary: "Lists your sessions.",
-	Marks: command.AtOnce | command.NoSession | command.Looking,
+	Flags: command.Unqueued | command.NoSession | command.Inspects,
 	Examples: []command.Example{
 		{For: "Lists your sessions", Params: `{}`},
 	},

@@ -14,7 +14,7 @@ import (
 // SessionOpen is the command session_open.
 var SessionOpen = command.Define(command.Row{
 	Name: "session_open", Summary: "Opens a session.", Main: "name",
-	Marks:   command.OpensSession | command.ReadOnly | command.Unasked | command.Unaudited,
+	Flags:   command.OpensSession | command.ReadOnly | command.Unconfirmed | command.Unaudited,
 	Implied: []command.Implied{{Parameter: "state", As: StateLoad}},
 	Prepare: prepareSessionOpen,
 	Examples: []command.Example{

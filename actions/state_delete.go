@@ -11,7 +11,7 @@ import (
 // StateDelete is the command state_delete.
 var StateDelete = command.Define(command.Row{
 	Name: "state_delete", Summary: "Deletes a state that you have saved.", Main: "name",
-	Marks: command.AtOnce | command.NoSession | command.AllHosts,
+	Flags: command.Unqueued | command.NoSession | command.SessionWide,
 	Examples: []command.Example{
 		{For: "Deletes a login that is no longer needed", Params: `{"name": "shop"}`},
 	},

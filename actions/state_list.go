@@ -11,7 +11,7 @@ import (
 // StateList is the command state_list.
 var StateList = command.Define(command.Row{
 	Name: "state_list", Summary: "Lists the states that you have saved.",
-	Marks: command.AtOnce | command.NoSession | command.Looking,
+	Flags: command.Unqueued | command.NoSession | command.Inspects,
 	Examples: []command.Example{
 		{For: "Lists your states, with their sizes and how many you may keep", Params: `{}`},
 	},

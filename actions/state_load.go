@@ -12,7 +12,7 @@ import (
 // StateLoad is the command state_load.
 var StateLoad = command.Define(command.Row{
 	Name: "state_load", Summary: "Loads a saved state (cookies and local storage) into the session.", Main: "name",
-	Marks: command.Static | command.AllHosts,
+	Flags: command.Static | command.SessionWide,
 	Examples: []command.Example{
 		{For: `Goes on logged in, with the state that was saved as "shop"`, Params: `{"name": "shop"}`},
 	},

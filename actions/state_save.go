@@ -12,7 +12,7 @@ import (
 // StateSave is the command state_save.
 var StateSave = command.Define(command.Row{
 	Name: "state_save", Summary: "Saves the session's cookies and local storage under a name.", Main: "name",
-	Marks: command.Static | command.AllHosts | command.Harmless,
+	Flags: command.Static | command.SessionWide | command.MCPReadOnly,
 	Examples: []command.Example{
 		{For: "Saves a login for later sessions", Params: `{"name": "shop"}`},
 	},

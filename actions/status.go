@@ -11,7 +11,7 @@ import (
 // Status is the command status.
 var Status = command.Define(command.Row{
 	Name: "status", Summary: "Reports on the daemon and your sessions.",
-	Marks: command.AtOnce | command.NoSession | command.Looking,
+	Flags: command.Unqueued | command.NoSession | command.Inspects,
 	Examples: []command.Example{
 		{For: "Shows version, limits and sessions", Params: `{}`},
 	},

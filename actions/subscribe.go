@@ -12,7 +12,7 @@ import (
 // Subscribe is the command subscribe.
 var Subscribe = command.Define(command.Row{
 	Name: "subscribe", Summary: "Chooses the events that this connection gets.", Main: "events",
-	Marks: command.AtOnce | command.NoSession | command.OneConnection | command.ReadOnly | command.Unasked | command.Unaudited,
+	Flags: command.Unqueued | command.NoSession | command.WebSocketOnly | command.ReadOnly | command.Unconfirmed | command.Unaudited,
 	Examples: []command.Example{
 		{For: "Gets an event for every new page and every dialog", Params: `{"events": ["navigated", "dialog"]}`},
 	},

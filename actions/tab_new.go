@@ -12,7 +12,7 @@ import (
 // TabNew is the command tab_new.
 var TabNew = command.Define(command.Row{
 	Name: "tab_new", Summary: "Opens a tab and selects it.", Main: "url",
-	Marks: command.Acts | command.ReadOnly | command.Unasked | command.Undoable,
+	Flags: command.Acts | command.ReadOnly | command.Unconfirmed | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Opens a page in a new tab", Params: `{"url": "https://shop.example/terms"}`},
 	},

@@ -11,7 +11,7 @@ import (
 // Type is the command type.
 var Type = command.Define(command.Row{
 	Name: "type", Summary: "Types text into a field.", Main: "ref",
-	Marks: command.Acts | command.Static | command.Unasked | command.Everyday,
+	Flags: command.Acts | command.Static | command.Unconfirmed | command.MCPDefault,
 	Typed: "text",
 	Examples: []command.Example{
 		{For: "Types into a field", Params: `{"ref": "@e7", "text": "Ola Nordmann"}`},

@@ -20,7 +20,7 @@ import (
 // Upload is the command upload.
 var Upload = command.Define(command.Row{
 	Name: "upload", Summary: "Gives files to a file input.", Main: "ref",
-	Marks:      command.Acts | command.Static,
+	Flags:      command.Acts | command.Static,
 	LocalFiles: "files",
 	Examples: []command.Example{
 		{For: "Attaches a file", Params: `{"ref": "@e12", "files": [{"name": "invoice.txt", "base64": "SW52b2ljZSAyMDI2LTE="}]}`},
@@ -47,7 +47,7 @@ func (f *UploadFile) UnmarshalJSON(b []byte) error {
 		return json.Unmarshal(b, &f.Path)
 	}
 	if len(b) == 0 || b[0] != '{' {
-		return fmt.Errorf("takes a path or {name, base64}, not %s", protocol.Cut(string(b), 60))
+		return fmt.Errorf("accepts a path or {name, base64}, not %s", protocol.Cut(string(b), 60))
 	}
 	type plain UploadFile
 	d := json.NewDecoder(bytes.NewReader(b))

@@ -13,7 +13,7 @@ import (
 // Wait is the command wait.
 var Wait = command.Define(command.Row{
 	Name: "wait", Summary: "Waits for an element, text, URL, state or expression.", Main: "text",
-	Marks:   command.Static | command.Everyday | command.LongRunning | command.URLPattern | command.Looking,
+	Flags:   command.Static | command.MCPDefault | command.MCPTimeout | command.URLPattern | command.Inspects,
 	Implied: []command.Implied{{Parameter: "expression", As: Eval}},
 	Examples: []command.Example{
 		{For: "Waits until the page shows a text", Params: `{"text": "Order"}`},

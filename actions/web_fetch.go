@@ -26,7 +26,7 @@ import (
 // WebFetch is the command web_fetch.
 var WebFetch = command.Define(command.Row{
 	Name: "web_fetch", Summary: "Fetches a page and returns its readable text.", Main: "url",
-	Marks:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unasked | command.Everyday | command.Harmless,
+	Flags:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPReadOnly,
 	Price:   ledger.PerFetch,
 	Prepare: (*command.Call).LimitDomains,
 	Examples: []command.Example{

@@ -13,7 +13,7 @@ import (
 // WebSearch is the command web_search.
 var WebSearch = command.Define(command.Row{
 	Name: "web_search", Summary: "Searches the web.", Main: "query",
-	Marks:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unasked | command.Everyday | command.Harmless,
+	Flags:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPReadOnly,
 	Price:   ledger.PerSearch,
 	Prepare: (*command.Call).LimitDomains,
 	Examples: []command.Example{
@@ -50,7 +50,7 @@ func webSearch(ctx context.Context, c *command.Call, p *WebSearchParams) (WebSea
 	}
 	query := strings.TrimSpace(p.Query)
 	if n := len([]rune(query)); n == 0 || n > maxQuery {
-		return WebSearchResult{}, protocol.Errorf(protocol.InvalidParams, "query: takes 1 to %d characters, not %d", maxQuery, n).With("parameter", "query")
+		return WebSearchResult{}, protocol.Errorf(protocol.InvalidParams, "query: accepts 1 to %d characters, not %d", maxQuery, n).With("parameter", "query")
 	}
 	results, provider, err := w.Search.Search(ctx, query, p.MaxResults)
 	if err != nil {

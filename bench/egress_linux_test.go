@@ -32,7 +32,7 @@ func newEgress(b *testing.B, name string) egress {
 	cfg := chromium.Config{Headless: true, ComputedNames: true, AnswerTimeout: 10 * time.Second}
 	cfg.StateDir = b.TempDir()
 	var o browser.ContextOptions
-	var stock browser.Stock
+	var pool browser.Pool
 	if name != "none" {
 		rules, err := policy.New(policy.Config{AllowHosts: []string{"127.0.0.1"}})
 		if err != nil {
@@ -50,8 +50,8 @@ func newEgress(b *testing.B, name string) egress {
 			}
 			cfg.Adopt, cfg.JailPort = e.Serve, e.Port()
 		}
-		stock.Way = func() (browser.Way, error) { return e.Unbound() }
-		o.Bind = func(w browser.Way, _ func(map[string]any)) error {
+		pool.Egress = func() (browser.Egress, error) { return e.Unbound() }
+		o.Bind = func(w browser.Egress, _ func(map[string]any)) error {
 			gate, err := rules.Gate(policy.GateOptions{})
 			if err == nil {
 				w.Bind(gate, "bench", nil)
@@ -66,7 +66,7 @@ func newEgress(b *testing.B, name string) egress {
 		b.Fatal(err)
 	}
 	contexts := browser.New(c, log)
-	contexts.Keep(stock)
+	contexts.Keep(pool)
 	return egress{contexts, o}
 }
 

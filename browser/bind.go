@@ -15,23 +15,26 @@ import (
 // told to a context that exists; none of it was before.
 func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []browser.PermissionType, emit func(string, map[string]any)) error {
 	o = o.complete()
-	if (c.way != nil) != (o.Bind != nil) {
-		return errors.New("a way out and a session that says where it leads belong together: Stock.Way and ContextOptions.Bind")
+	if (c.egress != nil) != (o.Bind != nil) {
+		return errors.New("Pool.Egress and ContextOptions.Bind: set both or neither")
 	}
-	if c.way != nil {
-		if err := o.Bind(c.way, func(fields map[string]any) { emit(protocol.EventPolicyDenied, fields) }); err != nil {
+	if c.egress != nil {
+		if err := o.Bind(c.egress, func(fields map[string]any) { emit(protocol.EventPolicyDenied, fields) }); err != nil {
 			return err
 		}
 	}
 	c.tell.Store(&emit)
+	all := emulationOf(o)
+	c.overrides.Set(all)
+	c.uploads.Limit(o.UploadBytes)
 	c.mu.Lock()
-	was, all := c.o, emulationOf(o)
-	c.o, c.emulated = o, all
+	was := c.o
+	c.o = o
 	t := c.selected
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents
 		if t != nil {
-			t.document = c.documents
+			t.nav.document = c.documents
 		}
 	}
 	c.mu.Unlock()
@@ -48,17 +51,17 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 				return err
 			}
 		}
-		pending = c.sendRules(r)
+		pending = r.send(c)
 	}
 	told := all
 	if o.Width == was.Width && o.Height == was.Height {
 		told.Width, told.Height = nil, nil
 	}
-	pending = append(pending, c.overrides(t.cdp, told, all, false)...)
+	pending = append(pending, c.overrides.Send(t.cdp, told, all, false)...)
 	if o.Restore != nil && o.Restore.CookieCount > 0 {
-		if err := c.restoreCookies(ctx, o.Restore); err != nil {
+		if err := c.cookies.jar.Restore(ctx, o.Restore.Cookies); err != nil {
 			c.host.log.Warn("restoring cookies", "error", err)
 		}
 	}
-	return waitOverrides(ctx, pending)
+	return c.overrides.Wait(ctx, pending)
 }

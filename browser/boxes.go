@@ -14,9 +14,9 @@ import (
 type box = script.Box
 
 // seenAt says where the elements of refs are seen in the tab's viewport, or
-// beyond it where view is false. Those that are not seen, or gone, are left
+// outside of it where view is false. Those that are not seen, or gone, are left
 // out.
-func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, view bool) (map[string]box, error) {
+func seenAt(ctx context.Context, t *tab, refs *snapshot.Refs, list []string, view bool) (map[string]box, error) {
 	at := map[string]box{}
 	byDoc := map[int][]snapshot.Entry{}
 	for _, ref := range list {
@@ -25,7 +25,7 @@ func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, vi
 		}
 	}
 	for doc, entries := range byDoc {
-		d := t.byDoc(doc)
+		d := t.frames.byDoc(doc)
 		if d == nil {
 			continue
 		}
@@ -33,9 +33,9 @@ func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, vi
 		for i, e := range entries {
 			nodes[i] = e.Key.Node
 		}
-		got, err := evaluate(ctx, d, script.Boxes, script.BoxesArgs{Nodes: nodes, View: view && d.frame == t.main})
+		got, err := evaluate(ctx, d, script.Boxes, script.BoxesArgs{Nodes: nodes, View: view && d.frame == t.frames.main})
 		if err == nil && len(got) == len(entries) {
-			err = t.outwards(ctx, d.frame, got)
+			err = outwards(ctx, t, d.frame, got)
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -54,8 +54,8 @@ func (t *tab) seenAt(ctx context.Context, refs *snapshot.Refs, list []string, vi
 
 // outwards takes boxes of a frame's viewport to the tab's, and makes nil those
 // that a frame on the way does not show.
-func (t *tab) outwards(ctx context.Context, f *frame, boxes []*box) error {
-	for f != t.main {
+func outwards(ctx context.Context, t *tab, f *frame, boxes []*box) error {
+	for f != t.frames.main {
 		owner, parent := t.ownerAt(ctx, f)
 		if parent == nil {
 			return errDocumentGone()
@@ -81,14 +81,14 @@ func (t *tab) outwards(ctx context.Context, f *frame, boxes []*box) error {
 	return nil
 }
 
-// box is where the element of a ref is seen, as JSON: x, y, width and height in
+// boxJSON is where the element of a ref is seen, as JSON: x, y, width and height in
 // CSS pixels of the tab's viewport. Errors: not_actionable where it is not seen.
-func (t *tab) box(ctx context.Context, refs *snapshot.Refs, ref string) (string, error) {
+func boxJSON(ctx context.Context, t *tab, refs *snapshot.Refs, ref string) (string, error) {
 	e, _, err := t.c.resolve(refs, ref)
 	if err != nil {
 		return "", err
 	}
-	seen, err := t.seenAt(ctx, refs, []string{ref}, false)
+	seen, err := seenAt(ctx, t, refs, []string{ref}, false)
 	if err != nil {
 		return "", err
 	}

@@ -23,7 +23,7 @@ import (
 type Browser struct {
 	chromium *chromium.Supervisor
 	log      *slog.Logger
-	stock    Stock
+	pool     Pool
 	ctx      context.Context // ends with Close
 	stop     context.CancelFunc
 	work     sync.WaitGroup // contexts that are made before they are asked for
@@ -33,10 +33,10 @@ type Browser struct {
 	mu     sync.Mutex
 	closed bool
 	host   *host       // of the running generation; nil before the first
-	spares []*spare    // ready or nearly so, the oldest first
+	pooled []*pooled   // made or being made, the oldest first
 	inUse  int         // contexts that sessions have or ask for
 	idle   *time.Timer // lets Chromium go
-	soon   *time.Timer // makes the next context; nil: it need not
+	refill *time.Timer // makes the next context; nil: none is due
 }
 
 // New returns a Browser that makes its contexts in the Chromium of supervisor. Close ends what
@@ -199,36 +199,36 @@ type attachedToTarget struct {
 }
 
 // make makes a browser context with one page, about:blank, that has learnt the
-// secret of its way out: all that does not depend on whose it will be.
+// secret of its egress proxy: all that does not depend on whose it will be.
 func (b *Browser) make(ctx context.Context) (*Context, error) {
 	h, err := b.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	params := target.CreateBrowserContextParams{DisposeOnDetach: ptr(true)}
-	var way Way
-	if b.stock.Way != nil {
-		if way, err = b.stock.Way(); err != nil {
+	var egress Egress
+	if b.pool.Egress != nil {
+		if egress, err = b.pool.Egress(); err != nil {
 			return nil, err
 		}
 		// Chromium's implicit bypass of loopback is not inherited from the command line.
-		params.ProxyServer, params.ProxyBypassList = way.ProxyServer(), "<-loopback>"
+		params.ProxyServer, params.ProxyBypassList = egress.ProxyServer(), "<-loopback>"
 	}
 	id, err := h.create(ctx, params)
 	if err != nil {
-		if way != nil {
-			way.Close()
+		if egress != nil {
+			egress.Close()
 		}
 		return nil, asUnavailable(err)
 	}
-	c := newContext(h, id, way)
+	c := newContext(h, id, egress)
 	h.mu.Lock()
 	h.contexts[c.id] = c
 	h.mu.Unlock()
-	rules := c.sendRules(denied(c.id))
+	rules := denied(c.id).send(c)
 	t, err := c.newTab(ctx, "")
-	if err == nil && way != nil {
-		err = t.prime(ctx, way)
+	if err == nil && egress != nil {
+		err = t.learnSecret(ctx, egress)
 	}
 	if err == nil {
 		err = waitAll(ctx, rules)

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot"
 )
 
-// checkLook is how long a page may take to show the state that a click set.
-const checkLook = 500
+// checkWithin is how many milliseconds a page may take to show the state that a click set.
+const checkWithin = 500
 
 // mixedClicks are how many clicks take a checkbox that is mixed to either state.
 const mixedClicks = 3
@@ -19,20 +20,16 @@ const mixedClicks = 3
 // not, by clicking it where it is otherwise; its label or styled twin is
 // clicked where it is hidden itself. Errors: those of a ref, not_actionable
 // also where the page kept the state, invalid_params where the element has none.
-func (c *Context) check(ctx context.Context, refs *snapshot.Refs, o protocol.Check, h how) (protocol.Effect, error) {
-	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.checkOn(ctx, refs, o.Ref, o.Checked)
-		if el == nil {
-			return snapshot.Key{}, err
-		}
-		return el.key, err
-	})
+func check(o protocol.Check) step {
+	return func(ctx context.Context, a *action) error {
+		return a.hits(a.checkOn(ctx, o.Ref, o.Checked))
+	}
 }
 
-func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, checked bool) (*element, error) {
+func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*element, error) {
 	q := script.Lookup{Want: clickable, Control: "check", Ups: 1, ElementCall: script.Checked.With(script.None{}), Until: time.Now().Add(waiting(ctx))}
 	for clicks := 0; ; q.Again = true {
-		el, err := c.locate(ctx, refs, ref, q)
+		el, err := a.locate(ctx, ref, q)
 		if err != nil {
 			return nil, err
 		}
@@ -40,25 +37,24 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 		if err != nil {
 			return nil, err
 		}
-		e, err := refs.Lookup(ref)
+		who, err := failure.Describe(a.refs, ref)
 		if err != nil {
 			return nil, err
 		}
-		who := e.Ref() + " " + spoken(e.Role, e.Name)
 		switch {
 		case now.State == nil:
-			el.disarm()
+			el.endHitTest()
 			return nil, protocol.Errorf(protocol.InvalidParams, "ref %s can be neither checked nor unchecked", who).
 				With("parameter", "ref").Then("use the ref of a checkbox, a radio button or a switch")
 		case now.State == checked:
-			el.disarm()
+			el.endHitTest()
 			return el, nil
 		case now.Radio && !checked:
-			el.disarm()
+			el.endHitTest()
 			return nil, protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", who).
 				With("parameter", "checked").Then("check another radio button of its group")
 		}
-		got, err := el.click(ctx, press{button: "left", count: 1}, script.Checked.With(script.None{}))
+		got, err := el.click(ctx, input.LeftClick, script.Checked.With(script.None{}))
 		if err != nil && !el.reached() {
 			return nil, err
 		}
@@ -67,11 +63,11 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 		}
 		if !got.Hit {
 			if q.Over() {
-				return nil, missed(refs, el, got)
+				return nil, el.missed(got)
 			}
 			continue
 		}
-		now, err = evaluate(ctx, el.in, script.CheckedNow, script.CheckedNowArgs{ID: el.Target, Wanted: checked, MS: checkLook})
+		now, err = evaluate(ctx, el.in, script.CheckedNow, script.CheckedNowArgs{ID: el.Target, Wanted: checked, MS: checkWithin})
 		if protocol.CodeOf(err) == protocol.StaleRef {
 			return el, nil // it led to another document
 		}
@@ -81,15 +77,6 @@ func (c *Context) checkOn(ctx context.Context, refs *snapshot.Refs, ref string, 
 		if clicks++; now.State == "mixed" && clicks < mixedClicks {
 			continue // mixed goes to one of the two first
 		}
-		return nil, keptError(who, checked)
+		return nil, failure.KeptState(who, checked)
 	}
-}
-
-func keptError(who string, checked bool) error {
-	word := "unchecked"
-	if !checked {
-		word = "checked"
-	}
-	return protocol.Errorf(protocol.NotActionable, "%s was clicked, and the page kept it %s", who, word).
-		With("reason", "readonly").Then("take a snapshot to see why")
 }

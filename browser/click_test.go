@@ -151,10 +151,10 @@ func TestClickRefused(t *testing.T) {
 	})
 }
 
-// The guard keeps a press from whatever comes under the pointer between the
-// look and the press: here when the mouse arrives. The element is then looked
-// for again, and where it stays covered nothing has been clicked.
-func TestClickGuard(t *testing.T) {
+// The hit test keeps a press from whatever comes under the pointer locating
+// and the press: here when the mouse arrives. The element is then located again, and
+// where it stays covered nothing has been clicked.
+func TestClickHitTest(t *testing.T) {
 	s := newStage(t)
 	cover := `<div id=o style="position:fixed;inset:0;display:none" role=menu aria-label=Menu onpointerdown="report('cover')" onmousedown="report('cover')" onclick="report('cover')"></div>`
 	t.Run("covers for good", func(t *testing.T) {

@@ -2,19 +2,19 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/emulation"
+	"github.com/browserd/browserd/browser/files"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
@@ -30,11 +30,11 @@ type ContextOptions struct {
 	Dialogs       string            // wait (default), accept, dismiss
 	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
 	MaxTabs       int               // 0: 16
-	// Bind makes the way out of Stock.Way the session's. refused is to be called
-	// with the fields of a policy_denied event for each connection that is not
-	// made. nil where there is no such way, and only there.
-	Bind          func(w Way, refused func(fields map[string]any)) error
-	Permissions   []string          // what its pages may use without asking (PermissionNames); all else is denied
+	// Bind makes the egress proxy of Pool.Egress the session's. It calls refused
+	// with the fields of a policy_denied event for each connection that the proxy
+	// refuses. nil where Pool.Egress is nil, and only there.
+	Bind          func(e Egress, refused func(fields map[string]any)) error
+	Permissions   []string          // what its pages may use without asking (permission.Names); all else is denied
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
 	DownloadFiles int               // downloads that are kept; 0: 50
@@ -49,44 +49,30 @@ type Context struct {
 	host *host
 	id   cdproto.BrowserContextID
 	tell atomic.Pointer[func(typ string, fields map[string]any)] // nil: nobody's yet
-	// life ends with the context: it was closed, or its browser died.
-	life context.Context
-	end  context.CancelCauseFunc
-	done chan struct{}
-	way  Way // nil: Chromium's own
+	lifetime
+	// egress is the context's own egress proxy; nil: Chromium's own egress.
+	egress Egress
 
-	creating sync.Mutex // held while a target is made, see create
+	targets targets
 
-	log       network.Log
-	routes    network.Routes
-	downloads *network.Downloads
+	// Owners of a part each, with their commands. Each says which lock guards it.
+	records
+	cookies
+	states
+	device
+	uploads files.Uploads
 
-	holding string // the mouse button that is down; the driver's alone
-	looks   int    // the number of the last capture, up to maxLook; the driver's alone
+	mouse    input.Mouse // the driver's alone
+	captures int         // the number of the last capture (walk.NextCapture); the driver's alone
 
-	mu        sync.Mutex
-	o         ContextOptions // written once more, by bind
-	tabs      []*tab
-	selected  *tab
-	workers   map[target.SessionID]*cdp.Session // shared and service workers
-	replacing chan struct{}                     // not nil while a new tab is made for a selected one that died
-	tabCount  int                               // tabs opened so far, for their names
-	documents int                               // main documents loaded so far
-	left      []int                             // documents that were left and that the refs do not know of yet
-	dialogs   int                               // dialogs in a row, since the last command began
-	watching  *happenings
-	cookies   json.RawMessage // as last seen
-	cookieN   int
-	asked     int                // times that they were asked for,
-	kept      int                // and which of these they are from
-	emulated  protocol.Emulation // in force, for tabs to come
-	origins   []string           // that its tabs showed
-	// apart: pages that attach without an opener are held until create knows its own.
-	apart    bool
-	held     []attachedToTarget
-	uploads  string // the directory of uploaded files; empty until the first
-	uploaded int64  // bytes in it
-	closed   bool
+	// mu guards what follows, and what the tabs of the context hold.
+	mu sync.Mutex
+	o  ContextOptions // written once more, by bind
+	tabList
+	workers map[target.SessionID]*cdp.Session // shared and service workers
+	dialogs int                               // dialogs in a row, since the last command began
+	effects *effects                          // of what acts; nil: nobody does
+	closed  bool
 }
 
 // complete is o with the defaults in the place of zeros.
@@ -112,16 +98,19 @@ func (o ContextOptions) complete() ContextOptions {
 	return o
 }
 
-// newContext is a context that is nobody's yet: what bind gives it of a session
-// is that of the zero options.
-func newContext(h *host, id cdproto.BrowserContextID, way Way) *Context {
+// newContext returns a context that no session has yet: until bind the zero options hold.
+func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	o := ContextOptions{}.complete()
-	c := &Context{host: h, id: id, o: o, way: way, done: make(chan struct{}), workers: map[target.SessionID]*cdp.Session{}, emulated: emulationOf(o)}
-	c.life, c.end = context.WithCancelCause(context.Background())
+	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}}
+	c.uploads.Process = h.process
+	c.records.c, c.tabList.c = c, c
 	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
+	c.states.c, c.targets.c = c, c
+	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
+	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
-		if way != nil {
-			way.Close()
+		if egress != nil {
+			egress.Close()
 		}
 		close(c.done)
 	})
@@ -152,27 +141,6 @@ func lost(cause error) error {
 	return e
 }
 
-// Done closes when the context is gone: closed, or its Chromium died. Whoever asks
-// after a call has failed for that finds it closed.
-func (c *Context) Done() <-chan struct{} {
-	select {
-	case <-c.host.conn.Done():
-		return c.host.conn.Done() // the context's own life ends a moment later
-	default:
-		return c.done
-	}
-}
-
-// gone says whether Done has closed.
-func (c *Context) gone() bool {
-	select {
-	case <-c.Done():
-		return true
-	default:
-		return false
-	}
-}
-
 // Close closes the pages and the context and forgets it. Closing twice is
 // harmless.
 func (c *Context) Close(ctx context.Context) error {
@@ -183,6 +151,7 @@ func (c *Context) Close(ctx context.Context) error {
 	}
 	c.closed = true
 	c.mu.Unlock()
+	c.uploads.Close()
 	c.host.mu.Lock()
 	delete(c.host.contexts, c.id)
 	for id, owner := range c.host.pages {
@@ -200,16 +169,14 @@ func (c *Context) Close(ctx context.Context) error {
 		err = c.host.root.Send(target.DisposeBrowserContext.Method, params).Wait(ctx, nil)
 	}
 	c.mu.Lock()
-	tabs, uploads := c.tabs, c.uploads
+	tabs := c.tabs
 	c.tabs, c.selected = nil, nil
 	c.mu.Unlock()
 	for _, t := range tabs {
 		t.forget()
 	}
 	c.end(errClosed())
-	if uploads != "" {
-		os.RemoveAll(uploads)
-	}
+	c.uploads.Remove()
 	c.downloads.Remove()
 	return err
 }
@@ -230,7 +197,7 @@ func (c *Context) State() protocol.Page {
 	defer c.mu.Unlock()
 	p := protocol.Page{Source: "chromium", Ready: "complete", Document: c.documents}
 	if t := c.selected; t != nil {
-		p.Tab, p.URL, p.Title, p.Status, p.Ready, p.Document = t.name, t.url, t.title, t.status, t.ready, t.document
+		p.Tab, p.URL, p.Title, p.Status, p.Ready, p.Document = t.name, t.nav.url, t.nav.title, t.nav.status, t.nav.ready, t.nav.document
 	}
 	return p
 }
@@ -238,64 +205,14 @@ func (c *Context) State() protocol.Page {
 // Restore is what a new context could go on from: the URL and the cookies, as
 // last seen. It works after Chromium has died.
 func (c *Context) Restore() protocol.Restore {
+	list, count := c.cookies.jar.Copy()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := protocol.Restore{Cookies: c.cookies, CookieCount: c.cookieN, Documents: c.documents}
+	r := protocol.Restore{Cookies: list, CookieCount: count, Documents: c.documents}
 	if c.selected != nil {
-		r.URL = c.selected.url
+		r.URL = c.selected.nav.url
 	}
 	return r
-}
-
-// keepCookies remembers the cookies as they are now, so that they outlive
-// Chromium. It goes on in the background; the channel closes when they are kept.
-func (c *Context) keepCookies() <-chan struct{} {
-	done := make(chan struct{})
-	c.mu.Lock()
-	c.asked++
-	asked := c.asked
-	c.mu.Unlock()
-	pending := c.host.root.Send(storage.GetCookies.Method, storage.GetCookiesParams{BrowserContextID: c.id})
-	go func() {
-		defer close(done)
-		var got struct {
-			Cookies json.RawMessage `json:"cookies"`
-		}
-		var list []json.RawMessage
-		err := pending.Wait(c.life, &got)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if err == nil && asked > c.kept && json.Unmarshal(got.Cookies, &list) == nil {
-			c.cookies, c.cookieN, c.kept = got.Cookies, len(list), asked
-		}
-	}()
-	return done
-}
-
-// restoreCookies gives the context the cookies that remain of another.
-func (c *Context) restoreCookies(ctx context.Context, r *protocol.Restore) error {
-	var params struct {
-		Cookies          []map[string]any         `json:"cookies"`
-		BrowserContextID cdproto.BrowserContextID `json:"browserContextId"`
-	}
-	if err := json.Unmarshal(r.Cookies, &params.Cookies); err != nil || len(params.Cookies) == 0 {
-		return err
-	}
-	for _, cookie := range params.Cookies {
-		// What Storage.getCookies says and Storage.setCookies does not take.
-		delete(cookie, "size")
-		if cookie["session"] == true {
-			delete(cookie, "expires")
-		}
-		delete(cookie, "session")
-		// A page of http on loopback may set secure cookies; Chromium refuses them
-		// together with where they came from.
-		if cookie["secure"] == true && cookie["sourceScheme"] == "NonSecure" {
-			delete(cookie, "sourceScheme")
-		}
-	}
-	params.BrowserContextID = c.id
-	return c.host.root.Call(ctx, storage.SetCookies.Method, params, nil)
 }
 
 // tab returns the selected tab, waiting for it where the one before has died.

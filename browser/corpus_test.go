@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/internal/corpus"
 	"github.com/browserd/browserd/snapshot"
 	"github.com/browserd/browserd/snapshot/html"
@@ -57,7 +58,7 @@ func TestOneCorpus(t *testing.T) {
 	same, all, least := 0, 0, 500
 	for _, page := range corpus.Pages(t, "..") {
 		p.load(page.HTML)
-		live := p.walk(newWalkOptions(o))
+		live := p.walk(walk.NewOptions(o))
 		d, err := html.Parse(t.Context(), page.HTML, nil, 1)
 		if err != nil {
 			t.Fatal(err)

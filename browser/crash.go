@@ -22,6 +22,14 @@ type targetCrashed struct {
 	ErrorCode int       `json:"errorCode"`
 }
 
+// recovery is what is known of a tab whose page has died or does not answer. Guarded by
+// the context's mu; the driver and replace write it.
+type recovery struct {
+	t       *tab
+	url     string // of the tab that died, whose place this one took
+	suspect bool   // a call to the page did not answer in time
+}
+
 // crashed takes it that the process of one of the context's pages has died. A
 // crashed page answers nothing: the tab is closed, and where it was the selected
 // one another takes its place, at the same URL, unless the page would only take
@@ -33,8 +41,8 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 		if t.target != id {
 			continue
 		}
-		url, what := t.url, "was replaced"
-		if reason == chromium.ReasonMemory || t.url == t.restored {
+		url, what := t.nav.url, "was replaced"
+		if reason == chromium.ReasonMemory || t.nav.url == t.recovery.url {
 			url, what = "", "is empty now"
 		}
 		t.die(protocol.Errorf(protocol.PageCrashed, "the page's process died, since %s, and %s %s", sentence, t.name, what).With("reason", reason), url)
@@ -46,19 +54,15 @@ func (c *Context) crashed(id target.ID, reason, sentence string) {
 // why, Target.targetCrashed may come, which does. It comes a millisecond later.
 const crashWait = 300 * time.Millisecond
 
-// crash takes it that a renderer of the page has died (Inspector.targetCrashed).
-func (t *tab) crash(s *cdp.Session, _ struct{}) {
+// rendererCrashed takes it that a renderer of the page has died (Inspector.targetCrashed).
+func rendererCrashed(t *tab, s *cdp.Session, _ struct{}) (changed bool) {
 	if s.ID() != t.cdp.ID() {
 		// An out-of-process frame: the page itself lives on without it.
-		for _, f := range t.frames {
-			if f.cdp.ID() == s.ID() {
-				f.leave()
-			}
-		}
-		t.wake()
-		return
+		t.frames.leaveAll(s.ID())
+		return true
 	}
 	time.AfterFunc(crashWait, func() { t.c.crashed(t.target, "crashed", "it crashed") })
+	return false
 }
 
 // die ends a tab that can no longer be used, and puts a new one in its place
@@ -68,7 +72,7 @@ func (t *tab) die(err *protocol.Error, url string) {
 	if t.life.Err() != nil {
 		return
 	}
-	if t.url == t.restored {
+	if t.nav.url == t.recovery.url {
 		url = "" // it dies of what it shows: not a third time
 	}
 	c.tabs = slices.DeleteFunc(c.tabs, func(o *tab) bool { return o == t })
@@ -77,17 +81,17 @@ func (t *tab) die(err *protocol.Error, url string) {
 		c.replacing = make(chan struct{})
 		go c.replace(url, c.replacing)
 	}
-	fields := map[string]any{"tab": t.name, "url": t.url}
+	fields := map[string]any{"tab": t.name, "url": t.nav.url}
 	if reason, ok := err.Details["reason"]; ok {
 		fields["reason"] = reason
 	}
-	if url == "" && t.url != blank {
+	if url == "" && t.nav.url != blank {
 		fields["left_out"] = true // it is not loaded again
 	}
-	t.appear(t.url)
+	t.appear(t.nav.url)
 	c.emit(protocol.EventPageCrashed, fields)
 	// Behind the event: what it says is known before a command is told.
-	t.end(err.With("url", t.url))
+	t.end(err.With("url", t.nav.url))
 	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
 }
 
@@ -103,7 +107,7 @@ func (c *Context) replace(url string, done chan struct{}) {
 	}
 	if err == nil && url != "" && url != blank {
 		c.mu.Lock()
-		t.restored = url
+		t.recovery.url = url
 		c.mu.Unlock()
 		t.cdp.Call(ctx, page.Navigate.Method, page.NavigateParams{URL: url}, nil)
 	}
@@ -121,13 +125,13 @@ func (c *Context) replace(url string, done chan struct{}) {
 
 // notice looks at an error with which a call to the page ended: where the
 // command's time was over, the page may be held by a script.
-func (t *tab) notice(ctx context.Context, err error) {
+func (r *recovery) notice(ctx context.Context, err error) {
 	if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
-	t.c.mu.Lock()
-	t.suspect = true
-	t.c.mu.Unlock()
+	r.t.c.mu.Lock()
+	r.suspect = true
+	r.t.c.mu.Unlock()
 }
 
 // leaveWait is how long a page may hold up a navigation away from it before its
@@ -138,7 +142,8 @@ const leaveWait = 2 * time.Second
 // page (Runtime.terminateExecution): a loop in beforeunload or pagehide would
 // keep the tab where it is for ever, since Chromium waits for a page that is
 // inspected.
-func (t *tab) unhold() (stop func()) {
+func (r *recovery) unhold() (stop func()) {
+	t := r.t
 	ended := make(chan struct{})
 	go func() {
 		every := time.NewTicker(leaveWait)
@@ -166,7 +171,8 @@ const (
 // free makes sure that the page answers: a script that holds it is ended
 // (Runtime.terminateExecution), and where that does not help the tab is
 // replaced.
-func (t *tab) free(ctx context.Context) error {
+func (r *recovery) free(ctx context.Context) error {
+	t := r.t
 	pulse := func(limit time.Duration) bool {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
@@ -187,10 +193,10 @@ func (t *tab) free(ctx context.Context) error {
 	}
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	t.suspect = false
+	r.suspect = false
 	if ok {
 		return nil
 	}
-	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"), t.url)
+	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"), t.nav.url)
 	return context.Cause(t.life)
 }

@@ -134,7 +134,7 @@ func TestUploadToWhatEnds(t *testing.T) {
 
 	v = s.open(t, "")
 	v.c.Close(t.Context())
-	if _, err := v.c.store(files); protocol.CodeOf(err) != protocol.SessionNotFound {
+	if _, err := store(v.c, files); protocol.CodeOf(err) != protocol.SessionNotFound {
 		t.Errorf("closed before: %v", err)
 	}
 	beside, err := v.c.host.process.MakeDir("beside")
@@ -151,7 +151,7 @@ func TestUploadToWhatEnds(t *testing.T) {
 func TestADocumentWithoutTheScript(t *testing.T) {
 	s := newStage(t)
 	v := s.open(t, `<button>Go</button>`)
-	main := v.c.selected.main
+	main := v.c.selected.frames.main
 	// The number that Chromium gave the first script of a page.
 	if err := main.cdp.Call(t.Context(), "Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": "1"}, nil); err != nil {
 		t.Fatal(err)

@@ -21,15 +21,28 @@ type dialogOpening struct {
 	URL           string `json:"url"`
 }
 
-// dialogOpening answers alert and beforeunload at once, and lets confirm and
+// dialogs are the dialogs of a tab: the one that is open, and who is to hear of one.
+// Guarded by the context's mu, since an open dialog and what it holds up are looked at
+// together. The event callback opens and closes them.
+type dialogs struct {
+	t       *tab
+	open    *protocol.Dialog // unanswered; nil: none
+	timer   *time.Timer      // dismisses it
+	waiting map[int]func()   // called, once each, when one opens
+	lastKey int              // of waiting
+}
+
+func newDialogs(t *tab) dialogs { return dialogs{t: t, waiting: map[int]func(){}} }
+
+// opening answers alert and beforeunload at once, and lets confirm and
 // prompt wait for the command dialog, or as the session was opened.
-func (t *tab) dialogOpening(s *cdp.Session, e dialogOpening) {
-	c := t.c
+func (d *dialogs) opening(_ *cdp.Session, e dialogOpening) (changed bool) {
+	t, c := d.t, d.t.c
 	if c.dialogs++; c.dialogs > maxDialogs {
-		t.cutOff(e.Type)
-		return
+		d.cutOff(e.Type)
+		return true
 	}
-	d := protocol.Dialog{Kind: e.Type, Message: e.Message, Default: e.DefaultPrompt}
+	dialog := protocol.Dialog{Kind: e.Type, Message: e.Message, Default: e.DefaultPrompt}
 	accept, wait := true, false
 	switch {
 	case e.Type == "alert", e.Type == "beforeunload":
@@ -40,39 +53,45 @@ func (t *tab) dialogOpening(s *cdp.Session, e dialogOpening) {
 		wait = true
 	}
 	if wait {
-		d.Answer = "open"
-		t.dialog = &d
-		t.timer = time.AfterFunc(c.o.DialogTimeout, func() {
+		dialog.Answer = "open"
+		d.open = &dialog
+		d.timer = time.AfterFunc(c.o.DialogTimeout, func() {
 			ctx, cancel := context.WithTimeout(c.life, 5*time.Second)
 			defer cancel()
-			t.answer(ctx, false, "")
+			d.answer(ctx, false, "")
 		})
 	} else {
-		d.Answer = answerWord(accept)
+		dialog.Answer = answerWord(accept)
 	}
-	c.happened(func(h *happenings) { h.dialogs = keep(h.dialogs, d, maxDialogs) })
-	t.wake()
+	t.c.effects.dialog(dialog)
+	t.wake() // before the contexts of those that wait end
 	if wait {
-		for _, then := range t.onDialogs {
+		for _, then := range d.waiting {
 			then()
 		}
-		clear(t.onDialogs)
+		clear(d.waiting)
 	}
-	c.emit(protocol.EventDialog, map[string]any{"tab": t.name, "kind": d.Kind, "message": d.Message, "default": d.Default, "answer": d.Answer})
+	c.emit(protocol.EventDialog, map[string]any{"tab": t.name, "kind": dialog.Kind, "message": dialog.Message, "default": dialog.Default, "answer": dialog.Answer})
 	if !wait {
 		t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
 	}
+	return false
 }
 
-func (t *tab) dialogClosed(s *cdp.Session, e struct {
-	Result bool `json:"result"`
-}) {
-	if t.dialog == nil {
-		return
+func (d *dialogs) closed(_ *cdp.Session, _ struct{}) (changed bool) {
+	if d.open == nil {
+		return false
 	}
-	t.timer.Stop()
-	t.dialog = nil
-	t.wake()
+	d.timer.Stop()
+	d.open = nil
+	return true
+}
+
+// stop ends the timer of an open dialog: the tab has gone. The caller holds mu.
+func (d *dialogs) stop() {
+	if d.timer != nil {
+		d.timer.Stop()
+	}
 }
 
 func answerWord(accept bool) string {
@@ -82,31 +101,33 @@ func answerWord(accept bool) string {
 	return "dismissed"
 }
 
-// onDialog calls then, once, when a dialog opens that waits for an answer, or
+// on calls then, once, when a dialog opens that waits for an answer, or
 // is open already, until stop is called. then is called with mu held: it ends a context.
-func (t *tab) onDialog(then func()) (stop func()) {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	if t.dialog != nil {
+func (d *dialogs) on(then func()) (stop func()) {
+	mu := &d.t.c.mu
+	mu.Lock()
+	defer mu.Unlock()
+	if d.open != nil {
 		then()
 		return func() {}
 	}
-	t.heeds++
-	key := t.heeds
-	t.onDialogs[key] = then
+	d.lastKey++
+	key := d.lastKey
+	d.waiting[key] = then
 	return func() {
-		t.c.mu.Lock()
-		defer t.c.mu.Unlock()
-		delete(t.onDialogs, key)
+		mu.Lock()
+		defer mu.Unlock()
+		delete(d.waiting, key)
 	}
 }
 
 // answer answers the open dialog and says which it was; nil where none is open.
-func (t *tab) answer(ctx context.Context, accept bool, text string) (*protocol.Dialog, error) {
+func (d *dialogs) answer(ctx context.Context, accept bool, text string) (*protocol.Dialog, error) {
+	t := d.t
 	t.c.mu.Lock()
-	d := t.dialog
+	dialog := d.open
 	t.c.mu.Unlock()
-	if d == nil {
+	if dialog == nil {
 		return nil, nil
 	}
 	p := t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept, PromptText: text})
@@ -114,10 +135,10 @@ func (t *tab) answer(ctx context.Context, accept bool, text string) (*protocol.D
 		return nil, err
 	}
 	// The answer to the command does not say that the page goes on.
-	if err := t.until(ctx, func() bool { return t.dialog != d }); err != nil {
+	if err := t.until(ctx, func() bool { return d.open != dialog }); err != nil {
 		return nil, err
 	}
-	answered := *d
+	answered := *dialog
 	answered.Answer = answerWord(accept)
 	return &answered, nil
 }
@@ -136,7 +157,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	c.mu.Lock()
 	var t *tab
 	for _, o := range c.tabs {
-		if o.dialog != nil && (t == nil || o == c.selected) {
+		if o.dialogs.open != nil && (t == nil || o == c.selected) {
 			t = o
 		}
 	}
@@ -146,20 +167,20 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	if t == nil {
 		return d, e, false, none
 	}
-	var begun *start
+	var begun *observation
 	if refs != nil {
-		begun = t.begin(how{unshown: a.Unshown})
+		begun = t.begin(settling{noSnapshot: a.Unshown})
 	}
-	answered, err := t.answer(ctx, a.Accept, a.Text)
+	answered, err := t.dialogs.answer(ctx, a.Accept, a.Text)
 	if err == nil && answered == nil {
 		err = none
 	}
 	if err == nil && begun != nil {
-		settled = t.follow(ctx, begun)
-		err = t.unreached(ctx, begun)
+		settled = follow(ctx, begun)
+		err = begun.unreached(ctx)
 	}
 	if begun != nil {
-		e = c.effect(t, refs, begun, snapshot.Key{})
+		e = begun.end(refs, snapshot.Key{})
 	}
 	if err != nil {
 		return d, e, false, err
@@ -172,15 +193,15 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 
 // follow waits until the page has settled, at most followWait or until it opens a
 // dialog that waits, and says whether it has.
-func (t *tab) follow(ctx context.Context, s *start) bool {
+func follow(ctx context.Context, s *observation) bool {
 	limited, cancel := context.WithTimeout(ctx, followWait)
 	defer cancel()
 	doing, held := context.WithCancelCause(limited)
 	defer held(nil)
-	defer t.onDialog(func() { held(errDialog) })()
-	err := t.settle(doing, s)
+	defer s.tab.dialogs.on(func() { held(errDialog) })()
+	err := s.settle(doing)
 	if err == nil {
-		t.awaitOpened(doing)
+		s.awaitOpened(doing)
 	}
 	return err == nil
 }

@@ -37,16 +37,16 @@ func openLeft(t *testing.T, pages map[string]string) (v *visit, away *farAway, l
 	tab := c.selected
 	return &visit{t: t, c: c, refs: snapshot.NewRefs()}, away, func() {
 		c.mu.Lock()
-		was := tab.main.doc
+		was := tab.frames.main.doc
 		c.mu.Unlock()
 		tab.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: `location.href='/b'`})
 		err := tab.until(ctx, func() bool {
-			for _, f := range tab.frames {
+			for _, f := range tab.frames.byID {
 				if f.doc == 0 {
 					return false
 				}
 			}
-			return tab.main.doc != was && tab.ready == "complete"
+			return tab.frames.main.doc != was && tab.nav.ready == "complete"
 		})
 		if err != nil {
 			t.Error("leaving:", err)
@@ -63,6 +63,7 @@ const (
 // element of the next one.
 func TestFindInADocumentThatWasLeft(t *testing.T) {
 	v, away, leave := openLeft(t, map[string]string{"/a": cheap, "/b": dear})
+	v.look() // so that no element's listeners are pending: find would be asked a second time, in B
 	away.meanwhile("__bd.now().find(", leave)
 	nodes, err := v.c.Find(limit(t, 20*time.Second), v.refs, protocol.Query{Role: "button"})
 	if err != nil || len(nodes) != 1 {
@@ -99,7 +100,7 @@ func TestReadOfADocumentThatWasLeft(t *testing.T) {
 	ctx := limit(t, 20*time.Second)
 	away.meanwhile("__bd.now().read(", func() {
 		leave()
-		v.c.selected.owners(ctx, v.c.selected.live())
+		v.c.selected.frames.findOwners(ctx, v.c.selected.frames.live())
 	})
 	got, err := v.c.Read(ctx, v.refs, "", "text", "")
 	if err != nil {
@@ -151,7 +152,7 @@ func TestAddressAfterAWalkOfADocumentThatWasLeft(t *testing.T) {
 	}
 	v.c.mu.Lock()
 	defer v.c.mu.Unlock()
-	if at := v.c.selected.url; !strings.HasSuffix(at, "/b") {
+	if at := v.c.selected.nav.url; !strings.HasSuffix(at, "/b") {
 		t.Error("the tab is at", at)
 	}
 }

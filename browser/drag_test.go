@@ -101,7 +101,7 @@ func TestUpload(t *testing.T) {
 			equal(t, "answer", answer(v.c.Act(limit(t, 2*time.Second), v.refs, protocol.Act{Action: protocol.Upload{Ref: v.ref(c.role, c.label), Files: c.files}})), c.want)
 			eventually(t, 2*time.Second, "the files are told", func() bool { return c.log == "" || v.log() != "" })
 			equal(t, "log", v.log(), c.log)
-			dir := v.c.uploads
+			dir := v.c.uploads.Dir()
 			if dir == "" && c.log != "" {
 				t.Error("no directory of uploads")
 			}

@@ -21,79 +21,73 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 }
 
 // EvalAt is Eval in a document of that origin alone: confirmation_denied in another.
-func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error) {
-	t, err := c.ready(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer t.onDialog(func() { cancel(errDialog) })()
-	value, err := c.eval(ctx, t, refs, ref, expression, origin)
-	if err == nil {
-		c.mu.Lock()
-		t.askTitle() // which the expression may have changed
-		c.mu.Unlock()
-		t.awaitTitle(ctx)
-	} else {
-		if context.Cause(ctx) == errDialog {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if t.dialog != nil {
-				return nil, dialogError(t.dialog)
+func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (value json.RawMessage, err error) {
+	err = untilDialog(ctx, c, func(ctx context.Context, t *tab) (err error) {
+		t.activity.Add(1)
+		var p *cdp.Pending
+		if ref == "" {
+			own, err := t.frames.main.worldAt(ctx, origin)
+			if err != nil {
+				return err
 			}
+			p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
+				Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: world,
+				UniqueContextID: own,
+			})
+		} else if p, err = evalOn(ctx, t, refs, ref, expression, origin); err != nil {
+			return err
 		}
-		t.notice(ctx, err)
-	}
+		if value, err = evalResult(ctx, t, p); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		t.nav.askTitle() // which the expression may have changed
+		c.mu.Unlock()
+		t.nav.awaitTitle(ctx)
+		return nil
+	})
 	return value, err
 }
 
-func (c *Context) eval(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error) {
-	t.stirs.Add(1)
-	var p *cdp.Pending
-	if ref == "" {
-		own, err := t.main.worldAt(ctx, origin)
-		if err != nil {
-			return nil, err
-		}
-		p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
-			Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: world,
-			UniqueContextID: own,
-		})
-	} else {
-		e, d, err := c.resolve(refs, ref)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.at(ctx, origin); err != nil {
-			return nil, err
-		}
-		isolated, err := d.objectID(ctx, e.Key.Node)
-		if err != nil {
-			return nil, err
-		}
-		// From the isolated world into the page's own.
-		var node struct {
-			Node struct {
-				BackendNodeID int64 `json:"backendNodeId"`
-			} `json:"node"`
-		}
-		if err := t.wait(ctx, d.cdp.Send("DOM.describeNode", map[string]any{"objectId": isolated}), &node); err != nil {
-			return nil, err
-		}
-		var own struct {
-			Object struct {
-				ObjectID runtime.RemoteObjectID `json:"objectId"`
-			} `json:"object"`
-		}
-		if err := t.wait(ctx, d.cdp.Send("DOM.resolveNode", map[string]any{"backendNodeId": node.Node.BackendNodeID}), &own); err != nil {
-			return nil, err
-		}
-		p = d.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{
-			"objectId": own.Object.ObjectID, "returnByValue": true, "awaitPromise": true, "userGesture": true,
-			"functionDeclaration": "function(){const element=this;const v=(" + expression + "\n);return typeof v==='function'?v.call(this,this):v}",
-		})
+// evalOn writes the evaluation of an expression with the element of a ref, in a document
+// of that origin alone.
+func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, origin string) (*cdp.Pending, error) {
+	e, d, err := t.c.resolve(refs, ref)
+	if err != nil {
+		return nil, err
 	}
+	if err := d.at(ctx, origin); err != nil {
+		return nil, err
+	}
+	isolated, err := d.objectID(ctx, e.Key.Node)
+	if err != nil {
+		return nil, err
+	}
+	// From the isolated world into the page's own.
+	var node struct {
+		Node struct {
+			BackendNodeID int64 `json:"backendNodeId"`
+		} `json:"node"`
+	}
+	if err := t.wait(ctx, d.cdp.Send("DOM.describeNode", map[string]any{"objectId": isolated}), &node); err != nil {
+		return nil, err
+	}
+	var own struct {
+		Object struct {
+			ObjectID runtime.RemoteObjectID `json:"objectId"`
+		} `json:"object"`
+	}
+	if err := t.wait(ctx, d.cdp.Send("DOM.resolveNode", map[string]any{"backendNodeId": node.Node.BackendNodeID}), &own); err != nil {
+		return nil, err
+	}
+	return d.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{
+		"objectId": own.Object.ObjectID, "returnByValue": true, "awaitPromise": true, "userGesture": true,
+		"functionDeclaration": "function(){const element=this;const v=(" + expression + "\n);return typeof v==='function'?v.call(this,this):v}",
+	}), nil
+}
+
+// evalResult waits for the value of an expression.
+func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, error) {
 	var got evaluated
 	if err := t.wait(ctx, p, &got); err != nil {
 		return nil, unvalued(gone(err))

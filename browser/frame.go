@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
@@ -23,34 +22,34 @@ import (
 // frame is one frame of a tab and, while doc is not 0, the isolated world of
 // the document that is loaded in it. Its fields are guarded by the context's mu.
 type frame struct {
-	tab     *tab
-	id      cdproto.FrameID
-	parent  *frame
-	cdp     *cdp.Session // of the target that the frame lives in
-	url     string
-	doc     int    // number of the document; 0 while it has no world
-	ctxID   string // Runtime.ExecutionContextDescription.uniqueId of the world
-	num     runtime.ExecutionContextID
-	own     string                     // uniqueId of the page's own world in the frame
-	ownNum  runtime.ExecutionContextID // its number
-	owner   snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
-	marks   *marks                     // what its script has been told of listeners; nil until then
-	muffled *muffled                   // its dialogs; nil: they open
-	since   time.Time                  // when it came to be without a document
+	tab        *tab
+	id         cdproto.FrameID
+	parent     *frame
+	cdp        *cdp.Session // of the target that the frame lives in
+	url        string
+	doc        int    // number of the document; 0 while it has no world
+	ctxID      string // Runtime.ExecutionContextDescription.uniqueId of the world
+	num        runtime.ExecutionContextID
+	own        string                     // uniqueId of the page's own world in the frame
+	ownNum     runtime.ExecutionContextID // its number
+	owner      snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
+	captured   *captured                  // of the document; nil until somebody looks at it
+	suppressed *suppressed                // its dialogs; nil: they open
+	since      time.Time                  // when it came to be without a document
 }
 
 // document is what a frame held when it was asked for. What is asked of it is asked
 // of no other: once the frame has left it, the answer is stale_ref. Whatever goes by
 // the number of a node goes by it, since the next document has the same numbers.
 type document struct {
-	frame  *frame
-	doc    int
-	ctxID  string
-	num    runtime.ExecutionContextID
-	own    string
-	ownNum runtime.ExecutionContextID
-	cdp    *cdp.Session
-	marks  *marks
+	frame    *frame
+	doc      int
+	ctxID    string
+	num      runtime.ExecutionContextID
+	own      string
+	ownNum   runtime.ExecutionContextID
+	cdp      *cdp.Session
+	captured *captured
 }
 
 // holds is the document that the frame has now, nil for none; the caller holds mu.
@@ -58,10 +57,18 @@ func (f *frame) holds() *document {
 	if f.doc == 0 {
 		return nil
 	}
-	if f.marks == nil {
-		f.marks = &marks{}
+	if f.captured == nil {
+		f.captured = &captured{}
 	}
-	return &document{frame: f, doc: f.doc, ctxID: f.ctxID, num: f.num, own: f.own, ownNum: f.ownNum, cdp: f.cdp, marks: f.marks}
+	return &document{frame: f, doc: f.doc, ctxID: f.ctxID, num: f.num, own: f.own, ownNum: f.ownNum, cdp: f.cdp, captured: f.captured}
+}
+
+// leave forgets the document that the frame held. The caller holds mu.
+func (f *frame) leave() {
+	if f.doc != 0 {
+		f.tab.c.left = append(f.tab.c.left, f.doc)
+	}
+	f.doc, f.ctxID, f.num, f.captured, f.since = 0, "", 0, nil, time.Now()
 }
 
 // document is the document that the frame has now: stale_ref where it has none.
@@ -72,34 +79,6 @@ func (f *frame) document() (*document, error) {
 		return d, nil
 	}
 	return nil, errDocumentGone()
-}
-
-// byDoc finds a document that a frame has now.
-func (t *tab) byDoc(doc int) *document {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	for _, f := range t.frames {
-		if f.doc == doc {
-			return f.holds()
-		}
-	}
-	return nil
-}
-
-// live returns the frames that have a document, the main one first.
-func (t *tab) live() []*frame {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	list := make([]*frame, 0, len(t.frames))
-	if t.main.doc != 0 {
-		list = append(list, t.main)
-	}
-	for _, f := range t.frames {
-		if f != t.main && f.doc != 0 {
-			list = append(list, f)
-		}
-	}
-	return list
 }
 
 // evaluator is a document, or whatever document a frame has now.
@@ -128,6 +107,20 @@ func await[Args, Result any](ctx context.Context, p *scriptCall, _ script.Func[A
 		return result, err
 	}
 	return result, decoded(p.call.Function, raw, &result)
+}
+
+func decoded(function string, answer json.RawMessage, result any) error {
+	if len(answer) == 0 {
+		return nil
+	}
+	read := json.Unmarshal
+	if _, long := result.(*string); long { // a walk: jsonv2 reads it in half the time
+		read = func(b []byte, v any) error { return cdp.Unmarshal(b, v) }
+	}
+	if err := read(answer, result); err != nil {
+		return fmt.Errorf("decoding the answer of script %s: %w", function, err)
+	}
+	return nil
 }
 
 // scriptCall is a call of the script that was written.
@@ -314,10 +307,10 @@ func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *doc
 	}
 	var d *document
 	if t != nil {
-		d = t.byDoc(e.Key.Doc)
+		d = t.frames.byDoc(e.Key.Doc)
 	}
 	for _, other := range tabs {
-		if d == nil && other.byDoc(e.Key.Doc) != nil {
+		if d == nil && other.frames.byDoc(e.Key.Doc) != nil {
 			return e, nil, protocol.Errorf(protocol.StaleRef, "%s is in another tab than the selected one", e.Ref()).
 				With("candidates", []any{}).With("tab", other.name).Then("tab_select {\"tab\": %q}, then send the command again", other.name)
 		}
@@ -327,76 +320,4 @@ func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *doc
 			With("candidates", []any{}).Then("take a snapshot of the page as it is now")
 	}
 	return e, d, nil
-}
-
-// owners learns which element of the parent's document holds each frame that
-// has not been asked about yet: DOM.getFrameOwner, DOM.resolveNode into the
-// parent's world, and the script's number for it. Frames whose owner cannot be
-// had keep a zero owner and are not shown.
-func (t *tab) owners(ctx context.Context, frames []*frame) {
-	var work sync.WaitGroup
-	for _, f := range frames {
-		t.c.mu.Lock()
-		p := f.parent
-		known := p == nil || f.owner.Doc == p.doc || p.doc == 0
-		var world runtime.ExecutionContextID
-		var s *cdp.Session
-		var doc int
-		if p != nil {
-			world, s, doc = p.num, p.cdp, p.doc
-		}
-		t.c.mu.Unlock()
-		if known {
-			continue
-		}
-		work.Add(1)
-		go func() {
-			defer work.Done()
-			node, err := t.ownerOf(ctx, f.id, s, world)
-			if err != nil {
-				return
-			}
-			t.c.mu.Lock()
-			f.owner = snapshot.Key{Doc: doc, Node: node}
-			t.c.mu.Unlock()
-		}()
-	}
-	work.Wait()
-}
-
-func (t *tab) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Session, world runtime.ExecutionContextID) (int, error) {
-	var owner struct {
-		BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
-	}
-	if err := t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
-		return 0, err
-	}
-	object, err := t.object(ctx, s, owner.BackendNodeID, world)
-	if err != nil {
-		return 0, err
-	}
-	var got evaluated
-	p := s.Send(runtime.CallFunctionOn.Method, map[string]any{
-		"objectId": object, "functionDeclaration": script.NodeID.OnObject(), "returnByValue": true,
-	})
-	if err := t.wait(ctx, p, &got); err != nil {
-		return 0, err
-	}
-	var node int
-	err = json.Unmarshal(got.Result.Value, &node)
-	return node, err
-}
-
-// object resolves a backend node into an isolated world.
-func (t *tab) object(ctx context.Context, s *cdp.Session, node cdproto.BackendNodeID, world runtime.ExecutionContextID) (runtime.RemoteObjectID, error) {
-	var got struct {
-		Object struct {
-			ObjectID runtime.RemoteObjectID `json:"objectId"`
-		} `json:"object"`
-	}
-	p := s.Send("DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": world, "objectGroup": "browserd"})
-	if err := t.wait(ctx, p, &got); err != nil {
-		return "", err
-	}
-	return got.Object.ObjectID, nil
 }

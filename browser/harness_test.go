@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -64,7 +65,7 @@ func launchTestPage(t *testing.T) *testPage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.c, p.frame = c, tab.main
+	p.c, p.frame = c, tab.frames.main
 	return p
 }
 
@@ -114,7 +115,7 @@ func (p *testPage) ask(expression string) string {
 }
 
 // walk walks the page as one document numbered 1, asked as evaluateWithListeners asks.
-func (p *testPage) walk(o script.WalkOptions) walked {
+func (p *testPage) walk(o script.WalkOptions) walk.Result {
 	p.t.Helper()
 	ctx, cancel := p.limit()
 	defer cancel()
@@ -125,7 +126,7 @@ func (p *testPage) walk(o script.WalkOptions) walked {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	w, err := decodeWhole(1, raw)
+	w, err := walk.Decode(1, raw)
 	if err != nil {
 		p.t.Fatal(err)
 	}

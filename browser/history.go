@@ -17,21 +17,21 @@ import (
 // no_history, timeout.
 func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, error) {
 	return c.navigate(ctx, protocol.WaitAuto, func(ctx context.Context, t *tab) error {
-		s := t.begun()
+		s := t.nav.begun()
 		step := &historyStep{legs: map[cdproto.LoaderID]*leg{}}
 		t.c.mu.Lock()
-		t.step, t.going = step, t.url
+		t.nav.step, t.nav.going = step, t.nav.url
 		t.c.mu.Unlock()
 		defer func() {
 			t.c.mu.Lock()
-			t.step = nil
+			t.nav.step = nil
 			t.c.mu.Unlock()
 		}()
 		if delta == 0 {
 			if err := t.wait(ctx, t.cdp.Send(page.Reload.Method, page.ReloadParams{}), nil); err != nil {
 				return err
 			}
-			return t.arrived(ctx, s, step)
+			return t.nav.arrived(ctx, s, step)
 		}
 		var history struct {
 			CurrentIndex int `json:"currentIndex"`
@@ -49,13 +49,13 @@ func (c *Context) History(ctx context.Context, delta int) (protocol.Effect, erro
 			return protocol.Errorf(protocol.NavigationFailed, "there is no page to go %s to", word).With("reason", "no_history").Then("open a URL")
 		}
 		t.c.mu.Lock()
-		t.going = history.Entries[to].URL
+		t.nav.going = history.Entries[to].URL
 		t.c.mu.Unlock()
 		p := t.cdp.Send(page.NavigateToHistoryEntry.Method, page.NavigateToHistoryEntryParams{EntryID: history.Entries[to].ID})
 		if err := t.wait(ctx, p, nil); err != nil {
 			return err
 		}
-		return t.arrived(ctx, s, step)
+		return t.nav.arrived(ctx, s, step)
 	})
 }
 
@@ -74,9 +74,9 @@ type leg struct {
 	failed string // net::ERR_…
 }
 
-// takes says whether navigations of that kind (Page.frameStartedNavigating) may
+// includes says whether navigations of that kind (Page.frameStartedNavigating) may
 // be the step's.
-func (h *historyStep) takes(kind string) bool {
+func (h *historyStep) includes(kind string) bool {
 	return h != nil && (strings.HasPrefix(kind, "history") || strings.HasPrefix(kind, "reload"))
 }
 
@@ -115,20 +115,20 @@ func (h *historyStep) over(main cdproto.FrameID, stopped bool) (over bool, faile
 }
 
 // begun is where the tab is before it navigates.
-func (t *tab) begun() start {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	return start{at: time.Now(), commits: t.commits, within: t.within, stopped: t.stopped, requested: t.requested}
+func (n *navigation) begun() observation {
+	n.t.c.mu.Lock()
+	defer n.t.c.mu.Unlock()
+	return observation{tab: n.t, at: time.Now(), navigationCounts: n.navigationCounts}
 }
 
 // arrived waits until a step that was asked for by CDP is committed, in this
 // document, in another or in a frame, or has failed.
-func (t *tab) arrived(ctx context.Context, s start, step *historyStep) error {
+func (n *navigation) arrived(ctx context.Context, s observation, step *historyStep) error {
 	var failed string
-	err := t.until(ctx, func() bool {
+	err := n.t.until(ctx, func() bool {
 		over := false
-		over, failed = step.over(t.main.id, t.stopped != s.stopped)
-		return over || t.commits != s.commits || t.within != s.within
+		over, failed = step.over(n.t.frames.main.id, n.stopped != s.stopped)
+		return over || n.commits != s.commits || n.within != s.within
 	})
 	switch {
 	case err != nil:
@@ -139,8 +139,8 @@ func (t *tab) arrived(ctx context.Context, s start, step *historyStep) error {
 		return protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", failed).With("reason", failed).
 			Then("the address answered without a page, or this page does not let itself be left: open a URL")
 	case failed != "":
-		t.awaitErrorPage(ctx, s.commits)
-		return t.notLoaded(failed, s.at)
+		n.awaitErrorPage(ctx, s.commits)
+		return n.notLoaded(failed, s.at)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -101,7 +102,7 @@ const wholeWalk = `__bd.now().pendingListeners(), __bd.walk({interactive: false,
 
 // unnumbered is what a walk found without the numbers of its nodes, which differ between
 // worlds.
-func unnumbered(w walked) walked {
+func unnumbered(w walk.Result) walk.Result {
 	for i := range w.Nodes {
 		w.Nodes[i].Key = snapshot.Key{}
 	}
@@ -125,7 +126,7 @@ func (p *testPage) newWorld(name string) runtime.ExecutionContextID {
 // a new world says.
 func TestWalksOfAChangingPage(t *testing.T) {
 	p := launchTestPage(t)
-	o := newWalkOptions(snapshot.DefaultOptions())
+	o := walk.NewOptions(snapshot.DefaultOptions())
 	o.Interactive, o.MaxNodes, o.MaxChars, o.MaxDepth, o.MaxText = false, 1e5, 1e6, 1e3, 1e4
 	for _, seed := range []int{1, 2, 3, 4} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -137,13 +138,13 @@ func TestWalksOfAChangingPage(t *testing.T) {
 			for i := range 50 {
 				n := seed*1000 + i
 				p.run(fmt.Sprintf("step(%d)", n))
-				o.Capture = i%maxLook + 1
+				o.Capture = walk.NextCapture(i)
 				got, err := d.walk(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
 				}
 				p.world = p.newWorld(fmt.Sprintf("other %d", n))
-				want, err := decodeWhole(d.doc, p.ask(wholeWalk))
+				want, err := walk.Decode(d.doc, p.ask(wholeWalk))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -176,7 +177,7 @@ func TestAPageOnItsWay(t *testing.T) {
 	if _, err := p.c.Open(ctx, site.URL, protocol.WaitNone); err != nil {
 		t.Fatal(err)
 	}
-	o := newWalkOptions(snapshot.DefaultOptions())
+	o := walk.NewOptions(snapshot.DefaultOptions())
 	o.Interactive = false
 	see := func(want string) {
 		t.Helper()

@@ -3,10 +3,9 @@ package browser
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -33,27 +32,30 @@ const (
 // element is a ref's element, found and fit to be acted on.
 type element struct {
 	script.Located
-	frame *frame
-	in    *document    // the one of the frame's that it is in
-	key   snapshot.Key // of the ref's element; its ref is what effect.hit names
-	ref   string
-	x, y  float64 // in the viewport of the tab, where Located.X is set
-	// frames are those around its own, whose guards are armed.
+	action *action
+	frame  *frame
+	in     *document    // the one of the frame's that it is in
+	key    snapshot.Key // of the ref's element; its ref is what effect.hit names
+	ref    string
+	x, y   float64 // in the viewport of the tab, where Located.X is set
+	// frames are those around its own, whose documents run a hit test as well.
 	frames []*frame
 	// reaches is how often input had reached its element in the tab by then.
 	reaches int
 }
 
-// locate finds the element of a ref, waits until it is what want says, begins to
-// watch its document and the tab's, and leaves the guard armed where it is to be
-// hit. Errors: those of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
-func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q script.Lookup) (*element, error) {
-	e, d, err := c.resolve(refs, ref)
+// locate finds the element of a ref, waits until it is what q.Want says, and begins to
+// watch its document and the tab's. Where it is to be hit, the hit test has begun: until
+// collect or endHitTest, its document keeps input from everything else. Errors: those
+// of a ref (unknown_ref, stale_ref, ref_changed), not_actionable.
+func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*element, error) {
+	refs := a.refs
+	e, d, err := a.c.resolve(refs, ref)
 	if err != nil {
 		return nil, err
 	}
-	if f := d.frame; f != f.tab.main && !q.Again {
-		f.tab.main.start(script.BeginSettle.Call(0)) // answered before what is written behind it
+	if f := d.frame; f != f.tab.frames.main && !q.Again {
+		f.tab.frames.main.start(script.BeginSettle.Call(0)) // answered before what is written behind it
 	}
 	doc := e.Key.Doc
 	q.Shown(e)
@@ -81,26 +83,26 @@ func (c *Context) locate(ctx context.Context, refs *snapshot.Refs, ref string, q
 	if got.Moved && refs.Shared(e.N) {
 		d.start(script.EndHitTest.Call(script.None{}))
 		got.Record.Why = "one of those that were the same"
-		return nil, staleError(refs, e, doc, []script.Element{got.Record})
+		return nil, failure.Stale(refs, e, doc, []script.Element{got.Record})
 	}
 	switch {
 	case got.Stale:
-		return nil, staleError(refs, e, doc, got.Candidates)
+		return nil, failure.Stale(refs, e, doc, got.Candidates)
 	case got.Changed != nil:
-		return nil, changedError(refs, e, doc, *got.Changed)
+		return nil, failure.Changed(refs, e, doc, *got.Changed)
 	case !got.OK:
-		return nil, notActionable(refs, e, doc, got)
+		return nil, failure.NotActionable(refs, e, doc, got)
 	}
 	el := &element{
-		Located: got, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
+		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
 	}
-	d.frame.tab.actsIn(d)
+	a.actsIn(d)
 	if got.Moved {
 		refs.Move(e.N, got.Record.In(doc))
 	}
 	if got.X != nil {
-		if err := el.toTab(ctx, refs); err != nil {
-			el.disarm()
+		if err := el.toTab(ctx); err != nil {
+			el.endHitTest()
 			return nil, err
 		}
 	}
@@ -140,10 +142,11 @@ func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
 }
 
 // toTab takes the point of an element in a frame up to the viewport of the
-// tab, and has the guard of each document on the way keep the input to itself.
-func (el *element) toTab(ctx context.Context, refs *snapshot.Refs) error {
+// tab, and begins a hit test in each document on the way.
+func (el *element) toTab(ctx context.Context) error {
+	refs := el.action.refs
 	el.x, el.y = *el.X, *el.Y
-	for f := el.frame; f != f.tab.main; {
+	for f := el.frame; f != f.tab.frames.main; {
 		at, parent, err := f.above(ctx, el.x, el.y, true)
 		if err != nil {
 			return err
@@ -154,7 +157,7 @@ func (el *element) toTab(ctx context.Context, refs *snapshot.Refs) error {
 			if err != nil {
 				return err
 			}
-			return notActionable(refs, e, at.doc, script.Located{Reason: at.Reason, By: at.By})
+			return failure.NotActionable(refs, e, at.doc, script.Located{Reason: at.Reason, By: at.By})
 		}
 		el.x, el.y, f = at.X, at.Y, parent.frame
 	}
@@ -186,7 +189,7 @@ func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt,
 // each frame on the way into view. Errors: not_actionable where something lies
 // over one of them, stale_ref where one is gone.
 func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, error) {
-	for f != f.tab.main {
+	for f != f.tab.frames.main {
 		at, parent, err := f.above(ctx, x, y, false)
 		if err != nil {
 			return 0, 0, err
@@ -202,7 +205,7 @@ func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, erro
 // ownerAt is the element that holds a frame, and the document it stands in; nil
 // where nobody knows.
 func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
-	t.owners(ctx, []*frame{f})
+	t.frames.findOwners(ctx, []*frame{f})
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	if f.parent == nil || f.owner.Node == 0 || f.owner.Doc != f.parent.doc {
@@ -211,96 +214,10 @@ func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
 	return f.owner, f.parent.holds()
 }
 
-// disarm lets input through again, where it was not sent after all.
-func (el *element) disarm() {
+// endHitTest lets input through again, where it was not sent after all.
+func (el *element) endHitTest() {
 	el.in.start(script.EndHitTest.Call(script.None{}))
 	for _, f := range el.frames {
 		f.start(script.EndHitTest.Call(script.None{}))
 	}
 }
-
-func staleError(refs *snapshot.Refs, e snapshot.Entry, doc int, near []script.Element) error {
-	candidates := make([]any, 0, len(near))
-	for _, r := range near {
-		candidates = append(candidates, map[string]any{
-			"ref": snapshot.RefOf(refs.Number(r.In(doc))), "role": r.Role, "name": r.Name, "why": r.Why,
-		})
-	}
-	err := protocol.Errorf(protocol.StaleRef, "%s is gone: it was %s", e.Ref(), spoken(e.Role, e.Name)).With("candidates", candidates)
-	if len(candidates) == 0 {
-		err.Then("take a snapshot and use a ref from it")
-	}
-	return err
-}
-
-// changedError says that the element is no longer what the client was shown,
-// and takes it that the client is shown now what it is.
-func changedError(refs *snapshot.Refs, e snapshot.Entry, doc int, now script.Element) error {
-	refs.Number(now.In(doc))
-	was, is := map[string]any{"role": e.Role, "name": e.Name}, map[string]any{"role": now.Role, "name": now.Name}
-	message := fmt.Sprintf("%s was %s and is now %s", e.Ref(), spoken(e.Role, e.Name), spoken(now.Role, now.Name))
-	if e.Context != now.Context {
-		was["context"], is["context"] = e.Context, now.Context
-		if e.Role == now.Role && e.Name == now.Name {
-			message = fmt.Sprintf("%s, %s, stands in another row now: %s", e.Ref(), spoken(e.Role, e.Name), quote(now.Context))
-		}
-	}
-	return protocol.Errorf(protocol.RefChanged, "%s", message).With("was", was).With("now", is)
-}
-
-// notActionable says what keeps an element from being acted on.
-func notActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got script.Located) error {
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
-	var err *protocol.Error
-	switch got.Reason {
-	case "covered":
-		what := "something else"
-		if got.By != nil {
-			what = snapshot.RefOf(refs.Number(got.By.In(doc))) + " " + spoken(got.By.Role, got.By.Name)
-			if got.By.Says != "" {
-				what += " that says " + quote(got.By.Says)
-			}
-		}
-		err = protocol.Errorf(protocol.NotActionable, "%s is covered by %s", who, what).
-			Then("deal with what covers it first: details.by")
-		if got.By != nil {
-			if strings.HasPrefix(got.By.Role, "menu") || got.By.Role == "listbox" || got.By.Role == "option" {
-				err.Then("choose something in it, or press Escape to close it: details.by")
-			}
-			by := map[string]any{
-				"ref": snapshot.RefOf(refs.Number(got.By.In(doc))), "role": got.By.Role, "name": got.By.Name, "tag": got.By.Tag,
-			}
-			if got.By.Says != "" {
-				by["says"] = got.By.Says
-			}
-			err.With("by", by)
-		}
-	case "disabled":
-		err = protocol.Errorf(protocol.NotActionable, "%s is disabled", who).
-			Then("do first what enables it, then take a snapshot")
-	case "readonly":
-		err = protocol.Errorf(protocol.NotActionable, "%s is readonly", who).
-			Then("look for the control that changes it")
-	case "moving":
-		err = protocol.Errorf(protocol.NotActionable, "%s moves and does not come to rest", who).
-			Then("try again, or use press with the keyboard")
-	case "detached":
-		err = protocol.Errorf(protocol.NotActionable, "%s is not in the document", who)
-	default:
-		err = protocol.Errorf(protocol.NotActionable, "%s cannot be seen", who)
-	}
-	if got.Because != "" {
-		err.With("because", got.Because)
-	}
-	return err.With("reason", got.Reason)
-}
-
-// spoken is how a message speaks of an element.
-func spoken(role, name string) string {
-	if name == "" {
-		return role
-	}
-	return role + " " + quote(name)
-}
-
-func quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }

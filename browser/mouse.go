@@ -3,9 +3,8 @@ package browser
 import (
 	"context"
 
-	"github.com/chromedp/cdproto/input"
-
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -15,80 +14,55 @@ import (
 // pixels, and says what was hit there before: for canvases, maps and whatever
 // has no ref. A button that went down stays down until it goes up. Errors:
 // invalid_params where the point is outside of the viewport.
-func (c *Context) mouse(ctx context.Context, refs *snapshot.Refs, o protocol.Mouse, h how) (*protocol.Hit, protocol.Effect, error) {
-	p, err := pressOf(protocol.Click{Button: o.Button, Count: o.Count})
-	if err != nil {
-		return nil, protocol.Effect{}, err
-	}
-	var hit *protocol.Hit
-	effect, err := c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		t, err := c.tab(ctx)
+func mouse(o protocol.Mouse) (step, error) {
+	p, err := input.ParsePress(o.Button, o.Count, nil)
+	return func(ctx context.Context, a *action) error {
+		t := a.tab
+		t.frames.main.start(script.BeginSettle.Call(0))
+		at, doc, err := hitAt(ctx, t, o.X, o.Y)
 		if err != nil {
-			return snapshot.Key{}, err
-		}
-		t.main.start(script.BeginSettle.Call(0))
-		at, doc, err := t.hitAt(ctx, o.X, o.Y)
-		if err != nil {
-			return snapshot.Key{}, err
+			return err
 		}
 		if at != nil {
-			hit = &protocol.Hit{Ref: snapshot.RefOf(refs.Number(at.In(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
+			a.outcome.Under = &protocol.Hit{Ref: snapshot.RefOf(a.refs.Number(at.In(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
 		}
-		if d := t.byDoc(doc); d != nil && d.frame != t.main {
+		if d := t.frames.byDoc(doc); d != nil && d.frame != t.frames.main {
 			if _, err := evaluate(ctx, d, script.BeginSettle, 0); err != nil {
-				return snapshot.Key{}, err
+				return err
 			}
-			t.actsIn(d)
+			a.actsIn(d)
 		}
-		for _, pending := range t.mouseDo(o, p) {
-			if err := t.wait(ctx, pending, nil); err != nil {
-				return snapshot.Key{}, err
-			}
+		if err := a.waitInput(ctx, writeMouse(t, o, p)); err != nil {
+			return err
 		}
-		if at == nil {
-			return snapshot.Key{}, nil
+		if at != nil {
+			a.hit = snapshot.Key{Doc: doc, Node: at.Node}
 		}
-		return snapshot.Key{Doc: doc, Node: at.Node}, nil
-	})
-	return hit, effect, err
+		return nil
+	}, err
 }
 
-// mouseDo writes the events of o, without waiting for them.
-func (t *tab) mouseDo(o protocol.Mouse, p press) []*cdp.Pending {
-	c := t.c
-	moved := func() *cdp.Pending {
-		if c.holding != "" {
-			return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{button: c.holding}, 0, true)
-		}
-		return t.mouse(input.DispatchMouseEventTypeMouseMoved, o.X, o.Y, press{}, 0, false)
-	}
-	pending := []*cdp.Pending{moved()}
+// writeMouse writes the events of o, without waiting for them.
+func writeMouse(t *tab, o protocol.Mouse, p input.Press) []*cdp.Pending {
+	at := t.point(o.X, o.Y)
+	pending := []*cdp.Pending{t.pointer.MoveHolding(at)}
 	switch o.Action {
 	case "click":
-		for n := 1; n <= p.count; n++ {
-			pending = append(pending,
-				t.mouse(input.DispatchMouseEventTypeMousePressed, o.X, o.Y, p, n, true),
-				t.mouse(input.DispatchMouseEventTypeMouseReleased, o.X, o.Y, p, n, false))
-		}
-		c.holding = ""
+		pending = append(pending, t.pointer.Click(at, p)...)
 	case "down":
-		pending = append(pending, t.mouse(input.DispatchMouseEventTypeMousePressed, o.X, o.Y, p, 1, true))
-		c.holding = p.button
+		pending = append(pending, t.pointer.Down(at, p))
 	case "up":
-		pending = append(pending, t.mouse(input.DispatchMouseEventTypeMouseReleased, o.X, o.Y, p, 1, false))
-		c.holding = ""
+		pending = append(pending, t.pointer.Up(at, p))
 	case "wheel":
-		pending = append(pending, t.cdp.Send(input.DispatchMouseEvent.Method, map[string]any{
-			"type": "mouseWheel", "x": o.X, "y": o.Y, "deltaX": o.DX, "deltaY": o.DY,
-		}))
+		pending = append(pending, t.pointer.Wheel(at, o.DX, o.DY))
 	}
 	return pending
 }
 
 // hitAt is what is hit at a point of the tab's viewport, through frames, and
 // the document that it is in; nil where nothing is.
-func (t *tab) hitAt(ctx context.Context, x, y float64) (*script.Element, int, error) {
-	for f := t.main; ; {
+func hitAt(ctx context.Context, t *tab, x, y float64) (*script.Element, int, error) {
+	for f := t.frames.main; ; {
 		d, err := f.document()
 		if err != nil {
 			return nil, 0, err
@@ -97,14 +71,14 @@ func (t *tab) hitAt(ctx context.Context, x, y float64) (*script.Element, int, er
 		if err != nil {
 			return nil, 0, err
 		}
-		if at.Outside && f == t.main {
+		if at.Outside && f == t.frames.main {
 			return nil, 0, protocol.Errorf(protocol.InvalidParams, "x, y: %g, %g lies outside of the viewport, which has %d by %d pixels", x, y, at.Width, at.Height).
 				With("parameter", "x").With("width", at.Width).With("height", at.Height).Then("scroll there first")
 		}
 		if at.Frame == nil || at.Hit == nil {
 			return at.Hit, d.doc, nil
 		}
-		t.owners(ctx, t.live())
+		t.frames.findOwners(ctx, t.frames.live())
 		child := t.frameIn(snapshot.Key{Doc: d.doc, Node: at.Hit.Node})
 		if child == nil {
 			return at.Hit, d.doc, nil

@@ -37,7 +37,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 	load := func(ctx context.Context, t *tab) error {
 		begun := time.Now()
 		c.mu.Lock()
-		at, commits, t.pulled, t.opening, t.going = t, t.commits, false, opening{url: withoutFragment(url)}, url
+		at, commits, t.nav.pulled, t.nav.opening, t.nav.going = t, t.nav.commits, false, opening{url: withoutFragment(url)}, url
 		c.mu.Unlock()
 		var got struct {
 			LoaderID   cdproto.LoaderID `json:"loaderId"`
@@ -53,7 +53,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			// Its event belongs to this command's effect.
 			soon, cancel := context.WithTimeout(ctx, downloadWait)
 			defer cancel()
-			t.until(soon, func() bool { return t.failed == "download" })
+			t.until(soon, func() bool { return t.nav.failed == "download" })
 			if c.o.Downloads {
 				return nil // effect.downloads says it
 			}
@@ -61,18 +61,18 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 				Then("open the session with downloads: true to let it keep files")
 		case got.ErrorText != "":
 			if got.ErrorText != aborted {
-				t.awaitErrorPage(ctx, commits)
+				t.nav.awaitErrorPage(ctx, commits)
 			}
-			return t.notLoaded(got.ErrorText, begun)
+			return t.nav.notLoaded(got.ErrorText, begun)
 		case got.LoaderID == "":
 			// Within the document nothing is committed; otherwise the page came first.
 			c.mu.Lock()
-			t.pulled = t.pulled || withoutFragment(t.url) != withoutFragment(url)
+			t.nav.pulled = t.nav.pulled || withoutFragment(t.nav.url) != withoutFragment(url)
 			c.mu.Unlock()
 			return nil
 		}
 		return t.until(ctx, func() bool {
-			return t.loader == got.LoaderID || t.statuses[got.LoaderID] == 204 || t.pulled && t.commits != commits
+			return t.nav.loader == got.LoaderID || t.nav.statuses[got.LoaderID] == 204 || t.nav.pulled && t.nav.commits != commits
 		})
 	}
 	// The document that is left may still do harm. It may have asked to load
@@ -83,8 +83,8 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		at, loader = nil, ""
 		e, err := c.navigate(ctx, wait, load)
 		c.mu.Lock()
-		pulled := err == nil && at != nil && at.pulled
-		died := protocol.CodeOf(err) == protocol.PageCrashed && (loader == "" || at.loader != loader)
+		pulled := err == nil && at != nil && at.nav.pulled
+		died := protocol.CodeOf(err) == protocol.PageCrashed && (loader == "" || at.nav.loader != loader)
 		c.mu.Unlock()
 		switch {
 		case !pulled && !died, died && try == maxOpens:
@@ -93,7 +93,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			return e, protocol.Errorf(protocol.NavigationFailed, "the page before loads itself again and again, in place of this one").
 				With("reason", "pulled_back").Then("close the tab with tab_close, and open the URL in another")
 		case pulled:
-			if err := at.silence(ctx); err != nil {
+			if err := at.nav.silence(ctx); err != nil {
 				return e, err
 			}
 		}
@@ -106,10 +106,10 @@ const errorPageWait = time.Second
 
 // awaitErrorPage waits for that page. A command that came before it would find
 // the tab between two processes, and be told that there is no page.
-func (t *tab) awaitErrorPage(ctx context.Context, commits int) {
+func (n *navigation) awaitErrorPage(ctx context.Context, commits int) {
 	soon, cancel := context.WithTimeout(ctx, errorPageWait)
 	defer cancel()
-	t.until(soon, func() bool { return t.commits != commits && t.ready != "loading" && t.main.doc != 0 })
+	n.t.until(soon, func() bool { return n.commits != commits && n.hasContent() })
 }
 
 // maxOpens is how often a URL is opened once more where the document before
@@ -120,7 +120,8 @@ const maxOpens = 3
 // switched off (Emulation.setScriptExecutionDisabled), which the page answers
 // when the last of them is over, and then it has nothing left to load itself
 // with.
-func (t *tab) silence(ctx context.Context) error {
+func (n *navigation) silence(ctx context.Context) error {
+	t := n.t
 	script := func(off bool) *cdp.Pending {
 		return t.cdp.Send(emulation.SetScriptExecutionDisabled.Method, emulation.SetScriptExecutionDisabledParams{Value: off})
 	}
@@ -130,7 +131,7 @@ func (t *tab) silence(ctx context.Context) error {
 		err = t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: "about:blank"}), nil)
 	}
 	if err == nil {
-		err = t.until(ctx, func() bool { return t.url == blank })
+		err = t.until(ctx, func() bool { return n.url == blank })
 	}
 	return errors.Join(err, t.wait(ctx, script(false), nil))
 }
@@ -154,39 +155,39 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	s := t.begin(how{})
+	s := t.begin(settling{})
 	doing, cancel := context.WithCancelCause(ctx)
-	stop := t.onDialog(func() { cancel(errDialog) })
-	unheld := t.unhold()
+	stop := t.dialogs.on(func() { cancel(errDialog) })
+	unheld := t.recovery.unhold()
 	phase := waitCommit
 	err = do(doing, t)
 	unheld()
 	if err == nil {
 		phase = wait
-		err = t.awaitDocument(doing, wait)
+		err = t.nav.awaitDocument(doing, wait)
 	}
 	if err == nil {
-		err = t.unreached(doing, s) // what came may have gone on to a page that does not load
+		err = s.unreached(doing) // what came may have gone on to a page that does not load
 	}
 	stop()
 	if err != nil && context.Cause(doing) == errDialog {
 		err = nil
 	}
 	cancel(nil)
-	e := c.effect(t, snapshot.NewRefs(), s, snapshot.Key{})
+	e := s.end(snapshot.NewRefs(), snapshot.Key{})
 	if err != nil {
 		if ctx.Err() != nil {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) && protocol.CodeOf(err) == protocol.Internal {
-			err = t.unloaded(phase) // and not, say, page_crashed
+			err = t.nav.unloaded(phase) // and not, say, page_crashed
 		}
 		return e, err
 	}
 	// A page that was opened is what a lost browser is restored to.
 	select {
-	case <-c.keepCookies():
+	case <-c.cookies.jar.Keep():
 	case <-time.After(cookieWait):
 	}
 	return e, nil
@@ -198,16 +199,16 @@ const waitCommit = "commit"
 
 // unloaded is the error of a navigation whose time is over: what it waited for,
 // and where the page is instead.
-func (t *tab) unloaded(phase string) error {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	waited, words := map[string]any{"state": phase, "url": t.url}, t.url+" to be loaded"
+func (n *navigation) unloaded(phase string) error {
+	n.t.c.mu.Lock()
+	defer n.t.c.mu.Unlock()
+	waited, what := map[string]any{"state": phase, "url": n.url}, n.url+" to be loaded"
 	if phase == waitCommit {
-		waited["url"], words = t.going, t.going+" to answer with a page, or for this page to let itself be left"
+		waited["url"], what = n.going, n.going+" to answer with a page, or for this page to let itself be left"
 	}
-	seen := map[string]any{"url": t.url, "ready": t.ready}
-	if n := len(t.inflight); n > 0 {
-		seen["requests"] = n
+	seen := map[string]any{"url": n.url, "ready": n.ready}
+	if open := n.t.requests.InFlight(); open > 0 {
+		seen["requests"] = open
 	}
-	return protocol.Errorf(protocol.Timeout, "waited in vain for %s", words).With("waited_for", waited).With("seen", seen)
+	return protocol.Errorf(protocol.Timeout, "waited in vain for %s", what).With("waited_for", waited).With("seen", seen)
 }

@@ -8,39 +8,50 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
+// records are what the context records of its console and network: the log, the routes
+// that block or answer requests, and the downloads. Each guards its own state, and may be
+// told of an event while the context's mu is held.
+type records struct {
+	c         *Context
+	log       network.Log
+	routes    network.Routes
+	downloads *network.Downloads // set once, when the context is made
+}
+
 // Console returns what the session's pages wrote to the console, oldest first,
 // and the number to ask from next time. Any goroutine may call it.
-func (c *Context) Console(q protocol.Watching) ([]protocol.Console, int) { return c.log.Console(q) }
+func (r *records) Console(q protocol.Watching) ([]protocol.Console, int) { return r.log.Console(q) }
 
 // Network returns the requests of the session's pages, oldest first, and the
 // number to ask from next time. Any goroutine may call it. Errors:
 // invalid_params where there is no entry of that id.
-func (c *Context) Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error) {
-	return c.log.Requests(ctx, q)
+func (r *records) Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error) {
+	return r.log.Requests(ctx, q)
 }
 
 // Downloads lists what the session's pages offered for download: see
 // [network.Downloads.List].
-func (c *Context) Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error) {
-	return c.downloads.List(ctx, name, wait)
+func (r *records) Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error) {
+	return r.downloads.List(ctx, name, wait)
 }
 
 // DownloadContent reads a part of a finished download: see
 // [network.Downloads.Content].
-func (c *Context) DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error) {
-	return c.downloads.Content(name, offset, n)
+func (r *records) DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error) {
+	return r.downloads.Content(name, offset, n)
 }
 
 // SetRoutes makes routes what becomes of the requests of the session's pages,
 // those that are open and those to come. Requests are paused for it only while
 // there are routes, and only those that match one. Errors: invalid_params (an
 // unknown kind).
-func (c *Context) SetRoutes(ctx context.Context, routes []protocol.Route) error {
+func (r *records) SetRoutes(ctx context.Context, routes []protocol.Route) error {
+	c := r.c
 	c.mu.Lock()
 	var sessions []*cdp.Session
 	for _, t := range c.tabs {
 		sessions = append(sessions, t.cdp)
-		for _, child := range t.children {
+		for _, child := range t.frames.sessions {
 			sessions = append(sessions, child)
 		}
 	}
@@ -48,23 +59,24 @@ func (c *Context) SetRoutes(ctx context.Context, routes []protocol.Route) error 
 		sessions = append(sessions, w)
 	}
 	c.mu.Unlock()
-	return c.routes.Set(ctx, routes, sessions)
+	return r.routes.Set(ctx, routes, sessions)
 }
 
 // Routes are the session's routes, each with the number of requests that it has
 // matched.
-func (c *Context) Routes() []protocol.Route { return c.routes.List() }
+func (r *records) Routes() []protocol.Route { return r.routes.List() }
 
 // requestPaused answers a request that a route has paused. While the proxy's
 // challenge is under way, authenticate has the requests.
-func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) {
+func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) (changed bool) {
 	if !t.priming.Load() {
 		t.c.routes.Paused(s, e)
 	}
+	return false
 }
 
 // reportDownload emits the event of a download's new state.
-func (c *Context) reportDownload(d protocol.Download) {
+func (r *records) reportDownload(d protocol.Download) {
 	fields := map[string]any{"tab": d.Tab, "name": d.Name, "url": d.URL, "state": d.State}
 	if d.State != protocol.DownloadDenied {
 		fields["bytes"] = d.Bytes
@@ -72,7 +84,7 @@ func (c *Context) reportDownload(d protocol.Download) {
 	if d.Why != "" {
 		fields["why"] = d.Why
 	}
-	c.emit(protocol.EventDownload, fields)
+	r.c.emit(protocol.EventDownload, fields)
 }
 
 // downloadBegins gives a download to the context whose frame began it. One
@@ -91,16 +103,17 @@ func (h *host) downloadBegins(e network.DownloadBegins) {
 
 // downloadBegins notes a download that a frame of this context began; false
 // where the frame is not one of its own.
-func (c *Context) downloadBegins(e network.DownloadBegins) bool {
+func (r *records) downloadBegins(e network.DownloadBegins) bool {
+	c := r.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.tabs {
-		if t.frames[e.FrameID] == nil {
+		if t.frames.byID[e.FrameID] == nil {
 			continue
 		}
-		name := c.downloads.Begin(t.name, e)
-		c.happened(func(h *happenings) { h.downloads = keep(h.downloads, name, 20) })
-		t.failed = "download"
+		name := r.downloads.Begin(t.name, e)
+		c.effects.download(name)
+		t.nav.failed = "download"
 		t.wake()
 		return true
 	}

@@ -24,7 +24,7 @@ func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, ref string) (
 	if err != nil {
 		return "", err
 	}
-	d, err := t.main.document()
+	d, err := t.frames.main.document()
 	if err != nil {
 		return "", err
 	}

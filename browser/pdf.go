@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -27,8 +28,8 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 	}
 	err = t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got)
 	if e := (*cdp.Error)(nil); errors.As(err, &e) && e.Message == "Printing failed" {
-		// A process in which a part of the page is drawn has died. Where it was the
-		// page's own, the event that says so is on its way.
+		// A process that draws a part of the page has died. Where it was the page's
+		// own, the event that says so is on its way.
 		select {
 		case <-t.life.Done():
 			return nil, context.Cause(t.life)
@@ -38,14 +39,14 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 		err = t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got)
 	}
 	if err != nil {
-		t.notice(ctx, err)
+		t.recovery.notice(ctx, err)
 		return nil, unprinted(err, o)
 	}
 	return base64.StdEncoding.DecodeString(got.Data)
 }
 
-// unprinted gives Chromium's refusal of an option the code that fits it. Of pages
-// that there are not it tells with the code of any error, so the text decides.
+// unprinted gives Chromium's refusal of an option the code that fits it. Its answer to
+// pages that do not exist has the code of any error, so the text decides.
 func unprinted(err error, o protocol.PDF) error {
 	var e *cdp.Error
 	if !errors.As(err, &e) {
@@ -57,7 +58,7 @@ func unprinted(err error, o protocol.PDF) error {
 		return protocol.Errorf(protocol.InvalidParams, "options %s: Chromium refuses that: %s", given, e.Message).With("parameter", "options")
 	case o.PageRanges != "" && strings.HasPrefix(e.Message, "Page range "):
 		return protocol.Errorf(protocol.InvalidParams, "options.page_ranges: takes pages that the document has, such as 1-5, 8, not %s: %s",
-			quote(o.PageRanges), e.Message).With("parameter", "options").Then("leave page_ranges out: all pages are printed")
+			failure.Quote(o.PageRanges), e.Message).With("parameter", "options").Then("leave page_ranges out: all pages are printed")
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -22,49 +23,58 @@ func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Quer
 	if q.Limit <= 0 {
 		q.Limit = foundDefault
 	}
-	var nodes []snapshot.Node
-	err := c.look(ctx, func(ctx context.Context, t *tab) error {
-		t.owners(ctx, t.live())
-		nodes = []snapshot.Node{}
-		return t.find(ctx, t.main, q, &nodes, new(int))
+	var f finder
+	err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
+		t.frames.findOwners(ctx, t.frames.live())
+		f = finder{tab: t, query: q, nodes: []snapshot.Node{}}
+		return f.find(ctx, t.frames.main)
 	})
-	return nodes, err
+	return f.nodes, err
+}
+
+// finder is one search of a tab, through its frames.
+type finder struct {
+	tab    *tab
+	query  protocol.Query
+	nodes  []snapshot.Node // found so far, up to query.Limit
+	frames int             // searched so far, the first one apart; up to maxFrames
 }
 
 // find adds what is found in a frame and in those within it.
-func (t *tab) find(ctx context.Context, f *frame, q protocol.Query, nodes *[]snapshot.Node, frames *int) error {
-	d, err := f.document()
+func (f *finder) find(ctx context.Context, in *frame) error {
+	d, err := in.document()
 	if err != nil {
 		return err
 	}
+	q := f.query
 	got, err := evaluateWithListeners(ctx, d, script.Find, script.Query{
-		Text: q.Text, Role: q.Role, Name: q.Name, Limit: q.Limit - len(*nodes), Attrs: snapshot.DefaultOptions().Attrs,
+		Text: q.Text, Role: q.Role, Name: q.Name, Limit: q.Limit - len(f.nodes), Attrs: snapshot.DefaultOptions().Attrs,
 	})
 	if err != nil {
 		return err
 	}
 	for _, one := range got {
-		if len(*nodes) >= q.Limit {
+		if len(f.nodes) >= q.Limit {
 			return nil
 		}
 		if one.Frame != 0 {
-			child := t.frameIn(snapshot.Key{Doc: d.doc, Node: one.Frame})
-			if child == nil || *frames >= maxFrames {
+			child := f.tab.frameIn(snapshot.Key{Doc: d.doc, Node: one.Frame})
+			if child == nil || f.frames >= maxFrames {
 				continue
 			}
-			*frames++
-			// A frame that cannot be looked through costs its own nodes alone.
-			if err := t.find(ctx, child, q, nodes, frames); err != nil && ctx.Err() != nil {
+			f.frames++
+			// A frame that cannot be searched costs its own nodes alone.
+			if err := f.find(ctx, child); err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			continue
 		}
-		var n snapshot.Node
-		if err := (&lineDecoder{doc: d.doc}).decode(one.Line, &n); err != nil {
+		n, err := walk.DecodeNode(d.doc, one.Line)
+		if err != nil {
 			return err
 		}
 		n.Depth, n.Context = 0, one.Context
-		*nodes = append(*nodes, n)
+		f.nodes = append(f.nodes, n)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -33,58 +34,61 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 		return "", protocol.Errorf(protocol.InvalidParams, "kind %s: needs a ref", kind).With("parameter", "ref")
 	}
 	var content string
-	err := c.look(ctx, func(ctx context.Context, t *tab) error {
-		t.owners(ctx, t.live())
-		var err error
+	err := inspect(ctx, c, func(ctx context.Context, t *tab) (err error) {
+		t.frames.findOwners(ctx, t.frames.live())
 		if kind == "box" {
-			content, err = t.box(ctx, refs, ref)
+			content, err = boxJSON(ctx, t, refs, ref)
 			return err
 		}
-		content, err = t.readRef(ctx, refs, ref, kind, attr)
+		content, err = readRef(ctx, t, refs, ref, kind, attr)
 		if err == errReadGone && ref != "" {
 			// Where its element was made anew, the ref moves with it.
 			if err = c.findAgain(ctx, refs, ref); err == nil {
-				content, err = t.readRef(ctx, refs, ref, kind, attr)
+				content, err = readRef(ctx, t, refs, ref, kind, attr)
 			}
 		}
 		if err == errReadGone && ref == "" {
 			return nil // a document without a body says nothing
 		}
-		e, lookup := refs.Lookup(ref)
-		if lookup != nil {
-			return err
-		}
-		switch err {
-		case errReadGone:
-			return staleError(refs, e, e.Key.Doc, nil)
-		case errReadNone:
-			if kind == "attrs" {
-				return protocol.Errorf(protocol.InvalidParams, "attr %s: %s has no such attribute", quote(attr), e.Ref()).With("parameter", "attr").
-					Then("read with kind attrs lists its attributes")
-			}
-			return protocol.Errorf(protocol.InvalidParams, "ref %s %s has no value", e.Ref(), spoken(e.Role, e.Name)).With("parameter", "ref").
-				Then("read with kind text")
+		if e, lookup := refs.Lookup(ref); lookup == nil {
+			return unreadable(err, refs, e, kind, attr)
 		}
 		return err
 	})
 	return content, err
 }
 
+// unreadable is the error for the client of an element that was not read.
+func unreadable(err error, refs *snapshot.Refs, e snapshot.Entry, kind, attr string) error {
+	switch {
+	case err == errReadGone:
+		return failure.Stale(refs, e, e.Key.Doc, nil)
+	case err == errReadNone && kind == "attrs":
+		return protocol.Errorf(protocol.InvalidParams, "attr %s: %s has no such attribute", failure.Quote(attr), e.Ref()).With("parameter", "attr").
+			Then("read with kind attrs lists its attributes")
+	case err == errReadNone:
+		return protocol.Errorf(protocol.InvalidParams, "ref %s %s has no value", e.Ref(), failure.Spoken(e.Role, e.Name)).With("parameter", "ref").
+			Then("read with kind text")
+	}
+	return err
+}
+
 // readRef reads the element of a ref, or without one the page.
-func (t *tab) readRef(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
+func readRef(ctx context.Context, t *tab, refs *snapshot.Refs, ref, kind, attr string) (string, error) {
+	r := reader{tab: t}
 	q := script.ReadArgs{Kind: kind, Attr: attr}
 	if ref == "" {
-		return t.readFrame(ctx, t.main, q, new(int))
+		return r.frame(ctx, t.frames.main, q)
 	}
 	e, d, err := t.c.resolve(refs, ref)
 	if err != nil {
 		return "", err
 	}
 	q.Node = e.Key.Node
-	return t.read(ctx, d, q, new(int))
+	return r.document(ctx, d, q)
 }
 
-// errRead tells Read what the script answered in the place of content.
+// errRead is what the script answered in the place of content.
 type errRead string
 
 func (e errRead) Error() string { return string(e) }
@@ -94,48 +98,39 @@ const (
 	errReadNone = errRead("none")
 )
 
-// look runs what reads the page and changes nothing: a dialog that opens ends
-// it with dialog_open. The title is asked for in front of it, so that it costs no
-// round trip.
-func (c *Context) look(ctx context.Context, do func(ctx context.Context, t *tab) error) error {
-	t, err := c.ready(ctx)
-	if err != nil {
-		return err
-	}
-	doing, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer t.onDialog(func() { cancel(errDialog) })()
-	c.mu.Lock()
-	t.askTitle()
-	c.mu.Unlock()
-	err = do(doing, t)
-	if err == nil {
-		t.awaitTitle(doing)
-		return nil
-	}
-	if context.Cause(doing) == errDialog {
+// inspect runs what reads the page and changes nothing. It asks for the title in front of
+// it, so that the title costs no round trip.
+func inspect(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error) error {
+	return untilDialog(ctx, c, func(ctx context.Context, t *tab) error {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		if t.dialog != nil {
-			return dialogError(t.dialog)
+		t.nav.askTitle()
+		c.mu.Unlock()
+		err := do(ctx, t)
+		if err == nil {
+			t.nav.awaitTitle(ctx)
 		}
-	}
-	t.notice(ctx, err)
-	return err
+		return err
+	})
 }
 
-// readFrame is read of whatever document the frame has now.
-func (t *tab) readFrame(ctx context.Context, f *frame, q script.ReadArgs, frames *int) (string, error) {
+// reader is one reading of a tab's content, through its frames.
+type reader struct {
+	tab    *tab
+	frames int // read so far, the first one apart; up to maxFrames
+}
+
+// frame reads whatever document the frame has now.
+func (r *reader) frame(ctx context.Context, f *frame, q script.ReadArgs) (string, error) {
 	d, err := f.document()
 	if err != nil {
 		return "", err
 	}
-	return t.read(ctx, d, q, frames)
+	return r.document(ctx, d, q)
 }
 
-// read reads a node of a document and puts the content of the frames in it in
+// document reads a node of a document and puts the content of the frames in it in
 // their places.
-func (t *tab) read(ctx context.Context, d *document, q script.ReadArgs, frames *int) (string, error) {
+func (r *reader) document(ctx context.Context, d *document, q script.ReadArgs) (string, error) {
 	got, err := evaluate(ctx, d, script.Read, q)
 	if err != nil {
 		return "", err
@@ -152,13 +147,13 @@ func (t *tab) read(ctx context.Context, d *document, q script.ReadArgs, frames *
 			parts = append(parts, piece.Text)
 			continue
 		}
-		child := t.frameIn(snapshot.Key{Doc: d.doc, Node: piece.Frame})
-		if child == nil || *frames >= maxFrames {
+		child := r.tab.frameIn(snapshot.Key{Doc: d.doc, Node: piece.Frame})
+		if child == nil || r.frames >= maxFrames {
 			continue
 		}
-		*frames++
+		r.frames++
 		// A frame that cannot be read costs its own content alone.
-		s, err := t.readFrame(ctx, child, script.ReadArgs{Kind: q.Kind}, frames)
+		s, err := r.frame(ctx, child, script.ReadArgs{Kind: q.Kind})
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
@@ -173,7 +168,7 @@ func (t *tab) read(ctx context.Context, d *document, q script.ReadArgs, frames *
 func (t *tab) frameIn(owner snapshot.Key) *frame {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	for _, f := range t.frames {
+	for _, f := range t.frames.byID {
 		if f.owner == owner && f.doc != 0 && owner.Node != 0 {
 			return f
 		}

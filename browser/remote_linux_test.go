@@ -85,7 +85,7 @@ func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
 		address := startRemote(t, found.Path)
 		c := started(t, chromium.Config{Endpoint: address, Advertised: true})
 		b := New(c, discard())
-		b.Keep(Stock{Way: func() (Way, error) { return e.Unbound() }})
+		b.Keep(Pool{Egress: func() (Egress, error) { return e.Unbound() }})
 		g := &guarded{b, c, e, p}
 		open := g.open(t, policy.GateOptions{}, quiet)
 		shut := g.open(t, policy.GateOptions{AllowedDomains: []string{"example.com"}}, quiet)

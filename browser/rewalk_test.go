@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -87,7 +88,7 @@ func newRewalk(p *testPage, html string, o snapshot.Options) *rewalk {
 		p.t.Fatal(err)
 	}
 	p.world = p.newWorld("other")
-	return &rewalk{p, d, newWalkOptions(o)}
+	return &rewalk{p, d, walk.NewOptions(o)}
 }
 
 // wholePage are the options of a snapshot that leaves nothing out.
@@ -109,7 +110,7 @@ func (s *rewalk) itself(js string) {
 // same walks the page, and compares with the walk of a world that knows nothing.
 func (s *rewalk) same(when string) {
 	s.t.Helper()
-	s.o.Capture = s.o.Capture%maxLook + 1
+	s.o.Capture = walk.NextCapture(s.o.Capture)
 	got, err := s.d.walk(s.t.Context(), s.o)
 	if err != nil {
 		s.t.Fatalf("%s: %v", when, err)
@@ -117,7 +118,7 @@ func (s *rewalk) same(when string) {
 	o := s.o
 	o.Capture = 0
 	text, _ := json.Marshal(o)
-	want, err := decodeWhole(s.d.doc, s.ask("__bd.now().pendingListeners(), __bd.walk("+string(text)+")"))
+	want, err := walk.Decode(s.d.doc, s.ask("__bd.now().pendingListeners(), __bd.walk("+string(text)+")"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func (s *rewalk) meanwhile(js string) {
 	s.d.cdp.Send("Runtime.evaluate", map[string]any{"expression": js, "replMode": true, "userGesture": true})
 }
 
-// What changes in a page that has been walked, and of which no mutation record tells: the
+// What changes in a page that has been walk.Result, and of which no mutation record tells: the
 // next walk shows what is there.
 func TestWhatChangesUnheard(t *testing.T) {
 	p := launchTestPage(t)
@@ -289,7 +290,7 @@ const later = class extends HTMLElement { constructor() { super(); const i = thi
 }
 
 // What an animation shows is found while nobody does anything.
-func TestAnAnimationUnderWay(t *testing.T) {
+func TestAnAnimationInFlight(t *testing.T) {
 	p := launchTestPage(t)
 	s := newRewalk(p, `<h1>Start</h1><p id=fading>Fading in`, snapshot.DefaultOptions())
 	for _, effect := range []string{
@@ -317,7 +318,7 @@ func TestAListenerThatComesLate(t *testing.T) {
 	s := newRewalk(p, `<h1>Late</h1><div id=late>Press me</div>`, snapshot.DefaultOptions())
 	s.walkedBefore()
 	s.itself(`document.getElementById('late').addEventListener('click', () => {})`)
-	s.d.marks.asked = time.Time{} // it is time to ask again
+	s.d.captured.listeners.Expire() // it is time to ask again
 	got, err := s.d.walk(t.Context(), s.o)
 	if err != nil {
 		t.Fatal(err)

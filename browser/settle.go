@@ -14,17 +14,11 @@ const (
 	// navigationWait is how long a navigation that an action asked for may take
 	// to be committed, where the command's own time allows.
 	navigationWait = 20 * time.Second
-	// contentWait is how long a document may take to have its content once it is
-	// committed: one that never ends is shown as far as it came.
-	contentWait = 8 * time.Second
 	// requestsWait is how long the requests of an action may keep it waiting.
 	requestsWait = 2 * time.Second
 	// hoverWait is how long what a mouse opens by coming may take to begin, where
 	// somebody looks: Ant Design waits for 0.15 s, jQuery UI's menus for 0.3.
 	hoverWait = 400 * time.Millisecond
-	// afterContent is how long a new document may take to become quiet once its
-	// content is there.
-	afterContent = 3 * time.Second
 )
 
 // settled is what the script saw of the page from the beginning of an action
@@ -38,19 +32,20 @@ type settled struct {
 // settle waits until the page has settled after an action: a navigation that
 // was asked for is committed and its document is there; requests that the
 // action made are answered, and the DOM is quiet. All of it is bounded.
-func (t *tab) settle(ctx context.Context, s *start) error {
+func (s *observation) settle(ctx context.Context) error {
+	t := s.tab
 	deadline := time.Now().Add(requestsWait)
 	for {
-		if navigated, err := t.awaitCommit(ctx, s); err != nil || navigated {
+		if navigated, err := s.awaitCommit(ctx); err != nil || navigated {
 			if err != nil {
 				return err
 			}
-			return t.awaitDocument(ctx, protocol.WaitAuto)
+			return t.nav.awaitDocument(ctx, protocol.WaitAuto)
 		}
-		err := t.quiet(ctx, s)
+		err := s.quiet(ctx)
 		if protocol.CodeOf(err) == protocol.StaleRef {
 			// The document was left while it was asked: go round and see where to.
-			if err := t.until(ctx, func() bool { return t.commits != s.commits || t.main.doc != 0 }); err != nil {
+			if err := t.until(ctx, func() bool { return t.nav.commits != s.commits || t.frames.main.doc != 0 }); err != nil {
 				return err
 			}
 			continue
@@ -58,11 +53,11 @@ func (t *tab) settle(ctx context.Context, s *start) error {
 		if err != nil {
 			return err
 		}
-		t.awaitSaved(ctx, s, deadline)
-		if t.navigating(s) {
+		s.awaitSaved(ctx, deadline)
+		if s.navigating() {
 			continue
 		}
-		waiting, err := t.awaitRequests(ctx, s, deadline)
+		waiting, err := s.awaitRequests(ctx, deadline)
 		if err != nil || !waiting {
 			return err
 		}
@@ -71,35 +66,37 @@ func (t *tab) settle(ctx context.Context, s *start) error {
 
 // navigating says whether the action asked for a navigation that has not come
 // to anything yet.
-func (t *tab) navigating(s *start) bool {
+func (s *observation) navigating() bool {
+	t := s.tab
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return t.commits != s.commits || t.requested != s.requested && t.stopped == s.stopped && t.failed == ""
+	return t.nav.commits != s.commits || t.nav.requested != s.requested && t.nav.stopped == s.stopped && t.nav.failed == ""
 }
 
 // awaitCommit waits, where the action asked for a navigation, until that is
 // committed, has failed, or turned out to be none (a download, an answer 204).
-func (t *tab) awaitCommit(ctx context.Context, s *start) (navigated bool, err error) {
-	if !t.navigating(s) {
-		t.awaitDownload(ctx, s)
+func (s *observation) awaitCommit(ctx context.Context) (navigated bool, err error) {
+	t := s.tab
+	if !s.navigating() {
+		s.awaitDownload(ctx)
 		return false, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, navigationWait)
 	defer cancel()
 	err = t.until(limited, func() bool {
-		return t.commits != s.commits || t.failed != "" || t.stopped != s.stopped || t.requested == s.requested
+		return t.nav.commits != s.commits || t.nav.failed != "" || t.nav.stopped != s.stopped || t.nav.requested == s.requested
 	})
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		err = nil
 	}
 	if err == nil {
-		t.awaitDownload(ctx, s)
+		s.awaitDownload(ctx)
 	}
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	navigated = t.commits != s.commits
+	navigated = t.nav.commits != s.commits
 	if !navigated {
-		s.requested = t.requested
+		s.requested = t.nav.requested
 	}
 	return navigated, err
 }
@@ -114,12 +111,13 @@ const aborted = "net::ERR_ABORTED"
 
 // awaitDownload waits, where the navigation came to nothing and nobody said
 // why, a moment for the event of a download.
-func (t *tab) awaitDownload(ctx context.Context, s *start) {
+func (s *observation) awaitDownload(ctx context.Context) {
+	t := s.tab
 	t.c.mu.Lock()
-	asked := t.requested != s.requested && t.commits == s.commits && t.within == s.within &&
-		(t.failed == aborted || t.failed == "" && t.stopped != s.stopped)
+	asked := t.nav.requested != s.requested && t.nav.commits == s.commits && t.nav.within == s.within &&
+		(t.nav.failed == aborted || t.nav.failed == "" && t.nav.stopped != s.stopped)
 	if asked {
-		s.requested = t.requested
+		s.requested = t.nav.requested
 	}
 	t.c.mu.Unlock()
 	if !asked {
@@ -128,13 +126,14 @@ func (t *tab) awaitDownload(ctx context.Context, s *start) {
 	soon, cancel := context.WithTimeout(ctx, lateDownload)
 	defer cancel()
 	t.until(soon, func() bool {
-		return t.failed == "download" || t.commits != s.commits || t.requested != s.requested
+		return t.nav.failed == "download" || t.nav.commits != s.commits || t.nav.requested != s.requested
 	})
 }
 
 // awaitSaved waits, where a link was clicked that asks for a download, until that
 // begins: Chromium asks the server for it without a word on the tab's session.
-func (t *tab) awaitSaved(ctx context.Context, s *start, deadline time.Time) {
+func (s *observation) awaitSaved(ctx context.Context, deadline time.Time) {
+	t := s.tab
 	if !s.seen.Saves {
 		return
 	}
@@ -142,24 +141,25 @@ func (t *tab) awaitSaved(ctx context.Context, s *start, deadline time.Time) {
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	t.until(limited, func() bool {
-		return len(t.c.watching.downloads) > 0 || t.commits != s.commits || t.requested != s.requested
+		return len(t.c.effects.downloads) > 0 || t.nav.commits != s.commits || t.nav.requested != s.requested
 	})
 }
 
 // quiet asks the script to wait until the DOM is quiet, and takes what it saw.
-func (t *tab) quiet(ctx context.Context, s *start) error {
-	d, err := t.main.document()
+func (s *observation) quiet(ctx context.Context) error {
+	t := s.tab
+	d, err := t.frames.main.document()
 	if err != nil {
 		return err
 	}
-	seen, ok := t.settledAlready()
+	seen, ok := s.settledAlready()
 	if !ok || seen.doc != d.doc {
 		before := seen
 		for _, in := range t.actedIn() {
 			if in.doc == before.doc {
 				continue
 			}
-			within, err := in.quiet(ctx, s.how)
+			within, err := in.quiet(ctx, s.settling)
 			if protocol.CodeOf(err) == protocol.StaleRef {
 				continue // it was left; what comes of that the tab tells
 			} else if err != nil {
@@ -168,9 +168,9 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 			within.add(before)
 			before = within
 		}
-		h := s.how
+		h := s.settling
 		h.late = h.late && before.doc == 0
-		s.looked = time.Now()
+		s.polled = time.Now()
 		if seen, err = d.quiet(ctx, h); err != nil {
 			return err
 		}
@@ -183,14 +183,14 @@ func (t *tab) quiet(ctx context.Context, s *start) error {
 	seen.add(s.seen)
 	s.seen = seen
 	t.c.mu.Lock()
-	t.title, t.url = seen.Title, t.told(seen.URL)
+	t.nav.seen(seen.Title, seen.URL)
 	t.c.mu.Unlock()
 	return nil
 }
 
 // quiet is that in one document.
-func (d *document) quiet(ctx context.Context, h how) (settled, error) {
-	shown, late := !h.unshown, 0
+func (d *document) quiet(ctx context.Context, h settling) (settled, error) {
+	shown, late := !h.noSnapshot, 0
 	if shown && h.late {
 		late = int(hoverWait.Milliseconds())
 	}
@@ -213,38 +213,36 @@ func (t *tab) settledWith(f *frame, s script.Settled) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	seen := settled{Settled: s, doc: f.doc, focusedIn: f.doc}
-	t.c.happened(func(h *happenings) { h.settled = &seen })
+	if t.c.effects != nil {
+		t.c.effects.settled = &seen
+	}
 }
 
 // settledAlready returns, once, what settledWith took.
-func (t *tab) settledAlready() (settled, bool) {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	if t.c.watching == nil || t.c.watching.settled == nil {
+func (s *observation) settledAlready() (settled, bool) {
+	c := s.tab.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.effects == nil || c.effects.settled == nil {
 		return settled{}, false
 	}
-	s := *t.c.watching.settled
-	t.c.watching.settled = nil
-	return s, true
+	seen := *c.effects.settled
+	c.effects.settled = nil
+	return seen, true
 }
 
 // awaitRequests waits for the requests that were made since the action began;
 // waited says that there were some, so that the page may have changed again. One
-// that was answered while the page was looked at counts, once: what the page does
-// with the answer may come right behind that look.
-func (t *tab) awaitRequests(ctx context.Context, s *start, deadline time.Time) (waited bool, err error) {
-	pending := func() bool {
-		for _, r := range t.inflight {
-			if r.since.After(s.at) {
-				return true
-			}
-		}
-		return false
-	}
+// that was answered while the page was polled counts, once: what the page does
+// with the answer may come right behind that poll.
+func (s *observation) awaitRequests(ctx context.Context, deadline time.Time) (waited bool, err error) {
+	t := s.tab
+	pending := func() bool { return t.requests.InFlightSince(s.at) }
 	t.c.mu.Lock()
 	waited = pending()
-	just := !s.again && t.answered.since.After(s.at) && t.answered.ended.After(s.looked)
+	since, ended := t.requests.LastEnded()
 	t.c.mu.Unlock()
+	just := !s.again && since.After(s.at) && ended.After(s.polled)
 	if !waited && !just || time.Now().After(deadline) {
 		return false, nil
 	}
@@ -255,108 +253,9 @@ func (t *tab) awaitRequests(ctx context.Context, s *start, deadline time.Time) (
 	}
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	err = t.until(limited, func() bool { return !pending() || t.commits != s.commits })
+	err = t.until(limited, func() bool { return !pending() || t.nav.commits != s.commits })
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return true, nil
 	}
 	return true, err
-}
-
-// awaitDocument waits until a document that was committed is as far as mode
-// says, and its title is known.
-func (t *tab) awaitDocument(ctx context.Context, mode string) error {
-	var err error
-	switch mode {
-	case protocol.WaitNone:
-		return nil
-	case protocol.WaitDOMContentLoaded:
-		err = t.until(ctx, func() bool { return t.ready != "loading" && t.main.doc != 0 })
-	case protocol.WaitLoad:
-		err = t.until(ctx, func() bool { return t.ready == "complete" && t.main.doc != 0 })
-	case protocol.WaitNetworkIdle:
-		err = t.until(ctx, func() bool { return t.ready == "complete" && t.main.doc != 0 })
-		if err == nil {
-			err = t.idle(ctx, 500*time.Millisecond)
-		}
-	default:
-		return t.awaitContent(ctx)
-	}
-	if err == nil {
-		t.awaitTitle(ctx)
-	}
-	return err
-}
-
-// awaitContent waits until a document that was committed has its content and is
-// quiet.
-func (t *tab) awaitContent(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, contentWait)
-	defer cancel()
-	if err := t.until(limited, func() bool { return t.ready != "loading" && t.main.doc != 0 }); err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	} else if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return t.rest(ctx)
-}
-
-// rest waits until a document that has its content is quiet too: no request
-// under way that the page waits for, no refresh due, and no change of its DOM for a moment.
-// It gives up waiting after afterContent, without an error.
-func (t *tab) rest(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, afterContent)
-	defer cancel()
-	for {
-		err := t.until(limited, func() bool { return len(t.inflight) == 0 && !t.refreshing })
-		var seen script.Settled
-		if err == nil {
-			seen, err = evaluate(limited, t.main, script.Settle, script.SettleArgs{Max: 500, Fresh: true})
-		}
-		if err == nil {
-			t.c.mu.Lock()
-			busy := len(t.inflight) > 0 || t.refreshing
-			t.title, t.url = seen.Title, t.told(seen.URL)
-			t.c.mu.Unlock()
-			if busy {
-				continue
-			}
-			return nil
-		}
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case limited.Err() != nil:
-			return nil
-		case protocol.CodeOf(err) != protocol.StaleRef:
-			return err
-		}
-		// The page went on to another document by itself: follow it.
-		if err := t.until(limited, func() bool { return t.ready != "loading" && t.main.doc != 0 }); err != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return nil
-		}
-	}
-}
-
-// idle waits until no request has been under way for the given time.
-func (t *tab) idle(ctx context.Context, for_ time.Duration) error {
-	for {
-		if err := t.until(ctx, func() bool { return len(t.inflight) == 0 }); err != nil {
-			return err
-		}
-		quiet, cancel := context.WithTimeout(ctx, for_)
-		err := t.until(quiet, func() bool { return len(t.inflight) > 0 })
-		cancel()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil && errors.Is(err, context.DeadlineExceeded) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

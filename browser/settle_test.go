@@ -44,35 +44,35 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 	ask := func() {
 		t.Helper()
 		tab.c.mu.Lock()
-		before := tab.answered.ended
+		_, before := tab.requests.LastEnded()
 		tab.c.mu.Unlock()
 		if err := tab.cdp.Call(ctx, "Runtime.evaluate", map[string]any{"expression": "void fetch('/save')"}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := tab.until(ctx, func() bool { return tab.answered.ended.After(before) }); err != nil {
+		if err := tab.until(ctx, func() bool { _, at := tab.requests.LastEnded(); return at.After(before) }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	look := func(s *start, want bool) {
+	look := func(s *observation, want bool) {
 		t.Helper()
-		if got, err := tab.awaitRequests(ctx, s, time.Now().Add(time.Second)); got != want || err != nil {
+		if got, err := s.awaitRequests(ctx, time.Now().Add(time.Second)); got != want || err != nil {
 			t.Errorf("the page is looked at again: %v (%v), want %v", got, err, want)
 		}
 	}
 
 	ask()
-	s := tab.begin(how{})
+	s := tab.begin(settling{})
 	look(s, false) // what was answered before the action is none of its own
-	s.looked = time.Now()
+	s.polled = time.Now()
 	ask()
 	look(s, true)
-	s.looked = time.Now()
+	s.polled = time.Now()
 	ask()
 	look(s, false)
 
-	s = tab.begin(how{})
+	s = tab.begin(settling{})
 	ask()
-	s.looked = time.Now() // behind the answer
+	s.polled = time.Now() // behind the answer
 	look(s, false)
 }
 
@@ -228,7 +228,7 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := tab.main.document()
+			d, err := tab.frames.main.document()
 			if err != nil {
 				t.Fatal(err)
 			}

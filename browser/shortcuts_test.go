@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/internal/testpages"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -72,7 +73,7 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 	same := func(t *testing.T, html string) {
 		t.Helper()
 		for _, interactive := range []bool{true, false} {
-			o := newWalkOptions(snapshot.DefaultOptions())
+			o := walk.NewOptions(snapshot.DefaultOptions())
 			o.Interactive = interactive
 			got, want := dumpWalk(with.walk(o)), dumpWalk(without.walk(o))
 			if d := cmp.Diff(got, want); d != "" {
@@ -141,7 +142,7 @@ func TestKeptStylesFollowThePage(t *testing.T) {
 		{"and out", `document.body.append(B, D), 0`, "text \"more\"\n1 [button] \"Go\"\n2 [link href=\"/1\"] \"Link\"\ntext \"text\"\n"},
 	} {
 		p.run(step.script)
-		if d := cmp.Diff(dumpWalk(p.walk(newWalkOptions(snapshot.DefaultOptions()))), step.want); d != "" {
+		if d := cmp.Diff(dumpWalk(p.walk(walk.NewOptions(snapshot.DefaultOptions()))), step.want); d != "" {
 			t.Errorf("%s: got - want +\n%s", step.name, d)
 		}
 	}

@@ -3,95 +3,76 @@ package browser
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"slices"
 	"time"
 
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/storage"
 	"github.com/browserd/browserd/protocol"
 )
 
-// maxOrigins bounds the origins whose storage is kept.
-const maxOrigins = 100
-
-// visited notes an origin that a tab showed; the caller holds mu.
-func (c *Context) visited(address string) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return
-	}
-	origin := u.Scheme + "://" + u.Host
-	if len(c.origins) < maxOrigins && !slices.Contains(c.origins, origin) {
-		c.origins = append(c.origins, origin)
-	}
+// states saves and loads what a context's origins keep: cookies and local storage. Only
+// the holder of the session's turn calls its exported methods.
+type states struct {
+	c       *Context
+	origins storage.Origins // that the context's tabs showed; has a lock of its own
 }
 
 // SaveState returns the cookies of the context and the local storage of the
 // origins that its tabs showed. What frames of other sites keep, session
 // storage and databases are not part of it.
-func (c *Context) SaveState(ctx context.Context) (protocol.State, error) {
-	s := protocol.State{Version: protocol.StateVersion, Saved: time.Now().UTC(), Origins: []protocol.Origin{}}
+func (s *states) SaveState(ctx context.Context) (protocol.State, error) {
+	saved := protocol.State{Version: protocol.StateVersion, Saved: time.Now().UTC(), Origins: []protocol.Origin{}}
 	var err error
-	if s.Cookies, err = c.Cookies(ctx, nil); err != nil {
-		return s, err
+	if saved.Cookies, err = s.c.Cookies(ctx, nil); err != nil {
+		return saved, err
 	}
-	c.mu.Lock()
-	origins := slices.Clone(c.origins)
-	c.mu.Unlock()
-	err = c.inOrigins(ctx, origins, func(a *aside, origin string) error {
-		items, err := a.items(ctx, origin)
-		if err == nil && len(items) > 0 {
-			s.Origins = append(s.Origins, protocol.Origin{Origin: origin, LocalStorage: items})
-		}
+	origins := s.origins.List()
+	if len(origins) == 0 {
+		return saved, nil
+	}
+	err = s.inStoragePage(ctx, func(p *storage.Page) (err error) {
+		saved.Origins, err = p.Read(ctx, origins)
 		return err
 	})
-	return s, err
+	return saved, err
 }
 
 // LoadState puts the cookies and the local storage of a state into the
 // context, in the place of what those origins keep.
-func (c *Context) LoadState(ctx context.Context, s protocol.State) error {
-	if err := c.SetCookies(ctx, s.Cookies); err != nil {
+func (s *states) LoadState(ctx context.Context, state protocol.State) error {
+	if err := s.c.SetCookies(ctx, state.Cookies); err != nil {
 		return err
 	}
-	items := map[string][][2]string{}
-	var origins []string
-	for _, o := range s.Origins {
-		items[o.Origin] = o.LocalStorage
-		origins = append(origins, o.Origin)
+	n := len(state.Origins)
+	if n > storage.MaxOrigins {
+		return protocol.Errorf(protocol.TooLarge, "the state holds %d origins", n).With("limit", storage.MaxOrigins).With("size", n)
 	}
-	if len(origins) > maxOrigins {
-		return protocol.Errorf(protocol.TooLarge, "the state holds %d origins", len(origins)).With("limit", maxOrigins).With("size", len(origins))
+	var err error
+	if n > 0 {
+		err = s.inStoragePage(ctx, func(p *storage.Page) error { return p.Write(ctx, state.Origins) })
 	}
-	err := c.inOrigins(ctx, origins, func(a *aside, origin string) error { return a.put(ctx, origin, items[origin]) })
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, o := range origins {
-		c.visited(o)
+	for _, o := range state.Origins {
+		s.origins.Add(o.Origin)
 	}
 	return err
 }
 
-// inOrigins visits each origin aside and calls do there.
-func (c *Context) inOrigins(ctx context.Context, origins []string, do func(a *aside, origin string) error) error {
-	if len(origins) == 0 {
-		return nil
-	}
-	a, err := c.openAside(ctx)
+// inStoragePage opens a storage page, calls do with it and closes it.
+func (s *states) inStoragePage(ctx context.Context, do func(p *storage.Page) error) error {
+	h := s.c.host
+	id, e, err := s.c.targets.create(ctx, true)
 	if err != nil {
 		return err
 	}
-	defer a.close()
-	for _, origin := range origins {
-		err := a.visit(ctx, origin)
-		if err == nil {
-			err = do(a, origin)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return fmt.Errorf("the storage of %s: %w", origin, err)
-		}
+	defer h.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: id})
+	if e == nil {
+		return fmt.Errorf("target %s was made and not attached to", id)
 	}
-	return nil
+	p, err := storage.NewPage(ctx, s.c.life, h.conn.Session(e.SessionID))
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return do(p)
 }

@@ -9,13 +9,16 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/network"
+	devnet "github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -29,15 +32,14 @@ var docs atomic.Int64
 // blank is the address of an empty page.
 const blank = "about:blank"
 
-// tab is one page target. Its fields are guarded by its context's mu, and
-// written by the event callback alone, except where a comment says otherwise.
+// tab is one page target: what it consists of, each part with an owner of its own. The
+// context's mu guards what has no lock of its own here: the tabs of a context, and what
+// is waited for in several parts at once (until), change together.
 type tab struct {
-	c        *Context
-	name     string // t1, t2, …
-	target   target.ID
-	cdp      *cdp.Session // the page's own cdp session; Input goes here
-	opener   target.ID
-	appeared bool // a tab_opened event has said so
+	c      *Context
+	name   string // t1, t2, …
+	target target.ID
+	cdp    *cdp.Session // the page's own cdp session; Input goes here
 	// life ends with the tab: closed, crashed or lost; the cause says which.
 	life context.Context
 	end  context.CancelCauseFunc
@@ -45,89 +47,33 @@ type tab struct {
 	up    chan struct{}
 	upErr error
 
-	main     *frame
-	frames   map[cdproto.FrameID]*frame
-	children map[target.SessionID]*cdp.Session // out-of-process frames and workers
+	frames   frames
+	nav      navigation
+	dialogs  dialogs
+	requests *network.Requests
+	throttle *throttle.Throttle
+	popup    popup
+	recovery recovery
+	changed  chan struct{} // closed and replaced when any of these changes
 
-	url      string
-	failing  bool // the document at url did not load: Chromium's own page is there
-	title    string
-	asked    *cdp.Pending // for the title, unanswered; see askTitle
-	askAgain bool         // once that is answered
-	status   int
-	ready    string // loading, interactive, complete
-	loader   cdproto.LoaderID
-	document int // the context's count when the document was committed
-	statuses map[cdproto.LoaderID]int
-
-	commits   int    // main documents committed
-	within    int    // navigations within a document
-	requested int    // navigations of the main frame that were asked for
-	going     string // URL of the last request for a main document, redirects followed
-	goingBy   network.RequestID
-	lost      *lostPage // the last of them that Chromium has a page of its own for
-	failed    string    // why the last of them came to nothing; empty otherwise
-	stopped   int       // times that the main frame stopped loading
-	// refreshing: the document is about to load another, by a refresh that is due.
-	refreshing bool
-	pulled     bool // a document that was left has begun to load again, in place of the next
-	opening    opening
-	step       *historyStep // under way
-	priming    atomic.Bool  // the proxy's challenge is under way, and prime has the requests
-	restored   string       // URL of the tab that died, whose place this one took
-	inflight   map[network.RequestID]request
-	answered   request       // the last of them that ended
-	changed    chan struct{} // closed and replaced when any of these changes
-
-	dialog      *protocol.Dialog  // open, unanswered
-	onDialogs   map[int]func()    // called when one opens
-	heeds       int               // how many there were
-	timer       *time.Timer       // dismisses it
-	refusedTabs int               // tabs that it opened beyond the limit, since its script was ended for it
-	speech      map[voice]*speech // the reader goroutine's own
-	pointer     pointer           // the driver's own
-	reached     int               // times that the guard said that input has reached its element
-	stirs       atomic.Int64      // what was done to the page, and what it said
-	suspect     bool              // a call to it did not answer in time; guarded by mu, set by the driver
+	// activity counts what was done to the page, and what it has reported.
+	activity atomic.Int64
+	priming  atomic.Bool    // the proxy's challenge is under way, and prime has the requests
+	pointer  *input.Pointer // the driver's own
+	reached  int            // times that the hit test said that input has reached its element; the event callback writes it
 }
 
-// errorPage is the address of Chromium's page in the place of one that did not load.
-const errorPage = "chrome-error://chromewebdata/"
-
-// lostPage is a main document that did not load.
-type lostPage struct {
-	url    string // redirects followed
-	reason string // net::ERR_…
-}
-
-// told is the address of the document that says it is at url: that of Chromium's
-// page for one that did not load is the one that failed, as for a person.
-func (t *tab) told(url string) string {
-	if t.failing && url == errorPage {
-		return t.url
-	}
-	return url
-}
-
-// opening is a URL that is being opened, until its document is committed.
-type opening struct {
-	url   string
-	begun bool // Chromium has begun with it
-}
-
-// request is a request under way that a page may be waiting for.
-type request struct {
-	kind    string
-	session target.SessionID // that tells of it
-	since   time.Time
-	ended   time.Time // zero while it is under way
-	body    *body     // not nil: of an answer whose end is told only to who reads it
+// popup is what a tab has to do with tabs that pages open. Guarded by the context's mu.
+type popup struct {
+	opener   target.ID // the tab that opened this one; empty: the session did
+	reported bool      // a tab_opened event has been emitted
+	refused  int       // tabs that it opened over the limit, since its script was ended for it
 }
 
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
-	id, _, err := c.create(ctx, false)
+	id, _, err := c.targets.create(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -166,28 +112,26 @@ func (c *Context) byTarget(id target.ID) *tab {
 // attached takes a page that appeared in the context: one that newTab asked
 // for, or a popup. Called on the reader goroutine.
 func (c *Context) attached(e attachedToTarget) {
-	c.mu.Lock()
-	if c.apart && e.TargetInfo.OpenerID == "" {
-		c.held = append(c.held, e)
-		c.mu.Unlock()
+	if c.targets.hold(e) {
 		return
 	}
-	c.mu.Unlock()
 	t := &tab{
-		c: c, target: e.TargetInfo.TargetID, opener: e.TargetInfo.OpenerID, cdp: c.host.conn.Session(e.SessionID),
-		up: make(chan struct{}), frames: map[cdproto.FrameID]*frame{}, children: map[target.SessionID]*cdp.Session{},
-		statuses: map[cdproto.LoaderID]int{}, inflight: map[network.RequestID]request{}, speech: map[voice]*speech{}, changed: make(chan struct{}),
-		onDialogs: map[int]func(){},
-		url:       blank, ready: "complete",
+		c: c, target: e.TargetInfo.TargetID, popup: popup{opener: e.TargetInfo.OpenerID}, cdp: c.host.conn.Session(e.SessionID),
+		up: make(chan struct{}), changed: make(chan struct{}),
+		pointer: c.mouse.Over(c.host.conn.Session(e.SessionID)),
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
-	// The main frame's id is its target's.
-	t.main = &frame{tab: t, id: cdproto.FrameID(t.target), cdp: t.cdp}
-	t.frames[t.main.id] = t.main
+	t.frames, t.nav, t.dialogs, t.recovery = newFrames(t), newNavigation(t), newDialogs(t), recovery{t: t}
+	t.requests = network.NewRequests(&c.log, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		t.wake()
+	})
+	t.throttle = throttle.New(t.life, t.throttled)
 	c.mu.Lock()
 	// A context without a selected tab gets one, however many windows its pages
 	// have opened.
-	place := c.selected == nil && t.opener == ""
+	place := c.selected == nil && t.popup.opener == ""
 	over := len(c.tabs) >= c.o.MaxTabs && !place || c.closed
 	if !over {
 		c.tabCount++
@@ -195,21 +139,17 @@ func (c *Context) attached(e attachedToTarget) {
 		if len(c.tabs) > 0 {
 			c.documents++ // an empty document of its own, beside the others
 		}
-		t.document = c.documents
+		t.nav.document = c.documents
 		c.tabs = append(c.tabs, t)
 		if c.selected == nil && c.replacing == nil {
 			c.selected = t
 		}
 	}
-	var floods *tab
+	var flooding *tab
 	if over {
-		floods = c.refusedTab(t.opener)
+		flooding = c.refusedTab(t.popup.opener)
 	}
-	c.happened(func(h *happenings) {
-		if h.comes(t.opener != "") && !over {
-			h.opened = append(h.opened, t)
-		}
-	})
+	c.effects.tabOpened(t, t.popup.opener != "", !over)
 	for _, o := range c.tabs {
 		o.wake()
 	}
@@ -218,8 +158,8 @@ func (c *Context) attached(e attachedToTarget) {
 		// One that waits for its debugger holds up the page that opened it.
 		t.cdp.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 		c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: t.target})
-		if floods != nil {
-			floods.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
+		if flooding != nil {
+			flooding.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
 		}
 		return
 	}
@@ -233,7 +173,7 @@ func (c *Context) attached(e attachedToTarget) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if t.life.Err() == nil {
-			t.appear(t.url)
+			t.appear(t.nav.url)
 		}
 	})
 }
@@ -241,14 +181,14 @@ func (c *Context) attached(e attachedToTarget) {
 // appear says once, in an event, that the tab has appeared: as soon as its URL is
 // known, and before whatever else is said of it. The caller holds mu.
 func (t *tab) appear(url string) {
-	if t.appeared {
+	if t.popup.reported {
 		return
 	}
-	t.appeared = true
+	t.popup.reported = true
 	t.c.emit(protocol.EventTabOpened, map[string]any{"tab": t.name, "url": url})
 }
 
-// maxRefused is how many tabs beyond the limit a page may ask for in a row
+// maxRefused is how many tabs over the limit a page may ask for in a row
 // before its script is ended: each of them takes Chromium milliseconds, in which
 // the page does nothing else.
 const maxRefused = 20
@@ -258,8 +198,8 @@ const maxRefused = 20
 func (c *Context) refusedTab(opener target.ID) *tab {
 	for _, t := range c.tabs {
 		if t.target == opener {
-			if t.refusedTabs++; t.refusedTabs > maxRefused {
-				t.refusedTabs = 0
+			if t.popup.refused++; t.popup.refused > maxRefused {
+				t.popup.refused = 0
 				return t
 			}
 		}
@@ -270,17 +210,15 @@ func (c *Context) refusedTab(opener target.ID) *tab {
 // setUp prepares the page and lets it run. All commands are written at once
 // and waited for together.
 func (t *tab) setUp(ctx context.Context) error {
-	t.c.mu.Lock()
-	all := t.c.emulated
-	t.c.mu.Unlock()
+	all := t.c.overrides.InForce()
 	wait := attachDomains(t.cdp)
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	wait = append(wait, t.c.overrides(t.cdp, all, all, false)...)
+	wait = append(wait, t.c.overrides.Send(t.cdp, all, all, false)...)
 	wait = append(wait, t.c.routes.Pause(t.cdp)...)
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
-	return waitOverrides(ctx, wait)
+	return t.c.overrides.Wait(ctx, wait)
 }
 
 // attachDomains switches on, for a page or an out-of-process frame, what
@@ -290,7 +228,7 @@ func attachDomains(s *cdp.Session) []*cdp.Pending {
 		s.Send("Page.enable", cdproto.Empty{}),
 		s.Send(page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: true}),
 		s.Send("Inspector.enable", cdproto.Empty{}),
-		s.Send("Network.enable", network.EnableParams{}),
+		s.Send("Network.enable", devnet.EnableParams{}),
 		s.Send("DOM.enable", cdproto.Empty{}),
 		s.Send("Accessibility.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
@@ -320,7 +258,7 @@ func (c *Context) detached(id target.SessionID) {
 			continue
 		}
 		gone = t
-		t.appear(t.url)
+		t.appear(t.nav.url)
 		c.tabs = append(c.tabs[:i], c.tabs[i+1:]...)
 		if c.selected == t {
 			c.selected = nil
@@ -342,12 +280,10 @@ func (c *Context) detached(id target.SessionID) {
 func (t *tab) forget() {
 	t.c.mu.Lock()
 	ids := []target.SessionID{t.cdp.ID()}
-	for id := range t.children {
+	for id := range t.frames.sessions {
 		ids = append(ids, id)
 	}
-	if t.timer != nil {
-		t.timer.Stop()
-	}
+	t.dialogs.stop()
 	t.c.mu.Unlock()
 	for _, id := range ids {
 		t.c.host.conn.Handle(id, nil)
@@ -355,20 +291,38 @@ func (t *tab) forget() {
 	t.end(protocol.Errorf(protocol.StaleRef, "tab %s was closed", t.name))
 }
 
-// Tabs lists the tabs in the order in which they were opened.
-func (c *Context) Tabs() []protocol.Tab {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	list := make([]protocol.Tab, 0, len(c.tabs))
-	for _, t := range c.tabs {
-		list = append(list, t.info())
-	}
-	return list
-}
-
 // info describes the tab; the caller holds mu.
 func (t *tab) info() protocol.Tab {
-	return protocol.Tab{Tab: t.name, URL: t.url, Title: t.title, Selected: t.c.selected == t}
+	return protocol.Tab{Tab: t.name, URL: t.nav.url, Title: t.nav.title, Selected: t.c.selected == t}
+}
+
+// throttled takes it that a domain of a cdp session is about to be disabled for a time,
+// since the page causes too many of its events.
+func (t *tab) throttled(s *cdp.Session, domain string, pause time.Duration) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	switch domain {
+	case "Network":
+		t.requests.Clear() // their ends will not be reported
+		t.wake()
+	case "Runtime":
+		for _, f := range t.frames.byID {
+			if f.cdp.ID() == s.ID() {
+				f.captured = nil // remote objects end with the domain
+			}
+		}
+	}
+	t.c.log.Write(t.name, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
+		": what comes in the next "+pause.String()+" is left out", "", 0)
+}
+
+// forgetSession forgets what a cdp session that has ended has reported. The caller holds
+// mu, on the reader goroutine.
+func (t *tab) forgetSession(id target.SessionID) {
+	if t.requests.Forget(id) {
+		t.wake()
+	}
+	t.throttle.Forget(id)
 }
 
 // wake tells whoever waits that the tab's state has changed; the caller holds mu.
@@ -395,13 +349,4 @@ func (t *tab) until(ctx context.Context, holds func() bool) error {
 			return context.Cause(t.life)
 		}
 	}
-}
-
-// userAgent is Chromium's own User-Agent, for where only the language is changed.
-func (h *host) userAgent(ctx context.Context) string {
-	var v struct {
-		UserAgent string `json:"userAgent"`
-	}
-	h.root.Call(ctx, "Browser.getVersion", cdproto.Empty{}, &v)
-	return v.UserAgent
 }

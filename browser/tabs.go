@@ -6,11 +6,25 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
+	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
 
+// tabList is the tabs of a context, and which of them commands go to. The reader goroutine
+// adds and removes tabs, commands select one. The context's mu guards all of it but c.
+type tabList struct {
+	c         *Context
+	tabs      []*tab        // in the order in which they were opened; at most ContextOptions.MaxTabs
+	selected  *tab          // nil: none, or it died and is being replaced
+	replacing chan struct{} // not nil while a new tab is made for a selected one that died
+	tabCount  int           // tabs opened so far, for their names
+	documents int           // main documents loaded so far
+	left      []int         // documents that were left and that the refs do not know of yet
+}
+
 // find returns the tab of that name, or invalid_params that lists the names.
-func (c *Context) find(name string) (*tab, error) {
+func (l *tabList) find(name string) (*tab, error) {
+	c := l.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	names := make([]string, 0, len(c.tabs))
@@ -23,8 +37,21 @@ func (c *Context) find(name string) (*tab, error) {
 	return nil, protocol.Errorf(protocol.InvalidParams, "tab %q: there is no such tab", name).With("parameter", "tab").With("tabs", names)
 }
 
+// Tabs lists the tabs in the order in which they were opened.
+func (l *tabList) Tabs() []protocol.Tab {
+	c := l.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make([]protocol.Tab, 0, len(c.tabs))
+	for _, t := range c.tabs {
+		list = append(list, t.info())
+	}
+	return list
+}
+
 // TabNew opens a tab, selects it, and loads url where one is given.
-func (c *Context) TabNew(ctx context.Context, url string) (protocol.Effect, error) {
+func (l *tabList) TabNew(ctx context.Context, url string) (protocol.Effect, error) {
+	c := l.c
 	c.mu.Lock()
 	n := len(c.tabs)
 	c.mu.Unlock()
@@ -49,25 +76,27 @@ func (c *Context) TabNew(ctx context.Context, url string) (protocol.Effect, erro
 }
 
 // TabSelect makes the tab the one that commands go to.
-func (c *Context) TabSelect(ctx context.Context, name string) (protocol.Effect, error) {
+func (l *tabList) TabSelect(ctx context.Context, name string) (protocol.Effect, error) {
+	c := l.c
 	t, err := c.find(name)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
 	c.mu.Lock()
 	c.selected = t
-	t.askTitle()
+	t.nav.askTitle()
 	c.mu.Unlock()
 	if err := t.wait(ctx, t.cdp.Send("Page.bringToFront", cdproto.Empty{}), nil); err != nil {
 		return protocol.Effect{}, err
 	}
-	t.awaitTitle(ctx)
+	t.nav.awaitTitle(ctx)
 	return protocol.Effect{}, nil
 }
 
 // TabClose closes a tab, the selected one where name is empty. A session keeps
 // one tab: closing the last opens an empty one.
-func (c *Context) TabClose(ctx context.Context, name string) (protocol.Effect, error) {
+func (l *tabList) TabClose(ctx context.Context, name string) (protocol.Effect, error) {
+	c := l.c
 	var t *tab
 	var err error
 	if name == "" {
@@ -87,7 +116,7 @@ func (c *Context) TabClose(ctx context.Context, name string) (protocol.Effect, e
 		}
 	}
 	// A tab that has died or closed itself meanwhile is closed all the same.
-	if _, err := cdproto.Call(ctx, c.host.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target}); err != nil && refusal(err) == "" {
+	if _, err := cdproto.Call(ctx, c.host.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target}); err != nil && cdp.Refusal(err) == "" {
 		return protocol.Effect{}, err
 	}
 	select {

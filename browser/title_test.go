@@ -22,7 +22,7 @@ func (v *visit) awaitTab(n int, url, title string) {
 	v.c.mu.Lock()
 	t := v.c.tabs[n]
 	v.c.mu.Unlock()
-	if err := t.until(limit(v.t, 10*time.Second), func() bool { return t.url == url && t.title == title }); err != nil {
+	if err := t.until(limit(v.t, 10*time.Second), func() bool { return t.nav.url == url && t.nav.title == title }); err != nil {
 		v.t.Errorf("%v: %+v, want %s %q", err, v.c.Tabs(), url, title)
 	}
 }

@@ -2,22 +2,18 @@ package browser
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 
-	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot"
 )
 
 // chooserWait is how long a click may take to open a file chooser.
@@ -28,18 +24,14 @@ const chooserWait = 2 * time.Second
 // zone around it); or it clicks the element and answers the file chooser that
 // opens. No files empty the input. Errors: those of a ref, not_actionable,
 // invalid_params where there is no file input or it takes only one file.
-func (c *Context) upload(ctx context.Context, refs *snapshot.Refs, o protocol.Upload, h how) (protocol.Effect, error) {
-	return c.act(ctx, refs, h, func(ctx context.Context) (snapshot.Key, error) {
-		el, err := c.uploadTo(ctx, refs, o.Ref, o.Files)
-		if el == nil {
-			return snapshot.Key{}, err
-		}
-		return el.key, err
-	})
+func upload(o protocol.Upload) step {
+	return func(ctx context.Context, a *action) error {
+		return a.hits(a.uploadTo(ctx, o.Ref, o.Files))
+	}
 }
 
-func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string, files []protocol.File) (*element, error) {
-	el, err := c.locate(ctx, refs, ref, script.Lookup{Want: []string{wantAttached, wantEnabled}, ElementCall: script.FileInput.With(script.FileInputArgs{Empty: len(files) == 0})})
+func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File) (*element, error) {
+	el, err := a.locate(ctx, ref, script.Lookup{Want: []string{wantAttached, wantEnabled}, ElementCall: script.FileInput.With(script.FileInputArgs{Empty: len(files) == 0})})
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +39,10 @@ func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string,
 	if err != nil {
 		return nil, err
 	}
-	e, err := refs.Lookup(ref)
+	who, err := failure.Describe(a.refs, ref)
 	if err != nil {
 		return nil, err
 	}
-	who := e.Ref() + " " + spoken(e.Role, e.Name)
 	if in.Disabled {
 		return nil, protocol.Errorf(protocol.NotActionable, "the file input of %s is disabled", who).With("reason", "disabled")
 	}
@@ -61,14 +52,14 @@ func (c *Context) uploadTo(ctx context.Context, refs *snapshot.Refs, ref string,
 	if in.Input != 0 && len(files) == 0 {
 		return el, nil
 	}
-	paths, err := c.store(files)
+	paths, err := store(a.c, files)
 	if err != nil {
 		return nil, err
 	}
 	if in.Input == 0 {
-		el, err := c.uploadByChooser(ctx, refs, ref, who, paths)
-		if protocol.CodeOf(err) == protocol.InvalidParams || protocol.CodeOf(err) == protocol.NotActionable {
-			c.unstore(paths, files) // no page was given them
+		el, err := a.uploadByChooser(ctx, ref, who, paths)
+		if code := protocol.CodeOf(err); code == protocol.InvalidParams || code == protocol.NotActionable {
+			a.c.uploads.Unstore(paths, files) // no page was given them
 		}
 		return el, err
 	}
@@ -86,14 +77,14 @@ func onlyOne(who string, n int) error {
 
 // uploadByChooser clicks what opens a file chooser, and gives it the files
 // (Page.fileChooserOpened; the tab intercepts file choosers).
-func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref, who string, paths []string) (*element, error) {
-	_, d, err := c.resolve(refs, ref)
+func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []string) (*element, error) {
+	_, d, err := a.c.resolve(a.refs, ref)
 	if err != nil {
 		return nil, err
 	}
 	opened, stop := d.cdp.Subscribe("Page.fileChooserOpened")
 	defer stop()
-	el, err := c.clickOn(ctx, refs, ref, press{button: "left", count: 1}, script.Lookup{Want: clickable})
+	el, err := a.clickOn(ctx, ref, input.LeftClick)
 	if err != nil {
 		return nil, err
 	}
@@ -127,123 +118,20 @@ func (c *Context) uploadByChooser(ctx context.Context, refs *snapshot.Refs, ref,
 		With("parameter", "ref").Then("use the ref of the file input")
 }
 
-// uploadsDir makes the directory of the context's uploads: in Chromium's
-// profile, so that it goes with it although the daemon is killed.
-func (c *Context) uploadsDir() (string, error) {
-	if c.host.process != nil {
-		return c.host.process.MakeDir("uploads")
-	}
-	return chromium.MakeSharedDir("uploads")
-}
-
-// uploadsRoom is the directory of the context's uploads, made by the first of them.
-func (c *Context) uploadsRoom() (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// store writes the files to upload. Where that fails because the context has ended,
+// which removes their directory, the error is what ended it.
+func store(c *Context, files []protocol.File) ([]string, error) {
+	paths, err := c.uploads.Store(files)
 	switch {
-	case c.closed:
-		return "", errClosed()
-	case c.uploads != "":
-		return c.uploads, nil
-	}
-	dir, err := c.uploadsDir()
-	if err == nil {
-		c.uploads = dir
-	}
-	return dir, err
-}
-
-// unstored is the error of files that could not be written: what ended the context,
-// where that took their directory away.
-func (c *Context) unstored(err error) error {
-	switch {
+	case err == nil:
+		return paths, nil
 	case c.life.Err() != nil:
-		return context.Cause(c.life)
+		return nil, context.Cause(c.life)
 	case c.host.conn.Err() != nil:
-		return lost(c.host.conn.Err())
+		return nil, lost(c.host.conn.Err())
 	}
-	return fmt.Errorf("storing uploads: %w", err)
-}
-
-// store writes the files where Chromium, which may run as another user, can
-// read them: each in a directory of its own with a name that nobody can guess,
-// in one that nobody else can list. They are removed with the context.
-func (c *Context) store(files []protocol.File) ([]string, error) {
-	if len(files) == 0 {
-		return []string{}, nil
+	if refused := (*protocol.Error)(nil); errors.As(err, &refused) {
+		return nil, refused
 	}
-	room, err := c.uploadsRoom()
-	if err != nil {
-		return nil, c.unstored(err)
-	}
-	if err := c.reserveUpload(files); err != nil {
-		return nil, err
-	}
-	paths := make([]string, 0, len(files))
-	for _, f := range files {
-		dir := filepath.Join(room, rand.Text())
-		path := filepath.Join(dir, fileName(f.Name))
-		err := errors.Join(os.Mkdir(dir, 0o711), os.WriteFile(path, f.Content, 0o644))
-		if err == nil {
-			// Neither may be kept from Chromium by the daemon's umask.
-			err = errors.Join(os.Chmod(dir, 0o711), os.Chmod(path, 0o644))
-		}
-		if err != nil {
-			os.RemoveAll(dir) // half a file takes room too
-			c.unstore(paths, files)
-			return nil, c.unstored(err)
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
-// reserveUpload counts files against what the session may keep on disk. Pages read a
-// file at any time after it was given to them, so each counts until the session ends.
-func (c *Context) reserveUpload(files []protocol.File) error {
-	var size int64
-	for _, f := range files {
-		size += int64(len(f.Content))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if total, limit := c.uploaded+size, c.o.UploadBytes; total > limit {
-		return protocol.Errorf(protocol.TooLarge, "files: the uploads of this session would be %d bytes, and session.upload_bytes lets one session keep %d", total, limit).
-			With("quota", "session.upload_bytes").With("limit", limit).With("size", total).
-			Then("close the session, which removes its uploads, and go on in a new one; state_save keeps its login")
-	}
-	c.uploaded += size
-	return nil
-}
-
-// unstore removes files that no page was given, and no longer counts them.
-func (c *Context) unstore(paths []string, files []protocol.File) {
-	for _, path := range paths {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, f := range files {
-		c.uploaded -= int64(len(f.Content))
-	}
-}
-
-// fileName is a client's file name without any path, fit for a file system.
-func fileName(name string) string {
-	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
-		name = name[i+1:]
-	}
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, name)
-	for len(name) > 200 {
-		name = string([]rune(name)[1:]) // the end has the extension
-	}
-	if name == "" || name == "." || name == ".." {
-		return "file"
-	}
-	return name
+	return nil, fmt.Errorf("storing uploads: %w", err)
 }

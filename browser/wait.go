@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -46,7 +47,7 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	w := waiter{c: c, refs: refs, q: q, seen: map[string]any{}}
 	for {
 		var ok bool
-		err := c.look(ctx, func(ctx context.Context, t *tab) error {
+		err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
 			var err error
 			if ok, err = w.holds(ctx, t); err == nil && !ok {
 				err = w.pause(ctx, t)
@@ -86,8 +87,8 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		all = all && ok
 	}
 	w.c.mu.Lock()
-	url, ready, busy := t.url, t.ready, len(t.inflight)
-	if t.failing {
+	url, ready, busy := t.nav.url, t.nav.ready, t.requests.InFlight()
+	if t.nav.failing {
 		url = errorPage // it is not there
 	}
 	w.c.mu.Unlock()
@@ -123,7 +124,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("ref", state, (state == "visible") != w.q.Gone)
 	}
 	if w.q.Text != "" {
-		shown, err := t.shows(ctx, w.q.Text)
+		shown, err := w.shows(ctx, t, w.q.Text)
 		if err != nil {
 			return false, err
 		}
@@ -134,7 +135,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("text", word, shown != w.q.Gone)
 	}
 	if w.q.Expression != "" {
-		value, truth, err := t.truth(ctx, w.q.Expression, w.q.Origin)
+		value, truth, err := truth(ctx, t, w.q.Expression, w.q.Origin)
 		if err != nil {
 			return false, err
 		}
@@ -167,8 +168,8 @@ func (w *waiter) ref(ctx context.Context) (string, error) {
 }
 
 // shows says whether any frame shows the text.
-func (t *tab) shows(ctx context.Context, text string) (bool, error) {
-	for i, f := range t.live() {
+func (w *waiter) shows(ctx context.Context, t *tab, text string) (bool, error) {
+	for i, f := range t.frames.live() {
 		shown, err := evaluate(ctx, f, script.HasText, text)
 		if shown {
 			return true, nil
@@ -182,12 +183,12 @@ func (t *tab) shows(ctx context.Context, text string) (bool, error) {
 
 // truth evaluates an expression in the page's own world. One that throws is
 // not true yet; one that does not parse is invalid_params.
-func (t *tab) truth(ctx context.Context, expression, origin string) (value any, truth bool, err error) {
-	own, err := t.main.worldAt(ctx, origin)
+func truth(ctx context.Context, t *tab, expression, origin string) (value any, truth bool, err error) {
+	own, err := t.frames.main.worldAt(ctx, origin)
 	if err != nil {
 		return nil, false, err
 	}
-	t.stirs.Add(1)
+	t.activity.Add(1)
 	var got evaluated
 	p := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 		Expression:    "(async()=>{const v=await(" + expression + "\n);return v?(typeof v==='object'||typeof v==='function'?true:v):false})()",
@@ -238,7 +239,7 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 		}
 	}
 	if w.q.Ref != "" || w.q.Text != "" || w.q.Expression != "" {
-		for _, f := range t.live() {
+		for _, f := range t.frames.live() {
 			p, err := f.start(script.Change.Call(ms.Milliseconds()))
 			if err != nil {
 				continue
@@ -273,7 +274,7 @@ func (w *waiter) late(ctx context.Context) error {
 	add := func(name, value string) {
 		if value != "" {
 			waited[name] = value
-			words = append(words, name+" "+quote(value))
+			words = append(words, name+" "+failure.Quote(value))
 		}
 	}
 	add("ref", w.q.Ref)

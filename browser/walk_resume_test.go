@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -21,7 +22,7 @@ type refLine struct {
 	Role, Name  string
 }
 
-func refLines(w walked) []refLine {
+func refLines(w walk.Result) []refLine {
 	var out []refLine
 	for _, n := range w.Nodes {
 		if n.Key.Node != 0 {
@@ -47,7 +48,7 @@ func TestWalkResumes(t *testing.T) {
 		for _, interactive := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/interactive=%t", filepath.Base(file), interactive), func(t *testing.T) {
 				p.load(string(html))
-				o := newWalkOptions(snapshot.DefaultOptions())
+				o := walk.NewOptions(snapshot.DefaultOptions())
 				o.Interactive, o.MaxNodes, o.MaxChars = interactive, 1<<20, 1<<20
 				want := refLines(p.walk(o))
 				o.MaxNodes = 3
@@ -77,7 +78,7 @@ func TestWalkResumes(t *testing.T) {
 func TestWalkStopsAtTheBudget(t *testing.T) {
 	p := openTestPage(t, "<!doctype html><title>Long</title><ul id=u></ul>")
 	p.run("u.innerHTML = Array.from({length: 20000}, (_, i) => `<li><a href=/${i}>Item ${i}</a></li>`).join('')")
-	o := newWalkOptions(snapshot.DefaultOptions())
+	o := walk.NewOptions(snapshot.DefaultOptions())
 	for range 3 {
 		w := p.walk(o)
 		lines := refLines(w)
@@ -97,13 +98,13 @@ func TestWalkStopsAtTheBudget(t *testing.T) {
 func TestWalkDeep(t *testing.T) {
 	p := openTestPage(t, "<!doctype html><title>Deep</title><body>")
 	p.run(`let at = document.body; for (let i = 0; i < 1500; i++) at = at.appendChild(document.createElement('div')); at.innerHTML = '<button>Deep</button>'`)
-	w := p.walk(newWalkOptions(snapshot.DefaultOptions()))
+	w := p.walk(walk.NewOptions(snapshot.DefaultOptions()))
 	if d := cmp.Diff(refLines(w), []refLine{{1, 0, "button", "Deep"}}); d != "" {
 		t.Error(d)
 	}
 
 	p.load("<!doctype html><title>Lists</title>" + strings.Repeat("<ul><li>", 30) + "<button>Deep</button>")
-	o := newWalkOptions(snapshot.DefaultOptions())
+	o := walk.NewOptions(snapshot.DefaultOptions())
 	o.Interactive = false
 	w = p.walk(o)
 	if len(refLines(w)) != 13 || cmp.Diff(w.Reasons, []string{"max_depth"}) != "" || w.Rest != 48 {
@@ -114,7 +115,7 @@ func TestWalkDeep(t *testing.T) {
 func TestWalkScope(t *testing.T) {
 	p := openTestPage(t, `<!doctype html><title>Scope</title><h1>Out</h1><section id=s aria-label=In><h2>Heading</h2><select id=c aria-label=C></select></section>
 		<script>for (let i = 0; i < 30; i++) c.add(new Option('o' + i))</script>`)
-	o := newWalkOptions(snapshot.DefaultOptions())
+	o := walk.NewOptions(snapshot.DefaultOptions())
 	o.Selector = "#s"
 	w := p.walk(o)
 	want := []refLine{{1, 0, "region", "In"}, {2, 1, "heading", "Heading"}, {3, 1, "combobox", "C"}}
@@ -153,7 +154,7 @@ func TestWalkScope(t *testing.T) {
 // what stands in its place gets another.
 func TestWalkNumbers(t *testing.T) {
 	p := openTestPage(t, "<!doctype html><title>Numbers</title><ul><li>Ann <button>Delete</button><li>Bob <button>Delete</button></ul>")
-	o := newWalkOptions(snapshot.DefaultOptions())
+	o := walk.NewOptions(snapshot.DefaultOptions())
 	first := p.walk(o)
 	p.run("document.querySelector('ul').append(document.querySelector('li'))")
 	moved := p.walk(o)
@@ -174,7 +175,7 @@ func TestWalkNumbers(t *testing.T) {
 	}
 }
 
-func nodeByContext(w walked, context string) *snapshot.Node {
+func nodeByContext(w walk.Result, context string) *snapshot.Node {
 	for i := range w.Nodes {
 		if w.Nodes[i].Context == context {
 			return &w.Nodes[i]
@@ -187,7 +188,7 @@ func nodeByContext(w walked, context string) *snapshot.Node {
 func TestWalkClosedRoot(t *testing.T) {
 	p := openTestPage(t, `<!doctype html><title>Closed</title><x-c>light</x-c><script>customElements.define("x-c",class extends HTMLElement{constructor(){super();
 		this.attachShadow({mode:"closed"}).innerHTML="<button>Closed</button><p><slot></slot></p>"}})</script>`)
-	o := newWalkOptions(snapshot.DefaultOptions())
+	o := walk.NewOptions(snapshot.DefaultOptions())
 	if w := p.walk(o); len(refLines(w)) != 0 {
 		t.Fatalf("nothing is known of the closed root yet:\n%s", dumpWalk(w))
 	}
@@ -243,54 +244,9 @@ func TestWalkManySiblings(t *testing.T) {
 	p := openTestPage(t, "<!doctype html><title>Many</title><body>")
 	p.run("document.body.append(...Array.from({length: 100000}, () => document.createElement('i'))); document.body.append('end')")
 	begin := time.Now()
-	w := p.walk(newWalkOptions(snapshot.DefaultOptions()))
+	w := p.walk(walk.NewOptions(snapshot.DefaultOptions()))
 	if got := dumpWalk(w); got != "text \"end\"\n" || w.Visited < 100000 {
 		t.Errorf("looked at %d: %s", w.Visited, got)
 	}
 	t.Logf("100,000 empty elements in %v", time.Since(begin))
-}
-
-func TestDecodeWalkRefuses(t *testing.T) {
-	for _, raw := range []string{
-		"", "null", "[]", "{}\n1", "{}\nx\t0\tbutton", "{}\n1\tx\tbutton", "{}\n1\t0\tbutton\tn\tb", "{}\n1\t0\tbutton\tn\tb\t\t\tid\t\thref",
-		"{}\n1\t0\tbutton\tn\tb\t\t\tid\tx", "{}\n1\t0\tbutton\tn\tb\t\t\tid\t\thref\tx", "{}\n1\t0\tbutton\tn\tb\t\t\tid\t\tlevel\t#x",
-		"{}\n", `{"f":[[1,0,1]]}`, `{"f":[[0,-1,1]]}`, `{"f":[[0,0,0]]}`,
-	} {
-		if w, err := decodeWhole(1, raw); err == nil && raw != "null" {
-			t.Errorf("%q: %+v", raw, w)
-		}
-	}
-	w, err := decodeWhole(7, `{"u":"u","t":"t","v":2,"n":3,"r":1,"rs":["max_nodes"],"x":["row"],"f":[[1,2,5]]}`+
-		"\n0\t1\ttext\n5\t0\theading\tName\th1\tfocused busy\tv\vt\vn\vvn\tid\t1\tlevel\t#1\thref\t=/x\n-3\t0\thow")
-	want := walked{URL: "u", Title: "t", Visited: 2, Elements: 3, Rest: 1, Reasons: []string{"max_nodes"}, Frames: []walkedFrame{{1, 2, 5}},
-		Nodes: []snapshot.Node{{Depth: 1, Role: "text", Name: "text"},
-			{Key: snapshot.Key{Doc: 7, Node: 5}, Role: "heading", Name: "Name", Tag: "h1", Attrs: []snapshot.Attr{{Key: "level", Value: "1", Bare: true}, {Key: "href", Value: "/x"}},
-				States: []string{"focused", "busy"}, Value: "v\t\n\vn", Ident: "id", Context: "row"},
-			{More: 3, Name: "how"}}}
-	if d := cmp.Diff(w, want); d != "" || err != nil {
-		t.Error(err, d)
-	}
-}
-
-// FuzzDecodeWalk shows that whatever comes back from the page's process, Go only
-// ever says no.
-func FuzzDecodeWalk(f *testing.F) {
-	f.Add("{\"f\":[[0,0,1]]}\n5\t0\theading\tName\th1\tfocused\tv\tid\t1\tlevel\t#1")
-	f.Add("{\"k\":[1,0]}\n0\t1\tmore")
-	had := walkAnswer{lines: "0\t0\tone\n0\t0\ttwo", count: 2}
-	f.Fuzz(func(t *testing.T, raw string) {
-		answer, err := readAnswer(had, raw)
-		if err != nil {
-			return
-		}
-		w, err := decodeWalk(1, answer)
-		if err != nil {
-			return
-		}
-		for _, fr := range w.Frames {
-			if fr.Index > len(w.Nodes) {
-				t.Fatal("a frame behind the end")
-			}
-		}
-	})
 }

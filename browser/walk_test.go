@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -34,9 +35,9 @@ func TestWalkPages(t *testing.T) {
 			p.load(string(html))
 			p.ask("__bd.addListeners(...document.querySelectorAll('[data-listens]')), ''")
 			o := snapshot.DefaultOptions()
-			got := dumpWalk(p.walk(newWalkOptions(o)))
+			got := dumpWalk(p.walk(walk.NewOptions(o)))
 			o.InteractiveOnly = false
-			got += "\n==== whole ====\n" + dumpWalk(p.walk(newWalkOptions(o)))
+			got += "\n==== whole ====\n" + dumpWalk(p.walk(walk.NewOptions(o)))
 
 			golden := strings.TrimSuffix(file, ".html") + ".golden"
 			if *updateWalks {
@@ -56,7 +57,7 @@ func TestWalkPages(t *testing.T) {
 }
 
 // dumpWalk writes nodes one a line, for people.
-func dumpWalk(w walked) string {
+func dumpWalk(w walk.Result) string {
 	var b strings.Builder
 	frames := func(i int) {
 		for _, f := range w.Frames {
@@ -125,7 +126,7 @@ func TestWalkNames(t *testing.T) {
 	p := openTestPage(t, "<!doctype html><meta charset=utf-8><body>")
 	for _, computed := range []bool{true, false} {
 		t.Run(fmt.Sprintf("computed=%t", computed), func(t *testing.T) {
-			o := newWalkOptions(snapshot.DefaultOptions())
+			o := walk.NewOptions(snapshot.DefaultOptions())
 			o.Interactive, o.Computed, o.MaxChars, o.MaxNodes = false, computed, 1<<20, 1<<20
 			misses := 0
 			for _, c := range cases {

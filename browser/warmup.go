@@ -7,6 +7,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -20,7 +21,7 @@ var warmUpPage string
 // the first snapshot of the session that gets the context: V8 compiles a function at its
 // first call and keeps the code for later documents of the same process. A context that a
 // session waits for is handed out without it.
-func (c *Context) warmUp() {
+func warmUp(c *Context) {
 	c.mu.Lock()
 	t := c.selected
 	c.mu.Unlock()
@@ -31,8 +32,8 @@ func (c *Context) warmUp() {
 
 func (t *tab) warmUp() *cdp.Pending {
 	t.c.mu.Lock()
-	world := t.main.ctxID
+	world := t.frames.main.ctxID
 	t.c.mu.Unlock()
-	call := script.WarmUp.Call(script.WarmUpArgs{HTML: warmUpPage, Options: newWalkOptions(snapshot.DefaultOptions())})
+	call := script.WarmUp.Call(script.WarmUpArgs{HTML: warmUpPage, Options: walk.NewOptions(snapshot.DefaultOptions())})
 	return t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: call.Expression, UniqueContextID: world, ReturnByValue: ptr(true)})
 }

@@ -44,19 +44,17 @@ func (i targetInfo) isWorker() bool {
 // of the emulation a worker has the User-Agent, the headers and being offline:
 // what Chromium refuses does not apply to it.
 func (c *Context) setUpWorker(s *cdp.Session) {
-	c.mu.Lock()
-	all := c.emulated
-	c.mu.Unlock()
+	all := c.overrides.InForce()
 	s.Send("Runtime.enable", cdproto.Empty{})
 	s.Send("Network.enable", network.EnableParams{})
 	autoAttach(s)
-	c.overrides(s, all, all, true)
+	c.overrides.Send(s, all, all, true)
 	c.routes.Pause(s)
 	s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 }
 
 // workerAttached listens to a shared or service worker of the context, which
-// outlives the page that made it. What it does is told of the tab that was
+// outlives the page that made it. What it does is reported for the tab that was
 // selected when it began or, once that has closed, of the oldest that is left.
 // Called on the reader goroutine.
 func (c *Context) workerAttached(e attachedToTarget) {
@@ -73,10 +71,10 @@ func (c *Context) workerAttached(e attachedToTarget) {
 				t = c.tabs[0]
 			}
 		}
-		teller := t
+		reporter := t
 		c.mu.Unlock()
-		if teller != nil {
-			teller.event(s, method, params)
+		if reporter != nil {
+			reporter.event(s, method, params)
 		}
 	})
 	go c.setUpWorker(s) // apart from the reader, which a full pipe must never hold
@@ -87,24 +85,8 @@ func (c *Context) workerDetached(id target.SessionID) {
 	c.mu.Lock()
 	delete(c.workers, id)
 	for _, t := range c.tabs {
-		t.abandon(id)
+		t.forgetSession(id)
 	}
 	c.mu.Unlock()
 	c.host.conn.Handle(id, nil)
-}
-
-// abandon forgets the requests of a cdp session that has ended: nobody tells
-// their ends. The caller holds mu.
-func (t *tab) abandon(id target.SessionID) {
-	for request, r := range t.inflight {
-		if r.session == id {
-			delete(t.inflight, request)
-			t.wake()
-		}
-	}
-	for key := range t.speech {
-		if key.session == id {
-			delete(t.speech, key)
-		}
-	}
 }

@@ -176,11 +176,11 @@ func TestAWorkerThatEndsLeavesNoRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tab.until(ctx, func() bool { return len(tab.inflight) == 1 }); err != nil {
+	if err := tab.until(ctx, func() bool { return tab.requests.InFlight() == 1 }); err != nil {
 		t.Fatal("the worker's request is not known:", err)
 	}
 	run(`w.terminate()`)
-	if err := tab.until(ctx, func() bool { return len(tab.inflight) == 0 }); err != nil {
+	if err := tab.until(ctx, func() bool { return tab.requests.InFlight() == 0 }); err != nil {
 		t.Fatal("the request of a worker that has ended is awaited:", err)
 	}
 }

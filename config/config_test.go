@@ -119,7 +119,7 @@ func TestInvalidEnvironmentAndFlags(t *testing.T) {
 		{env: []string{"BROWSERD_AUTH__TOKENS=hunter2"}, want: "auth.tokens: …: accepts a list of {agent, token, role, autonomy, credits}; as a JSON array here (from environment BROWSERD_AUTH__TOKENS)"},
 		{env: []string{"BROWSERD_TOKEN=hunter2"}, want: "auth.tokens[0].token (agent default): 7 characters: accepts at least 16 (from environment BROWSERD_TOKEN)"},
 		{env: []string{"BROWSERD_POLICY__ALLOW_HOSTS=localhost,,x.test"}, want: `policy.allow_hosts: "": accepts a host, *.domain, address or CIDR with an optional port: it is empty (from environment BROWSERD_POLICY__ALLOW_HOSTS)`},
-		{env: []string{"BROWSERD_SEARCH__SEARXNG_URL=ftp://user:hunter2@searx.test/?key=hunter2"}, want: `search.searxng_url: "ftp://***@searx.test/?***": takes an http or https URL (from environment BROWSERD_SEARCH__SEARXNG_URL)`},
+		{env: []string{"BROWSERD_SEARCH__SEARXNG_URL=ftp://user:hunter2@searx.test/?key=hunter2"}, want: `search.searxng_url: "ftp://***@searx.test/?***": accepts an http or https URL (from environment BROWSERD_SEARCH__SEARXNG_URL)`},
 		{env: []string{"BROWSERD_BROWSER__ENDPOINT=ftp://user:hunter2@cdp.test"}, want: `browser.endpoint: "ftp://***@cdp.test" is not a CDP address: write http://host:port or ws://host:port/devtools/browser/… (from environment BROWSERD_BROWSER__ENDPOINT)`},
 		{env: []string{"BROWSERD_CONFIG=missing.yaml"}, want: "reading the configuration: open missing.yaml: no such file or directory"},
 		{flags: []string{"--session.max=many"}, want: `session.max: "many": accepts a whole number (from flag --session.max)`},

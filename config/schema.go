@@ -52,7 +52,7 @@ func schemaOf(t reflect.Type, prefix string) []field {
 			oneof: strings.Fields(sf.Tag.Get("oneof")), secret: sf.Tag.Get("secret") == "true" || soundsSecret(key), index: []int{i},
 		}
 		if f.key == confirmKey {
-			f.deflt = strings.Join(actions.All.Without(command.Unasked), ",")
+			f.deflt = strings.Join(actions.All.Without(command.Unconfirmed), ",")
 		}
 		switch {
 		case sf.Type.Kind() == reflect.Struct:

@@ -103,7 +103,7 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	links := 0
-	for _, file := range append(append(files, more...), "llms.txt", "../README.md") {
+	for _, file := range append(append(files, more...), "llms.txt", "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md") {
 		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
 			links++
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {

@@ -19,8 +19,9 @@ var layers = [][]string{
 	{"actions/command"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/network"},
-	{"browser/chromium", "browser/script", "web/search", "web/extract"},
+	{"browser/emulation", "browser/permission", "browser/storage"},
+	{"browser/failure", "browser/files", "browser/network", "browser/screenshot", "browser/throttle", "browser/walk", "browser/listeners"},
+	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},
@@ -68,8 +69,8 @@ func TestImportsRunDownwards(t *testing.T) {
 // alone, without those below it.
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
-	"github.com/chromedp/chromedp/kb": {"browser"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/network"},
+	"github.com/chromedp/chromedp/kb": {"browser/input"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/input", "browser/listeners", "browser/network", "browser/permission", "browser/screenshot", "browser/storage", "browser/throttle"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
@@ -85,7 +86,7 @@ var homes = map[string][]string{
 	"golang.org/x/text":               {"actions", "fallback/fetch", "fallback/form"},
 	"codeberg.org/readeck":            {"web/readable"},
 	"github.com/JohannesKaufmann":     {"web/readable"},
-	"golang.org/x/image":              {"browser"},
+	"golang.org/x/image":              {"browser/screenshot"},
 	"github.com/miekg/dns":            {"internal/fakedns"},
 	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},

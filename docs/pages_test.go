@@ -83,10 +83,27 @@ func TestSkillNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-var testName = regexp.MustCompile("`([a-z][a-z/]*)\\.((?:Test|Fuzz)[A-Za-z]+)`")
+var testName = regexp.MustCompile("`([a-z][a-z0-9/]*)\\.((?:Test|Fuzz)[A-Za-z]+)`")
 
-// The tests that security.md calls on are there.
+// The tests that security.md calls on are there, and each promise has one.
 func TestSecurityNamesTests(t *testing.T) {
+	promises, inTable := 0, false
+	for line := range strings.Lines(read(t, "security.md")) {
+		switch {
+		case strings.HasPrefix(line, "| Promise |"):
+			inTable = true
+		case !strings.HasPrefix(line, "|"):
+			inTable = false
+		case inTable && !strings.HasPrefix(line, "|---"):
+			promises++
+			if !testName.MatchString(line) {
+				t.Errorf("security.md names no test of this promise: %s", line)
+			}
+		}
+	}
+	if promises < 20 {
+		t.Errorf("%d promises were found: does the pattern still match?", promises)
+	}
 	found := testName.FindAllStringSubmatch(read(t, "security.md"), -1)
 	if len(found) < 20 {
 		t.Errorf("%d tests are named", len(found))

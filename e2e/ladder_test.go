@@ -115,8 +115,8 @@ func TestWhatStaticDocumentsRefuse(t *testing.T) {
 	a.do("type", params{"ref": v.ref(t, "spinbutton", "Age"), "text": "7"})
 	e := a.refused("click", params{"ref": v.ref(t, "button", "Send")}, protocol.NotActionable)
 	want := []any{
-		map[string]any{"ref": v.ref(t, "textbox", "Name"), "name": "Name", "problem": "tooShort", "why": "it takes at least 2 characters, not 1"},
-		map[string]any{"ref": v.ref(t, "spinbutton", "Age"), "name": "Age", "problem": "rangeUnderflow", "why": "it takes 18 or more"},
+		map[string]any{"ref": v.ref(t, "textbox", "Name"), "name": "Name", "problem": "tooShort", "why": "it accepts at least 2 characters, not 1"},
+		map[string]any{"ref": v.ref(t, "spinbutton", "Age"), "name": "Age", "problem": "rangeUnderflow", "why": "it accepts 18 or more"},
 	}
 	if d := cmp.Diff(want, e.Details["fields"]); d != "" || e.Details["reason"] != "invalid" {
 		t.Errorf("invalid: %+v\n%s", e, d)

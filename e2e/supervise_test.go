@@ -214,9 +214,9 @@ func TestReadOnly(t *testing.T) {
 	as(t, d, ann).do("eval", params{"expression": "1+1"})
 }
 
-// What holds for a token holds at every door: over HTTP and over MCP, whose own
+// What holds for a token holds over every transport: over HTTP and over MCP, whose own
 // session is no way into another agent's.
-func TestAutonomyHoldsAtEveryDoor(t *testing.T) {
+func TestAutonomyHoldsOverEveryTransport(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", nil)
 	w := newWitness(t)

@@ -40,7 +40,7 @@ var threats = map[string][]string{
 	"oom":            {"e2e.TestPagesThatBehaveBadly"},
 	"history-flood":  {"e2e.TestPagesThatBehaveBadly", "browser.TestFlags"},
 	"external-proto": {"e2e.TestOtherProgramsAreNotStarted", "e2e.TestBadInput"},
-	"session-x":      {"e2e.TestSessionsShareNothing", "policy.TestSessionProxiesAreApart", "e2e.TestAutonomyHoldsAtEveryDoor"},
+	"session-x":      {"e2e.TestSessionsShareNothing", "policy.TestSessionProxiesAreApart", "e2e.TestAutonomyHoldsOverEveryTransport"},
 	"cdp-port":       {"browser.TestNoPortIsOpen"},
 	"chromium-env":   {"browser.TestEnvironmentIsClean", "e2e.TestTheTokenStaysWithTheDaemon"},
 

@@ -75,3 +75,55 @@ func TestTheTrailOfASession(t *testing.T) {
 		t.Errorf("%v\n%s", err, table)
 	}
 }
+
+// A parameter by which a command does what another one does puts it into the trail, and
+// so does what a command changes of the session: its cookies, its device, what answers
+// its requests.
+func TestTheTrailHasWhatParametersImply(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{})
+	pages := newWitness(t)
+	pages.serve("/page", page("page", `<button>Go</button>`), "")
+	c := d.Dial(t)
+	for _, step := range []struct {
+		command string
+		params  map[string]any
+	}{
+		{"open", map[string]any{"url": pages.URL + "/page"}},
+		{"wait", map[string]any{"text": "Go"}}, // only looks: not in the trail
+		{"wait", map[string]any{"expression": "fetch('/out') && true"}},
+		{"route", map[string]any{"pattern": "*/script.js", "action": "answer", "body": "run()"}},
+		{"emulate", map[string]any{"locale": "nb-NO"}},
+		{"cookies_set", map[string]any{"cookies": []map[string]any{{"name": "a", "value": "b"}}}},
+		{"state_save", map[string]any{"name": "kept"}},
+		{"cookies_clear", map[string]any{}},
+		{"session_open", map[string]any{"name": "plain"}}, // opens nothing of anybody's: not in the trail
+		{"session_open", map[string]any{"name": "again", "state": "kept"}},
+	} {
+		if err := c.Call(t.Context(), step.command, step.params, nil); err != nil {
+			t.Fatal(step.command, err)
+		}
+	}
+	want := []string{"open", "wait", "route", "emulate", "cookies_set", "state_save", "cookies_clear", "session_open again"}
+	var got []string
+	for deadline := time.Now().Add(10 * time.Second); len(got) < len(want) && time.Now().Before(deadline); {
+		out, err := d.Command("audit", "--json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		for line := range strings.Lines(out) {
+			var e ledger.Entry
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			if e.Command == "session_open" {
+				e.Command += " " + e.Session
+			}
+			got = append(got, e.Command)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -3,21 +3,20 @@ package fallback
 import (
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot"
 )
 
 // check checks or unchecks a checkbox or radio button, or the one that a label labels.
 // Errors: those of a ref, not_actionable, invalid_params for an element that has no such
 // state.
-func (p *Page) check(refs *snapshot.Refs, o protocol.Check) (protocol.Effect, error) {
-	el, err := p.usable(refs, o.Ref)
+func (a *actor) check(o protocol.Check) (protocol.Effect, error) {
+	el, err := a.usable(o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	d := p.history.now
+	d := a.history.now
 	n := d.controlOf(el.Node, form.IsChoice)
 	if n == nil && scripted(el.Node) {
-		return protocol.Effect{}, p.needsScript(el.label)
+		return protocol.Effect{}, a.needsScript(el.label)
 	}
 	if n == nil {
 		return protocol.Effect{}, protocol.Errorf(protocol.InvalidParams, "ref %s can be neither checked nor unchecked", el.label).
@@ -35,5 +34,5 @@ func (p *Page) check(refs *snapshot.Refs, o protocol.Check) (protocol.Effect, er
 			With("parameter", "checked").Then("check another radio button of its group")
 	}
 	d.controls.SetChecked(n, o.Checked)
-	return protocol.Effect{Hit: el.ref, Changed: true, Focused: d.focus(refs, n)}, nil
+	return protocol.Effect{Hit: el.ref, Changed: true, Focused: d.focus(a.refs, n)}, nil
 }

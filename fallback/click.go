@@ -11,7 +11,6 @@ import (
 
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot"
 	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
@@ -21,17 +20,17 @@ import (
 // a label to its control, and focuses a field. Errors: those of a ref, not_actionable
 // (with details.fields if a form is not valid), unsupported for what needs script, and
 // those of Open.
-func (p *Page) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click) (protocol.Effect, error) {
+func (a *actor) click(ctx context.Context, o protocol.Click) (protocol.Effect, error) {
 	if o.Button == "right" {
-		return protocol.Effect{}, p.needsScript("a click with the right button")
+		return protocol.Effect{}, a.needsScript("a click with the right button")
 	}
-	el, err := p.usable(refs, o.Ref)
+	el, err := a.usable(o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
 	var e protocol.Effect
 	for range max(o.Count, 1) {
-		if e, err = p.activate(ctx, refs, el, el.Node); err != nil || e.Navigated != "" {
+		if e, err = a.activate(ctx, el, el.Node); err != nil || e.Navigated != "" {
 			break
 		}
 	}
@@ -40,36 +39,36 @@ func (p *Page) click(ctx context.Context, refs *snapshot.Refs, o protocol.Click)
 }
 
 // activate runs the activation behaviour of n or of its nearest ancestor.
-func (p *Page) activate(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
-	d := p.history.now
+func (a *actor) activate(ctx context.Context, el element, n *html.Node) (protocol.Effect, error) {
+	d := a.history.now
 	for at := n; at != nil; at = at.Parent {
 		switch {
 		case at.Type != html.ElementNode:
 		case form.Is(at, "a", "area") && hasHref(at):
-			return p.followLink(ctx, at, el)
+			return a.followLink(ctx, at, el)
 		case form.Is(at, "button"), form.Is(at, "input") && !form.IsText(at):
-			return p.press(ctx, refs, el, at)
+			return a.press(ctx, el, at)
 		case form.IsText(at), form.Is(at, "select"):
 			if err := el.enabled(at); err != nil {
 				return protocol.Effect{}, err
 			}
-			return protocol.Effect{Focused: d.focus(refs, at)}, nil
+			return protocol.Effect{Focused: d.focus(a.refs, at)}, nil
 		case form.Is(at, "option") && form.Closest(at, "select") != nil:
-			return p.clickOption(refs, el, at)
+			return a.clickOption(el, at)
 		case form.Is(at, "summary") && form.Is(at.Parent, "details") && summaryOf(at.Parent) == at:
 			toggle(at.Parent)
-			return protocol.Effect{Changed: true, Focused: d.focus(refs, at)}, nil
+			return protocol.Effect{Changed: true, Focused: d.focus(a.refs, at)}, nil
 		case form.Is(at, "label"):
 			control := d.controls.Labelled(at)
 			if control == nil {
 				return protocol.Effect{}, nil
 			}
-			return p.activate(ctx, refs, el, control)
+			return a.activate(ctx, el, control)
 		case form.Is(at, "iframe", "object", "embed"):
 			return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s is a document of its own, which this source does not load", el.label).
-				With("source", p.State().Source).Then("open the address in its src")
+				With("source", a.State().Source).Then("open the address in its src")
 		case scripted(at):
-			return protocol.Effect{}, p.needsScript(el.label)
+			return protocol.Effect{}, a.needsScript(el.label)
 		}
 	}
 	return protocol.Effect{}, nil
@@ -91,30 +90,30 @@ func scripted(n *html.Node) bool {
 }
 
 // press clicks a button or an input that is not a text field.
-func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
+func (a *actor) press(ctx context.Context, el element, n *html.Node) (protocol.Effect, error) {
 	if err := el.enabled(n); err != nil {
 		return protocol.Effect{}, err
 	}
-	c := p.history.now.controls
+	c := a.history.now.controls
 	switch kind := form.Type(n); {
 	case kind == "checkbox" || kind == "radio":
 		on, _ := c.Checked(n)
 		if kind == "radio" && on {
-			return protocol.Effect{Focused: p.history.now.focus(refs, n)}, nil
+			return protocol.Effect{Focused: a.history.now.focus(a.refs, n)}, nil
 		}
 		c.SetChecked(n, !on)
-		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
+		return protocol.Effect{Changed: true, Focused: a.history.now.focus(a.refs, n)}, nil
 	case kind == "file":
 		return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "%s opens a file chooser, which needs a person", el.label).
-			With("source", p.State().Source).Then("give it files with upload")
+			With("source", a.State().Source).Then("give it files with upload")
 	case form.IsSubmitter(n) && c.Owner(n) != nil:
-		p.history.now.focus(refs, n)
-		return p.submit(ctx, refs, c.Owner(n), n, imagePoint(n), el)
+		a.history.now.focus(a.refs, n)
+		return a.submit(ctx, c.Owner(n), n, imagePoint(n), el)
 	case kind == "reset" && c.Owner(n) != nil:
 		c.Reset(c.Owner(n))
-		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
+		return protocol.Effect{Changed: true, Focused: a.history.now.focus(a.refs, n)}, nil
 	}
-	if popover, command := p.history.now.tree.Popover(n); popover != nil {
+	if popover, command := a.history.now.tree.Popover(n); popover != nil {
 		_, open := form.Attr(popover, snaphtml.PopoverOpen)
 		switch {
 		case open && command != "show":
@@ -122,11 +121,11 @@ func (p *Page) press(ctx context.Context, refs *snapshot.Refs, el element, n *ht
 		case !open && command != "hide":
 			popover.Attr = append(popover.Attr, html.Attribute{Key: snaphtml.PopoverOpen})
 		default:
-			return protocol.Effect{Focused: p.history.now.focus(refs, n)}, nil
+			return protocol.Effect{Focused: a.history.now.focus(a.refs, n)}, nil
 		}
-		return protocol.Effect{Changed: true, Focused: p.history.now.focus(refs, n)}, nil
+		return protocol.Effect{Changed: true, Focused: a.history.now.focus(a.refs, n)}, nil
 	}
-	return protocol.Effect{}, p.needsScript(el.label)
+	return protocol.Effect{}, a.needsScript(el.label)
 }
 
 // imagePoint returns the middle of an image button, by the width and height of its
@@ -143,17 +142,17 @@ func imagePoint(n *html.Node) form.Point {
 	return form.Point{X: side("width"), Y: side("height")}
 }
 
-func (p *Page) clickOption(refs *snapshot.Refs, el element, option *html.Node) (protocol.Effect, error) {
+func (a *actor) clickOption(el element, option *html.Node) (protocol.Effect, error) {
 	sel := form.Closest(option, "select")
 	for _, n := range []*html.Node{sel, option} {
 		if err := el.enabled(n); err != nil {
 			return protocol.Effect{}, err
 		}
 	}
-	d := p.history.now
+	d := a.history.now
 	on, _ := d.controls.Selected(option)
 	d.controls.Choose(sel, []*html.Node{option})
-	return protocol.Effect{Changed: !on, Focused: d.focus(refs, sel)}, nil
+	return protocol.Effect{Changed: !on, Focused: d.focus(a.refs, sel)}, nil
 }
 
 // toggle opens or closes a details element. Opening one closes the others of the same
@@ -183,22 +182,22 @@ func toggle(details *html.Node) {
 
 // followLink follows a hyperlink (HTML 4.6.4). It ignores target, because there is only
 // one tab.
-func (p *Page) followLink(ctx context.Context, a *html.Node, el element) (protocol.Effect, error) {
-	d := p.history.now
-	href, _ := form.Attr(a, "href")
-	_, onclick := form.Attr(a, "onclick")
+func (a *actor) followLink(ctx context.Context, link *html.Node, el element) (protocol.Effect, error) {
+	d := a.history.now
+	href, _ := form.Attr(link, "href")
+	_, onclick := form.Attr(link, "onclick")
 	if trimmed := strings.TrimSpace(href); onclick && (trimmed == "#" || trimmed == "") {
-		return protocol.Effect{}, p.needsScript(el.label)
+		return protocol.Effect{}, a.needsScript(el.label)
 	}
-	to, err := p.refer(d, href, el)
+	to, err := a.refer(d, href, el)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	r := request{method: http.MethodGet, to: to, from: d.at, policy: policyWord(a, "referrerpolicy", d.policy)}
-	if slices.Contains(words(a, "rel"), "noreferrer") {
+	r := request{method: http.MethodGet, to: to, from: d.at, policy: policyWord(link, "referrerpolicy", d.policy)}
+	if slices.Contains(words(link, "rel"), "noreferrer") {
 		r.policy = noReferrer
 	}
-	return p.follow(ctx, r, el.ref)
+	return a.follow(ctx, r, el.ref)
 }
 
 // refer resolves a URL in the document against its base.

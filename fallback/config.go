@@ -26,14 +26,14 @@ type Config struct {
 func (c Config) Check() error {
 	for i, s := range c.Order {
 		if s != HTTP && s != Jina {
-			return fmt.Errorf("fallback.order: %q: takes jina and http", s)
+			return fmt.Errorf("fallback.order: %q: accepts jina and http", s)
 		}
 		if slices.Contains(c.Order[:i], s) {
 			return fmt.Errorf("fallback.order: %s: names %s twice", strings.Join(c.Order, ","), s)
 		}
 	}
 	if c.MemoryMB < 0 {
-		return fmt.Errorf("fallback.memory_mb: %d: takes a number of MiB, 0 for no limit", c.MemoryMB)
+		return fmt.Errorf("fallback.memory_mb: %d: accepts a number of MiB, 0 for no limit", c.MemoryMB)
 	}
 	return c.Jina.Check()
 }

@@ -39,8 +39,8 @@ func (p *Page) locate(refs *snapshot.Refs, ref string) (element, error) {
 
 // usable returns the element of a ref for an action. The error is not_actionable if it is
 // hidden or disabled.
-func (p *Page) usable(refs *snapshot.Refs, ref string) (element, error) {
-	el, err := p.locate(refs, ref)
+func (a *actor) usable(ref string) (element, error) {
+	el, err := a.locate(a.refs, ref)
 	if err != nil {
 		return element{}, err
 	}

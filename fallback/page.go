@@ -105,20 +105,27 @@ func (p *Page) Close(context.Context) error {
 	return nil
 }
 
+// actor does one action on the page, for the client whose refs it has.
+type actor struct {
+	*Page
+	refs *snapshot.Refs
+}
+
 // Act does one action. Errors: those of a ref, not_actionable, invalid_params,
 // unsupported for what needs a browser, and those of Open.
-func (p *Page) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (r protocol.Outcome, err error) {
-	switch o := a.Action.(type) {
+func (p *Page) Act(ctx context.Context, refs *snapshot.Refs, do protocol.Act) (r protocol.Outcome, err error) {
+	a := actor{p, refs}
+	switch o := do.Action.(type) {
 	case protocol.Click:
-		r.Effect, err = p.click(ctx, refs, o)
+		r.Effect, err = a.click(ctx, o)
 	case protocol.Type:
-		r.Effect, err = p.typeText(ctx, refs, o)
+		r.Effect, err = a.typeText(ctx, o)
 	case protocol.Select:
-		r.Selected, r.Effect, err = p.selectOptions(refs, o)
+		r.Selected, r.Effect, err = a.selectOptions(o)
 	case protocol.Check:
-		r.Effect, err = p.check(refs, o)
+		r.Effect, err = a.check(o)
 	case protocol.Upload:
-		r.Effect, err = p.upload(refs, o)
+		r.Effect, err = a.upload(o)
 	default:
 		err = protocol.Errorf(protocol.Unsupported, "a static page has no keyboard and no pointer").With("source", p.State().Source).
 			Then("open the page with source chromium where there is one")

@@ -32,7 +32,7 @@ func (p *Page) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr st
 		kind = "text"
 	}
 	if !slices.Contains(readKinds, kind) {
-		return "", protocol.Errorf(protocol.InvalidParams, "kind %q: takes %s", kind, strings.Join(readKinds, ", ")).With("parameter", "kind")
+		return "", protocol.Errorf(protocol.InvalidParams, "kind %q: accepts %s", kind, strings.Join(readKinds, ", ")).With("parameter", "kind")
 	}
 	if kind == "box" {
 		return "", protocol.Errorf(protocol.Unsupported, "kind box needs a layout, which this source does not make")

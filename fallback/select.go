@@ -15,16 +15,16 @@ import (
 // returns the labels of the selected options. No values clear a select with multiple.
 // Errors: those of a ref, not_actionable, invalid_params with the options, unsupported
 // for a list that is not a select.
-func (p *Page) selectOptions(refs *snapshot.Refs, o protocol.Select) ([]string, protocol.Effect, error) {
+func (a *actor) selectOptions(o protocol.Select) ([]string, protocol.Effect, error) {
 	var none protocol.Effect
-	el, err := p.usable(refs, o.Ref)
+	el, err := a.usable(o.Ref)
 	if err != nil {
 		return nil, none, err
 	}
-	d := p.history.now
+	d := a.history.now
 	sel := d.controlOf(el.Node, func(n *html.Node) bool { return form.Is(n, "select") })
 	if sel == nil {
-		return nil, none, p.needsScript("choosing in " + el.label + ", which is no select of HTML,")
+		return nil, none, a.needsScript("choosing in " + el.label + ", which is no select of HTML,")
 	}
 	if err := el.enabled(sel); err != nil {
 		return nil, none, err
@@ -35,12 +35,12 @@ func (p *Page) selectOptions(refs *snapshot.Refs, o protocol.Select) ([]string, 
 		return nil, none, err
 	}
 	if _, multiple := form.Attr(sel, "multiple"); !multiple && len(picked) != 1 {
-		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s takes one of its options, not %d", el.label, len(o.Values)).With("parameter", "values")
+		return nil, none, protocol.Errorf(protocol.InvalidParams, "values: %s accepts one of its options, not %d", el.label, len(o.Values)).With("parameter", "values")
 	}
 	before := d.selected(options)
 	d.controls.Choose(sel, picked)
 	selected := d.selected(options)
-	return selected, protocol.Effect{Hit: el.ref, Changed: !slices.Equal(before, selected), Focused: d.focus(refs, sel)}, nil
+	return selected, protocol.Effect{Hit: el.ref, Changed: !slices.Equal(before, selected), Focused: d.focus(a.refs, sel)}, nil
 }
 
 func (d *document) selected(options []*html.Node) []string {

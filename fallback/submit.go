@@ -10,7 +10,6 @@ import (
 
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot"
 )
 
 // maxInvalid is how many fields an error names.
@@ -18,21 +17,21 @@ const maxInvalid = 20
 
 // submit submits a form (HTML 4.10.22.3). The error is not_actionable if a control does not
 // satisfy its constraints.
-func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *html.Node, at form.Point, el element) (protocol.Effect, error) {
-	d := p.history.now
+func (a *actor) submit(ctx context.Context, f, submitter *html.Node, at form.Point, el element) (protocol.Effect, error) {
+	d := a.history.now
 	if form.Checked(f, submitter) {
-		if err := p.invalid(refs, f); err != nil {
+		if err := a.invalid(f); err != nil {
 			return protocol.Effect{}, err
 		}
 	}
 	s := d.controls.Submit(f, submitter, at, d.charset)
 	if s.Method == "DIALOG" {
-		return protocol.Effect{}, p.needsScript("the dialog that " + el.label + " closes")
+		return protocol.Effect{}, a.needsScript("the dialog that " + el.label + " closes")
 	}
 	action := d.at // an empty action is the document's own address, not its base
 	if s.Action != "" {
 		var err error
-		if action, err = p.refer(d, s.Action, el); err != nil {
+		if action, err = a.refer(d, s.Action, el); err != nil {
 			return protocol.Effect{}, err
 		}
 	}
@@ -44,28 +43,28 @@ func (p *Page) submit(ctx context.Context, refs *snapshot.Refs, f, submitter *ht
 	if t := strings.ToLower(s.Target); slices.Contains(s.Rel, "noreferrer") && t != "" && t != "_self" && t != "_parent" && t != "_top" {
 		r.policy = noReferrer
 	}
-	return p.follow(ctx, r, el.ref)
+	return a.follow(ctx, r, el.ref)
 }
 
 // invalid returns the error for a form with invalid fields, nil if all are valid. It
 // focuses the first one, as a browser does.
-func (p *Page) invalid(refs *snapshot.Refs, f *html.Node) error {
-	d := p.history.now
+func (a *actor) invalid(f *html.Node) error {
+	d := a.history.now
 	list := d.controls.Invalids(f)
 	if len(list) == 0 {
 		return nil
 	}
-	d.focus(refs, list[0].Node)
+	d.focus(a.refs, list[0].Node)
 	fields := []map[string]any{}
 	for _, i := range list[:min(len(list), maxInvalid)] {
-		ref, name := d.nameOf(refs, i.Node)
+		ref, name := d.nameOf(a.refs, i.Node)
 		field := map[string]any{"name": name, "problem": i.Problem, "why": i.Why}
 		if ref != "" {
 			field["ref"] = ref
 		}
 		fields = append(fields, field)
 	}
-	ref, name := d.nameOf(refs, list[0].Node)
+	ref, name := d.nameOf(a.refs, list[0].Node)
 	who := quote(name)
 	if ref != "" {
 		who = ref + " " + who
@@ -76,18 +75,18 @@ func (p *Page) invalid(refs *snapshot.Refs, f *html.Node) error {
 
 // enter presses the Enter key in a field: it submits the field's form with the form's
 // default button, or without one if the form has only one text field (HTML 4.10.22.2).
-func (p *Page) enter(ctx context.Context, refs *snapshot.Refs, el element, n *html.Node) (protocol.Effect, error) {
-	c := p.history.now.controls
+func (a *actor) enter(ctx context.Context, el element, n *html.Node) (protocol.Effect, error) {
+	c := a.history.now.controls
 	f := c.Owner(n)
 	if f == nil {
-		return protocol.Effect{}, p.needsScript("Enter in " + el.label + ", which belongs to no form,")
+		return protocol.Effect{}, a.needsScript("Enter in " + el.label + ", which belongs to no form,")
 	}
 	button := c.Default(f)
 	switch {
 	case button != nil && form.Disabled(button):
 		return protocol.Effect{}, el.not("disabled", "%s belongs to a form whose submit button is disabled")
 	case button == nil && !c.Implicit(f):
-		return protocol.Effect{}, p.needsScript("Enter in " + el.label + ", whose form has no submit button,")
+		return protocol.Effect{}, a.needsScript("Enter in " + el.label + ", whose form has no submit button,")
 	}
-	return p.submit(ctx, refs, f, button, form.Point{}, el)
+	return a.submit(ctx, f, button, form.Point{}, el)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
-	"github.com/browserd/browserd/snapshot"
 )
 
 // typeText writes into a text control, after its text or, with Clear, in place of it. As for a
@@ -19,27 +18,27 @@ import (
 // select. effect.Value is set if the control then holds something else than was asked
 // for. With Submit it presses Enter. Errors: those of a ref, not_actionable,
 // invalid_params for an element that accepts no text, or not this one.
-func (p *Page) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Type) (protocol.Effect, error) {
-	el, err := p.usable(refs, o.Ref)
+func (a *actor) typeText(ctx context.Context, o protocol.Type) (protocol.Effect, error) {
+	el, err := a.usable(o.Ref)
 	if err != nil {
 		return protocol.Effect{}, err
 	}
-	d := p.history.now
+	d := a.history.now
 	n := d.controlOf(el.Node, func(n *html.Node) bool { return form.IsText(n) || form.Is(n, "select") })
 	if n == nil {
-		return protocol.Effect{}, p.noText(el)
+		return protocol.Effect{}, a.noText(el)
 	}
 	if err := el.enabled(n); err != nil {
 		return protocol.Effect{}, err
 	}
 	if form.Is(n, "select") {
-		_, e, err := p.selectOptions(refs, protocol.Select{Ref: o.Ref, Values: []string{o.Text}})
+		_, e, err := a.selectOptions(protocol.Select{Ref: o.Ref, Values: []string{o.Text}})
 		return e, err
 	}
 	if form.Readonly(n) {
 		return protocol.Effect{}, el.not("readonly", "%s is readonly").Then("look for the control that changes it")
 	}
-	e := protocol.Effect{Hit: el.ref, Focused: d.focus(refs, n)}
+	e := protocol.Effect{Hit: el.ref, Focused: d.focus(a.refs, n)}
 	before, _ := d.controls.Value(n)
 	wanted, err := typed(n, el, before, o)
 	if err != nil {
@@ -65,7 +64,7 @@ func (p *Page) typeText(ctx context.Context, refs *snapshot.Refs, o protocol.Typ
 		e.Changed = true
 		return e, nil
 	}
-	sent, err := p.enter(ctx, refs, el, n)
+	sent, err := a.enter(ctx, el, n)
 	sent.Hit, sent.Value, sent.Focused = el.ref, e.Value, ""
 	sent.Changed = sent.Changed || e.Changed
 	return sent, err
@@ -112,7 +111,7 @@ func typed(n *html.Node, el element, before string, o protocol.Type) (string, er
 	what := accepts[form.Type(n)]
 	if what != "" && form.Is(n, "input") {
 		if wanted != "" && !form.Takes(n, wanted) {
-			return "", protocol.Errorf(protocol.InvalidParams, "text %s: %s takes %s", quote(o.Text), el.label, what).
+			return "", protocol.Errorf(protocol.InvalidParams, "text %s: %s accepts %s", quote(o.Text), el.label, what).
 				With("parameter", "text").With("takes", what).Then("write %s", what)
 		}
 		return wanted, nil
@@ -181,12 +180,12 @@ func (d *document) controlOf(n *html.Node, fits func(*html.Node) bool) *html.Nod
 }
 
 // noText returns the error for an element that accepts no text.
-func (p *Page) noText(el element) error {
+func (a *actor) noText(el element) error {
 	n := el.Node
 	if v, ok := form.Attr(n, "contenteditable"); ok && !strings.EqualFold(v, "false") {
-		return p.needsScript(el.label)
+		return a.needsScript(el.label)
 	}
-	err := protocol.Errorf(protocol.InvalidParams, "ref %s takes no text", el.label).With("parameter", "ref")
+	err := protocol.Errorf(protocol.InvalidParams, "ref %s accepts no text", el.label).With("parameter", "ref")
 	switch kind := form.Type(n); {
 	case form.IsChoice(n):
 		return err.Then("use check")
@@ -195,7 +194,7 @@ func (p *Page) noText(el element) error {
 	case form.Is(n, "button", "input"), form.Is(n, "a") && hasHref(n):
 		return err.Then("use click")
 	case scripted(n):
-		return p.needsScript(fmt.Sprintf("typing into %s", el.label))
+		return a.needsScript(fmt.Sprintf("typing into %s", el.label))
 	}
 	return err.Then("use the ref of a textbox")
 }

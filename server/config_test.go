@@ -97,11 +97,11 @@ func TestAuthCheck(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	house := testHouse(newSite(), &lockedBuffer{})
-	if _, err := New(testConfig(), nil, house, testSources); err == nil {
+	runtime := testRuntime(newSite(), &lockedBuffer{})
+	if _, err := New(testConfig(), nil, runtime, testSources); err == nil {
 		t.Error("no token was accepted")
 	}
-	if _, err := New(Config{}, testTokens, house, testSources); err == nil {
+	if _, err := New(Config{}, testTokens, runtime, testSources); err == nil {
 		t.Error("an empty configuration was accepted")
 	}
 }

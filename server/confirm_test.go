@@ -219,7 +219,7 @@ func TestRefusedSessionIsNotOpened(t *testing.T) {
 func TestConfirmationEnds(t *testing.T) {
 	d := supervised(t, "", 30*time.Second)
 	ops := d.connectAs(t, opsToken)
-	pending := func() int { return len(d.house.Rules.Confirmations.Pending()) }
+	pending := func() int { return len(d.runtime.Rules.Confirmations.Pending()) }
 	await := func(n int) {
 		t.Helper()
 		limit := time.Now().Add(10 * time.Second)

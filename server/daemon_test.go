@@ -180,7 +180,7 @@ func testConfig() Config {
 
 var testTokens = []Token{{Agent: "alice", Token: aliceToken}, {Agent: "bob", Token: bobToken, Role: RoleOperator}}
 
-func testHouse(site *site, log io.Writer) *command.Runtime {
+func testRuntime(site *site, log io.Writer) *command.Runtime {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	sessions := session.NewManager(session.Config{
 		IdleTimeout: time.Minute, Max: 100, MaxPerAgent: 100, Queue: 64, DialogTimeout: time.Second, MaxTabs: 4,
@@ -213,9 +213,9 @@ func startWith(t testing.TB, change func(*Config), log io.Writer, tokens []Token
 		change(&cfg)
 	}
 	site := newSite()
-	house := testHouse(site, log)
-	furnish(house)
-	s, err := New(cfg, tokens, house, testSources)
+	runtime := testRuntime(site, log)
+	furnish(runtime)
+	s, err := New(cfg, tokens, runtime, testSources)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 // in the order in which commands arrive, and run in a goroutine of the
 // command's own; what run returns is ready to be written.
 type dispatcher struct {
-	house *command.Runtime
-	log   *slog.Logger
+	runtime *command.Runtime
+	log     *slog.Logger
 	// life is the parent of every command's context; its cause, once it has
 	// ended, is command.ErrShuttingDown.
 	life context.Context
@@ -36,8 +36,8 @@ type dispatcher struct {
 	metrics  *metrics
 }
 
-func newDispatcher(house *command.Runtime) *dispatcher {
-	d := &dispatcher{house: house, log: house.Log, idle: make(chan struct{}), metrics: newMetrics()}
+func newDispatcher(runtime *command.Runtime) *dispatcher {
+	d := &dispatcher{runtime: runtime, log: runtime.Log, idle: make(chan struct{}), metrics: newMetrics()}
 	d.life, d.end = context.WithCancelCause(context.Background())
 	return d
 }
@@ -69,7 +69,7 @@ func (d *dispatcher) prepare(caller *command.Caller, method string, params json.
 			d.count(id, "", method, "", err.Code, arrived)
 		}
 	}()
-	job, e := d.house.Prepare(caller, method, params)
+	job, e := d.runtime.Prepare(caller, method, params)
 	if e != nil {
 		return nil, d.coded(id, "", method, e)
 	}

@@ -38,7 +38,7 @@ func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 	members, twice := split(frame)
 	id, hasID := members["id"]
 	if twice == "id" || hasID && !isID(id) {
-		return none, protocol.Errorf(protocol.InvalidRequest, "id: takes one string, number or null of at most %d bytes", maxID)
+		return none, protocol.Errorf(protocol.InvalidRequest, "id: accepts one string, number or null of at most %d bytes", maxID)
 	}
 	req := protocol.Request{ID: id}
 	wrong := func(code protocol.Code, format string, args ...any) (protocol.Request, *protocol.Error) {
@@ -51,15 +51,15 @@ func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 		return wrong(protocol.InvalidRequest, "%s: is there twice", twice)
 	}
 	if json.Unmarshal(members["jsonrpc"], &req.JSONRPC) != nil || req.JSONRPC != "2.0" {
-		return wrong(protocol.InvalidRequest, `jsonrpc: %s: takes "2.0"`, shown(members["jsonrpc"]))
+		return wrong(protocol.InvalidRequest, `jsonrpc: %s: accepts "2.0"`, shown(members["jsonrpc"]))
 	}
 	if json.Unmarshal(members["method"], &req.Method) != nil || req.Method == "" {
-		return wrong(protocol.InvalidRequest, "method: %s: takes a command's name", shown(members["method"]))
+		return wrong(protocol.InvalidRequest, "method: %s: accepts a command's name", shown(members["method"]))
 	}
 	params, ok := members["params"]
 	if ok && params[0] != '{' {
 		// Not a fault of the envelope: a notification gets no answer to it.
-		return req, protocol.Errorf(protocol.InvalidParams, "params: %s: takes an object, or is left out", shown(params)).With("parameter", "params")
+		return req, protocol.Errorf(protocol.InvalidParams, "params: %s: accepts an object, or is left out", shown(params)).With("parameter", "params")
 	}
 	req.Params = params
 	return req, nil

@@ -119,16 +119,16 @@ func FuzzHTTPBody(f *testing.F) {
 		if e.Error.Code == "" != (w.Code == 200) || e.Error.Code != "" && e.Error.Code.Row().HTTP != w.Code {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		if len(s.house.Sessions.List("alice")) > 0 {
-			for _, i := range s.house.Sessions.List("alice") {
-				s.house.Sessions.Close(context.Background(), "alice", i.Session)
+		if len(s.runtime.Sessions.List("alice")) > 0 {
+			for _, i := range s.runtime.Sessions.List("alice") {
+				s.runtime.Sessions.Close(context.Background(), "alice", i.Session)
 			}
 		}
 	})
 }
 
 func fuzzServer(f *testing.F) *Server {
-	s, err := New(testConfig(), testTokens, testHouse(newSite(), io.Discard), testSources)
+	s, err := New(testConfig(), testTokens, testRuntime(newSite(), io.Discard), testSources)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func TestTenThousandGuesses(t *testing.T) {
 	if got[401] < maxGuesses || got[401] > 2*maxGuesses || got[429] != guesses-got[401] {
 		t.Errorf("answered %v", got)
 	}
-	if n := d.house.Sessions.Count(); n != 0 || d.dispatch.begun() != 0 {
+	if n := d.runtime.Sessions.Count(); n != 0 || d.dispatch.begun() != 0 {
 		t.Errorf("%d sessions were opened, and %d commands begun", n, d.dispatch.begun())
 	}
 	if grown := heap() - before; grown > 8<<20 {
@@ -111,7 +111,7 @@ func TestPagesCannotSpeakToTheDaemon(t *testing.T) {
 			}
 		})
 	}
-	if n := d.house.Sessions.Count(); n != 0 || d.dispatch.begun() != 0 {
+	if n := d.runtime.Sessions.Count(); n != 0 || d.dispatch.begun() != 0 {
 		t.Errorf("%d sessions were opened, and %d commands begun", n, d.dispatch.begun())
 	}
 }
@@ -123,7 +123,7 @@ func TestSlowHeaders(t *testing.T) {
 	site := newSite()
 	cfg := testConfig()
 	cfg.MaxConnections = 50
-	s, err := New(cfg, testTokens, testHouse(site, io.Discard), testSources)
+	s, err := New(cfg, testTokens, testRuntime(site, io.Discard), testSources)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestSessionFlood(t *testing.T) {
 			t.Fatalf("the limit says %v", m.Error.Data.Details)
 		}
 	}
-	if got[""] != 100 || got[protocol.SessionLimit] != 100 || d.house.Sessions.Count() != 100 {
-		t.Errorf("answered %v with %d sessions open", got, d.house.Sessions.Count())
+	if got[""] != 100 || got[protocol.SessionLimit] != 100 || d.runtime.Sessions.Count() != 100 {
+		t.Errorf("answered %v with %d sessions open", got, d.runtime.Sessions.Count())
 	}
 }

@@ -125,7 +125,7 @@ func decodeBody(body []byte) ([]byte, *protocol.Error) {
 		return nil, err.Then("send the params as one JSON object")
 	}
 	if body[0] != '{' {
-		return nil, protocol.Errorf(protocol.InvalidParams, "the body %s: takes a JSON object of the command's params", cut(string(body))).With("parameter", "params")
+		return nil, protocol.Errorf(protocol.InvalidParams, "the body %s: accepts a JSON object of the command's params", cut(string(body))).With("parameter", "params")
 	}
 	return body, nil
 }

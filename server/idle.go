@@ -34,5 +34,5 @@ func (s *Server) inUse() bool {
 	s.mu.Lock()
 	sockets := len(s.sockets)
 	s.mu.Unlock()
-	return sockets > 0 || s.dispatch.busy() || s.house.Sessions.Count() > 0
+	return sockets > 0 || s.dispatch.busy() || s.runtime.Sessions.Count() > 0
 }

@@ -15,14 +15,14 @@ import (
 func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 	now, sources := time.Now(), s.sources()
 	d := live.Daemon{
-		Version: s.house.Version, Began: s.began, NotReady: s.notReady(sources),
-		Open: s.house.Sessions.Count(), Max: s.house.Sessions.Max(),
+		Version: s.runtime.Version, Began: s.began, NotReady: s.notReady(sources),
+		Open: s.runtime.Sessions.Count(), Max: s.runtime.Sessions.Max(),
 	}
 	for _, source := range sources {
 		d.Sources = append(d.Sources, live.Source(source))
 	}
 	viewer := live.Viewer{Agent: who.agent, Everybody: who.role == RoleOperator}
-	page, err := live.Page(now, d, viewer, s.house.Sessions.Overviews(viewer.Agent, viewer.Everybody))
+	page, err := live.Page(now, d, viewer, s.runtime.Sessions.Overviews(viewer.Agent, viewer.Everybody))
 	if err != nil {
 		s.log.Error("the live view", "error", err)
 		writeError(w, http.StatusInternalServerError, protocol.Errorf(protocol.Internal, "the live view failed for a reason of browserd's own"))

@@ -49,14 +49,14 @@ func TestView(t *testing.T) {
 	alice.call(2, "open", `{"session":"shop","url":"https://u:secret@site.test/basket?title=Basket&page=2#secret"}`)
 	alice.send(open(3, "shop", "/hold"), request(4, "snapshot", `{"session":"shop"}`))
 	d.site.lines(t, 3) // the page hangs
-	_, err := d.house.Sessions.Open("alice", session.Options{Name: "plain", Source: "http"})
+	_, err := d.runtime.Sessions.Open("alice", session.Options{Name: "plain", Source: "http"})
 	if err == nil {
-		_, err = d.house.Sessions.Open("bob", session.Options{Name: "bobs"})
+		_, err = d.runtime.Sessions.Open("bob", session.Options{Name: "bobs"})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for queued := 0; queued < 2; queued = d.house.Sessions.Queued() {
+	for queued := 0; queued < 2; queued = d.runtime.Sessions.Queued() {
 		time.Sleep(time.Millisecond)
 	}
 
@@ -117,7 +117,7 @@ func TestView(t *testing.T) {
 // any more says so.
 func TestViewOfNothing(t *testing.T) {
 	d := start(t, nil)
-	if _, err := d.house.Sessions.Open("bob", session.Options{Name: "bobs"}); err != nil {
+	if _, err := d.runtime.Sessions.Open("bob", session.Options{Name: "bobs"}); err != nil {
 		t.Fatal(err)
 	}
 	d.dispatch.drain()

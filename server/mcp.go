@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/browserd/browserd/actions/command"
@@ -21,49 +19,36 @@ import (
 const mcpSessionTimeout = 15 * time.Minute
 
 // mcpTransport is /mcp: the streamable HTTP transport of the Model Context Protocol.
-// Each agent has one server per choice of tools (/mcp?tools=all), made when it
-// first asks, and a browsing session of its own behind all of them.
+// Each agent has handlers and a browsing session of its own.
 type mcpTransport struct {
 	dispatch *dispatcher
-	version  string
+	options  mcp.StreamableHTTPOptions
+
+	mu     sync.Mutex
+	agents map[holder]*mcpAgent
+}
+
+// mcpAgent is one agent's side of the transport. An MCP session belongs to one of its
+// handlers, so that the session's id is of no use to another agent.
+type mcpAgent struct {
+	dispatch *dispatcher
 	// handler speaks with clients that begin with initialize; stateless with those
 	// of statelessSince and later, whose every request stands for itself.
 	handler, stateless http.Handler
 
-	mu      sync.Mutex
-	agents  map[holder]*mcpAgent
-	servers map[mcpKey]*mcp.Server
+	mu      sync.Mutex             // guards the fields below, and is held while caller prepares a command
+	caller  *command.Caller        // whose own session its tools work in by default
+	servers map[string]*mcp.Server // by the choice of tools (/mcp?tools=all), made when first asked for
 }
-
-type mcpKey struct {
-	who   holder
-	tools string
-}
-
-// mcpAgent is one agent's caller, whose own session is the one that its tools
-// work in by default.
-type mcpAgent struct {
-	mu     sync.Mutex // Caller: prepared by one goroutine at a time
-	caller *command.Caller
-}
-
-type whoKey struct{}
 
 func newMCPTransport(d *dispatcher, cfg Config) *mcpTransport {
-	m := &mcpTransport{dispatch: d, version: d.house.Version, agents: map[holder]*mcpAgent{}, servers: map[mcpKey]*mcp.Server{}}
-	// An MCP session is its token's: its id is no way in for another one.
-	owned := auth.RequireBearerToken(holds, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
-	o := mcp.StreamableHTTPOptions{
+	return &mcpTransport{dispatch: d, agents: map[holder]*mcpAgent{}, options: mcp.StreamableHTTPOptions{
 		SessionTimeout:      mcpSessionTimeout,
 		MaxRequestBodyBytes: cfg.ReadLimit,
 		// The gate has compared Host and Origin with more than the SDK knows.
 		DisableLocalhostProtection:   true,
 		PropagateRequestCancellation: true,
-	}
-	m.handler = owned(mcp.NewStreamableHTTPHandler(m.server, &o))
-	o.Stateless = true
-	m.stateless = owned(mcp.NewStreamableHTTPHandler(m.server, &o))
-	return m
+	}}
 }
 
 // statelessSince is the version of the protocol that knows no sessions. Clients
@@ -71,69 +56,68 @@ func newMCPTransport(d *dispatcher, cfg Config) *mcpTransport {
 // that they send can cancel a call or hear of its progress.
 const statelessSince = "2026-07-28"
 
-// holds names the holder of the request's token, who has been let in already,
-// to the SDK.
-func holds(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
-	who, in := ctx.Value(whoKey{}).(holder)
-	if !in {
-		return nil, auth.ErrInvalidToken
-	}
-	return &auth.TokenInfo{UserID: strconv.Itoa(who.number)}, nil
-}
-
 // serve answers one request of an agent that has been let in.
 func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder) {
 	if _, err := tools.Choose(r.URL.Query().Get("tools")); err != nil {
 		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidParams, "tools: %w", err).With("parameter", "tools"))
 		return
 	}
-	handler := m.handler
+	agent := m.agent(who)
 	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
-		handler = m.stateless
+		agent.stateless.ServeHTTP(w, r)
+		return
 	}
-	handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), whoKey{}, who)))
+	agent.handler.ServeHTTP(w, r)
 }
 
-// server is the MCP server for a request, nil where nobody was let in.
-func (m *mcpTransport) server(r *http.Request) *mcp.Server {
-	who, in := r.Context().Value(whoKey{}).(holder)
-	if !in {
-		return nil
-	}
-	key := mcpKey{who, r.URL.Query().Get("tools")}
+// agent returns the side of the transport that belongs to a token's holder.
+func (m *mcpTransport) agent(who holder) *mcpAgent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.servers[key]; s != nil {
+	if a := m.agents[who]; a != nil {
+		return a
+	}
+	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller(), servers: map[string]*mcp.Server{}}
+	o := m.options
+	a.handler = mcp.NewStreamableHTTPHandler(a.server, &o)
+	o.Stateless = true
+	a.stateless = mcp.NewStreamableHTTPHandler(a.server, &o)
+	m.agents[who] = a
+	return a
+}
+
+// maxToolChoices is how many servers of one agent are kept. A client chooses its tools by
+// a list of names, so that it could ask for any number of them.
+const maxToolChoices = 16
+
+// server is the MCP server for the tools that a request asks for.
+func (a *mcpAgent) server(r *http.Request) *mcp.Server {
+	names := r.URL.Query().Get("tools")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.servers[names]; s != nil {
 		return s
 	}
-	chosen, err := tools.Choose(key.tools)
+	chosen, err := tools.Choose(names)
 	if err != nil {
 		return nil
 	}
-	agent := m.agents[who]
-	if agent == nil {
-		agent = &mcpAgent{caller: who.caller()}
-		m.agents[who] = agent
-	}
-	s := tools.New(m.version, chosen, func(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
-		return m.do(ctx, agent, command, params)
-	})
-	// A client chooses its tools by words: how many servers it can make is bounded.
-	if len(m.servers) < 64 {
-		m.servers[key] = s
+	s := tools.New(a.dispatch.runtime.Version, chosen, a.do)
+	if len(a.servers) < maxToolChoices {
+		a.servers[names] = s
 	}
 	return s
 }
 
 // do runs one command as every transport does. ctx ends when the client cancels.
-func (m *mcpTransport) do(ctx context.Context, agent *mcpAgent, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
-	living, cancel := context.WithCancelCause(m.dispatch.life)
+func (a *mcpAgent) do(ctx context.Context, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
+	living, cancel := context.WithCancelCause(a.dispatch.life)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(command.ErrCancelled) })()
 
-	agent.mu.Lock()
-	t, err := m.dispatch.prepare(agent.caller, method, params)
-	agent.mu.Unlock()
+	a.mu.Lock()
+	t, err := a.dispatch.prepare(a.caller, method, params)
+	a.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}

@@ -57,8 +57,8 @@ func (s *Server) collectors() []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	return []prometheus.Collector{
-		gauge("browserd_sessions", "Sessions that are open.", func() float64 { return float64(s.house.Sessions.Count()) }),
-		gauge("browserd_commands_queued", "Commands that wait for their session's turn.", func() float64 { return float64(s.house.Sessions.Queued()) }),
+		gauge("browserd_sessions", "Sessions that are open.", func() float64 { return float64(s.runtime.Sessions.Count()) }),
+		gauge("browserd_commands_queued", "Commands that wait for their session's turn.", func() float64 { return float64(s.runtime.Sessions.Queued()) }),
 		gauge("browserd_commands_running", "Commands that run or wait.", func() float64 { return float64(s.dispatch.now()) }),
 		gauge("browserd_websockets", "WebSocket connections that are open.", func() float64 {
 			s.mu.Lock()

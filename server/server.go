@@ -38,7 +38,7 @@ const (
 // may be called by any goroutine.
 type Server struct {
 	cfg      Config
-	house    *command.Runtime
+	runtime  *command.Runtime
 	sources  func() []Source
 	log      *slog.Logger
 	dispatch *dispatcher
@@ -59,12 +59,12 @@ type Server struct {
 	shutErr  error
 }
 
-// New makes a Server that lets the tokens' agents use the house. sources says
+// New makes a Server that lets the tokens' agents use the runtime. sources says
 // what works now, in the order in which it is preferred; it is asked for every
 // hello and /readyz, by any goroutine, and must not block. Nothing runs before
 // Serve. Errors: those of Config.Check and AuthConfig.Check, a
 // certificate that cannot be read, and no token.
-func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []Source) (*Server, error) {
+func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []Source) (*Server, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []So
 	var cert *certificate
 	if cfg.TLS() {
 		var err error
-		if cert, err = readCertificate(cfg.TLSCert, cfg.TLSKey, house.Log); err != nil {
+		if cert, err = readCertificate(cfg.TLSCert, cfg.TLSKey, runtime.Log); err != nil {
 			return nil, err
 		}
 	}
@@ -82,8 +82,8 @@ func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []So
 		return nil, errors.New("auth.tokens: there is no token, so that nobody could come in")
 	}
 	s := &Server{
-		cfg: cfg, house: house, sources: sources, log: house.Log,
-		dispatch: newDispatcher(house),
+		cfg: cfg, runtime: runtime, sources: sources, log: runtime.Log,
+		dispatch: newDispatcher(runtime),
 		keys:     newKeyring(tokens),
 		gate:     newGate(cfg.AllowedHosts, cfg.AllowedOrigins, cfg.TLS()),
 		cert:     cert,
@@ -99,7 +99,7 @@ func New(cfg Config, tokens []Token, house *command.Runtime, sources func() []So
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnContext:       markRefused,
-		ErrorLog:          slog.NewLogLogger(house.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(runtime.Log.Handler(), slog.LevelDebug),
 		// OPTIONS * comes through route like everything else.
 		DisableGeneralOptionsHandler: true,
 	}
@@ -191,7 +191,7 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 		}
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
-	writeError(w, http.StatusMethodNotAllowed, protocol.Errorf(protocol.InvalidRequest, "%s takes %s, not %s", cut(r.URL.Path), strings.Join(methods, " or "), cut(r.Method)).
+	writeError(w, http.StatusMethodNotAllowed, protocol.Errorf(protocol.InvalidRequest, "%s accepts %s, not %s", cut(r.URL.Path), strings.Join(methods, " or "), cut(r.Method)).
 		Then("send the request with %s", methods[0]))
 	return false
 }
@@ -260,7 +260,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	}
 	closing, cancel := context.WithTimeout(ctx, pagesWait)
 	defer cancel()
-	if err := s.house.Sessions.Shutdown(closing); err != nil {
+	if err := s.runtime.Sessions.Shutdown(closing); err != nil {
 		s.log.Warn("pages were not closed in time: they end with Chromium", "error", err)
 	}
 

@@ -184,7 +184,7 @@ func TestTLSThatCannotBeRead(t *testing.T) {
 	} {
 		cfg := testConfig()
 		cfg.TLSCert, cfg.TLSKey = pair[0], pair[1]
-		_, err := New(cfg, testTokens, testHouse(newSite(), io.Discard), testSources)
+		_, err := New(cfg, testTokens, testRuntime(newSite(), io.Discard), testSources)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v: got %v, want %s", pair, err, want)
 		}

@@ -102,10 +102,10 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who hold
 // serve reads until the connection ends.
 func (c *socket) serve() {
 	hello := protocol.Event{Type: protocol.EventHello, Fields: map[string]any{
-		"version": c.server.house.Version, "protocol": protocol.Version, "agent": c.caller.Agent, "sources": c.server.working(),
+		"version": c.server.runtime.Version, "protocol": protocol.Version, "agent": c.caller.Agent, "sources": c.server.working(),
 	}}
 	c.out.put(eventFrame(hello))
-	silence := c.server.house.Sessions.Listen(c.caller.Agent, c.hears, c.tell)
+	silence := c.server.runtime.Sessions.Listen(c.caller.Agent, c.hears, c.tell)
 	unasked := c.hearQuestions()
 	written := make(chan struct{})
 	go func() {
@@ -231,7 +231,7 @@ func (c *socket) handle(frame []byte) {
 // limits. done must be called when it has ended.
 func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), err *protocol.Error) {
 	pending := &c.queued
-	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.AtOnce) {
+	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.Unqueued) {
 		// Counted apart, so that a client that has used up the other count can still cancel.
 		pending = &c.atOnce
 	}
@@ -315,7 +315,7 @@ func (c *socket) subscribe(types []string, all bool) error {
 // hearQuestions tells an operator's connection what waits for a confirmation,
 // and what comes to wait for one, of every agent; others hear nothing of it.
 func (c *socket) hearQuestions() (stop func()) {
-	confirmations := c.server.house.Rules.Confirmations
+	confirmations := c.server.runtime.Rules.Confirmations
 	if c.caller.Role != RoleOperator || confirmations == nil {
 		return func() {}
 	}

@@ -13,10 +13,10 @@ import (
 
 // JournalConfig says whether and where sessions' actions are written down.
 type JournalConfig struct {
-	Dir      string `koanf:"dir" default:"" doc:"directory in which each session's commands are written down as JSON lines, in a directory of its own; empty: they are not"`
-	Pictures bool   `koanf:"pictures" default:"false" doc:"with a screenshot after each acting command"`
-	Bytes    int    `koanf:"bytes" default:"52428800" doc:"bytes of one session's, pictures included; what comes behind is left out"`
-	Sessions int    `koanf:"sessions" default:"200" doc:"sessions whose logs are kept; the oldest go first"`
+	Dir         string `koanf:"dir" default:"" doc:"directory in which each session's commands are written down as JSON lines, in a directory of its own; empty: they are not"`
+	Screenshots bool   `koanf:"pictures" default:"false" doc:"with a screenshot after each acting command"`
+	Bytes       int    `koanf:"bytes" default:"52428800" doc:"bytes of one session's, pictures included; what comes behind is left out"`
+	Sessions    int    `koanf:"sessions" default:"200" doc:"sessions whose logs are kept; the oldest go first"`
 }
 
 // Check says which value makes no sense.
@@ -34,9 +34,9 @@ func (c JournalConfig) Check() error {
 // pictures that its lines name, mode 0700 and 0600. Its methods may be called
 // by any goroutine.
 type Journal struct {
-	Pictures bool // pictures are wanted
-	dir      string
-	limit    int
+	Screenshots bool // with a screenshot after each acting command
+	dir         string
+	limit       int
 
 	mu      sync.Mutex
 	entries int
@@ -59,7 +59,7 @@ func (s *Session) Journal() *Journal {
 	defer s.mu.Unlock()
 	if s.journal == nil {
 		dir := s.created.UTC().Format("20060102T150405.000Z") + "-" + s.name
-		s.journal = &Journal{Pictures: cfg.Pictures, dir: filepath.Join(cfg.Dir, dir), limit: cfg.Bytes}
+		s.journal = &Journal{Screenshots: cfg.Screenshots, dir: filepath.Join(cfg.Dir, dir), limit: cfg.Bytes}
 		thin(cfg)
 	}
 	return s.journal

@@ -67,7 +67,7 @@ var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // shutting_down.
 func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if o.Name != "" && !nameRule().MatchString(o.Name) {
-		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: takes letters, digits, '.', '_' and '-', at most 64", short(o.Name)).With("parameter", "name")
+		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: accepts letters, digits, '.', '_' and '-', at most 64", short(o.Name)).With("parameter", "name")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -88,7 +88,7 @@ func other[T comparable](asked, usual, was T) bool { return asked != usual && as
 // Watcher is a page that knows what has changed since the last Capture outside of the
 // window that it showed.
 type Watcher interface {
-	Beyond(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error)
+	OffScope(ctx context.Context, w snapshot.Window, o snapshot.Options, refs *snapshot.Refs) (snapshot.OffScope, error)
 }
 
 // outside adds to a delta of the lines, which were shown with o, what changed
@@ -102,7 +102,7 @@ func (s *Session) outside(ctx context.Context, page Page, d snapshot.Delta, line
 	var out snapshot.OffScope
 	var err error
 	if p, ok := page.(Watcher); ok {
-		out, err = p.Beyond(ctx, w, budgets, s.refs)
+		out, err = p.OffScope(ctx, w, budgets, s.refs)
 	} else if e != nil && e.Hit != "" && !slices.Contains(w.Refs, e.Hit) {
 		// Without script only what was acted on changes.
 		budgets.Scope = e.Hit

@@ -22,14 +22,14 @@ func (w *watched) Capture(context.Context, snapshot.Options, *snapshot.Refs) (sn
 	return snapshot.Capture{Nodes: []snapshot.Node{{Key: snapshot.Key{Doc: 1, Node: 1}, Role: "link", Name: "One"}}, Rest: w.rest}, nil
 }
 
-func (w *watched) Beyond(context.Context, snapshot.Window, snapshot.Options, *snapshot.Refs) (snapshot.OffScope, error) {
+func (w *watched) OffScope(context.Context, snapshot.Window, snapshot.Options, *snapshot.Refs) (snapshot.OffScope, error) {
 	w.asked++
 	return snapshot.OffScope{Nodes: []snapshot.Node{{Role: snapshot.RoleText, Name: "Rejected"}}}, nil
 }
 
 // A page is asked for what changed off-scope only where something is off-scope
 // and where the action changed anything.
-func TestWhoSawTheWholePageAsksForNothingBeyond(t *testing.T) {
+func TestWhoSawTheWholePageAsksForNothingElse(t *testing.T) {
 	scoped := snapshot.DefaultOptions()
 	scoped.Scope = "ul"
 	for name, c := range map[string]struct {

@@ -31,7 +31,7 @@ type StateConfig struct {
 // Check says which value makes no sense.
 func (c StateConfig) Check() error {
 	if c.Key != "" && len(c.Key) < 16 {
-		return fmt.Errorf("state.key: takes at least 16 characters")
+		return fmt.Errorf("state.key: accepts at least 16 characters")
 	}
 	if c.Bytes <= 0 {
 		return fmt.Errorf("state.bytes: %d: accepts a number above 0", c.Bytes)
@@ -70,7 +70,7 @@ const rounds = 600_000
 // Check holds a state's name against the rule: nothing that could be a path.
 func (*States) Check(name string) error {
 	if !stateName().MatchString(name) {
-		return protocol.Errorf(protocol.InvalidParams, "name %q: takes a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", short(name)).
+		return protocol.Errorf(protocol.InvalidParams, "name %q: accepts a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", short(name)).
 			With("parameter", "name")
 	}
 	return nil

@@ -43,7 +43,7 @@ func (r Result) PageResult() Result { return r }
 // returns writes the line when the command has ended, and sends it to those who watch
 // the session; nil: nothing is logged and nobody watches.
 func (c *Call) logAction(ctx context.Context) func(result any, err error) {
-	if c.Session == nil || c.Command.Is(NoSession) || c.Command.Is(Group) || c.Command.Is(AtOnce) && !c.Command.Is(Acts) {
+	if c.Session == nil || c.Command.Is(NoSession) || c.Command.Is(Group) || c.Command.Is(Unqueued) && !c.Command.Is(Acts) {
 		return nil
 	}
 	j, heard := c.Session.Journal(), c.Session.Heard(protocol.EventCommand)
@@ -119,7 +119,7 @@ func (l logged) event(shown Result) map[string]any {
 // or possible.
 func (c *Call) screenshot(ctx context.Context, j *session.Journal) []byte {
 	page, ok := c.Session.Page().(session.Renderer)
-	if !j.Pictures || !c.Command.Is(Acts) || c.Command.Is(AtOnce) || !ok || ctx.Err() != nil {
+	if !j.Screenshots || !c.Command.Is(Acts) || c.Command.Is(Unqueued) || !ok || ctx.Err() != nil {
 		return nil
 	}
 	pic, err := page.Screenshot(ctx, c.Session.Refs(), protocol.Screenshot{Format: "jpeg", Quality: 60})
@@ -146,7 +146,7 @@ func (c *Call) maskedParams(ctx context.Context) (any, *named) {
 		return nil, nil
 	}
 	var of *named
-	if ref, _ := params["ref"].(string); ref != "" && !c.Command.Is(AtOnce) {
+	if ref, _ := params["ref"].(string); ref != "" && !c.Command.Is(Unqueued) {
 		if e, err := c.Session.Refs().Lookup(ref); err == nil {
 			of = &named{e.Ref(), e.Role, protocol.MaskText(e.Name)}
 		}

@@ -56,8 +56,8 @@ func (c *Call) recordRefusal(err error) {
 	}
 }
 
-// audited tells whether the audit trail has the call: whatever its row, or that of a
-// command whose work it does, does not exempt, and every refusal.
+// audited tells whether the audit trail has the call: every refusal, and every call that
+// does the work of a command whose row does not exempt it.
 func (c *Call) audited(err error) bool {
 	refused := err != nil && slices.Contains([]protocol.Code{
 		protocol.PolicyDenied, protocol.ConfirmationDenied, protocol.CreditsExhausted, protocol.RateLimited,

@@ -80,7 +80,7 @@ func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage,
 		return &Job{c}, nil
 	}
 	c.domains = c.Session.AllowedDomains()
-	if cmd.Is(AtOnce) && !c.opened {
+	if cmd.Is(Unqueued) && !c.opened {
 		return &Job{c}, nil
 	}
 	if outer != nil && outer.Session == c.Session {
@@ -118,7 +118,7 @@ func (c *Call) FindSession() error {
 			return err
 		}
 	}
-	if c.Command.Is(OpensNone) {
+	if c.Command.Is(NeedsSession) {
 		return protocol.Errorf(protocol.SessionNotFound, "this connection has no session yet")
 	}
 	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, session.Options{})
@@ -227,7 +227,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		ctx, end = c.Session.Touch(ctx, c.Command.Name)
 		defer end()
 	}
-	if c.opened && c.Command.Is(AtOnce) { // such commands find a page, as they do behind session_open
+	if c.opened && c.Command.Is(Unqueued) { // such commands find a page, as they do behind session_open
 		if _, err := c.Page(ctx); err != nil {
 			return nil, c.Failure(ctx, err)
 		}

@@ -31,7 +31,7 @@ func (cmd *Command) markdown(b *strings.Builder) {
 	for _, m := range []struct {
 		word string
 		on   bool
-	}{{"at once", h.AtOnce}, {"acts", h.Acts}, {"static", h.Static}} {
+	}{{"at once", h.Unqueued}, {"acts", h.Acts}, {"static", h.Static}} {
 		if m.on {
 			fmt.Fprintf(b, " *%s*", m.word)
 		}
@@ -69,7 +69,7 @@ func (cmd *Command) markdown(b *strings.Builder) {
 // CommandLine is the example on the command line; empty where that cannot run it.
 func (cmd *Command) CommandLine(e Example) string {
 	given := map[string]json.RawMessage{}
-	if cmd.Is(OneConnection) || json.Unmarshal([]byte(e.Params), &given) != nil {
+	if cmd.Is(WebSocketOnly) || json.Unmarshal([]byte(e.Params), &given) != nil {
 		return ""
 	}
 	h := cmd.Help()

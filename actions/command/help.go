@@ -18,7 +18,7 @@ type CommandHelp struct {
 	Command    string      `json:"command"`
 	Summary    string      `json:"summary"`
 	Main       string      `json:"main,omitempty"`
-	AtOnce     bool        `json:"at_once,omitempty"`
+	Unqueued   bool        `json:"at_once,omitempty"`
 	Acts       bool        `json:"acts,omitempty"`
 	Static     bool        `json:"static,omitempty"`
 	Parameters []ParamHelp `json:"parameters,omitempty"`
@@ -55,7 +55,7 @@ func (r Repertoire) Help(name string) (HelpResult, error) {
 // Help describes the command with its parameters, those that all commands
 // take included.
 func (cmd *Command) Help() CommandHelp {
-	h := CommandHelp{Command: cmd.Name, Summary: cmd.Summary, Main: cmd.Main, AtOnce: cmd.Is(AtOnce), Acts: cmd.Is(Acts), Static: cmd.Is(Static)}
+	h := CommandHelp{Command: cmd.Name, Summary: cmd.Summary, Main: cmd.Main, Unqueued: cmd.Is(Unqueued), Acts: cmd.Is(Acts), Static: cmd.Is(Static)}
 	fields := append(fieldsOf(reflect.New(cmd.params).Elem()), fieldsOf(reflect.New(reflect.TypeFor[Common]()).Elem())...)
 	for _, f := range fields {
 		p := ParamHelp{Name: f.name, Takes: f.takes(), Default: f.tag.Get("default"), Doc: f.tag.Get("doc")}

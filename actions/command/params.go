@@ -37,7 +37,7 @@ func (cmd *Command) Decode(raw json.RawMessage, common *Common) (any, error) {
 	given := map[string]json.RawMessage{}
 	if raw = bytes.TrimSpace(raw); len(raw) > 0 && !bytes.Equal(raw, []byte("null")) {
 		if raw[0] != '{' {
-			return nil, protocol.Errorf(protocol.InvalidParams, "params: takes an object, not %s", protocol.Cut(string(raw), 60)).With("parameter", "params")
+			return nil, protocol.Errorf(protocol.InvalidParams, "params: accepts an object, not %s", protocol.Cut(string(raw), 60)).With("parameter", "params")
 		}
 		if !utf8.Valid(raw) { // JSON-RPC and HTTP are checked before; an MCP library does not check
 			return nil, protocol.Errorf(protocol.InvalidParams, "params: is not UTF-8").With("parameter", "params")
@@ -308,7 +308,7 @@ func (f field) bad(value json.RawMessage) error {
 	if e := faultIn(f.name, pointed(f.v.Type()), value); e != nil {
 		return e.With("parameter", f.name)
 	}
-	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %s", f.name, f.takes(), protocol.Cut(string(value), 60)).With("parameter", f.name)
+	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %s", f.name, f.takes(), protocol.Cut(string(value), 60)).With("parameter", f.name)
 }
 
 // faultIn finds what of a value its type does not take: path says where the value
@@ -349,7 +349,7 @@ func fault(path string, t reflect.Type, value json.RawMessage, err error) *proto
 	if _, ok := reflect.New(t).Interface().(json.Unmarshaler); ok {
 		return protocol.Errorf(protocol.InvalidParams, "%s: %v", path, err) // the type has its own message
 	}
-	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %s", path, kindWord(t), protocol.Cut(string(value), 60))
+	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %s", path, kindWord(t), protocol.Cut(string(value), 60))
 }
 
 // pointed is the type itself, or what a pointer points to.
@@ -412,5 +412,5 @@ func kindWord(t reflect.Type) string {
 // BadValue is the error of a parameter whose value has the right type and is not one
 // that the command accepts.
 func BadValue(name, accepts string, got any) error {
-	return protocol.Errorf(protocol.InvalidParams, "%s: takes %s, not %v", name, accepts, got).With("parameter", name)
+	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %v", name, accepts, got).With("parameter", name)
 }

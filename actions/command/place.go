@@ -26,7 +26,7 @@ const originWait = time.Second
 // a pattern, or concerns all hosts, has its place already. The caller holds the turn of
 // the call's session.
 func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
-	if c.Session == nil || c.turn == nil || c.Command.Is(AllHosts) || as.Is(AllHosts) ||
+	if c.Session == nil || c.turn == nil || c.Command.Is(SessionWide) || as.Is(SessionWide) ||
 		c.given("pattern") || c.given("url") && !c.Command.Is(URLPattern) {
 		return
 	}

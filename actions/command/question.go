@@ -25,7 +25,7 @@ func (c *Call) question(why string) policy.Question {
 			q.Host = hostOf(p.State().URL)
 		}
 	}
-	if c.Command.Is(AllHosts) {
+	if c.Command.Is(SessionWide) {
 		q.Host = ""
 	}
 	q.Place = q.Host

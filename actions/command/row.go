@@ -22,7 +22,7 @@ type Row struct {
 	Summary string // one sentence
 	// Main is the parameter that the first argument of the command line is for; empty: none.
 	Main  string
-	Marks Mark
+	Flags Flag
 	// Implied are parameters by which this command does what another one does.
 	Implied []Implied
 	// Typed is the parameter whose text is written into a field: where that field
@@ -57,13 +57,13 @@ type Implied struct {
 	As   *Command
 }
 
-// Mark is one fact, or several, about a command.
-type Mark uint32
+// Flag is a set of facts about a command.
+type Flag uint32
 
-// The facts that a row states.
+// The facts that a row states: how the command runs, what limits it, and how clients see it.
 const (
-	// AtOnce commands do not queue behind the session's other commands.
-	AtOnce Mark = 1 << iota
+	// Unqueued commands run at once, not behind the session's other commands.
+	Unqueued Flag = 1 << iota
 	// Acts: the command changes the page, and its result has an effect.
 	Acts
 	// Static commands work without Chromium too.
@@ -72,51 +72,53 @@ const (
 	NoSession
 	// OpensSession: the command opens the session that its parameters describe.
 	OpensSession
-	// OpensNone: without a session the command is refused, where others open one.
-	OpensNone
+	// NeedsSession: without a session the command is refused; other commands open one.
+	NeedsSession
 	// Offline: the command line runs the command itself where no daemon runs.
 	Offline
-	// Group commands run other commands: the action log has those instead.
+	// Group commands run other commands. The action log records those, not the group.
 	Group
 	// NotInBatch commands cannot be part of a batch.
 	NotInBatch
-	// OneConnection commands make sense only on a WebSocket that stays open: neither HTTP
-	// nor the command line has them.
-	OneConnection
+	// WebSocketOnly commands concern one open connection: HTTP and the command line do not
+	// have them.
+	WebSocketOnly
 
-	// ReadOnly commands may be sent by a read_only caller: they go to a page by its
-	// address or through the history, look at it, or concern the caller alone.
+	// ReadOnly commands are allowed under autonomy read_only: they navigate by address or
+	// through the history, read the page, or concern the caller alone.
 	ReadOnly
-	// Unasked commands are not in the default of policy.confirm, the list of what a
-	// supervised caller is asked about.
-	Unasked
-	// Unaudited commands reach nothing outside browserd by themselves, and change no
-	// page: the audit trail has them only where they are refused.
+	// Unconfirmed commands run under autonomy supervised without an operator's
+	// confirmation, unless the operator adds them to policy.confirm.
+	Unconfirmed
+	// Unaudited commands reach nothing outside browserd and change neither a page nor
+	// what the session's pages see: the audit trail records them only when they are
+	// refused, or when a parameter implies a command that it records.
 	Unaudited
-	// AllHosts: the command concerns every host of the session, whatever page is open.
-	// An answer that an operator gave for one host does not hold for it.
-	AllHosts
+	// SessionWide commands concern every host of the session, whatever page is open. A
+	// confirmation that an operator remembered for one host does not cover them.
+	SessionWide
 	// URLPattern: the parameter url is a pattern, not where the command goes.
 	URLPattern
 
-	// Everyday commands are shown to an MCP client by default. Each costs tokens in
-	// every conversation, so only what an ordinary task needs is one.
-	Everyday
-	// Harmless: an MCP client is told that the command changes nothing outside browserd.
-	Harmless
-	// Undoable: an MCP client is told that the command destroys nothing.
-	Undoable
-	// LongRunning: an MCP client is shown timeout_ms.
-	LongRunning
+	// MCPDefault commands are tools that an MCP client sees without asking for more. Each
+	// costs tokens in every conversation: give it to what an ordinary task needs.
+	MCPDefault
+	// MCPReadOnly sets the MCP hint readOnlyHint: the command changes nothing outside
+	// browserd.
+	MCPReadOnly
+	// MCPNonDestructive clears the MCP hint destructiveHint: the command destroys nothing.
+	MCPNonDestructive
+	// MCPTimeout: the MCP tool has the parameter timeout_ms.
+	MCPTimeout
 	// WritesFile: the result holds a file, which the command line writes (-o).
 	WritesFile
 )
 
-// Looking is what holds for every command that only looks at something.
-const Looking = ReadOnly | Unasked | Unaudited | Harmless
+// Inspects are the flags of every command that only reads something.
+const Inspects = ReadOnly | Unconfirmed | Unaudited | MCPReadOnly
 
 // Is tells whether all of these facts hold.
-func (r *Row) Is(m Mark) bool { return r.Marks&m == m }
+func (r *Row) Is(f Flag) bool { return r.Flags&f == f }
 
 // Command is a row with its code. Define makes one.
 type Command struct {
@@ -135,11 +137,11 @@ func Define[P, R any](row Row, run func(context.Context, *Call, *P) (R, error)) 
 	switch {
 	case cmd.Name == "" || cmd.Summary == "":
 		wrong = "it needs a name and a summary"
-	case cmd.Marks&Acts != 0 && cmd.Marks&Unaudited != 0:
+	case cmd.Flags&Acts != 0 && cmd.Flags&Unaudited != 0:
 		wrong = "Acts and Unaudited: what changes a page is in the audit trail"
-	case cmd.Marks&Acts != 0 && cmd.Marks&Harmless != 0:
-		wrong = "Acts and Harmless: what changes a page is not harmless"
-	case cmd.Price != ledger.Free && cmd.Marks&Unaudited != 0:
+	case cmd.Flags&Acts != 0 && cmd.Flags&MCPReadOnly != 0:
+		wrong = "Acts and MCPReadOnly: a command that acts changes something"
+	case cmd.Price != ledger.Free && cmd.Flags&Unaudited != 0:
 		wrong = "Price and Unaudited: what is paid for is in the audit trail"
 	}
 	if wrong != "" {
@@ -196,13 +198,13 @@ func (r Repertoire) Lookup(name string) (*Command, bool) {
 }
 
 // With are the names of the commands for which all of these facts hold.
-func (r Repertoire) With(m Mark) []string {
-	return r.names(func(cmd *Command) bool { return cmd.Is(m) })
+func (r Repertoire) With(f Flag) []string {
+	return r.names(func(cmd *Command) bool { return cmd.Is(f) })
 }
 
 // Without are the names of the commands for which not all of these facts hold.
-func (r Repertoire) Without(m Mark) []string {
-	return r.names(func(cmd *Command) bool { return !cmd.Is(m) })
+func (r Repertoire) Without(f Flag) []string {
+	return r.names(func(cmd *Command) bool { return !cmd.Is(f) })
 }
 
 func (r Repertoire) names(fits func(*Command) bool) []string {

@@ -15,9 +15,9 @@ import (
 func TestDefineRefusesContradictions(t *testing.T) {
 	for wrong, row := range map[string]command.Row{
 		"a name and a summary": {Name: "greet"},
-		"Acts and Unaudited":   {Name: "greet", Summary: "Greets.", Marks: command.Acts | command.Looking},
-		"Acts and Harmless":    {Name: "greet", Summary: "Greets.", Marks: command.Acts | command.Harmless},
-		"Price and Unaudited":  {Name: "greet", Summary: "Greets.", Marks: command.Unaudited, Price: ledger.PerFetch},
+		"Acts and Unaudited":   {Name: "greet", Summary: "Greets.", Flags: command.Acts | command.Inspects},
+		"Acts and MCPReadOnly": {Name: "greet", Summary: "Greets.", Flags: command.Acts | command.MCPReadOnly},
+		"Price and Unaudited":  {Name: "greet", Summary: "Greets.", Flags: command.Unaudited, Price: ledger.PerFetch},
 	} {
 		func() {
 			defer func() {
@@ -33,11 +33,11 @@ func TestDefineRefusesContradictions(t *testing.T) {
 // What a row leaves unsaid is read in the most careful way.
 func TestABareRowIsCareful(t *testing.T) {
 	row := command.Row{Name: "greet", Summary: "Greets."}
-	for name, mark := range map[string]command.Mark{
-		"ReadOnly": command.ReadOnly, "Unasked": command.Unasked, "Unaudited": command.Unaudited,
-		"Harmless": command.Harmless, "Undoable": command.Undoable, "Everyday": command.Everyday, "Offline": command.Offline,
+	for name, flag := range map[string]command.Flag{
+		"ReadOnly": command.ReadOnly, "Unconfirmed": command.Unconfirmed, "Unaudited": command.Unaudited,
+		"MCPReadOnly": command.MCPReadOnly, "MCPNonDestructive": command.MCPNonDestructive, "MCPDefault": command.MCPDefault, "Offline": command.Offline,
 	} {
-		if row.Is(mark) {
+		if row.Is(flag) {
 			t.Errorf("a row that says nothing is %s", name)
 		}
 	}

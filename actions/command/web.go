@@ -22,7 +22,7 @@ type Config struct {
 // Check says which value makes no sense.
 func (c Config) Check() error {
 	if c.StripThresholdKB < 0 {
-		return fmt.Errorf("http.strip_threshold_kb: %d: takes 0 or more", c.StripThresholdKB)
+		return fmt.Errorf("http.strip_threshold_kb: %d: accepts 0 or more", c.StripThresholdKB)
 	}
 	return nil
 }

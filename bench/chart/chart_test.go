@@ -12,17 +12,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTheCommittedChartIsTheNewestRun(t *testing.T) {
-	want, err := drawNewest(filepath.Join("..", "results"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join("..", "..", "docs", "peers.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(got), string(want)); d != "" {
-		t.Errorf("docs/peers.svg is stale: make chart draws it (-committed +drawn):\n%s", d)
+func TestTheCommittedPicturesAreFresh(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	for name, draw := range map[string]func() ([]byte, error){
+		"peers.svg":   func() ([]byte, error) { return drawNewest(filepath.Join("..", "results")) },
+		"session.svg": func() ([]byte, error) { return drawSession(docs) },
+	} {
+		want, err := draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(docs, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(got), string(want)); d != "" {
+			t.Errorf("docs/%s is stale: make chart draws it (-committed +drawn):\n%s", name, d)
+		}
 	}
 }
 
@@ -34,6 +40,16 @@ func TestColoursOnWhiteAndDark(t *testing.T) {
 			if contrast := (max(a, b) + 0.05) / (min(a, b) + 0.05); contrast < 4 {
 				t.Errorf("%s on %s: contrast %.2f", colour, page, contrast)
 			}
+		}
+	}
+}
+
+// The terminal's own background is dark.
+func TestColoursOfTheTerminal(t *testing.T) {
+	dark := luminance(t, terminalColour)
+	for _, colour := range []string{plainColour, dimColour, commandColour, addedColour, changedColour, removedColour} {
+		if contrast := (luminance(t, colour) + 0.05) / (dark + 0.05); contrast < 4.5 {
+			t.Errorf("%s on %s: contrast %.2f", colour, terminalColour, contrast)
 		}
 	}
 }

@@ -1,10 +1,12 @@
-// Chart draws docs/peers.svg, browserd beside its peers, from the newest run in
-// bench/results. A test fails where the committed file is another.
+// Chart draws the pictures of the documents: docs/peers.svg, browserd beside its peers,
+// from the newest run in bench/results, and docs/session.svg, a session in a terminal,
+// from docs/transcript.md. A test fails if a committed picture is stale.
 //
 //	go run ./chart
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -13,16 +15,26 @@ import (
 
 func main() {
 	results := flag.String("results", "results", "directory of the runs; the last *-peers.md is drawn")
-	out := flag.String("out", filepath.Join("..", "docs", "peers.svg"), "the file to write")
+	docs := flag.String("docs", filepath.Join("..", "docs"), "directory of transcript.md, and of the pictures to write")
 	flag.Parse()
-	svg, err := drawNewest(*results)
-	if err == nil {
-		err = os.WriteFile(*out, svg, 0o644)
-	}
-	if err != nil {
+	if err := drawAll(*results, *docs); err != nil {
 		fmt.Fprintln(os.Stderr, "chart:", err)
 		os.Exit(1)
 	}
+}
+
+func drawAll(results, docs string) error {
+	peers, err := drawNewest(results)
+	if err != nil {
+		return err
+	}
+	session, err := drawSession(docs)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(docs, "peers.svg"), peers, 0o644),
+		os.WriteFile(filepath.Join(docs, "session.svg"), session, 0o644))
 }
 
 // drawNewest draws the run whose file name, which begins with its date, comes last.

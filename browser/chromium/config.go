@@ -120,13 +120,13 @@ func (c Config) Check() error {
 		}
 	}
 	if c.Jail != "" && c.Jail != JailAuto && c.Jail != JailRequired && c.Jail != JailOff {
-		return fmt.Errorf("browser.jail: %q: takes auto, required or off", c.Jail)
+		return fmt.Errorf("browser.jail: %q: accepts auto, required or off", c.Jail)
 	}
 	if c.PageMemoryMB < 0 || c.PageMemoryMB > 0 && c.PageMemoryMB < minPageMemoryMB {
-		return fmt.Errorf("browser.page_memory_mb: %d: takes 0 or at least %d", c.PageMemoryMB, minPageMemoryMB)
+		return fmt.Errorf("browser.page_memory_mb: %d: accepts 0 or at least %d", c.PageMemoryMB, minPageMemoryMB)
 	}
 	if c.AnswerTimeout < 0 || c.AnswerTimeout > 0 && c.AnswerTimeout < time.Second {
-		return fmt.Errorf("browser.answer_timeout: %v: takes 0, or a second and more, such as 10s", c.AnswerTimeout)
+		return fmt.Errorf("browser.answer_timeout: %v: accepts 0, or a second and more, such as 10s", c.AnswerTimeout)
 	}
 	if c.RunAs != "" {
 		if _, err := lookupUser(c.RunAs); err != nil {

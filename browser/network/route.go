@@ -46,7 +46,7 @@ type PausedRequest struct {
 func (r *Routes) Set(ctx context.Context, routes []protocol.Route, sessions []*cdp.Session) error {
 	for _, route := range routes {
 		if _, ok := resourceKinds[route.Kind]; !ok && route.Kind != "" {
-			return protocol.Errorf(protocol.InvalidParams, "kind %s: takes document, stylesheet, image, media, font, script, xhr, fetch, eventsource, manifest, ping or other", quote(route.Kind)).
+			return protocol.Errorf(protocol.InvalidParams, "kind %s: accepts document, stylesheet, image, media, font, script, xhr, fetch, eventsource, manifest, ping or other", quote(route.Kind)).
 				With("parameter", "kind")
 		}
 	}

@@ -55,7 +55,7 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			use += " [" + strings.ToUpper(p.Name) + "]"
 		}
 	}
-	cmd := &cobra.Command{Use: use, Short: row.Summary, GroupID: groupCommands, Args: cobra.ArbitraryArgs}
+	cmd := &cobra.Command{Use: use, Short: row.Summary, Example: examplesOf(row), GroupID: groupCommands, Args: cobra.ArbitraryArgs}
 	load := configured(cmd, args)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" }) // docs/configuration.md lists them
 	asJSON := cmd.Flags().Bool("json", false, "print the result object as JSON")
@@ -229,6 +229,21 @@ func localFiles(paths []string) (any, error) {
 		files = append(files, map[string]string{"name": filepath.Base(path), "base64": base64.StdEncoding.EncodeToString(b)})
 	}
 	return files, nil
+}
+
+// examplesOf are the row's examples as --help shows them. A command that only
+// makes sense within one connection has no command line: its message is shown.
+func examplesOf(row *command.Command) string {
+	var lines []string
+	for _, e := range row.Examples {
+		line := row.CommandLine(e)
+		if line == "" {
+			line = fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": %q, "params": %s}`, row.Name, e.Params)
+			e.For += ", over a WebSocket"
+		}
+		lines = append(lines, "  # "+e.For, "  "+line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // runCommand sends the command to the daemon, which is started where none

@@ -26,12 +26,18 @@ func demoCommand(args []string) *cobra.Command {
 		Use:   "demo",
 		Short: "Print a transcript of an agent using a small app; needs no network and no setup",
 		Long: `Starts a small web app and a daemon on this machine, drives the app as an agent
-would, and prints the transcript. It needs no network and no setup.`,
-		Example: "  browserd demo",
+would, and prints the transcript. It needs no network and no setup.
+
+With --app it serves the app alone, for clients of your own to try.`,
+		Example: "  browserd demo\n  browserd demo --app 127.0.0.1:8080",
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
+	app := cmd.Flags().String("app", "", "serve only the app at this address, until interrupted")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *app != "" {
+			return serveApp(cmd.Context(), *app, cmd.OutOrStdout())
+		}
 		c, err := load()
 		if err != nil {
 			return err
@@ -51,6 +57,21 @@ would, and prints the transcript. It needs no network and no setup.`,
 		return demo(cmd.Context(), c.Config, demoapp.Handler(), visit, cmd.OutOrStdout(), newLog(c.Log, cmd.ErrOrStderr()))
 	}
 	return cmd
+}
+
+// serveApp serves the app at address until ctx ends, and writes its URL to w.
+func serveApp(ctx context.Context, address string, w io.Writer) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	site := &http.Server{Handler: demoapp.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { site.Close() })()
+	fmt.Fprintf(w, "http://%s/\n", l.Addr())
+	if err := site.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 // play shows an app that is served at base (http://127.0.0.1:port/) by sending

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -54,5 +55,30 @@ func TestDemoEndsWhatItStarts(t *testing.T) {
 	}
 	if !reflect.DeepEqual(c.Policy.AllowHosts, []string{}) || len(c.Auth.Tokens) > 0 {
 		t.Errorf("the demo changed its caller's configuration: %+v %+v", c.Policy, c.Auth.Tokens)
+	}
+}
+
+// The examples of docs/recipes.md are tried against the app alone.
+func TestDemoServesItsApp(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- serveApp(ctx, "127.0.0.1:0", w) }()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || !strings.Contains(string(page), "Pantry") {
+		t.Errorf("%s shows %q, %v", line, page, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("it ended with %v", err)
 	}
 }

@@ -134,11 +134,11 @@ func (x egressSetup) status() map[string]any {
 
 // open returns a function that makes a proxy for a browser context that no session
 // has yet; nil where pages do not leave through browserd.
-func (x egressSetup) open(cfg chromium.Config) func() (browser.Way, error) {
+func (x egressSetup) open(cfg chromium.Config) func() (browser.Egress, error) {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
 	}
-	return func() (browser.Way, error) {
+	return func() (browser.Egress, error) {
 		egress, err := x()
 		if err != nil {
 			return nil, err
@@ -150,11 +150,11 @@ func (x egressSetup) open(cfg chromium.Config) func() (browser.Way, error) {
 // bind returns a function that gives a proxy to a session, whose own list narrows the
 // policy. Refusals are logged with the host alone, and at most linesPerSecond of them,
 // so that a page cannot fill the disk.
-func (w pageEgress) bind(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(browser.Way, func(map[string]any)) error {
+func (w pageEgress) bind(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(browser.Egress, func(map[string]any)) error {
 	if w.proxy == nil {
 		return nil
 	}
-	return func(proxy browser.Way, refused func(map[string]any)) error {
+	return func(proxy browser.Egress, refused func(map[string]any)) error {
 		gate, err := rules.Gate(policy.GateOptions{AllowedDomains: domains})
 		if err != nil {
 			return err

@@ -76,7 +76,7 @@ func TestDomainsWithoutAProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := chromium.Config{Endpoint: "http://127.0.0.1:1", EndpointUnprotected: true}
-	p := pages{chromium: &installation{cfg: cfg}, rules: rules, egress: func() (pageEgress, error) { return pageEgress{Mode: "unprotected"}, nil }, ladder: fallback.NewSourceChain(fallback.Config{}, nil)}
+	p := pages{chromium: &installation{cfg: cfg}, rules: rules, egress: func() (pageEgress, error) { return pageEgress{Mode: "unprotected"}, nil }, chain: fallback.NewSourceChain(fallback.Config{}, nil)}
 	o := session.Options{Source: session.SourceChromium, AllowedDomains: []string{"example.com"}}
 	if _, err := p.NewPage(t.Context(), o, nil); protocol.CodeOf(err) != protocol.Unsupported {
 		t.Errorf("Chromium by name: %v", err)

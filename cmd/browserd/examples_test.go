@@ -51,6 +51,30 @@ func TestExamplesOnTheCommandLine(t *testing.T) {
 	}
 }
 
+// Every --help has an example. (The texts of "completion bash" and the other shells are
+// cobra's, and say what to run.)
+func TestEveryHelpHasAnExample(t *testing.T) {
+	for _, cmd := range append(newRoot([]string{"completion"}).Commands(), newRoot(nil)) {
+		args := []string{cmd.Name(), "--help"}
+		if !cmd.HasParent() {
+			args = args[1:]
+		}
+		var out, stderr strings.Builder
+		if code := execute(args, &out, &stderr); code != 0 {
+			t.Errorf("browserd %s: exit code %d, %s", strings.Join(args, " "), code, stderr.String())
+		}
+		if _, examples, ok := strings.Cut(out.String(), "\nExamples:\n  "); !ok || strings.HasPrefix(examples, "\n") {
+			t.Errorf("browserd %s shows no example:\n%s", strings.Join(args, " "), out.String())
+		}
+	}
+	for _, args := range []string{"mcp config --help", "help click"} {
+		var out strings.Builder
+		if execute(strings.Fields(args), &out, &out); !strings.Contains(out.String(), "\nExamples:\n  ") {
+			t.Errorf("browserd %s shows no example:\n%s", args, out.String())
+		}
+	}
+}
+
 // shellWords are the words of a line as a POSIX shell reads it, as far as the examples
 // need: single quotes, and a backslash outside them.
 func shellWords(line string) []string {

@@ -106,6 +106,7 @@ func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "browserd",
 		Short:         "Headless Chromium for agents: pages as small snapshots of refs",
+		Example:       "  browserd open https://example.com\n  browserd click @e2\n  browserd help click",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -122,11 +123,13 @@ func newRoot(args []string) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{actions.Help.Name})
 	help.Args = helpTopic
+	help.Example = "  browserd help\n  browserd help click"
 	speaksHelp(help)
 	if slices.Contains(args, "completion") {
 		root.InitDefaultCompletionCmd()
 		if completion, _, err := root.Find([]string{"completion"}); err == nil && completion != root {
 			completion.Args = noShell
+			completion.Example = "  source <(browserd completion bash)"
 			completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}

@@ -196,6 +196,7 @@ func mcpConfigCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "config CLIENT",
 		Short:     "Print what to paste into an MCP client's configuration: " + strings.Join(names, ", "),
+		Example:   "  browserd mcp config claude-code",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -71,17 +71,17 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 		return nil, refusal{err}
 	}
 	defer out.close()
-	house := &command.Runtime{
+	runtime := &command.Runtime{
 		Commands: actions.All,
 		Version:  buildVersion(), Log: log, Rules: supervision, CheckURL: rules.CheckURLWithin, Ledger: db,
-		Web: out.web(cfg, fallback.NewSourceChain(cfg.Fallback, out.forLadder())),
+		Web: out.web(cfg, fallback.NewSourceChain(cfg.Fallback, out.chainReader())),
 	}
 	given, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
 	}
 	agent := agentOf(cfg)
-	job, err := house.Prepare(&command.Caller{Agent: agent.Agent, Role: agent.Role, Autonomy: policy.Autonomy(agent.Autonomy)}, name, given)
+	job, err := runtime.Prepare(&command.Caller{Agent: agent.Agent, Role: agent.Role, Autonomy: policy.Autonomy(agent.Autonomy)}, name, given)
 	if err != nil {
 		return nil, err
 	}

@@ -131,17 +131,17 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		return refusal{err}
 	}
 	defer out.close()
-	ladder := fallback.NewSourceChain(cfg.Fallback, out.forLadder())
-	sources := sourcesOf(known, ladder)
+	chain := fallback.NewSourceChain(cfg.Fallback, out.chainReader())
+	sources := sourcesOf(known, chain)
 	contexts := browser.New(supervisor, log)
-	contexts.Keep(browser.Stock{
-		Way: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+	contexts.Keep(browser.Pool{
+		Egress: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
 	})
 	defer contexts.Close()
 	source := pages{
-		browser: contexts, chromium: known, ladder: ladder, rules: rules, egress: egress, cfg: cfg.Session, log: log,
+		browser: contexts, chromium: known, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, log: log,
 	}
-	house := &command.Runtime{
+	runtime := &command.Runtime{
 		Commands: actions.All,
 		Sessions: session.NewManager(cfg.Session, source, log),
 		States:   session.NewStates(stateFiles(cfg.Browser.StateDir), cfg.State),
@@ -152,11 +152,11 @@ func run(ctx context.Context, cfg config.Config, l net.Listener, log *slog.Logge
 		Web:      out.webWith(cfg, source),
 		Ledger:   db,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, ladder.States()...), "egress": egress.status()}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, chain.States()...), "egress": egress.status()}
 		},
 	}
-	house.Sessions.Keep(cfg.Journal)
-	s, err := server.New(cfg.Server, cfg.Auth.Tokens, house, sources)
+	runtime.Sessions.Keep(cfg.Journal)
+	s, err := server.New(cfg.Server, cfg.Auth.Tokens, runtime, sources)
 	if err != nil {
 		return refusal{err}
 	}

@@ -19,7 +19,7 @@ import (
 type pages struct {
 	browser  *browser.Browser
 	chromium *installation
-	ladder   *fallback.SourceChain
+	chain    *fallback.SourceChain
 	rules    *policy.Policy
 	egress   egressSetup
 	cfg      session.Config
@@ -116,6 +116,6 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 
 func (p pages) static(gate *policy.Gate, o session.Options, tried []protocol.Attempt) session.Page {
 	return fallback.New(fallback.Options{
-		Gate: gate, Sources: p.ladder, Locale: o.Locale, UserAgent: o.UserAgent, Headers: o.Headers, Restore: o.Restore, Tried: tried,
+		Gate: gate, Sources: p.chain, Locale: o.Locale, UserAgent: o.UserAgent, Headers: o.Headers, Restore: o.Restore, Tried: tried,
 	})
 }

@@ -92,7 +92,7 @@ func faultOf(line []byte) (id json.RawMessage, fault *protocol.Error) {
 	if id = envelope.ID; len(id) > 0 && id[0] != '"' {
 		// The library would answer 1.5 as 1.
 		if _, err := strconv.ParseInt(string(id), 10, 64); err != nil {
-			return none, protocol.Errorf(protocol.InvalidRequest, "id: takes a string or a whole number")
+			return none, protocol.Errorf(protocol.InvalidRequest, "id: accepts a string or a whole number")
 		}
 	}
 	if _, err := jsonrpc.DecodeMessage(line); err != nil {

@@ -41,8 +41,8 @@ func newDaemonEgress(cfg config.Config, rules *policy.Policy) (*daemonEgress, er
 
 func (w *daemonEgress) close() { w.transport.CloseIdleConnections() }
 
-// forLadder is the reader, or no interface where there is none.
-func (w *daemonEgress) forLadder() fallback.Reader {
+// chainReader is the reader, or no interface where there is none.
+func (w *daemonEgress) chainReader() fallback.Reader {
 	if w.reader == nil {
 		return nil
 	}
@@ -50,10 +50,10 @@ func (w *daemonEgress) forLadder() fallback.Reader {
 }
 
 // web is what the web tools work with; nothing renders yet what needs script.
-func (w *daemonEgress) web(cfg config.Config, ladder *fallback.SourceChain) *command.Web {
+func (w *daemonEgress) web(cfg config.Config, chain *fallback.SourceChain) *command.Web {
 	return &command.Web{
 		Config: cfg.HTTP, Transport: w.transport,
-		Order: cfg.Fallback.Order, Reader: w.reader, Rest: ladder.Breaker(),
+		Order: cfg.Fallback.Order, Reader: w.reader, Rest: chain.Breaker(),
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 	}
@@ -61,7 +61,7 @@ func (w *daemonEgress) web(cfg config.Config, ladder *fallback.SourceChain) *com
 
 // webWith is web with Chromium, in which p opens what needs script.
 func (w *daemonEgress) webWith(cfg config.Config, p pages) *command.Web {
-	web := w.web(cfg, p.ladder)
+	web := w.web(cfg, p.chain)
 	web.Render = w.render(p)
 	web.HasChromium = func() bool { return p.chromium.missing() == nil }
 	return web

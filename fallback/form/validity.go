@@ -127,7 +127,7 @@ var emailForm = sync.OnceValue(func() *regexp.Regexp {
 func mismatch(n *html.Node, kind, v string) (problem, why string) {
 	if kind == "url" {
 		if u, err := url.Parse(v); err != nil || !u.IsAbs() || (u.Scheme == "http" || u.Scheme == "https") && u.Host == "" {
-			return "typeMismatch", "it takes a whole URL, such as https://example.com/"
+			return "typeMismatch", "it accepts a whole URL, such as https://example.com/"
 		}
 		return "", ""
 	}
@@ -137,7 +137,7 @@ func mismatch(n *html.Node, kind, v string) (problem, why string) {
 	}
 	for _, one := range list {
 		if !emailForm().MatchString(trim(one)) {
-			return "typeMismatch", "it takes an e-mail address, such as name@example.com"
+			return "typeMismatch", "it accepts an e-mail address, such as name@example.com"
 		}
 	}
 	return "", ""
@@ -151,10 +151,10 @@ func (c *Controls) length(n *html.Node, v string) (problem, why string) {
 	}
 	units := len(utf16.Encode([]rune(v)))
 	if most, ok := nonNegative(attr(n, "maxlength")); ok && units > most {
-		return "tooLong", fmt.Sprintf("it takes at most %d characters, not %d", most, units)
+		return "tooLong", fmt.Sprintf("it accepts at most %d characters, not %d", most, units)
 	}
 	if least, ok := nonNegative(attr(n, "minlength")); ok && units < least {
-		return "tooShort", fmt.Sprintf("it takes at least %d characters, not %d", least, units)
+		return "tooShort", fmt.Sprintf("it accepts at least %d characters, not %d", least, units)
 	}
 	return "", ""
 }
@@ -195,7 +195,7 @@ func unlike(n *html.Node, kind, pattern, v string) (problem, why string) {
 	}
 	for _, one := range list {
 		if !re.MatchString(one) {
-			why := fmt.Sprintf("it takes what matches %q", pattern)
+			why := fmt.Sprintf("it accepts what matches %q", pattern)
 			if title := attr(n, "title"); title != "" {
 				why += ": " + title
 			}
@@ -219,9 +219,9 @@ func bounds(n *html.Node, kind, v string) (problem, why string) {
 	}
 	switch {
 	case under:
-		return "rangeUnderflow", "it takes " + attr(n, "min") + " or more"
+		return "rangeUnderflow", "it accepts " + attr(n, "min") + " or more"
 	case over:
-		return "rangeOverflow", "it takes " + attr(n, "max") + " or less"
+		return "rangeOverflow", "it accepts " + attr(n, "max") + " or less"
 	}
 	if step := stepOf(n, kind); step != nil {
 		off := x.Sub(x, stepBase(n, kind))
@@ -230,7 +230,7 @@ func bounds(n *html.Node, kind, v string) (problem, why string) {
 			if word == "" {
 				word = fmt.Sprint(stepping[kind].step)
 			}
-			return "stepMismatch", "it takes values in steps of " + word
+			return "stepMismatch", "it accepts values in steps of " + word
 		}
 	}
 	return "", ""

@@ -33,11 +33,11 @@ type Config struct {
 func (c Config) Check() error {
 	for key, v := range map[string]string{"jina_reader_url": c.ReaderURL, "jina_search_url": c.SearchURL} {
 		if u, err := url.Parse(v); v != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-			return fmt.Errorf("fallback.%s: %q: takes an http or https URL", key, v)
+			return fmt.Errorf("fallback.%s: %q: accepts an http or https URL", key, v)
 		}
 	}
 	if c.TokenBudget < 0 {
-		return fmt.Errorf("fallback.jina_token_budget: %d: takes 0 or more", c.TokenBudget)
+		return fmt.Errorf("fallback.jina_token_budget: %d: accepts 0 or more", c.TokenBudget)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // The transcript itself is played against the daemon in e2e and compared with
-// the README's; here is what it does when the daemon does not help.
+// docs/transcript.md; here is what it does when the daemon does not help.
 func TestTranscriptStopsWhereItCannotGoOn(t *testing.T) {
 	const opened = `{"snapshot":{"text":"[snapshot] url=\"http://127.0.0.1:4711/\"\n@e1 [link href=\"/items\"] \"Items\"",
 		"nodes":[{"ref":"@e1","role":"link","name":"Items"}]}}`

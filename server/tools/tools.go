@@ -40,18 +40,18 @@ func Choose(choice string) ([]string, error) {
 		switch word = strings.TrimSpace(word); word {
 		case "":
 		case SetDefault:
-			names = append(names, actions.All.With(command.Everyday)...)
+			names = append(names, actions.All.With(command.MCPDefault)...)
 		case SetAll:
 			names = append(names, actions.All.With(0)...)
 		default:
 			if _, known := actions.All.Lookup(word); !known {
-				return nil, fmt.Errorf("%q: takes %s, %s, or names of commands separated by commas", word, SetDefault, SetAll)
+				return nil, fmt.Errorf("%q: accepts %s, %s, or names of commands separated by commas", word, SetDefault, SetAll)
 			}
 			names = append(names, word)
 		}
 	}
 	if len(names) == 0 {
-		names = actions.All.With(command.Everyday)
+		names = actions.All.With(command.MCPDefault)
 	}
 	return names, nil
 }
@@ -90,7 +90,7 @@ func describe(cmd *command.Command) *mcp.Tool {
 	schema := cmd.Schema()
 	properties := schema["properties"].(map[string]any)
 	delete(schema, "additionalProperties") // an unknown parameter is refused by the command, with the right names
-	if !cmd.Is(command.LongRunning) {
+	if !cmd.Is(command.MCPTimeout) {
 		delete(properties, "timeout_ms")
 	}
 	if cmd.Is(command.NoSession) {
@@ -108,13 +108,13 @@ func describe(cmd *command.Command) *mcp.Tool {
 		}
 	}
 	yes, no := true, false
-	a := &mcp.ToolAnnotations{ReadOnlyHint: cmd.Is(command.Harmless), OpenWorldHint: &yes}
+	a := &mcp.ToolAnnotations{ReadOnlyHint: cmd.Is(command.MCPReadOnly), OpenWorldHint: &yes}
 	if cmd.Is(command.NoSession) {
 		a.OpenWorldHint = nil
 	}
 	if !a.ReadOnlyHint {
 		a.DestructiveHint = &yes
-		if cmd.Is(command.Undoable) {
+		if cmd.Is(command.MCPNonDestructive) {
 			a.DestructiveHint = &no
 		}
 	}

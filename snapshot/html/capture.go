@@ -70,7 +70,7 @@ func (d *Document) top() *html.Node {
 }
 
 func (d *Document) flatContains(outer, n *html.Node) bool {
-	for ; n != nil; n = d.flatParent(n) {
+	for ; n != nil; n = d.flat.parent(n) {
 		if n == outer {
 			return true
 		}
@@ -101,7 +101,7 @@ func (d *Document) scope(scope string, refs *snapshot.Refs) (*html.Node, error) 
 	short := snapshot.Quote(snapshot.Cut(scope, 100))
 	s, err := parseScope(scope)
 	if err != nil {
-		return nil, protocol.Errorf(protocol.InvalidParams, "scope %s: takes a ref or a CSS selector", short).With("parameter", "scope")
+		return nil, protocol.Errorf(protocol.InvalidParams, "scope %s: accepts a ref or a CSS selector", short).With("parameter", "scope")
 	}
 	if n := cascadia.Query(d.root, s); n != nil {
 		return n, nil
@@ -161,7 +161,7 @@ func (k *resolver) lineOf(n *html.Node, attrs []string) snapshot.Node {
 // elements. The error is ctx's, or invalid_params if q is empty.
 func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snapshot.Node, error) {
 	if q.Text == "" && q.Role == "" && q.Name == "" {
-		return nil, protocol.Errorf(protocol.InvalidParams, "find takes at least one of text, role and name").With("parameter", "text")
+		return nil, protocol.Errorf(protocol.InvalidParams, "find needs at least one of text, role and name").With("parameter", "text")
 	}
 	if q.Limit <= 0 {
 		q.Limit = 20

@@ -72,12 +72,12 @@ type clickContext struct {
 }
 
 func (k *resolver) clickContextOf(n *html.Node) clickContext {
-	p := k.d.flatParent(n)
+	p := k.d.flat.parent(n)
 	s := clickContext{}
 	if p != nil {
 		s.pointer = !lists[p.Data] && k.style(p).pointer
 	}
-	for ; p != nil; p = k.d.flatParent(p) {
+	for ; p != nil; p = k.d.flat.parent(p) {
 		if r := k.role(p); r != "heading" && atoms[r] {
 			s.control = p
 			break
@@ -106,7 +106,7 @@ func (k *resolver) clickable(n *html.Node, f clickContext) bool {
 		}
 	}
 	if !own && !begins && !tab && !drag {
-		return is(n, atom.Li) && k.listensForItems(k.d.flatParent(n))
+		return is(n, atom.Li) && k.listensForItems(k.d.flat.parent(n))
 	}
 	if begins && !own && lists[n.Data] {
 		return false // its items are what is clicked

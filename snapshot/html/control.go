@@ -100,7 +100,7 @@ func (d *Document) SelectedOptions(sel *html.Node, v Values) []*html.Node {
 	return d.resolver(v).selected(sel)
 }
 
-func (k *resolver) selected(sel *html.Node) []*html.Node {
+func (k *controlResolver) selected(sel *html.Node) []*html.Node {
 	on, ok := k.chosen[sel]
 	if !ok {
 		on = k.choose(sel)
@@ -109,7 +109,7 @@ func (k *resolver) selected(sel *html.Node) []*html.Node {
 	return on
 }
 
-func (k *resolver) choose(sel *html.Node) (on []*html.Node) {
+func (k *controlResolver) choose(sel *html.Node) (on []*html.Node) {
 	options := Options(sel)
 	known := false
 	for _, o := range options {
@@ -153,7 +153,7 @@ func OptionLabel(o *html.Node) string {
 }
 
 // checked reports whether a checkbox or a radio button is on.
-func (k *resolver) checked(n *html.Node) bool {
+func (k *controlResolver) checked(n *html.Node) bool {
 	if k.v != nil {
 		if on, ok := k.v.Checked(n); ok {
 			return on
@@ -188,7 +188,7 @@ func (d *Document) formOf(n *html.Node) *html.Node {
 }
 
 // contents returns the value of a field, not masked.
-func (k *resolver) contents(n *html.Node) string {
+func (k *controlResolver) contents(n *html.Node) string {
 	if k.v != nil {
 		if s, ok := k.v.Value(n); ok {
 			return s

@@ -26,7 +26,7 @@ type Document struct {
 	labels    map[*html.Node][]*html.Node // control to its labels, in document order
 	controls  map[*html.Node]*html.Node   // label to its control
 	sheet     *sheet                      // of the document's style elements; nil until asked for
-	composed  *flatTree                   // nil if the document declares no shadow root
+	flat      *flatTree                   // nil if the document declares no shadow root
 
 	// Elements by kind, in document order.
 	title, base *html.Node
@@ -115,8 +115,8 @@ func (d *Document) note(n *html.Node) {
 			m.areas = append(m.areas, n)
 		}
 	case atom.Template:
-		if d.composed == nil && has(n, "shadowrootmode") {
-			d.composed = compose(d.root)
+		if d.flat == nil && has(n, "shadowrootmode") {
+			d.flat = compose(d.root)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func (d *Document) shownIn(n *html.Node) *html.Node {
 	if image := d.imageOf(n); image != nil {
 		return image
 	}
-	return d.flatParent(n)
+	return d.flat.parent(n)
 }
 
 // linkMaps finds the areas of the maps, and for each the first image that uses it.

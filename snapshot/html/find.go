@@ -40,7 +40,7 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 		return "", false
 	}
 	var b strings.Builder
-	list, ok := f.d.children(n)
+	list, ok := f.d.flat.children(n)
 	if !ok {
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			list = append(list, c)

@@ -82,30 +82,30 @@ func declaredRoot(n *html.Node) *html.Node {
 }
 
 // hosts reports whether n has a shadow root.
-func (d *Document) hosts(n *html.Node) bool { return d.composed != nil && d.composed.roots[n] != nil }
+func (t *flatTree) hosts(n *html.Node) bool { return t != nil && t.roots[n] != nil }
 
 // children returns the children of n in the flat tree. ok is false if they are the same as in
 // the document tree.
-func (d *Document) children(n *html.Node) (list []*html.Node, ok bool) {
-	if d.composed == nil {
+func (t *flatTree) children(n *html.Node) (list []*html.Node, ok bool) {
+	if t == nil {
 		return nil, false
 	}
-	list, ok = d.composed.lists[n]
+	list, ok = t.lists[n]
 	return list, ok
 }
 
-// flatParent returns the parent of n in the flat tree, nil at the root and for an element that
+// parent returns the parent of n in the flat tree, nil at the root and for an element that
 // is not slotted.
-func (d *Document) flatParent(n *html.Node) *html.Node {
-	if d.composed == nil {
+func (t *flatTree) parent(n *html.Node) *html.Node {
+	if t == nil {
 		return parent(n)
 	}
-	return d.composed.up[n]
+	return t.up[n]
 }
 
-// flat returns the children of n in the flat tree.
-func (d *Document) flat(n *html.Node) []*html.Node {
-	if list, ok := d.children(n); ok {
+// list returns the children of n in the flat tree.
+func (t *flatTree) list(n *html.Node) []*html.Node {
+	if list, ok := t.children(n); ok {
 		return list
 	}
 	return siblings(n.FirstChild)

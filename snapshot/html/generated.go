@@ -9,7 +9,7 @@ import (
 
 // generated returns the content of the ::before or ::after pseudo-element of n (CSS Generated
 // Content 3), with spaces around it unless it is inline.
-func (k *resolver) generated(n *html.Node, x *ruleIndex) string {
+func (k *styleResolver) generated(n *html.Node, x *ruleIndex) string {
 	hits := k.matching(x, n)
 	if len(hits) == 0 {
 		return ""

@@ -72,7 +72,7 @@ type row struct {
 }
 
 // context returns the text of the row around n, "" for none.
-func (k *resolver) context(n *html.Node) string {
+func (k *textResolver) context(n *html.Node) string {
 	r := k.rowOf(n)
 	if r == nil {
 		return ""
@@ -80,9 +80,9 @@ func (k *resolver) context(n *html.Node) string {
 	return k.rowText(r)
 }
 
-func (k *resolver) rowOf(n *html.Node) *html.Node {
+func (k *textResolver) rowOf(n *html.Node) *html.Node {
 	for {
-		p := k.d.flatParent(n)
+		p := k.d.flat.parent(n)
 		if p == nil {
 			return nil
 		}
@@ -102,9 +102,9 @@ func (k *resolver) rowOf(n *html.Node) *html.Node {
 }
 
 // rowAround returns the row that is p or around it, nil for none.
-func (k *resolver) rowAround(p *html.Node) *row {
+func (k *textResolver) rowAround(p *html.Node) *row {
 	var series *html.Node
-	for up := 0; p != nil && up < 40; p, up = k.d.flatParent(p), up+1 {
+	for up := 0; p != nil && up < 40; p, up = k.d.flat.parent(p), up+1 {
 		if p.Data == "body" || p.Data == "html" {
 			break
 		}
@@ -135,7 +135,7 @@ func inSeries(p *html.Node) bool {
 	return false
 }
 
-func (k *resolver) rowText(r *html.Node) string {
+func (k *textResolver) rowText(r *html.Node) string {
 	s, ok := k.rowTexts[r]
 	if !ok {
 		s = units(fold(k.someText(r, contextMax)), contextMax)
@@ -146,12 +146,12 @@ func (k *resolver) rowText(r *html.Node) string {
 
 // someText returns the text of n, at least max characters of it if n has that many. It visits
 // no more nodes than needed, and ignores styles.
-func (k *resolver) someText(n *html.Node, max int) string { return k.textOf(n, max, false) }
+func (k *textResolver) someText(n *html.Node, max int) string { return k.textOf(n, max, false) }
 
 // writtenText is someText without spaces between inline elements.
-func (k *resolver) writtenText(n *html.Node, max int) string { return k.textOf(n, max, true) }
+func (k *textResolver) writtenText(n *html.Node, max int) string { return k.textOf(n, max, true) }
 
-func (k *resolver) textOf(n *html.Node, max int, tight bool) string {
+func (k *textResolver) textOf(n *html.Node, max int, tight bool) string {
 	if c := n.FirstChild; c != nil && c.Type == html.TextNode && c.NextSibling == nil {
 		return units(c.Data, 2*max+200)
 	}
@@ -161,7 +161,7 @@ func (k *resolver) textOf(n *html.Node, max int, tight bool) string {
 	return b.String()
 }
 
-func (k *resolver) gather(b *strings.Builder, n *html.Node, max int, tight bool, seen *int) {
+func (k *textResolver) gather(b *strings.Builder, n *html.Node, max int, tight bool, seen *int) {
 	add := func(c *html.Node) bool {
 		if *seen++; b.Len() >= max && length(b.String()) >= max || *seen > 400 {
 			return false
@@ -183,7 +183,7 @@ func (k *resolver) gather(b *strings.Builder, n *html.Node, max int, tight bool,
 		}
 		return true
 	}
-	if list, ok := k.d.children(n); ok {
+	if list, ok := k.d.flat.children(n); ok {
 		for _, c := range list {
 			if !add(c) {
 				return

@@ -315,7 +315,7 @@ func (k *resolver) contentName(n *html.Node, c naming) string {
 			b.WriteString(k.partName(child, c))
 		}
 	}
-	if list, ok := k.d.children(n); ok {
+	if list, ok := k.d.flat.children(n); ok {
 		for _, child := range list {
 			if b.Len() < maxName && *c.steps <= maxNameSteps {
 				add(child)
@@ -457,7 +457,7 @@ func (k *resolver) drawnName(n *html.Node) string {
 // shownText returns the visible text of n, without that of controls in it.
 func (k *resolver) shownText(n *html.Node, steps *int) string {
 	var b strings.Builder
-	for _, c := range k.d.flat(n) {
+	for _, c := range k.d.flat.list(n) {
 		if *steps++; b.Len() > 2*nameMax || *steps > maxNameSteps {
 			break
 		}

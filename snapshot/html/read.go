@@ -141,7 +141,7 @@ func (k *resolver) read(o *textWriter, n *html.Node, pre bool) {
 		return
 	}
 	if s.hidden { // its descendants may be visible
-		for _, c := range k.d.flat(n) {
+		for _, c := range k.d.flat.list(n) {
 			if isElement(c) {
 				k.read(o, c, pre)
 			}
@@ -168,7 +168,7 @@ func (k *resolver) read(o *textWriter, n *html.Node, pre bool) {
 	if s.display == block {
 		o.br(gap)
 	}
-	for _, c := range k.d.flat(n) {
+	for _, c := range k.d.flat.list(n) {
 		k.read(o, c, pre || n.Data == "pre")
 	}
 	if s.display == block {

@@ -31,17 +31,42 @@ const (
 // resolver computes the styles, roles and names of a document's elements for one call, and
 // caches them. The document and the Values must not change while it is used.
 type resolver struct {
-	ctx      context.Context // of the command; Background for one element
+	ctx context.Context // of the command; Background for one element
+	d   *Document
+	v   Values
+	*styleResolver
+	textResolver
+	roleResolver
+	controlResolver
+}
+
+// styleResolver computes the styles of elements.
+type styleResolver struct {
 	d        *Document
-	v        Values
-	styles   map[*html.Node]style
-	layouts  map[*html.Node]bool // by table: it is only for layout
-	rows     map[*html.Node]*row // by parent: the row of its children
-	rowTexts map[*html.Node]string
-	chosen   map[*html.Node][]*html.Node // by select: its selected options
-	owned    map[string]bool             // the IDs in aria-owns; nil until needed
+	computed map[*html.Node]style
 	steps    int
 	limit    int // of steps
+}
+
+// textResolver collects the text of elements and of the rows around them.
+type textResolver struct {
+	*styleResolver
+	rows     map[*html.Node]*row // by parent: the row of its children
+	rowTexts map[*html.Node]string
+}
+
+// roleResolver computes the roles of elements.
+type roleResolver struct {
+	d       *Document
+	layouts map[*html.Node]bool // by table: it is only for layout
+	owned   map[string]bool     // the IDs in aria-owns; nil until needed
+}
+
+// controlResolver reads the states and values of form controls.
+type controlResolver struct {
+	d      *Document
+	v      Values
+	chosen map[*html.Node][]*html.Node // by select: its selected options
 }
 
 // over reports whether ctx has ended. Walks over the elements stop then, and their result
@@ -49,10 +74,13 @@ type resolver struct {
 func (k *resolver) over() bool { return k.ctx.Err() != nil }
 
 func (d *Document) resolver(v Values) *resolver {
+	styles := &styleResolver{d: d, computed: map[*html.Node]style{}, limit: stepsAtLeast + stepsAnElement*d.count}
 	return &resolver{
-		ctx: context.Background(), d: d, v: v, styles: map[*html.Node]style{}, layouts: map[*html.Node]bool{},
-		rows: map[*html.Node]*row{}, rowTexts: map[*html.Node]string{}, chosen: map[*html.Node][]*html.Node{},
-		limit: stepsAtLeast + stepsAnElement*d.count,
+		ctx: context.Background(), d: d, v: v,
+		styleResolver:   styles,
+		textResolver:    textResolver{styles, map[*html.Node]*row{}, map[*html.Node]string{}},
+		roleResolver:    roleResolver{d: d, layouts: map[*html.Node]bool{}},
+		controlResolver: controlResolver{d: d, v: v, chosen: map[*html.Node][]*html.Node{}},
 	}
 }
 

@@ -62,7 +62,7 @@ var inheritedRoles = words("listitem row rowgroup cell gridcell columnheader row
 
 // role returns the role of n: "" if it has none with a meaning, none if its author removed
 // it.
-func (k *resolver) role(n *html.Node) string {
+func (k *roleResolver) role(n *html.Node) string {
 	if is(n, atom.Iframe) || is(n, atom.Frame) || is(n, atom.Embed) {
 		return "iframe" // whatever its role attribute
 	}
@@ -84,7 +84,7 @@ func (k *resolver) role(n *html.Node) string {
 
 // authorRole returns the first role of the role attribute that ARIA defines and that is valid
 // here, "" for none.
-func (k *resolver) authorRole(n *html.Node) string {
+func (k *roleResolver) authorRole(n *html.Node) string {
 	for _, r := range strings.Fields(strings.ToLower(head(attr(n, "role"), 1000))) {
 		if !knownRoles[r] && !strings.HasPrefix(r, "doc-") && !strings.HasPrefix(r, "graphics-") {
 			continue
@@ -127,15 +127,15 @@ const maxOrphanSteps = 50
 
 // orphan reports whether n, an item by its role attribute, is not inside of a container for
 // such items. Ancestors without a role, and items around items, are skipped.
-func (k *resolver) orphan(n *html.Node, role string) bool {
+func (k *roleResolver) orphan(n *html.Node, role string) bool {
 	if is(n, atom.Li) && role == "listitem" {
 		return false
 	}
 	if id := attr(n, "id"); id != "" && k.ownedIDs()[id] {
 		return false
 	}
-	p := k.d.flatParent(n)
-	for i := 0; p != nil && i < maxOrphanSteps; p, i = k.d.flatParent(p), i+1 {
+	p := k.d.flat.parent(n)
+	for i := 0; p != nil && i < maxOrphanSteps; p, i = k.d.flat.parent(p), i+1 {
 		given := strings.Fields(strings.ToLower(head(attr(p, "role"), 1000)))
 		if slices.ContainsFunc(given, func(r string) bool { return itemContainers[r] != "" }) {
 			if role == "treeitem" && given[0] == role {
@@ -158,7 +158,7 @@ func (k *resolver) orphan(n *html.Node, role string) bool {
 }
 
 // ownedIDs returns the IDs in all aria-owns attributes of the document.
-func (k *resolver) ownedIDs() map[string]bool {
+func (k *roleResolver) ownedIDs() map[string]bool {
 	if k.owned != nil {
 		return k.owned
 	}
@@ -225,7 +225,7 @@ func leadingInt(v string) (int, bool) {
 	return i, err == nil
 }
 
-func (k *resolver) takenAway(n *html.Node, role string) bool {
+func (k *roleResolver) takenAway(n *html.Node, role string) bool {
 	if !isHTML(n) {
 		return false
 	}
@@ -242,7 +242,7 @@ func authorNamed(n *html.Node) bool {
 }
 
 // nativeRole returns the role that HTML gives n.
-func (k *resolver) nativeRole(n *html.Node) string {
+func (k *roleResolver) nativeRole(n *html.Node) string {
 	if n.Namespace == "svg" {
 		switch n.Data {
 		case "a":
@@ -371,11 +371,11 @@ func sections(n *html.Node) bool {
 	return false
 }
 
-func (k *resolver) asidePlain(n *html.Node) bool {
+func (k *roleResolver) asidePlain(n *html.Node) bool {
 	if authorNamed(n) {
 		return false
 	}
-	for p := k.d.flatParent(n); p != nil; p = k.d.flatParent(p) {
+	for p := k.d.flat.parent(n); p != nil; p = k.d.flat.parent(p) {
 		switch p.Data {
 		case "article", "aside", "nav", "section":
 			if !has(p, "role") || k.authorRole(p) == "" {

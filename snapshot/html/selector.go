@@ -257,11 +257,11 @@ func closing(s string) int {
 }
 
 // matches reports whether s matches n. It counts its steps in k.
-func (s *selector) matches(n *html.Node, k *resolver) bool {
+func (s *selector) matches(n *html.Node, k *styleResolver) bool {
 	return s.from(len(s.parts)-1, n, k)
 }
 
-func (s *selector) from(i int, n *html.Node, k *resolver) bool {
+func (s *selector) from(i int, n *html.Node, k *styleResolver) bool {
 	k.steps++
 	if n == nil || k.steps > k.limit || !s.parts[i].matches(n) {
 		return false

@@ -303,7 +303,7 @@ func (s *sheet) add(r *rule) {
 }
 
 // matching returns the rules that match n, in the order of the cascade.
-func (k *resolver) matching(x *ruleIndex, n *html.Node) (hits []*rule) {
+func (k *styleResolver) matching(x *ruleIndex, n *html.Node) (hits []*rule) {
 	if x.byID == nil {
 		return nil
 	}
@@ -337,7 +337,7 @@ func (k *resolver) matching(x *ruleIndex, n *html.Node) (hits []*rule) {
 }
 
 // declared returns the declared values of n, by property.
-func (k *resolver) declared(n *html.Node) map[string]string {
+func (k *styleResolver) declared(n *html.Node) map[string]string {
 	var own []declaration
 	if v, ok := lookup(n, "style"); ok && v != "" {
 		own = parseDeclarations(v)

@@ -212,7 +212,7 @@ func (k *resolver) states(n *html.Node, role string, focused, clicks, invisible 
 	return out
 }
 
-func (k *resolver) isSelected(o *html.Node) bool {
+func (k *controlResolver) isSelected(o *html.Node) bool {
 	sel := selectOf(o)
 	if sel == nil {
 		return has(o, "selected")

@@ -79,24 +79,24 @@ func userAgent(n *html.Node) display {
 	return inline
 }
 
-// style returns the computed style of n. The resolver caches it.
-func (k *resolver) style(n *html.Node) style {
-	if s, ok := k.styles[n]; ok {
+// style returns the computed style of n. It is cached.
+func (k *styleResolver) style(n *html.Node) style {
+	if s, ok := k.computed[n]; ok {
 		return s
 	}
 	var around style
-	p := k.d.flatParent(n)
+	p := k.d.flat.parent(n)
 	if p != nil {
 		around = k.style(p)
 	} else if n.Parent != nil && n.Parent.Type == html.ElementNode {
 		around.noBox = true // not slotted
 	}
 	s := k.compute(n, p, around)
-	k.styles[n] = s
+	k.computed[n] = s
 	return s
 }
 
-func (k *resolver) compute(n, p *html.Node, around style) style {
+func (k *styleResolver) compute(n, p *html.Node, around style) style {
 	s := around
 	s.display = userAgent(n)
 	s.noBox = s.noBox || s.skipsContent
@@ -121,7 +121,7 @@ func (k *resolver) compute(n, p *html.Node, around style) style {
 
 // rendered reports whether n has a box or shows its children, and is not
 // visibility:hidden.
-func (k *resolver) rendered(n *html.Node) bool {
+func (k *styleResolver) rendered(n *html.Node) bool {
 	if image := k.d.imageOf(n); image != nil {
 		n = image
 	}
@@ -130,7 +130,7 @@ func (k *resolver) rendered(n *html.Node) bool {
 }
 
 // unseen reports whether n is rendered but invisible: transparent or clipped.
-func (k *resolver) unseen(n *html.Node) bool {
+func (k *styleResolver) unseen(n *html.Node) bool {
 	if image := k.d.imageOf(n); image != nil {
 		n = image
 	}
@@ -138,7 +138,7 @@ func (k *resolver) unseen(n *html.Node) bool {
 	return s.transparent || s.clipped
 }
 
-func (k *resolver) visible(n *html.Node) bool { return k.rendered(n) && !k.unseen(n) }
+func (k *styleResolver) visible(n *html.Node) bool { return k.rendered(n) && !k.unseen(n) }
 
 // inlined reports whether n's display begins with "inline" or shows only its children.
 func (s style) inlined() bool {

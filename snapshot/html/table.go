@@ -8,7 +8,7 @@ import (
 )
 
 // cellRole returns the role of a part of a table.
-func (k *resolver) cellRole(n *html.Node) string {
+func (k *roleResolver) cellRole(n *html.Node) string {
 	t := closest(n, func(p *html.Node) bool {
 		switch attr(p, "role") {
 		case "table", "grid", "treegrid":
@@ -55,7 +55,7 @@ func headerRole(th *html.Node) string {
 // layoutTable reports whether a table is only for layout, by the rules of Blink
 // (AXNodeObject::IsDataTable) that need no boxes: a data table is marked up as one, has
 // cells with borders, or twenty rows.
-func (k *resolver) layoutTable(t *html.Node) bool {
+func (k *roleResolver) layoutTable(t *html.Node) bool {
 	if has(t, "role") {
 		if r := k.authorRole(t); r != "" && r != "none" {
 			return false
@@ -97,7 +97,7 @@ func marksData(t *html.Node) bool {
 
 const dataRows = 20
 
-func (k *resolver) looksData(t *html.Node) bool {
+func (k *roleResolver) looksData(t *html.Node) bool {
 	rows, cells := 0, 0
 	ruled := has(t, "rules") || attr(t, "border") != "0" && has(t, "border")
 	for c := firstElement(t); c != nil; c = nextElement(c) {

@@ -155,9 +155,9 @@ func TestScope(t *testing.T) {
 		"@e4":                    `[option] "o"`,
 		"main > h1, form":        `[heading level=1] "A"`,
 		".none":                  `invalid_params: scope ".none": nothing on the page matches`,
-		"a[":                     `invalid_params: scope "a[": takes a ref or a CSS selector`,
+		"a[":                     `invalid_params: scope "a[": accepts a ref or a CSS selector`,
 		"@e99":                   `unknown_ref: @e99 was never given out in this session`,
-		strings.Repeat("a", 400): `takes a ref or a CSS selector`,
+		strings.Repeat("a", 400): `accepts a ref or a CSS selector`,
 	} {
 		o := snapshot.DefaultOptions()
 		o.Scope = scope

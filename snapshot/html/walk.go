@@ -66,7 +66,7 @@ type frame struct {
 // segment walks the subtree of top, after the node last if it is not nil.
 func (w *walk) segment(top, last *html.Node) {
 	base := &frame{line: -1}
-	if p := w.d.flatParent(top); p != nil {
+	if p := w.d.flat.parent(top); p != nil {
 		base.n = p
 		base.pointer = !lists[p.Data] && w.style(p).pointer
 	}
@@ -329,7 +329,7 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 			}
 			return
 		case "details":
-			if !has(n, "open") && !w.d.hosts(n) {
+			if !has(n, "open") && !w.d.flat.hosts(n) {
 				var list []*html.Node
 				for c := firstElement(n); c != nil && list == nil; c = nextElement(c) {
 					if is(c, atom.Summary) {
@@ -345,10 +345,10 @@ func (w *walk) enter(n *html.Node, htm bool, child *frame, what *line) {
 	} else if n.Data == "title" || n.Data == "desc" || n.Data == "defs" || n.Data == "metadata" {
 		return
 	}
-	if child.only && !w.d.hosts(n) && !w.resuming {
+	if child.only && !w.d.flat.hosts(n) && !w.resuming {
 		return // its one text is its name
 	}
-	list, ok := w.d.children(n)
+	list, ok := w.d.flat.children(n)
 	w.descend(child, list, !ok)
 }
 

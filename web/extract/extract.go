@@ -30,7 +30,7 @@ type Config struct {
 // Check returns an error for keys that do not fit together.
 func (c Config) Check() error {
 	if u, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return fmt.Errorf("extract.base_url: %q: takes an http or https URL", c.BaseURL)
+		return fmt.Errorf("extract.base_url: %q: accepts an http or https URL", c.BaseURL)
 	}
 	if c.BaseURL != "" && c.Model == "" {
 		return fmt.Errorf("extract.model: is needed beside extract.base_url")

@@ -152,8 +152,8 @@ func TestConfig(t *testing.T) {
 	}
 	for want, c := range map[string]Config{
 		"": {BaseURL: "http://127.0.0.1:1/v1", Model: "m"},
-		`extract.base_url: "openai": takes an http or https URL`: {BaseURL: "openai", Model: "m"},
-		"extract.model: is needed beside extract.base_url":       {BaseURL: "http://127.0.0.1:1"},
+		`extract.base_url: "openai": accepts an http or https URL`: {BaseURL: "openai", Model: "m"},
+		"extract.model: is needed beside extract.base_url":         {BaseURL: "http://127.0.0.1:1"},
 	} {
 		if err := c.Check(); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("%v, want %q", err, want)

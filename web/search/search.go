@@ -43,7 +43,7 @@ var names = []string{"jina", "brave", "serper", "tavily", "searxng", "duckduckgo
 func (c Config) Check() error {
 	for i, p := range c.Providers {
 		if !slices.Contains(names, p) {
-			return fmt.Errorf("search.providers: %q: takes %s", p, strings.Join(names, ", "))
+			return fmt.Errorf("search.providers: %q: accepts %s", p, strings.Join(names, ", "))
 		}
 		if slices.Contains(c.Providers[:i], p) {
 			return fmt.Errorf("search.providers: %q: stands there twice", p)
@@ -51,7 +51,7 @@ func (c Config) Check() error {
 	}
 	for key, v := range map[string]string{"searxng_url": c.SearxngURL, "brave_url": c.BraveURL, "serper_url": c.SerperURL, "tavily_url": c.TavilyURL, "duckduckgo_url": c.DuckDuckGoURL} {
 		if u, err := url.Parse(v); v != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-			return fmt.Errorf("search.%s: %q: takes an http or https URL", key, v)
+			return fmt.Errorf("search.%s: %q: accepts an http or https URL", key, v)
 		}
 	}
 	return nil

@@ -270,9 +270,9 @@ func TestAHungProviderLeavesTimeForTheNext(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	for want, c := range map[string]Config{
 		"": {Providers: names},
-		`search.providers: "bing": takes jina, brave, serper, tavily, searxng, duckduckgo`: {Providers: []string{"bing"}},
-		`search.providers: "jina": stands there twice`:                                     {Providers: []string{"jina", "jina"}},
-		`search.searxng_url: "localhost:8888": takes an http or https URL`:                 {SearxngURL: "localhost:8888"},
+		`search.providers: "bing": accepts jina, brave, serper, tavily, searxng, duckduckgo`: {Providers: []string{"bing"}},
+		`search.providers: "jina": stands there twice`:                                       {Providers: []string{"jina", "jina"}},
+		`search.searxng_url: "localhost:8888": accepts an http or https URL`:                 {SearxngURL: "localhost:8888"},
 	} {
 		got := ""
 		if err := c.Check(); err != nil {

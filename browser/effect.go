@@ -1,0 +1,232 @@
+package browser
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// effects is what events report while an action, a navigation or the answer to a dialog
+// is under way. The context's mu guards it. Its methods may be called on nil, which is
+// what a context has while nobody acts.
+type effects struct {
+	navigated     string // URL of the tab that is acted on, where it has another
+	dialogs       []protocol.Dialog
+	opened        []*tab
+	announced     int // tabs that a link asked for and that have not come
+	downloads     []string
+	consoleErrors []string
+	failed        int         // requests
+	refusedBefore int         // by the egress proxy, when the action began
+	settled       *settled    // what the input itself brought back, see tab.settledWith
+	within        []*document // of frames, that the action is in
+}
+
+func (e *effects) navigatedTo(url string) {
+	if e != nil {
+		e.navigated = url
+	}
+}
+
+func (e *effects) dialog(d protocol.Dialog) {
+	if e != nil {
+		e.dialogs = keep(e.dialogs, d, maxDialogs)
+	}
+}
+
+// tabAnnounced notes that a link asked for a tab, which is yet to come.
+func (e *effects) tabAnnounced() {
+	if e != nil {
+		e.announced++
+	}
+}
+
+// tabOpened notes a page that appeared in the context. It belongs to the action where
+// another page opened it (popup) or a link asked for it, which leaves it without an
+// opener. kept is false for a page beyond the limit.
+func (e *effects) tabOpened(t *tab, popup, kept bool) {
+	if e == nil {
+		return
+	}
+	announced := e.announced > 0
+	if announced {
+		e.announced--
+	}
+	if (announced || popup) && kept {
+		e.opened = append(e.opened, t)
+	}
+}
+
+func (e *effects) download(name string) {
+	if e != nil {
+		e.downloads = keep(e.downloads, name, 20)
+	}
+}
+
+func (e *effects) consoleError(text string) {
+	if e != nil {
+		e.consoleErrors = keep(e.consoleErrors, text, 20)
+	}
+}
+
+func (e *effects) requestFailed() {
+	if e != nil {
+		e.failed++
+	}
+}
+
+// settling changes how an action waits for the page to settle.
+type settling struct {
+	noSnapshot bool // the client wants nothing of the page shown afterwards
+	late       bool // the action may open something only a while later
+}
+
+// observation is one action, navigation or answer to a dialog as it is observed: where
+// the tab was when it began, and what settling has seen since. It belongs to the
+// goroutine that began it.
+type observation struct {
+	settling
+	navigationCounts
+	tab    *tab
+	at     time.Time // when it began
+	lost   *lostPage
+	asked  bool      // requests were made
+	polled time.Time // when the page was last asked whether it is quiet; zero: with the input
+	again  bool      // and asked once more for an answer that had come meanwhile
+	seen   settled
+}
+
+// begin starts to observe the tab: from now on events note their effects.
+func (t *tab) begin(h settling) *observation {
+	t.activity.Add(1)
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.effects = &effects{refusedBefore: t.c.refused()}
+	t.c.dialogs = 0
+	for _, o := range t.c.tabs {
+		for _, f := range o.frames.byID {
+			f.allowDialogs()
+		}
+	}
+	return &observation{settling: h, tab: t, at: time.Now(), navigationCounts: t.nav.navigationCounts, lost: t.nav.lost}
+}
+
+// end stops observing and returns what happened; hit is the node that received the
+// input, zero for none.
+func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect {
+	t, c := s.tab, s.tab.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.effects
+	c.effects = nil
+	e := protocol.Effect{
+		Navigated: h.navigated, Downloads: h.downloads, ConsoleErrors: h.consoleErrors,
+		// The proxy also sees what the page's workers and sockets asked for.
+		RequestsFailed: max(h.failed, c.refused()-h.refusedBefore),
+		Changed:        s.seen.Changed || h.navigated != "", Announced: s.seen.Announced,
+	}
+	if n, ok := refs.Seen(hit); ok {
+		e.Hit = snapshot.RefOf(n)
+	}
+	if s.seen.Focused != 0 {
+		e.FocusedDoc, e.FocusedNode = s.seen.focusedIn, s.seen.Focused
+		if n, ok := refs.Seen(snapshot.Key{Doc: s.seen.focusedIn, Node: s.seen.Focused}); ok {
+			e.Focused = snapshot.RefOf(n)
+		}
+	}
+	for _, o := range h.opened {
+		e.TabsOpened = append(e.TabsOpened, o.info())
+	}
+	if n := len(h.dialogs); n > 0 {
+		d := h.dialogs[n-1]
+		e.Dialog = &d
+		if t.dialogs.open != nil {
+			e.Dialog = t.dialogs.open
+		}
+		if n > 1 {
+			e.Dialogs = h.dialogs
+		}
+	} else if t.dialogs.open != nil {
+		e.Dialog = t.dialogs.open
+	}
+	return e
+}
+
+// actsIn notes that the action is in the document of a frame, which has to
+// settle as well as that of the tab.
+func (a *action) actsIn(d *document) {
+	t := a.tab
+	if d.frame == t.frames.main {
+		return
+	}
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	e := t.c.effects
+	if e != nil && !slices.ContainsFunc(e.within, func(o *document) bool { return o.doc == d.doc }) {
+		e.within = append(e.within, d)
+	}
+}
+
+// actedIn returns the documents of frames that the action is in and that are there.
+func (t *tab) actedIn() (list []*document) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.c.effects == nil {
+		return nil
+	}
+	for _, d := range t.c.effects.within {
+		if d.frame.doc == d.doc {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// openedWait is how long a tab that an action opened may take to come and to say
+// its URL.
+const openedWait = 500 * time.Millisecond
+
+// awaitOpened waits until the tabs that the action asked for have come, and those
+// that it opened have begun to load.
+func (s *observation) awaitOpened(ctx context.Context) {
+	t := s.tab
+	soon, cancel := context.WithTimeout(ctx, openedWait)
+	defer cancel()
+	var opened []*tab
+	t.until(soon, func() bool {
+		if t.c.effects == nil {
+			return true
+		}
+		opened = t.c.effects.opened
+		return t.c.effects.announced == 0
+	})
+	for _, o := range opened {
+		o.until(soon, func() bool { return o.nav.commits > 0 })
+	}
+}
+
+// unreached is the error of an action, or of a navigation, that led on to a document
+// which did not load: Chromium shows an empty error page in its place. nil where the
+// action led elsewhere, or nowhere.
+func (s *observation) unreached(ctx context.Context) error {
+	t := s.tab
+	t.c.mu.Lock()
+	lost := t.nav.lost
+	t.c.mu.Unlock()
+	if lost == nil {
+		return nil
+	}
+	if lost != s.lost {
+		t.nav.awaitErrorPage(ctx, s.commits)
+	}
+	t.c.mu.Lock()
+	shown := t.nav.commits != s.commits && t.nav.failing
+	t.c.mu.Unlock()
+	if !shown {
+		return nil
+	}
+	return t.nav.notLoaded(lost.reason, s.at).With("url", lost.url)
+}

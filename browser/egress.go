@@ -1,0 +1,73 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Egress is the per-session egress proxy of a context (policy.SessionProxy). Its
+// methods may be called by any goroutine and do not wait.
+type Egress interface {
+	// ProxyServer is the address that Chromium is given for the context.
+	ProxyServer() string
+	// Credentials answer the proxy's challenge.
+	Credentials() (user, secret string)
+	// Failure says why the last connection to host:port since then came to
+	// nothing; nil where none failed.
+	Failure(hostPort string, since time.Time) error
+	// Refused counts the connections that were not made.
+	Refused() int
+	// Bind makes it a session's: until then it lets only the challenge pass.
+	Bind(gate policy.Dialer, name string, onRefused func(policy.Refusal))
+	Close()
+}
+
+// refused counts what the egress proxy has refused the context so far.
+func (c *Context) refused() int {
+	if c.egress == nil {
+		return 0
+	}
+	return c.egress.Refused()
+}
+
+// learnSecret has the context learn the secret of its egress proxy, before the page is a
+// session's.
+func (t *tab) learnSecret(ctx context.Context, e Egress) error {
+	t.priming.Store(true)
+	defer t.priming.Store(false)
+	user, secret := e.Credentials()
+	return network.AnswerChallenge(ctx, t.cdp, policy.PrimeURL, user, secret)
+}
+
+// notLoaded is the error of a navigation that Chromium says has failed for that
+// reason: where the egress proxy did not make the connection, the proxy's own
+// error, which knows more.
+func (n *navigation) notLoaded(reason string, since time.Time) *protocol.Error {
+	c := n.t.c
+	c.mu.Lock()
+	going := n.going
+	c.mu.Unlock()
+	u, err := url.Parse(going)
+	if c.egress == nil || err != nil {
+		return navigationFailed(reason)
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	var refused *protocol.Error
+	if errors.As(c.egress.Failure(net.JoinHostPort(u.Hostname(), port), since), &refused) {
+		e := *refused
+		e.Details = maps.Clone(refused.Details) // the proxy keeps its own
+		return &e
+	}
+	return navigationFailed(reason)
+}

@@ -1,0 +1,314 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/listeners"
+	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// frames are the frames of a tab, and the cdp sessions of those that live out of its
+// process. The event callback writes them, but for a frame's owner, which is learnt by
+// asking. They are guarded by the context's mu, together with the navigation: what a
+// frame holds and what has become of the tab are looked at together.
+type frames struct {
+	t        *tab
+	main     *frame
+	byID     map[cdproto.FrameID]*frame
+	sessions map[target.SessionID]*cdp.Session // out-of-process frames and workers
+}
+
+// newFrames are those of a tab that has just come. The main frame's id is its target's.
+func newFrames(t *tab) frames {
+	main := &frame{tab: t, id: cdproto.FrameID(t.target), cdp: t.cdp}
+	return frames{t: t, main: main, byID: map[cdproto.FrameID]*frame{main.id: main}, sessions: map[target.SessionID]*cdp.Session{}}
+}
+
+// byDoc finds a document that a frame has now.
+func (fs *frames) byDoc(doc int) *document {
+	fs.t.c.mu.Lock()
+	defer fs.t.c.mu.Unlock()
+	for _, f := range fs.byID {
+		if f.doc == doc {
+			return f.holds()
+		}
+	}
+	return nil
+}
+
+// live returns the frames that have a document, the main one first.
+func (fs *frames) live() []*frame {
+	fs.t.c.mu.Lock()
+	defer fs.t.c.mu.Unlock()
+	list := make([]*frame, 0, len(fs.byID))
+	if fs.main.doc != 0 {
+		list = append(list, fs.main)
+	}
+	for _, f := range fs.byID {
+		if f != fs.main && f.doc != 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// within says whether f is root or below it.
+func (fs *frames) within(f, root *frame) bool {
+	fs.t.c.mu.Lock()
+	defer fs.t.c.mu.Unlock()
+	for ; f != nil; f = f.parent {
+		if f == root {
+			return true
+		}
+	}
+	return false
+}
+
+// hasBelow says whether the document stands in f or in a frame below it.
+func (fs *frames) hasBelow(f *frame, doc int) bool {
+	fs.t.c.mu.Lock()
+	defer fs.t.c.mu.Unlock()
+	for _, g := range fs.byID {
+		if g.doc != doc {
+			continue
+		}
+		for ; g != nil; g = g.parent {
+			if g == f {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// alone says whether the cdp session has no other frame than f.
+func (fs *frames) alone(f *frame, s *cdp.Session) bool {
+	fs.t.c.mu.Lock()
+	defer fs.t.c.mu.Unlock()
+	for _, o := range fs.byID {
+		if o != f && o.cdp.ID() == s.ID() {
+			return false
+		}
+	}
+	return true
+}
+
+type frameEvent struct {
+	FrameID       cdproto.FrameID `json:"frameId"`
+	ParentFrameID cdproto.FrameID `json:"parentFrameId"`
+	Reason        string          `json:"reason"`
+}
+
+func (fs *frames) attached(s *cdp.Session, e frameEvent) (changed bool) {
+	if f := fs.byID[e.FrameID]; f != nil {
+		f.cdp = s
+		return false
+	}
+	fs.byID[e.FrameID] = &frame{tab: fs.t, id: e.FrameID, parent: fs.byID[e.ParentFrameID], cdp: s, since: time.Now()}
+	return false
+}
+
+func (fs *frames) detached(_ *cdp.Session, e frameEvent) (changed bool) {
+	// "swap": the frame moves to another process and goes on there.
+	if f := fs.byID[e.FrameID]; f != nil && e.Reason != "swap" && f != fs.main {
+		fs.drop(f)
+	}
+	return true
+}
+
+// drop forgets a frame and all below it.
+func (fs *frames) drop(f *frame) {
+	delete(fs.byID, f.id)
+	fs.t.nav.step.done(f.id, "")
+	f.leave()
+	fs.dropBelow(f)
+}
+
+func (fs *frames) dropBelow(f *frame) {
+	for _, child := range fs.byID {
+		if child.parent == f {
+			fs.drop(child)
+		}
+	}
+}
+
+// navigated is the frame in which a document was committed; those of the document
+// before it are gone.
+func (fs *frames) navigated(s *cdp.Session, e frameNavigated) *frame {
+	f := fs.byID[e.Frame.ID]
+	if f == nil {
+		f = &frame{tab: fs.t, id: e.Frame.ID, parent: fs.byID[e.Frame.ParentID]}
+		fs.byID[f.id] = f
+	}
+	f.cdp, f.url = s, e.Frame.URL+e.Frame.Fragment
+	fs.dropBelow(f)
+	return f
+}
+
+// leaveAll forgets the documents of the frames of a cdp session.
+func (fs *frames) leaveAll(id target.SessionID) {
+	for _, f := range fs.byID {
+		if f.cdp.ID() == id {
+			f.leave()
+		}
+	}
+}
+
+type worldCreated struct {
+	Context struct {
+		ID       runtime.ExecutionContextID `json:"id"`
+		UniqueID string                     `json:"uniqueId"`
+		Name     string                     `json:"name"`
+		AuxData  struct {
+			FrameID cdproto.FrameID `json:"frameId"`
+			Type    string          `json:"type"`
+		} `json:"auxData"`
+	} `json:"context"`
+}
+
+func (fs *frames) worldCreated(s *cdp.Session, e worldCreated) (changed bool) {
+	f := fs.byID[e.Context.AuxData.FrameID]
+	if f == nil {
+		return false
+	}
+	if e.Context.AuxData.Type == "default" {
+		f.own, f.ownNum = e.Context.UniqueID, e.Context.ID
+	}
+	if e.Context.Name != world || e.Context.AuxData.Type != "isolated" || f.ctxID == e.Context.UniqueID {
+		return false // the last: reported once more, since the domain was switched on again
+	}
+	f.leave()
+	f.cdp = s
+	f.doc, f.ctxID, f.num = int(docs.Add(1)), e.Context.UniqueID, e.Context.ID
+	if n := &fs.t.nav; f == fs.main && n.ready != "loading" && n.loader != "" {
+		n.askTitle() // its events came before
+	}
+	return true
+}
+
+type worldDestroyed struct {
+	UniqueID string `json:"executionContextUniqueId"`
+}
+
+func (fs *frames) worldDestroyed(_ *cdp.Session, e worldDestroyed) (changed bool) {
+	for _, f := range fs.byID {
+		if f.ctxID == e.UniqueID && e.UniqueID != "" {
+			f.leave()
+			changed = true
+		}
+	}
+	return changed
+}
+
+func (fs *frames) worldsCleared(s *cdp.Session, _ struct{}) (changed bool) {
+	fs.leaveAll(s.ID())
+	return true
+}
+
+// childAttached takes an out-of-process frame or a worker of the tab: it listens to it,
+// sets it up and lets it run.
+func (fs *frames) childAttached(_ *cdp.Session, e attachedToTarget) (changed bool) {
+	t, c := fs.t, fs.t.c
+	child := c.host.conn.Session(e.SessionID)
+	fs.sessions[e.SessionID] = child
+	c.host.conn.Handle(e.SessionID, func(method string, params jsonv2.Value) { t.event(child, method, params) })
+	if e.TargetInfo.isWorker() {
+		go c.setUpWorker(child)
+		return false
+	}
+	// An out-of-process frame's target has the frame's id.
+	if f := fs.byID[cdproto.FrameID(e.TargetInfo.TargetID)]; f != nil {
+		f.cdp = child
+		f.leave()
+	}
+	all := c.overrides.InForce()
+	go func() {
+		pending := attachDomains(child)
+		pending = append(pending, c.overrides.Send(child, all, all, true)...)
+		pending = append(pending, c.routes.Pause(child)...)
+		pending = append(pending, child.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{}))
+		if err := c.overrides.Wait(t.life, pending); err != nil {
+			c.host.log.Debug("attaching to a frame", "error", err)
+		}
+	}()
+	return false
+}
+
+type childDetached struct {
+	SessionID target.SessionID `json:"sessionId"`
+}
+
+func (fs *frames) childDetached(_ *cdp.Session, e childDetached) (changed bool) {
+	delete(fs.sessions, e.SessionID)
+	fs.t.forgetSession(e.SessionID)
+	fs.leaveAll(e.SessionID)
+	return true
+}
+
+// findOwners learns which element of the parent's document holds each frame that
+// has not been asked about yet: DOM.getFrameOwner, DOM.resolveNode into the
+// parent's world, and the script's number for it. Frames whose owner cannot be
+// had keep a zero owner and are not shown.
+func (fs *frames) findOwners(ctx context.Context, list []*frame) {
+	mu := &fs.t.c.mu
+	var work sync.WaitGroup
+	for _, f := range list {
+		mu.Lock()
+		p := f.parent
+		found := p == nil || f.owner.Doc == p.doc || p.doc == 0
+		var num runtime.ExecutionContextID
+		var s *cdp.Session
+		var doc int
+		if p != nil {
+			num, s, doc = p.num, p.cdp, p.doc
+		}
+		mu.Unlock()
+		if found {
+			continue
+		}
+		work.Go(func() {
+			node, err := fs.ownerOf(ctx, f.id, s, num)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			f.owner = snapshot.Key{Doc: doc, Node: node}
+			mu.Unlock()
+		})
+	}
+	work.Wait()
+}
+
+func (fs *frames) ownerOf(ctx context.Context, id cdproto.FrameID, s *cdp.Session, num runtime.ExecutionContextID) (int, error) {
+	var owner struct {
+		BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
+	}
+	if err := fs.t.wait(ctx, s.Send("DOM.getFrameOwner", map[string]any{"frameId": id}), &owner); err != nil {
+		return 0, err
+	}
+	parent := listeners.Document{Session: s, Number: num, Group: world, Wait: fs.t.wait}
+	object, err := parent.Resolve(ctx, owner.BackendNodeID)
+	if err != nil {
+		return 0, err
+	}
+	var got evaluated
+	p := s.Send(runtime.CallFunctionOn.Method, map[string]any{
+		"objectId": object, "functionDeclaration": script.NodeID.OnObject(), "returnByValue": true,
+	})
+	if err := fs.t.wait(ctx, p, &got); err != nil {
+		return 0, err
+	}
+	var node int
+	err = json.Unmarshal(got.Result.Value, &node)
+	return node, err
+}

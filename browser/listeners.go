@@ -1,0 +1,58 @@
+package browser
+
+import (
+	"context"
+	"strings"
+
+	"github.com/browserd/browserd/browser/listeners"
+	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/walk"
+)
+
+// captured is what is kept of the captures of a document, and what its script knows. It
+// belongs to the session's driver.
+type captured struct {
+	answer    walk.Answer // of the last walk
+	listeners listeners.Reported
+}
+
+// listening is the document as package listeners asks about it.
+func (d *document) listening() *listeners.Document {
+	t := d.frame.tab
+	return &listeners.Document{
+		Session: d.cdp, World: d.ctxID, Number: d.num, Own: d.own, OwnNumber: d.ownNum, Group: world,
+		Wait:  t.wait,
+		Alone: func() bool { return t.frames.alone(d.frame, d.cdp) },
+	}
+}
+
+// evaluateWithListeners is evaluate for a function that looks at the document as a person
+// would. Before, the script is told which elements have listeners of their own
+// for clicks and which closed shadow roots there are. Where no element has come since it
+// was told last, all of it is one round trip. The function answers with no promise.
+func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f script.Func[Args, Result], args Args) (result Result, err error) {
+	activity := d.frame.tab.activity.Load()
+	asking, err := d.start(f.Unless(script.PendingListeners.Call(script.None{}), args))
+	if err != nil {
+		return result, err
+	}
+	request := d.captured.listeners.Ask(d.listening(), activity)
+	raw, err := asking.finish(ctx)
+	if err != nil {
+		d.captured.listeners.Expire() // whether elements had come was said once
+		return result, err
+	}
+	pending := strings.Trim(string(raw), `"`)
+	come := pending == script.PendingElements || pending == script.PendingHosts
+	if !come && !request.Sent() {
+		return result, decoded(asking.call.Function, raw, &result)
+	}
+	reported, err := request.Report(ctx, pending == script.PendingHosts)
+	if err != nil {
+		return result, err
+	}
+	if !come && !reported {
+		return result, decoded(asking.call.Function, raw, &result)
+	}
+	return evaluate(ctx, d, f, args)
+}

@@ -1,0 +1,171 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/domstorage"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Page is a page of the browser context that is none of the session's tabs. It answers
+// whatever the page requests with an empty document (Fetch.fulfillRequest): an origin's
+// storage can be reached without a request to the origin, and no script of the origin
+// runs. One goroutine at a time uses it.
+type Page struct {
+	cdp    *cdp.Session
+	life   context.Context // the browser context's
+	paused <-chan jsonv2.Value
+	stop   func()
+}
+
+// NewPage makes a storage page of a page that was just attached to and still waits for
+// its debugger. life ends with the browser context. Call Close once, then close the
+// target.
+func NewPage(ctx, life context.Context, s *cdp.Session) (*Page, error) {
+	p := &Page{cdp: s, life: life}
+	p.paused, p.stop = s.Subscribe("Fetch.requestPaused")
+	err := waitAll(ctx, []*cdp.Pending{
+		s.Send("Page.enable", cdproto.Empty{}),
+		s.Send("Network.enable", cdproto.Empty{}),
+		s.Send(network.SetBypassServiceWorker.Method, network.SetBypassServiceWorkerParams{Bypass: true}),
+		s.Send("DOMStorage.enable", cdproto.Empty{}),
+		s.Send(fetch.Enable.Method, map[string]any{"patterns": []map[string]any{{"urlPattern": "*"}}}),
+		s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{}),
+	})
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close ends listening to the page's requests.
+func (p *Page) Close() { p.stop() }
+
+// Read returns the local storage of the origins, without those that have none.
+func (p *Page) Read(ctx context.Context, origins []string) ([]protocol.Origin, error) {
+	list := []protocol.Origin{}
+	for _, origin := range origins {
+		err := p.in(ctx, origin, func() error {
+			items, err := p.items(ctx, origin)
+			if err == nil && len(items) > 0 {
+				list = append(list, protocol.Origin{Origin: origin, LocalStorage: items})
+			}
+			return err
+		})
+		if err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// Write replaces the local storage of each origin.
+func (p *Page) Write(ctx context.Context, origins []protocol.Origin) error {
+	for _, o := range origins {
+		if err := p.in(ctx, o.Origin, func() error { return p.put(ctx, o.Origin, o.LocalStorage) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// in visits the origin and calls do there.
+func (p *Page) in(ctx context.Context, origin string, do func() error) error {
+	err := p.visit(ctx, origin)
+	if err == nil {
+		err = do()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("the storage of %s: %w", origin, err)
+	}
+	return nil
+}
+
+// emptyPage has an icon, so that none is asked for.
+const emptyPage = `<!doctype html><link rel=icon href="data:,">`
+
+// visit navigates the page to an empty document of the origin.
+func (p *Page) visit(ctx context.Context, origin string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answered := make(chan error, 1) // nobody may be there for it
+	var got struct {
+		ErrorText string `json:"errorText"`
+	}
+	navigating := p.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: origin + "/"})
+	go func() { answered <- navigating.Wait(ctx, &got) }()
+	for {
+		select {
+		case err := <-answered:
+			if err == nil && got.ErrorText != "" {
+				err = fmt.Errorf("visiting %s: %s", origin, got.ErrorText)
+			}
+			return err
+		case raw, ok := <-p.paused:
+			if !ok {
+				return context.Cause(p.life)
+			}
+			var e struct {
+				RequestID fetch.RequestID `json:"requestId"`
+			}
+			if err := json.Unmarshal(raw, &e); err != nil {
+				return err
+			}
+			p.cdp.Send(fetch.FulfillRequest.Method, fetch.FulfillRequestParams{
+				RequestID: e.RequestID, ResponseCode: 200, Body: []byte(emptyPage),
+				ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: "text/html; charset=utf-8"}},
+			})
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func localStorage(origin string) *domstorage.StorageID {
+	return &domstorage.StorageID{SecurityOrigin: origin, IsLocalStorage: true}
+}
+
+// items reads the local storage of the origin that was visited.
+func (p *Page) items(ctx context.Context, origin string) ([][2]string, error) {
+	var got struct {
+		Entries [][2]string `json:"entries"`
+	}
+	params := domstorage.GetDOMStorageItemsParams{StorageID: localStorage(origin)}
+	return got.Entries, p.cdp.Call(ctx, domstorage.GetDOMStorageItems.Method, params, &got)
+}
+
+// put replaces the local storage of the origin that was visited.
+func (p *Page) put(ctx context.Context, origin string, items [][2]string) error {
+	at := localStorage(origin)
+	pending := []*cdp.Pending{p.cdp.Send(domstorage.Clear.Method, domstorage.ClearParams{StorageID: at})}
+	for _, item := range items {
+		pending = append(pending, p.cdp.Send(domstorage.SetDOMStorageItem.Method, domstorage.SetDOMStorageItemParams{
+			StorageID: at, Key: item[0], Value: item[1],
+		}))
+	}
+	return waitAll(ctx, pending)
+}
+
+// waitAll waits for every answer and returns the first error.
+func waitAll(ctx context.Context, pending []*cdp.Pending) error {
+	var first error
+	for _, p := range pending {
+		if err := p.Wait(ctx, nil); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -1,0 +1,98 @@
+package browser
+
+import (
+	"fmt"
+
+	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// cutOff ends the dialogs of a page that does not stop to open them: this one is
+// answered and reported to nobody, the script that opened it is ended, and what opens
+// the next by a timer finds that nothing opens any more, until the next action
+// begins. The caller holds mu.
+func (d *dialogs) cutOff(kind string) {
+	t := d.t
+	if t.c.dialogs == maxDialogs+1 {
+		t.c.log.Write(t.name, "warning", fmt.Sprintf("browserd: the page opens one dialog after the other: it is cut off after %d", maxDialogs), "", 0)
+	}
+	accept := kind == "alert" || kind == "beforeunload"
+	if kind != "beforeunload" { // which is asked for when the page's script is over
+		// In front of the answer: V8 looks whether it is to end a script where a
+		// function is called, and in a loop that calls none not every time.
+		t.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
+	}
+	t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
+	for _, f := range t.frames.byID {
+		f.suppressDialogs()
+	}
+}
+
+// suppression makes the functions that open dialogs answer by themselves, as a browser
+// does where a person wants no more of them. Its value takes that back.
+const suppression = `(() => {
+	const quiet = { alert() {}, confirm() { return false }, prompt() { return null } }, was = {};
+	for (const name in quiet) {
+		was[name] = Object.getOwnPropertyDescriptor(window, name) || { configurable: true };
+		Object.defineProperty(window, name, { value: quiet[name], configurable: true, enumerable: true, writable: true });
+	}
+	const leaving = BeforeUnloadEvent.prototype, value = Object.getOwnPropertyDescriptor(leaving, 'returnValue'), handler = window.onbeforeunload;
+	leaving.preventDefault = () => {};
+	Object.defineProperty(leaving, 'returnValue', { value: '', configurable: true, enumerable: true, writable: true });
+	window.onbeforeunload = null;
+	return () => {
+		Object.defineProperties(window, was);
+		delete leaving.preventDefault;
+		Object.defineProperty(leaving, 'returnValue', value);
+		window.onbeforeunload = handler;
+	};
+})()`
+
+// suppressed is a document whose dialogs are suppressed. Guarded by the context's mu.
+type suppressed struct {
+	world string                 // the page's own in the document, by its unique id
+	back  runtime.RemoteObjectID // what takes it back; empty until it has been done
+	over  bool                   // it is to be taken back as soon as it has been done
+}
+
+// suppressDialogs keeps the frame's document from opening dialogs. The caller holds mu.
+func (f *frame) suppressDialogs() {
+	if f.own == "" || f.suppressed != nil && f.suppressed.world == f.own {
+		return
+	}
+	m := &suppressed{world: f.own}
+	f.suppressed = m
+	s, mu := f.cdp, &f.tab.c.mu
+	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: suppression, UniqueContextID: f.own})
+	go func() {
+		var got evaluated
+		err := f.tab.wait(f.tab.life, p, &got)
+		mu.Lock()
+		defer mu.Unlock()
+		switch m.back = got.Result.ObjectID; {
+		case err != nil || got.ExceptionDetails != nil:
+			// It was ended together with the page's script: the next dialog tries again.
+			if f.suppressed == m {
+				f.suppressed = nil
+			}
+		case m.over:
+			f.allowDialogs()
+		}
+	}()
+}
+
+// allowDialogs lets the frame's document open dialogs again. The caller holds mu.
+func (f *frame) allowDialogs() {
+	m := f.suppressed
+	switch {
+	case m == nil:
+		return
+	case m.back == "":
+		m.over = true
+		return
+	}
+	f.suppressed = nil
+	f.cdp.Send(runtime.CallFunctionOn.Method, map[string]any{"objectId": m.back, "functionDeclaration": "function(){this()}"})
+	f.cdp.Send(runtime.ReleaseObject.Method, map[string]any{"objectId": m.back})
+}

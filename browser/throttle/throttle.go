@@ -1,0 +1,170 @@
+// Package throttle limits what a page can make browserd and its client listen to:
+// the CDP events of its console and its requests, and the events that a client gets.
+package throttle
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
+)
+
+// What a page writes to its console and asks of the network comes through the one
+// pipe on which all sessions wait for their answers. Where a page causes more events
+// in a second than any reader could want, the domain is disabled for a while, which
+// also spares Chromium the sending.
+const (
+	firstPause = time.Second
+	maxPause   = 8 * time.Second // the pause is doubled while the page goes on
+	// cpuRate is by how much the page's main thread is slowed down meanwhile: the
+	// browser process hears of each console message and each request as well, on the
+	// thread that serves all sessions, whoever listens.
+	cpuRate = 20
+)
+
+// MaxEvents are how many events a page may cause in a second, by their domain: a
+// request has four or more. Only tests change it, before they open a page.
+var MaxEvents = map[string]int{"Runtime": 1000, "Network": 6000}
+
+// maxBytes is how many bytes they may have together, the last of them left out: while
+// they are read nobody else's answer is, and on a busy machine the pipe takes no more
+// than some megabytes a second.
+var maxBytes = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20}
+
+// unbounded are the events of Runtime of which a page can cause any number.
+var unbounded = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionThrown": true}
+
+// Unbounded says whether an event is one of Runtime of which a page can cause any number.
+func Unbounded(method string) bool { return unbounded[method] }
+
+// Throttle counts the events of one tab's cdp sessions, and disables a domain that
+// sends too many. Its methods are called on the reader goroutine alone; its timers
+// run on goroutines of their own.
+type Throttle struct {
+	life  context.Context // the tab's
+	began func(s *cdp.Session, domain string, pause time.Duration)
+
+	domains map[key]*domain // the reader goroutine's own
+
+	mu sync.Mutex // held while a domain is disabled, and while the page's CPU rate is put back
+}
+
+// key is one domain of one cdp session.
+type key struct {
+	session target.SessionID
+	domain  string
+}
+
+// domain is what came of one domain of one cdp session. The reader goroutine owns
+// all but disabled, which the timers read and write as well.
+type domain struct {
+	since    time.Time // when this second began
+	events   int       // in it
+	bytes    int       // of these events
+	pause    time.Duration
+	disabled atomic.Bool
+}
+
+// New returns the throttle of a tab that lives as long as life. began is called on the
+// reader goroutine, without a lock, when a domain of a cdp session is about to be
+// disabled for a time: what Chromium would say of it until then is lost.
+func New(life context.Context, began func(s *cdp.Session, domain string, pause time.Duration)) *Throttle {
+	return &Throttle{life: life, began: began, domains: map[key]*domain{}}
+}
+
+// Drop counts an event of so many bytes and says whether it is to be dropped.
+func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
+	name, _, _ := strings.Cut(method, ".")
+	if name != "Network" && !unbounded[method] {
+		return false
+	}
+	k := key{s.ID(), name}
+	d := t.domains[k]
+	if d == nil {
+		d = &domain{}
+		t.domains[k] = d
+	}
+	if d.disabled.Load() {
+		return true
+	}
+	d.events++
+	now := time.Now()
+	if now.Sub(d.since) >= time.Second {
+		if d.events < MaxEvents[name]/2 && d.bytes < maxBytes[name]/2 {
+			d.pause = 0
+		}
+		d.since, d.events, d.bytes = now, 1, 0
+	}
+	before := d.bytes
+	if d.bytes += bytes; d.events < MaxEvents[name] && before < maxBytes[name] {
+		return false
+	}
+	d.pause = min(max(2*d.pause, firstPause), maxPause)
+	t.mu.Lock()
+	d.disabled.Store(true)
+	setCPURate(s, cpuRate)
+	t.mu.Unlock()
+	t.began(s, name, d.pause)
+	s.Send(name+".disable", cdproto.Empty{})
+	time.AfterFunc(d.pause, func() { t.enable(s, name, d, true) })
+	return true
+}
+
+func setCPURate(s *cdp.Session, rate int) {
+	s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": rate})
+}
+
+// enable switches a domain on again. What the page said meanwhile is forgotten where
+// forget says so; Chromium reports its execution contexts once more.
+func (t *Throttle) enable(s *cdp.Session, name string, d *domain, forget bool) {
+	if !d.disabled.CompareAndSwap(true, false) || t.life.Err() != nil {
+		return
+	}
+	if name == "Runtime" && forget {
+		s.Send("Runtime.discardConsoleEntries", cdproto.Empty{})
+	}
+	s.Send(name+".enable", cdproto.Empty{})
+	if !forget {
+		setCPURate(s, 1)
+		return
+	}
+	// A page that goes on would have queued up so much by the time it is heard that the
+	// browser process is held up for long behind it: it stays slow until it is found quiet.
+	time.AfterFunc(firstPause, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !d.disabled.Load() {
+			setCPURate(s, 1)
+		}
+	})
+}
+
+// Resume enables the disabled domains of a cdp session for a document that has just
+// come: it is another page, whose execution contexts must be known. V8 has forgotten
+// what the page before it said; what this one has said already is reported now. cleared says
+// that Runtime was disabled, so that the end of the old execution contexts was not reported.
+func (t *Throttle) Resume(s *cdp.Session) (cleared bool) {
+	for k, d := range t.domains {
+		if k.session == s.ID() && d.disabled.Load() {
+			d.since, d.events, d.bytes, d.pause = time.Now(), 0, 0, 0
+			cleared = cleared || k.domain == "Runtime"
+			t.enable(s, k.domain, d, false)
+		}
+	}
+	return cleared
+}
+
+// Forget forgets a cdp session that has ended.
+func (t *Throttle) Forget(id target.SessionID) {
+	for k := range t.domains {
+		if k.session == id {
+			delete(t.domains, k)
+		}
+	}
+}

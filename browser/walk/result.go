@@ -1,0 +1,197 @@
+// Package walk reads the answers of script.Walk: what one walk of one document
+// found, what of an answer is kept so that the next one can leave it out, and how
+// the walks of a page's frames are put together. It talks to no browser. Its values
+// are for one goroutine at a time.
+package walk
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Each document is Result in a world of its own, same-origin frames too.
+// Result.Frames says where their lines belong.
+
+// NewOptions returns the options of a walk of a whole document for a snapshot
+// with options o. Scope and after are the caller's to set: they name nodes of one
+// document.
+func NewOptions(o snapshot.Options) script.WalkOptions {
+	attrs := o.Attrs
+	if attrs == nil {
+		attrs = []string{}
+	}
+	return script.WalkOptions{
+		Interactive: o.InteractiveOnly, MaxChars: o.MaxChars, MaxNodes: o.MaxNodes, MaxDepth: o.MaxDepth,
+		MaxText: o.MaxText, Attrs: attrs, DedupeText: o.DedupeText, Computed: true,
+	}
+}
+
+// Result is what one walk found in one document.
+type Result struct {
+	URL, Title string
+	Nodes      []snapshot.Node
+	// Frames are the places of child documents, in the order of Nodes.
+	Frames []Place
+	// Visited is how many elements were looked at, Elements how many there are.
+	Visited, Elements int
+	// Rest is how many nodes are left at least, 0 where the walk reached the end.
+	Rest    int
+	Reasons []string
+	// Modal tells that an open modal dialog makes the rest of the document inert.
+	Modal bool
+	// Hidden is how many changes had nothing to show; of script.OffScope alone.
+	Hidden int
+	// Scope tells why there is nothing; empty where the walk was made.
+	Scope script.ScopeFailure
+}
+
+// Place is the place of a child document's lines: before Nodes[Index] (or at
+// the end), at Depth and deeper. Owner is the number of the element that holds it.
+type Place struct {
+	Index, Depth, Owner int
+}
+
+// decode reads what a walk of the document with that number found. The script runs
+// beside the page, so nothing in an answer is taken on trust but its strings, which are
+// the page's own.
+func decode(doc int, answer Answer) (Result, error) {
+	in, lines := answer.head, answer.lines
+	out := Result{
+		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
+		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Scope: in.Scope, Nodes: []snapshot.Node{},
+	}
+	if answer.count > 0 {
+		out.Nodes = make([]snapshot.Node, answer.count)
+		d := lineDecoder{doc: doc, contexts: in.Contexts}
+		for i := range out.Nodes {
+			var line string
+			line, lines, _ = strings.Cut(lines, "\n")
+			if err := d.decode(line, &out.Nodes[i]); err != nil {
+				return Result{}, fmt.Errorf("decoding line %d of a walk: %w", i, err)
+			}
+		}
+	}
+	for _, f := range in.Frames {
+		if f[0] < 0 || f[0] > len(out.Nodes) || f[1] < 0 || f[2] < 1 {
+			return Result{}, fmt.Errorf("decoding a walk: frame %v among %d lines", f, len(out.Nodes))
+		}
+		out.Frames = append(out.Frames, Place{Index: f[0], Depth: f[1], Owner: f[2]})
+	}
+	return out, nil
+}
+
+// lineDecoder reads the lines of the nodes of one document.
+type lineDecoder struct {
+	doc      int
+	contexts []string
+	fields   []string        // of one line, used again for the next
+	attrs    []snapshot.Attr // of all lines, of which each node has its part
+	states   []string        // the same
+}
+
+// DecodeNode reads one line of a node of a document.
+func DecodeNode(doc int, line string) (snapshot.Node, error) {
+	var n snapshot.Node
+	err := (&lineDecoder{doc: doc}).decode(line, &n)
+	return n, err
+}
+
+// decode reads a line of a node into n, whose strings are parts of that line.
+func (d *lineDecoder) decode(line string, n *snapshot.Node) error {
+	id, line, _ := strings.Cut(line, "\t")
+	depth, line, _ := strings.Cut(line, "\t")
+	number, err := strconv.Atoi(id)
+	if err != nil {
+		return fmt.Errorf("the id: %w", err)
+	}
+	if n.Depth, err = strconv.Atoi(depth); err != nil {
+		return fmt.Errorf("the depth: %w", err)
+	}
+	n.Depth = max(n.Depth, 0)
+	switch {
+	case number == 0:
+		n.Role, n.Name = snapshot.RoleText, line
+		return nil
+	case number < 0:
+		n.More, n.Name = -number, line
+		return nil
+	}
+	n.Key = snapshot.Key{Doc: d.doc, Node: number}
+	d.fields = appendFields(d.fields[:0], line)
+	fields := d.fields
+	if len(fields) < 7 || len(fields)%2 == 0 {
+		return fmt.Errorf("a node of %d fields", len(fields)+2)
+	}
+	n.Role, n.Name, n.Tag = fields[0], fields[1], fields[2]
+	if fields[3] != "" {
+		from := len(d.states)
+		for state := range strings.FieldsSeq(fields[3]) {
+			d.states = append(d.states, state)
+		}
+		n.States = slices.Clip(d.states[from:])
+	}
+	n.Value, n.Ident = unplain(fields[4]), fields[5]
+	if fields[6] != "" {
+		context, err := strconv.Atoi(fields[6])
+		if err != nil {
+			return fmt.Errorf("the context: %w", err)
+		}
+		if context > 0 && context <= len(d.contexts) {
+			n.Context = d.contexts[context-1]
+		}
+	}
+	from := len(d.attrs)
+	for i := 7; i < len(fields); i += 2 {
+		a, err := decodeAttr(fields[i], fields[i+1])
+		if err != nil {
+			return err
+		}
+		d.attrs = append(d.attrs, a)
+	}
+	n.Attrs = slices.Clip(d.attrs[from:])
+	return nil
+}
+
+// appendFields appends to list what stands between the tabs of line.
+func appendFields(list []string, line string) []string {
+	for more := true; more; {
+		var field string
+		field, line, more = strings.Cut(line, "\t")
+		list = append(list, field)
+	}
+	return list
+}
+
+// decodeAttr reads one attribute: after = a string, after # a number, which is
+// shown bare.
+func decodeAttr(key, value string) (snapshot.Attr, error) {
+	a := snapshot.Attr{Key: key}
+	switch {
+	case strings.HasPrefix(value, "="):
+		a.Value = unplain(value[1:])
+	case strings.HasPrefix(value, "#"):
+		f, err := strconv.ParseFloat(value[1:], 64)
+		if err != nil {
+			return a, fmt.Errorf("attribute %q: %w", a.Key, err)
+		}
+		a.Value, a.Bare = strconv.FormatFloat(f, 'f', -1, 64), true
+	default:
+		return a, fmt.Errorf("attribute %q: neither a string nor a number", a.Key)
+	}
+	return a, nil
+}
+
+var tabsAndFeeds = strings.NewReplacer("\vt", "\t", "\vn", "\n", "\vv", "\v")
+
+// unplain undoes plain of script/js/capture.js.
+func unplain(s string) string {
+	if !strings.Contains(s, "\v") {
+		return s
+	}
+	return tabsAndFeeds.Replace(s)
+}

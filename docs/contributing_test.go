@@ -1,0 +1,118 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A stranger reads README.md and CONTRIBUTING.md in minutes.
+func TestFirstPagesAreShort(t *testing.T) {
+	for file, most := range map[string]int{"../README.md": 120, "../CONTRIBUTING.md": 80, "../CHANGELOG.md": 60} {
+		if n := strings.Count(read(t, file), "\n"); n > most {
+			t.Errorf("%s has %d lines, want at most %d", file, n, most)
+		}
+	}
+}
+
+var figure = regexp.MustCompile(`\d[\d,.]*\d`)
+
+// Each figure of the README's comparison stands in benchmarks.md, whose rows are those
+// of a run.
+func TestReadmeFiguresAreMeasured(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "../README.md"), "\n## What is different here\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	measured := map[string]bool{"1500": true}
+	for _, f := range figure.FindAllString(read(t, "benchmarks.md"), -1) {
+		measured[f] = true
+	}
+	found := 0
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "| ") {
+			continue
+		}
+		for _, f := range figure.FindAllString(line, -1) {
+			found++
+			if !measured[strings.ReplaceAll(f, ",", "")] {
+				t.Errorf("README.md: %s is not in benchmarks.md: %s", f, line)
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("%d figures were found: does the pattern still match?", found)
+	}
+}
+
+// coded is a path in backquotes: of a package, or of a file.
+var coded = regexp.MustCompile("`([a-zA-Z][a-zA-Z0-9_./]*)`")
+
+// CONTRIBUTING.md names each package with Go code, and each file that it names is there.
+func TestContributingNamesEveryPackage(t *testing.T) {
+	text := read(t, "../CONTRIBUTING.md")
+	var named []string
+	for _, m := range coded.FindAllStringSubmatch(text, -1) {
+		named = append(named, m[1])
+		if !strings.Contains(m[1], "/") || strings.Contains(m[1], "NAME") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+			t.Errorf("CONTRIBUTING.md names %s: %v", m[1], err)
+		}
+	}
+	packages := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel("..", path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".go"):
+			packages[filepath.ToSlash(filepath.Dir(name))] = true
+		}
+		return nil
+	})
+	if err != nil || len(packages) < 40 {
+		t.Fatalf("%d packages: %v", len(packages), err)
+	}
+	for name := range packages {
+		if !slices.Contains(named, name) {
+			t.Errorf("CONTRIBUTING.md does not say what %s is", name)
+		}
+	}
+}
+
+// source is a path of a Go file in backquotes.
+var source = regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)*/[a-z0-9_]+\\.go)`")
+
+// The source files that the documents name are there.
+func TestNamedSourcesAreThere(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"*.md", "decisions/*.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
+	}
+	for _, file := range files {
+		for _, m := range source.FindAllStringSubmatch(read(t, file), -1) {
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", file, m[1])
+			}
+		}
+	}
+}
+
+// The README and the pages around it have pictures, which are there.
+func TestPicturesAreThere(t *testing.T) {
+	for _, picture := range []string{"session.svg", "peers.svg"} {
+		if !strings.Contains(read(t, "../README.md"), "](docs/"+picture+")") {
+			t.Errorf("README.md does not show %s", picture)
+		}
+	}
+}

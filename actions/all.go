@@ -49,6 +49,8 @@ var All = command.Repertoire{
 	SessionList,
 	SessionOpen,
 	Snapshot,
+	StateDelete,
+	StateList,
 	StateLoad,
 	StateSave,
 	Status,

@@ -23,7 +23,7 @@ var Confirm = command.Define(command.Row{
 type ConfirmParams struct {
 	ID       string `json:"id" required:"true" doc:"the id of a confirmation_requested event, or of details.confirmation"`
 	Allow    bool   `json:"allow" required:"true" doc:"true: it may happen; false: it may not"`
-	Remember string `json:"remember" default:"no" enum:"no,session,always" doc:"how long the answer holds for the same agent, command and host: for this once, for the session's life, or for good"`
+	Remember string `json:"remember" default:"no" enum:"no,session,always" doc:"how long the answer holds for the same agent, command and origin: for this once, for the session's life, or for good"`
 }
 
 // ConfirmResult is the answer of confirm: the question that is answered.

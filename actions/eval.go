@@ -36,7 +36,7 @@ func eval(ctx context.Context, c *command.Call, p *EvalParams) (EvalResult, erro
 	if err != nil {
 		return EvalResult{}, err
 	}
-	value, err := evaluator.Eval(ctx, c.Session.Refs(), p.Ref, p.Expression)
+	value, err := evaluator.EvalAt(ctx, c.Session.Refs(), p.Ref, p.Expression, c.Origin())
 	if err != nil {
 		return EvalResult{}, c.Session.Lost(err)
 	}

@@ -14,8 +14,14 @@ import (
 // Route is the command route.
 var Route = command.Define(command.Row{
 	Name: "route", Summary: "Blocks or answers requests of the session's pages by address and kind.", Main: "pattern",
-	Flags:   command.Unconfirmed,
-	Implied: []command.Implied{{Parameter: "body", As: Eval}}, // the page runs what it is answered with
+	Flags: command.Unconfirmed,
+	Implied: []command.Implied{
+		// A page runs what it is answered with, and a redirect, a header or an empty
+		// answer chooses what that is as well as a body does.
+		{Parameter: "action", As: Eval, When: func(params any) bool { return params.(*RouteParams).Action == "answer" }},
+		{Parameter: "headers", As: CookiesSet, When: answersWith("Set-Cookie")},
+		{Parameter: "headers", As: CookiesClear, When: answersWith("Clear-Site-Data")},
+	},
 	Examples: []command.Example{
 		{For: "Blocks all images", Params: `{"pattern": "*", "kind": "image"}`},
 		{For: "Answers an API call", Params: `{"pattern": "*/api/prices", "action": "answer", "headers": {"Content-Type": "application/json"}, "body": "{\"bread\": 42}"}`},
@@ -49,6 +55,11 @@ func route(ctx context.Context, c *command.Call, p *RouteParams) (RouteResult, e
 	// Chromium takes no answer with other headers, and the request would wait for ever.
 	if err := checkHeaders(p.Headers); err != nil {
 		return RouteResult{}, err
+	}
+	if p.Action == "answer" {
+		if err := checkTargets(ctx, c, p.Headers); err != nil {
+			return RouteResult{}, err
+		}
 	}
 	page, device, err := command.Live[session.Device](ctx, c)
 	if err != nil {

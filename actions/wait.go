@@ -44,6 +44,7 @@ func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, erro
 	if none && p.MS == nil {
 		return WaitResult{}, protocol.Errorf(protocol.InvalidParams, "wait needs one of ref, text, url, state, expression and ms").With("parameter", "text")
 	}
+	q.Origin = c.Origin()
 	page, err := c.Page(ctx)
 	if err != nil {
 		return WaitResult{}, err

@@ -26,6 +26,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 	c.tell.Store(&emit)
 	all := emulationOf(o)
 	c.overrides.Set(all)
+	c.uploads.Limit(o.UploadBytes)
 	c.mu.Lock()
 	was := c.o
 	c.o = o

@@ -38,6 +38,7 @@ type ContextOptions struct {
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
 	DownloadFiles int               // downloads that are kept; 0: 50
+	UploadBytes   int64             // of the files of all its uploads together; 0: 256 MiB
 	Restore       *protocol.Restore // cookies to start with
 }
 
@@ -87,6 +88,9 @@ func (o ContextOptions) complete() ContextOptions {
 	}
 	if o.DownloadBytes == 0 {
 		o.DownloadBytes = 256 << 20
+	}
+	if o.UploadBytes == 0 {
+		o.UploadBytes = 256 << 20
 	}
 	if o.DownloadFiles == 0 {
 		o.DownloadFiles = 50

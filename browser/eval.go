@@ -16,15 +16,25 @@ import (
 // returns its JSON value: null for what has none. With a ref the expression is
 // a function that is called with the element, or an expression in which
 // `element` is it. A script that throws is invalid_params with its message.
-func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (value json.RawMessage, err error) {
+func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
+	return c.EvalAt(ctx, refs, ref, expression, "")
+}
+
+// EvalAt is Eval in a document of that origin alone: confirmation_denied in another.
+func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (value json.RawMessage, err error) {
 	err = untilDialog(ctx, c, func(ctx context.Context, t *tab) (err error) {
 		t.activity.Add(1)
 		var p *cdp.Pending
 		if ref == "" {
+			own, err := t.frames.main.worldAt(ctx, origin)
+			if err != nil {
+				return err
+			}
 			p = t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 				Expression: expression, AwaitPromise: ptr(true), UserGesture: ptr(true), ReplMode: ptr(true), ObjectGroup: world,
+				UniqueContextID: own,
 			})
-		} else if p, err = evalOn(ctx, t, refs, ref, expression); err != nil {
+		} else if p, err = evalOn(ctx, t, refs, ref, expression, origin); err != nil {
 			return err
 		}
 		if value, err = evalResult(ctx, t, p); err != nil {
@@ -39,10 +49,14 @@ func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression
 	return value, err
 }
 
-// evalOn writes the evaluation of an expression with the element of a ref.
-func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression string) (*cdp.Pending, error) {
+// evalOn writes the evaluation of an expression with the element of a ref, in a document
+// of that origin alone.
+func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, origin string) (*cdp.Pending, error) {
 	e, d, err := t.c.resolve(refs, ref)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.at(ctx, origin); err != nil {
 		return nil, err
 	}
 	isolated, err := d.objectID(ctx, e.Key.Node)

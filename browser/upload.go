@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -56,7 +57,11 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 		return nil, err
 	}
 	if in.Input == 0 {
-		return a.uploadByChooser(ctx, ref, who, paths)
+		el, err := a.uploadByChooser(ctx, ref, who, paths)
+		if code := protocol.CodeOf(err); code == protocol.InvalidParams || code == protocol.NotActionable {
+			a.c.uploads.Unstore(paths, files) // no page was given them
+		}
+		return el, err
 	}
 	object, err := el.in.objectID(ctx, in.Input)
 	if err != nil {
@@ -124,6 +129,9 @@ func store(c *Context, files []protocol.File) ([]string, error) {
 		return nil, context.Cause(c.life)
 	case c.host.conn.Err() != nil:
 		return nil, lost(c.host.conn.Err())
+	}
+	if refused := (*protocol.Error)(nil); errors.As(err, &refused) {
+		return nil, refused
 	}
 	return nil, fmt.Errorf("storing uploads: %w", err)
 }

@@ -135,7 +135,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("text", word, shown != w.q.Gone)
 	}
 	if w.q.Expression != "" {
-		value, truth, err := truth(ctx, t, w.q.Expression)
+		value, truth, err := truth(ctx, t, w.q.Expression, w.q.Origin)
 		if err != nil {
 			return false, err
 		}
@@ -183,12 +183,16 @@ func (w *waiter) shows(ctx context.Context, t *tab, text string) (bool, error) {
 
 // truth evaluates an expression in the page's own world. One that throws is
 // not true yet; one that does not parse is invalid_params.
-func truth(ctx context.Context, t *tab, expression string) (value any, truth bool, err error) {
+func truth(ctx context.Context, t *tab, expression, origin string) (value any, truth bool, err error) {
+	own, err := t.frames.main.worldAt(ctx, origin)
+	if err != nil {
+		return nil, false, err
+	}
 	t.activity.Add(1)
 	var got evaluated
 	p := t.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{
 		Expression:    "(async()=>{const v=await(" + expression + "\n);return v?(typeof v==='object'||typeof v==='function'?true:v):false})()",
-		ReturnByValue: ptr(true), AwaitPromise: ptr(true),
+		ReturnByValue: ptr(true), AwaitPromise: ptr(true), UniqueContextID: own,
 	})
 	if err := t.wait(ctx, p, &got); err != nil {
 		return nil, false, gone(err)

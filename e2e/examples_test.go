@@ -81,6 +81,7 @@ func TestExamples(t *testing.T) {
 		"forward":       {always(terms), always(step{"back", nil})},
 		"dialog":        {named("button", "Delete")},
 		"downloads":     {named("link", "Price list")},
+		"state_delete":  {always(step{"state_save", params{"name": "shop"}})},
 		"state_load":    {always(step{"state_save", params{"name": "shop"}})},
 		"tab_select":    {always(step{"tab_new", nil})},
 		"tab_close":     {always(step{"tab_new", nil})},

@@ -38,18 +38,27 @@ type Question struct {
 	Session string         `json:"session,omitempty"`
 	Command string         `json:"command"`
 	Params  map[string]any `json:"params,omitempty"`
-	// URL is the page's, Ref the element's as the agent saw it.
-	URL  string `json:"url,omitempty"`
-	Ref  string `json:"ref,omitempty"`
-	Role string `json:"role,omitempty"`
-	Name string `json:"name,omitempty"`
+	// URL is the page's, Origin that of the documents in which it is to happen, by
+	// their own word ("null": an opaque one, such as a sandboxed frame's), TabOrigin the
+	// tab's where that is another. Ref is the element's as the agent saw it.
+	URL       string `json:"url,omitempty"`
+	Origin    string `json:"origin,omitempty"`
+	TabOrigin string `json:"tab_origin,omitempty"`
+	Ref       string `json:"ref,omitempty"`
+	Role      string `json:"role,omitempty"`
+	Name      string `json:"name,omitempty"`
 	// Why says in a sentence which rule asks.
 	Why string `json:"why"`
 	// Config is what a yes adds to the policy; nil where the question is about
 	// the command itself.
 	Config *Setting `json:"config,omitempty"`
-	// Host is what the answer is remembered for, with agent and command.
+	// Host is where it is to happen: the origin's host, that of the address, or a
+	// route's pattern.
 	Host string `json:"host,omitempty"`
+	// Place is what the answer is remembered for, with agent and command; Once: for
+	// nothing, since what it holds for cannot be told from others.
+	Place string `json:"-"`
+	Once  bool   `json:"-"`
 }
 
 // event is the question as operators are told it. A value that is empty is
@@ -58,7 +67,7 @@ func (q Question) event() protocol.Event {
 	fields := map[string]any{
 		"id": q.ID, "agent": q.Agent, "command": q.Command, "why": q.Why, "asked": q.Asked, "expires": q.Expires,
 	}
-	for key, value := range map[string]string{"url": q.URL, "ref": q.Ref, "role": q.Role, "name": q.Name, "host": q.Host} {
+	for key, value := range map[string]string{"url": q.URL, "origin": q.Origin, "tab_origin": q.TabOrigin, "ref": q.Ref, "role": q.Role, "name": q.Name, "host": q.Host} {
 		if value != "" {
 			fields[key] = value
 		}
@@ -136,9 +145,9 @@ func NewConfirmations(path string, operators bool) (*Confirmations, error) {
 func (c *Confirmations) Settings() []Setting { return c.memory.settings() }
 
 // Remembered returns the answer that was given for good to the agent's command
-// at host, known false where there is none.
-func (c *Confirmations) Remembered(agent, command, host string) (allow, known bool) {
-	return c.memory.command(agent, command, host)
+// at that Question.Place, known false where there is none.
+func (c *Confirmations) Remembered(agent, command, place string) (allow, known bool) {
+	return c.memory.command(agent, command, place)
 }
 
 // Ask puts the question to the operators and waits for an answer, at most for
@@ -285,8 +294,8 @@ func (c *Confirmations) settle(p *pending, a Answer) error {
 		}
 		return p.apply(a)
 	}
-	if a.Remember == RememberAlways {
-		if err := c.memory.addCommand(p.Agent, p.Command, p.Host, a.Allow); err != nil {
+	if a.Remember == RememberAlways && !p.Once {
+		if err := c.memory.addCommand(p.Agent, p.Command, p.Place, a.Allow); err != nil {
 			return err
 		}
 	}

@@ -199,7 +199,7 @@ func TestMemory(t *testing.T) {
 	c := confirmations(t, path)
 	answer := func(allow bool) {
 		t.Helper()
-		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval", Host: "a.test"})
+		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval", Host: "a.test", Place: "a.test"})
 		for len(c.Pending()) == 0 {
 			time.Sleep(time.Millisecond) // the question comes from another goroutine
 		}
@@ -234,7 +234,7 @@ func TestMemory(t *testing.T) {
     {
       "agent": "alice",
       "command": "eval",
-      "host": "a.test",
+      "place": "a.test",
       "allow": true
     }
   ]
@@ -302,7 +302,7 @@ func TestMemoryThatCannotBeRead(t *testing.T) {
 		`{"allow_hosts":["10.0.0.7"],"x":1}`:    `unknown field "x"`,
 		`{"allow_hosts":["http://10.0.0.7"]}`:   "without a scheme",
 		`{"allow_hosts":["*.com"]}`:             "anybody may register",
-		`{"commands":[{"agent":"a"}]}`:          "commands[0]: accepts agent, command, host and allow",
+		`{"commands":[{"agent":"a"}]}`:          "commands[0]: accepts agent, command, place and allow",
 		`{"commands":[]} {"allow_hosts":["x"]}`: "something follows",
 	} {
 		path := filepath.Join(t.TempDir(), "confirmed.json")

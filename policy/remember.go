@@ -31,12 +31,12 @@ type kept struct {
 	Commands       []keptCommand `json:"commands"`
 }
 
-// keptCommand is an answer for an agent's command at a host, the empty one
-// where there was none.
+// keptCommand is an answer for an agent's command at a place (Question.Place), the
+// empty one where there was none.
 type keptCommand struct {
 	Agent   string `json:"agent"`
 	Command string `json:"command"`
-	Host    string `json:"host"`
+	Place   string `json:"place"`
 	Allow   bool   `json:"allow"`
 }
 
@@ -92,7 +92,7 @@ func (m *memory) decode(data []byte) error {
 	}
 	for i, k := range m.kept.Commands {
 		if k.Agent == "" || k.Command == "" {
-			return fmt.Errorf("commands[%d]: accepts agent, command, host and allow", i)
+			return fmt.Errorf("commands[%d]: accepts agent, command, place and allow", i)
 		}
 	}
 	return nil
@@ -110,11 +110,11 @@ func (m *memory) settings() []Setting {
 	return list
 }
 
-func (m *memory) command(agent, command, host string) (allow, known bool) {
+func (m *memory) command(agent, command, place string) (allow, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, k := range m.kept.Commands {
-		if k.Agent == agent && k.Command == command && k.Host == host {
+		if k.Agent == agent && k.Command == command && k.Place == place {
 			return k.Allow, true
 		}
 	}
@@ -135,12 +135,12 @@ func (m *memory) addSetting(s Setting) error {
 	})
 }
 
-func (m *memory) addCommand(agent, command, host string, allow bool) error {
+func (m *memory) addCommand(agent, command, place string, allow bool) error {
 	return m.change(func(k *kept) {
 		k.Commands = slices.DeleteFunc(k.Commands, func(o keptCommand) bool {
-			return o.Agent == agent && o.Command == command && o.Host == host
+			return o.Agent == agent && o.Command == command && o.Place == place
 		})
-		k.Commands = append(k.Commands, keptCommand{agent, command, host, allow})
+		k.Commands = append(k.Commands, keptCommand{agent, command, place, allow})
 	})
 }
 

@@ -20,6 +20,7 @@ type Wait struct {
 	URL        string // the URL contains it, or matches it as a glob with *
 	State      string // load or networkidle
 	Expression string // becomes true
+	Origin     string // the only one in which Expression is evaluated; empty: any
 }
 
 // Screenshot is what to picture.

@@ -15,6 +15,7 @@ type Config struct {
 	MaxTabs       int           `koanf:"max_tabs" default:"16" doc:"tabs open at once in one session; a page that opens more finds them closed"`
 	DownloadBytes int           `koanf:"download_bytes" default:"268435456" doc:"bytes that a session opened with downloads may download, all files together"`
 	DownloadFiles int           `koanf:"download_files" default:"50" doc:"files that such a session may download"`
+	UploadBytes   int           `koanf:"upload_bytes" default:"268435456" doc:"bytes of files that the uploads of one session may keep on disk, all together, until the session ends"`
 	UploadDir     string        `koanf:"upload_dir" default:"" doc:"directory whose files upload may name by path; empty: upload accepts base64 contents only"`
 }
 
@@ -35,6 +36,8 @@ func (c Config) Check() error {
 		return fmt.Errorf("session.max_tabs: %d: accepts a number above 0", c.MaxTabs)
 	case c.DownloadBytes <= 0:
 		return fmt.Errorf("session.download_bytes: %d: accepts a number above 0", c.DownloadBytes)
+	case c.UploadBytes <= 0:
+		return fmt.Errorf("session.upload_bytes: %d: accepts a number above 0", c.UploadBytes)
 	case c.DownloadFiles <= 0:
 		return fmt.Errorf("session.download_files: %d: accepts a number above 0", c.DownloadFiles)
 	}

@@ -67,7 +67,15 @@ type Renderer interface {
 
 // Evaluator is a page that runs JavaScript.
 type Evaluator interface {
-	Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error)
+	// EvalAt runs it in a document of that origin only; empty: of any.
+	EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error)
+}
+
+// Framed is a page whose elements may be in frames of other origins.
+type Framed interface {
+	// Origin is the origin of the document that the ref is in, by that document's own
+	// word, "null" for an opaque one; with an empty ref the selected tab's.
+	Origin(ctx context.Context, refs *snapshot.Refs, ref string) (string, error)
 }
 
 // Dialogs is a page that opens dialogs. Any goroutine may call Dialog; it gives

@@ -23,13 +23,21 @@ import (
 
 // StateConfig says how states that are saved are kept.
 type StateConfig struct {
-	Key string `koanf:"key" default:"" secret:"true" doc:"passphrase with which state_save encrypts what it writes (AES-256-GCM); empty: files that only browserd's user can read"`
+	Key   string `koanf:"key" default:"" secret:"true" doc:"passphrase with which state_save encrypts what it writes (AES-256-GCM); empty: files that only browserd's user can read"`
+	Bytes int    `koanf:"bytes" default:"67108864" doc:"bytes of saved states that one agent may keep, all together; one state has at most 16 MiB"`
+	Count int    `koanf:"count" default:"100" doc:"saved states that one agent may keep"`
 }
 
-// Check says what is wrong with the key.
+// Check says which value makes no sense.
 func (c StateConfig) Check() error {
 	if c.Key != "" && len(c.Key) < 16 {
 		return fmt.Errorf("state.key: accepts at least 16 characters")
+	}
+	if c.Bytes <= 0 {
+		return fmt.Errorf("state.bytes: %d: accepts a number above 0", c.Bytes)
+	}
+	if c.Count <= 0 {
+		return fmt.Errorf("state.count: %d: accepts a number above 0", c.Count)
 	}
 	return nil
 }
@@ -38,13 +46,14 @@ func (c StateConfig) Check() error {
 // agent, none of which another agent can name, one file for each state, mode
 // 0600. Its methods may be called by any goroutine.
 type States struct {
-	dir string
-	key string
+	dir    string
+	cfg    StateConfig
+	saving sync.Mutex // held from counting an agent's states to the end of writing one
 }
 
 // NewStates keeps states below dir, which is made when the first is saved.
 // Empty: there is no place, and saving is unsupported.
-func NewStates(dir string, cfg StateConfig) *States { return &States{dir, cfg.Key} }
+func NewStates(dir string, cfg StateConfig) *States { return &States{dir: dir, cfg: cfg} }
 
 // maxState is how large a state may be, written or read.
 const maxState = 16 << 20
@@ -79,7 +88,7 @@ func (st *States) Save(agent, name string, s protocol.State) error {
 	if len(content) > maxState {
 		return protocol.Errorf(protocol.TooLarge, "the state has %d bytes", len(content)).With("limit", maxState).With("size", len(content))
 	}
-	if st.key != "" {
+	if st.cfg.Key != "" {
 		if content, err = st.seal(agent, name, content); err != nil {
 			return err
 		}
@@ -89,6 +98,11 @@ func (st *States) Save(agent, name string, s protocol.State) error {
 		return err
 	}
 	defer root.Close()
+	st.saving.Lock()
+	defer st.saving.Unlock()
+	if err := st.roomFor(root, name, len(content)); err != nil {
+		return err
+	}
 	// It appears whole or not at all.
 	part := "." + rand.Text()
 	f, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -141,9 +155,9 @@ func (st *States) Load(agent, name string) (protocol.State, error) {
 	switch {
 	case len(content) > maxState+512:
 		return s, protocol.Errorf(protocol.TooLarge, "the state %s is larger than a state may be", name).With("limit", maxState)
-	case sealed && st.key == "":
+	case sealed && st.cfg.Key == "":
 		return s, bad("it is encrypted, and state.key is not set")
-	case !sealed && st.key != "":
+	case !sealed && st.cfg.Key != "":
 		return s, bad("it is not encrypted, although state.key is set")
 	case sealed:
 		if content, err = st.unseal(agent, name, content); err != nil {
@@ -176,7 +190,7 @@ func (st *States) open(agent string, create bool) (*os.Root, error) {
 }
 
 func (st *States) aead(salt []byte) (cipher.AEAD, error) {
-	key, err := pbkdf2.Key(sha256.New, st.key, salt, rounds, 32)
+	key, err := pbkdf2.Key(sha256.New, st.cfg.Key, salt, rounds, 32)
 	if err != nil {
 		return nil, err
 	}

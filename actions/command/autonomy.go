@@ -32,7 +32,7 @@ type Rules struct {
 func (c *Call) does() []*Command {
 	list := []*Command{c.Command}
 	for _, i := range c.Command.Implied {
-		if c.given(i.Parameter) {
+		if i.When == nil && c.given(i.Parameter) || i.When != nil && i.When(c.Params) {
 			list = append(list, i.As)
 		}
 	}
@@ -84,7 +84,7 @@ func (c *Call) confirm(ctx context.Context) error {
 		if !slices.Contains(c.Runtime.Rules.Confirm, cmd.Name) {
 			continue
 		}
-		if err := c.confirmed(ctx, cmd.Name); err != nil {
+		if err := c.confirmed(ctx, cmd); err != nil {
 			return err
 		}
 	}
@@ -92,22 +92,24 @@ func (c *Call) confirm(ctx context.Context) error {
 }
 
 // confirmed gets a yes to the command from memory or from an operator.
-func (c *Call) confirmed(ctx context.Context, name string) error {
-	rules := c.Runtime.Rules
+func (c *Call) confirmed(ctx context.Context, as *Command) error {
+	name, rules := as.Name, c.Runtime.Rules
 	if rules.Confirmations == nil {
 		return c.unconfirmed(name, policy.ErrNoOperator)
 	}
 	q := c.question("policy.confirm asks before " + spoken(c.Command.Name, name))
 	q.Command = name
+	c.locate(ctx, as, &q)
 	allow, known := false, false
-	if c.Session != nil {
-		allow, known = c.Session.Answered(grant{c.Caller.Agent, name, q.Host})
+	if c.Session != nil && !q.Once {
+		allow, known = c.Session.Answered(grant{c.Caller.Agent, name, q.Place})
 	}
-	if !known {
-		allow, known = rules.Confirmations.Remembered(c.Caller.Agent, name, q.Host)
+	if !known && !q.Once {
+		allow, known = rules.Confirmations.Remembered(c.Caller.Agent, name, q.Place)
 	}
 	if known {
 		if allow {
+			c.origin = q.Origin
 			return nil
 		}
 		return protocol.Errorf(protocol.ConfirmationDenied, "an operator has said no to %s, and that it is to stay so", name).
@@ -117,13 +119,18 @@ func (c *Call) confirmed(ctx context.Context, name string) error {
 	if err != nil {
 		return c.unconfirmed(name, err)
 	}
-	if now := c.question("").Host; a.Allow && now != q.Host {
-		// The page went on by itself: what was allowed there is not allowed here.
-		return protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed at %s, and the page has gone to another host since", name, q.Host).
-			With("reason", "moved").With("command", name).Then("take a snapshot to see where the page is, and send the command again")
+	if a.Allow {
+		now := c.question("")
+		c.locate(ctx, as, &now)
+		if now.Place != q.Place || now.TabOrigin != q.TabOrigin {
+			// The page went on by itself: what was allowed there is not allowed here.
+			return protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed at %s, and the page has gone to another origin since", name, cmp.Or(q.Origin, q.Host)).
+				With("reason", "moved").With("command", name).Then("take a snapshot to see where the page is, and send the command again")
+		}
+		c.origin = q.Origin
 	}
-	if a.Remember == policy.RememberSession && c.Session != nil {
-		c.Session.Answer(grant{c.Caller.Agent, name, q.Host}, a.Allow)
+	if a.Remember == policy.RememberSession && c.Session != nil && !q.Once {
+		c.Session.Answer(grant{c.Caller.Agent, name, q.Place}, a.Allow)
 	}
 	if !a.Allow {
 		return protocol.Errorf(protocol.ConfirmationDenied, "an operator said no to %s", name).
@@ -133,7 +140,7 @@ func (c *Call) confirmed(ctx context.Context, name string) error {
 }
 
 // grant is what an answer that is kept for a session is kept for.
-type grant struct{ agent, command, host string }
+type grant struct{ agent, command, place string }
 
 // unconfirmed is the error of a question that got no answer.
 func (c *Call) unconfirmed(name string, err error) error {

@@ -17,11 +17,20 @@ import (
 	"github.com/browserd/browserd/session"
 )
 
-// What a route answers a page with runs in it, as what eval is given does.
-func TestARouteWithABodyIsAsked(t *testing.T) {
+// What a route answers a page with runs in it, as what eval is given does, whatever the
+// answer consists of; its cookies are set as those of cookies_set are.
+func TestARouteThatAnswersIsAsked(t *testing.T) {
 	for params, want := range map[string][]string{
-		`{"pattern":"*","action":"block"}`:                              {"route"},
-		`{"pattern":"*","action":"answer","body":"<script>1</script>"}`: {"route", "eval"},
+		`{"pattern":"*","action":"block"}`:                                                         {"route"},
+		`{"pattern":"*","action":"remove"}`:                                                        {"route"},
+		`{"pattern":"*","action":"answer"}`:                                                        {"route", "eval"},
+		`{"pattern":"*","action":"answer","status":204,"kind":"script"}`:                           {"route", "eval"},
+		`{"pattern":"*","action":"answer","body":"<script>1</script>"}`:                            {"route", "eval"},
+		`{"pattern":"*","action":"answer","status":302,"headers":{"Location":"https://b.test/x"}}`: {"route", "eval"},
+		`{"pattern":"*","action":"answer","headers":{"Refresh":"0;url=https://b.test/"}}`:          {"route", "eval"},
+		`{"pattern":"*","action":"answer","headers":{"set-cookie":"sid=1"}}`:                       {"route", "eval", "cookies_set"},
+		`{"pattern":"*","action":"answer","headers":{"Clear-Site-Data":"\"*\""}}`:                  {"route", "eval", "cookies_clear"},
+		`{"pattern":"*","action":"block","headers":{"Set-Cookie":"sid=1"}}`:                        {"route"},
 	} {
 		c, err := prepared(t, policy.Supervised, "route", params)
 		if err != nil {
@@ -29,6 +38,9 @@ func TestARouteWithABodyIsAsked(t *testing.T) {
 		}
 		if got := command.Does(c); !slices.Equal(got, want) {
 			t.Errorf("%s asks for %v, want %v", params, got, want)
+		}
+		if !command.Audited(c) {
+			t.Errorf("%s is not in the audit trail", params)
 		}
 	}
 }
@@ -65,6 +77,7 @@ func TestReadOnly(t *testing.T) {
 		{"batch", `{"commands":[{"method":"click"}]}`, ""}, // each of its commands is asked by itself
 		{"wait", `{"expression":"fetch('/delete')"}`, "eval"},
 		{"eval", `{"expression":"1"}`, "eval"},
+		{"route", `{"pattern":"*","action":"answer","status":302,"headers":{"Location":"https://b.test/"}}`, "route"},
 		{"click", `{"ref":"@e1"}`, "click"},
 		{"type", `{"ref":"@e1","text":"a"}`, "type"},
 		{"press", `{"key":"Enter"}`, "press"},

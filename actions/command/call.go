@@ -32,6 +32,7 @@ type Call struct {
 	created bool   // Session was opened by OpenSession
 	// domains are the only hosts that the call may reach; empty: the policy alone decides.
 	domains []string
+	origin  string // for which an operator said yes; empty: nobody was asked
 	turn    *session.Turn
 	inherit bool // the turn is that of the call around this one
 	arrived time.Time
@@ -139,6 +140,10 @@ func (c *Call) CheckURL(ctx context.Context, url string) (string, error) {
 	}
 	return checked, err
 }
+
+// Origin is the only origin in which the call may run script, since an operator said
+// yes for it; empty: nobody was asked.
+func (c *Call) Origin() string { return c.origin }
 
 // SessionName is the name of the job's session, "" where it has none.
 func (j *Job) SessionName() string {

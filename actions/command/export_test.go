@@ -7,6 +7,7 @@ var (
 	ShownValue = shownValue
 	Permitted  = (*Call).permitted
 	Summary    = (*Call).summary
+	Audited    = func(c *Call) bool { return c.audited(nil) }
 )
 
 // CallOf is the job's call.

@@ -28,13 +28,15 @@ func (c *Call) question(why string) policy.Question {
 	if c.Command.Is(SessionWide) {
 		q.Host = ""
 	}
+	q.Place = q.Host
 	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
 		switch {
 		case f.v.Kind() != reflect.String || f.v.String() == "":
 		case f.name == "url" && !c.Command.Is(URLPattern):
 			q.Host = hostOf(f.v.String())
+			q.Place = q.Host
 		case f.name == "pattern": // the addresses that a route is for
-			q.Host = f.v.String()
+			q.Host, q.Place = f.v.String(), "pattern "+f.v.String()
 		case f.name == "ref" && c.turn != nil:
 			q.Ref = f.v.String()
 			if e, err := c.Session.Refs().Lookup(q.Ref); err == nil {

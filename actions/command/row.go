@@ -51,7 +51,10 @@ type Example struct {
 // whatever limits the other one limits this one too.
 type Implied struct {
 	Parameter string
-	As        *Command
+	// When tells by the command's parameters, a pointer to their struct, whether this
+	// call does; nil: wherever the parameter is given.
+	When func(params any) bool
+	As   *Command
 }
 
 // Flag is a set of facts about a command.

@@ -95,7 +95,7 @@ func (p *profile) makeDir(kind string) (string, error) {
 
 // MakeSharedDir makes a directory that every user may pass through, whose name holds
 // kind: for the files of a Chromium that somebody else started on this machine. The
-// caller removes it.
+// caller removes it; where its daemon was killed, Reap does.
 func MakeSharedDir(kind string) (string, error) {
 	base, err := profileBase(&overflow)
 	if err != nil {
@@ -105,8 +105,21 @@ func MakeSharedDir(kind string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, os.Chmod(dir, 0o711)
+	m := mark{Daemon: os.Getpid(), Boot: bootID(), Profile: dir}
+	m.DaemonStart, _ = startTime(m.Daemon)
+	content, err := json.Marshal(m)
+	if err == nil {
+		err = errors.Join(os.WriteFile(filepath.Join(dir, sharedMark), content, 0o600), os.Chmod(dir, 0o711))
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", err
+	}
+	return dir, nil
 }
+
+// sharedMark is the file in a shared directory that says whose it is.
+const sharedMark = ".daemon"
 
 func (p *profile) userData() string { return filepath.Join(p.dir, "profile") }
 func (p *profile) home() string     { return filepath.Join(p.dir, "home") }

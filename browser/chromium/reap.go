@@ -36,7 +36,31 @@ func Reap(stateDir string) (Reaped, error) {
 		r.Browsers++
 		r.Processes += n
 	}
-	return r, errors.Join(errs...)
+	return r, errors.Join(append(errs, reapShared())...)
+}
+
+// reapShared removes the shared directories of daemons that are gone (MakeSharedDir).
+// They lie where every user may make directories: one that says nothing, or that
+// belongs to somebody else, stays.
+func reapShared() error {
+	base, err := profileBase(&overflow)
+	if err != nil {
+		return nil // none can have been made
+	}
+	var errs []error
+	marks, _ := filepath.Glob(filepath.Join(base, profilePrefix+"*", sharedMark))
+	for _, path := range marks {
+		dir := filepath.Dir(path)
+		content, err := os.ReadFile(path)
+		var m mark
+		if err != nil || json.Unmarshal(content, &m) != nil || m.Profile != dir || m.Boot == bootID() && alive(m.Daemon, m.DaemonStart) {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil && !errors.Is(err, os.ErrPermission) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 var errOwned = errors.New("the daemon of this browser lives")

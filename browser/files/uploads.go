@@ -19,18 +19,32 @@ type Uploads struct {
 
 	mu     sync.Mutex
 	dir    string // empty until the first file
+	limit  int64  // bytes that all files together may have, see Limit
+	used   int64  // bytes that count against limit
 	closed bool
+}
+
+// Limit sets how many bytes all files together may have: none until it is called.
+func (u *Uploads) Limit(bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.limit = bytes
 }
 
 // Store writes the files where Chromium, which may run as another user, can
 // read them: each in a directory of its own with a name that nobody can guess,
-// in one that nobody else can list. They are removed with the context.
+// in one that nobody else can list. They are removed with the context. It returns
+// too_large where they exceed the limit.
 func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 	if len(files) == 0 {
 		return []string{}, nil
 	}
+	if err := u.reserve(files); err != nil {
+		return nil, err
+	}
 	parent, err := u.directory()
 	if err != nil {
+		u.Unstore(nil, files)
 		return nil, err
 	}
 	paths := make([]string, 0, len(files))
@@ -44,11 +58,45 @@ func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 		}
 		if err != nil {
 			os.RemoveAll(dir) // half a file takes up space too
+			u.Unstore(paths, files)
 			return nil, err
 		}
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// reserve counts files against what the session may keep on disk. Pages read a file at
+// any time after it was given to them, so each counts until the session ends.
+func (u *Uploads) reserve(files []protocol.File) error {
+	size := sizeOf(files)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if total := u.used + size; total > u.limit {
+		return protocol.Errorf(protocol.TooLarge, "files: the uploads of this session would be %d bytes, and session.upload_bytes lets one session keep %d", total, u.limit).
+			With("quota", "session.upload_bytes").With("limit", u.limit).With("size", total).
+			Then("close the session, which removes its uploads, and go on in a new one; state_save keeps its login")
+	}
+	u.used += size
+	return nil
+}
+
+// Unstore removes files that no page was given, and no longer counts them. paths are
+// those that Store returned for files.
+func (u *Uploads) Unstore(paths []string, files []protocol.File) {
+	for _, path := range paths {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.used -= sizeOf(files)
+}
+
+func sizeOf(files []protocol.File) (bytes int64) {
+	for _, f := range files {
+		bytes += int64(len(f.Content))
+	}
+	return bytes
 }
 
 // Dir returns the directory, empty until the first file.

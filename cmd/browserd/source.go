@@ -92,7 +92,7 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
 		Bind:        egress.bind(p.rules, o.Name, o.AllowedDomains, p.log),
 		Permissions: o.Permissions, Downloads: o.Downloads,
-		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles,
+		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles, UploadBytes: int64(p.cfg.UploadBytes),
 	}
 	if o.Viewport != nil {
 		c.Width, c.Height = o.Viewport.Width, o.Viewport.Height

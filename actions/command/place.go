@@ -1,0 +1,107 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/session"
+)
+
+// opaque is how an origin is written that is equal to no other (HTML, 7.1.1).
+const opaque = "null"
+
+// originWait is how long a document may take to tell its origin: one that hangs is told
+// by its URL, and what is said of it holds once.
+const originWait = time.Second
+
+// locate writes into the question where the call would do the command's work: in the
+// documents of the refs that it was given, or else in the tab's. What has an address or
+// a pattern, or concerns all hosts, has its place already. The caller holds the turn of
+// the call's session.
+func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
+	if c.Session == nil || c.turn == nil || c.Command.Is(SessionWide) || as.Is(SessionWide) ||
+		c.given("pattern") || c.given("url") && !c.Command.Is(URLPattern) {
+		return
+	}
+	page := c.Session.Page()
+	if page == nil {
+		return
+	}
+	tab := originOf(page.State().URL)
+	q.Origin = tab
+	if framed, ok := page.(session.Framed); ok {
+		ctx, cancel := context.WithTimeout(ctx, originWait)
+		defer cancel()
+		said, err := framed.Origin(ctx, c.Session.Refs(), "")
+		if err == nil {
+			tab = said
+		}
+		q.Once = err != nil
+		origins := []string{}
+		for _, ref := range c.refs(as) {
+			origin, err := framed.Origin(ctx, c.Session.Refs(), ref)
+			if err != nil { // the command says what is wrong with the ref
+				origin, q.Once = tab, true
+			}
+			origins = append(origins, origin)
+		}
+		if len(origins) == 0 {
+			origins = append(origins, tab)
+		}
+		slices.Sort(origins)
+		origins = slices.Compact(origins)
+		q.Once = q.Once || slices.Contains(origins, opaque)
+		q.Origin = strings.Join(origins, " ")
+		hosts := []string{}
+		for _, origin := range origins {
+			hosts = append(hosts, cmp.Or(hostOf(origin), origin))
+		}
+		q.Host = strings.Join(hosts, " ")
+	}
+	if tab != q.Origin {
+		q.TabOrigin = tab
+	}
+	q.Place = q.Origin
+}
+
+// refs are the refs that the call was given. What the call does as another command, such
+// as an expression of wait, it does in the tab.
+func (c *Call) refs(as *Command) []string {
+	if as != c.Command || len(c.does()) > 1 {
+		return nil
+	}
+	return refsIn(reflect.ValueOf(c.Params).Elem())
+}
+
+var isRef = regexp.MustCompile(`^(ref=)?@?e[0-9]+$`)
+
+func refsIn(params reflect.Value) []string {
+	var refs []string
+	for _, f := range fieldsOf(params) {
+		switch {
+		case f.v.Kind() == reflect.String && isRef.MatchString(f.v.String()) && slices.Contains([]string{"ref", "to", "scope"}, f.name):
+			refs = append(refs, f.v.String())
+		case f.v.Kind() == reflect.Slice && f.v.Type().Elem().Kind() == reflect.Struct:
+			for i := range f.v.Len() {
+				refs = append(refs, refsIn(f.v.Index(i))...)
+			}
+		}
+	}
+	return refs
+}
+
+// originOf is a URL's origin; empty for what has none.
+func originOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}

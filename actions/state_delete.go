@@ -1,0 +1,33 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/session"
+
+	"github.com/browserd/browserd/actions/command"
+)
+
+// StateDelete is the command state_delete.
+var StateDelete = command.Define(command.Row{
+	Name: "state_delete", Summary: "Deletes a state that you have saved.", Main: "name",
+	Flags: command.Unqueued | command.NoSession | command.SessionWide,
+	Examples: []command.Example{
+		{For: "Deletes a login that is no longer needed", Params: `{"name": "shop"}`},
+	},
+}, stateDelete)
+
+// StateDeleteParams are the parameters of state_delete.
+type StateDeleteParams struct {
+	Name string `json:"name" required:"true" doc:"the name that state_save was given"`
+}
+
+// StateDeleteResult is the answer of state_delete: what was deleted.
+type StateDeleteResult struct {
+	Deleted session.SavedState `json:"deleted"`
+}
+
+func stateDelete(ctx context.Context, c *command.Call, p *StateDeleteParams) (StateDeleteResult, error) {
+	deleted, err := c.Runtime.States.Delete(c.Caller.Agent, p.Name)
+	return StateDeleteResult{deleted}, err
+}

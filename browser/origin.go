@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Origin is the origin of the document that the ref is in, "null" for an opaque one;
+// with an empty ref that of the selected tab's document. Errors: those of a ref.
+func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, ref string) (string, error) {
+	if ref != "" {
+		_, d, err := c.resolve(refs, ref)
+		if err != nil {
+			return "", err
+		}
+		return d.origin(ctx)
+	}
+	t, err := c.tab(ctx)
+	if err != nil {
+		return "", err
+	}
+	d, err := t.frames.main.document()
+	if err != nil {
+		return "", err
+	}
+	return d.origin(ctx)
+}
+
+// origin asks the document itself, in the isolated world, where the page has no say:
+// a frame of about:blank or srcdoc has its parent's origin, a sandboxed one none, and
+// no URL tells.
+func (d *document) origin(ctx context.Context) (string, error) {
+	var got evaluated
+	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "origin", UniqueContextID: d.ctxID, ReturnByValue: ptr(true)})
+	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
+		return "", gone(err)
+	}
+	var origin string
+	err := json.Unmarshal(got.Result.Value, &origin)
+	return origin, err
+}
+
+// at refuses a document of another origin than the one that was confirmed; empty: any
+// will do.
+func (d *document) at(ctx context.Context, confirmed string) error {
+	if confirmed == "" {
+		return nil
+	}
+	origin, err := d.origin(ctx)
+	if err == nil && origin != confirmed {
+		err = protocol.Errorf(protocol.ConfirmationDenied, "it was allowed at %s, and the page has gone to %s since", confirmed, origin).
+			With("reason", "moved").Then("take a snapshot to see where the page is, and send the command again")
+	}
+	return err
+}
+
+// worldAt is the page's own world in the frame's document, by its uniqueId, where
+// that has the confirmed origin: what is evaluated by it runs in no later document.
+// Empty, which stands for whatever document there is, where nothing was confirmed.
+func (f *frame) worldAt(ctx context.Context, confirmed string) (string, error) {
+	if confirmed == "" {
+		return "", nil
+	}
+	d, err := f.document()
+	if err != nil {
+		return "", err
+	}
+	return d.own, d.at(ctx, confirmed)
+}

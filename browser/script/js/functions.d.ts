@@ -257,7 +257,6 @@ export interface OffScopeOptions {
   base_depth?: number;
   computed: boolean;
   capture?: number;
-  have?: number;
   none?: boolean;
   last?: number;
 }
@@ -366,7 +365,6 @@ export interface WalkOptions {
   base_depth?: number;
   computed: boolean;
   capture?: number;
-  have?: number;
 }
 
 export interface WarmUpArgs {

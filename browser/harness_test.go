@@ -19,7 +19,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// testPage is a page in a Chromium of its own, whose script is asked directly:
+// testPage is a page in a context of its own, whose script is asked directly:
 // unlike Capture, without telling it of listeners and closed roots first.
 type testPage struct {
 	t     *testing.T
@@ -42,7 +42,7 @@ func openTestPage(t *testing.T, html string) *testPage {
 func launchTestPage(t *testing.T) *testPage {
 	t.Helper()
 	p := &testPage{t: t}
-	b := New(started(t, testConfig(t)), discard())
+	b := sharedBrowser(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		html := p.html.Load().(string)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -136,6 +136,11 @@ func nothingLeft(t *testing.T, h *host) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	defer func() { // what this test left is not held against the next
+		for _, c := range h.all() {
+			c.discard()
+		}
+	}()
 	eventually(t, 10*time.Second, "no browser context is left", func() bool {
 		left, err := cdproto.Call(ctx, h.root, target.GetBrowserContexts, cdproto.Empty{})
 		if err != nil {

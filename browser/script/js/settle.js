@@ -14,6 +14,7 @@ import { idOf, node } from './node-ids.js';
 import { activeElement } from './overlays.js';
 import { onNewDocument } from './page.js';
 import { MANY } from './pending-listeners.js';
+import { noteSecrets } from './secrets.js';
 import { headOf } from './text.js';
 import { rendered } from './visibility.js';
 
@@ -67,6 +68,7 @@ const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localNam
 // beginSettle begins, and returns the frame that has the focus, 0 for none.
 /** @type {import('./functions.js').Functions['beginSettle']} */
 export const beginSettle = (id) => {
+  noteSecrets();
   const { focus } = watchChanges(id ? node(id) : null);
   return focus && /^i?frame$/.test(localName(focus)) ? idOf(focus) : 0;
 };

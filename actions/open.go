@@ -13,7 +13,7 @@ import (
 // Open is the command open.
 var Open = command.Define(command.Row{
 	Name: "open", Summary: "Opens a URL and shows the page.", Main: "url",
-	Flags: command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive | command.MCPTimeout,
+	Flags: command.BeginsSession | command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive | command.MCPTimeout,
 	Examples: []command.Example{
 		{For: "Opens a page and shows it", Params: `{"url": "https://shop.example/"}`},
 		{For: "Opens a page without showing it, and waits until it loads nothing more", Params: `{"url": "https://shop.example/", "wait_until": "networkidle", "snapshot": "none"}`},

@@ -42,6 +42,8 @@ type SessionOpenParams struct {
 // SessionResult names a session.
 type SessionResult struct {
 	Session string `json:"session"`
+	// SessionEnded is as in command.Result.
+	SessionEnded *session.Ended `json:"session_ended,omitempty"`
 }
 
 // prepareSessionOpen makes the session while the command is read, so that the
@@ -84,7 +86,7 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		c.CloseOpened(ctx)
 		return SessionResult{}, err
 	}
-	return SessionResult{c.Session.Name()}, nil
+	return SessionResult{c.Session.Name(), c.SessionEnded()}, nil
 }
 
 // ofState names the parameter of session_open where err names that of state_load.

@@ -19,8 +19,8 @@ import (
 // JSON object, or nothing for no params. Answer: the result object, or
 // {"error": {...}} with the code's status.
 //
-// Every request is a connection of its own: it has no session of its own yet,
-// so a command that needs one and names none opens one, and the answer's
+// A request has no session of its own: open, batch and session_open open one where
+// none is named, and every other command that needs one is refused. The answer's
 // header Browserd-Session says its name, as does the result where it says
 // sessions at all, and an error's details. Where it failed before anything was opened in
 // that session, the session is closed. Browserd-Request is what the daemon's log calls the request.
@@ -42,7 +42,9 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 	// A client that goes away cancels its command (net/http ends the request's context).
 	defer context.AfterFunc(r.Context(), func() { cancel(command.ErrCancelled) })()
 
-	t, err := s.dispatch.prepare(who.caller(), method, params)
+	caller := who.caller()
+	caller.OneRequest = true
+	t, err := s.dispatch.prepare(caller, method, params)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
 		return

@@ -158,6 +158,10 @@ func TestHTTPSessionOfAFailure(t *testing.T) {
 		return body
 	}
 	status, h, body := d.do(t, "POST", "/v1/wait", `{"text":"timeout"}`, auth...)
+	if status != 404 || h.Get("Browserd-Session") != "" || !strings.Contains(body, "wait needs a session, and the request names none") {
+		t.Errorf("without a session: %d %v %s", status, h, body)
+	}
+	status, h, body = d.do(t, "POST", "/v1/open", `{"url":"https://site.test/hold","timeout_ms":50}`, auth...)
 	if status != 504 || h.Get("Browserd-Session") != "" || strings.Contains(body, `"session"`) {
 		t.Errorf("nothing was opened: %d %v %s", status, h, body)
 	}

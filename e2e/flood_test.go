@@ -400,7 +400,8 @@ func TestFloodOfQueuedRequests(t *testing.T) {
 					refused += count
 				}
 			}
-			if peak > 400 || refused == 0 || refused == n || got.n["no answer"] > 0 {
+			// A machine that is busy may be too slow to show a token in time.
+			if peak > 400 || refused == 0 || refused == n || got.n["no answer"] > n/20 {
 				t.Errorf("%v, and %d MiB at most", got.n, peak)
 			}
 			works(t, d)

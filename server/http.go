@@ -131,11 +131,12 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from peer) (bo
 	return body, done, nil
 }
 
-// discardBody lets in what is on its way and throws it away, for a while: a client that
-// is still sending would not see the answer.
+// discardBody lets in what is on its way and throws it away, within the body's time: a
+// client that is still sending would not see the answer.
 func (s *Server) discardBody(w http.ResponseWriter, r *http.Request) {
-	http.NewResponseController(w).SetReadDeadline(time.Now().Add(closeWait))
 	io.Copy(io.Discard, io.LimitReader(r.Body, 16*s.cfg.ReadLimit))
+	// The answer has its time from now on.
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 }
 
 func tooLarge(limit int64) *protocol.Error {

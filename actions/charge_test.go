@@ -15,8 +15,8 @@ import (
 	"github.com/browserd/browserd/web/search"
 )
 
-// books gives a world credits, twenty of them.
-func (w *world) books() {
+// withCredits gives the world's agent 20 credits.
+func (w *world) withCredits() {
 	cfg := ledger.Config{Credits: true, Initial: 20, Costs: ledger.Costs{WebSearch: 2, WebFetch: 1, HTTPRequest: 1, Render: 3}, Audit: true, Keep: time.Hour}
 	l, err := ledger.Open(w.t.Context(), cfg, w.t.TempDir(), nil, w.runtime.Log)
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *world) books() {
 // sent and failed costs what it costs.
 func TestOnlyWorkIsCharged(t *testing.T) {
 	w := newWorld(t)
-	w.books()
+	w.withCredits()
 	asked := 0
 	w.serve("search.example.com", func(rw http.ResponseWriter, _ *http.Request) {
 		asked++

@@ -219,7 +219,7 @@ func TestWebToolsStayOutside(t *testing.T) {
 
 // What is empty without its script is rendered: by Chromium where there is one,
 // otherwise by the reader; and a site that refuses is asked in another way.
-func TestWebFetchClimbs(t *testing.T) {
+func TestWebFetchAsksTheNextSource(t *testing.T) {
 	w := newWorld(t)
 	w.serve("site.example.com", site)
 	web := w.runtime.Web

@@ -278,7 +278,7 @@ func TestSessionsAreApart(t *testing.T) {
 
 // A context without its proxy's secret is asked for it and gets nothing; one
 // without a proxy reaches nothing.
-func TestNoSecretNoWay(t *testing.T) {
+func TestEgressProxyAsksForTheSecret(t *testing.T) {
 	reached := make(chan string, 100)
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path }))
 	defer site.Close()

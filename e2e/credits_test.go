@@ -89,7 +89,7 @@ func newEconomy(t *testing.T) *economy {
 func spender(i int) string { return fmt.Sprintf("spender-%03d", i) }
 func secret(i int) string  { return fmt.Sprintf("secret-of-spender-%03d", i) }
 
-// daemon starts one that keeps its books at dsn, "" for its own file.
+// daemon starts a daemon with its ledger at dsn; "" means its own file.
 func (e *economy) daemon(dsn, home string) *testdaemon.Daemon {
 	return testdaemon.Start(e.t, testdaemon.Options{Args: []string{"--config", e.config}, Home: home, Env: map[string]string{
 		"BROWSERD_TOKEN": "", "BROWSERD_BROWSER__DISABLED": "true", "BROWSERD_LEDGER__DSN": dsn,
@@ -181,7 +181,7 @@ func (e *economy) hold(d *testdaemon.Daemon, agents int) *sync.WaitGroup {
 	return &running
 }
 
-// check compares what agents have left, and what the books say was taken from
+// check compares what agents have left, and what the ledger says was taken from
 // them, with what became of their calls.
 func (e *economy) check(d *testdaemon.Daemon, driver, dsn string) {
 	e.t.Helper()
@@ -222,7 +222,7 @@ func (e *economy) check(d *testdaemon.Daemon, driver, dsn string) {
 			}
 		}
 		if spent := credits - a.Balance; spent < least || spent > most || spent != taken[a.Agent] || a.Balance < 0 {
-			e.t.Errorf("%s has %d of %d credits left: its calls took %d to %d, and the books say %d", a.Agent, a.Balance, credits, least, most, taken[a.Agent])
+			e.t.Errorf("%s has %d of %d credits left: its calls took %d to %d, and the ledger says %d", a.Agent, a.Balance, credits, least, most, taken[a.Agent])
 		}
 	}
 	e.t.Logf("%d calls answered and paid, %d refused (%d for want of credits), %d lost with their daemon", paid, refused, exhausted, lost)
@@ -231,7 +231,7 @@ func (e *economy) check(d *testdaemon.Daemon, driver, dsn string) {
 	}
 }
 
-// charges is what the books say was taken from each agent.
+// charges is what the ledger says was taken from each agent.
 func charges(t *testing.T, driver, dsn string) map[string]int {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
@@ -264,9 +264,9 @@ func charges(t *testing.T, driver, dsn string) map[string]int {
 // once, what was refused is not, and nobody spends more than it had.
 func TestCreditsOfTwoDaemonsOnPostgres(t *testing.T) {
 	t.Parallel()
-	books := testpostgres.Start(t)
+	postgres := testpostgres.Start(t)
 	e := newEconomy(t)
-	stays, dies := e.daemon(books.DSN, ""), e.daemon(books.DSN, "")
+	stays, dies := e.daemon(postgres.DSN, ""), e.daemon(postgres.DSN, "")
 	held := e.hold(dies, 20)
 	running := e.errands(0, 6, map[string]*testdaemon.Daemon{"stays": stays, "dies": dies})
 	e.until(spenders)
@@ -275,7 +275,7 @@ func TestCreditsOfTwoDaemonsOnPostgres(t *testing.T) {
 	held.Wait()
 	running.Wait()
 	e.errands(6, 10, map[string]*testdaemon.Daemon{"stays": stays}).Wait()
-	e.check(stays, "pgx", books.DSN)
+	e.check(stays, "pgx", postgres.DSN)
 }
 
 // The same with one daemon and its own file: it is killed, and started again.

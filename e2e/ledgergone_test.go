@@ -13,22 +13,22 @@ import (
 // meanwhile and in time, everything else goes on, and nothing is charged twice.
 func TestTheLedgerIsGoneAndBack(t *testing.T) {
 	t.Parallel()
-	books := testpostgres.Start(t)
+	postgres := testpostgres.Start(t)
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
-		"BROWSERD_LEDGER__DSN": books.DSN, "BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "3",
+		"BROWSERD_LEDGER__DSN": postgres.DSN, "BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "3",
 	}})
 	w := newWitness(t)
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/next")
 	a.do("http_request", params{"url": w.URL + "/next"})
-	books.Stop()
+	postgres.Stop()
 	began := time.Now()
 	a.refused("http_request", params{"url": w.URL + "/next", "timeout_ms": 5000}, protocol.LedgerUnavailable)
 	t.Logf("refused after %v", time.Since(began).Round(time.Millisecond))
 	a.open(w.URL + "/next")
 	a.snapshot()
-	books.Run(t)
+	postgres.Run(t)
 	a.do("http_request", params{"url": w.URL + "/next"})
 	a.do("http_request", params{"url": w.URL + "/next"})
 	a.refused("http_request", params{"url": w.URL + "/next"}, protocol.CreditsExhausted)

@@ -248,9 +248,9 @@ func TestADatabaseThatCannotBeUsedStopsTheStart(t *testing.T) {
 	}
 }
 
-// A ledger that keeps nothing, or only a trail with nowhere to keep it, let
-// everything pass: the second says so.
-func TestBooksThatKeepNothing(t *testing.T) {
+// A ledger that has nothing to record allows every call; so does one that has an audit
+// trail to record and no place for it, which the log says.
+func TestLedgerSwitchedOff(t *testing.T) {
 	var said strings.Builder
 	keepNothing(t, Config{Keep: time.Hour}, slog.New(slog.NewTextHandler(&said, nil)))
 	if said.Len() > 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/browserd/browserd/internal/client"
@@ -25,7 +26,8 @@ type browserd struct {
 	first  bool
 }
 
-// Browserd is the daemon's program: BROWSERD_BIN, or cmd/browserd built into dir.
+// Browserd is the path of the daemon's program: BROWSERD_BIN, or cmd/browserd built
+// into dir.
 func Browserd(ctx context.Context, dir string) (string, error) {
 	if bin := os.Getenv("BROWSERD_BIN"); bin != "" {
 		return bin, nil
@@ -33,8 +35,18 @@ func Browserd(ctx context.Context, dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	bin := filepath.Join(dir, "browserd")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "github.com/browserd/browserd/cmd/browserd")
+	bin, err := filepath.Abs(filepath.Join(dir, "browserd"))
+	if err != nil {
+		return "", err
+	}
+	// Built in its own module: go.sum of the benchmarks lacks what only the daemon needs.
+	const module = "github.com/browserd/browserd"
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("where %s is: %w", module, err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, module+"/cmd/browserd")
+	cmd.Dir = strings.TrimSpace(string(root))
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building browserd: %w: %s", err, out)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,18 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	testdaemon.RemoveBinary()
 	os.Exit(code)
+}
+
+// make bench and make tasks give no program: the daemon is built from its own module.
+func TestBrowserdIsBuilt(t *testing.T) {
+	t.Setenv("BROWSERD_BIN", "")
+	bin, err := driver.Browserd(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(bin, "version").CombinedOutput(); err != nil || !strings.Contains(string(out), "browserd") {
+		t.Errorf("browserd version: %v: %s", err, out)
+	}
 }
 
 // page has what every tool must be able to do.

@@ -135,6 +135,14 @@ func checkSandbox(t *testing.T, browser int, uid string) {
 			continue
 		}
 		renderers++
+		// A renderer that Chromium starts ahead of need enters its sandbox after it is listed.
+		eventually(t, 10*time.Second, fmt.Sprintf("renderer %d in its sandbox", pid), func() bool {
+			now, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			if err == nil {
+				status = now
+			}
+			return err != nil || strings.Contains(string(status), "\nSeccomp:\t2\n")
+		})
 		for what, want := range map[string]string{"Seccomp": "2", "NoNewPrivs": "1", "CapEff": "0000000000000000"} {
 			if !strings.Contains(string(status), "\n"+what+":\t"+want+"\n") {
 				t.Errorf("renderer %d: want %s %s", pid, what, want)

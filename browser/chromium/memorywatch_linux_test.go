@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A page that takes a whole core gives way to the others, until it no longer does; also
-// those of a daemon that itself gives way to whatever else there is.
-func TestAHogGivesWay(t *testing.T) {
+// The renderer of a page that keeps a whole core busy runs at a lower priority until the
+// page is quiet again; also where the daemon itself runs at a lower priority.
+func TestBusyRendererGetsLowerPriority(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may raise a process's priority again")
 	}
@@ -28,7 +28,7 @@ func TestAHogGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	own = 20 - own // the system call's own answer is 20 less the nice value
-	givesWay := func() bool {
+	lowered := func() bool {
 		return slices.ContainsFunc(renderers(c.Info().PID, nil), func(r *renderer) bool {
 			n, err := syscall.Getpriority(syscall.PRIO_PROCESS, r.pid)
 			return err == nil && 20-n == min(own+hogNice, 19)
@@ -41,7 +41,7 @@ func TestAHogGivesWay(t *testing.T) {
 		}
 	}
 	run(`window.hog = setInterval(() => { for (const end = Date.now() + 100; Date.now() < end;); }, 0)`)
-	eventually(t, 30*time.Second, "a hog that gives way", givesWay)
+	eventually(t, 30*time.Second, "a hog that gives way", lowered)
 	run(`clearInterval(hog)`)
 	eventually(t, 20*time.Second, "a page that gives way no longer", func() bool {
 		return !slices.ContainsFunc(renderers(c.Info().PID, nil), func(r *renderer) bool {

@@ -157,21 +157,21 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, log *
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	supervisor := chromium.Start(living, cfg.Browser.Config, log)
-	known := lookForChromium(cfg.Browser.Config, supervisor, log)
+	found := lookForChromium(cfg.Browser.Config, supervisor, log)
 	out, err := newDaemonEgress(cfg, rules)
 	if err != nil {
 		return refusal{err}
 	}
 	defer out.close()
 	chain := fallback.NewSourceChain(cfg.Fallback, out.chainReader())
-	sources := sourcesOf(known, chain)
+	sources := sourcesOf(found, chain)
 	contexts := browser.New(supervisor, log)
 	contexts.Keep(browser.Pool{
-		Egress: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && known.missing() == nil,
+		Egress: egress.open(cfg.Browser.Config), Ready: cfg.Browser.ReadyContexts, Idle: cfg.Browser.IdleTimeout, Ahead: cfg.Browser.Ahead && found.missing() == nil,
 	})
 	defer contexts.Close()
 	source := pages{
-		browser: contexts, chromium: known, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, log: log,
+		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, log: log,
 	}
 	runtime := &command.Runtime{
 		Commands: actions.All,
@@ -184,7 +184,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, log *
 		Web:      out.webWith(cfg, source),
 		Ledger:   db,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "ladder": append([]fallback.SourceState{known.state()}, chain.States()...), "egress": egress.status()}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "source_chain": append([]fallback.SourceState{found.state()}, chain.States()...), "egress": egress.status()}
 		},
 	}
 	runtime.Sessions.Keep(cfg.Journal)

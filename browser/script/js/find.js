@@ -14,8 +14,8 @@ import { contextOf, nameOf } from './shown-name.js';
 import { fold } from './text.js';
 import { rendered } from './visibility.js';
 
-// lowerText is what an element says, folded, in lower case; of those that are
-// not rendered nothing.
+// seek looks in the whole document, shadow roots included, for the elements that the query
+// fits by role, name and text, letter case and white space aside.
 export const seek = (q) => {
   const text = fold(q.text || '').toLowerCase(), name = fold(q.name || '').toLowerCase(), role = (q.role || '').toLowerCase();
   const found = [];

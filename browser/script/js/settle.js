@@ -16,6 +16,7 @@ import { onNewDocument } from './page.js';
 import { MANY } from './pending-listeners.js';
 import { headOf } from './text.js';
 import { rendered } from './visibility.js';
+import { grown } from './young.js';
 
 // What has been seen since watchChanges().
 /** @type {Record<string, any> | null} */
@@ -67,6 +68,7 @@ const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localNam
 // beginSettle begins, and returns the frame that has the focus, 0 for none.
 /** @type {import('./functions.js').Functions['beginSettle']} */
 export const beginSettle = (id) => {
+  grown();
   const { focus } = watchChanges(id ? node(id) : null);
   return focus && /^i?frame$/.test(localName(focus)) ? idOf(focus) : 0;
 };

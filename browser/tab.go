@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,14 @@ import (
 
 // world is the name of the isolated world in which the scripts live.
 const world = "browserd"
+
+// inject has the script run in every document to come, and in the one that is there. It is
+// encoded once: it is sent for every page and every out-of-process frame.
+var inject = sync.OnceValue(func() jsonv2.Value { return injection(script.Source) })
+
+func injection(source string) jsonv2.Value {
+	return cdp.Encode(page.AddScriptToEvaluateOnNewDocumentParams{Source: source, WorldName: world, RunImmediately: ptr(true)})
+}
 
 // docs numbers the documents of all contexts, so that a number is never used
 // twice, in no session.

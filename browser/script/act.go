@@ -66,7 +66,7 @@ type Located struct {
 	Kind       string          `json:"kind,omitempty"`
 	X          *float64        `json:"x,omitempty"` // in the viewport of its frame
 	Y          *float64        `json:"y,omitempty"`
-	Framed     bool            `json:"framed,omitempty"` // what is hit there is the document of a frame
+	Frame      int             `json:"frame,omitempty"` // what is hit there is the document of this frame
 	Option     *ClosedOption   `json:"option,omitempty"`
 	Then       json.RawMessage `json:"then,omitempty"`
 	Stale      bool            `json:"stale,omitempty"`
@@ -140,8 +140,9 @@ type HitResultArgs struct {
 
 // Hit is what the hit test saw.
 type Hit struct {
-	Hit     bool            `json:"hit,omitempty"` // the element received the input
-	By      *Element        `json:"by,omitempty"`  // or this
+	Hit     bool            `json:"hit,omitempty"`  // the element received the input
+	Seen    bool            `json:"seen,omitempty"` // a press came to the document
+	By      *Element        `json:"by,omitempty"`   // what received it instead
 	Settled *Settled        `json:"settled,omitempty"`
 	Then    json.RawMessage `json:"then,omitempty"`
 }

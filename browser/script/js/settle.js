@@ -17,6 +17,7 @@ import { MANY } from './pending-listeners.js';
 import { noteSecrets } from './secrets.js';
 import { headOf } from './text.js';
 import { rendered } from './visibility.js';
+import { grown } from './young.js';
 
 // What has been seen since watchChanges().
 /** @type {Record<string, any> | null} */
@@ -69,6 +70,7 @@ const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localNam
 /** @type {import('./functions.js').Functions['beginSettle']} */
 export const beginSettle = (id) => {
   noteSecrets();
+  grown();
   const { focus } = watchChanges(id ? node(id) : null);
   return focus && /^i?frame$/.test(localName(focus)) ? idOf(focus) : 0;
 };

@@ -25,6 +25,10 @@ var Source string
 // its element, before the page hears of it. It stands in the isolated world alone.
 const Reached = "__bdReached"
 
+// Late is the name of the binding with which the watching script says what has come after
+// an action was answered: JSON of LateReport.
+const Late = "__bdLate"
+
 // Missing begins what V8 says of a call in a document that the script is not in.
 const Missing = "ReferenceError: " + global + " is not defined"
 

@@ -333,6 +333,7 @@ export interface SettleArgs {
   fresh?: boolean;
   frame?: boolean;
   late?: number;
+  empty?: number;
 }
 
 export interface Settled {

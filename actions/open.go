@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 
@@ -31,6 +32,9 @@ func open(ctx context.Context, c *command.Call, p *OpenParams) (command.Result, 
 	url, err := c.CheckURL(ctx, p.URL)
 	if err != nil {
 		return command.Result{}, err
+	}
+	if err := c.Session.Opening(ctx, policy.Origin(url)); err != nil {
+		return command.Result{}, c.Session.Lost(err)
 	}
 	page, source, err := c.Session.For(ctx, p.Source)
 	if err != nil {

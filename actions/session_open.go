@@ -30,7 +30,8 @@ type SessionOpenParams struct {
 	Locale         string            `json:"locale" doc:"a language, such as de-DE"`
 	Timezone       string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
 	UserAgent      string            `json:"user_agent" doc:"in place of Chromium's own"`
-	Headers        map[string]string `json:"headers" doc:"sent with every request of its pages"`
+	Headers        map[string]string `json:"headers" doc:"sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Proxy-* and Sec-* are refused"`
+	HeaderOrigins  []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the first that the session opens"`
 	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
 	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
 	Permissions    []string          `json:"permissions" doc:"what its pages may use without asking, such as geolocation or notifications; all else is denied"`
@@ -53,7 +54,11 @@ func prepareSessionOpen(c *command.Call) error {
 	if name == "" {
 		name = c.Common.Session
 	}
-	if err := checkAppearance(p.Viewport, p.Locale, p.Timezone, p.UserAgent, p.Headers); err != nil {
+	if err := checkAppearance(p.Viewport, p.Locale, p.Timezone, p.UserAgent); err != nil {
+		return err
+	}
+	headers, err := pageHeaders(p.Headers, p.HeaderOrigins)
+	if err != nil {
 		return err
 	}
 	if p.State != "" {
@@ -63,7 +68,7 @@ func prepareSessionOpen(c *command.Call) error {
 	}
 	return c.OpenSession(session.Options{
 		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
-		UserAgent: p.UserAgent, Headers: p.Headers, Dialogs: p.Dialogs,
+		UserAgent: p.UserAgent, Headers: headers, Dialogs: p.Dialogs,
 		AllowedDomains: p.AllowedDomains,
 		Permissions:    p.Permissions, Downloads: p.Downloads,
 	})

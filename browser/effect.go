@@ -74,8 +74,8 @@ func (e *effects) tabOpened(t *tab, popup, kept bool) {
 
 // settling changes how an action waits for the page to settle.
 type settling struct {
-	noSnapshot bool // the client wants nothing of the page shown afterwards
-	late       bool // the action may open something only a while later
+	unshown bool // the client wants nothing of the page shown afterwards
+	late    bool // the action may open something only a while later
 }
 
 // observation is one action, navigation or answer to a dialog as it is observed: where
@@ -160,7 +160,8 @@ func pendingSince(t *tab, at time.Time) []protocol.PendingRequest {
 }
 
 // leave notes where an answer leaves the session. The caller holds mu.
-func (c *Context) leave() {
+func (r *records) leave() {
+	c := r.c
 	if t := c.selected; t != nil {
 		c.answered.tab, c.answered.commits, c.answered.url = t, t.nav.commits, t.nav.url
 	}
@@ -168,7 +169,8 @@ func (c *Context) leave() {
 
 // Since returns what happened since the last action that is no effect of it, once; nil
 // where nothing did. Any goroutine may call it.
-func (c *Context) Since() *protocol.Since {
+func (r *records) Since() *protocol.Since {
+	c := r.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	said := c.late.Take()

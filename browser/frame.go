@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
@@ -164,7 +163,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 	if err := t.wait(ctx, p.Pending, &got); err != nil {
 		return nil, gone(err)
 	}
-	if e := got.ExceptionDetails; e != nil && strings.HasPrefix(e.text(), script.Missing) {
+	if e := got.ExceptionDetails; e != nil && script.Missing(e.text()) {
 		p.in.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.Source, UniqueContextID: p.in.ctxID})
 		got = evaluated{}
 		if err := t.wait(ctx, p.again(), &got); err != nil {

@@ -166,7 +166,7 @@ func (w *waiter) quiet(ctx context.Context, t *tab) (bool, error) {
 	delete(w.seen, "pending")
 	if idle() {
 		_, before := t.requests.LastEnded()
-		seen, err := evaluate(ctx, t.frames.main, script.Settle, script.SettleArgs{Max: 500, Frame: true})
+		seen, err := evaluate(ctx, t.frames.main, script.Settle, script.SettleArgs{Shown: true})
 		if err != nil {
 			return false, err
 		}

@@ -1,7 +1,8 @@
 // Package e2e_test drives the built daemon from outside, as a client does:
 // over its WebSocket door, with real Chromium, on pages served on loopback.
-// Each test starts a daemon of its own, which fails the test where it leaves a
-// process or a profile behind.
+// A test that looks at its daemon, ends it or gives it settings starts one of its own,
+// which fails the test where it leaves a process or a profile behind; the others share
+// one daemon, each as an agent of its own (sharedDaemon).
 //
 // The cases that the project is held to live beside the module, in
 // ../shared/cases; where that folder is absent their tests are skipped and say so.
@@ -24,9 +25,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := 0
+	left := testdaemon.Main(func(tb testdaemon.TB) {
+		shared.tb = tb
+		code = m.Run()
+		if shared.daemon != nil {
+			checkShared(tb)
+		}
+	})
 	testdaemon.RemoveBinary()
-	os.Exit(code)
+	os.Exit(max(code, left))
 }
 
 // inCI is where a missing tool is a failure and not a skip.

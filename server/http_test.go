@@ -253,9 +253,7 @@ func TestRawHTTP(t *testing.T) {
 // where nobody wants the body, and its connection ends: whoever it is, and whatever it
 // asks for.
 func TestStalledBody(t *testing.T) {
-	defer func(whole time.Duration) { bodyTimeout = whole }(bodyTimeout)
-	bodyTimeout = 200 * time.Millisecond
-	d := start(t, nil)
+	d := start(t, func(c *Config) { c.Limits.BodyTimeout = 200 * time.Millisecond })
 	const token, mcp = "Authorization: Bearer " + aliceToken + "\r\n", "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
 	for _, test := range []struct {
 		name, line, header string

@@ -22,14 +22,14 @@ type Source interface {
 
 // Options are what a session is opened with. The zero value is an ordinary session.
 type Options struct {
-	Name      string    // as the client names it; empty: a name is made
-	Source    string    // auto (default), chromium, http, jina
-	Viewport  *Viewport // nil: 1280 by 720
-	Locale    string    // BCP 47; empty: en-US
-	Timezone  string    // IANA; empty: the machine's
-	UserAgent string    // empty: Chromium's own
-	Headers   map[string]string
-	Dialogs   string // wait (default), accept, dismiss
+	Name      string            // as the client names it; empty: a name is made
+	Source    string            // auto (default), chromium, http, jina
+	Viewport  *Viewport         // nil: 1280 by 720
+	Locale    string            // BCP 47; empty: en-US
+	Timezone  string            // IANA; empty: the machine's
+	UserAgent string            // empty: Chromium's own
+	Headers   *protocol.Headers // nil: none
+	Dialogs   string            // wait (default), accept, dismiss
 	// AllowedDomains are the only hosts that the session may reach, of those that
 	// the policy lets it; empty: all of those.
 	AllowedDomains []string

@@ -7,12 +7,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // show writes a result for a person: the text that a model would get, and
@@ -65,15 +65,14 @@ func save(w io.Writer, file, name string, data []byte) error {
 	}
 }
 
-// harmless is s without what a terminal would obey: a page's text may hold
-// escape sequences.
+// harmless is s, which may have several lines, with what a terminal would obey escaped,
+// and what hides or reorders text.
 func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return '\ufffd'
-		}
-		return r
-	}, s)
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = snapshot.Literally(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // exitNoDaemon is the exit code where the daemon cannot be reached.
@@ -93,13 +92,13 @@ func explain(err error) error {
 	if !errors.As(err, &said) {
 		return coded{err, exitNoDaemon}
 	}
-	text := harmless(said.Error())
+	text := snapshot.Literally(said.Error())
 	if next := said.Data().Next; next != "" {
-		text += "\n→ " + harmless(next)
+		text += "\n→ " + snapshot.Literally(next)
 	}
 	if len(said.Details) > 0 {
 		if facts, err := json.Marshal(said.Details); err == nil {
-			text += "\ndetails: " + harmless(string(facts))
+			text += "\ndetails: " + string(snapshot.EscapeJSON(facts))
 		}
 	}
 	return coded{errors.New(text), said.Code.Row().Exit}

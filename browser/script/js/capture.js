@@ -18,10 +18,10 @@ import { node } from './node-ids.js';
 import { onTop } from './overlays.js';
 import { forget, page } from './page.js';
 import { countNumbers } from './refs.js';
-import { beginRoles, CONTROLS, isHost, roleOf } from './role.js';
+import { beginRoles, CONTROLS, FROM_CONTENT, isHost, roleOf } from './role.js';
 import { around, shownName } from './shown-name.js';
 import { standIn } from './stand-in.js';
-import { unseen } from './visibility.js';
+import { saysUnseen, unseen } from './visibility.js';
 import { Walk } from './walk.js';
 import { lone } from './walk-frame.js';
 import { opened } from './walk-parts.js';
@@ -118,6 +118,6 @@ export function nodeLine(el, attrs) {
   const f = lone(el), role = roleOf(el, f.bits);
   f.clicks = !CONTROLS.has(role) && clickable(el, f.tag, f.s, around(el), f.bits);
   f.control = CONTROLS.has(role) || isHost(el);
-  w.record(el, role, shownName(el, role, f.clicks, f), unseen(el) && !standIn(el), 0, f, null);
+  w.record(el, role, shownName(el, role, f.clicks, f), (unseen(el) || FROM_CONTENT.has(role) && saysUnseen(el)) && !standIn(el), 0, f, null);
   return w.lines[0];
 }

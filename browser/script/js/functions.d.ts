@@ -196,7 +196,7 @@ export interface HitResultArgs {
   then?: string;
   with?: any;
   settle: boolean;
-  frame: boolean;
+  shown: boolean;
 }
 
 export interface Located {
@@ -329,9 +329,8 @@ export interface ScrollArgs {
 }
 
 export interface SettleArgs {
-  max: number;
-  fresh?: boolean;
-  frame?: boolean;
+  new_document?: boolean;
+  shown?: boolean;
   late?: number;
   empty?: number;
 }

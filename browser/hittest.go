@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/browserd/browserd/browser/cdp"
@@ -12,10 +13,24 @@ import (
 )
 
 func (t *tab) bindingCalled(_ *cdp.Session, e struct {
-	Name string `json:"name"`
+	Name    string `json:"name"`
+	Payload string `json:"payload"`
 }) (changed bool) {
-	if e.Name == script.Reached {
+	switch e.Name {
+	case script.Reached:
 		t.reached++
+	case script.Late:
+		var late script.LateReport
+		if json.Unmarshal([]byte(e.Payload), &late) != nil {
+			break
+		}
+		to := t.c.reports()
+		if late.Before {
+			to = &t.c.late // of what was before the action that is under way
+		}
+		to.Announce(late.Announced...)
+		// What an action changes its own watch says.
+		t.c.late.Changed = t.c.late.Changed || late.Changed && t == t.c.selected
 	}
 	return false
 }

@@ -248,6 +248,8 @@ func attachDomains(s *cdp.Session) []*cdp.Pending {
 		s.Send("DOM.enable", cdproto.Empty{}),
 		s.Send("Accessibility.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
+		s.Send("Log.enable", cdproto.Empty{}),
+		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: world}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Reached, ExecutionContextName: world}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
 		autoAttach(s),
@@ -328,7 +330,7 @@ func (t *tab) throttled(s *cdp.Session, domain string, pause time.Duration) {
 			}
 		}
 	}
-	t.c.log.Write(t.name, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
+	t.c.log.Write(t.name, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console", "Log": "Chromium's log"}[domain]+
 		": what comes in the next "+pause.String()+" is left out", "", 0)
 }
 

@@ -152,6 +152,7 @@ type SettleArgs struct {
 	NewDocument bool `json:"new_document,omitempty"` // its scripts may only be starting
 	Shown       bool `json:"shown,omitempty"`        // a snapshot or delta follows
 	Late        int  `json:"late,omitempty"`         // milliseconds that the first change may take
+	Empty       int  `json:"empty,omitempty"`        // milliseconds that a document may take to show anything
 }
 
 // Settled is what the script saw of a document from the beginning of an action until the
@@ -163,6 +164,13 @@ type Settled struct {
 	Saves     bool     `json:"saves"` // a link was clicked that asks for a download
 	Title     string   `json:"title"`
 	URL       string   `json:"url"`
+}
+
+// LateReport is what the script saw of a document after the page was quiet.
+type LateReport struct {
+	Announced []string `json:"announced"`
+	Changed   bool     `json:"changed"` // text or controls
+	Before    bool     `json:"before"`  // told when the next action begins
 }
 
 // Box is a rectangle in CSS pixels: x, y, width, height.

@@ -344,6 +344,7 @@ export interface SettleArgs {
   new_document?: boolean;
   shown?: boolean;
   late?: number;
+  empty?: number;
 }
 
 export interface Settled {

@@ -17,7 +17,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// stage is a Chromium and a server of pages for one test. Every page has a
+// stage is a Browser and a server of pages for one test. Every page has a
 // script before it that keeps what is reported in window.log.
 type stage struct {
 	t     *testing.T
@@ -28,8 +28,18 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, pages: map[string]string{}}
-	s.b = New(started(t, testConfig(t)), discard())
+	return newStageIn(t, sharedBrowser(t))
+}
+
+// newStageApart is newStage for a test that ends Chromium, or looks at its process.
+func newStageApart(t *testing.T) *stage {
+	t.Helper()
+	return newStageIn(t, New(started(t, testConfig(t)), discard()))
+}
+
+func newStageIn(t *testing.T, b *Browser) *stage {
+	t.Helper()
+	s := &stage{t: t, b: b, pages: map[string]string{}}
 	s.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		if r.URL.Path == "/slow" {

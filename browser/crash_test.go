@@ -94,7 +94,7 @@ func TestATabDiesWhileAnotherIsReplaced(t *testing.T) {
 // Who was told by a call that Chromium is lost finds the context gone at once: the
 // next command would work on it otherwise, and tell of the same loss again.
 func TestALostContextIsGoneAtOnce(t *testing.T) {
-	s := newStage(t)
+	s := newStageApart(t)
 	v := s.open(t, `<button>Go</button>`)
 	v.c.host.root.Send("Browser.crash", struct{}{})
 	_, err := v.c.Eval(limit(t, 10*time.Second), v.refs, "", "new Promise(() => {})")
@@ -111,7 +111,7 @@ func TestALostContextIsGoneAtOnce(t *testing.T) {
 // An upload that waits for a file chooser when Chromium dies says so, and one that
 // comes when the session is closed leaves nothing behind.
 func TestUploadToWhatEnds(t *testing.T) {
-	s := newStage(t)
+	s := newStageApart(t)
 	v := s.open(t, `<button onclick="report('clicked')">Choose</button>`)
 	files := []protocol.File{{Name: "a.txt", Content: []byte("hello")}}
 	ended := make(chan error)

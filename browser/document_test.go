@@ -60,19 +60,45 @@ const (
 )
 
 // What was found in a document that was left meanwhile is gone: its refs are of no
-// element of the next one.
+// element of the next one. Where the page reports its listeners late it is searched
+// once more, which is in the next document then.
 func TestFindInADocumentThatWasLeft(t *testing.T) {
 	v, away, leave := openLeft(t, map[string]string{"/a": cheap, "/b": dear})
+	v.c.mu.Lock()
+	was := v.c.selected.frames.main.doc
+	v.c.mu.Unlock()
 	away.meanwhile("__bd.now().find(", leave)
 	nodes, err := v.c.Find(limit(t, 20*time.Second), v.refs, protocol.Query{Role: "button"})
 	if err != nil || len(nodes) != 1 {
 		t.Fatalf("found %v, %v", nodes, err)
 	}
 	ref := snapshot.RefOf(v.refs.Number(nodes[0]))
+	if nodes[0].Key.Doc != was {
+		equal(t, "a click on the Buy of B", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
+		equal(t, "what was bought", v.log(), "B")
+		return
+	}
 	if got := v.click(ref); !strings.HasPrefix(got, "stale_ref: ") {
 		t.Errorf("a click on the Buy of A on B: %s", got)
 	}
 	equal(t, "what was bought", v.log(), "")
+}
+
+// What is looked for in a document that is left before it answers is found in the next one.
+func TestFindGoesOnInTheNextDocument(t *testing.T) {
+	for _, what := range []string{`"expression":"document"`, "DOMDebugger.getEventListeners"} {
+		t.Run(what, func(t *testing.T) {
+			v, away, leave := openLeft(t, map[string]string{"/a": cheap + `<div id=d>More</div><script>d.addEventListener('click',()=>0)</script>`, "/b": dear})
+			away.meanwhile(what, leave)
+			nodes, err := v.c.Find(limit(t, 20*time.Second), v.refs, protocol.Query{Role: "button"})
+			if err != nil || len(nodes) != 1 {
+				t.Fatalf("found %v, %v", nodes, err)
+			}
+			ref := snapshot.RefOf(v.refs.Number(nodes[0]))
+			equal(t, "a click on what was found", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`"}`)
+			equal(t, "what was bought", v.log(), "B")
+		})
+	}
 }
 
 // A ref that has moved to another element is not looked for by that one's number in

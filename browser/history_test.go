@@ -18,7 +18,7 @@ import (
 // document before in a frame, or to nothing. All of it is answered when it is over,
 // and none of it with the end of the command's time.
 func TestHistory(t *testing.T) {
-	b := New(started(t, testConfig(t)), discard())
+	b := sharedBrowser(t)
 	var first atomic.Value // how the server answers for /first
 	first.Store("page")
 	bodies := map[string]string{

@@ -2,8 +2,11 @@ package browser
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,7 +18,19 @@ import (
 	"github.com/browserd/browserd/browser/chromium"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(endingShared{m}) }
+
+// endingShared ends the shared Chromium behind the last test, before goleak looks.
+type endingShared struct{ *testing.M }
+
+func (m endingShared) Run() int {
+	code := m.M.Run()
+	if err := endShared(); err != nil {
+		fmt.Fprintln(os.Stderr, "ending the shared Chromium:", err)
+		code = max(code, 1)
+	}
+	return code
+}
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
@@ -71,6 +86,85 @@ func started(t *testing.T, cfg chromium.Config) *chromium.Supervisor {
 		t.Fatalf("%v; %+v", err, err)
 	}
 	return c
+}
+
+// sharedChromium is that of all tests that need nothing of a process of their own.
+var sharedChromium struct {
+	chromium *chromium.Supervisor
+	b        *Browser
+	stateDir string
+}
+
+// sharedBrowser is a Browser over the shared Chromium: what a test opens in it is closed
+// and gone when the test ends, in Chromium too. The tests of this package run one after
+// another, so that what is there is of the test that ran.
+func sharedBrowser(t *testing.T) *Browser {
+	t.Helper()
+	if sharedChromium.b == nil {
+		dir, err := os.MkdirTemp("", "browserd-shared-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sharedChromium.stateDir = dir
+		if err := os.Chmod(dir, 0o755); err != nil { // Chromium's user passes through it
+			t.Fatal(err)
+		}
+		cfg := defaults()
+		cfg.StateDir = dir
+		sharedChromium.chromium = chromium.Start(context.Background(), cfg, discard())
+		sharedChromium.b = New(sharedChromium.chromium, discard())
+	}
+	h, err := sharedChromium.b.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignore := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		nothingLeft(t, h)
+		goleak.VerifyNone(t, ignore)
+	})
+	return sharedChromium.b
+}
+
+// nothingLeft fails the test where its contexts have outlived it, in Chromium or in
+// browserd, or where Chromium did not outlive the test.
+func nothingLeft(t *testing.T, h *host) {
+	t.Helper()
+	if err := h.conn.Err(); err != nil {
+		t.Errorf("the shared Chromium was lost: %v", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	defer func() { // what this test left is not held against the next
+		for _, c := range h.all() {
+			c.discard()
+		}
+	}()
+	eventually(t, 10*time.Second, "no browser context is left", func() bool {
+		left, err := cdproto.Call(ctx, h.root, target.GetBrowserContexts, cdproto.Empty{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(left.BrowserContextIDs) == 0 && len(h.contexts) == 0 && len(h.pages) == 0
+	})
+}
+
+// endShared ends the shared Chromium and looks whether the mark of one is left.
+func endShared() error {
+	if sharedChromium.b == nil {
+		return nil
+	}
+	sharedChromium.b.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := sharedChromium.chromium.Close(ctx)
+	if left, _ := filepath.Glob(filepath.Join(sharedChromium.stateDir, "browsers", "*")); len(left) > 0 {
+		err = errors.Join(err, fmt.Errorf("%q are left", left))
+	}
+	return errors.Join(err, os.RemoveAll(sharedChromium.stateDir))
 }
 
 // openPage opens about:blank in a new context, so that there is a renderer.

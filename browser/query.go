@@ -25,9 +25,23 @@ func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Quer
 	}
 	var f finder
 	err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
-		t.frames.findOwners(ctx, t.frames.live())
-		f = finder{tab: t, query: q, nodes: []snapshot.Node{}}
-		return f.find(ctx, t.frames.main)
+		for searched := 0; ; {
+			there := func() bool { return t.frames.main.doc != 0 && t.frames.main.doc != searched }
+			if err := t.until(ctx, there); err != nil {
+				return err
+			}
+			c.mu.Lock()
+			searched = t.frames.main.doc
+			c.mu.Unlock()
+			t.frames.findOwners(ctx, t.frames.live())
+			f = finder{tab: t, query: q, nodes: []snapshot.Node{}}
+			err := f.find(ctx, t.frames.main)
+			// No ref of the client's has gone with the document that was left: the
+			// next one is searched.
+			if protocol.CodeOf(err) != protocol.StaleRef || ctx.Err() != nil {
+				return err
+			}
+		}
 	})
 	return f.nodes, err
 }

@@ -20,7 +20,7 @@ import (
 // the page write the answer down right behind that look: it is looked at once more,
 // and once only, or a page that asks all the time would never be done.
 func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
-	b := New(started(t, testConfig(t)), discard())
+	b := sharedBrowser(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -315,7 +315,7 @@ func (t *tab) throttled(s *cdp.Session, domain string, pause time.Duration) {
 	case "Runtime":
 		for _, f := range t.frames.byID {
 			if f.cdp.ID() == s.ID() {
-				f.captured = nil // remote objects end with the domain
+				f.reported = nil // remote objects end with the domain
 			}
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
-
-	"github.com/browserd/browserd/internal/testdaemon"
 )
 
 // nameCase is one case of accname.json (README.md there): a fragment, the role
@@ -55,7 +53,7 @@ func TestNameCases(t *testing.T) {
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		io.WriteString(rw, "<!doctype html><html><head><title>case</title></head><body>"+cases[i].HTML+"</body></html>")
 	})
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	reasons := make([]string, len(cases))
 	inParallel(t, d, len(cases), func(a *agent, i int) {
 		reasons[i] = a.nameCase(fmt.Sprintf("%s/n/%d", w.URL, i), cases[i])

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -39,7 +38,7 @@ const annotatedPage = `<style>body{margin:20px;font:16px sans-serif} nav a{margi
 // is, through frames and scrollers, and nothing is written into the page.
 func TestAnnotatedScreenshot(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", page("annotate", fmt.Sprintf(annotatedPage, w.alt())), "")
 	w.serve("/inner", `<!doctype html><body style="margin:12px"><a href=#x>Inner link</a> <button>Inner</button>`, "")

@@ -176,7 +176,7 @@ func serveCase(w *witness, c playCase) {
 // not pass, with the reason.
 func playAll(t *testing.T, cases []playCase, w *witness, floor float64, known map[string]string) {
 	t.Helper()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	for _, c := range cases {
 		serveCase(w, c)
 	}

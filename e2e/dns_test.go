@@ -21,6 +21,7 @@ func TestDNSIsGoneAndBack(t *testing.T) {
 	t.Parallel()
 	dns := fakedns.Start(t)
 	w := newWitness(t)
+	w.Config.SetKeepAlivesEnabled(false) // or the daemon's own connections are counted until they have been idle for long
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	u, err := url.Parse(w.URL)
 	if err != nil {
@@ -56,10 +57,14 @@ func TestDNSIsGoneAndBack(t *testing.T) {
 			host := fmt.Sprintf("n%d.faults.test", i) // of its own: nobody has kept an answer
 			dns.Set(host, tt.answer)
 			at := "http://" + net.JoinHostPort(host, u.Port()) + "/next"
+			within := 3 * time.Second
+			if tt.answer.Timeout { // each waits for all of it
+				within = time.Second
+			}
 			for _, method := range []string{"open", "http_request", "web_fetch"} {
 				began := time.Now()
-				_, err := r.try(method, params{"url": at, "timeout_ms": 3000})
-				if took := time.Since(began); took > 4*time.Second {
+				_, err := r.try(method, params{"url": at, "timeout_ms": int(within.Milliseconds())})
+				if took := time.Since(began); took > within+time.Second {
 					t.Errorf("%s took %v", method, took)
 				}
 				switch code := protocol.CodeOf(err); {
@@ -76,6 +81,6 @@ func TestDNSIsGoneAndBack(t *testing.T) {
 		})
 	}
 	r.works()
-	before.goroutines, before.files = before.goroutines+32, before.files+32 // an idle connection or two for each name
+	before.goroutines, before.files = before.goroutines+16, before.files+16 // Chromium keeps a connection to its proxy for each name
 	asBefore(t, d, before)
 }

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"testing"
 
-	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -11,7 +10,7 @@ import (
 // or for good where a script removes it: what looks at the page finds nothing.
 func TestADocumentWithoutElements(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/empty", page("empty", "<h1>Empty</h1>"), "")
 	a := newAgent(t, d)

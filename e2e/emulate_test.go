@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -13,7 +12,7 @@ import (
 // wait for another tab's; that tab has taken it when the dialog is answered.
 func TestEmulateBesideADialog(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/talk", page("talk", `<button onclick="this.textContent = confirm('sure?')">Ask</button>`), "")
 	a := newAgent(t, d)

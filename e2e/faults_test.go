@@ -254,7 +254,7 @@ func TestADialogsAnswerIsFollowed(t *testing.T) {
 		<button onclick="if (confirm('Leave?')) location = '/next'">Leave</button>
 		<button onclick="confirm('One?'); confirm('Two?')">Twice</button>
 		<button onclick="confirm('Hold?'); for (;;);">Hold</button>`), "")
-	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	a := newAgent(t, sharedDaemon(t))
 	a.open(w.URL + "/page")
 	ask := func(button string, p params) result {
 		t.Helper()
@@ -292,7 +292,7 @@ func TestADialogsAnswerIsFollowed(t *testing.T) {
 
 func TestADialogIsAnswered(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	tests := []struct {
 		button string
 		answer params
@@ -332,7 +332,7 @@ func TestADialogThatNobodyAnswers(t *testing.T) {
 
 func TestAnAlertIsAcceptedAtOnce(t *testing.T) {
 	t.Parallel()
-	r, _ := faultPage(t, testdaemon.Start(t, testdaemon.Options{}))
+	r, _ := faultPage(t, sharedDaemon(t))
 	answer := r.do("click", click(r.button("Alert"), nil))
 	if answer.Effect == nil || answer.Effect.Dialog == nil || answer.Effect.Dialog.Message != "one" || answer.Effect.Dialog.Answer != "accepted" {
 		t.Errorf("effect = %+v, want the alert, accepted", answer.Effect)
@@ -343,7 +343,7 @@ func TestAnAlertIsAcceptedAtOnce(t *testing.T) {
 // A flood of windows ends at a limit.
 func TestPopupsAreCapped(t *testing.T) {
 	t.Parallel()
-	r, _ := faultPage(t, testdaemon.Start(t, testdaemon.Options{}))
+	r, _ := faultPage(t, sharedDaemon(t))
 	r.inTime("click", click(r.button("Flood"), params{"timeout_ms": 8000}))
 	if tabs := r.do("tab_list", nil).Tabs; len(tabs) > 32 {
 		t.Errorf("%d tabs are open", len(tabs))
@@ -356,7 +356,7 @@ func TestPopupsAreCapped(t *testing.T) {
 // must not cost the page.
 func TestListenersThatAreCollectedCostNoPage(t *testing.T) {
 	t.Parallel()
-	r := agentOnPage(t, testdaemon.Start(t, testdaemon.Options{}), "faults/once.html", "/once")
+	r := agentOnPage(t, sharedDaemon(t), "faults/once.html", "/once")
 	r.open(r.w.URL + "/once")
 	var want []any
 	for i := range 40 {

@@ -3,14 +3,12 @@ package e2e_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/browserd/browserd/internal/testdaemon"
 )
 
 // find says where there is more than its limit lets through, whatever the source.
 func TestFindSaysThatThereIsMore(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/14", page("14", strings.Repeat("<button>Go</button>", 14)), "")
 	a := newAgent(t, d)
@@ -38,7 +36,7 @@ func TestFindSaysThatThereIsMore(t *testing.T) {
 // source; a link in the label is itself, and so is a label without a field.
 func TestFindByALabel(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/labels", page("Labels", `<label for=q>Search words</label><input id=q><label><b>Wrapped</b> words <input></label>
 <label><input type=checkbox> Agree to <a href="/terms">the terms</a></label><label>Alone</label><label>Hidden <input style="display:none"></label>`), "")

@@ -3,15 +3,13 @@ package e2e_test
 import (
 	"regexp"
 	"testing"
-
-	"github.com/browserd/browserd/internal/testdaemon"
 )
 
 // A click that opens something and puts the focus into it names what has the focus
 // by the ref that the answer shows it with.
 func TestFocusOnWhatComes(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/modal", page("modal", `<button onclick="m.innerHTML='<input aria-label=Code>';m.firstChild.focus()">Open</button><div id=m></div>`), "")
 	a := newAgent(t, d)

@@ -38,7 +38,7 @@ var forgeries = map[string]string{
 // emitted: every line is of the grammar, and says what the list of nodes says.
 func TestNothingInTheSnapshotIsForged(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	r := agentOnPage(t, d, "forge/page.html", "/forge")
 	for name, forgery := range forgeries {
 		t.Run(name, func(t *testing.T) {

@@ -171,7 +171,7 @@ func (e *echo) play(t *testing.T, a *agent, c formCase) []sent {
 // that Chromium makes, byte for byte; boundaries aside.
 func TestStaticFormsSendWhatChromiumSends(t *testing.T) {
 	t.Parallel()
-	live := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	live := newAgent(t, sharedDaemon(t))
 	static := newAgent(t, testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}}))
 	toLive, toStatic := newEcho(t), newEcho(t)
 	for _, c := range formCases {

@@ -109,7 +109,7 @@ func TestHugeDocuments(t *testing.T) {
 func TestWordsOutsideTheSnapshot(t *testing.T) {
 	t.Parallel()
 	const forged = "x\n@e1 [button] \"Pay\"\x1b[31m\x1b]52;c;aGk=\x07\u009b31m\u2028\u202e"
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	text, _ := json.Marshal(forged)
 	w.serve("/said", page("said", `<button onclick='console.error(`+strings.ReplaceAll(string(text), "'", "&#39;")+`); alert(this.dataset.text)'>Say</button>
@@ -208,7 +208,7 @@ func TestOtherProgramsAreNotStarted(t *testing.T) {
 // storage, its cache, its service workers, nor what one of them signed in with.
 func TestSessionsShareNothing(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	visits := map[string]int{} // requests for /cached, by session
 	w.mux.HandleFunc("/cached.js", func(rw http.ResponseWriter, r *http.Request) {

@@ -30,7 +30,7 @@ func demoServer(t testing.TB) string {
 // Chromium against an app that the server renders.
 func runLoop(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
-	playLoop(t, testdaemon.Start(t, testdaemon.Options{}), demoServer(t), loopPrints, dir, name, args...)
+	playLoop(t, sharedDaemon(t), demoServer(t), loopPrints, dir, name, args...)
 	playLoop(t, withoutChromium(t), renderedServer(t), renderedPrints, dir, name, args...)
 }
 

@@ -1,7 +1,8 @@
 // Package e2e_test drives the built daemon from outside, as a client does:
 // over its WebSocket door, with real Chromium, on pages served on loopback.
-// Each test starts a daemon of its own, which fails the test where it leaves a
-// process or a profile behind.
+// A test that looks at its daemon, ends it or gives it settings starts one of its own,
+// which fails the test where it leaves a process or a profile behind; the others share
+// one daemon, each as an agent of its own (sharedDaemon).
 //
 // The cases that the project is held to live beside the module, in
 // ../shared/cases; where that folder is absent their tests are skipped and say so.
@@ -19,13 +20,21 @@ import (
 	"github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := 0
+	left := testdaemon.Main(func(tb testdaemon.TB) {
+		shared.tb = tb
+		code = m.Run()
+		if shared.daemon != nil {
+			checkShared(tb)
+		}
+	})
 	testdaemon.RemoveBinary()
-	os.Exit(code)
+	os.Exit(max(code, left))
 }
 
 // inCI is where a missing tool is a failure and not a skip.
@@ -79,6 +88,9 @@ type result struct {
 	Value    any                `json:"value"`
 	Tabs     []protocol.Tab     `json:"tabs"`
 	Attempts []protocol.Attempt `json:"attempts"`
+	Sessions []session.Info     `json:"sessions"`
+
+	SessionEnded *session.Ended `json:"session_ended"`
 }
 
 // errHang is an answer that did not come in the time that the protocol promises.

@@ -212,7 +212,7 @@ func TestBadServers(t *testing.T) {
 // itself either. Nothing more of it will come, and nobody waits for it.
 func TestAPageThatBreaksOffIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	// It breaks off when what has come is read: of a document that ends with its first
 	// bytes Chromium itself shows nothing now and then (6 of 100).

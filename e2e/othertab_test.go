@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -12,7 +11,7 @@ import (
 // there the ref still means its element.
 func TestARefOfAnotherTabNamesIt(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", page("page", `<button>Here</button>`), "")
 	a := newAgent(t, d)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -25,7 +24,7 @@ const asking = `(async () => {
 // that was opened with a permission has that one and no other.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", page("permissions", `<h1>Permissions</h1>`), "")
 	a := newAgent(t, d)

@@ -33,7 +33,7 @@ const formPage = `<form onsubmit="event.preventDefault(); report(Object.fromEntr
 
 func TestFill(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", page("fill", formPage), "")
 	a := newAgent(t, d)
@@ -103,7 +103,7 @@ type mouseAnswer struct {
 
 func TestMouse(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", page("mouse", `<style>body{margin:0} canvas{display:block;background:#eee} #s{height:100px;overflow:auto;width:200px} iframe{position:absolute;left:400px;top:20px;border:5px solid;width:200px;height:100px}</style>
 		<canvas width=300 height=200 aria-label=Map></canvas><div id=s aria-label=List role=region><div style="height:900px">Long</div></div><iframe src="`+w.alt()+`/inner"></iframe><script>
@@ -240,7 +240,7 @@ func TestEmulate(t *testing.T) {
 // never one without Chromium in its place.
 func TestSessionOpenSaysWhatItDoesNotTake(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	a := newAgent(t, sharedDaemon(t))
 	a.do("session_open", params{"name": "first", "locale": "pt_BR", "viewport": params{"width": 320, "height": 200}, "user_agent": "One/1.0", "headers": params{"X-One": "1"}})
 	for _, c := range []struct {
 		params    params
@@ -278,7 +278,7 @@ func TestSessionOpenSaysWhatItDoesNotTake(t *testing.T) {
 // without: nothing is taken for a URL to which no cookie is sent.
 func TestAddressesThatAreNone(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", page("page", `<h1>Page</h1>`), "")
 	for _, source := range []string{"chromium", "http"} {
@@ -315,7 +315,7 @@ type routeAnswer struct {
 
 func TestRoute(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", page("route", `<h1>Page</h1><img src=/a.png>`), "")
 	w.serve("/api", `{"from": "server"}`, "application/json")

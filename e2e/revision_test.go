@@ -2,15 +2,13 @@ package e2e_test
 
 import (
 	"testing"
-
-	"github.com/browserd/browserd/internal/testdaemon"
 )
 
 // A snapshot is named by its document and its revision: no other has both, however
 // the session goes to and fro between its tabs.
 func TestRevisionsOfADocument(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/one", page("one", "<h1>One</h1>"), "")
 	w.serve("/two", page("two", "<h1>Two</h1>"), "")

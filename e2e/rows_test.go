@@ -61,7 +61,7 @@ func (r rowTest) saw(want ...any) {
 // snapshot and the click, the click reaches the row that was meant, or none.
 func TestARefNeverActsOnAnotherRow(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	const heals, gone, either = "heals", "gone", "heals or is refused"
 	tests := []struct {
 		name, page, change string
@@ -135,7 +135,7 @@ func (r rowTest) hitIsRow(answer result, row string) {
 // Candidates of a stale ref are refs that can be used.
 func TestAStaleRefNamesItsCandidates(t *testing.T) {
 	t.Parallel()
-	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "list")
+	r := openRow(t, sharedDaemon(t), "list")
 	first := r.snapshot().all("button", "Delete")[0]
 	r.script("dropA()")
 	e := r.refused("click", click(first, nil), protocol.StaleRef)
@@ -158,7 +158,7 @@ func TestAStaleRefNamesItsCandidates(t *testing.T) {
 
 func TestARenamedButtonIsRefusedOnceThenActs(t *testing.T) {
 	t.Parallel()
-	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "renamed")
+	r := openRow(t, sharedDaemon(t), "renamed")
 	ref := r.snapshot().ref(t, "button", "Save")
 	r.script(`b.textContent = "Delete everything"`)
 	e := r.refused("click", click(ref, nil), protocol.RefChanged)
@@ -172,7 +172,7 @@ func TestARenamedButtonIsRefusedOnceThenActs(t *testing.T) {
 
 func TestACoveredTargetNamesWhatCoversIt(t *testing.T) {
 	t.Parallel()
-	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "covered")
+	r := openRow(t, sharedDaemon(t), "covered")
 	ref := r.snapshot().ref(t, "button", "Buy")
 	e := r.refused("click", click(ref, params{"timeout_ms": 2000}), protocol.NotActionable)
 	by, err := json.Marshal(e.Details["by"])
@@ -187,7 +187,7 @@ func TestACoveredTargetNamesWhatCoversIt(t *testing.T) {
 
 func TestADisabledTargetSaysSo(t *testing.T) {
 	t.Parallel()
-	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "disabled")
+	r := openRow(t, sharedDaemon(t), "disabled")
 	v := r.snapshot()
 	for _, name := range []string{"Pay", "Send", "Post"} {
 		ref := v.ref(t, "button", name)
@@ -203,7 +203,7 @@ func TestADisabledTargetSaysSo(t *testing.T) {
 // target itself received the input.
 func TestSuccessMeansTheTargetReceivedIt(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	tests := []struct {
 		page, name string
 		sees       any
@@ -240,7 +240,7 @@ func TestSuccessMeansTheTargetReceivedIt(t *testing.T) {
 // say that it did.
 func TestTypeSaysWhereTheTextIsNot(t *testing.T) {
 	t.Parallel()
-	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "stealing")
+	r := openRow(t, sharedDaemon(t), "stealing")
 	ref := r.snapshot().ref(t, "textbox", "First")
 	answer, err := r.try("type", params{"ref": ref, "text": "secret", "timeout_ms": 3000})
 	inFirst := r.do("eval", params{"expression": "first.value"}).Value
@@ -254,7 +254,7 @@ func TestTypeSaysWhereTheTextIsNot(t *testing.T) {
 
 func TestRefsAcrossDocuments(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	r := openRow(t, d, "list")
 	old := r.snapshot().all("button", "Delete")
 	r.w.serve("/next", page("next", `<button onclick="report('next')">Delete</button>`), "")
@@ -280,7 +280,7 @@ func TestRefsAcrossDocuments(t *testing.T) {
 // A ref keeps its number for as long as its node lives, whatever else changes.
 func TestALivingNodeKeepsItsRef(t *testing.T) {
 	t.Parallel()
-	r := openRow(t, testdaemon.Start(t, testdaemon.Options{}), "renamed")
+	r := openRow(t, sharedDaemon(t), "renamed")
 	ref := r.snapshot().ref(t, "button", "Save")
 	r.script(`for (let i = 0; i < 20; i++) document.body.prepend(document.createElement('hr'), Object.assign(document.createElement('button'), {textContent: 'New ' + i}))`)
 	if again := r.snapshot().ref(t, "button", "Save"); again != ref {

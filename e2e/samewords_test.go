@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -14,7 +13,7 @@ import (
 // is what it takes or refused.
 func TestReadAndWaitAsInChromium(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", "<!doctype html><title>Home</title><h1>Home</h1><p>Some <b>bold</b> text.</p><form><input name=q><button>Go</button></form><nav><a href=/two>Two</a></nav>", "")
 	for _, source := range []string{"chromium", "http"} {

@@ -30,7 +30,7 @@ type stateAnswer struct {
 
 func TestCookies(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.mux.HandleFunc("/page", func(rw http.ResponseWriter, r *http.Request) {
 		http.SetCookie(rw, &http.Cookie{Name: "sid", Value: "from the server", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})

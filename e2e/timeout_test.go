@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -20,7 +19,7 @@ func TestATimeoutSaysWhatItWaitedFor(t *testing.T) {
 	w := newWitness(t)
 	w.serve("/page", page("page", `<p>One</p>`), "")
 	w.mux.HandleFunc("/never", func(rw http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	a := newAgent(t, sharedDaemon(t))
 	a.open(w.URL + "/page")
 	a.do("wait", params{"ms": 0})
 	at := map[string]any{"url": w.URL + "/page", "ready": "complete"}
@@ -61,7 +60,7 @@ func TestABatchThatIsCutShortSaysWhatItDid(t *testing.T) {
 		asked <- struct{}{}
 		<-r.Context().Done()
 	})
-	a := newAgent(t, testdaemon.Start(t, testdaemon.Options{}))
+	a := newAgent(t, sharedDaemon(t))
 	a.open(w.URL + "/page")
 	v := a.snapshot()
 	commands := []params{

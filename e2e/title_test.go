@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -13,7 +12,7 @@ import (
 // snapshot; that of an empty tab is about:blank.
 func TestTitles(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/b", `<!doctype html><title>TitleB</title><button onclick="window.open('/c')">Open</button>`, "")
 	w.serve("/c", `<!doctype html><title>TitleC</title>`, "")

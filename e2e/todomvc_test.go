@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/browserd/browserd/internal/testdaemon"
 )
 
 // todoApps are the apps of tastejs/todomvc that are played, wherever they run
@@ -57,7 +55,7 @@ func TestTodoMVC(t *testing.T) {
 	if len(apps) < 4 {
 		t.Fatalf("only %v of the apps %v are in %s", apps, todoApps, dir)
 	}
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	for _, app := range apps {
 		t.Run(strings.Split(app, "/")[1], func(t *testing.T) {
 			g := todoGame{newAgent(t, d)}

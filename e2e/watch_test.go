@@ -32,7 +32,7 @@ type networkAnswer struct {
 
 func TestConsole(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{})
+	d := sharedDaemon(t)
 	w := newWitness(t)
 	w.serve("/page", page("console", `<script>
 console.log('plain', 1, {a: 1}); console.warn('careful'); console.error('token=abcdef failed'); console.debug('deep');

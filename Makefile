@@ -47,7 +47,7 @@ check-scripts:
 # input, permissions, and how their processes live and die. Of these the tests of
 # the daemon from outside are played in the whole browser too. What leaves Chromium
 # is tried in both builds by ./browser.
-BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
+BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|KeysTell|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
 
 test-full: # the daemon from outside again, in the whole browser; .ci/run does both
 ifneq ($(wildcard e2e/*_test.go),)

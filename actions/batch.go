@@ -14,7 +14,7 @@ import (
 // Batch is the command batch.
 var Batch = command.Define(command.Row{
 	Name: "batch", Summary: "Runs several commands one after the other. No other command of the session runs between them.", Main: "commands",
-	Flags:   command.Group | command.NotInBatch | command.ReadOnly | command.Unconfirmed | command.Unaudited,
+	Flags:   command.Group | command.BeginsSession | command.NotInBatch | command.ReadOnly | command.Unconfirmed | command.Unaudited,
 	Prepare: prepareBatch,
 	Examples: []command.Example{
 		{For: "Opens a page and reads it, with one request", Params: `{"commands": [{"method": "open", "params": {"url": "https://shop.example/", "snapshot": "none"}}, {"method": "read"}]}`},

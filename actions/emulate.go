@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 	"golang.org/x/text/language"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 
@@ -27,18 +28,19 @@ var Emulate = command.Define(command.Row{
 
 // EmulateParams are the parameters of emulate.
 type EmulateParams struct {
-	Device      string            `json:"device" enum:",desktop,iphone,ipad,pixel,galaxy" doc:"viewport, scale, touch and user agent of a device; what else is given stands over it"`
-	Viewport    *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels"`
-	Scale       *float64          `json:"scale" min:"0.1" max:"8" doc:"device pixels for one CSS pixel"`
-	Mobile      *bool             `json:"mobile" doc:"behave as a browser on a phone"`
-	Touch       *bool             `json:"touch" doc:"have a touch screen"`
-	UserAgent   *string           `json:"user_agent" doc:"in place of Chromium's own; empty: Chromium's own again"`
-	Locale      *string           `json:"locale" doc:"a language, such as de-DE"`
-	Timezone    *string           `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
-	Geolocation *Place            `json:"geolocation" doc:"{latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation"`
-	ColorScheme *string           `json:"color_scheme" enum:"light,dark,no-preference" doc:"what the person is said to prefer"`
-	Offline     *bool             `json:"offline" doc:"without a network"`
-	Headers     map[string]string `json:"headers" doc:"sent with every request, in place of those before; {}: none"`
+	Device        string            `json:"device" enum:",desktop,iphone,ipad,pixel,galaxy" doc:"viewport, scale, touch and user agent of a device; what else is given stands over it"`
+	Viewport      *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels"`
+	Scale         *float64          `json:"scale" min:"0.1" max:"8" doc:"device pixels for one CSS pixel"`
+	Mobile        *bool             `json:"mobile" doc:"behave as a browser on a phone"`
+	Touch         *bool             `json:"touch" doc:"have a touch screen"`
+	UserAgent     *string           `json:"user_agent" doc:"in place of Chromium's own; empty: Chromium's own again"`
+	Locale        *string           `json:"locale" doc:"a language, such as de-DE"`
+	Timezone      *string           `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	Geolocation   *Place            `json:"geolocation" doc:"{latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation"`
+	ColorScheme   *string           `json:"color_scheme" enum:"light,dark,no-preference" doc:"what the person is said to prefer"`
+	Offline       *bool             `json:"offline" doc:"without a network"`
+	Headers       map[string]string `json:"headers" doc:"sent with the requests that go to header_origins, in place of those before; {}: none"`
+	HeaderOrigins []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the one of the page that is open, or else the first that the session opens"`
 }
 
 // Place is a protocol.Geolocation of which it is known what was said.
@@ -98,9 +100,9 @@ var devices = map[string]device{
 func (p *EmulateParams) emulation() (protocol.Emulation, error) {
 	e := protocol.Emulation{
 		Scale: p.Scale, Mobile: p.Mobile, Touch: p.Touch, UserAgent: p.UserAgent, Locale: p.Locale, Timezone: p.Timezone,
-		ColorScheme: p.ColorScheme, Offline: p.Offline, Headers: p.Headers,
+		ColorScheme: p.ColorScheme, Offline: p.Offline,
 	}
-	if err := checkAppearance(p.Viewport, given(p.Locale), given(p.Timezone), given(p.UserAgent), p.Headers); err != nil {
+	if err := checkAppearance(p.Viewport, given(p.Locale), given(p.Timezone), given(p.UserAgent)); err != nil {
 		return e, err
 	}
 	if v := p.Viewport; v != nil {
@@ -126,7 +128,7 @@ func given(p *string) string {
 
 // checkAppearance checks what session_open and emulate have pages see of their browser;
 // what is empty is not said.
-func checkAppearance(v *session.Viewport, locale, timezone, agent string, headers map[string]string) error {
+func checkAppearance(v *session.Viewport, locale, timezone, agent string) error {
 	if v != nil && (v.Width < 1 || v.Width > 10000 || v.Height < 1 || v.Height > 10000) {
 		return command.BadValue("viewport", "a width and a height from 1 to 10000", fmt.Sprintf("%d by %d", v.Width, v.Height))
 	}
@@ -139,7 +141,7 @@ func checkAppearance(v *session.Viewport, locale, timezone, agent string, header
 	if !httpguts.ValidHeaderFieldValue(agent) {
 		return command.BadValue("user_agent", "one line", strconv.Quote(protocol.Cut(agent, 60)))
 	}
-	return checkHeaders(headers)
+	return nil
 }
 
 func emulate(ctx context.Context, c *command.Call, p *EmulateParams) (command.Result, error) {
@@ -151,18 +153,21 @@ func emulate(ctx context.Context, c *command.Call, p *EmulateParams) (command.Re
 	if err != nil {
 		return command.Result{}, err
 	}
+	headers, err := pageHeaders(p.Headers, p.HeaderOrigins)
+	if err != nil {
+		return command.Result{}, err
+	}
+	if at := policy.Origin(page.State().URL); at != "" && headers.Waits() {
+		headers.Origins = []string{at}
+	}
 	if err := device.Emulate(ctx, e); err != nil {
 		return command.Result{}, c.Session.Lost(err)
 	}
 	c.Session.Emulated(e)
-	return c.Result(page), nil
-}
-
-func checkHeaders(headers map[string]string) error {
-	for name, value := range headers {
-		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return command.BadValue("headers", "names and values of one line", strconv.Quote(protocol.Cut(name, 60)))
+	if p.Headers != nil {
+		if err := c.Session.SetHeaders(ctx, headers); err != nil {
+			return command.Result{}, c.Session.Lost(err)
 		}
 	}
-	return nil
+	return c.Result(page), nil
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
-
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
@@ -80,7 +78,7 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
-	h, err := requestHeader(p.Headers)
+	h, err := requestHeader(p.Headers, connectionHeaders)
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
@@ -121,35 +119,6 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 	r.Extracted = f.Model
 	r.Note = joined(r.Note, f.Note)
 	return r, nil
-}
-
-// refusedHeaders are the connection's business (RFC 9110 7.6.1) or decide where
-// a request goes.
-var refusedHeaders = []string{"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
-
-// requestHeader checks names and values before anything is sent. Errors name
-// the header and never its value, which may be a secret.
-func requestHeader(given map[string]string) (http.Header, error) {
-	h := http.Header{}
-	for name, value := range given {
-		key := http.CanonicalHeaderKey(name)
-		switch {
-		case !httpguts.ValidHeaderFieldName(name):
-			return nil, badHeader(name, "accepts header names of letters, digits and !#$%%&'*+-.^_`|~, not %q", protocol.Cut(name, 60))
-		case !httpguts.ValidHeaderFieldValue(value):
-			return nil, badHeader(name, "the value of %q holds a control character, such as a line end", protocol.Cut(name, 60))
-		case slices.Contains(refusedHeaders, key) || strings.HasPrefix(key, "Proxy-"):
-			return nil, badHeader(name, "%q is set by browserd alone", protocol.Cut(name, 60))
-		case h[key] != nil:
-			return nil, badHeader(name, "%q stands there twice", protocol.Cut(name, 60))
-		}
-		h.Set(key, value)
-	}
-	return h, nil
-}
-
-func badHeader(name, format string, args ...any) error {
-	return protocol.Errorf(protocol.InvalidParams, "headers: "+format, args...).With("parameter", "headers").With("header", protocol.Cut(name, 60))
 }
 
 // requestBody is the body as it is sent; its type is said where h says none.

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 
@@ -12,7 +13,7 @@ import (
 // Open is the command open.
 var Open = command.Define(command.Row{
 	Name: "open", Summary: "Opens a URL and shows the page.", Main: "url",
-	Flags: command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive | command.MCPTimeout,
+	Flags: command.BeginsSession | command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive | command.MCPTimeout,
 	Examples: []command.Example{
 		{For: "Opens a page and shows it", Params: `{"url": "https://shop.example/"}`},
 		{For: "Opens a page without showing it, and waits until it loads nothing more", Params: `{"url": "https://shop.example/", "wait_until": "networkidle", "snapshot": "none"}`},
@@ -31,6 +32,9 @@ func open(ctx context.Context, c *command.Call, p *OpenParams) (command.Result, 
 	url, err := c.CheckURL(ctx, p.URL)
 	if err != nil {
 		return command.Result{}, err
+	}
+	if err := c.Session.Opening(ctx, policy.Origin(url)); err != nil {
+		return command.Result{}, c.Session.Lost(err)
 	}
 	page, source, err := c.Session.For(ctx, p.Source)
 	if err != nil {

@@ -30,7 +30,8 @@ type SessionOpenParams struct {
 	Locale         string            `json:"locale" doc:"a language, such as de-DE"`
 	Timezone       string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
 	UserAgent      string            `json:"user_agent" doc:"in place of Chromium's own"`
-	Headers        map[string]string `json:"headers" doc:"sent with every request of its pages"`
+	Headers        map[string]string `json:"headers" doc:"sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Proxy-* and Sec-* are refused"`
+	HeaderOrigins  []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the first that the session opens"`
 	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
 	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
 	Permissions    []string          `json:"permissions" doc:"what its pages may use without asking, such as geolocation or notifications; all else is denied"`
@@ -41,6 +42,8 @@ type SessionOpenParams struct {
 // SessionResult names a session.
 type SessionResult struct {
 	Session string `json:"session"`
+	// SessionEnded is as in command.Result.
+	SessionEnded *session.Ended `json:"session_ended,omitempty"`
 }
 
 // prepareSessionOpen makes the session while the command is read, so that the
@@ -51,7 +54,11 @@ func prepareSessionOpen(c *command.Call) error {
 	if name == "" {
 		name = c.Common.Session
 	}
-	if err := checkAppearance(p.Viewport, p.Locale, p.Timezone, p.UserAgent, p.Headers); err != nil {
+	if err := checkAppearance(p.Viewport, p.Locale, p.Timezone, p.UserAgent); err != nil {
+		return err
+	}
+	headers, err := pageHeaders(p.Headers, p.HeaderOrigins)
+	if err != nil {
 		return err
 	}
 	if p.State != "" {
@@ -61,7 +68,7 @@ func prepareSessionOpen(c *command.Call) error {
 	}
 	return c.OpenSession(session.Options{
 		Name: name, Source: p.Source, Viewport: p.Viewport, Locale: p.Locale, Timezone: p.Timezone,
-		UserAgent: p.UserAgent, Headers: p.Headers, Dialogs: p.Dialogs,
+		UserAgent: p.UserAgent, Headers: headers, Dialogs: p.Dialogs,
 		AllowedDomains: p.AllowedDomains,
 		Permissions:    p.Permissions, Downloads: p.Downloads,
 	})
@@ -79,7 +86,7 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		c.CloseOpened(ctx)
 		return SessionResult{}, err
 	}
-	return SessionResult{c.Session.Name()}, nil
+	return SessionResult{c.Session.Name(), c.SessionEnded()}, nil
 }
 
 // ofState names the parameter of session_open where err names that of state_load.

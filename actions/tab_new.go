@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 
@@ -30,6 +31,9 @@ func tabNew(ctx context.Context, c *command.Call, p *TabNewParams) (TabsResult, 
 		var err error
 		if url, err = c.CheckURL(ctx, p.URL); err != nil {
 			return TabsResult{}, err
+		}
+		if err := c.Session.Opening(ctx, policy.Origin(url)); err != nil {
+			return TabsResult{}, c.Session.Lost(err)
 		}
 	}
 	return tabs(ctx, c, p.Shows, func(page session.Tabs) (protocol.Effect, error) { return page.TabNew(ctx, url) })

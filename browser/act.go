@@ -11,7 +11,7 @@ import (
 // Act does one action and returns what came of it. Errors: those of a ref,
 // not_actionable, invalid_params, and those that the actions name.
 func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (protocol.Outcome, error) {
-	how := settling{noSnapshot: a.Unshown}
+	how := settling{unshown: a.Unshown}
 	var do step
 	var err error
 	switch o := a.Action.(type) {

@@ -58,6 +58,9 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 		told.Width, told.Height = nil, nil
 	}
 	pending = append(pending, c.overrides.Send(t.cdp, told, all, false)...)
+	if err := c.SetHeaders(ctx, o.Headers); err != nil {
+		return err
+	}
 	if o.Restore != nil && o.Restore.CookieCount > 0 {
 		if err := c.cookies.jar.Restore(ctx, o.Restore.Cookies); err != nil {
 			c.host.log.Warn("restoring cookies", "error", err)

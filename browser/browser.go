@@ -56,6 +56,8 @@ type host struct {
 	log  *slog.Logger
 	// process is Chromium's; nil where it runs elsewhere.
 	process *chromium.Process
+	// unlaunched are the times of the last renderers that did not start; written by event.
+	unlaunched []time.Time
 
 	mu       sync.Mutex
 	contexts map[cdproto.BrowserContextID]*Context
@@ -153,6 +155,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
+		h.renderersStart(e.Status)
 		reason, sentence := h.process.PageDeath(e.Status, e.ErrorCode)
 		for _, c := range h.all() {
 			c.crashed(e.TargetID, reason, sentence)

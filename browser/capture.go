@@ -206,13 +206,11 @@ func scopeError(s script.ScopeFailure, o snapshot.Options) error {
 
 // walk walks the document.
 func (d *document) walk(ctx context.Context, o script.WalkOptions) (walk.Result, error) {
-	o.Have = d.captured.answer.Capture()
 	raw, err := evaluateWithListeners(ctx, d, script.Walk, o)
 	if err != nil {
-		d.captured.answer = walk.Answer{}
 		return walk.Result{}, err
 	}
-	return d.captured.answer.Read(d.doc, raw, o.Capture)
+	return walk.Decode(d.doc, raw)
 }
 
 // walkAll walks the frames at the same time. The root is walked with w; a

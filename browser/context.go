@@ -26,7 +26,7 @@ type ContextOptions struct {
 	Locale        string            // BCP 47; empty: en-US
 	Timezone      string            // IANA; empty: the machine's
 	UserAgent     string            // empty: Chromium's own
-	Headers       map[string]string // sent with every request
+	Headers       *protocol.Headers // nil: none
 	Dialogs       string            // wait (default), accept, dismiss
 	DialogTimeout time.Duration     // how long confirm and prompt wait; 0: 10 s
 	MaxTabs       int               // 0: 16

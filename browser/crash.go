@@ -22,6 +22,21 @@ type targetCrashed struct {
 	ErrorCode int       `json:"errorCode"`
 }
 
+// renderersStart gives a Chromium up that starts no renderer any more: its zygote, which
+// forks them, may have died when the machine had no processes or memory left, and
+// Chromium never starts another. Only the reader goroutine calls it.
+func (h *host) renderersStart(status string) {
+	const within, times = 30 * time.Second, 8
+	if status != "failed to launch" {
+		return
+	}
+	now := time.Now()
+	h.unlaunched = append(slices.DeleteFunc(h.unlaunched, func(at time.Time) bool { return now.Sub(at) > within }), now)
+	if len(h.unlaunched) >= times {
+		go h.conn.GiveUp("Chromium starts no process for a page any more")
+	}
+}
+
 // recovery is what is known of a tab whose page has died or does not answer. Guarded by
 // the context's mu; the driver and replace write it.
 type recovery struct {

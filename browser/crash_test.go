@@ -147,10 +147,11 @@ func TestUploadToWhatEnds(t *testing.T) {
 }
 
 // A document in which browserd's script was ended before it had run gets it
-// again: a page's scripts may be ended just as the next document takes its place.
+// again: a page's scripts may be ended just as the next document takes its place. Elements
+// of the page that have the script's names are no script.
 func TestADocumentWithoutTheScript(t *testing.T) {
 	s := newStage(t)
-	v := s.open(t, `<button>Go</button>`)
+	v := s.open(t, `<button>Go</button><form id=__bd hidden><input name=now></form><iframe name=__bdReached hidden></iframe>`)
 	main := v.c.selected.frames.main
 	// The number that Chromium gave the first script of a page.
 	if err := main.cdp.Call(t.Context(), "Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": "1"}, nil); err != nil {

@@ -169,7 +169,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	}
 	var begun *observation
 	if refs != nil {
-		begun = t.begin(settling{noSnapshot: a.Unshown})
+		begun = t.begin(settling{unshown: a.Unshown})
 	}
 	answered, err := t.dialogs.answer(ctx, a.Accept, a.Text)
 	if err == nil && answered == nil {

@@ -80,8 +80,8 @@ func (e *effects) requestFailed() {
 
 // settling changes how an action waits for the page to settle.
 type settling struct {
-	noSnapshot bool // the client wants nothing of the page shown afterwards
-	late       bool // the action may open something only a while later
+	unshown bool // the client wants nothing of the page shown afterwards
+	late    bool // the action may open something only a while later
 }
 
 // observation is one action, navigation or answer to a dialog as it is observed: where

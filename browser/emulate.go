@@ -19,7 +19,7 @@ type device struct {
 // emulationOf is what a context is opened with, as an emulation of everything
 // that was said and nothing else.
 func emulationOf(o ContextOptions) protocol.Emulation {
-	e := protocol.Emulation{Width: &o.Width, Height: &o.Height, Headers: o.Headers}
+	e := protocol.Emulation{Width: &o.Width, Height: &o.Height}
 	for _, s := range []struct {
 		said string
 		at   **string

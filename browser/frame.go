@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
@@ -14,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/listeners"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -33,7 +33,7 @@ type frame struct {
 	own        string                     // uniqueId of the page's own world in the frame
 	ownNum     runtime.ExecutionContextID // its number
 	owner      snapshot.Key               // the element in the parent's document that holds the frame; zero until asked for
-	captured   *captured                  // of the document; nil until somebody looks at it
+	reported   *listeners.Reported        // to the document's script; nil until it is first captured
 	suppressed *suppressed                // its dialogs; nil: they open
 	since      time.Time                  // when it came to be without a document
 }
@@ -49,7 +49,7 @@ type document struct {
 	own      string
 	ownNum   runtime.ExecutionContextID
 	cdp      *cdp.Session
-	captured *captured
+	reported *listeners.Reported // the session's driver's alone
 }
 
 // holds is the document that the frame has now, nil for none; the caller holds mu.
@@ -57,10 +57,10 @@ func (f *frame) holds() *document {
 	if f.doc == 0 {
 		return nil
 	}
-	if f.captured == nil {
-		f.captured = &captured{}
+	if f.reported == nil {
+		f.reported = &listeners.Reported{}
 	}
-	return &document{frame: f, doc: f.doc, ctxID: f.ctxID, num: f.num, own: f.own, ownNum: f.ownNum, cdp: f.cdp, captured: f.captured}
+	return &document{frame: f, doc: f.doc, ctxID: f.ctxID, num: f.num, own: f.own, ownNum: f.ownNum, cdp: f.cdp, reported: f.reported}
 }
 
 // leave forgets the document that the frame held. The caller holds mu.
@@ -68,7 +68,7 @@ func (f *frame) leave() {
 	if f.doc != 0 {
 		f.tab.c.left = append(f.tab.c.left, f.doc)
 	}
-	f.doc, f.ctxID, f.num, f.captured, f.since = 0, "", 0, nil, time.Now()
+	f.doc, f.ctxID, f.num, f.reported, f.since = 0, "", 0, nil, time.Now()
 }
 
 // document is the document that the frame has now: stale_ref where it has none.
@@ -163,7 +163,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 	if err := t.wait(ctx, p.Pending, &got); err != nil {
 		return nil, gone(err)
 	}
-	if e := got.ExceptionDetails; e != nil && strings.HasPrefix(e.text(), script.Missing) {
+	if e := got.ExceptionDetails; e != nil && script.Missing(e.text()) {
 		p.in.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.Source, UniqueContextID: p.in.ctxID})
 		got = evaluated{}
 		if err := t.wait(ctx, p.again(), &got); err != nil {

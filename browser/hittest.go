@@ -66,7 +66,7 @@ const releaseWait = 100 * time.Millisecond
 func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script.HitResultArgs) (script.Hit, error) {
 	t := el.frame.tab
 	var got script.Hit
-	q.Frame = !el.action.how.noSnapshot
+	q.Shown = !el.action.how.unshown
 	seen, err := el.in.start(script.HitResult.Call(q))
 	for _, f := range el.frames {
 		f.start(script.EndHitTest.Call(script.None{}))

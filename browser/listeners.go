@@ -6,15 +6,7 @@ import (
 
 	"github.com/browserd/browserd/browser/listeners"
 	"github.com/browserd/browserd/browser/script"
-	"github.com/browserd/browserd/browser/walk"
 )
-
-// captured is what is kept of the captures of a document, and what its script knows. It
-// belongs to the session's driver.
-type captured struct {
-	answer    walk.Answer // of the last walk
-	listeners listeners.Reported
-}
 
 // listening is the document as package listeners asks about it.
 func (d *document) listening() *listeners.Document {
@@ -36,10 +28,10 @@ func evaluateWithListeners[Args, Result any](ctx context.Context, d *document, f
 	if err != nil {
 		return result, err
 	}
-	request := d.captured.listeners.Ask(d.listening(), activity)
+	request := d.reported.Ask(d.listening(), activity)
 	raw, err := asking.finish(ctx)
 	if err != nil {
-		d.captured.listeners.Expire() // whether elements had come was said once
+		d.reported.Expire() // whether elements had come was said once
 		return result, err
 	}
 	pending := strings.Trim(string(raw), `"`)

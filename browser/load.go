@@ -67,7 +67,7 @@ func (n *navigation) awaitQuiet(ctx context.Context) error {
 		err := n.t.until(limited, func() bool { return n.t.requests.InFlight() == 0 && !n.refreshing })
 		var seen script.Settled
 		if err == nil {
-			seen, err = evaluate(limited, n.t.frames.main, script.Settle, script.SettleArgs{Max: 500, Fresh: true})
+			seen, err = evaluate(limited, n.t.frames.main, script.Settle, script.SettleArgs{NewDocument: true})
 		}
 		if err == nil {
 			n.t.c.mu.Lock()

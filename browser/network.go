@@ -5,6 +5,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -46,9 +47,19 @@ func (r *records) DownloadContent(name string, offset int64, n int) (content []b
 // there are routes, and only those that match one. Errors: invalid_params (an
 // unknown kind).
 func (r *records) SetRoutes(ctx context.Context, routes []protocol.Route) error {
-	c := r.c
+	return r.routes.Set(ctx, routes, r.c.sessions())
+}
+
+// SetHeaders gives headers to the requests of the session's pages, those that are open
+// and those to come, as far as they go to the origins of the headers. Any before are gone.
+func (r *records) SetHeaders(ctx context.Context, h *protocol.Headers) error {
+	return r.routes.SetHeaders(ctx, h, r.c.sessions())
+}
+
+// sessions are the cdp sessions of all pages, out-of-process frames and workers.
+func (c *Context) sessions() (sessions []*cdp.Session) {
 	c.mu.Lock()
-	var sessions []*cdp.Session
+	defer c.mu.Unlock()
 	for _, t := range c.tabs {
 		sessions = append(sessions, t.cdp)
 		for _, child := range t.frames.sessions {
@@ -58,20 +69,28 @@ func (r *records) SetRoutes(ctx context.Context, routes []protocol.Route) error 
 	for _, w := range c.workers {
 		sessions = append(sessions, w)
 	}
-	c.mu.Unlock()
-	return r.routes.Set(ctx, routes, sessions)
+	return sessions
 }
 
 // Routes are the session's routes, each with the number of requests that it has
 // matched.
 func (r *records) Routes() []protocol.Route { return r.routes.List() }
 
-// requestPaused answers a request that a route has paused. While the proxy's
+// requestPaused answers a request that a route or its headers have paused. While the proxy's
 // challenge is under way, authenticate has the requests.
 func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) (changed bool) {
-	if !t.priming.Load() {
-		t.c.routes.Paused(s, e)
+	if t.priming.Load() {
+		return false
 	}
+	asks := t.frames.byID[e.FrameID]
+	by := network.Asker{Top: asks != nil && asks.parent == nil && e.Type == "Document"}
+	if asks != nil && e.Type == "Document" {
+		asks = asks.parent
+	}
+	if asks != nil {
+		by.Origin = policy.Origin(asks.url)
+	}
+	t.c.routes.Paused(s, e, by)
 	return false
 }
 

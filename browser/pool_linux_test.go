@@ -99,7 +99,7 @@ func TestReadyContextIsAsGoodAsNew(t *testing.T) {
 	options := map[string]ContextOptions{
 		"ordinary": {},
 		"everything": {
-			Width: 800, Height: 600, Locale: "fr-FR", Timezone: "Asia/Tokyo", UserAgent: "Me/1.0", Headers: map[string]string{"X-Mine": "1"},
+			Width: 800, Height: 600, Locale: "fr-FR", Timezone: "Asia/Tokyo", UserAgent: "Me/1.0", Headers: &protocol.Headers{Values: map[string]string{"X-Mine": "1"}, Origins: []string{site.URL}},
 			Permissions: []string{"geolocation"}, Downloads: true, MaxTabs: 2,
 		},
 		"locale": {Locale: "de-DE"},

@@ -28,7 +28,7 @@ func (c *Context) Screenshot(ctx context.Context, refs *snapshot.Refs, o protoco
 
 func takeScreenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error) {
 	var none protocol.Picture
-	shot, err := screenshot.New(o)
+	shot, err := screenshot.New(o, t.c.overrides.InForce())
 	if err != nil {
 		return none, err
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// How long an action waits for what it set off.
+// How long an action waits for what it set off. docs/decisions/settling.md has these
+// bounds with the script's in one table.
 const (
 	// navigationWait is how long a navigation that an action asked for may take
 	// to be committed, where the command's own time allows.
@@ -31,7 +32,8 @@ type settled struct {
 
 // settle waits until the page has settled after an action: a navigation that
 // was asked for is committed and its document is there; requests that the
-// action made are answered, and the DOM is quiet. All of it is bounded.
+// action made are answered, and the DOM is quiet. docs/decisions/settling.md lists how long
+// each of these may take.
 func (s *observation) settle(ctx context.Context) error {
 	t := s.tab
 	deadline := time.Now().Add(requestsWait)
@@ -190,11 +192,11 @@ func (s *observation) quiet(ctx context.Context) error {
 
 // quiet is that in one document.
 func (d *document) quiet(ctx context.Context, h settling) (settled, error) {
-	shown, late := !h.noSnapshot, 0
-	if shown && h.late {
+	late := 0
+	if !h.unshown && h.late {
 		late = int(hoverWait.Milliseconds())
 	}
-	seen, err := evaluate(ctx, d, script.Settle, script.SettleArgs{Max: 500, Frame: shown, Late: late})
+	seen, err := evaluate(ctx, d, script.Settle, script.SettleArgs{Shown: !h.unshown, Late: late})
 	return settled{Settled: seen, doc: d.doc, focusedIn: d.doc}, err
 }
 

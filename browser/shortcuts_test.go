@@ -31,7 +31,7 @@ var importing = regexp.MustCompile(`(?s)import \{[^}]*\} from '\./([\w-]+)\.js';
 func unminified(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("if (!globalThis.__bd) (() => {\n'use strict';\n")
+	b.WriteString("if (!Object.hasOwn(globalThis, '__bd')) (() => {\n'use strict';\n")
 	done := map[string]bool{}
 	var add func(module string)
 	add = func(module string) {

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/chromedp/cdproto/target"
@@ -67,7 +66,7 @@ func (s *states) inStoragePage(ctx context.Context, do func(p *storage.Page) err
 	}
 	defer h.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: id})
 	if e == nil {
-		return fmt.Errorf("target %s was made and not attached to", id)
+		return stillborn()
 	}
 	p, err := storage.NewPage(ctx, s.c.life, h.conn.Session(e.SessionID))
 	if err != nil {

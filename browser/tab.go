@@ -70,6 +70,13 @@ type popup struct {
 	refused  int       // tabs that it opened over the limit, since its script was ended for it
 }
 
+// stillborn is the error of a page that was made and that nothing could be attached to:
+// its process died before, or could not be started.
+func stillborn() error {
+	return protocol.Errorf(protocol.PageCrashed, "the process of the new page died at once, or could not be started").
+		With("reason", "crashed").Then("try again; where it stays so, the machine has no memory or no processes left")
+}
+
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
@@ -80,7 +87,7 @@ func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
 	// Target.attachedToTarget was sent before the answer, so the tab is known by now.
 	t := c.byTarget(id)
 	if t == nil {
-		return nil, fmt.Errorf("target %s was made and not attached to", id)
+		return nil, stillborn()
 	}
 	if url == "" {
 		url = blank
@@ -308,7 +315,7 @@ func (t *tab) throttled(s *cdp.Session, domain string, pause time.Duration) {
 	case "Runtime":
 		for _, f := range t.frames.byID {
 			if f.cdp.ID() == s.ID() {
-				f.captured = nil // remote objects end with the domain
+				f.reported = nil // remote objects end with the domain
 			}
 		}
 	}

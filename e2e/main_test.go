@@ -20,6 +20,7 @@ import (
 	"github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -87,6 +88,9 @@ type result struct {
 	Value    any                `json:"value"`
 	Tabs     []protocol.Tab     `json:"tabs"`
 	Attempts []protocol.Attempt `json:"attempts"`
+	Sessions []session.Info     `json:"sessions"`
+
+	SessionEnded *session.Ended `json:"session_ended"`
 }
 
 // errHang is an answer that did not come in the time that the protocol promises.

@@ -26,7 +26,7 @@ type Options struct {
 	Sources   *SourceChain
 	Locale    string            // BCP 47; empty: en-US
 	UserAgent string            // empty: fetch.UserAgent
-	Headers   map[string]string // sent with every request
+	Headers   *protocol.Headers // nil: none
 	Restore   *protocol.Restore // cookies to start with
 	// Tried are attempts made before this page. Attempts returns them with the first
 	// document.
@@ -65,6 +65,12 @@ func New(o Options) *Page {
 }
 
 const blank = "about:blank"
+
+// SetHeaders gives headers to the page's requests to their origins, in place of those before.
+func (p *Page) SetHeaders(_ context.Context, h *protocol.Headers) error {
+	p.o.Headers = h
+	return nil
+}
 
 // State returns the URL, title and status of the page.
 func (p *Page) State() protocol.Page {

@@ -54,7 +54,7 @@ func (p *Page) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr st
 		if !ok {
 			return "", protocol.Errorf(protocol.InvalidParams, "ref %s has no value", el.label).With("parameter", "ref").Then("read with kind text")
 		}
-		if v != "" && secret(el.Node) {
+		if v != "" && d.tree.Secret(el.Node) {
 			v = "•••"
 		}
 		return v, nil
@@ -67,7 +67,7 @@ func (p *Page) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr st
 			return "", protocol.Errorf(protocol.InvalidParams, "attr %s: %s has no such attribute", quote(attr), el.ref).With("parameter", "attr").
 				Then("read with kind attrs lists its attributes")
 		}
-		if attr == "value" && v != "" && secret(el.Node) {
+		if attr == "value" && v != "" && d.tree.Secret(el.Node) {
 			v = "•••"
 		}
 		return v, nil

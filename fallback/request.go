@@ -59,6 +59,14 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 			return nil, protocol.Errorf(protocol.NavigationFailed, "%s cannot be fetched", cut(checked)).With("reason", "scheme")
 		}
 		h := p.header(r)
+		// As in Chromium: what posts, and was asked for by a document, gets them if that
+		// document's origin is one of theirs too.
+		asked := r.method == http.MethodGet || r.from.scheme == "" || p.o.Headers.Names(origin.origin())
+		if p.o.Headers.Names(to.origin()) && asked {
+			for k, v := range p.o.Headers.Values {
+				h.Set(k, v)
+			}
+		}
 		if from, ok := parseAddress(refers, ""); ok {
 			if refers = referer(r.policy, from, to); refers != "" {
 				h.Set("Referer", refers)
@@ -106,7 +114,7 @@ func (p *Page) exchange(ctx context.Context, r request) (*answer, error) {
 	}
 }
 
-// header returns the headers of a request, without cookies and referrer.
+// header returns the headers of a request, without cookies, referrer and those of Options.
 func (p *Page) header(r request) http.Header {
 	h := http.Header{}
 	h.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
@@ -120,9 +128,6 @@ func (p *Page) header(r request) http.Header {
 	}
 	if r.contentType != "" {
 		h.Set("Content-Type", r.contentType)
-	}
-	for k, v := range p.o.Headers {
-		h.Set(k, v)
 	}
 	return h
 }

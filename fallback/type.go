@@ -50,7 +50,7 @@ func (a *actor) typeText(ctx context.Context, o protocol.Type) (protocol.Effect,
 		}
 	}
 	if now, _ := d.controls.Value(n); now != requested(n, before, o) {
-		if now != "" && secret(n) {
+		if now != "" && d.tree.Secret(n) {
 			now = "•••"
 		}
 		e.Value = &now
@@ -138,19 +138,6 @@ func lines(n *html.Node, text string) string {
 		text = strings.ReplaceAll(text, "\n", " ")
 	}
 	return text
-}
-
-// secret reports whether the value of a control must be masked.
-func secret(n *html.Node) bool {
-	if form.Is(n, "input") && form.Type(n) == "password" {
-		return true
-	}
-	for _, w := range words(n, "autocomplete") {
-		if w == "one-time-code" || strings.HasPrefix(w, "cc-") {
-			return true
-		}
-	}
-	return false
 }
 
 // controlOf returns the control that n stands for: n itself, the control that it labels,

@@ -103,12 +103,13 @@ func (l *Ledger) take(ctx context.Context, tx *sql.Tx, c *Charge) error {
 }
 
 // checkRate counts the calls of the hour that ends now. The wait ends when
-// enough of them lie more than an hour back.
+// enough of them lie more than an hour back. Calls of the future, which the clock was
+// set back from, do not count, but for a minute in which two daemons' clocks may differ.
 func (l *Ledger) checkRate(ctx context.Context, tx *sql.Tx, agent string, now time.Time) error {
-	since := now.Add(-time.Hour).UnixMicro()
+	since, until := now.Add(-time.Hour).UnixMicro(), now.Add(time.Minute).UnixMicro()
 	var oldest int64
-	err := tx.QueryRowContext(ctx, l.dialect.q("SELECT at FROM charges WHERE agent = ? AND at > ? AND state <> 'refunded' ORDER BY at DESC LIMIT 1 OFFSET ?"),
-		agent, since, l.cfg.PerHour-1).Scan(&oldest)
+	err := tx.QueryRowContext(ctx, l.dialect.q("SELECT at FROM charges WHERE agent = ? AND at > ? AND at <= ? AND state <> 'refunded' ORDER BY at DESC LIMIT 1 OFFSET ?"),
+		agent, since, until, l.cfg.PerHour-1).Scan(&oldest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

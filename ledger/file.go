@@ -107,6 +107,12 @@ func locked(err error) bool { return codeOf(err) == sqlite3.SQLITE_BUSY }
 // full says whether an error is that there is no room for the database.
 func full(err error) bool { return codeOf(err) == sqlite3.SQLITE_FULL }
 
+// damaged says whether an error is that the file is no database of SQLite's, or no longer.
+func damaged(err error) bool {
+	code := codeOf(err)
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
 // codeOf is SQLite's primary result code; 0 where the error is not SQLite's.
 func codeOf(err error) int {
 	var e *sqlite.Error

@@ -146,8 +146,11 @@ func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]i
 		if err := l.layOut(ctx); err != nil {
 			l.db.Close()
 			next := "start it, or correct the address"
-			if full(err) {
+			switch {
+			case full(err):
 				next = "make room on its disk"
+			case damaged(err):
+				next = "put a copy of " + l.file.path + " in its place, or move it away to begin anew"
 			}
 			return nil, fmt.Errorf("ledger.dsn: the database cannot be used: %w: %s", l.clean(err), next)
 		}

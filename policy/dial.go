@@ -223,6 +223,8 @@ func dialError(ctx context.Context, u target, err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		why = "connection refused"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		why = "the daemon may open no further file (ulimit -n)"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &op) && op.Timeout():
 		why = "it did not answer in time"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):

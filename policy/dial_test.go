@@ -421,6 +421,7 @@ func TestDialFailures(t *testing.T) {
 		{syscall.ECONNREFUSED, "navigation_failed: connecting to down.test.com:80: connection refused"},
 		{syscall.EHOSTUNREACH, "navigation_failed: connecting to down.test.com:80: there is no route to it"},
 		{context.DeadlineExceeded, "navigation_failed: connecting to down.test.com:80: it did not answer in time"},
+		{syscall.EMFILE, "navigation_failed: connecting to down.test.com:80: the daemon may open no further file (ulimit -n)"},
 		{io.EOF, "navigation_failed: connecting to down.test.com:80: it does not accept connections"},
 	} {
 		g := o.gate(Config{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, c.err }})

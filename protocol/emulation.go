@@ -13,7 +13,6 @@ type Emulation struct {
 	Geolocation   *Geolocation
 	ColorScheme   *string // light, dark, no-preference
 	Offline       *bool
-	Headers       map[string]string // sent with every request, in the place of those before
 }
 
 // Geolocation is a place on the earth, in degrees and metres.
@@ -30,18 +29,10 @@ func (e Emulation) Over(below Emulation) Emulation {
 		Mobile: over(e.Mobile, below.Mobile), Touch: over(e.Touch, below.Touch), UserAgent: over(e.UserAgent, below.UserAgent),
 		Locale: over(e.Locale, below.Locale), Timezone: over(e.Timezone, below.Timezone), Geolocation: over(e.Geolocation, below.Geolocation),
 		ColorScheme: over(e.ColorScheme, below.ColorScheme), Offline: over(e.Offline, below.Offline),
-		Headers: headersOver(e.Headers, below.Headers),
 	}
 }
 
 func over[T any](above, below *T) *T {
-	if above != nil {
-		return above
-	}
-	return below
-}
-
-func headersOver(above, below map[string]string) map[string]string {
 	if above != nil {
 		return above
 	}

@@ -93,7 +93,7 @@ var Codes = []Row{
 	{FetchFailed, -32022, http.StatusBadGateway, exitPage, true, "details.attempts says what each source answered", "every source failed; details.attempts: [{source, error, ms}]"},
 	{PolicyDenied, -32030, http.StatusForbidden, exitDenied, false, "ask the operator; details.config names the setting that would allow it", "the policy forbids it; details: reason (one stable word), host, and config {key, add} where a setting would allow it"},
 	{ConfirmationDenied, -32031, http.StatusForbidden, exitDenied, false, "ask the operator", "an operator said no, or nobody answered in time"},
-	{RateLimited, -32032, http.StatusTooManyRequests, exitDenied, true, "wait details.retry_after_s seconds", "too many calls in an hour; details.retry_after_s"},
+	{RateLimited, -32032, http.StatusTooManyRequests, exitDenied, true, "wait details.retry_after_s seconds", "too many calls in an hour, or too much at once; details: retry_after_s; quota (the configuration key) and limit"},
 	{CreditsExhausted, -32033, http.StatusPaymentRequired, exitDenied, false, "ask the operator for credits", "the agent's credits do not cover it; details: balance, cost"},
 	{ShuttingDown, -32034, http.StatusServiceUnavailable, exitDaemon, true, "connect again when the daemon is back", "the daemon is shutting down"},
 	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, exitDaemon, true, "try again in a moment; the operator finds the cause in the daemon's log", "the ledger's database does not answer, so commands that cost credits are refused"},

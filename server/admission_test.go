@@ -212,7 +212,7 @@ func TestFailuresAnswered(t *testing.T) {
 			t.Errorf("guess %d: %d, Retry-After %q, %s", i+1, status, h.Get("Retry-After"), body)
 		}
 	}
-	if status, body := d.post(t, "ping", `{}`); status != 429 {
+	if status, body := d.post(t, "ping", `{}`); status != 200 {
 		t.Errorf("the right token after %d guesses: %d %s", maxGuesses, status, body)
 	}
 }

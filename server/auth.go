@@ -53,21 +53,20 @@ func newKeyring(tokens []Token) *keyring {
 
 // authenticate says whose token the request's Authorization header carries
 // (RFC 6750 section 2.1; the query string of section 2.3 is never looked at).
-// Errors: unauthorized, and rate_limited for an address that guesses.
+// A right token always works, whatever else came from its address. Errors:
+// unauthorized, and rate_limited for an address that guesses.
 func (k *keyring) authenticate(r *http.Request) (holder, *protocol.Error) {
 	from := remoteNet(r.RemoteAddr)
 	secret, sent := bearer(r)
 	sum := sha256.Sum256([]byte(secret))
-	if sent {
-		if wait := k.failures.locked(from, time.Now()); wait > 0 {
-			return holder{}, tooManyFailures(wait)
-		}
-		if h, ok := k.match(sum); ok {
-			return h, nil
-		}
-	}
 	if !sent {
 		return holder{}, protocol.Errorf(protocol.Unauthorized, "the request carries no token")
+	}
+	if h, ok := k.match(sum); ok {
+		return h, nil
+	}
+	if wait := k.failures.locked(from, time.Now()); wait > 0 {
+		return holder{}, tooManyFailures(wait)
 	}
 	k.failures.add(from, sum, time.Now())
 	return holder{}, protocol.Errorf(protocol.Unauthorized, "the token is not one of this daemon's").
@@ -76,7 +75,8 @@ func (k *keyring) authenticate(r *http.Request) (holder, *protocol.Error) {
 
 func tooManyFailures(wait time.Duration) *protocol.Error {
 	return protocol.Errorf(protocol.RateLimited, "too many different tokens that are not right came from this address").
-		With("retry_after_s", int(math.Ceil(wait.Seconds())))
+		With("retry_after_s", int(math.Ceil(wait.Seconds()))).
+		Then("send a right token, which is always accepted, or wait details.retry_after_s seconds")
 }
 
 // bearer is the token of the one Authorization header.
@@ -111,10 +111,10 @@ const (
 )
 
 // failures remembers the wrong tokens that an address sent. After maxGuesses
-// different ones within a minute somebody is guessing, and then no token of that
-// address is tried at all until the minute is over. A client that repeats one
-// outdated token, or a web page that makes a browser send requests without any,
-// locks nobody out and is told `unauthorized` each time.
+// different ones within a minute somebody is guessing, and is told rate_limited for
+// each further wrong one until the minute is over; the log says no more about it. A client
+// that repeats one outdated token, or a web page that makes a browser send requests
+// without any, is told `unauthorized` each time.
 type failures struct {
 	mu   sync.Mutex
 	seen map[netip.Prefix]*record
@@ -125,7 +125,7 @@ type record struct {
 	guesses []digest // different ones, at most maxGuesses
 }
 
-// locked returns how long no token of the address is tried; 0: it is.
+// locked returns how long wrong tokens of the address are answered rate_limited.
 func (f *failures) locked(from netip.Prefix, now time.Time) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()

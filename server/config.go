@@ -23,13 +23,14 @@ type Config struct {
 	AllowedHosts    []string      `koanf:"allowed_hosts" default:"" doc:"names (host, or host:port) under which the daemon may be addressed, beside 127.0.0.1, localhost and [::1] with its own port"`
 	TLSCert         string        `koanf:"tls_cert" default:"" doc:"file with the certificate, and those between it and its authority (PEM); with server.tls_key: the daemon speaks TLS and nothing else. Both files are read again when they change"`
 	TLSKey          string        `koanf:"tls_key" default:"" doc:"file with the certificate's private key (PEM)"`
-	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once; any more get status 503"`
+	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once that have shown a right token; any more get status 503"`
 	MaxPending      int           `koanf:"max_pending" default:"256" doc:"requests of one WebSocket connection that may run or wait at once; the same number again of requests that do not queue, such as cancel"`
 	ReadLimit       int64         `koanf:"read_limit" default:"4194304" doc:"bytes of one WebSocket message or HTTP body"`
 	SendBuffer      int           `koanf:"send_buffer" default:"33554432" doc:"bytes that may wait for a client to read them; above this its connection is closed"`
 	WriteTimeout    time.Duration `koanf:"write_timeout" default:"10s" doc:"how long a client may take to read each MiB that it is sent, before its connection is closed"`
 	PingInterval    time.Duration `koanf:"ping_interval" default:"30s" doc:"time between pings on a WebSocket; a connection silent for two of them is closed"`
 	ShutdownTimeout time.Duration `koanf:"shutdown_timeout" default:"5s" doc:"how long commands may run on after the signal to stop"`
+	Limits          LimitsConfig  `koanf:"limits"`
 	ExitWhenIdle    time.Duration `koanf:"exit_when_idle" default:"0s" doc:"how long the daemon runs without a session, a command or a WebSocket before it stops; 0: forever"`
 }
 
@@ -78,6 +79,9 @@ func (c Config) Check() error {
 		if d.value <= 0 {
 			return fmt.Errorf("server.%s: %v: accepts a duration above 0, such as 10s", d.key, d.value)
 		}
+	}
+	if err := c.Limits.check(c.ReadLimit); err != nil {
+		return err
 	}
 	if c.ExitWhenIdle < 0 {
 		return fmt.Errorf("server.exit_when_idle: %v: accepts 0 or a duration above it, such as 15m", c.ExitWhenIdle)

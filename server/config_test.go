@@ -31,6 +31,10 @@ func TestConfigCheck(t *testing.T) {
 		{func(c *Config) { c.SendBuffer = 0 }, `server.send_buffer: 0: accepts a number above 0`},
 		{func(c *Config) { c.WriteTimeout = 0 }, `server.write_timeout: 0s: accepts a duration above 0, such as 10s`},
 		{func(c *Config) { c.PingInterval = -time.Second }, `server.ping_interval: -1s: accepts a duration above 0, such as 10s`},
+		{func(c *Config) { c.Limits.Unauthenticated = 0 }, `server.limits.unauthenticated: 0: accepts a number above 0`},
+		{func(c *Config) { c.Limits.MCPSessionsPerToken = -1 }, `server.limits.mcp_sessions_per_token: -1: accepts a number above 0`},
+		{func(c *Config) { c.Limits.QueuedBytes = 4 << 20 }, `server.limits.queued_bytes: 4194304: accepts more than server.read_limit (4194304), so that the largest request fits`},
+		{func(c *Config) { c.Limits.AuthTimeout = 0 }, `server.limits.auth_timeout: 0s: accepts a duration above 0, such as 10s`},
 		{func(c *Config) { c.ShutdownTimeout = 0 }, `server.shutdown_timeout: 0s: accepts a duration above 0, such as 10s`},
 	} {
 		cfg := testConfig()
@@ -43,13 +47,16 @@ func TestConfigCheck(t *testing.T) {
 
 // Every key has its tags, since config reads its defaults and its manual there.
 func TestConfigTags(t *testing.T) {
-	for _, typ := range []reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Token](), reflect.TypeFor[AuthConfig]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[LimitsConfig](), reflect.TypeFor[Token](), reflect.TypeFor[AuthConfig]()} {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
+			if f.Type == reflect.TypeFor[LimitsConfig]() {
+				continue
+			}
 			if f.Tag.Get("koanf") == "" || f.Tag.Get("doc") == "" {
 				t.Errorf("%s.%s has no tags", typ.Name(), f.Name)
 			}
-			if _, ok := f.Tag.Lookup("default"); !ok && typ == reflect.TypeFor[Config]() {
+			if _, ok := f.Tag.Lookup("default"); !ok && (typ == reflect.TypeFor[Config]() || typ == reflect.TypeFor[LimitsConfig]()) {
 				t.Errorf("%s.%s has no default", typ.Name(), f.Name)
 			}
 		}

@@ -175,6 +175,11 @@ func testConfig() Config {
 		Listen: "127.0.0.1:0", AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"browserd.example"},
 		MaxConnections: 64, MaxPending: 32, ReadLimit: 4 << 20, SendBuffer: 8 << 20,
 		WriteTimeout: 10 * time.Second, PingInterval: 30 * time.Second, ShutdownTimeout: 5 * time.Second,
+		Limits: LimitsConfig{
+			Unauthenticated: 32, AuthTimeout: 5 * time.Second, BodyTimeout: 30 * time.Second, ConnectionsPerToken: 64, ConnectionsPerAddress: 64,
+			QueuedBytes: 128 << 20, QueuedBytesPerToken: 64 << 20, QueuedBytesPerAddress: 96 << 20,
+			MCPSessions: 16, MCPSessionsPerToken: 8, MCPSessionsPerAddress: 12, ClientInfo: 16 << 10,
+		},
 	}
 }
 

@@ -26,6 +26,12 @@
 // has already been there. Events of one session keep their order. Between
 // connections nothing is promised.
 //
+// # Who holds what
+//
+// A connection is unknown until it has shown a right token (listener.go). Unknown ones have
+// places of their own and little time. From then on connections, bytes of requests and MCP
+// sessions are counted by token, by address and in all (limits.go).
+//
 // # Clients that do not read
 //
 // Nothing waits for a client. A connection whose socket takes no bytes for

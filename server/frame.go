@@ -65,6 +65,32 @@ func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 	return req, nil
 }
 
+// firstID is the id to answer with where only the beginning of a frame was kept: null
+// where its id is not in it, before params.
+func firstID(frame []byte) json.RawMessage {
+	none := json.RawMessage("null")
+	in := json.NewDecoder(bytes.NewReader(frame))
+	if start, err := in.Token(); err != nil || start != json.Delim('{') {
+		return none
+	}
+	for {
+		name, err := in.Token()
+		if err != nil {
+			return none
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return none // it is cut here
+		}
+		if name == "id" {
+			if !isID(value) {
+				return none
+			}
+			return value
+		}
+	}
+}
+
 // trimJSON takes off what JSON calls white space (RFC 8259 section 2).
 func trimJSON(text []byte) []byte { return bytes.Trim(text, " \t\r\n") }
 

@@ -28,9 +28,9 @@ func FuzzFrame(f *testing.F) {
 	}
 	s := fuzzServer(f)
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		c := s.newSocket(holder{agent: "alice", role: RoleAgent}, nil)
+		c := s.newSocket(holder{agent: "alice", role: RoleAgent}, peer{}, nil)
 		c.out.take() // so that the answer stays there
-		c.handle(frame)
+		c.handle(frame, 0)
 		end := time.AfterFunc(50*time.Millisecond, func() { c.stop(command.ErrCancelled) })
 		c.jobs.Wait()
 		end.Stop()
@@ -105,6 +105,7 @@ func FuzzHTTPBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
 		ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(addr)), 50*time.Millisecond)
 		defer cancel()
+		ctx = withConnection(ctx, &connection{of: s.connections, admits: true})
 		r := httptest.NewRequest("POST", "http://127.0.0.1:9333/v1/open", bytes.NewReader(body)).WithContext(ctx)
 		r.Header["Authorization"] = []string{"Bearer " + aliceToken}
 		r.Header["Content-Type"] = []string{contentType}

@@ -15,15 +15,12 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// bodyTimeout is how long a request's body may take to arrive; tests have less time.
-var bodyTimeout = 30 * time.Second
-
 // serveCommand handles POST /v1/{command}. Body: the command's params, a
 // JSON object, or nothing for no params. Answer: the result object, or
 // {"error": {...}} with the code's status.
 //
-// Every request is a connection of its own: it has no session of its own yet,
-// so a command that needs one and names none opens one, and the answer's
+// A request has no session of its own: open, batch and session_open open one where
+// none is named, and every other command that needs one is refused. The answer's
 // header Browserd-Session says its name, as does the result where it says
 // sessions at all, and an error's details. Where it failed before anything was opened in
 // that session, the session is closed. Browserd-Request is what the daemon's log calls the request.
@@ -33,8 +30,9 @@ var bodyTimeout = 30 * time.Second
 // The body is a JSON object whatever Content-Type says, since curl and fetch
 // declare another by themselves. A page cannot use that: it cannot send the
 // token, and what it sends carries its Origin.
-func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder, method string) {
-	params, err := s.readParams(w, r)
+func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder, from peer, method string) {
+	params, done, err := s.readParams(w, r, from)
+	defer done()
 	if err != nil {
 		s.answerHTTP(w, nil, err)
 		return
@@ -44,7 +42,9 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 	// A client that goes away cancels its command (net/http ends the request's context).
 	defer context.AfterFunc(r.Context(), func() { cancel(command.ErrCancelled) })()
 
-	t, err := s.dispatch.prepare(who.caller(), method, params)
+	caller := who.caller()
+	caller.OneRequest = true
+	t, err := s.dispatch.prepare(caller, method, params)
 	if err != nil {
 		s.answerHTTP(w, nil, err)
 		return
@@ -67,52 +67,79 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 	})
 }
 
-// readParams reads the body whole and returns its JSON object, nil where there
-// is no body. Errors: invalid_request, too_large, parse_error, invalid_params.
-func (s *Server) readParams(w http.ResponseWriter, r *http.Request) ([]byte, *protocol.Error) {
-	body, err := s.readBody(w, r)
-	if err != nil {
-		return nil, err
+// readParams reads the body whole and returns its JSON object, nil where there is no
+// body. Its bytes count until done is called, which is never nil. Errors: those of
+// readBody, parse_error, invalid_params.
+func (s *Server) readParams(w http.ResponseWriter, r *http.Request, from peer) (params []byte, done func(), err *protocol.Error) {
+	body, done, err := s.readBody(w, r, from)
+	if err == nil {
+		params, err = decodeBody(body)
 	}
-	return decodeBody(body)
+	return params, done, err
 }
 
 // expectBody is for a request whose body nobody has read yet, and perhaps nobody
 // will: it says until when the rest may come, and has the connection end with the
 // answer. Without that net/http reads the rest before it answers, and behind the answer
 // too: a client that stopped would keep both waiting, whoever it is.
-func expectBody(w http.ResponseWriter) {
-	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+func (s *Server) expectBody(w http.ResponseWriter) {
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.Limits.BodyTimeout))
 	w.Header().Set("Connection", "close")
 }
 
-// readBody reads the body whole, after which the connection may stay. Errors:
-// invalid_request, too_large.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *protocol.Error) {
+// readBody reads the body whole, after which the connection may stay. Its bytes count
+// for the peer from before they are read until done is called, which is never nil.
+// Errors: invalid_request, too_large, rate_limited.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from peer) (body []byte, done func(), err *protocol.Error) {
 	limit := s.cfg.ReadLimit
-	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
-	if err != nil {
-		return nil, protocol.Errorf(protocol.InvalidRequest, "the body ended early").Then("send the request again")
+	size, done := r.ContentLength, func() {}
+	if size < 0 {
+		size = limit + 1 // nobody has said: it may be as much
 	}
-	control := http.NewResponseController(w)
-	if size := max(int64(len(body)), r.ContentLength); size > limit {
-		// What is on its way is let in and thrown away, for a while: a client that
-		// is still sending would not see the answer.
-		control.SetReadDeadline(time.Now().Add(closeWait))
-		io.Copy(io.Discard, io.LimitReader(r.Body, 16*limit))
-		e := protocol.Errorf(protocol.TooLarge, "the body has more than %d bytes", limit).With("limit", limit).Then("send less")
-		if r.ContentLength >= 0 {
-			e.With("size", r.ContentLength)
+	if r.ContentLength > limit {
+		s.discardBody(w, r)
+		return nil, done, tooLarge(limit).With("size", size)
+	}
+	if size > uncounted {
+		taken := min(size, limit)
+		if err := s.queued.take(from, taken); err != nil {
+			s.discardBody(w, r)
+			return nil, done, err
 		}
-		return nil, e
+		done = func() { s.queued.give(from, taken) }
+	}
+	var broken error
+	if r.ContentLength >= 0 {
+		body = make([]byte, size)
+		_, broken = io.ReadFull(r.Body, body)
+	} else {
+		body, broken = io.ReadAll(io.LimitReader(r.Body, size))
+	}
+	if broken != nil {
+		return nil, done, protocol.Errorf(protocol.InvalidRequest, "the body ended early").Then("send the request again")
+	}
+	if int64(len(body)) > limit {
+		s.discardBody(w, r)
+		return nil, done, tooLarge(limit)
 	}
 	// The server goes on reading after the body, to notice when the client leaves.
-	control.SetReadDeadline(time.Time{})
+	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	w.Header().Del("Connection")
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, protocol.Errorf(protocol.InvalidRequest, "Content-Encoding %q: the body is taken only as it is", cut(coding))
+		return nil, done, protocol.Errorf(protocol.InvalidRequest, "Content-Encoding %q: the body is taken only as it is", cut(coding))
 	}
-	return body, nil
+	return body, done, nil
+}
+
+// discardBody lets in what is on its way and throws it away, for a while: a client that
+// is still sending would not see the answer.
+func (s *Server) discardBody(w http.ResponseWriter, r *http.Request) {
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(closeWait))
+	io.Copy(io.Discard, io.LimitReader(r.Body, 16*s.cfg.ReadLimit))
+}
+
+func tooLarge(limit int64) *protocol.Error {
+	return protocol.Errorf(protocol.TooLarge, "the body has more than %d bytes", limit).With("limit", limit).Then("send less")
 }
 
 // decodeBody checks that body is nothing or one JSON object, which it returns.
@@ -144,7 +171,7 @@ func httpError(err *protocol.Error) errorBody {
 func (s *Server) answerHTTP(w http.ResponseWriter, result []byte, err *protocol.Error) {
 	status := http.StatusOK
 	if err != nil {
-		status, result = err.Code.Row().HTTP, encodeError(err, httpError(err))
+		status, result = s.queued.status(err), encodeError(err, httpError(err))
 		if wait, ok := err.Details["retry_after_s"]; ok {
 			w.Header().Set("Retry-After", fmt.Sprint(wait))
 		}

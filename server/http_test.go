@@ -158,6 +158,10 @@ func TestHTTPSessionOfAFailure(t *testing.T) {
 		return body
 	}
 	status, h, body := d.do(t, "POST", "/v1/wait", `{"text":"timeout"}`, auth...)
+	if status != 404 || h.Get("Browserd-Session") != "" || !strings.Contains(body, "wait needs a session, and the request names none") {
+		t.Errorf("without a session: %d %v %s", status, h, body)
+	}
+	status, h, body = d.do(t, "POST", "/v1/open", `{"url":"https://site.test/hold","timeout_ms":50}`, auth...)
 	if status != 504 || h.Get("Browserd-Session") != "" || strings.Contains(body, `"session"`) {
 		t.Errorf("nothing was opened: %d %v %s", status, h, body)
 	}
@@ -249,9 +253,7 @@ func TestRawHTTP(t *testing.T) {
 // where nobody wants the body, and its connection ends: whoever it is, and whatever it
 // asks for.
 func TestStalledBody(t *testing.T) {
-	defer func(whole time.Duration) { bodyTimeout = whole }(bodyTimeout)
-	bodyTimeout = 200 * time.Millisecond
-	d := start(t, nil)
+	d := start(t, func(c *Config) { c.Limits.BodyTimeout = 200 * time.Millisecond })
 	const token, mcp = "Authorization: Bearer " + aliceToken + "\r\n", "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
 	for _, test := range []struct {
 		name, line, header string

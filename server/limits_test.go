@@ -4,9 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"net"
 	"net/http"
-	"os"
+	"net/netip"
 	"runtime"
 	"strings"
 	"testing"
@@ -178,6 +177,116 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// Each of a quota's limits holds by itself, and nothing is kept of who holds nothing.
+func TestQuota(t *testing.T) {
+	q := newQuota(&quota{what: "things", key: "all", part: "part", next: "wait", all: 10, perToken: 6, perAddress: 8})
+	a, b := remoteNet("192.0.2.1:1").Addr(), remoteNet("192.0.2.2:1").Addr()
+	at := func(token int, address netip.Addr) peer { return peer{token, netip.PrefixFrom(address, 32)} }
+	for _, test := range []struct {
+		who    peer
+		n      int64
+		quota  string // that refuses; empty: none
+		status int
+	}{
+		{at(1, a), 6, "", 0},
+		{at(1, b), 1, "part_per_token", 429},
+		{at(2, a), 2, "", 0},
+		{at(3, a), 1, "part_per_address", 429},
+		{at(3, b), 3, "all", 503},
+		{at(3, b), 2, "", 0},
+		{at(1, a), 0, "", 0},
+	} {
+		err := q.take(test.who, test.n)
+		switch {
+		case err == nil && test.quota != "":
+			t.Errorf("%v takes %d: no error, want that of %s", test.who, test.n, test.quota)
+		case err != nil && (err.Code != protocol.RateLimited || err.Details["quota"] != test.quota || q.status(err) != test.status || err.Details["retry_after_s"] == nil || err.Next == ""):
+			t.Errorf("%v takes %d: %+v, status %d", test.who, test.n, err, q.status(err))
+		}
+	}
+	for _, back := range []struct {
+		who peer
+		n   int64
+	}{{at(1, a), 6}, {at(2, a), 2}, {at(3, b), 2}} {
+		q.give(back.who, back.n)
+	}
+	if q.held != 0 || len(q.tokens) != 0 || len(q.addresses) != 0 {
+		t.Errorf("after all is given back: %d, %v, %v", q.held, q.tokens, q.addresses)
+	}
+}
+
+// One token's connections, requests and MCP sessions take none of another's.
+func TestTokensAreLimitedApart(t *testing.T) {
+	d := start(t, func(c *Config) {
+		c.Limits.ConnectionsPerToken, c.Limits.MCPSessionsPerToken = 2, 2
+		c.Limits.QueuedBytesPerToken = c.ReadLimit + 1
+	})
+	alice := d.connect(t)
+	d.connect(t)
+	third, resp, err := websocket.DefaultDialer.Dial("ws://"+d.addr+"/v1/ws", http.Header{"Authorization": {"Bearer " + aliceToken}})
+	if err == nil {
+		third.Close()
+		t.Fatal("a third connection of the token")
+	}
+	body, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" || !strings.Contains(string(body), `"quota":"server.limits.connections_per_token"`) {
+		t.Errorf("a third connection: %d %v %s", resp.StatusCode, resp.Header, body)
+	}
+	bob := d.connectAs(t, bobToken)
+	if m := bob.call(1, "ping", `{}`); m.Error != nil {
+		t.Errorf("another token's connection: %+v", m)
+	}
+
+	// A request that waits leaves no place for a second large one; small ones go through.
+	large := `{"url":"https://site.test/hold","a":"` + strings.Repeat("a", 3<<20) + `"}`
+	alice.call(1, "session_open", `{"name":"one"}`)
+	alice.send(open(2, "one", "/hold"))
+	d.site.lines(t, 1)
+	alice.send(open(3, "one", "/?"+strings.Repeat("a", 3<<20)))
+	alice.send(`{"jsonrpc":"2.0","id":4,"method":"open","params":` + large + `}`)
+	if m := alice.answer(); m.ID != 4. || m.code() != protocol.RateLimited || m.Error.Data.Details["quota"] != "server.limits.queued_bytes_per_token" {
+		t.Errorf("a second large request: %+v", m)
+	}
+	alice.send(`{"jsonrpc":"2.0","params":` + large + `,"method":"open","id":5}`)
+	if m := alice.answer(); m.ID != nil || m.code() != protocol.RateLimited {
+		t.Errorf("one whose id comes behind its params: %+v", m)
+	}
+	if m := alice.call(6, "ping", `{}`); m.Error != nil {
+		t.Errorf("a small request meanwhile: %+v", m)
+	}
+	bob.send(`{"jsonrpc":"2.0","id":2,"method":"open","params":` + large + `}`)
+	if m := bob.answer(); m.code() != protocol.InvalidParams {
+		t.Errorf("another token's large request: %+v, want invalid_params", m)
+	}
+	d.site.letGo("/hold")
+	for range 2 {
+		alice.answer()
+	}
+	if m := alice.call(7, "open", `{"a":"`+strings.Repeat("a", 3<<20)+`"}`); m.code() != protocol.InvalidParams {
+		t.Errorf("a large request afterwards: %+v", m)
+	}
+	if d.queued.held != 0 {
+		t.Errorf("%d bytes are still counted", d.queued.held)
+	}
+}
+
+func TestFirstID(t *testing.T) {
+	for frame, want := range map[string]string{
+		`{"id":7,"method":"type","params":{"te`:      `7`,
+		`{"jsonrpc":"2.0","id":"a","params":{"te`:    `"a"`,
+		`{"params":{"text":"aaa`:                     `null`,
+		`{"id":{"a":1},"params":{"text":"aaa`:        `null`,
+		`{"id":"` + strings.Repeat("a", 300) + `","`: `null`,
+		`{"id":"aaa`: `null`,
+		`[{"id":1}`:  `null`,
+		``:           `null`,
+	} {
+		if got := string(firstID([]byte(frame))); got != want {
+			t.Errorf("%s: %s, want %s", frame, got, want)
+		}
+	}
+}
+
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -197,28 +306,10 @@ func TestConnectionLimit(t *testing.T) {
 	if !strings.Contains(string(body), "server.max_connections") {
 		t.Errorf("the fourth: %s", body)
 	}
-	// Beyond those that are told, connections are closed without a word.
-	var quiet []net.Conn
-	for range 3 + refusals {
-		n, err := net.Dial("tcp", d.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer n.Close()
-		quiet = append(quiet, n)
-	}
-	last := quiet[len(quiet)-1]
-	last.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := last.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
-		t.Errorf("reading from the last: %v, want its end", err)
-	}
 	for i, c := range clients {
 		if m := c.call(i, "ping", `{}`); m.Error != nil {
 			t.Errorf("connection %d: %+v", i, m.Error)
 		}
-	}
-	for _, n := range quiet {
-		n.Close()
 	}
 	// A place that is given up can be taken.
 	clients[0].ws.Close()

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +23,11 @@ const mcpSessionTimeout = 15 * time.Minute
 // mcpTransport is /mcp: the streamable HTTP transport of the Model Context Protocol.
 // Each agent has handlers and a browsing session of its own.
 type mcpTransport struct {
-	dispatch *dispatcher
-	options  mcp.StreamableHTTPOptions
+	dispatch   *dispatcher
+	options    mcp.StreamableHTTPOptions
+	sessions   *quota
+	clientInfo int64          // bytes of a request that begins a session
+	ending     sync.WaitGroup // of the goroutines that wait for the ends of sessions
 
 	mu     sync.Mutex
 	agents map[holder]*mcpAgent
@@ -38,11 +43,17 @@ type mcpAgent struct {
 
 	mu      sync.Mutex             // guards the fields below, and is held while caller prepares a command
 	caller  *command.Caller        // whose own session its tools work in by default
-	servers map[string]*mcp.Server // by the choice of tools (/mcp?tools=all), made when first asked for
+	servers map[string]*toolServer // by the choice of tools (/mcp?tools=all), made when first asked for
 }
 
-func newMCPTransport(d *dispatcher, cfg Config) *mcpTransport {
-	return &mcpTransport{dispatch: d, agents: map[holder]*mcpAgent{}, options: mcp.StreamableHTTPOptions{
+// toolServer is an agent's MCP server for one choice of tools. mcpAgent.mu guards users.
+type toolServer struct {
+	*mcp.Server
+	users int // requests that are being served, and sessions
+}
+
+func newMCPTransport(d *dispatcher, cfg Config, sessions *quota) *mcpTransport {
+	return &mcpTransport{dispatch: d, agents: map[holder]*mcpAgent{}, sessions: sessions, clientInfo: cfg.Limits.ClientInfo, options: mcp.StreamableHTTPOptions{
 		SessionTimeout:      mcpSessionTimeout,
 		MaxRequestBodyBytes: cfg.ReadLimit,
 		// The gate has compared Host and Origin with more than the SDK knows.
@@ -56,18 +67,74 @@ func newMCPTransport(d *dispatcher, cfg Config) *mcpTransport {
 // that they send can cancel a call or hear of its progress.
 const statelessSince = "2026-07-28"
 
-// serve answers one request of an agent that has been let in.
-func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder) {
-	if _, err := tools.Choose(r.URL.Query().Get("tools")); err != nil {
+// serve answers one request of an agent that has been let in. size is that of its body.
+func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder, from peer, size int) {
+	names := r.URL.Query().Get("tools")
+	if _, err := tools.Choose(names); err != nil {
 		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidParams, "tools: %w", err).With("parameter", "tools"))
 		return
 	}
 	agent := m.agent(who)
+	server := agent.use(names)
+	defer agent.release(server)
 	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
 		agent.stateless.ServeHTTP(w, r)
 		return
 	}
+	if r.Method != http.MethodPost || r.Header.Get(sessionHeader) != "" {
+		agent.handler.ServeHTTP(w, r)
+		return
+	}
+	// It begins a session.
+	if int64(size) > m.clientInfo {
+		writeError(w, protocol.TooLarge.Row().HTTP, protocol.Errorf(protocol.TooLarge, "the request that begins an MCP session has more than %d bytes", m.clientInfo).
+			With("quota", "server.limits.client_info").With("limit", m.clientInfo).With("size", size).Then("say less in clientInfo and capabilities; other requests name their session in the header Mcp-Session-Id"))
+		return
+	}
+	if err := m.sessions.take(from, 1); err != nil {
+		writeError(w, m.sessions.status(err), err)
+		return
+	}
 	agent.handler.ServeHTTP(w, r)
+	m.await(agent, server, w.Header().Get(sessionHeader), from)
+}
+
+// sessionHeader names an MCP session (MCP 2025-06-18, session management).
+const sessionHeader = "Mcp-Session-Id"
+
+// await gives the session's place back when it has ended, which may be now.
+func (m *mcpTransport) await(agent *mcpAgent, server *toolServer, id string, from peer) {
+	for session := range server.Sessions() {
+		if id == "" || session.ID() != id {
+			continue
+		}
+		agent.retain(server)
+		m.ending.Go(func() {
+			session.Wait()
+			agent.release(server)
+			m.sessions.give(from, 1)
+		})
+		return
+	}
+	m.sessions.give(from, 1)
+}
+
+// close ends all sessions, and waits for that. Nothing is served any more.
+func (m *mcpTransport) close() {
+	m.mu.Lock()
+	agents := slices.Collect(maps.Values(m.agents))
+	m.mu.Unlock()
+	for _, a := range agents {
+		a.mu.Lock()
+		servers := slices.Collect(maps.Values(a.servers))
+		a.mu.Unlock()
+		for _, server := range servers {
+			for session := range server.Sessions() {
+				session.Close()
+			}
+		}
+	}
+	m.ending.Wait()
 }
 
 // agent returns the side of the transport that belongs to a token's holder.
@@ -77,7 +144,7 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 	if a := m.agents[who]; a != nil {
 		return a
 	}
-	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller(), servers: map[string]*mcp.Server{}}
+	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller(), servers: map[string]*toolServer{}}
 	o := m.options
 	a.handler = mcp.NewStreamableHTTPHandler(a.server, &o)
 	o.Stateless = true
@@ -86,27 +153,44 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 	return a
 }
 
-// maxToolChoices is how many servers of one agent are kept. A client chooses its tools by
-// a list of names, so that it could ask for any number of them.
+// maxToolChoices is how many servers of one agent are kept that nobody uses. A client
+// chooses its tools by a list of names, so that it could ask for any number of them.
 const maxToolChoices = 16
 
-// server is the MCP server for the tools that a request asks for.
-func (a *mcpAgent) server(r *http.Request) *mcp.Server {
-	names := r.URL.Query().Get("tools")
+// use returns the MCP server for a choice of tools, which is right, until release.
+func (a *mcpAgent) use(names string) *toolServer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if s := a.servers[names]; s != nil {
-		return s
-	}
-	chosen, err := tools.Choose(names)
-	if err != nil {
-		return nil
-	}
-	s := tools.New(a.dispatch.runtime.Version, chosen, a.do)
-	if len(a.servers) < maxToolChoices {
+	s := a.servers[names]
+	if s == nil {
+		chosen, _ := tools.Choose(names)
+		s = &toolServer{Server: tools.New(a.dispatch.runtime.Version, chosen, a.do)}
+		if len(a.servers) >= maxToolChoices {
+			maps.DeleteFunc(a.servers, func(_ string, old *toolServer) bool { return old.users == 0 })
+		}
 		a.servers[names] = s
 	}
+	s.users++
 	return s
+}
+
+func (a *mcpAgent) retain(s *toolServer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.users++
+}
+
+func (a *mcpAgent) release(s *toolServer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.users--
+}
+
+// server is the MCP server for the tools that a request asks for, which serve uses.
+func (a *mcpAgent) server(r *http.Request) *mcp.Server {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.servers[r.URL.Query().Get("tools")].Server
 }
 
 // do runs one command as every transport does. ctx ends when the client cancels.

@@ -20,8 +20,7 @@ import (
 
 // Limits of a request before it reaches a handler.
 const (
-	headerTimeout  = 10 * time.Second // for all headers to arrive
-	idleTimeout    = 2 * time.Minute  // between two requests of a connection
+	idleTimeout    = 2 * time.Minute // between two requests of a connection
 	maxHeaderBytes = 64 << 10
 )
 
@@ -46,9 +45,10 @@ type Server struct {
 	keys     *keyring
 	gate     gate
 	proofs   allowance
-	cert     *certificate // nil: no TLS
-	http     *http.Server
-	began    time.Time
+	usage
+	cert  *certificate // nil: no TLS
+	http  *http.Server
+	began time.Time
 
 	mu      sync.Mutex
 	sockets map[*socket]bool
@@ -93,13 +93,15 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 		shutDone: make(chan struct{}),
 	}
 	s.Collect(s.collectors)
-	s.mcp = newMCPTransport(s.dispatch, cfg)
+	known, queued, mcpSessions := quotas(cfg)
+	s.usage = usage{&connections{limits: cfg.Limits, known: known}, queued}
+	s.mcp = newMCPTransport(s.dispatch, cfg, mcpSessions)
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.route),
-		ReadHeaderTimeout: headerTimeout,
+		ReadHeaderTimeout: cfg.Limits.AuthTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ConnContext:       markRefused,
+		ConnContext:       withConnection,
 		ErrorLog:          slog.NewLogLogger(runtime.Log.Handler(), slog.LevelDebug),
 		// OPTIONS * comes through route like everything else.
 		DisableGeneralOptionsHandler: true,
@@ -116,13 +118,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	if r.ContentLength != 0 {
-		expectBody(w)
-	}
-	if refused, _ := r.Context().Value(refusedKey{}).(bool); refused {
-		w.Header().Set("Connection", "close")
-		writeError(w, http.StatusServiceUnavailable, protocol.Errorf(protocol.RateLimited, "%d connections are open, as many as server.max_connections allows", s.cfg.MaxConnections).
-			With("limit", s.cfg.MaxConnections).With("retry_after_s", 1).Then("close connections that are not used, or try again later"))
-		return
+		s.expectBody(w)
 	}
 	if err := s.gate.check(r); err != nil {
 		s.log.Warn("request refused", "remote", r.RemoteAddr, "reason", err.Details["reason"])
@@ -157,15 +153,22 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err.Code.Row().HTTP, err)
 		return
 	}
+	from, err := s.admit(r, who.number)
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		s.log.Debug("request refused", "remote", r.RemoteAddr, "agent", who.agent, "reason", err.Details["quota"])
+		writeError(w, s.connections.known.status(err), err)
+		return
+	}
 	command, isCommand := strings.CutPrefix(r.URL.Path, "/v1/")
 	switch {
 	case command == "ws" && isCommand:
 		if allow(w, r, http.MethodGet) {
-			s.serveWebSocket(w, r, who)
+			s.serveWebSocket(w, r, who, from)
 		}
 	case isCommand && command != "" && !strings.Contains(command, "/"):
 		if allow(w, r, http.MethodPost) {
-			s.serveCommand(w, r, who, command)
+			s.serveCommand(w, r, who, from, command)
 		}
 	case r.URL.Path == "/metrics":
 		if allow(w, r, http.MethodGet) {
@@ -176,13 +179,15 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 			s.serveLive(w, who)
 		}
 	case r.URL.Path == "/mcp":
-		if body, err := s.readBody(w, r); err != nil {
-			writeError(w, err.Code.Row().HTTP, err)
-		} else {
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			control.SetWriteDeadline(time.Time{}) // its streams last
-			s.mcp.serve(w, r, who)
+		body, done, err := s.readBody(w, r, from)
+		defer done()
+		if err != nil {
+			writeError(w, s.queued.status(err), err)
+			return
 		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		control.SetWriteDeadline(time.Time{}) // its streams last
+		s.mcp.serve(w, r, who, from, len(body))
 	default:
 		writeError(w, http.StatusNotFound, protocol.Errorf(protocol.UnknownCommand, "there is nothing at %q", cut(r.URL.Path)).
 			Then("connect to GET /v1/ws, POST /v1/{command}, or speak MCP at /mcp"))
@@ -214,7 +219,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	defer stop()
 	ended := make(chan error, len(listeners)) // one send each
 	for _, l := range listeners {
-		var in net.Listener = &listener{Listener: l, limit: s.cfg.MaxConnections}
+		var in net.Listener = &listener{l, s.connections}
 		if s.cert != nil && l.Addr().Network() != "unix" {
 			in = tls.NewListener(in, s.cert.config())
 		}
@@ -297,6 +302,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 		}
 		s.mu.Unlock()
 	}
+	s.mcp.close()
 	// What is left are connections that have asked nothing yet.
 	defer time.AfterFunc(closeWait, hurry).Stop()
 	<-requests

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io"
 	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -105,9 +104,20 @@ func TestTLS(t *testing.T) {
 		t.Error("TLS 1.1 is spoken")
 	}
 	// The limit on connections counts these, and says so through TLS.
-	var held []net.Conn
+	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // what came before is on its way out
+		d.connections.known.mu.Lock()
+		left := d.connections.known.held
+		d.connections.known.mu.Unlock()
+		if left == 0 {
+			break
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%d connections are left", left)
+		}
+	}
+	var held []*websocket.Conn
 	for range 3 {
-		conn, err := tls.Dial("tcp", d.addr, pinned)
+		conn, _, err := dialer.Dial("wss://"+d.addr+"/v1/ws", http.Header{"Authorization": {"Bearer " + aliceToken}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,6 +37,7 @@ type socket struct {
 	server *Server
 	ws     *websocket.Conn
 	caller *command.Caller
+	from   peer // whom its requests count for
 	out    *outbox
 
 	work context.Context // of its commands
@@ -56,10 +57,11 @@ type socket struct {
 	chosen   bool
 }
 
-func (s *Server) newSocket(who holder, ws *websocket.Conn) *socket {
+func (s *Server) newSocket(who holder, from peer, ws *websocket.Conn) *socket {
 	c := &socket{
 		server:   s,
 		ws:       ws,
+		from:     from,
 		out:      newOutbox(2*(2*s.cfg.MaxPending+slack), s.cfg.SendBuffer),
 		gone:     make(chan struct{}),
 		requests: map[string]context.CancelCauseFunc{},
@@ -73,7 +75,7 @@ func (s *Server) newSocket(who holder, ws *websocket.Conn) *socket {
 
 // serveWebSocket handles GET /v1/ws (RFC 6455). It returns when the
 // connection has ended and nothing of it runs any more.
-func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who holder) {
+func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who holder, from peer) {
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: s.cfg.WriteTimeout,
 		Subprotocols:     []string{Subprotocol},
@@ -89,7 +91,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who hold
 	if err != nil {
 		return
 	}
-	c := s.newSocket(who, ws)
+	c := s.newSocket(who, from, ws)
 	if !s.add(c) {
 		ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseGoingAway, "the daemon is shutting down"), time.Now().Add(closeWait))
 		ws.Close()
@@ -171,28 +173,67 @@ func (c *socket) read() error {
 			}
 		}
 		c.ws.SetReadDeadline(time.Now().Add(silence))
-		kind, frame, err := c.ws.ReadMessage()
+		kind, message, err := c.ws.NextReader()
 		if err != nil {
 			return err
 		}
+		frame, counted, refused, err := c.receive(message)
+		if err != nil {
+			c.server.queued.give(c.from, counted)
+			return err
+		}
+		if refused != nil {
+			c.server.queued.give(c.from, counted)
+			c.refuse(firstID(frame), refused)
+			continue
+		}
 		if kind != websocket.TextMessage {
+			c.server.queued.give(c.from, counted)
 			c.refuse(json.RawMessage("null"), protocol.Errorf(protocol.InvalidRequest, "the message is a binary frame").
 				Then("send JSON-RPC in text frames"))
 			continue
 		}
-		c.handle(frame)
+		c.handle(frame, counted)
 	}
 }
 
-// handle starts what one text frame asks for.
-func (c *socket) handle(frame []byte) {
+// receive reads one message as far as the quota of queued bytes allows; what is more than
+// that is read and dropped, and refused says so. counted is what the quota has for it.
+func (c *socket) receive(r io.Reader) (frame []byte, counted int64, refused *protocol.Error, err error) {
+	frame = make([]byte, 0, uncounted)
+	for {
+		if len(frame) == cap(frame) {
+			size := min(2*int64(cap(frame)), c.server.cfg.ReadLimit+1)
+			if refused := c.server.queued.take(c.from, size-counted); refused != nil {
+				_, err := io.Copy(io.Discard, r)
+				return frame, counted, refused, err
+			}
+			counted = size
+			frame = append(make([]byte, 0, size), frame...)
+		}
+		n, err := r.Read(frame[len(frame):cap(frame)])
+		frame = frame[:len(frame)+n]
+		if err == io.EOF {
+			return frame, counted, nil, nil
+		}
+		if err != nil {
+			return frame, counted, nil, err
+		}
+	}
+}
+
+// handle starts what one text frame asks for. The frame's counted bytes are given back
+// when that has ended.
+func (c *socket) handle(frame []byte, counted int64) {
 	req, err := decodeRequest(frame)
 	if err != nil {
+		c.server.queued.give(c.from, counted)
 		c.refuse(req.ID, err)
 		return
 	}
-	ctx, done, err := c.admit(req)
+	ctx, done, err := c.admit(req, counted)
 	if err != nil {
+		c.server.queued.give(c.from, counted)
 		c.refuse(req.ID, err)
 		return
 	}
@@ -228,8 +269,8 @@ func (c *socket) handle(frame []byte) {
 }
 
 // admit registers a request, so that cancel finds it, within the connection's
-// limits. done must be called when it has ended.
-func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), err *protocol.Error) {
+// limits. done must be called when it has ended, and gives back its counted bytes.
+func (c *socket) admit(req protocol.Request, counted int64) (ctx context.Context, done func(), err *protocol.Error) {
 	pending := &c.queued
 	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.Unqueued) {
 		// Counted apart, so that a client that has used up the other count can still cancel.
@@ -253,6 +294,7 @@ func (c *socket) admit(req protocol.Request) (ctx context.Context, done func(), 
 	}
 	return ctx, func() {
 		cancel(nil)
+		c.server.queued.give(c.from, counted)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		*pending--

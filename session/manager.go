@@ -22,14 +22,14 @@ type Source interface {
 
 // Options are what a session is opened with. The zero value is an ordinary session.
 type Options struct {
-	Name      string    // as the client names it; empty: a name is made
-	Source    string    // auto (default), chromium, http, jina
-	Viewport  *Viewport // nil: 1280 by 720
-	Locale    string    // BCP 47; empty: en-US
-	Timezone  string    // IANA; empty: the machine's
-	UserAgent string    // empty: Chromium's own
-	Headers   map[string]string
-	Dialogs   string // wait (default), accept, dismiss
+	Name      string            // as the client names it; empty: a name is made
+	Source    string            // auto (default), chromium, http, jina
+	Viewport  *Viewport         // nil: 1280 by 720
+	Locale    string            // BCP 47; empty: en-US
+	Timezone  string            // IANA; empty: the machine's
+	UserAgent string            // empty: Chromium's own
+	Headers   *protocol.Headers // nil: none
+	Dialogs   string            // wait (default), accept, dismiss
 	// AllowedDomains are the only hosts that the session may reach, of those that
 	// the policy lets it; empty: all of those.
 	AllowedDomains []string
@@ -38,6 +38,7 @@ type Options struct {
 	Permissions []string
 	Downloads   bool              // its pages may download files; false: denied
 	Restore     *protocol.Restore // what to start with; nil: nothing
+	Follows     *Ended            // the session that the client used before; nil: none
 	// Dispensable: where Chromium is long in starting, the session does without it.
 	Dispensable bool
 }
@@ -59,6 +60,7 @@ type Manager struct {
 
 	mu       sync.Mutex
 	sessions map[owned]*Session
+	ended    map[string][]Ended // by agent, oldest first
 	closing  bool
 	work     sync.WaitGroup // sessions that are closing
 
@@ -78,7 +80,7 @@ type listener struct {
 
 // NewManager returns a Manager without sessions; Close ends it.
 func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
-	return &Manager{cfg: cfg, source: source, log: log, sessions: map[owned]*Session{}, listeners: map[int]listener{}}
+	return &Manager{cfg: cfg, source: source, log: log, sessions: map[owned]*Session{}, ended: map[string][]Ended{}, listeners: map[int]listener{}}
 }
 
 // Listen calls tell with every event of the agent's sessions, until stop is
@@ -125,14 +127,16 @@ func (s *Session) Heard(typ string) bool {
 	return false
 }
 
-// Get finds an agent's session by its name, or answers session_not_found.
+// Get finds an agent's session by its name, or answers session_not_found, which says how
+// it ended where that is known.
 func (m *Manager) Get(agent, name string) (*Session, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.sessions[owned{agent, name}]; s != nil {
-		return s, nil
+	s := m.sessions[owned{agent, name}]
+	m.mu.Unlock()
+	if s == nil {
+		return nil, notFound(name, m.Ended(agent, name))
 	}
-	return nil, protocol.Errorf(protocol.SessionNotFound, "there is no session %q", short(name)).With("session", short(name))
+	return s, nil
 }
 
 // Info is what session_list says of a session.

@@ -59,6 +59,11 @@ type Device interface {
 	Routes() []protocol.Route
 }
 
+// Headed is a page whose requests can be given headers, those of pages to come as well.
+type Headed interface {
+	SetHeaders(ctx context.Context, h *protocol.Headers) error
+}
+
 // Renderer is a page that has pixels.
 type Renderer interface {
 	Screenshot(ctx context.Context, refs *snapshot.Refs, o protocol.Screenshot) (protocol.Picture, error)

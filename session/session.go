@@ -100,6 +100,9 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 		identity: identity{name: name, agent: agent, created: time.Now()}, options: o, manager: m,
 		refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()},
 	}
+	if o.Follows != nil {
+		s.refs.Follow(o.Follows.String())
+	}
 	s.turns.limit = m.cfg.Queue
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.expiry = time.AfterFunc(m.cfg.IdleTimeout, s.expire)
@@ -155,7 +158,7 @@ func (s *Session) expire() {
 		return
 	}
 	s.mu.Unlock()
-	s.manager.closeSession(s, "idle_timeout")
+	s.manager.closeSession(s, reasonIdle)
 }
 
 // Page returns the session's page as it is now, nil where none was needed yet.
@@ -194,7 +197,7 @@ func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	if err != nil {
 		return err
 	}
-	done := m.closeSession(s, "closed")
+	done := m.closeSession(s, reasonClosed)
 	select {
 	case <-done:
 	case <-ctx.Done():
@@ -223,6 +226,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
 	m.mu.Lock()
 	if key := (owned{s.agent, s.name}); m.sessions[key] == s {
 		delete(m.sessions, key)
+		m.remember(s, reason)
 	}
 	m.work.Add(1)
 	m.mu.Unlock()
@@ -255,7 +259,7 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	}
 	m.mu.Unlock()
 	for _, s := range all {
-		m.closeSession(s, "shutdown")
+		m.closeSession(s, reasonShutdown)
 	}
 	done := make(chan struct{})
 	go func() { m.work.Wait(); close(done) }()

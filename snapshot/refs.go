@@ -24,8 +24,9 @@ type Refs struct {
 	round   uint64         // counts calls of Render, Number and Move
 	entries map[int]*entry // by N: live refs, and dead ones that are kept
 	docs    map[int]*docRefs
-	live    int   // how many entries are live
-	dead    []int // the dead refs that are kept, oldest first
+	live    int    // how many entries are live
+	dead    []int  // the dead refs that are kept, oldest first
+	before  string // see Follow
 }
 
 // Entry is one ref and what the client last saw of its node.
@@ -99,6 +100,10 @@ func ForParameter(name string, err error) error {
 	return err
 }
 
+// Follow says that the client has refs of an earlier session, and in a sentence how that one
+// ended. A ref that this session has not given out is stale_ref then, with that sentence.
+func (r *Refs) Follow(ended string) { r.before = ended }
+
 // Lookup returns the node that ref means, and what the client last saw of it. It
 // accepts @e5, e5, ref=e5 and ref=@e5. For a ref that has moved (Move), the entry is
 // that of the node that it now means, N included. Errors are *protocol.Error:
@@ -110,6 +115,10 @@ func (r *Refs) Lookup(ref string) (Entry, error) {
 	if !ok {
 		return Entry{}, protocol.Errorf(protocol.InvalidParams, "ref %s is not a ref", Quote(Cut(ref, maxDeadName))).
 			With("parameter", "ref").Then("write a ref as a snapshot shows it, such as @e5")
+	}
+	if n > r.last && r.before != "" {
+		return Entry{}, protocol.Errorf(protocol.StaleRef, "%s is gone: %s", shownRef(ref), r.before).
+			With("candidates", []any{}).Then("open the page again and use a ref from its snapshot")
 	}
 	if n < 1 || n > r.last {
 		err := protocol.Errorf(protocol.UnknownRef, "%s was never given out in this session", shownRef(ref))

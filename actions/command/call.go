@@ -27,9 +27,10 @@ type Call struct {
 	Common  Common
 	// Session is the session that the command is for; nil where it needs none.
 	Session *session.Session
-	before  string // the caller's own session before OpenSession
-	opened  bool   // Session was opened because the call named none
-	created bool   // Session was opened by OpenSession
+	before  string         // the caller's own session before OpenSession
+	opened  bool           // Session was opened because the call named none
+	created bool           // Session was opened by OpenSession
+	ended   *session.Ended // the caller's own session that was there before it; nil: none that ended
 	// domains are the only hosts that the call may reach; empty: the policy alone decides.
 	domains []string
 	origin  string // for which an operator said yes; empty: nobody was asked
@@ -121,7 +122,12 @@ func (c *Call) FindSession() error {
 	if c.Command.Is(NeedsSession) {
 		return protocol.Errorf(protocol.SessionNotFound, "this connection has no session yet")
 	}
-	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, session.Options{})
+	if c.Caller.OneRequest && !c.Command.Is(BeginsSession) {
+		return protocol.Errorf(protocol.SessionNotFound, "%s needs a session, and the request names none", c.Command.Name).
+			With("parameter", "session").Then("send open with a url, and pass the session that it answers with in every request")
+	}
+	c.ended = lastEnded(c)
+	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, session.Options{Follows: c.ended})
 	if err != nil {
 		return err
 	}
@@ -129,6 +135,18 @@ func (c *Call) FindSession() error {
 	c.Caller.use(s.Name())
 	return nil
 }
+
+// lastEnded is how the own session of c's caller ended, nil where it has one or had none.
+func lastEnded(c *Call) *session.Ended {
+	if own := c.Caller.Session(); own != "" {
+		return c.Runtime.Sessions.Ended(c.Caller.Agent, own)
+	}
+	return nil
+}
+
+// SessionEnded is the session that the caller used before this one and that has ended
+// since, for the answer; nil: there is none.
+func (c *Call) SessionEnded() *session.Ended { return c.ended }
 
 // CheckURL decides on a URL that the agent named, within what its session
 // narrows.
@@ -172,6 +190,8 @@ func (j *Job) Failed(unheard bool) (closed bool) {
 // OpenSession opens a session with these options and makes it the call's and the
 // caller's own. What is refused or fails later takes it back with CloseOpened.
 func (c *Call) OpenSession(o session.Options) error {
+	c.ended = lastEnded(c)
+	o.Follows = c.ended
 	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, o)
 	if err != nil {
 		return err

@@ -30,6 +30,10 @@ func (c *Call) Failure(ctx context.Context, err error) error {
 		c.Runtime.Log.Error("no file may grow so large", "command", c.Command.Name, "error", err)
 		return protocol.Errorf(protocol.NoSpace, "%s could not be done: the daemon may write no file of that size", c.Command.Name).
 			Then("ask the operator to raise the daemon's limit on the size of files (ulimit -f, LimitFSIZE), then send the command again: nothing of it was kept")
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		c.Runtime.Log.Error("no file descriptor is left", "command", c.Command.Name, "error", err)
+		return protocol.Errorf(protocol.NoSpace, "%s could not be done: the daemon may open no further file", c.Command.Name).
+			Then("ask the operator to raise the daemon's limit on open files (ulimit -n, LimitNOFILE), then send the command again: nothing of it was kept")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		c.Runtime.Log.Error("the disk is full", "command", c.Command.Name, "error", err)
 		return protocol.Errorf(protocol.NoSpace, "%s could not be done: the daemon's disk is full", c.Command.Name)

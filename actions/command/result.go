@@ -11,11 +11,14 @@ import (
 // Result is what every page command answers with; commands add their own
 // fields to it.
 type Result struct {
-	Session  string             `json:"session"`
-	Page     protocol.Page      `json:"page"`
-	Effect   *protocol.Effect   `json:"effect,omitempty"`
-	Snapshot *snapshot.Snapshot `json:"snapshot,omitempty"`
-	Delta    *snapshot.Delta    `json:"delta,omitempty"`
+	Session string `json:"session"`
+	// SessionEnded is the session that was the caller's before Session and has ended
+	// since. The first answer of the new one has it.
+	SessionEnded *session.Ended     `json:"session_ended,omitempty"`
+	Page         protocol.Page      `json:"page"`
+	Effect       *protocol.Effect   `json:"effect,omitempty"`
+	Snapshot     *snapshot.Snapshot `json:"snapshot,omitempty"`
+	Delta        *snapshot.Delta    `json:"delta,omitempty"`
 	// Attempts are the sources that were tried for a new document, where no
 	// browser serves the session.
 	Attempts []protocol.Attempt `json:"attempts,omitempty"`
@@ -75,7 +78,7 @@ func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
 
 // Result is what a command that only reads returns beside its own fields.
 func (c *Call) Result(p session.Page) Result {
-	return Result{Session: c.Session.Name(), Page: c.Session.State(p)}
+	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(p)}
 }
 
 // Acted completes the answer of an acting command: the effect, and what of
@@ -106,7 +109,7 @@ func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err
 	if n, ok := c.Session.Refs().Seen(snapshot.Key{Doc: e.FocusedDoc, Node: e.FocusedNode}); ok && e.Focused == "" {
 		e.Focused = snapshot.RefOf(n) // it has its ref only now
 	}
-	r.Session, r.Page = c.Session.Name(), c.Session.State(p)
+	r.Session, r.SessionEnded, r.Page = c.Session.Name(), c.ended, c.Session.State(p)
 	return r, nil
 }
 
@@ -119,12 +122,12 @@ func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effe
 	if show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
 		var snap snapshot.Snapshot
 		if snap, err = c.Session.Snapshot(ctx, page, snapshot.DefaultOptions()); err == nil {
-			return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Snapshot: &snap, Attempts: attempts(page, e)}, nil
+			return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(page), Effect: &e, Snapshot: &snap, Attempts: attempts(page, e)}, nil
 		}
 	}
 	// The page is open; a dialog that holds it now is reported by the next command.
 	if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
 		return Result{}, c.Session.Lost(err)
 	}
-	return Result{Session: c.Session.Name(), Page: c.Session.State(page), Effect: &e, Attempts: attempts(page, e)}, nil
+	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(page), Effect: &e, Attempts: attempts(page, e)}, nil
 }

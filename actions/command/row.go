@@ -72,6 +72,9 @@ const (
 	NoSession
 	// OpensSession: the command opens the session that its parameters describe.
 	OpensSession
+	// BeginsSession: an agent's work begins with the command, so that a single request
+	// (Caller.OneRequest) opens a session with it.
+	BeginsSession
 	// NeedsSession: without a session the command is refused; other commands open one.
 	NeedsSession
 	// Offline: the command line runs the command itself where no daemon runs.

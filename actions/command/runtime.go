@@ -42,6 +42,9 @@ type Caller struct {
 	Autonomy policy.Autonomy
 	// Token is the number of the caller's token: no two tokens share one.
 	Token int
+	// OneRequest: the caller is a single request, not a connection: it has no session of
+	// its own, and only commands that are BeginsSession open one for it.
+	OneRequest bool
 	// Cancel ends a running or queued request of the same connection; nil
 	// where the transport cannot.
 	Cancel func(id json.RawMessage) bool

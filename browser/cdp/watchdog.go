@@ -68,8 +68,12 @@ func (c *Conn) WatchNetworkService(limit time.Duration) {
 	}
 }
 
-// Unresponsive is the cause with which [Conn.Watch] and [Conn.WatchNetworkService] end
-// a connection. Its message becomes the field cause of the error that clients get.
+// GiveUp ends the connection, with [Unresponsive] as its cause, to a browser that answers
+// and is of no use. It may be called from any goroutine.
+func (c *Conn) GiveUp(message string) { c.fail(Unresponsive{message}) }
+
+// Unresponsive is the cause with which [Conn.Watch], [Conn.WatchNetworkService] and
+// [Conn.GiveUp] end a connection. Its message becomes the field cause of the error that clients get.
 type Unresponsive struct{ Message string }
 
 // Error returns the message.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -267,6 +268,8 @@ func (p *Process) explain(err error) error {
 		return unavailable("set browser.run_as to an unprivileged user", "%s was started as root and refuses to", p.found.Path)
 	case has("error while loading shared libraries"):
 		return unavailable("install Chromium with the system's package manager, which brings the libraries", "%s cannot start: %s", p.found.Path, lineWith(said, "error while loading shared libraries"))
+	case errors.Is(err, syscall.EAGAIN) || has("Resource temporarily unavailable"):
+		return unavailable("raise the limit on processes and threads of Chromium's user (ulimit -u, TasksMax of the service, pids of the container)", "%s may start no process or thread", p.found.Path)
 	case has("Missing X server") || has("ozone_platform"):
 		return unavailable("set browser.headless to true", "%s has no display to open windows on", p.found.Path)
 	case errors.Is(err, os.ErrPermission):

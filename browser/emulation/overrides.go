@@ -1,6 +1,6 @@
 // Package emulation overrides what the pages of a browser context see of their device and
 // network: viewport, touch, time zone, locale, User-Agent, position, colour scheme,
-// offline, headers.
+// offline.
 //
 // It decides nothing and reads no page: it writes CDP commands to the sessions that it is
 // given.
@@ -13,7 +13,6 @@ import (
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/network"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
@@ -84,9 +83,6 @@ func (o *Overrides) Send(s *cdp.Session, e, all protocol.Emulation, inner bool) 
 	}
 	if e.Offline != nil {
 		send("Network.emulateNetworkConditions", map[string]any{"offline": *e.Offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
-	}
-	if e.Headers != nil {
-		send(network.SetExtraHTTPHeaders.Method, map[string]any{"headers": e.Headers})
 	}
 	return wait
 }

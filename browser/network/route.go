@@ -23,20 +23,23 @@ var resourceKinds = map[string]cdpnetwork.ResourceType{
 	"xhr": "XHR", "fetch": "XHR", "eventsource": "EventSource", "manifest": "Manifest", "ping": "Ping", "other": "Other",
 }
 
-// Routes are what blocks or answers requests of a browser context. The zero
-// value has none. Any goroutine may call its methods.
+// Routes are what blocks or answers requests of a browser context, or gives them
+// headers. The zero value has none. Any goroutine may call its methods.
 type Routes struct {
 	mu      sync.Mutex
 	routes  []protocol.Route // never written to: replaced as a whole
 	matched []int            // requests that each has matched
+	headers *protocol.Headers
 }
 
 // PausedRequest is what browserd needs of Fetch.requestPaused.
 type PausedRequest struct {
 	RequestID fetch.RequestID `json:"requestId"`
+	FrameID   cdproto.FrameID `json:"frameId"`
 	Type      string          `json:"resourceType"`
 	Request   struct {
-		URL string `json:"url"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers"`
 	} `json:"request"`
 }
 
@@ -55,10 +58,15 @@ func (r *Routes) Set(ctx context.Context, routes []protocol.Route, sessions []*c
 	for i, route := range routes {
 		r.matched[i] = route.Hits
 	}
+	patterns := r.patterns()
 	r.mu.Unlock()
+	return pauseAll(ctx, sessions, patterns)
+}
+
+func pauseAll(ctx context.Context, sessions []*cdp.Session, patterns []map[string]any) error {
 	var pending []*cdp.Pending
 	for _, s := range sessions {
-		pending = append(pending, pause(s, routes))
+		pending = append(pending, pause(s, patterns))
 	}
 	for _, p := range pending {
 		if err := p.Wait(ctx, nil); err != nil && ctx.Err() != nil {
@@ -68,26 +76,32 @@ func (r *Routes) Set(ctx context.Context, routes []protocol.Route, sessions []*c
 	return nil
 }
 
-// Pause has Chromium pause the requests of a cdp session that match a route
-// (Fetch.enable), and returns what to wait for: nothing where there is no route.
+// Pause has Chromium pause the requests of a cdp session that match a route or go to an
+// origin that gets headers (Fetch.enable), and returns what to wait for: nothing where
+// there are neither.
 func (r *Routes) Pause(s *cdp.Session) []*cdp.Pending {
 	r.mu.Lock()
-	routes := r.routes
+	patterns := r.patterns()
 	r.mu.Unlock()
-	if len(routes) == 0 {
+	if len(patterns) == 0 {
 		return nil
 	}
-	return []*cdp.Pending{pause(s, routes)}
+	return []*cdp.Pending{pause(s, patterns)}
 }
 
 // pause has Chromium pause the requests of a session that match one of these
-// routes alone.
-func pause(s *cdp.Session, routes []protocol.Route) *cdp.Pending {
-	if len(routes) == 0 {
+// patterns alone.
+func pause(s *cdp.Session, patterns []map[string]any) *cdp.Pending {
+	if len(patterns) == 0 {
 		return s.Send("Fetch.disable", cdproto.Empty{})
 	}
-	patterns := make([]map[string]any, 0, len(routes))
-	for _, r := range routes {
+	return s.Send(fetch.Enable.Method, map[string]any{"patterns": patterns})
+}
+
+// patterns are what is paused: Fetch.RequestPattern. The caller holds mu.
+func (r *Routes) patterns() []map[string]any {
+	var patterns []map[string]any
+	for _, r := range r.routes {
 		// A backslash escapes in Chromium's patterns; in browserd's nothing does.
 		p := map[string]any{"urlPattern": strings.ReplaceAll(r.Pattern, `\`, `\\`), "requestStage": "Request"}
 		if r.Kind != "" {
@@ -95,7 +109,12 @@ func pause(s *cdp.Session, routes []protocol.Route) *cdp.Pending {
 		}
 		patterns = append(patterns, p)
 	}
-	return s.Send(fetch.Enable.Method, map[string]any{"patterns": patterns})
+	if r.headers != nil && len(r.headers.Values) > 0 {
+		for _, origin := range r.headers.Origins {
+			patterns = append(patterns, map[string]any{"urlPattern": origin + "/*", "requestStage": "Request"})
+		}
+	}
+	return patterns
 }
 
 // List returns the routes with the number of requests that each has matched.
@@ -109,14 +128,17 @@ func (r *Routes) List() []protocol.Route {
 	return routes
 }
 
-// Paused answers a paused request by the newest route that matches it, and lets
-// it go on where none does. The reader goroutine may call it: it writes on
+// Paused answers a paused request by the newest route that matches it, and lets it go
+// on where none does, with its headers. The reader goroutine may call it: it writes on
 // another one, since a full pipe must never hold the reader.
-func (r *Routes) Paused(s *cdp.Session, e PausedRequest) {
+func (r *Routes) Paused(s *cdp.Session, e PausedRequest, by Asker) {
 	route := r.match(e)
 	switch {
 	case route == nil:
-		go s.Send(fetch.ContinueRequest.Method, fetch.ContinueRequestParams{RequestID: e.RequestID})
+		r.mu.Lock()
+		h := r.headers
+		r.mu.Unlock()
+		go s.Send(fetch.ContinueRequest.Method, goOn(e, given(h, e, by)))
 	case route.Action == "block":
 		go s.Send(fetch.FailRequest.Method, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: cdpnetwork.ErrorReasonBlockedByClient})
 	default:

@@ -14,8 +14,19 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// maxPixels bounds a picture, so that a page of endless height cannot use up all memory.
-const maxPixels = 64 << 20
+// The pixels that a picture may have. Chromium encodes it on the thread that serves all
+// sessions: 0.02 s for a million pixels as PNG or JPEG, 0.08 s as WebP, where 64 million
+// had Chromium say nothing for 10 s. What refs are drawn on takes browserd's own memory,
+// twice four bytes for a pixel.
+const (
+	maxPixels    = 32 << 20
+	maxWebP      = 8 << 20
+	maxAnnotated = 16 << 20
+)
+
+// maxSide is the most pixels in a row or column that a format can hold; Chromium answers
+// with an empty picture where there are more.
+var maxSide = map[page.CaptureScreenshotFormat]float64{"jpeg": 65535, "webp": 16383}
 
 // Shot is one screenshot that is being taken.
 type Shot struct {
@@ -24,6 +35,7 @@ type Shot struct {
 	o            protocol.Screenshot // with the defaults in the place of zeros
 	clip         page.Viewport       // the part of the page that is shown
 	pageX, pageY float64             // where the viewport stands in the page
+	density      float64             // device pixels for one CSS pixel, as emulated
 }
 
 // Layout is what a shot needs of the answer of Page.getLayoutMetrics, in CSS pixels.
@@ -40,12 +52,16 @@ type Layout struct {
 	} `json:"cssContentSize"`
 }
 
-// New reads what is to be taken. Errors: invalid_params.
-func New(o protocol.Screenshot) (*Shot, error) {
+// New reads what is to be taken of a page that is shown with e. Errors: invalid_params,
+// too_large.
+func New(o protocol.Screenshot, e protocol.Emulation) (*Shot, error) {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	s := &Shot{o: o}
+	s := &Shot{o: o, density: 1}
+	if e.Scale != nil {
+		s.density = *e.Scale
+	}
 	if s.Annotated() && o.Format == "webp" {
 		return nil, protocol.Errorf(protocol.InvalidParams, "format webp: refs are drawn on png and jpeg").With("parameter", "format")
 	}
@@ -61,7 +77,31 @@ func New(o protocol.Screenshot) (*Shot, error) {
 		quality := int64(s.o.Quality)
 		s.Params.Quality = &quality
 	}
+	if s.ViewportOnly() && e.Width != nil && e.Height != nil {
+		return s, s.fits(float64(*e.Width), float64(*e.Height))
+	}
 	return s, nil
+}
+
+// fits refuses a part of the page, in CSS pixels, of which the picture would be too large.
+func (s *Shot) fits(width, height float64) error {
+	limit, density := maxPixels, s.o.Scale*s.density
+	switch {
+	case s.Annotated():
+		limit = maxAnnotated
+	case s.o.Format == "webp":
+		limit = maxWebP
+	}
+	width, height = width*density, height*density
+	e := protocol.Errorf(protocol.TooLarge, "the picture would have %.0f by %.0f pixels", width, height).
+		Then("take the viewport or an element, or use a smaller scale, here or in emulate")
+	if side, known := maxSide[s.Params.Format]; known && max(width, height) > side {
+		return e.With("limit", int(side)).With("size", int(max(width, height)))
+	}
+	if width*height > float64(limit) {
+		return e.With("limit", limit).With("size", int(width*height))
+	}
+	return nil
 }
 
 // Annotated says whether refs are drawn on it.
@@ -92,11 +132,7 @@ func (s *Shot) SetLayout(l Layout, element *script.Box) error {
 	}
 	beyond := true
 	s.Params.Clip, s.Params.CaptureBeyondViewport = &s.clip, &beyond
-	if pixels := s.clip.Width * s.clip.Height * s.clip.Scale * s.clip.Scale; pixels > maxPixels {
-		return protocol.Errorf(protocol.TooLarge, "the picture would have %.0f million pixels", pixels/1e6).
-			With("limit", maxPixels).With("size", int(pixels)).Then("picture the viewport or an element, or use a smaller scale")
-	}
-	return nil
+	return s.fits(s.clip.Width, s.clip.Height)
 }
 
 // Picture is what Chromium answered (base64) as the client gets it. boxes are the boxes

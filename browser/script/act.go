@@ -135,7 +135,7 @@ type PointHit struct {
 type HitResultArgs struct {
 	ElementCall
 	Settle bool `json:"settle"` // wait as Settle does where the element was hit
-	Frame  bool `json:"frame"`  // with this
+	Shown  bool `json:"shown"`  // SettleArgs.Shown
 }
 
 // Hit is what the hit test saw.
@@ -146,12 +146,11 @@ type Hit struct {
 	Then    json.RawMessage `json:"then,omitempty"`
 }
 
-// SettleArgs bound how long Settle waits.
+// SettleArgs say what Settle waits for beside a quiet document.
 type SettleArgs struct {
-	Max   int  `json:"max"`             // milliseconds
-	Fresh bool `json:"fresh,omitempty"` // the document is new
-	Frame bool `json:"frame,omitempty"` // follow a change to the next frame
-	Late  int  `json:"late,omitempty"`  // milliseconds that the first change may take
+	NewDocument bool `json:"new_document,omitempty"` // its scripts may only be starting
+	Shown       bool `json:"shown,omitempty"`        // a snapshot or delta follows
+	Late        int  `json:"late,omitempty"`         // milliseconds that the first change may take
 }
 
 // Settled is what the script saw of a document from the beginning of an action until the

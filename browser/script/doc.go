@@ -11,7 +11,10 @@
 // who sent it. All of it may be used from any goroutine.
 package script
 
-import _ "embed"
+import (
+	_ "embed"
+	"strings"
+)
 
 //go:generate go test . -run ^TestDeclarations$ -update
 //go:generate go -C ../../tools run ./bundle ../browser/script/js/main.js ../browser/script/bundle.js
@@ -25,8 +28,13 @@ var Source string
 // its element, before the page hears of it. It stands in the isolated world alone.
 const Reached = "__bdReached"
 
-// Missing begins what V8 says of a call in a document that the script is not in.
-const Missing = "ReferenceError: " + global + " is not defined"
+// Missing says whether V8 says this of a call in a document that the script is not in.
+// There an element of the page may have the name of our object (HTML, 7.2.2.3: named access
+// on the Window object): its now is no function.
+func Missing(said string) bool {
+	return strings.HasPrefix(said, "ReferenceError: "+global+" is not defined") ||
+		strings.HasPrefix(said, "TypeError: "+global+".now is not a function")
+}
 
 // global is the object whose functions the daemon calls.
 const global = "__bd"

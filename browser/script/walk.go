@@ -28,8 +28,6 @@ type WalkOptions struct {
 	// few, since what V8 has compiled before it need not compile again, which takes a
 	// sixth of a small walk.
 	Capture int `json:"capture,omitempty"`
-	// Have is the number of the capture the lines of whose answer are there; 0: none.
-	Have int `json:"have,omitempty"`
 }
 
 // WalkHead is the first line of Walk's answer, in JSON.
@@ -44,8 +42,7 @@ type WalkHead struct {
 	Hidden   int          `json:"h,omitempty"` // changes that have nothing to show; OffScope's
 	Scope    ScopeFailure `json:"e,omitempty"`
 	Contexts []string     `json:"x"`
-	Frames   [][3]int     `json:"f"`           // index of a line, depth, the owner's id
-	Kept     [2]int       `json:"k,omitempty"` // lines left out: the first and the last ones of the answer Have
+	Frames   [][3]int     `json:"f"` // index of a line, depth, the owner's id
 }
 
 // ScopeFailure is why a scope could not be walked, or not from where it should.

@@ -1,10 +1,10 @@
 // Package walk reads the answers of script.Walk: what one walk of one document
-// found, what of an answer is kept so that the next one can leave it out, and how
-// the walks of a page's frames are put together. It talks to no browser. Its values
+// found, and how the walks of a page's frames are put together. It talks to no browser. Its values
 // are for one goroutine at a time.
 package walk
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -56,17 +56,27 @@ type Place struct {
 	Index, Depth, Owner int
 }
 
-// decode reads what a walk of the document with that number found. The script runs
-// beside the page, so nothing in an answer is taken on trust but its strings, which are
-// the page's own.
-func decode(doc int, answer Answer) (Result, error) {
-	in, lines := answer.head, answer.lines
+// maxCapture is the highest number of a capture; behind it they begin again.
+const maxCapture = 8
+
+// NextCapture is the number of the capture after n.
+func NextCapture(n int) int { return n%maxCapture + 1 }
+
+// Decode reads the answer raw of script.Walk or script.OffScope, which walked the
+// document with that number. The script runs beside the page, so nothing in an answer is
+// taken on trust but its strings, which are the page's own.
+func Decode(doc int, raw string) (Result, error) {
+	first, lines, more := strings.Cut(raw, "\n")
+	var in script.WalkHead
+	if err := json.Unmarshal([]byte(first), &in); err != nil {
+		return Result{}, fmt.Errorf("decoding a walk: %w", err)
+	}
 	out := Result{
 		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
 		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Scope: in.Scope, Nodes: []snapshot.Node{},
 	}
-	if answer.count > 0 {
-		out.Nodes = make([]snapshot.Node, answer.count)
+	if more {
+		out.Nodes = make([]snapshot.Node, strings.Count(lines, "\n")+1)
 		d := lineDecoder{doc: doc, contexts: in.Contexts}
 		for i := range out.Nodes {
 			var line string

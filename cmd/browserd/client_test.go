@@ -76,8 +76,8 @@ func TestClientStaysInItsSession(t *testing.T) {
 	}
 }
 
-// A command of an MCP client that finds its session closed or expired begins another,
-// as over every transport; many at once begin one. A session that it names itself stays named.
+// An MCP client whose session was closed or has expired begins another with open; many at
+// once begin one. Any other command is the error. A session that it names itself stays named.
 func TestBridgeBeginsAnotherSession(t *testing.T) {
 	var mu sync.Mutex
 	opened := 0
@@ -103,11 +103,15 @@ func TestBridgeBeginsAnotherSession(t *testing.T) {
 	defer daemon.Close()
 	b := &bridge{client: &client{endpoint: endpoint{base: daemon.URL}, session: "s_closed"}}
 
+	if _, err := b.do(t.Context(), "read", nil); err == nil || err.Code != protocol.SessionNotFound || opened != 0 {
+		t.Errorf("read: %v, %d sessions were opened", err, opened)
+	}
+	b.client.use("s_closed")
 	var calls sync.WaitGroup
 	for range 8 {
 		calls.Go(func() {
-			if result, err := b.do(t.Context(), "read", nil); err != nil || string(result) != `{"session":"s_1"}` {
-				t.Errorf("read: %s, %v", result, err)
+			if result, err := b.do(t.Context(), "open", nil); err != nil || string(result) != `{"session":"s_1"}` {
+				t.Errorf("open: %s, %v", result, err)
 			}
 		})
 	}
@@ -155,7 +159,7 @@ func TestBridgeFindsWhatAnotherOpenedGone(t *testing.T) {
 	b.first.Lock() // as the other command does
 	answered := make(chan error)
 	go func() {
-		_, err := b.do(t.Context(), "read", nil)
+		_, err := b.do(t.Context(), "open", nil)
 		if err != nil {
 			answered <- err
 		}

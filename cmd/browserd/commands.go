@@ -271,7 +271,10 @@ func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, par
 	before := cl.own()
 	result, err := cl.call(ctx, row.Name, params)
 	if before != "" && cl.gone(before, err) {
-		result, err = cl.call(ctx, row.Name, params)
+		ended := err
+		if result, err = cl.call(ctx, row.Name, params); protocol.CodeOf(err) == protocol.SessionNotFound {
+			err = ended // which says how the session ended
+		}
 	}
 	if now := cl.own(); now != before {
 		kept.write(now)

@@ -97,15 +97,21 @@ func (b *bridge) do(ctx context.Context, method string, params json.RawMessage) 
 		Then("send the command again: a daemon is started, with a new session")
 }
 
-// call runs one command in the client's own session where it names none, and in
-// another where that one has gone.
+// call runs one command in the client's own session where it names none. Where that
+// one has ended, open begins another, and any other command is the error that says how.
 func (b *bridge) call(ctx context.Context, cl *client, method string, params json.RawMessage) (json.RawMessage, error) {
 	for {
 		own, result, err := b.once(ctx, cl, method, params)
-		if own == "" || !cl.gone(own, err) {
-			return result, err
+		if own == "" || !cl.gone(own, err) || !begins(method) {
+			return result, err // which says how the session ended
 		}
 	}
+}
+
+// begins tells whether an agent's work may begin with the command.
+func begins(method string) bool {
+	row, known := actions.All.Lookup(method)
+	return known && (row.Is(command.BeginsSession) || row.Is(command.OpensSession))
 }
 
 // once sends a command once and says what the client's own session was. Commands
@@ -121,6 +127,13 @@ func (b *bridge) once(ctx context.Context, cl *client, method string, params jso
 	}
 	own = cl.own()
 	result, err = cl.call(ctx, method, given)
+	var said *protocol.Error
+	if own == "" && errors.As(err, &said) && said.Code == protocol.SessionNotFound && said.Details["parameter"] == "session" {
+		// As on a connection, where any command may be the first.
+		if _, err = cl.call(ctx, actions.SessionOpen.Name, nil); err == nil {
+			result, err = cl.call(ctx, method, given)
+		}
+	}
 	return own, result, err
 }
 

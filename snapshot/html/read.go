@@ -29,7 +29,7 @@ func (d *Document) Attributes(n *html.Node) string {
 			key = a.Namespace + ":" + key
 		}
 		if a.Key == "value" {
-			a.Val = mask(n, a.Val)
+			a.Val = mask(d, n, a.Val)
 		}
 		all[key] = a.Val
 	}
@@ -42,7 +42,7 @@ func (d *Document) Attributes(n *html.Node) string {
 
 // HTML returns n's markup, secrets masked.
 func (d *Document) HTML(n *html.Node) string {
-	defer maskTree(n)()
+	defer maskTree(d, n)()
 	var b strings.Builder
 	if err := html.Render(&b, n); err != nil {
 		return ""
@@ -51,7 +51,7 @@ func (d *Document) HTML(n *html.Node) string {
 }
 
 // maskTree masks the secrets in n's tree. The caller calls undo before anything else.
-func maskTree(n *html.Node) (undo func()) {
+func maskTree(d *Document, n *html.Node) (undo func()) {
 	type was struct {
 		attr *html.Attribute
 		text *html.Node
@@ -59,7 +59,7 @@ func maskTree(n *html.Node) (undo func()) {
 	}
 	var all []was
 	for e := n; e != nil; e = after(e, n) {
-		if !isElement(e) || !Secret(e) {
+		if !isElement(e) || !d.Secret(e) {
 			continue
 		}
 		for i := range e.Attr {
@@ -114,6 +114,9 @@ var gapTags = words("p h1 h2 h3 h4 h5 h6 pre blockquote ul ol table")
 func (k *resolver) read(o *textWriter, n *html.Node, pre bool) {
 	if n.Type == html.TextNode {
 		s := n.Data
+		if p := parent(n); p != nil && !blank(s) && k.style(p).textUnseen() {
+			s = " "
+		}
 		switch {
 		case pre:
 			o.add(s)

@@ -50,7 +50,7 @@ type ruleIndex struct {
 }
 
 // keptProperties are the properties that are not ignored.
-var keptProperties = words("display visibility opacity pointer-events position overflow overflow-x clip clip-path width height max-height max-width left top right " +
+var keptProperties = words("display visibility opacity filter -webkit-text-security pointer-events position overflow overflow-x clip clip-path width height max-height max-width left top right " +
 	"font-size color text-indent cursor text-transform float content content-visibility -webkit-text-fill-color background-clip -webkit-background-clip transform")
 
 // parsed returns the sheet of d's style elements.

@@ -2,36 +2,14 @@ package html
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
 	"github.com/browserd/browserd/snapshot"
 )
-
-// Mask is shown in place of a secret.
-const Mask = "\u2022\u2022\u2022"
-
-var secretToken = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b`)
-})
-
-// Secret reports whether the value of a control must be masked: a password, a one-time code,
-// a card's data.
-func Secret(n *html.Node) bool {
-	return is(n, atom.Input) && InputType(n) == "password" || secretToken().MatchString(strings.ToLower(attr(n, "autocomplete")))
-}
-
-func mask(n *html.Node, v string) string {
-	if v != "" && Secret(n) {
-		return Mask
-	}
-	return v
-}
 
 // value returns a control's value, masked if it is secret.
 func (k *resolver) value(n *html.Node, role string) string {
@@ -42,9 +20,9 @@ func (k *resolver) value(n *html.Node, role string) string {
 			case "checkbox", "radio", "submit", "button", "reset", "image", "hidden":
 				return ""
 			}
-			return mask(n, k.contents(n))
+			return mask(k.d, n, k.contents(n))
 		case atom.Textarea:
-			return mask(n, units(k.contents(n), nameMax))
+			return mask(k.d, n, units(k.contents(n), nameMax))
 		case atom.Select:
 			var parts []string
 			for _, o := range k.selected(n) {

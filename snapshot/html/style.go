@@ -1,6 +1,7 @@
 package html
 
 import (
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -34,6 +35,8 @@ type style struct {
 	indentedAway    bool   // text-indent moves the text out of view; inherited
 	tinyText        bool   // font-size is nearly 0; inherited
 	transparentText bool   // color is transparent; inherited
+	dotted          bool   // -webkit-text-security shows dots in its place; inherited
+	opacity         faint  // of itself and its ancestors
 }
 
 // casing is the value of text-transform.
@@ -176,9 +179,24 @@ func (s *style) apply(own map[string]string) {
 				s.hidden = false
 			}
 		case "opacity":
-			if f, ok := pixels(strings.TrimSuffix(v, "%")); ok && f == 0 {
-				s.transparent = true
+			if f, ok := ratio(v); ok {
+				s.opacity = s.opacity.times(f)
+				s.transparent = s.transparent || f == 0
 			}
+		case "filter":
+			for rest := v; ; {
+				_, after, found := strings.Cut(rest, "opacity(")
+				if !found {
+					break
+				}
+				value, more, _ := strings.Cut(after, ")")
+				if f, ok := ratio(value); ok {
+					s.opacity = s.opacity.times(f)
+				}
+				rest = more
+			}
+		case "-webkit-text-security":
+			s.dotted = v != "none" && (v != "inherit" || s.dotted)
 		case "pointer-events":
 			s.clickThrough = v == "none" || s.clickThrough && v == "inherit"
 		case "cursor":
@@ -192,7 +210,7 @@ func (s *style) apply(own map[string]string) {
 	if (out || own["float"] == "left" || own["float"] == "right") && (s.display == inline || s.display == inlineBlock) {
 		s.display = block // blockified (CSS Display, 2.7)
 	}
-	s.clipped = s.clipped || clipsContent(own, out, s.display)
+	s.clipped = s.clipped || clipsContent(own, out, s.display) || 1-float64(s.opacity) < faintest
 	if s.display != inline {
 		if px, ok := pixels(own["text-indent"]); ok {
 			s.indentedAway = px <= -500
@@ -217,9 +235,49 @@ var cursors = words("pointer grab -webkit-grab move zoom-in")
 
 var casings = map[string]casing{"uppercase": upper, "lowercase": lower, "capitalize": capital}
 
+// faint is how much an opacity takes away: its zero value takes nothing.
+type faint float64
+
+func (f faint) times(opacity float64) faint { return 1 - (1-f)*faint(opacity) }
+
+// faintest is the least opacity at which something is seen.
+const faintest = 0.05
+
+// ratio reads a number or a percentage, at most 1.
+func ratio(v string) (float64, bool) {
+	v = strings.TrimSpace(v)
+	number, percent := strings.CutSuffix(v, "%")
+	f, err := strconv.ParseFloat(number, 64)
+	if percent {
+		f /= 100
+	}
+	return min(f, 1), err == nil
+}
+
+// textUnseen reports whether text right in the element is not seen.
+func (s style) textUnseen() bool {
+	return s.clipped || s.skipsContent || s.tinyText || s.transparentText || s.indentedAway || s.dotted
+}
+
+// noInk reports whether a colour lets nearly everything through.
 func noInk(v string) bool {
-	v = strings.ReplaceAll(v, " ", "")
-	return v == "transparent" || strings.HasPrefix(v, "rgba") && (strings.HasSuffix(v, ",0)") || strings.HasSuffix(v, ",.0)") || strings.HasSuffix(v, ",0.0)"))
+	v = strings.ToLower(strings.TrimSpace(v))
+	if v == "transparent" {
+		return true
+	}
+	name, args, ok := strings.Cut(strings.TrimSuffix(v, ")"), "(")
+	if !ok {
+		return len(v) == 9 && v[0] == '#' && v[7:] <= "0c" || len(v) == 5 && v[0] == '#' && v[4] == '0'
+	}
+	if i := strings.LastIndexByte(args, '/'); i >= 0 {
+		f, ok := ratio(args[i+1:])
+		return ok && f < faintest
+	}
+	if parts := strings.Split(args, ","); len(parts) == 4 && (strings.HasPrefix(name, "rgb") || strings.HasPrefix(name, "hsl")) {
+		f, ok := ratio(parts[3])
+		return ok && f < faintest
+	}
+	return false
 }
 
 func displayOf(v string, was display) display {
@@ -247,7 +305,7 @@ func displayOf(v string, was display) display {
 // clipsContent reports whether an element's own style clips all of its content. These are
 // the usual ways to hide text from everybody but screen readers.
 func clipsContent(own map[string]string, out bool, d display) bool {
-	if strings.Contains(own["transform"], "scale(0)") {
+	if strings.Contains(own["transform"], "scale(0)") || emptyClip(own["clip-path"]) {
 		return true
 	}
 	small := func(property string) bool {
@@ -281,11 +339,48 @@ func clipsContent(own map[string]string, out bool, d display) bool {
 			}
 		}
 	}
-	if p := strings.ReplaceAll(own["clip-path"], " ", ""); strings.HasPrefix(p, "inset(100%") || strings.HasPrefix(p, "inset(50%") || strings.HasPrefix(p, "circle(0") || strings.HasPrefix(p, "ellipse(0") {
-		return true
-	}
 	if shown || d == inline || d == contents {
 		return false
 	}
 	return small("width") || small("height") || small("max-height") || small("max-width")
+}
+
+// emptyClip reports whether a clip path leaves nothing, whatever the size of its box.
+func emptyClip(path string) bool {
+	kind, args, ok := strings.Cut(strings.ToLower(strings.TrimSuffix(strings.TrimSpace(path), ")")), "(")
+	if !ok {
+		return false
+	}
+	args, _, _ = strings.Cut(args, " at ")
+	args, _, _ = strings.Cut(args, " round ")
+	v := strings.Fields(args)
+	at := func(places ...int) float64 {
+		for _, i := range places {
+			if i < len(v) {
+				if strings.HasSuffix(v[i], "%") {
+					f, _ := strconv.ParseFloat(strings.TrimSuffix(v[i], "%"), 64)
+					return f / 100
+				}
+				return 0
+			}
+		}
+		return 0
+	}
+	switch kind {
+	case "inset":
+		return at(0)+at(2, 0) >= 1 || at(1, 0)+at(3, 1, 0) >= 1
+	case "circle", "ellipse":
+		for _, r := range v {
+			if f, ok := pixels(strings.TrimSuffix(r, "%")); ok && f == 0 {
+				return true
+			}
+		}
+	case "polygon":
+		points := map[string]bool{}
+		for _, p := range strings.Split(args, ",") {
+			points[strings.Join(strings.Fields(p), " ")] = true
+		}
+		return len(points) < 3
+	}
+	return false
 }

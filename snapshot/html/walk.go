@@ -165,7 +165,7 @@ func (w *walk) text(n *html.Node, f *frame) {
 	if f.names != "" && w.o.DedupeText && len(n.Data) <= len(f.names)+60 && strings.Contains(f.names, strings.ToLower(fold(n.Data))) {
 		return
 	}
-	if s.clipped || s.skipsContent || s.tinyText || s.transparentText || s.indentedAway || w.run.Len() > 3*nameMax {
+	if s.textUnseen() || w.run.Len() > 3*nameMax {
 		return
 	}
 	data := n.Data

@@ -20,7 +20,7 @@ func bundle(entry string) ([]byte, error) {
 		MinifyIdentifiers: true,
 		MinifySyntax:      true,
 		LegalComments:     api.LegalCommentsNone,
-		Banner:            map[string]string{"js": `if(!globalThis.__bd)(()=>{"use strict";`},
+		Banner:            map[string]string{"js": `if(!Object.hasOwn(globalThis,"__bd"))(()=>{"use strict";`},
 		Footer:            map[string]string{"js": "})();"},
 	})
 	if len(built.Errors) > 0 {

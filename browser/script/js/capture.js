@@ -18,10 +18,10 @@ import { node } from './node-ids.js';
 import { onTop } from './overlays.js';
 import { forget, page } from './page.js';
 import { countNumbers } from './refs.js';
-import { beginRoles, CONTROLS, isHost, roleOf } from './role.js';
+import { beginRoles, CONTROLS, FROM_CONTENT, isHost, roleOf } from './role.js';
 import { around, shownName } from './shown-name.js';
 import { standIn } from './stand-in.js';
-import { unseen } from './visibility.js';
+import { saysUnseen, unseen } from './visibility.js';
 import { Walk } from './walk.js';
 import { lone } from './walk-frame.js';
 import { opened } from './walk-parts.js';
@@ -30,7 +30,7 @@ import { opened } from './walk-parts.js';
 /** @param {import('./functions.js').WalkOptions} o */
 export function walk(o) {
   markShown(o.capture || 0);
-  const text = toText(unsent(o, trusting(() => walkOnce(o))));
+  const text = toText(trusting(() => walkOnce(o)));
   countNumbers();
   return text;
 }
@@ -59,20 +59,6 @@ export function toText({ answer, lines }) {
   let text = JSON.stringify(answer);
   for (const line of lines) text += '\n' + line;
   return text;
-}
-
-let sent = { capture: 0, lines: [] }; // the answer to the last walk
-const MAX_SENT = 10000; // lines that are kept
-
-// unsent leaves out of what the walk o found the lines that who asks has from o.have.
-function unsent(o, { answer, lines }) {
-  const had = o.have && o.have === sent.capture ? sent.lines : [], most = Math.min(had.length, lines.length);
-  let head = 0, tail = 0;
-  while (head < most && had[head] === lines[head]) head++;
-  while (tail < most - head && had[had.length - 1 - tail] === lines[lines.length - 1 - tail]) tail++;
-  sent = { capture: o.capture, lines: lines.length > MAX_SENT ? [] : lines };
-  answer.k = [head, tail];
-  return { answer, lines: lines.slice(head, lines.length - tail) };
 }
 
 function walkOnce(o) {
@@ -132,6 +118,6 @@ export function nodeLine(el, attrs) {
   const f = lone(el), role = roleOf(el, f.bits);
   f.clicks = !CONTROLS.has(role) && clickable(el, f.tag, f.s, around(el), f.bits);
   f.control = CONTROLS.has(role) || isHost(el);
-  w.record(el, role, shownName(el, role, f.clicks, f), unseen(el) && !standIn(el), 0, f, null);
+  w.record(el, role, shownName(el, role, f.clicks, f), (unseen(el) || FROM_CONTENT.has(role) && saysUnseen(el)) && !standIn(el), 0, f, null);
   return w.lines[0];
 }

@@ -7,7 +7,8 @@ import { bodyOf, closest, dispatch, focus, getRootNode, getter, innerText, isCon
 import { flatParent, shadowOf } from './flat-tree.js';
 import { page } from './page.js';
 import { everyElement } from './refs.js';
-import { secret } from './values.js';
+import { secret } from './secrets.js';
+import { MASK } from './values.js';
 
 const setter = (proto, name) => {
   const set = /** @type {any} */ (Object.getOwnPropertyDescriptor(proto, name)).set;
@@ -30,7 +31,7 @@ export const editable = (el) => el instanceof HTMLElement && isContentEditable(e
 
 export const fire = (el, type) => dispatch(el, new Event(type, { bubbles: true, composed: true }));
 
-export const mask = (el, v) => (secret(el) && v ? '•'.repeat(3) : v);
+export const mask = (el, v) => (v && secret(el) ? MASK : v);
 
 // contents is what a control holds: its value, or an editable element's text.
 export const contents = (el) => {

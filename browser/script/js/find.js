@@ -9,12 +9,13 @@ import { idOf } from './node-ids.js';
 import { forget, page } from './page.js';
 import { childElements, FRAME_TAGS, laidOut, UNREAD, veiled } from './read-text.js';
 import { roleOf } from './role.js';
+import { hidesText, secret } from './secrets.js';
 import { contextOf, nameOf } from './shown-name.js';
 import { fold } from './text.js';
 import { rendered } from './visibility.js';
 
-// lowerText is what an element says, folded, in lower case; of those that are
-// not rendered nothing.
+// seek looks in the whole document, shadow roots included, for the elements that the query
+// fits by role, name and text, letter case and white space aside.
 export const seek = (q) => {
   const text = fold(q.text || '').toLowerCase(), name = fold(q.name || '').toLowerCase(), role = (q.role || '').toLowerCase();
   const found = [];
@@ -28,7 +29,7 @@ export const seek = (q) => {
   const visit = (n) => {
     if (nodeType(n) === TEXT) return { says: textData(n), hit: false };
     if (nodeType(n) !== ELEMENT || count >= q.limit) return { says: '', hit: false };
-    const tag = localName(n);
+    const tag = localName(n), hides = tag === 'textarea' ? secret(n) : hidesText(n); // what it holds is not searched
     if (UNREAD.has(tag) && tag !== 'option' && tag !== 'optgroup' && tag !== 'video' && tag !== 'audio') return { says: '', hit: false };
     if (tag !== 'option' && tag !== 'optgroup' && (!laidOut(n) || tag === 'select' && veiled(n))) return { says: '', hit: false };
     if (FRAME_TAGS.has(tag)) {
@@ -44,7 +45,7 @@ export const seek = (q) => {
     if (mine && !text) add(n);
     let says = '', hit = false;
     const inlined = /^inline/.test(styleOf(n).display);
-    for (const k of shown ? flatChildren(n) : childElements(n)) {
+    for (const k of hides ? [] : shown ? flatChildren(n) : childElements(n)) {
       const got = visit(k);
       says += got.says;
       hit = hit || got.hit;

@@ -196,7 +196,7 @@ export interface HitResultArgs {
   then?: string;
   with?: any;
   settle: boolean;
-  frame: boolean;
+  shown: boolean;
 }
 
 export interface Located {
@@ -257,7 +257,6 @@ export interface OffScopeOptions {
   base_depth?: number;
   computed: boolean;
   capture?: number;
-  have?: number;
   none?: boolean;
   last?: number;
 }
@@ -330,9 +329,8 @@ export interface ScrollArgs {
 }
 
 export interface SettleArgs {
-  max: number;
-  fresh?: boolean;
-  frame?: boolean;
+  new_document?: boolean;
+  shown?: boolean;
   late?: number;
 }
 
@@ -366,7 +364,6 @@ export interface WalkOptions {
   base_depth?: number;
   computed: boolean;
   capture?: number;
-  have?: number;
 }
 
 export interface WarmUpArgs {

@@ -108,6 +108,6 @@ export const hitResult = async (q) => {
   }
   if (g.el && isConnected(g.el) && q && q.then) answer.then = elementCalls[q.then](g.el, q.with);
   // What the input set off, in the same round trip, where nothing follows it.
-  if (answer.hit && q && q.settle) answer.settled = await settle({ max: 500, frame: q.frame });
+  if (answer.hit && q && q.settle) answer.settled = await settle({ shown: q.shown });
   return answer;
 };

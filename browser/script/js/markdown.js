@@ -1,14 +1,16 @@
 // An element as Markdown.
 
 import { checkState } from './choosing.js';
-import { attr, baseOf, bodyOf, documentElementOf, ELEMENT, has, localName, nodeType, parentNode, TEXT, textContent, textData } from './dom.js';
+import { attr, baseOf, bodyOf, documentElementOf, ELEMENT, has, localName, nodeType, parentNode, TEXT, textContent } from './dom.js';
 import { flatChildren } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { page } from './page.js';
-import { BLOCK, childElements, isSilent, Out, veiled } from './read-text.js';
+import { BLOCK, childElements, isSilent, Out, seenText, veiled, wholeText } from './read-text.js';
 import { allIn } from './refs.js';
+import { hidesText } from './secrets.js';
 import { fold } from './text.js';
+import { MASK } from './values.js';
 
 const url = (el, name) => {
   try { return new URL(attr(el, name), baseOf(page)).href; } catch { return attr(el, name); }
@@ -16,8 +18,9 @@ const url = (el, name) => {
 
 // inline is a run of text with its links, emphasis and code.
 const inline = (n, c) => {
-  if (nodeType(n) === TEXT) return c.pre ? textData(n) : textData(n).replace(/\s+/g, ' ');
+  if (nodeType(n) === TEXT) return c.pre ? seenText(n) : seenText(n).replace(/\s+/g, ' ');
   if (nodeType(n) !== ELEMENT || isSilent(n) || c.skip(n)) return '';
+  if (hidesText(n)) return MASK;
   if (veiled(n)) return childElements(n).map((k) => inline(k, c)).join('');
   const tag = localName(n);
   const inner = () => flatChildren(n).map((k) => inline(k, c)).join('');
@@ -33,7 +36,8 @@ const inline = (n, c) => {
     case 'em': case 'i': return around('*');
     case 'del': case 's': return around('~~');
     case 'code': case 'kbd': case 'samp': {
-      const s = textContent(n);
+      const s = wholeText(n);
+      if (!s.trim()) return s;
       return s.includes('`') ? '`` ' + s + ' ``' : '`' + s + '`';
     }
     case 'img': {
@@ -93,6 +97,7 @@ const part = (el, c, indent) => {
 
 const block = (n, c) => {
   if (veiled(n)) return blocks(n, c);
+  if (hidesText(n)) { c.out.br(2); c.out.add(MASK); return c.out.br(2); }
   const { out } = c, tag = localName(n);
   const put = (s) => {
     if (!s) return;
@@ -111,7 +116,8 @@ const block = (n, c) => {
     case 'hr': return put('---');
     case 'pre': {
       const lang = /\b(?:language|lang|highlight-source|brush:)-?\s*([\w+#-]+)/.exec((attr(n, 'class') || '') + ' ' + [...allIn(n, '[class]')].slice(0, 1).map((e) => attr(e, 'class')).join(' '));
-      const s = textContent(n).replace(/\n$/, '');
+      const s = wholeText(n).replace(/\n$/, '');
+      if (!s.trim()) return;
       const fence = s.includes('```') ? '````' : '```';
       return put(fence + (lang ? lang[1] : '') + '\n' + s + '\n' + fence);
     }
@@ -179,7 +185,7 @@ const table = (el, c) => {
   const line = (r) => '| ' + [...r, ...Array(columns - r.length).fill('')].join(' | ') + ' |';
   const headed = rows[0] && [...rows[0].cells].every((x) => localName(x) === 'th');
   const head = headed ? grid.shift() : Array(columns).fill('');
-  const caption = el.caption && !isSilent(el.caption) && !veiled(el.caption) ? fold(textContent(el.caption)) + '\n\n' : '';
+  const caption = el.caption && !isSilent(el.caption) && !veiled(el.caption) ? fold(wholeText(el.caption)) + '\n\n' : '';
   return caption + [line(head), '|' + ' --- |'.repeat(columns), ...grid.map(line)].join('\n');
 };
 

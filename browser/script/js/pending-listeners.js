@@ -7,9 +7,6 @@ import { addListeners } from './listeners.js';
 import { saysModal, seekModals } from './overlays.js';
 import { onNewDocument } from './page.js';
 
-// pendingListeners says what has come since it was asked last that CDP must be asked about:
-// 'elements', which may have listeners; 'hosts' where there are among them
-// custom elements that may have a closed shadow root; '' where nothing has.
 export const MANY = 200; // elements that came, after which the document is looked at whole
 let newcomers = null; // what came with its descendants; null: as good as all of it
 let arrivals = null;
@@ -25,6 +22,10 @@ const noteArrivals = (records) => {
     }
   }
 };
+
+// pendingListeners says what has come since it was asked last that CDP must be asked about:
+// 'elements', which may have listeners; 'hosts' where there are among them
+// custom elements that may have a closed shadow root; '' where nothing has.
 /** @type {import('./functions.js').Functions['pendingListeners']} */
 export const pendingListeners = () => {
   if (arrivals) noteArrivals(arrivals.takeRecords());

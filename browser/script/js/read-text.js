@@ -6,8 +6,11 @@ import { checkVisibility, ELEMENT, localName, nodeType, TEXT, textContent, textD
 import { flatChildren, flatParent } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
-import { fold } from './text.js';
-import { rendered, transparent } from './visibility.js';
+import { onForget } from './page.js';
+import { hidesText } from './secrets.js';
+import { blank, fold } from './text.js';
+import { MASK } from './values.js';
+import { rendered, showsText, transparent } from './visibility.js';
 
 // seek finds what shows a text, or has a role and a name; see below.
 
@@ -54,9 +57,28 @@ export const laidOut = (el) => rendered(el) || checkVisibility(el);
 export const veiled = (el) => !rendered(el);
 export const childElements = (el) => flatChildren(el).filter((k) => nodeType(k) === ELEMENT);
 
+let asked = null; // what was asked for where nobody sees it; of one question
+onForget(() => { asked = null; });
+
+// readUnseen has the text in el read although nobody sees el: who asks for it was told.
+export const readUnseen = (el) => { asked = el; };
+
+// seenText is what a text says to a person: the text, or nothing but the space in it.
+export const seenText = (n) => {
+  const s = textData(n), p = flatParent(n);
+  return blank(s) || p === null || asked !== null || showsText(p, n) ? s : ' ';
+};
+
+// wholeText is the text of n as it is written, of what a person sees.
+export const wholeText = (n) => {
+  if (nodeType(n) === TEXT) return seenText(n);
+  if (nodeType(n) !== ELEMENT || isSilent(n)) return '';
+  return flatChildren(n).map((k) => (nodeType(k) === TEXT && veiled(n) ? '' : wholeText(k))).join('');
+};
+
 export const say = (out, n, pre) => {
   if (nodeType(n) === TEXT) {
-    const s = textData(n);
+    const s = seenText(n);
     if (pre) return out.add(s);
     if (/^\s/.test(s)) out.space();
     const words = fold(s);
@@ -69,6 +91,7 @@ export const say = (out, n, pre) => {
     for (const k of childElements(n)) say(out, k, false);
     return;
   }
+  if (hidesText(n)) return out.add(MASK);
   const tag = localName(n);
   if (FRAME_TAGS.has(tag)) return out.frame(idOf(n));
   if (tag === 'br') return out.br(Math.min(2, out.breaks + 1));

@@ -7,10 +7,10 @@ import { tagOf } from './flat-tree.js';
 import { markdown } from './markdown.js';
 import { node } from './node-ids.js';
 import { forget, page } from './page.js';
-import { Out, say } from './read-text.js';
+import { Out, readUnseen, say } from './read-text.js';
 import { allIn } from './refs.js';
 import { fold } from './text.js';
-import { rendered } from './visibility.js';
+import { rendered, visible } from './visibility.js';
 
 const ASIDE = 'nav,aside,footer,form,dialog,button,input,select,textarea,[role=navigation],[role=complementary],[role=banner],[role=contentinfo],[role=search],[role=dialog],[aria-hidden=true],[hidden]';
 const article = () => {
@@ -33,7 +33,7 @@ const readValue = (el) => {
   if (el instanceof HTMLInputElement && el.type === 'file') return [...el.files || []].map((f) => f.name).join('\n');
   if (tag === 'input' || tag === 'textarea') return mask(el, contents(el));
   if (tag === 'option' || tag === 'progress' || tag === 'meter' || tag === 'output' || tag === 'data' || tag === 'li' || tag === 'button') return String(el.value);
-  if (el instanceof HTMLElement && isContentEditable(el)) return contents(el);
+  if (el instanceof HTMLElement && isContentEditable(el)) return mask(el, contents(el));
   const inner = controlOf(el, 'field');
   if (inner && inner !== el) return readValue(inner);
   for (const a of ['aria-valuetext', 'aria-valuenow']) if (has(el, a)) return attr(el, a);
@@ -55,8 +55,8 @@ const html = (el) => {
     const shell = of(e.cloneNode(false)), masked = shell.replace(/ value="[^"]*"/, ' value="' + mask(e, 'x') + '"');
     s = s.split(shell).join(masked);
   }
-  for (const e of [el, ...allIn(el, 'textarea')]) {
-    if (!(e instanceof HTMLTextAreaElement) || !textContent(e) || mask(e, 'x') === 'x') continue;
+  for (const e of [el, ...allIn(el, 'textarea,[contenteditable]')]) {
+    if (!(e instanceof HTMLTextAreaElement || has(e, 'contenteditable')) || !textContent(e) || mask(e, 'x') === 'x') continue;
     s = s.split(of(e)).join(of(e.cloneNode(false)).replace(/(?=<\/)/, mask(e, 'x')));
   }
   return s;
@@ -69,6 +69,7 @@ export const read = ({ node: id, kind, attr: name }) => {
   forget();
   const el = id ? node(id) : documentElementOf(page);
   if (!el) return { gone: true };
+  if (id && !visible(el)) readUnseen(el);
   switch (kind) {
     case 'markdown': return answer(markdown(id ? el : bodyOf(page) || el));
     case 'article': return answer(id ? markdown(el, (e) => e !== el && matches(e, ASIDE)) : article());

@@ -31,25 +31,22 @@ export const everyElement = (root, f) => {
   }
 };
 
-// findRef returns {el} where the element of a ref is there and is what the
-// client was shown, {el, moved} where it was made anew, or {answer}: what to
-// tell instead.
 // A node that was numbered before another was seen to be gone stood beside it:
-// it is not the other made anew. Looks are counted; born and died keep the
+// it is not the other made anew. Walks are counted; born and died keep the
 // count at which a number was first given and first found gone.
-let looks = 0, looked = 0;
+let walks = 0, counted = 0;
 const born = new Map(), died = new Map(), alive = new Set();
 export const countNumbers = () => {
-  looks++;
-  for (; looked < lastNumber; looked++) {
-    alive.add(looked + 1);
-    born.set(looked + 1, looks);
+  walks++;
+  for (; counted < lastNumber; counted++) {
+    alive.add(counted + 1);
+    born.set(counted + 1, walks);
   }
   for (const i of alive) {
     if (node(i)) continue;
     alive.delete(i);
     born.delete(i);
-    died.set(i, looks);
+    died.set(i, walks);
   }
 };
 // twins are the elements of the document, other than el, that are what the
@@ -125,6 +122,9 @@ const unnamed = (el) => {
   return modal.length > 0 && !flatContains(modal[modal.length - 1], el);
 };
 
+// findRef returns {el} where the element of a ref is there and is what the
+// client was shown, {el, moved} where it was made anew, or {answer}: what to
+// tell instead.
 export const findRef = (q) => {
   forget();
   const el = node(q.id);

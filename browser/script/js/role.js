@@ -30,9 +30,9 @@ export const FROM_CONTENT = words('button link checkbox radio option menuitem me
 // Controls whose children are part of them (WAI-ARIA "children presentational").
 export const ATOMS = words('button checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab link heading');
 
-// kindOf tells in which of these a role is, one bit for each.
 export const CONTROL = 1, LANDMARK = 2, GROUP = 4, PHRASE = 8, CONTENT = 16, ATOM = 32;
 const kinds = new Map();
+// kindOf tells in which of these sets a role is, one bit for each.
 export const kindOf = (role) => kinds.get(role) || 0;
 for (const [set, bit] of /** @type {[Set<string>, number][]} */ ([[CONTROLS, CONTROL], [LANDMARKS, LANDMARK], [GROUPS, GROUP], [PHRASES, PHRASE], [FROM_CONTENT, CONTENT], [ATOMS, ATOM]])) {
   for (const role of set) kinds.set(role, kindOf(role) | bit);

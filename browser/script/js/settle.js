@@ -14,6 +14,7 @@ import { idOf, node } from './node-ids.js';
 import { activeElement } from './overlays.js';
 import { onNewDocument } from './page.js';
 import { MANY } from './pending-listeners.js';
+import { noteSecrets } from './secrets.js';
 import { headOf } from './text.js';
 import { rendered } from './visibility.js';
 
@@ -67,6 +68,7 @@ const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localNam
 // beginSettle begins, and returns the frame that has the focus, 0 for none.
 /** @type {import('./functions.js').Functions['beginSettle']} */
 export const beginSettle = (id) => {
+  noteSecrets();
   const { focus } = watchChanges(id ? node(id) : null);
   return focus && /^i?frame$/.test(localName(focus)) ? idOf(focus) : 0;
 };
@@ -174,29 +176,30 @@ export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
 // nextFrame is the next frame, or a moment where none is drawn.
 const nextFrame = () => /** @type {Promise<void>} */ (new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); }));
 
-// untilQuiet waits until the document has not changed for a moment, at most max milliseconds.
-const untilQuiet = async (w, max, fresh, frame) => {
-  const until = performance.now() + max;
-  let seen = -1, still = 0;
-  const looks = frame; // somebody looks afterwards
+// QUIET is how long the document may keep an action waiting by changing, in milliseconds.
+const QUIET = 500;
+
+// untilQuiet waits until the document has not changed for a moment, at most QUIET.
+const untilQuiet = async (w, newDocument, shown) => {
+  const until = performance.now() + QUIET;
+  let seen = -1, unchanged = 0, followed = false;
   while (performance.now() < until) {
     for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
-    // Two looks in a row without a change, a timer's turn apart; after a
-    // change a little more, since renderers batch, unless nobody looks at the page
-    // next.
+    // Two polls in a row without a change, a timer's turn apart. After a change the
+    // polls are further apart where a snapshot follows, since renderers batch.
     if (w.mutations === seen) {
-      if (++still >= 2) break;
+      if (++unchanged >= 2) break;
     } else {
-      still = 0;
+      unchanged = 0;
     }
     const first = seen < 0;
     seen = w.mutations;
-    if (frame && w.mutations > 0) {
-      frame = false;
+    if (shown && w.mutations > 0 && !followed) {
+      followed = true;
       await nextFrame();
     }
-    if (still > 0 && seen > 0 && !looks && !fresh) await tick();
-    else await pause(first && !fresh ? 0 : fresh || looks && seen > 0 ? 8 : seen > 0 ? 3 : 1);
+    if (unchanged > 0 && seen > 0 && !shown && !newDocument) await tick();
+    else await pause(first && !newDocument ? 0 : newDocument || shown && seen > 0 ? 8 : seen > 0 ? 3 : 1);
   }
 };
 
@@ -207,28 +210,28 @@ const untilChanged = (w, max) => Promise.race([new Promise((r) => { w.wake = r; 
 // longer is not waited for at all.
 const LONGEST = 600;
 
-// settle waits until the document is quiet, and says what happened since watchChanges(). With
-// fresh it waits a little longer: the document is new and its scripts may only be
-// starting. With frame a change is followed to the next frame, where pages often go on (a
-// dialog's close event comes with it; HTML, 8.1.7.3). Where somebody looks, with fresh or
-// frame, what comes into sight is waited for, too. late is how many milliseconds the
+// settle waits until the document is quiet, and says what happened since watchChanges().
+// new_document: it waits a little longer, since the document's scripts may only be starting.
+// shown: a snapshot or delta follows. A change is then followed to the next animation
+// frame, where pages often go on (a dialog's close event comes with it; HTML, 8.1.7.3).
+// With either, what comes into sight is waited for, too. late is how many milliseconds the
 // first change may take: menus and hints open a while after the mouse has come.
 /** @type {import('./functions.js').Functions['settle']} */
-export const settle = async ({ max = 500, fresh = false, frame = false, late = 0 }) => {
-  const w = watched || watchChanges(null), looks = fresh || frame;
+export const settle = async ({ new_document: newDocument = false, shown = false, late = 0 }) => {
+  const w = watched || watchChanges(null);
   // A document without scripts has said all it will say.
-  const mute = () => fresh && readyState(document) === 'complete' && !scriptsOf(document).length;
-  if (!fresh) await tick();
-  else if (!mute()) await pause(1);
-  if (!mute()) await untilQuiet(w, max, fresh, frame);
+  const inert = () => newDocument && readyState(document) === 'complete' && !scriptsOf(document).length;
+  if (!newDocument) await tick();
+  else if (!inert()) await pause(1);
+  if (!inert()) await untilQuiet(w, newDocument, shown);
   if (late && !w.mutations && !arriving(LONGEST).length) {
     await untilChanged(w, late);
     if (w.mutations) {
       for (let i = 0; i < 3; i++) await nextFrame(); // transparent first, animated some frames later
-      await untilQuiet(w, max, fresh, frame);
+      await untilQuiet(w, newDocument, shown);
     }
   }
-  if (looks) for (const until = performance.now() + LONGEST; await arrived(until);) await untilQuiet(w, max, fresh, frame);
+  if (newDocument || shown) for (const until = performance.now() + LONGEST; await arrived(until);) await untilQuiet(w, newDocument, shown);
   const focused = activeElement();
   const result = {
     changed: w.mutations > 0,

@@ -12,9 +12,9 @@ import { idOf, node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { everyElement, record } from './refs.js';
 import { roleOf } from './role.js';
+import { secret } from './secrets.js';
 import { contextOf } from './shown-name.js';
 import { fold } from './text.js';
-import { secret } from './values.js';
 import { visible } from './visibility.js';
 
 // caret readies a text control for typing: focused, and its text selected
@@ -55,7 +55,7 @@ export const caret = (el, { clear, clicked }) => {
     }
   } else if (isContentEditable(el)) {
     const value = contents(el);
-    answer.before = value;
+    answer.before = secret(el) ? null : value;
     answer.length = value.length;
     const s = getSelection();
     if (clear) answer.keys = value !== '';

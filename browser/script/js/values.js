@@ -6,11 +6,10 @@ import { writtenText } from './element-text.js';
 import { isHTML } from './flat-tree.js';
 import { NAME_MAX } from './name.js';
 import { isHost } from './role.js';
+import { secret } from './secrets.js';
 import { fold, headOf } from './text.js';
 
-const MASK = '\u2022\u2022\u2022';
-const SECRET = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
-export const secret = (el) => el.type === 'password' || SECRET.test((attr(el, 'autocomplete') || '').toLowerCase());
+export const MASK = '\u2022\u2022\u2022';
 
 // htmlTag returns the tag of an element of HTML, '' for others.
 const htmlTag = (el) => (isHTML(el) ? localName(el) : '');
@@ -27,7 +26,10 @@ export function valueOf(el, role, tag = htmlTag(el), bits = EDITABLE) {
     case 'progress': return el.position < 0 ? '' : String(el.value);
     case 'meter': return String(el.value);
   }
-  if (bits & EDITABLE && isHost(el) || (role === 'textbox' && isHTML(el) && isContentEditable(el))) return fold(writtenText(el, NAME_MAX));
+  if (bits & EDITABLE && isHost(el) || (role === 'textbox' && isHTML(el) && isContentEditable(el))) {
+    const text = fold(writtenText(el, NAME_MAX));
+    return text && secret(el) ? MASK : text;
+  }
   switch (role) {
     case 'slider': case 'spinbutton': case 'progressbar': case 'meter': case 'scrollbar':
       return fold(attr(el, 'aria-valuetext') || attr(el, 'aria-valuenow') || '');

@@ -1,13 +1,15 @@
 // Whether a person could see an element, and where.
 
 import {
-  checkVisibility, clientHeight, clientWidth, documentElementOf, firstChild, localName, rectOf, scrollerOf, scrollHeight, scrollLeft,
-  scrollTop, scrollWidth,
+  checkVisibility, clientHeight, clientWidth, documentElementOf, ELEMENT, firstChild, localName, nodeType, rectOf, scrollerOf, scrollHeight,
+  scrollLeft, scrollTop, scrollWidth, TEXT, textData,
 } from './dom.js';
-import { flatParent } from './flat-tree.js';
+import { flatChildren, flatParent } from './flat-tree.js';
 import { imageOf } from './image-map.js';
 import { styleOf } from './node-cache.js';
 import { onForget, page } from './page.js';
+import { inked, PICTURES, sightOf } from './sight.js';
+import { blank } from './text.js';
 
 export const VISIBLE = { visibilityProperty: true, opacityProperty: true };
 
@@ -76,50 +78,6 @@ export function outside(x, y, width, height, el) {
   return (left >= view.right || top >= view.bottom) && !inScroller(el) && !scrolled(el);
 }
 
-const NO_INSET = /^inset\((100|50)%|^(circle|ellipse)\(0/;
-
-// cutAway tells whether el itself, by its own style, shows nothing of what it
-// contains: the ways in which text is kept for screen readers only. All of them
-// take it out of the flow or hide its overflow.
-export function cutAway(el, s, display = s.display) {
-  const shown = s.overflowX === 'visible';
-  if (display === 'inline') return !shown && NO_INSET.test(s.clipPath); // never out of the flow
-  const position = s.position;
-  const out = position === 'absolute' || position === 'fixed';
-  if (shown && !out) return false;
-  if (out && s.clip !== 'auto') {
-    const n = s.clip.match(/-?[\d.]+/g);
-    if (n && n.length === 4 && (n[1] - n[3] <= 1 || n[2] - n[0] <= 1)) return true;
-  }
-  if (NO_INSET.test(s.clipPath)) return true;
-  if (shown || display === 'contents') return false;
-  const r = rectOf(el);
-  return r.width <= 1 || r.height <= 1;
-}
-
-let clips = new Map(); // element → whether it or something around it cuts it away; of one walk or question
-onForget(() => { clips = new Map(); });
-
-// clipped tells whether el is cut away by its own style or by what is around it.
-export function clipped(el) {
-  const path = [];
-  let known = false;
-  for (let p = el; p; p = flatParent(p)) {
-    const c = clips.get(p);
-    if (c !== undefined) { known = c; break; }
-    path.push(p);
-  }
-  while (path.length) {
-    const p = path.pop();
-    if (!known) {
-      const tag = localName(p);
-      known = tag !== 'html' && tag !== 'body' && cutAway(p, styleOf(p));
-    }
-    clips.set(p, known);
-  }
-  return known;
-}
-
 // rendered tells whether el has a box or, with display:contents, shows its
 // children, and is not visibility:hidden.
 export function rendered(el) {
@@ -144,7 +102,7 @@ export function unseen(el) {
 // outOfSight is unseen without transparency.
 function outOfSight(el) {
   const out = outOfPlace(el);
-  return out === null ? clipped(el) : out;
+  return out === null ? sightOf(el).gone : out;
 }
 
 // outOfPlace is outOfSight as far as the box of el tells; null where it is to be
@@ -160,4 +118,55 @@ export function outOfPlace(el) {
 // visible tells whether a person could see el, now or after scrolling.
 export function visible(el) {
   return rendered(el) && !unseen(el);
+}
+
+// textSeen tells whether a person could see the text n right in el, whose style is s.
+export function textSeen(el, n, s, sight) {
+  return inked(el, s, sight) && textShows(el, n, s, sight);
+}
+
+// textShows tells whether the text n right in el lies where a person could see it.
+export function textShows(el, n, s, sight) {
+  const r = rectOf(el), indent = s.textIndent, plain = indent === '0px';
+  const width = r.width, height = r.height;
+  if (plain && width >= 2 && height >= 2 && !outside(r.left, r.top, width, height, el) && r.left + /** @type {any} */ (view).x >= 0) return true;
+  const range = new Range(); // the box says nothing: ask for the text's own
+  range.selectNodeContents(n);
+  const t = range.getBoundingClientRect();
+  if (t.width < 2 || t.height < 2 || offPage(t, el)) return false;
+  if (plain || sight === null || sight.clip === null) return true;
+  const c = rectOf(sight.clip);
+  return t.left < c.right - 1 && t.right > c.left + 1;
+}
+
+// saysUnseen tells whether el says something by its text and pictures, and a person could
+// see none of it.
+export function saysUnseen(el) {
+  let says = false, left = 50;
+  const seen = (e) => {
+    for (const n of flatChildren(e)) {
+      if (nodeType(n) === TEXT) {
+        if (blank(textData(n))) continue;
+        if (rendered(e) && showsText(e, n)) return true;
+        says = true;
+      } else if (nodeType(n) === ELEMENT) {
+        if (left-- <= 0 || PICTURES.has(localName(n)) && visible(n) || seen(n)) return true;
+      }
+    }
+    return false;
+  };
+  return !seen(el) && says && styleOf(el).backgroundImage === 'none';
+}
+
+let showing = new Map(); // element → whether the text right in it is seen; of one question
+onForget(() => { showing = new Map(); });
+
+// showsText is textSeen for who has not come from what is around el.
+export function showsText(el, n) {
+  let seen = showing.get(el);
+  if (seen === undefined) {
+    const s = styleOf(el);
+    showing.set(el, seen = s.contentVisibility !== 'hidden' && textSeen(el, n, s, sightOf(el)));
+  }
+  return seen;
 }

@@ -6,10 +6,11 @@
 // matters, and once; what follows from the facts of the parent is not asked for; and
 // boxes are measured before names are asked for.
 
-import { checkVisibility, rectOf } from './dom.js';
+import { checkVisibility } from './dom.js';
 import { hiddenFromAX } from './inert.js';
 import { CachedElement, styleOf } from './node-cache.js';
-import { cutAway, offPage, outside } from './visibility.js';
+import { cutAway, drawn, FAINT, inked, sightIn } from './sight.js';
+import { saysUnseen, textShows } from './visibility.js';
 
 // Each question to Blink has its price, and one asked in a bad order a higher
 // one: a name or the style of a pseudo-element leaves something behind that makes
@@ -79,6 +80,8 @@ export class WalkFrame {
     this.prose = undefined;
     this.hidden = undefined;
     this.cut = undefined;
+    this.alpha = up === null ? 1 : up.alpha; // its opacity
+    this.sight = null; // how what is in it is painted
     this.skips = undefined;
     this.locked = undefined;
   }
@@ -96,10 +99,22 @@ export class WalkFrame {
     return this.skips;
   }
 
-  // cuts tells whether el is cut away, by its own style or by what is around it.
+  // cuts tells whether el is cut away, by its own style or by what is around it, or all
+  // but transparent.
   cuts() {
-    if (this.cut === undefined) this.cut = this.up.cuts() || this.tag !== 'html' && this.tag !== 'body' && cutAway(this.el, this.s, this.display);
+    if (this.cut === undefined) this.cut = this.alpha < FAINT || this.up.cuts() || this.tag !== 'html' && this.tag !== 'body' && cutAway(this.el, this.s, this.display);
     return this.cut;
+  }
+
+  // look returns how what is in el is painted.
+  look() {
+    if (this.sight === null) this.sight = sightIn(this.up.look(), this.el, this.s, this.display, this.tag);
+    return this.sight;
+  }
+
+  // veils tells whether the text in el may be out of sight although its box is not.
+  veils() {
+    return this.s.textIndent !== '0px' || !inked(this.el, this.s, this.look());
   }
 
   // locks tells whether more than its own style decides if a child of el is
@@ -116,26 +131,50 @@ export class WalkFrame {
   // transparent: what checkVisibility says but for visibility, which costs several
   // times as much. False leaves it to that.
   renders(child) {
-    return child.html && !this.clear && !(child.flow & BOXLESS) && !this.locks() && child.s.opacity !== '0';
+    return child.html && !this.clear && !(child.flow & BOXLESS) && !this.locks() && this.fades(child);
   }
 
-  // sees tells whether a person could see the text n right in el. What is inline in a
-  // block whose text is seen needs no box of its own looked at.
-  sees(n) {
-    if (this.seen === undefined) this.seen = this.checksText(n);
+  // fades tells whether the element of child is not wholly transparent, and notes how much
+  // it is.
+  fades(child) {
+    const opacity = child.s.opacity;
+    if (opacity !== '1') child.alpha *= parseFloat(opacity);
+    return opacity !== '0';
+  }
+
+  // sees tells whether a person could see the text n right in el, which is data. How it is
+  // painted is asked for once and, where it was seen, again when it says something else:
+  // that costs a third of a walk.
+  sees(n, data) {
+    if (this.seen === undefined) {
+      const before = told.get(n) === data;
+      this.seen = this.checksText(n, before);
+      if (this.seen && !before) told.set(n, data);
+    }
     return this.seen;
   }
 
-  checksText(n) {
+  // What is inline in a block whose text is seen needs no box of its own looked at.
+  checksText(n, before) {
     const s = this.s;
-    if (this.hides() || this.skipsContents() || !inked(s)) return false;
-    if (this.display === 'inline' && this.up !== null && this.up.seen) {
+    if (this.hides() || this.skipsContents() || !(before ? drawn(s) : inked(this.el, s, this.look()))) return false;
+    if (before && this.display === 'inline' && this.up !== null && this.up.seen) {
       const position = s.position;
       if (position === 'static' || position === 'relative') return true;
     }
-    return !this.cuts() && textShows(this.el, n, s);
+    return !this.cuts() && textShows(this.el, n, s, this.sight);
+  }
+
+  // says tells whether the name of el, which is shown by its text, is seen; as sees does.
+  says(name, written) {
+    if (told.get(this.el) === name) return true;
+    if (this.look().gone || written && (this.role === 'heading' || this.veils()) && saysUnseen(this.el)) return false;
+    told.set(this.el, name);
+    return true;
   }
 }
+
+const told = new WeakMap(); // text or element → what it said when it was seen
 
 // lone is the frame of el by itself, for who asks outside of a walk.
 export function lone(el) {
@@ -144,26 +183,4 @@ export function lone(el) {
   f.unheard = hiddenFromAX(el);
   f.off = true;
   return f;
-}
-
-// inked tells whether text of that style is painted at a size that can be read.
-function inked(s) {
-  const fill = s.webkitTextFillColor;
-  if (fill.endsWith(', 0)') && fill.startsWith('rgba') && !s.backgroundClip.includes('text')) return false;
-  return parseFloat(s.fontSize) >= 2;
-}
-
-// textShows tells whether the text n right in el, which is not cut away, lies
-// where a person could see it.
-function textShows(el, n, s) {
-  const r = rectOf(el);
-  const width = r.width, height = r.height;
-  if (width >= 2 && height >= 2 && !outside(r.left, r.top, width, height, el)) {
-    const indent = s.textIndent;
-    if (indent === '0px' || Math.abs(parseFloat(indent)) < 500) return true;
-  }
-  const range = new Range(); // the box says nothing: ask for the text's own
-  range.selectNodeContents(n);
-  const t = range.getBoundingClientRect();
-  return t.width >= 2 && t.height >= 2 && !offPage(t, el);
 }

@@ -31,11 +31,12 @@ import { ATOM, authorName, CONTENT, CONTROL, CONTROLS, GROUP, isHost, kindOf, LA
 import { rowOf, rowText } from './row-context.js';
 import { attrsOf, ofItsOwn, rowsSaid, sorted, wantedOf } from './shown-attributes.js';
 import { shownName } from './shown-name.js';
+import { PLAIN, sightOf } from './sight.js';
 import { standIn, standsFor } from './stand-in.js';
 import { statesOf } from './states.js';
 import { fold, headOf } from './text.js';
 import { valueOf } from './values.js';
-import { boxOf, clipped, outOfPlace, VISIBLE, visible } from './visibility.js';
+import { boxOf, outOfPlace, VISIBLE, visible } from './visibility.js';
 import { INLINE, SPACED, WalkFrame } from './walk-frame.js';
 import { descendantOf, inProse, linesLabel, ownsDocument, receivesClick, shownOptions } from './walk-parts.js';
 import { words } from './words.js';
@@ -100,7 +101,9 @@ export class Walk {
     base.hidden = false;
     base.pointer = p !== null && !passesCursor(base.tag) && CURSORS.has(s.cursor);
     base.unheard = p !== null && hiddenFromAX(p);
-    base.cut = p !== null && clipped(p);
+    base.sight = p === null ? PLAIN : sightOf(p);
+    base.cut = base.sight.gone;
+    base.alpha = base.sight.opacity;
     base.off = p !== null;
     if (after) this.resume(el, after, base);
     else this.element(cachedOf(el), base);
@@ -179,7 +182,7 @@ export class Walk {
     }
     const data = piece.text;
     if (f.names && this.dedupe && data.length <= f.names.length + 20 && f.names.includes(piece.lower())) return;
-    if (this.run.length <= NAME_MAX && f.sees(piece.node)) this.run += data.length > 3 * NAME_MAX ? headOf(data.trimStart(), NAME_MAX) : data;
+    if (this.run.length <= NAME_MAX && f.sees(piece.node, data)) this.run += data.length > 3 * NAME_MAX ? headOf(data.trimStart(), NAME_MAX) : data;
   }
 
   // flush writes the text of the block that ends here as a line.
@@ -438,8 +441,10 @@ export class Walk {
     }
     if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
 
-    const invisible = (control || clicks) && (child.clear || (outOfPlace(el) ?? child.cuts())) && !standIn(el);
+    const written = role === 'heading' || (kind & CONTENT) !== 0, seeable = control || clicks || role === 'heading' || this.full && written;
+    const away = seeable && (child.clear || (outOfPlace(el) ?? child.cuts()));
     const name = control && this.labelled.get(el) || shownName(el, role, clicks, child);
+    const invisible = seeable && (name !== '' || control || clicks) && (away || !child.says(name, written)) && !standIn(el);
     if ((control && !isField(el) || clicks) && !name && invisible && !this.full) { child.names = ''; return; } // nothing to see or say
     if (!this.record(el, role, name, invisible, f.depth, child, f.el)) { this.stop('max_chars'); this.rest++; return; }
     if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }

@@ -5,9 +5,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -194,4 +196,53 @@ func TestAPageOnItsWay(t *testing.T) {
 	see("Once upon a time")
 	end()
 	see("The end")
+}
+
+// What an animation shows is found while nobody does anything.
+func TestAnAnimationInFlight(t *testing.T) {
+	p := launchTestPage(t)
+	p.load(`<h1>Start</h1><p id=fading>Fading in`)
+	for _, effect := range []string{
+		`animate([{opacity: 0}, {opacity: 0, offset: 0.9}, {opacity: 1}], 400)`,
+		`animate([{transform: 'translateX(-9999px)'}, {transform: 'translateX(-9999px)', offset: 0.9}, {transform: 'none'}], 400)`,
+	} {
+		p.run(`document.getElementById('fading').` + effect)
+		shown := func() bool {
+			return slices.ContainsFunc(p.nodes(), func(n snapshot.Node) bool { return n.Name == "Fading in" })
+		}
+		if shown() {
+			t.Fatalf("%s: it is there at once", effect)
+		}
+		eventually(t, 20*time.Second, "the paragraph behind "+effect, shown)
+	}
+}
+
+// An element that begins to listen is reported to the script, in which nothing has changed.
+func TestAListenerThatComesLate(t *testing.T) {
+	p := launchTestPage(t)
+	p.load(`<h1>Late</h1><div id=late>Press me</div>`)
+	p.nodes()
+	p.run(`document.getElementById('late').addEventListener('click', () => {})`)
+	d, err := p.frame.document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.reported.Expire() // it is time to ask again
+	if got := p.nodes(); !slices.ContainsFunc(got, func(n snapshot.Node) bool { return slices.Contains(n.States, "clickable") }) {
+		t.Errorf("nothing is clickable: %+v", got)
+	}
+}
+
+// nodes walks the page's main document.
+func (p *testPage) nodes() []snapshot.Node {
+	p.t.Helper()
+	d, err := p.frame.document()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	got, err := d.walk(p.t.Context(), walk.NewOptions(snapshot.DefaultOptions()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return got.Nodes
 }

@@ -1,0 +1,133 @@
+// Which fields hold secrets.
+//
+// A field that was secret once is secret as long as its document lives: pages show what
+// was typed into a password field by giving it another type, or by putting another field
+// in its place. So a field is kept in mind when it is looked at, when something is
+// written into it, and when an attribute that made it secret changes. Another is known by
+// what was written into the first, or by its name or id where the first has gone. Not
+// known is a copy that is made while the document is being loaded, before anybody looks.
+
+import { attr, closest, getRootNode, isConnected, localName, queryAllOf } from './dom.js';
+import { someText } from './element-text.js';
+import { isHTML } from './flat-tree.js';
+import { labelsOf } from './labels.js';
+import { styleOf } from './node-cache.js';
+import { onCall, onNewDocument } from './page.js';
+
+// The tokens of autofill (HTML, 4.10.18.7.1) that stand for secrets.
+const AUTOFILL = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
+
+const LONGEST = 60; // characters of a label; what is longer explains something
+const WORD = new RegExp('(^|\\s)(\\p{L}*(password|passwd|passphrase|passcode|passwort|kennwort|pwd)|otp|totp|cvv|cvc|csc|mot de passe|' +
+  'contrase\u00f1a|senha|wachtwoord|l\u00f6senord|has\u0142o|heslo|\u015fifre|salasana|adgangskode|passord|\u043f\u0430\u0440\u043e\u043b\u044c|' +
+  '(one time|verification|authentication|security) (code|password|passcode|pin))(\\s|$)|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638', 'u');
+const ABOUT = /(^|\s)(hints?|length|strength|reset|forgot|forgotten|recover|recovery|e?mail|search|find|filter|manager|policy|question|expir\w*|rules?|url|count|min|max|minimum|maximum)(\s|$)/;
+
+// saysSecret tells whether a name or a label says that its field holds a password or a
+// code that counts once; not one about a password. A PIN may be a postal code, and a code
+// anything: neither says so by itself.
+export function saysSecret(text) {
+  if (!text || text.length > LONGEST) return false;
+  const words = text.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().replace(/[^\p{L}]+/gu, ' ').trim();
+  return WORD.test(words) && !ABOUT.test(words);
+}
+
+const SAYING = ['name', 'id', 'aria-label', 'placeholder', 'title'];
+
+// named tells whether el is called a secret, by itself or by its labels.
+function named(el) {
+  for (const a of SAYING) if (saysSecret(attr(el, a))) return true;
+  const by = attr(el, 'aria-labelledby');
+  for (const id of by ? by.split(/\s+/) : []) {
+    const root = getRootNode(el), e = id && root.getElementById && root.getElementById(id);
+    if (e && saysSecret(someText(e, LONGEST + 1).trim())) return true;
+  }
+  for (const l of labelsOf(el)) if (saysSecret(someText(l, LONGEST + 1).trim())) return true;
+  return false;
+}
+
+const dotted = (el) => styleOf(el).webkitTextSecurity !== 'none';
+const LINES = /^(text|tel|number)$/; // types of inputs that hold any text
+
+// secretNow tells whether el is secret by what it is now.
+function secretNow(el, tag) {
+  if (tag === 'input' && el.type === 'password' || AUTOFILL.test((attr(el, 'autocomplete') || '').toLowerCase())) return true;
+  if (tag === 'input' && !LINES.test(el.type)) return dotted(el);
+  return (tag === 'input' || tag === 'textarea') && named(el) || dotted(el);
+}
+
+const MOST = 100; // fields of which is known what they held
+const SHORTEST = 4; // characters by which a copy is recognised
+const fields = new WeakMap(); // what was secret → {field, value, id, name} of it
+let held = []; // of the last of them
+
+const isField = (tag) => tag === 'input' || tag === 'textarea';
+
+// keep keeps el, which is secret, in mind.
+function keep(el, tag, typed = false) {
+  let was = fields.get(el);
+  if (was === undefined) {
+    fields.set(el, was = { field: new WeakRef(el), value: '', typed: false, id: attr(el, 'id') || '', name: attr(el, 'name') || '' });
+    if (isField(tag)) held.push(was);
+    if (held.length > MOST) held = held.slice(-MOST);
+  }
+  if (isField(tag) && el.value) was.value = el.value;
+  if (typed) was.typed = true;
+}
+
+// copies tells whether el holds what was written into a secret field, or has come in the
+// place of one.
+function copies(el) {
+  const value = el.value, id = attr(el, 'id'), name = attr(el, 'name');
+  return held.some((was) => {
+    if (was.typed && value.length >= SHORTEST && was.value === value) return true;
+    if (!(id && id === was.id) && !(name && name === was.name)) return false;
+    const field = was.field.deref();
+    return !field || !isConnected(field);
+  });
+}
+
+// secret tells whether what el holds must not be told: an input, a textarea, or what is
+// written in otherwise. typed: something has been written into it just now.
+export function secret(el, typed = false) {
+  const tag = isHTML(el) ? localName(el) : '';
+  if (!fields.has(el) && !secretNow(el, tag) && !(held.length > 0 && (tag === 'textarea' || tag === 'input' && LINES.test(el.type)) && copies(el))) return false;
+  keep(el, tag, typed);
+  return true;
+}
+
+// hides tells whether el is an element that is written in, and what is in it is secret.
+export const hidesText = (el) => {
+  const v = attr(el, 'contenteditable');
+  return v !== null && v !== 'false' && secret(el);
+};
+
+// noteSecrets looks at the password fields that are there.
+export function noteSecrets() {
+  for (const el of queryAllOf(document, 'input[type=password]')) secret(el);
+}
+
+// wasSecret tells whether the attribute made its element secret before it changed.
+const wasSecret = (name, value) => value !== null && (name === 'type' ? value.toLowerCase() === 'password' : name === 'autocomplete' ? AUTOFILL.test(value.toLowerCase()) : saysSecret(value));
+
+function note(records) {
+  for (const r of records) {
+    const el = r.target, tag = isHTML(el) ? localName(el) : '';
+    if (isField(tag) && wasSecret(r.attributeName, r.oldValue) && (tag === 'textarea' || r.attributeName === 'type' || LINES.test(el.type))) keep(el, tag);
+  }
+}
+
+const observer = new MutationObserver(note);
+const watch = () => observer.observe(document, { subtree: true, attributeFilter: ['type', 'autocomplete', 'name', 'id', 'aria-label', 'placeholder'], attributeOldValue: true });
+watch();
+onNewDocument(watch);
+onCall(() => note(observer.takeRecords()));
+
+// Before the page's own listeners, which may give the field another type.
+addEventListener('input', (e) => {
+  const el = e.composedPath()[0];
+  if (!(el instanceof HTMLElement)) return;
+  if (isField(localName(el))) secret(el, true);
+  else { const host = closest(el, '[contenteditable]'); if (host) hidesText(host); }
+}, true);
+addEventListener('DOMContentLoaded', noteSecrets, true);

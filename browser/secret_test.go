@@ -1,0 +1,162 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/internal/corpus"
+	"github.com/browserd/browserd/protocol"
+)
+
+// everything is what a client can read of the page: lines, what is read of the page and
+// of each ref, what is found, and a picture's annotations.
+func (v *visit) everything() string {
+	v.t.Helper()
+	var b strings.Builder
+	ctx := limit(v.t, 20*time.Second)
+	v.look()
+	for _, n := range v.seen {
+		fmt.Fprintf(&b, "snapshot %s %q %q %v\n", n.Role, n.Name, n.Value, n.Attrs)
+	}
+	read := func(ref, kind string) {
+		got, err := v.c.Read(ctx, v.refs, ref, kind, "")
+		if err != nil && protocol.CodeOf(err) != protocol.InvalidParams {
+			v.t.Fatalf("read %s %s: %v", ref, kind, err)
+		}
+		fmt.Fprintf(&b, "read %s %s %q %v\n", ref, kind, got, err)
+	}
+	for _, kind := range []string{"text", "markdown", "article", "html"} {
+		read("", kind)
+	}
+	var refs []string
+	for _, n := range v.seen {
+		if n.Key.Node == 0 {
+			continue
+		}
+		refs = append(refs, fmt.Sprintf("@e%d", v.refs.Number(n)))
+		for _, kind := range []string{"text", "value", "attrs", "html", "markdown"} {
+			read(refs[len(refs)-1], kind)
+		}
+	}
+	for _, q := range []protocol.Query{{Role: "textbox", Limit: 9}, {Role: "searchbox", Limit: 9}, {Text: "hunter2", Limit: 9}, {Name: "hunter2", Limit: 9}} {
+		found, err := v.c.Find(ctx, v.refs, q)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		for _, n := range found {
+			fmt.Fprintf(&b, "find %s %q %q %v\n", n.Role, n.Name, n.Value, n.Attrs)
+		}
+	}
+	pic, err := v.c.Screenshot(ctx, v.refs, protocol.Screenshot{Annotate: refs, Format: "jpeg", Quality: 10})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	pic.Image = nil
+	annotations, _ := json.Marshal(pic)
+	fmt.Fprintf(&b, "screenshot %s\n", annotations)
+	return b.String()
+}
+
+// A field that held a secret is masked as long as its document lives, whatever the page
+// makes of it.
+func TestOnceSecret(t *testing.T) {
+	s := newStage(t)
+	const field = `<form><label>Word <input id=i type=password></label></form><div id=other></div><button>Show</button>`
+	for _, c := range []struct{ name, page, script string }{
+		{"its type, by the property", field, `i.type = 'text'`},
+		{"its type, by the attribute", field, `i.setAttribute('type', 'search')`},
+		{"its type taken away", field, `i.removeAttribute('type')`},
+		{"there and back and there", field, `i.type = 'text'; i.type = 'password'; i.type = 'text'`},
+		{"a copy", field, `const c = i.cloneNode(); c.type = 'text'; i.replaceWith(c)`},
+		{"a copy under another name", field, `const c = i.cloneNode(); c.type = 'text'; c.id = 'j'; i.replaceWith(c)`},
+		{"a copy beside it", field, `const c = i.cloneNode(); c.type = 'text'; c.id = 'j'; other.append(c)`},
+		{"a copy of the form", field, `const c = document.forms[0].cloneNode(true); c.querySelector('input').type = 'text'; document.forms[0].replaceWith(c)`},
+		{"a new field with its value", field, `const n = document.createElement('input'); n.value = i.value; i.replaceWith(n)`},
+		{"a new textarea with its value", field, `const n = document.createElement('textarea'); n.value = i.value; i.replaceWith(n)`},
+		{"a new textarea with its text", field, `const n = document.createElement('textarea'); n.textContent = i.value; i.replaceWith(n)`},
+		{"written again", field, `i.setAttribute('value', i.value); i.outerHTML = i.outerHTML.replace('password', 'text')`},
+		{"a new field of the same name, filled later", field, `const n = document.createElement('input'); n.id = 'i'; const v = i.value; i.replaceWith(n); n.value = v + '!'`},
+		{"moved", field, `other.append(i); i.type = 'text'`},
+		{"taken out, changed, put back", field, `(async () => { const f = i; f.remove(); await new Promise(done => setTimeout(done, 50)); f.type = 'text'; f.id = 'k'; other.append(f) })()`},
+		{"into a shadow tree", field, `const r = other.attachShadow({mode: 'open'}); r.append(i); r.firstChild.type = 'text'`},
+		{"into a closed shadow tree", field + `<script>root = other.attachShadow({mode: 'closed'}); root.innerHTML = '<b>Here</b>'</script>`, `root.append(i); root.lastChild.type = 'text'`},
+		{"in a shadow tree", `<x-f></x-f><script>customElements.define('x-f', class extends HTMLElement { constructor() { super(); this.attachShadow({mode: 'open'}).innerHTML = '<input id=i type=password aria-label=Word>' } })</script>`,
+			`document.querySelector('x-f').shadowRoot.querySelector('input').type = 'text'`},
+		{"autocomplete", `<input id=i aria-label=Word autocomplete="section-x one-time-code">`, `i.removeAttribute('autocomplete')`},
+		{"a card's number", `<input id=i aria-label=Word autocomplete=cc-number>`, `i.autocomplete = 'off'`},
+		{"dots by style", `<style>.dots{-webkit-text-security:disc}</style><input id=i aria-label=Word class=dots>`, `i.className = ''`},
+		{"dots by a style around it", `<div id=d style="-webkit-text-security:circle"><input id=i aria-label=Word style="-webkit-text-security:inherit"></div>`, `d.removeAttribute('style')`},
+		{"dots over a textarea", `<textarea id=i aria-label=Word style="-webkit-text-security:square"></textarea>`, `i.style.webkitTextSecurity = 'none'`},
+		{"dots over what is edited", `<div id=i contenteditable role=textbox aria-label=Word style="-webkit-text-security:disc"></div>`, `i.style.webkitTextSecurity = 'none'`},
+		{"its name", `<input id=i name=user_password aria-label=Word>`, `i.name = 'x'`},
+		{"its label", `<label id=l for=i>Your password *</label><input id=i>`, `l.textContent = 'Word'`},
+		{"its placeholder", `<input id=i placeholder="Passphrase">`, `i.placeholder = 'Word'`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.open(t, c.page)
+			role := "textbox"
+			var ref string
+			for _, n := range v.seen {
+				if n.Role == role {
+					ref = fmt.Sprintf("@e%d", v.refs.Number(n))
+				}
+			}
+			if said := v.write(ref, protocol.Type{Text: "hunter2xyz"}); strings.Contains(said, "hunter2xyz") {
+				t.Fatalf("typing it says %s", said)
+			}
+			if all := v.everything(); strings.Contains(all, "hunter2xyz") || !strings.Contains(all, "•••") {
+				t.Fatalf("it is told before the page does anything:\n%s", all)
+			}
+			v.eval(c.script)
+			if all := v.everything(); strings.Contains(all, "hunter2xyz") || strings.Contains(all, "snapshot textbox") && !strings.Contains(all, "•••") {
+				t.Errorf("it is told:\n%s", all)
+			}
+			// A second look, and what is typed afterwards.
+			v.eval(`void [document, ...[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)].forEach(r => r.querySelectorAll('input,textarea').forEach(e => e.value = 'hunter2xyz again'))`)
+			if all := v.everything(); strings.Contains(all, "hunter2xyz") {
+				t.Errorf("another value is told:\n%s", all)
+			}
+		})
+	}
+	// Before anybody has looked.
+	for _, c := range []struct{ name, page string }{
+		{"while it is loaded", `<input id=i type=password aria-label=Word value=hunter2xyz><script>i.type='text'</script>`},
+		{"after it is loaded", `<input id=i type=password aria-label=Word value=hunter2xyz><script>addEventListener('load',()=>{const c=i.cloneNode();c.type='text';i.replaceWith(c)})</script>`},
+		{"set by a script", `<input id=i type=password aria-label=Word><script>i.value='hunter2'+'xyz';i.type='text'</script>`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if all := s.open(t, c.page).everything(); strings.Contains(all, "hunter2xyz") {
+				t.Errorf("it is told:\n%s", all)
+			}
+		})
+	}
+}
+
+// What is no secret is told, also beside one.
+func TestNeverSecret(t *testing.T) {
+	s := newStage(t)
+	v := s.open(t, `<form><input type=password aria-label=Word value=abc><input id=a aria-label=City value=abc><input id=b aria-label=Note value="hunter2xyz and more"><input type=password name=w aria-label=Other value=hunter2xyz></form>`)
+	v.eval(`void document.querySelectorAll('[type=password]').forEach(e => e.type = 'text')`)
+	all := v.everything()
+	for _, want := range []string{`snapshot textbox "City" "abc"`, `snapshot textbox "Note" "hunter2xyz and more"`, `snapshot textbox "Word" "•••"`, `snapshot textbox "Other" "•••"`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %s in\n%s", want, all)
+		}
+	}
+}
+
+// Which fields are secret, as snapshot/html decides.
+func TestSecretFields(t *testing.T) {
+	s := newStage(t)
+	for _, c := range corpus.Fields {
+		t.Run(c.HTML, func(t *testing.T) {
+			all := s.open(t, c.HTML).everything()
+			if got := !strings.Contains(all, corpus.FieldValue); got != c.Secret {
+				t.Errorf("masked: %t, want %t\n%s", got, c.Secret, all)
+			}
+		})
+	}
+}

@@ -168,7 +168,7 @@ func TestBadServers(t *testing.T) {
 			} else {
 				address = badServer(t, tt.server)
 			}
-			r := rowTest{&agent{t, newAgent(t, d).c}, w, "network"}
+			r := rowTest{&agent{t: t, c: newAgent(t, d).c}, w, "network"}
 			url := tt.scheme + "://" + address + "/"
 			for _, c := range []struct {
 				method string

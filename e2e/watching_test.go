@@ -121,8 +121,8 @@ func TestWatch(t *testing.T) {
 		t.Errorf("open was told as\n%s", opened)
 	}
 	call("click", map[string]any{"ref": items})
-	clicked := strings.Join(w.until(`+   @e11 [button] "Add"`), "\n")
-	for _, want := range []string{` click {"ref":"` + items + `"} [link] "Items" `, ` ms`, "\n  effect: {", "\n  -   @e8 [heading level=1] \"Pantry\"", "\n  ~     @e4 [link href=\"/items\" current focused] \"Items\""} {
+	clicked := strings.Join(w.until(`-   @e8 [heading level=1] "Pantry"`), "\n")
+	for _, want := range []string{` click {"ref":"` + items + `"} [link] "Items" `, ` ms`, "\n  effect: {", "\n  +   @e11 [button] \"Add\"", "\n  ~     @e4 [link href=\"/items\" current focused] \"Items\""} {
 		if !strings.Contains(clicked, want) {
 			t.Errorf("no %s in\n%s", want, clicked)
 		}

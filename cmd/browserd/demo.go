@@ -114,7 +114,7 @@ func demo(ctx context.Context, cfg config.Config, app http.Handler, p play, w io
 
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1) // one send, received after stop
-	go func() { ended <- run(running, cfg, []net.Listener{l}, log) }()
+	go func() { ended <- run(running, cfg, []net.Listener{l}, nil, log) }()
 
 	c := &client{endpoint: endpoint{base: "http://" + l.Addr().String()}, token: token}
 	played := p(ctx, c.call, "http://"+at.Addr().String()+"/", w)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
 )
 
@@ -86,21 +85,3 @@ type coded struct {
 }
 
 func (c coded) Unwrap() error { return c.error }
-
-// explain adds the next step and the facts to an error of the daemon's.
-func explain(err error) error {
-	var said *protocol.Error
-	if !errors.As(err, &said) {
-		return coded{err, exitNoDaemon}
-	}
-	text := harmless(said.Error())
-	if next := said.Data().Next; next != "" {
-		text += "\n→ " + harmless(next)
-	}
-	if len(said.Details) > 0 {
-		if facts, err := json.Marshal(said.Details); err == nil {
-			text += "\ndetails: " + harmless(string(facts))
-		}
-	}
-	return coded{errors.New(text), said.Code.Row().Exit}
-}

@@ -116,7 +116,7 @@ func newRoot(args []string) *cobra.Command {
 	root.SetCompletionCommandGroupID(groupTools)
 	root.AddCommand(repertoire(args)...)
 	root.AddCommand(watchCommand(args))
-	for _, cmd := range []*cobra.Command{serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), trustCommand(), versionCommand()} {
+	for _, cmd := range []*cobra.Command{allowCommand(args), startCommand(args), stopCommand(args), restartCommand(args), serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), trustCommand(), versionCommand()} {
 		cmd.GroupID = groupTools
 		root.AddCommand(cmd)
 	}
@@ -163,7 +163,7 @@ func speaksHelp(help *cobra.Command) {
 		}
 		result, err := actions.All.Help(strings.Join(args, " "))
 		if err != nil {
-			return explain(err)
+			return explain(actions.Help, err)
 		}
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
 	}

@@ -143,7 +143,7 @@ func (b *bridge) connect(ctx context.Context) (*client, error) {
 	if b.client != nil {
 		return b.client, nil
 	}
-	cl, err := reach(ctx, b.config)
+	cl, err := reach(ctx, b.config, os.Stderr)
 	if err == nil {
 		b.client = cl
 	}
@@ -195,7 +195,7 @@ var snippets = []snippet{
 
 // shellWord is s as one word of a shell's (POSIX, 2.2.2).
 func shellWord(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%") == "" {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%:=,") == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -75,10 +75,20 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 	}
 	completes(cmd, row, positional, schema, load)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		file := ""
+		if output != nil {
+			if file = *output; file == "" {
+				file, args = fileAmong(row, args)
+			}
+			if format := formatOf(schema, file); format != "" && !cmd.Flags().Changed("format") {
+				cmd.Flags().Set("format", format)
+			}
+		}
 		params, err := paramsOf(cmd.Flags(), row, positional, schema, args)
 		if err != nil {
 			return wrongWords(row, "%w", err)
 		}
+		completed(row, params)
 		c, err := load()
 		if err != nil {
 			return err
@@ -105,10 +115,6 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 				err = command.ErrCancelled // by a signal; the daemon has lost its client and ends the command
 			}
 			return explain(row, err)
-		}
-		file := ""
-		if output != nil {
-			file = *output
 		}
 		if *asJSON {
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(result)); err != nil || file == "" {
@@ -155,6 +161,9 @@ func paramsOf(flags *pflag.FlagSet, row *command.Command, positional []command.P
 		v, err := valueOf(row, name, schema[name].(map[string]any), words)
 		params[name] = v
 		return err
+	}
+	if meant := asParams(row, args); meant != nil {
+		params, args = meant, nil
 	}
 	for i, p := range positional {
 		if len(args) == 0 {
@@ -293,6 +302,11 @@ func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, par
 	}
 	before := cl.own()
 	result, err := cl.call(ctx, row.Name, params)
+	if opensNamed(row, params, err) {
+		if _, err = cl.call(ctx, actions.SessionOpen.Name, map[string]any{"name": params["session"]}); err == nil {
+			result, err = cl.call(ctx, row.Name, params)
+		}
+	}
 	if before != "" && cl.gone(before, err) {
 		ended := err
 		if result, err = cl.call(ctx, row.Name, params); protocol.CodeOf(err) == protocol.SessionNotFound {

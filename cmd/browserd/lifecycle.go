@@ -61,9 +61,8 @@ after 15 idle minutes.`,
 
 func stopCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "stop",
-		Aliases: []string{"quit"},
-		Short:   "Stop the daemon; its sessions end",
+		Use:   "stop",
+		Short: "Stop the daemon; its sessions end",
 		Long: `Stops the daemon at server.listen and waits until it has ended, with its sessions and
 its Chromium.`,
 		Example: "  browserd stop",

@@ -29,6 +29,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 )
 
@@ -46,12 +47,15 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 
 	begun := false
-	root := newRoot(args)
-	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
-	root.SetArgs(joinSwitches(root, args))
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	args, err := typedWords(newRoot([]string{"completion"}), args)
+	if err == nil {
+		root := newRoot(args)
+		root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+		root.SetArgs(joinSwitches(root, args))
+		root.SetOut(stdout)
+		root.SetErr(stderr)
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return 0
 	}
@@ -111,6 +115,7 @@ func newRoot(args []string) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(explainFlag)
+	root.SetGlobalNormalizationFunc(underscores)
 	root.AddGroup(&cobra.Group{ID: groupCommands, Title: "Commands of a browsing session:"}, &cobra.Group{ID: groupTools, Title: "The daemon and its tools:"})
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
@@ -218,8 +223,19 @@ func joinSwitches(root *cobra.Command, args []string) []string {
 	return joined
 }
 
-// explainFlag names the key that a misspelt flag was most likely meant for.
+// explainFlag names the flag that a misspelt one was most likely meant for.
 func explainFlag(cmd *cobra.Command, err error) error {
+	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) {
+		var own []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				own = append(own, f.Name)
+			}
+		})
+		if near := command.Nearest(strings.ReplaceAll(missing.GetSpecifiedName(), "-", "_"), own); len(near) > 0 {
+			return fmt.Errorf("%w: the nearest is --%s\n→ %s --help", err, near[0], cmd.CommandPath())
+		}
+	}
 	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) && cmd.Flags().Lookup("config") != nil {
 		if key := config.NearestKey(missing.GetSpecifiedName()); key != "" && cmd.Flags().Lookup(key) != nil {
 			return fmt.Errorf("%w: the nearest is --%s", err, key)

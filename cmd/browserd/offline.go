@@ -89,5 +89,5 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(got)
+	return json.RawMessage(compact(got)), nil
 }

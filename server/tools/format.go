@@ -119,9 +119,13 @@ func where(t told) string {
 	return strings.Join(words, " ")
 }
 
+// quoted is a JSON string, in which & stays as it is: an address is read by people.
 func quoted(s string) string {
-	b, _ := json.Marshal(s)
-	return string(b)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.Encode(s)
+	return strings.TrimSpace(b.String())
 }
 
 func text(s string) *mcp.CallToolResult {

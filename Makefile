@@ -22,7 +22,7 @@ setup: # a Chromium, where there is none
 with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
 	$(GO) build -race -ldflags "-s -w" -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
 
-# Three packages at a time, four tests of a package, and the soak beside them: much of
+# Two packages at a time, three tests of a package, and the soak beside them: much of
 # their time they wait. The two packages that take longest begin first.
 test: # everything, with the race detector; what differs in the whole browser: make test-full
 	@scripts/setup.sh test
@@ -46,8 +46,9 @@ check-scripts:
 # What the builds of Chromium do each in their own way: windows, dialogs, files,
 # input, permissions, and how their processes live and die. Of these the tests of
 # the daemon from outside are played in the whole browser too. What leaves Chromium
-# is tried in both builds by ./browser.
-BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TodoMVC|TypeSays|Upload|Widget
+# is tried in both builds by ./browser. BehaviourCases are among them for the input that
+# each build makes of a click or a key; TodoMVC, the same input on more pages, is not.
+BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|KeysTell|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TypeSays|Upload|Widget
 
 test-full: # the daemon from outside again, in the whole browser; .ci/run does both
 ifneq ($(wildcard e2e/*_test.go),)

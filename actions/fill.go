@@ -172,28 +172,26 @@ func together(a, b protocol.Effect) protocol.Effect {
 	if e.Navigated == "" {
 		e.Navigated = a.Navigated
 	}
-	if all := append(dialogsOf(a), dialogsOf(b)...); len(all) > 1 {
-		e.Dialogs = all
-	}
-	if e.Dialog == nil {
-		e.Dialog = a.Dialog
+	if all := append(dialogsOf(a), dialogsOf(b)...); len(all) > 0 {
+		e.Dialog, e.Dialogs = &all[len(all)-1], all[:len(all)-1]
 	}
 	if e.Focused == "" {
 		e.Focused = a.Focused
 	}
 	e.Changed = a.Changed || b.Changed
 	e.TabsOpened = append(a.TabsOpened, b.TabsOpened...)
-	e.Downloads = append(a.Downloads, b.Downloads...)
-	e.Announced = append(a.Announced, b.Announced...)
-	e.ConsoleErrors = append(a.ConsoleErrors, b.ConsoleErrors...)
-	e.RequestsFailed = a.RequestsFailed + b.RequestsFailed
+	e.Reports = a.Reports
+	e.Reports.Add(b.Reports)
+	e.Pending = append(slices.Clone(a.Pending), b.Pending...)
+	e.Pending = e.Pending[:min(len(e.Pending), protocol.MaxReports)]
 	return e
 }
 
 // dialogsOf are the dialogs that an effect tells of.
 func dialogsOf(e protocol.Effect) []protocol.Dialog {
-	if e.Dialogs == nil && e.Dialog != nil {
-		return []protocol.Dialog{*e.Dialog}
+	all := slices.Clone(e.Dialogs)
+	if e.Dialog != nil {
+		all = append(all, *e.Dialog)
 	}
-	return slices.Clone(e.Dialogs)
+	return all
 }

@@ -59,5 +59,9 @@ func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, erro
 	if more {
 		nodes = nodes[:p.Limit]
 	}
-	return FindResult{c.Result(page), snapshot.NodesJSON(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
+	r := c.Result(page)
+	if len(nodes) == 0 {
+		r.Note = "nothing fits; take a snapshot, or look for less of the text"
+	}
+	return FindResult{r, snapshot.NodesJSON(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
 }

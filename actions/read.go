@@ -48,6 +48,12 @@ func read(ctx context.Context, c *command.Call, p *ReadParams) (ReadResult, erro
 	r := ReadResult{Result: c.Result(page)}
 	r.Content, r.NextOffset = part(content, p.Offset, p.MaxChars)
 	r.Truncated = r.NextOffset != 0
+	switch {
+	case content == "":
+		r.Note = "there is nothing to read: no " + p.Kind + " is there"
+	case r.Content == "":
+		r.Note = "the content ends before this offset"
+	}
 	return r, nil
 }
 

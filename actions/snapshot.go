@@ -54,5 +54,5 @@ func takeSnapshot(ctx context.Context, c *command.Call, p *SnapshotParams) (comm
 		return command.Result{}, c.Session.Lost(err)
 	}
 	r.Session, r.Page = c.Session.Name(), c.Session.State(page)
-	return r, nil
+	return r.Shown(page), nil
 }

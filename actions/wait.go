@@ -29,6 +29,7 @@ type WaitParams struct {
 	URL        string `json:"url" doc:"contained in the URL, or a pattern with *"`
 	State      string `json:"state" enum:",load,networkidle" doc:"how far the page is"`
 	Expression string `json:"expression" doc:"JavaScript that becomes true"`
+	For        string `json:"for" enum:",quiet" doc:"quiet: the page's requests are answered and it does not change"`
 	MS         *int   `json:"ms" min:"0" max:"120000" doc:"milliseconds to wait"`
 }
 
@@ -39,10 +40,10 @@ type WaitResult struct {
 }
 
 func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, error) {
-	q := protocol.Wait{Ref: p.Ref, Text: p.Text, Gone: p.Gone, URL: p.URL, State: p.State, Expression: p.Expression}
+	q := protocol.Wait{Ref: p.Ref, Text: p.Text, Gone: p.Gone, URL: p.URL, State: p.State, Expression: p.Expression, For: p.For}
 	none := q == protocol.Wait{Gone: p.Gone}
 	if none && p.MS == nil {
-		return WaitResult{}, protocol.Errorf(protocol.InvalidParams, "wait needs one of ref, text, url, state, expression and ms").With("parameter", "text")
+		return WaitResult{}, protocol.Errorf(protocol.InvalidParams, "wait needs one of ref, text, url, state, expression, for and ms").With("parameter", "text")
 	}
 	q.Origin = c.Origin()
 	page, err := c.Page(ctx)

@@ -100,6 +100,9 @@ func webFetch(ctx context.Context, c *command.Call, p *WebFetchParams) (WebFetch
 	r.Truncated = shown != 0 || d.note != ""
 	r.Extracted = f.Model
 	r.Note = joined(d.note, d.warning, f.Note)
+	if r.Content == "" && r.Note == "" {
+		r.Note = d.nothing(text)
+	}
 	return r, nil
 }
 
@@ -247,8 +250,23 @@ func (d document) lacks(ctx context.Context) string {
 		return fmt.Sprintf("the site answers %d %s", d.status, http.StatusText(d.status))
 	case d.source == fallback.HTTP && d.kind == command.KindHTML && readable.NeedsScript(ctx, d.text):
 		return "the page is empty without its script"
+	case d.source == fallback.HTTP && d.kind == command.KindHTML && !readable.HasText(ctx, d.text):
+		return "the document has no text"
 	}
 	return ""
+}
+
+// nothing says why an answer has no content; text is all that the document has in its format.
+func (d document) nothing(text string) string {
+	switch {
+	case text != "":
+		return "the content ends before this offset"
+	case d.text == "":
+		return fmt.Sprintf("the answer (status %d) has no body", d.status)
+	case d.source == session.SourceChromium:
+		return "the page shows no text, though its script has run"
+	}
+	return "the document has no text; open it in a session to see what its script makes of it"
 }
 
 // withinShare is from with its share of the time that is left: half of it where

@@ -115,7 +115,7 @@ func (a *action) run(ctx context.Context, do step) error {
 		t.recovery.notice(ctx, err)
 		return err
 	}
-	if e := a.outcome.Effect; e.Navigated != "" || e.RequestsFailed > 0 || observed.asked {
+	if e := a.outcome.Effect; e.Navigated != "" || len(e.RequestsFailed) > 0 || observed.asked {
 		a.c.cookies.jar.Keep()
 	}
 	if a.then != nil {

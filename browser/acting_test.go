@@ -40,27 +40,29 @@ func newStageApart(t *testing.T) *stage {
 func newStageIn(t *testing.T, b *Browser) *stage {
 	t.Helper()
 	s := &stage{t: t, b: b, pages: map[string]string{}}
-	s.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		if r.URL.Path == "/slow" {
-			select {
-			case <-time.After(300 * time.Millisecond):
-			case <-r.Context().Done():
-			}
-		}
-		if r.URL.Path == "/204" {
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		page, ok := s.pages[r.URL.Path]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		io.WriteString(w, "<!doctype html><script>window.log=[];function report(x){log.push(x)}</script>"+page)
-	}))
+	s.srv = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.srv.Close)
 	return s
+}
+
+func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if r.URL.Path == "/slow" {
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-r.Context().Done():
+		}
+	}
+	if r.URL.Path == "/204" {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	page, ok := s.pages[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	io.WriteString(w, "<!doctype html><script>window.log=[];function report(x){log.push(x)}</script>"+page)
 }
 
 // visit is a page that is open, in a context of its own, seen whole.

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/browser"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -19,7 +20,14 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 		return errors.New("Pool.Egress and ContextOptions.Bind: set both or neither")
 	}
 	if c.egress != nil {
-		if err := o.Bind(c.egress, func(fields map[string]any) { emit(protocol.EventPolicyDenied, fields) }); err != nil {
+		if err := o.Bind(c.egress, func(fields map[string]any) {
+			url, _ := fields["url"].(string)
+			reason, _ := fields["reason"].(string)
+			c.mu.Lock()
+			c.reports().Refused(url, reason)
+			c.mu.Unlock()
+			emit(protocol.EventPolicyDenied, fields)
+		}); err != nil {
 			return err
 		}
 	}
@@ -30,6 +38,7 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 	c.mu.Lock()
 	was := c.o
 	c.o = o
+	c.late = report.Log{}
 	t := c.selected
 	if o.Restore != nil {
 		c.documents = o.Restore.Documents

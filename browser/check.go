@@ -44,15 +44,13 @@ func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*elemen
 		switch {
 		case now.State == nil:
 			el.endHitTest()
-			return nil, protocol.Errorf(protocol.InvalidParams, "ref %s can be neither checked nor unchecked", who).
-				With("parameter", "ref").Then("use the ref of a checkbox, a radio button or a switch")
+			return nil, failure.NoCheckbox(who)
 		case now.State == checked:
 			el.endHitTest()
 			return el, nil
 		case now.Radio && !checked:
 			el.endHitTest()
-			return nil, protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", who).
-				With("parameter", "checked").Then("check another radio button of its group")
+			return nil, failure.KeepsChecked(who)
 		}
 		got, err := el.click(ctx, input.LeftClick, script.Checked.With(script.None{}))
 		if err != nil && !el.reached() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
 )
@@ -63,7 +64,7 @@ func consoleWritten(t *tab, _ *cdp.Session, e consoleCalled) (changed bool) {
 	}
 	t.c.log.Write(t.name, e.Type, text, url, line)
 	if e.Type == "error" || e.Type == "assert" {
-		consoleError(t, text)
+		consoleError(t, text, url, line)
 	}
 	return false
 }
@@ -76,23 +77,39 @@ type exceptionThrown struct {
 func exceptionWritten(t *tab, _ *cdp.Session, e exceptionThrown) (changed bool) {
 	d := &e.ExceptionDetails
 	t.c.log.Write(t.name, "exception", d.text(), d.URL, d.LineNumber+1)
-	consoleError(t, d.text())
+	consoleError(t, d.text(), d.URL, d.LineNumber+1)
 	return false
 }
 
-// maxConsoleText is how many characters of one console error are kept.
-const maxConsoleText = 500
-
-func consoleError(t *tab, text string) {
-	text = protocol.Cut(text, maxConsoleText)
-	t.c.effects.consoleError(text)
-	t.c.emit(protocol.EventConsoleError, map[string]any{"tab": t.name, "text": text})
+type entryAdded struct {
+	Entry struct {
+		Source string `json:"source"`
+		Level  string `json:"level"`
+		Text   string `json:"text"`
+		URL    string `json:"url"`
+		Line   *int   `json:"lineNumber"`
+	} `json:"entry"`
 }
 
-// keep appends to a list that holds at most n.
-func keep[T any](list []T, v T, n int) []T {
-	if len(list) >= n {
-		return list
+// entryWritten keeps what Chromium itself logs of a page: content security policies,
+// mixed content, CORS. What it says of failed requests the requests say themselves.
+func entryWritten(t *tab, _ *cdp.Session, e entryAdded) (changed bool) {
+	at, line := e.Entry, 0
+	if at.Source == "network" || at.Level != "error" && at.Level != "warning" {
+		return false
 	}
-	return append(list, v)
+	if at.Line != nil {
+		line = *at.Line + 1
+	}
+	t.c.log.Write(t.name, at.Level, at.Text, at.URL, line)
+	if at.Level == "error" {
+		consoleError(t, at.Text, at.URL, line)
+	}
+	return false
+}
+
+func consoleError(t *tab, text, url string, line int) {
+	text = report.Line(text, url, line)
+	t.c.reports().ConsoleError(text)
+	t.c.emit(protocol.EventConsoleError, map[string]any{"tab": t.name, "text": text})
 }

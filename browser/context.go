@@ -71,8 +71,8 @@ type Context struct {
 	tabList
 	workers map[target.SessionID]*cdp.Session // shared and service workers
 	dialogs int                               // dialogs in a row, since the last command began
-	effects *effects                          // of what acts; nil: nobody does
-	closed  bool
+	observed
+	closed bool
 }
 
 // complete is o with the defaults in the place of zeros.

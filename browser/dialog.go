@@ -58,12 +58,18 @@ func (d *dialogs) opening(_ *cdp.Session, e dialogOpening) (changed bool) {
 		d.timer = time.AfterFunc(c.o.DialogTimeout, func() {
 			ctx, cancel := context.WithTimeout(c.life, 5*time.Second)
 			defer cancel()
-			d.answer(ctx, false, "")
+			if answered, err := d.answer(ctx, false, ""); err == nil && answered != nil {
+				c.mu.Lock()
+				c.reports().Dialog(*answered)
+				c.mu.Unlock()
+			}
 		})
 	} else {
 		dialog.Answer = answerWord(accept)
 	}
-	t.c.effects.dialog(dialog)
+	if c.effects != nil || !wait {
+		c.reports().Dialog(dialog)
+	}
 	t.wake() // before the contexts of those that wait end
 	if wait {
 		for _, then := range d.waiting {

@@ -2,38 +2,50 @@ package browser
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"time"
 
+	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
+
+// observed is what events report: to the action, navigation or answer to a dialog that is
+// under way, or to the next answer. The context's mu guards it.
+type observed struct {
+	effects  *effects   // of what acts; nil: nobody does
+	late     report.Log // since the last action ended
+	answered struct {   // where the last answer left the session
+		tab     *tab
+		commits int
+		url     string
+	}
+}
+
+// reports is where what a page says goes now. The caller holds mu.
+func (o *observed) reports() *report.Log {
+	if o.effects != nil {
+		return &o.effects.Log
+	}
+	return &o.late
+}
 
 // effects is what events report while an action, a navigation or the answer to a dialog
 // is under way. The context's mu guards it. Its methods may be called on nil, which is
 // what a context has while nobody acts.
 type effects struct {
-	navigated     string // URL of the tab that is acted on, where it has another
-	dialogs       []protocol.Dialog
-	opened        []*tab
-	announced     int // tabs that a link asked for and that have not come
-	downloads     []string
-	consoleErrors []string
-	failed        int         // requests
-	refusedBefore int         // by the egress proxy, when the action began
-	settled       *settled    // what the input itself brought back, see tab.settledWith
-	within        []*document // of frames, that the action is in
+	report.Log
+	navigated string // URL of the tab that is acted on, where it has another
+	opened    []*tab
+	announced int         // tabs that a link asked for and that have not come
+	settled   *settled    // what the input itself brought back, see tab.settledWith
+	within    []*document // of frames, that the action is in
 }
 
 func (e *effects) navigatedTo(url string) {
 	if e != nil {
 		e.navigated = url
-	}
-}
-
-func (e *effects) dialog(d protocol.Dialog) {
-	if e != nil {
-		e.dialogs = keep(e.dialogs, d, maxDialogs)
 	}
 }
 
@@ -60,24 +72,6 @@ func (e *effects) tabOpened(t *tab, popup, kept bool) {
 	}
 }
 
-func (e *effects) download(name string) {
-	if e != nil {
-		e.downloads = keep(e.downloads, name, 20)
-	}
-}
-
-func (e *effects) consoleError(text string) {
-	if e != nil {
-		e.consoleErrors = keep(e.consoleErrors, text, 20)
-	}
-}
-
-func (e *effects) requestFailed() {
-	if e != nil {
-		e.failed++
-	}
-}
-
 // settling changes how an action waits for the page to settle.
 type settling struct {
 	unshown bool // the client wants nothing of the page shown afterwards
@@ -92,6 +86,7 @@ type observation struct {
 	navigationCounts
 	tab    *tab
 	at     time.Time // when it began
+	url    string    // of the tab, when it began
 	lost   *lostPage
 	asked  bool      // requests were made
 	polled time.Time // when the page was last asked whether it is quiet; zero: with the input
@@ -104,14 +99,14 @@ func (t *tab) begin(h settling) *observation {
 	t.activity.Add(1)
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	t.c.effects = &effects{refusedBefore: t.c.refused()}
+	t.c.effects = &effects{}
 	t.c.dialogs = 0
 	for _, o := range t.c.tabs {
 		for _, f := range o.frames.byID {
 			f.allowDialogs()
 		}
 	}
-	return &observation{settling: h, tab: t, at: time.Now(), navigationCounts: t.nav.navigationCounts, lost: t.nav.lost}
+	return &observation{settling: h, tab: t, at: time.Now(), url: t.nav.url, navigationCounts: t.nav.navigationCounts, lost: t.nav.lost}
 }
 
 // end stops observing and returns what happened; hit is the node that received the
@@ -122,12 +117,17 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 	defer c.mu.Unlock()
 	h := c.effects
 	c.effects = nil
-	e := protocol.Effect{
-		Navigated: h.navigated, Downloads: h.downloads, ConsoleErrors: h.consoleErrors,
-		// The proxy also sees what the page's workers and sockets asked for.
-		RequestsFailed: max(h.failed, c.refused()-h.refusedBefore),
-		Changed:        s.seen.Changed || h.navigated != "", Announced: s.seen.Announced,
+	h.Announce(s.seen.Announced...)
+	said := h.Take()
+	if t.nav.commits == s.commits && c.selected == t {
+		h.navigated = ""
+		if t.nav.url != s.url {
+			h.navigated = t.nav.url
+		}
 	}
+	e := protocol.Effect{Navigated: h.navigated, Reports: said.Reports, Changed: s.seen.Changed || h.navigated != ""}
+	e.Pending = pendingSince(t, s.at)
+	c.leave()
 	if n, ok := refs.Seen(hit); ok {
 		e.Hit = snapshot.RefOf(n)
 	}
@@ -140,19 +140,49 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 	for _, o := range h.opened {
 		e.TabsOpened = append(e.TabsOpened, o.info())
 	}
-	if n := len(h.dialogs); n > 0 {
-		d := h.dialogs[n-1]
-		e.Dialog = &d
-		if t.dialogs.open != nil {
-			e.Dialog = t.dialogs.open
-		}
-		if n > 1 {
-			e.Dialogs = h.dialogs
-		}
-	} else if t.dialogs.open != nil {
+	if n := len(said.Dialogs); n > 0 {
+		e.Dialog, e.Dialogs = &said.Dialogs[n-1], said.Dialogs[:n-1]
+	}
+	if t.dialogs.open != nil {
 		e.Dialog = t.dialogs.open
 	}
 	return e
+}
+
+// pendingSince are the requests that the tab has made since then and that run.
+func pendingSince(t *tab, at time.Time) []protocol.PendingRequest {
+	list := t.requests.Pending(at)
+	list = list[:min(len(list), protocol.MaxReports)]
+	for i := range list {
+		list[i].URL = report.Address(list[i].URL)
+	}
+	return list
+}
+
+// leave notes where an answer leaves the session. The caller holds mu.
+func (r *records) leave() {
+	c := r.c
+	if t := c.selected; t != nil {
+		c.answered.tab, c.answered.commits, c.answered.url = t, t.nav.commits, t.nav.url
+	}
+}
+
+// Since returns what happened since the last action that is no effect of it, once; nil
+// where nothing did. Any goroutine may call it.
+func (r *records) Since() *protocol.Since {
+	c := r.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	said := c.late.Take()
+	s := &protocol.Since{Changed: said.Changed, Dialogs: said.Dialogs, Reports: said.Reports}
+	if t := c.selected; t != nil && t == c.answered.tab && (t.nav.commits != c.answered.commits || t.nav.url != c.answered.url) {
+		s.Navigated, s.Changed = t.nav.url, true
+	}
+	c.leave()
+	if reflect.ValueOf(*s).IsZero() {
+		return nil
+	}
+	return s
 }
 
 // actsIn notes that the action is in the document of a frame, which has to

@@ -30,14 +30,6 @@ type Egress interface {
 	Close()
 }
 
-// refused counts what the egress proxy has refused the context so far.
-func (c *Context) refused() int {
-	if c.egress == nil {
-		return 0
-	}
-	return c.egress.Refused()
-}
-
 // learnSecret has the context learn the secret of its egress proxy, before the page is a
 // session's.
 func (t *tab) learnSecret(ctx context.Context, e Egress) error {

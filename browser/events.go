@@ -52,6 +52,7 @@ func init() {
 		"Runtime.bindingCalled":             on(page, (*tab).bindingCalled),
 		"Runtime.consoleAPICalled":          on(page, consoleWritten),
 		"Runtime.exceptionThrown":           on(page, exceptionWritten),
+		"Log.entryAdded":                    on(page, entryWritten),
 		cdp.EventTooLarge:                   on(page, consoleTooLarge),
 		"Network.requestWillBeSent":         on(nav, (*navigation).requestSent),
 		"Network.responseReceived":          on(nav, (*navigation).responseReceived),

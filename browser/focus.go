@@ -12,35 +12,37 @@ import (
 // ref, not_actionable where it does not take it.
 func focus(o protocol.Focus) step {
 	return func(ctx context.Context, a *action) error {
-		return a.hits(a.focusOn(ctx, o.Ref))
+		el, _, err := a.focusOn(ctx, o.Ref)
+		return a.hits(el, err)
 	}
 }
 
-func (a *action) focusOn(ctx context.Context, ref string) (*element, error) {
+// focusOn returns the element that has got the focus, and the frame that it is, if any.
+func (a *action) focusOn(ctx context.Context, ref string) (*element, *frame, error) {
 	el, err := a.locate(ctx, ref, script.Lookup{Want: []string{wantEnabled, wantAttached}, ElementCall: script.FocusOn.With(script.None{})})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	got, err := script.FocusOn.Result(el.Then)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !got.Focused {
 		who, err := failure.Describe(a.refs, ref)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return nil, protocol.Errorf(protocol.NotActionable, "%s does not take the focus", who).
-			With("reason", "disabled").With("because", "not focusable").Then("click it, or focus a control in it")
+		return nil, nil, failure.NoFocus(who)
 	}
+	var into *frame
 	if got.Framed {
 		t := el.frame.tab
 		t.frames.findOwners(ctx, t.frames.live())
-		if f := t.frameIn(el.key); f != nil {
-			if _, err = evaluate(ctx, f, script.FocusEdited, script.None{}); err != nil {
-				return nil, err
+		if into = t.frameIn(el.key); into != nil {
+			if _, err = evaluate(ctx, into, script.FocusEdited, script.None{}); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
-	return el, nil
+	return el, into, nil
 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/browserd/browserd/browser/cdp"
@@ -12,10 +13,24 @@ import (
 )
 
 func (t *tab) bindingCalled(_ *cdp.Session, e struct {
-	Name string `json:"name"`
+	Name    string `json:"name"`
+	Payload string `json:"payload"`
 }) (changed bool) {
-	if e.Name == script.Reached {
+	switch e.Name {
+	case script.Reached:
 		t.reached++
+	case script.Late:
+		var late script.LateReport
+		if json.Unmarshal([]byte(e.Payload), &late) != nil {
+			break
+		}
+		to := t.c.reports()
+		if late.Before {
+			to = &t.c.late // of what was before the action that is under way
+		}
+		to.Announce(late.Announced...)
+		// What an action changes its own watch says.
+		t.c.late.Changed = t.c.late.Changed || late.Changed && t == t.c.selected
 	}
 	return false
 }
@@ -38,9 +53,16 @@ func (t *tab) point(x, y float64) input.Point {
 func (el *element) point() input.Point { return el.frame.tab.point(el.x, el.y) }
 
 // click moves the mouse to the element, presses and releases it, and says what was hit:
-// all of it is written at once, and waited for together. The script calls then with the
-// element afterwards.
+// all of it is written at once, and waited for together. In a tab of several documents the
+// move is waited for first, and nothing is pressed where something else is there then. The
+// script calls then with the element afterwards.
 func (el *element) click(ctx context.Context, p input.Press, then script.ElementCall) (script.Hit, error) {
+	if len(el.guarded) > 0 {
+		if there, err := el.arrive(ctx); err != nil || !there {
+			el.endHitTest()
+			return script.Hit{}, err
+		}
+	}
 	pending := el.frame.tab.pointer.MoveAndClick(el.point(), p)
 	return el.collect(ctx, pending, script.HitResultArgs{ElementCall: then, Settle: then.Then == ""})
 }
@@ -68,9 +90,11 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	var got script.Hit
 	q.Shown = !el.action.how.unshown
 	seen, err := el.in.start(script.HitResult.Call(q))
-	for _, f := range el.frames {
-		f.start(script.EndHitTest.Call(script.None{}))
-	}
+	defer func() {
+		for _, d := range el.guarded {
+			d.start(script.EndHitTest.Call(script.None{}))
+		}
+	}()
 	if err != nil {
 		return got, err
 	}
@@ -89,6 +113,18 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 		got.Hit = true
 		return got, nil
 	}
+	if err == nil && !got.Hit {
+		other := el.unguard(ctx)
+		el.guarded = nil
+		got.Hit, got.Seen = other.Hit, got.Seen || other.Seen
+		if other.By != nil {
+			got.By = other.By
+		}
+		if !got.Seen && !got.Hit && !el.reached() {
+			t.pointer.Forget()
+			return got, failure.Unaccounted(el.action.refs, el.ref)
+		}
+	}
 	if !got.Hit {
 		t.pointer.Forget() // tried again from the beginning
 	}
@@ -98,9 +134,8 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	return got, el.unlessReached(ctx, err)
 }
 
-// reached says whether input has reached the element since it was located. The hit test
-// of a document cannot see what goes to the document of a frame in it.
-func (el *element) reached() bool { return el.Framed || el.frame.tab.reaches() != el.reaches }
+// reached says whether input has reached the element since it was located.
+func (el *element) reached() bool { return el.frame.tab.reaches() != el.reaches }
 
 // unlessReached is unsent where the input has not reached the element.
 func (el *element) unlessReached(ctx context.Context, err error) error {
@@ -122,5 +157,9 @@ func (el *element) missed(got script.Hit) error {
 	if got.By != nil {
 		why = script.Located{Reason: "covered", By: got.By}
 	}
-	return failure.NotActionable(refs, e, el.key.Doc, why)
+	doc := el.key.Doc
+	if el.missedIn != 0 && got.By != nil {
+		doc = el.missedIn
+	}
+	return failure.NotActionable(refs, e, doc, why)
 }

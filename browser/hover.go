@@ -15,8 +15,13 @@ func hover(o protocol.Hover) step {
 		if err != nil {
 			return err
 		}
-		moved := a.tab.pointer.Move(el.point())
-		el.endHitTest()
-		return a.hits(el, a.tab.wait(ctx, moved, nil))
+		defer el.endHitTest()
+		if err := a.tab.wait(ctx, a.tab.pointer.Move(el.point()), nil); err != nil {
+			return a.hits(el, err)
+		}
+		if over, err := evaluate(ctx, el.in, script.IsOver, script.None{}); err == nil && !over {
+			return nil // something else has come under the pointer
+		}
+		return a.hits(el, nil)
 	}
 }

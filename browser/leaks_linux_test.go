@@ -305,7 +305,7 @@ func TestNothingLeaks(t *testing.T) {
 			if got := w.take(); len(got) > 0 {
 				t.Errorf("afterwards Chromium reached %s", strings.Join(got, ", "))
 			}
-			if n := c.refused(); n < 30 {
+			if n := c.egress.Refused(); n < 30 {
 				t.Errorf("the proxy refused %d connections: did the page try?", n)
 			}
 		})

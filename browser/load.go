@@ -17,6 +17,8 @@ const (
 	// afterContent is how long a new document may take to become quiet once its
 	// content is there.
 	afterContent = 3 * time.Second
+	// emptyWait is how long a document with scripts may take to show anything at all.
+	emptyWait = 2 * time.Second
 )
 
 // awaitDocument waits until a document that was committed is as far as mode
@@ -63,11 +65,12 @@ func (n *navigation) awaitContent(ctx context.Context) error {
 func (n *navigation) awaitQuiet(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, afterContent)
 	defer cancel()
+	shown := time.Now().Add(emptyWait)
 	for {
 		err := n.t.until(limited, func() bool { return n.t.requests.InFlight() == 0 && !n.refreshing })
 		var seen script.Settled
 		if err == nil {
-			seen, err = evaluate(limited, n.t.frames.main, script.Settle, script.SettleArgs{NewDocument: true})
+			seen, err = evaluate(limited, n.t.frames.main, script.Settle, script.SettleArgs{NewDocument: true, Empty: int(max(time.Until(shown).Milliseconds(), 0))})
 		}
 		if err == nil {
 			n.t.c.mu.Lock()

@@ -38,8 +38,11 @@ type element struct {
 	key    snapshot.Key // of the ref's element; its ref is what effect.hit names
 	ref    string
 	x, y   float64 // in the viewport of the tab, where Located.X is set
-	// frames are those around its own, whose documents run a hit test as well.
-	frames []*frame
+	// frames are those around its own, whose documents run a hit test as well; guarded are
+	// all other documents of the tab, missedIn that which refused the press.
+	frames   []*frame
+	guarded  []*document
+	missedIn int
 	// reaches is how often input had reached its element in the tab by then.
 	reaches int
 }
@@ -101,6 +104,7 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 		refs.Move(e.N, got.Record.In(doc))
 	}
 	if got.X != nil {
+		el.guardOthers(ctx) // before toTab, which says what is to be at the point
 		if err := el.toTab(ctx); err != nil {
 			el.endHitTest()
 			return nil, err
@@ -217,7 +221,7 @@ func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
 // endHitTest lets input through again, where it was not sent after all.
 func (el *element) endHitTest() {
 	el.in.start(script.EndHitTest.Call(script.None{}))
-	for _, f := range el.frames {
-		f.start(script.EndHitTest.Call(script.None{}))
+	for _, d := range el.guarded {
+		d.start(script.EndHitTest.Call(script.None{}))
 	}
 }

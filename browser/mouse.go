@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 
-	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -11,14 +10,18 @@ import (
 )
 
 // mouse does one thing with the mouse at a point of the viewport, in CSS
-// pixels, and says what was hit there before: for canvases, maps and whatever
-// has no ref. A button that went down stays down until it goes up. Errors:
+// pixels, and says what was hit there when it had come: for canvases, maps and whatever
+// has no ref. The press reaches the document that was hit, or none. A button that went down stays down until it goes up. Errors:
 // invalid_params where the point is outside of the viewport.
 func mouse(o protocol.Mouse) (step, error) {
 	p, err := input.ParsePress(o.Button, o.Count, nil)
 	return func(ctx context.Context, a *action) error {
-		t := a.tab
+		t, point := a.tab, a.tab.point(o.X, o.Y)
 		t.frames.main.start(script.BeginSettle.Call(0))
+		// What the page shows for the pointer is there before it is asked what is hit.
+		if err := t.wait(ctx, t.pointer.MoveHolding(point), nil); err != nil {
+			return t.unsent(ctx, err)
+		}
 		at, doc, err := hitAt(ctx, t, o.X, o.Y)
 		if err != nil {
 			return err
@@ -32,31 +35,21 @@ func mouse(o protocol.Mouse) (step, error) {
 			}
 			a.actsIn(d)
 		}
-		if err := a.waitInput(ctx, writeMouse(t, o, p)); err != nil {
-			return err
+		var docs []*document // no other than the one that is hit gets the press
+		if o.Action == "click" || o.Action == "down" {
+			docs = t.others(nil)
 		}
-		if at != nil {
+		askAll(ctx, docs, script.GuardPress, func(d *document) bool { return d.doc == doc })
+		err = a.waitInput(ctx, t.pointer.Do(point, o, p))
+		refused := false
+		for _, got := range askAll(ctx, docs, script.EndHitTest, noArgs) {
+			refused = refused || got.Seen && !got.Hit
+		}
+		if at != nil && err == nil && !refused {
 			a.hit = snapshot.Key{Doc: doc, Node: at.Node}
 		}
-		return nil
+		return err
 	}, err
-}
-
-// writeMouse writes the events of o, without waiting for them.
-func writeMouse(t *tab, o protocol.Mouse, p input.Press) []*cdp.Pending {
-	at := t.point(o.X, o.Y)
-	pending := []*cdp.Pending{t.pointer.MoveHolding(at)}
-	switch o.Action {
-	case "click":
-		pending = append(pending, t.pointer.Click(at, p)...)
-	case "down":
-		pending = append(pending, t.pointer.Down(at, p))
-	case "up":
-		pending = append(pending, t.pointer.Up(at, p))
-	case "wheel":
-		pending = append(pending, t.pointer.Wheel(at, o.DX, o.DY))
-	}
-	return pending
 }
 
 // hitAt is what is hit at a point of the tab's viewport, through frames, and

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"strings"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
@@ -282,6 +283,11 @@ func (n *navigation) responseReceived(s *cdp.Session, e network.ResponseReceived
 			n.status = e.Response.Status
 		}
 	}
+	if e.Response.Status >= 400 {
+		if of, ok := n.t.requests.Fail(e.RequestID); ok {
+			n.t.c.reports().Failed(protocol.FailedRequest{Method: of.Method, URL: of.URL, Status: e.Response.Status})
+		}
+	}
 	return n.t.requests.Received(n.t.name, s, e)
 }
 
@@ -289,10 +295,27 @@ type loadingFailed struct {
 	RequestID devnet.RequestID `json:"requestId"`
 	ErrorText string           `json:"errorText"`
 	Canceled  bool             `json:"canceled"`
+	Blocked   string           `json:"blockedReason"`
+	CORS      struct {
+		Error string `json:"corsError"`
+	} `json:"corsErrorStatus"`
+}
+
+// error is why, with what Chromium says beside net::ERR_FAILED.
+func (e loadingFailed) error() string {
+	if why := cmp.Or(e.CORS.Error, e.Blocked); why != "" {
+		return e.ErrorText + " (" + why + ")"
+	}
+	return e.ErrorText
 }
 
 func (n *navigation) loadingFailed(_ *cdp.Session, e loadingFailed) (changed bool) {
 	loader := cdproto.LoaderID(e.RequestID) // a navigation's request has its loader's id
+	if !e.Canceled {
+		if of, ok := n.t.requests.Fail(e.RequestID); ok {
+			n.t.c.reports().Failed(protocol.FailedRequest{Method: of.Method, URL: of.URL, Error: e.error()})
+		}
+	}
 	if kind, _ := n.t.requests.End(e.RequestID); kind == "Document" && n.failed == "" {
 		n.failed, n.refreshing = e.ErrorText, false
 	}
@@ -306,8 +329,5 @@ func (n *navigation) loadingFailed(_ *cdp.Session, e loadingFailed) (changed boo
 		n.askTitle()
 	}
 	n.step.failed(loader, e.ErrorText)
-	if !e.Canceled {
-		n.t.c.effects.requestFailed()
-	}
 	return true
 }

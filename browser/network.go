@@ -130,8 +130,7 @@ func (r *records) downloadBegins(e network.DownloadBegins) bool {
 		if t.frames.byID[e.FrameID] == nil {
 			continue
 		}
-		name := r.downloads.Begin(t.name, e)
-		c.effects.download(name)
+		c.reports().Download(r.downloads.Begin(t.name, e))
 		t.nav.failed = "download"
 		t.wake()
 		return true

@@ -15,17 +15,24 @@ import (
 func pressKey(o protocol.Press) (step, error) {
 	pressed, err := input.ParseChord(o.Key)
 	return func(ctx context.Context, a *action) error {
-		t := a.tab
-		var el *element
 		if o.Ref != "" {
-			var err error
-			if el, err = a.focusOn(ctx, o.Ref); err != nil {
+			el, into, err := a.focusOn(ctx, o.Ref)
+			if err != nil {
 				return err
 			}
-		} else if err := a.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
+			in, node := el.in, el.Target
+			if into != nil {
+				if in, err = into.focused(ctx); err != nil {
+					return err
+				}
+				node = -1
+			}
+			return a.hits(el, el.pressKeys(ctx, in, node, pressed))
+		}
+		if err := a.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
 			return err
 		}
-		return a.hits(el, a.waitInput(ctx, input.NewKeyboard(t.cdp).Press(pressed)))
+		return a.waitInput(ctx, input.NewKeyboard(a.tab.cdp).Press(pressed))
 	}, err
 }
 
@@ -49,4 +56,25 @@ func (a *action) beginAtFocus(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// focused is the document that has the focus, in the frame or in those below it.
+func (f *frame) focused(ctx context.Context) (*document, error) {
+	for t := f.tab; ; {
+		d, err := f.document()
+		if err != nil {
+			return nil, err
+		}
+		holds, err := evaluate(ctx, d, script.BeginSettle, 0)
+		if err != nil {
+			return nil, err
+		}
+		if holds == 0 {
+			return d, nil
+		}
+		t.frames.findOwners(ctx, t.frames.live())
+		if f = t.frameIn(snapshot.Key{Doc: d.doc, Node: holds}); f == nil {
+			return d, nil
+		}
+	}
 }

@@ -143,7 +143,7 @@ func (s *observation) awaitSaved(ctx context.Context, deadline time.Time) {
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	t.until(limited, func() bool {
-		return len(t.c.effects.downloads) > 0 || t.nav.commits != s.commits || t.nav.requested != s.requested
+		return len(t.c.effects.Downloads)+len(t.c.effects.DownloadsDenied) > 0 || t.nav.commits != s.commits || t.nav.requested != s.requested
 	})
 }
 

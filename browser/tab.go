@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,14 @@ import (
 
 // world is the name of the isolated world in which the scripts live.
 const world = "browserd"
+
+// inject has the script run in every document to come, and in the one that is there. It is
+// encoded once: it is sent for every page and every out-of-process frame.
+var inject = sync.OnceValue(func() jsonv2.Value { return injection(script.Source) })
+
+func injection(source string) jsonv2.Value {
+	return cdp.Encode(page.AddScriptToEvaluateOnNewDocumentParams{Source: source, WorldName: world, RunImmediately: ptr(true)})
+}
 
 // docs numbers the documents of all contexts, so that a number is never used
 // twice, in no session.
@@ -239,6 +248,8 @@ func attachDomains(s *cdp.Session) []*cdp.Pending {
 		s.Send("DOM.enable", cdproto.Empty{}),
 		s.Send("Accessibility.enable", cdproto.Empty{}),
 		s.Send("Runtime.enable", cdproto.Empty{}),
+		s.Send("Log.enable", cdproto.Empty{}),
+		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: world}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Reached, ExecutionContextName: world}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
 		autoAttach(s),
@@ -319,7 +330,7 @@ func (t *tab) throttled(s *cdp.Session, domain string, pause time.Duration) {
 			}
 		}
 	}
-	t.c.log.Write(t.name, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console"}[domain]+
+	t.c.log.Write(t.name, "warning", "browserd: the page floods "+map[string]string{"Network": "the network", "Runtime": "the console", "Log": "Chromium's log"}[domain]+
 		": what comes in the next "+pause.String()+" is left out", "", 0)
 }
 

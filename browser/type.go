@@ -163,6 +163,10 @@ func (el *element) fieldWithin(ctx context.Context) (string, error) {
 // write types into the control that has the focus, and reads back what it holds.
 func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prepared) (*string, error) {
 	t := el.frame.tab
+	guard, err := el.guardKeys(ctx, el.in, el.Target)
+	if err != nil {
+		return nil, err
+	}
 	keyboard := input.NewKeyboard(t.cdp)
 	var pending []*cdp.Pending // all is written at once, since Chromium keeps its order
 	if o.Clear && ready.Keys {
@@ -182,12 +186,20 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	}
 	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable"}
 	pending = append(pending, keyboard.Type(text, how)...)
-	if err := el.action.waitInput(ctx, pending); err != nil {
+	err = el.action.waitInput(ctx, pending)
+	got, by := guard.end(ctx)
+	if err != nil {
 		return nil, err
+	}
+	if got.By != nil || got.Lost && len(pending) > 0 && got.Got == 0 {
+		return nil, failure.LostFocus(el.action.refs, el.ref, got, by)
 	}
 	value, err := el.readBack(ctx, o, ready, text)
 	if err != nil {
 		return nil, err
+	}
+	if got.Lost && value != nil {
+		return value, failure.LostFocus(el.action.refs, el.ref, got, by)
 	}
 	return value, el.submit(ctx, o)
 }
@@ -216,6 +228,21 @@ func (el *element) submit(ctx context.Context, o protocol.Type) error {
 	if !o.Submit {
 		return nil
 	}
+	return el.pressKeys(ctx, el.in, el.Target, input.MustChord("Enter"))
+}
+
+// pressKeys presses keys that only the element with that number in the document gets, or
+// nothing does.
+func (el *element) pressKeys(ctx context.Context, in *document, node int, c input.Chord) error {
 	t := el.frame.tab
-	return el.action.waitInput(ctx, input.NewKeyboard(t.cdp).Press(input.MustChord("Enter")))
+	guard, err := el.guardKeys(ctx, in, node)
+	if err != nil {
+		return err
+	}
+	err = el.action.waitInput(ctx, input.NewKeyboard(t.cdp).Press(c))
+	got, by := guard.end(ctx)
+	if err == nil && got.By != nil && got.Got == 0 {
+		err = failure.LostFocus(el.action.refs, el.ref, got, by)
+	}
+	return err
 }

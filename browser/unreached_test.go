@@ -78,7 +78,7 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 	t.Run("a frame", func(t *testing.T) {
 		v := s.open(t, `<iframe name=f srcdoc=""></iframe><a href="`+dead+`" target=f>Go</a>`)
 		ref := v.ref("link", "Go")
-		equal(t, "answer", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`","requests_failed":1}`)
+		equal(t, "answer", v.click(ref), `{"hit":"`+ref+`","focused":"`+ref+`","requests_failed":[{"method":"GET","url":"`+dead+`","error":"net::ERR_CONNECTION_REFUSED"}]}`)
 	})
 }
 

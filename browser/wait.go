@@ -28,8 +28,8 @@ const (
 // first the error is timeout, whose details say what was waited for and what
 // was seen instead. Errors: unknown_ref, invalid_params.
 func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (map[string]any, error) {
-	if q.Ref == "" && q.Text == "" && q.URL == "" && q.State == "" && q.Expression == "" {
-		return nil, protocol.Errorf(protocol.InvalidParams, "wait needs at least one of ref, text, url, state and expression").With("parameter", "ref")
+	if q.Ref == "" && q.Text == "" && q.URL == "" && q.State == "" && q.Expression == "" && q.For == "" {
+		return nil, protocol.Errorf(protocol.InvalidParams, "wait needs at least one of ref, text, url, state, expression and for").With("parameter", "ref")
 	}
 	if q.Gone && q.Ref == "" && q.Text == "" {
 		return nil, protocol.Errorf(protocol.InvalidParams, "gone: needs a ref or a text").With("parameter", "gone")
@@ -116,6 +116,17 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 			delete(w.seen, "requests")
 		}
 	}
+	if w.q.For != "" {
+		quiet, err := w.quiet(ctx, t)
+		if err != nil {
+			return false, err
+		}
+		word := protocol.WaitQuiet
+		if !quiet {
+			word = "busy"
+		}
+		note("for", word, quiet)
+	}
 	if w.q.Ref != "" {
 		state, err := w.ref(ctx)
 		if err != nil {
@@ -142,6 +153,34 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("expression", value, truth)
 	}
 	return all, nil
+}
+
+// quiet says whether no request runs that the page may be waiting for, and the page has
+// not changed for a moment.
+func (w *waiter) quiet(ctx context.Context, t *tab) (bool, error) {
+	idle := func() bool {
+		w.c.mu.Lock()
+		defer w.c.mu.Unlock()
+		return t.requests.InFlight() == 0 && !t.nav.refreshing && t.nav.hasContent()
+	}
+	delete(w.seen, "pending")
+	if idle() {
+		_, before := t.requests.LastEnded()
+		seen, err := evaluate(ctx, t.frames.main, script.Settle, script.SettleArgs{Shown: true})
+		if err != nil {
+			return false, err
+		}
+		w.c.mu.Lock()
+		w.c.reports().Announce(seen.Announced...)
+		w.c.mu.Unlock()
+		if _, after := t.requests.LastEnded(); idle() && after.Equal(before) {
+			return true, nil
+		}
+	}
+	if list := pendingSince(t, time.Time{}); len(list) > 0 {
+		w.seen["pending"] = list
+	}
+	return false, nil
 }
 
 // ref says whether the ref's element is visible, hidden or gone.
@@ -282,6 +321,7 @@ func (w *waiter) late(ctx context.Context) error {
 	add("url", w.q.URL)
 	add("state", w.q.State)
 	add("expression", w.q.Expression)
+	add("for", w.q.For)
 	if w.q.Gone {
 		waited["gone"] = true
 		words = append(words, "gone")

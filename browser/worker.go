@@ -46,6 +46,7 @@ func (i targetInfo) isWorker() bool {
 func (c *Context) setUpWorker(s *cdp.Session) {
 	all := c.overrides.InForce()
 	s.Send("Runtime.enable", cdproto.Empty{})
+	s.Send("Log.enable", cdproto.Empty{})
 	s.Send("Network.enable", network.EnableParams{})
 	autoAttach(s)
 	c.overrides.Send(s, all, all, true)

@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"session"},
 	{"browser", "fallback", "ledger"},
 	{"browser/emulation", "browser/permission", "browser/storage"},
-	{"browser/failure", "browser/files", "browser/network", "browser/screenshot", "browser/throttle", "browser/walk", "browser/listeners"},
+	{"browser/failure", "browser/files", "browser/network", "browser/report", "browser/screenshot", "browser/throttle", "browser/walk", "browser/listeners"},
 	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},

@@ -48,7 +48,7 @@ func TestRefusalsAreTold(t *testing.T) {
 		}
 		a.open("http://" + site + "/")
 		r := a.do("click", params{"ref": a.snapshot().ref(t, "button", "Ask")})
-		if r.Effect == nil || r.Effect.RequestsFailed == 0 {
+		if r.Effect == nil || len(r.Effect.RequestsFailed) == 0 {
 			t.Errorf("the effect counts no failed request: %+v", r.Effect)
 		}
 		for range 2 { // the redirect's, and the page's

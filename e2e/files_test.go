@@ -103,7 +103,7 @@ func TestDownloadsAreDenied(t *testing.T) {
 	a := newAgent(t, d)
 	a.open(w.URL + "/page")
 	r := a.do("click", click(a.snapshot().ref(t, "link", "Get"), nil))
-	if r.Effect == nil || !slices.Equal(r.Effect.Downloads, []string{"a.txt"}) {
+	if r.Effect == nil || len(r.Effect.DownloadsDenied) != 1 || r.Effect.DownloadsDenied[0].Name != "a.txt" {
 		t.Fatalf("effect %+v", r.Effect)
 	}
 	got := ask[downloadsAnswer](a, "downloads", params{"wait": true})

@@ -37,7 +37,7 @@ func TestPagesThatBehaveBadly(t *testing.T) {
 		"asks for the impossible": `for (const f of [() => new Array(2 ** 32), () => 'x'.repeat(2 ** 30), () => new Uint8Array(2 ** 40)]) try { f() } catch (e) {}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := rowTest{&agent{t, newAgent(t, d).c}, w, "bad"}
+			r := rowTest{&agent{t: t, c: newAgent(t, d).c}, w, "bad"}
 			path := "/bad/" + strings.ReplaceAll(name, " ", "-")
 			w.serve(path, page("bad", "<h1>Bad</h1><script>addEventListener('load', () => {"+script+"})</script>"), "")
 			r.inTime("open", params{"url": w.URL + path, "timeout_ms": 3000})
@@ -76,7 +76,7 @@ func TestHugeDocuments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := "/huge/" + strings.ReplaceAll(name, " ", "-")
 			w.serve(path, page("huge", "<h1>Huge</h1><script>"+script+"</script>"), "")
-			a := &agent{t, newAgent(t, d).c}
+			a := &agent{t: t, c: newAgent(t, d).c}
 			defer a.do("session_close", nil)
 			_, err := a.try("open", params{"url": w.URL + path, "snapshot": "none", "timeout_ms": 30000})
 			if deadly := strings.HasPrefix(name, "nesting"); deadly && protocol.CodeOf(err) == protocol.PageCrashed {

@@ -28,7 +28,7 @@ const (
 // test where one of its commands failed or was held up by what others did.
 func steady(t *testing.T, d *testdaemon.Daemon, token, url string) (stop func()) {
 	t.Helper()
-	a := &agent{t, dialAs(t, d, token)}
+	a := &agent{t: t, c: dialAs(t, d, token)}
 	a.do("session_open", params{"source": "http"})
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -142,7 +142,7 @@ func TestTwiceEachLimit(t *testing.T) {
 	for range 4 {
 		ann = append(ann, dialAs(t, d, annToken))
 	}
-	a := &agent{t, ann[0]}
+	a := &agent{t: t, c: ann[0]}
 
 	t.Run("sessions", func(t *testing.T) {
 		defer steady(t, d, bobToken, w.URL+"/calm")()
@@ -156,7 +156,7 @@ func TestTwiceEachLimit(t *testing.T) {
 		}
 		for _, s := range list.Sessions {
 			if strings.HasPrefix(s.Session, "n") {
-				(&agent{t, bob[0]}).do("session_close", params{"session": s.Session})
+				(&agent{t: t, c: bob[0]}).do("session_close", params{"session": s.Session})
 			}
 		}
 		var own struct{ Sessions []struct{ Session string } }
@@ -194,11 +194,11 @@ func TestTwiceEachLimit(t *testing.T) {
 		fetch := func(int) params { return params{"url": w.URL + "/calm"} }
 		got := together(t, 2*calls, ann, "web_fetch", fetch, limited(t, protocol.RateLimited, calls, "retry_after_s"))
 		wantCodes(t, got, calls, protocol.RateLimited, calls)
-		(&agent{t, dialAs(t, d, bobToken)}).do("web_fetch", fetch(0)) // another agent's hour is its own
+		(&agent{t: t, c: dialAs(t, d, bobToken)}).do("web_fetch", fetch(0)) // another agent's hour is its own
 	})
 	t.Run("tabs", func(t *testing.T) {
 		defer steady(t, d, bobToken, w.URL+"/calm")()
-		live := &agent{t, dialAs(t, d, annToken)}
+		live := &agent{t: t, c: dialAs(t, d, annToken)}
 		live.open(w.URL + "/calm")
 		for range tabs - 1 {
 			live.do("tab_new", nil)

@@ -17,11 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/snapshot/pagetext"
 )
 
 func TestMain(m *testing.M) {
@@ -67,6 +70,10 @@ func sharedCases(t *testing.T) string {
 type agent struct {
 	t testing.TB
 	c *client.Client
+	// held is the page's text, with every snapshot and delta applied.
+	held pagetext.PageText
+	// exact compares held with a fresh snapshot after each delta of an action.
+	exact bool
 }
 
 func newAgent(t testing.TB, d *testdaemon.Daemon) *agent {
@@ -113,6 +120,16 @@ func (a *agent) try(method string, p params) (result, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return r, errHang
 	}
+	if r.Snapshot != nil {
+		a.held.Snapshot(r.Snapshot.Text)
+	} else if r.Delta != nil {
+		if err := a.held.Delta(r.Delta.Text); err != nil {
+			a.t.Errorf("%s %v: the delta cannot be applied: %v\n%s", method, p, err, r.Delta.Text)
+		}
+	}
+	if a.exact && r.Delta != nil && method != "snapshot" {
+		a.holds(method, r.Delta.Text)
+	}
 	return r, err
 }
 
@@ -124,6 +141,26 @@ func (a *agent) do(method string, p params) result {
 		a.t.Fatalf("%s %v: %v", method, p, err)
 	}
 	return r
+}
+
+// holds checks that the client, which has applied every delta, has the text of a fresh
+// snapshot. A page that changed by itself in between is compared again.
+func (a *agent) holds(method, delta string) {
+	a.t.Helper()
+	diff := ""
+	for range 5 {
+		if _, err := a.try("snapshot", params{"delta": true}); err != nil {
+			return // a dialog is open, or the page has gone
+		}
+		before := a.held.Text()
+		if _, err := a.try("snapshot", nil); err != nil {
+			return
+		}
+		if diff = cmp.Diff(a.held.Text(), before); diff == "" {
+			return
+		}
+	}
+	a.t.Errorf("the page before what the client holds after %s:\n%s\nits delta:\n%s", method, diff, delta)
 }
 
 // refused is try for what must be refused; it returns the error.

@@ -168,7 +168,7 @@ func TestBadServers(t *testing.T) {
 			} else {
 				address = badServer(t, tt.server)
 			}
-			r := rowTest{&agent{t, newAgent(t, d).c}, w, "network"}
+			r := rowTest{&agent{t: t, c: newAgent(t, d).c}, w, "network"}
 			url := tt.scheme + "://" + address + "/"
 			for _, c := range []struct {
 				method string
@@ -233,7 +233,7 @@ func TestAPageThatBreaksOffIsNotWaitedFor(t *testing.T) {
 	a := newAgent(t, d)
 	for _, until := range []string{"auto", "domcontentloaded", "load", "networkidle"} {
 		r := a.do("open", params{"url": w.URL + "/half", "wait_until": until, "timeout_ms": 6000})
-		if !strings.Contains(r.Snapshot.Text, "Half") || r.Effect.RequestsFailed == 0 {
+		if !strings.Contains(r.Snapshot.Text, "Half") || len(r.Effect.RequestsFailed) == 0 {
 			t.Errorf("%s: effect %+v\n%s", until, r.Effect, r.Snapshot.Text)
 		}
 	}

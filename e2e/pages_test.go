@@ -52,7 +52,7 @@ func TestPagesWithoutEnd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			other.t = t
 			before := vitalsOf(t, d)
-			r := rowTest{&agent{t, newAgent(t, d).c}, w, "bad"}
+			r := rowTest{&agent{t: t, c: newAgent(t, d).c}, w, "bad"}
 			path := tt.path
 			if path == "" {
 				path = "/bad/" + strings.ReplaceAll(tt.name, " ", "-")

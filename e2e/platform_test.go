@@ -43,7 +43,7 @@ type platform struct {
 }
 
 // pageWithin is how long a page may take, which most checks end long before.
-const pageWithin = 40 * time.Second
+const pageWithin = 2 * time.Minute
 
 func newPlatform(t *testing.T) *platform {
 	p := &platform{found: map[string]chan outcomes{}}

@@ -131,7 +131,7 @@ func TestAPoisonedPageReadsAndActsTheSame(t *testing.T) {
 		path := fmt.Sprintf("/v%d", i)
 		w.serve(path, fmt.Sprintf(poisonable, poison.before, poison.after), "")
 		t.Run(poison.name, func(t *testing.T) {
-			a := &agent{t, newAgent(t, d).c}
+			a := &agent{t: t, c: newAgent(t, d).c}
 			a.open(w.URL + path)
 			var said []string
 			for _, step := range poisonSteps(a.snapshot(), t) {

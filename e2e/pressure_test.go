@@ -197,7 +197,7 @@ func TestNoFrameIsInflated(t *testing.T) {
 	other.do("ping", nil)
 }
 
-// 200 connections that want every event of every session, and whose list of events is as
+// 150 connections that want every event of every session, and whose list of events is as
 // long as a message may be: commands go on in their time, the events arrive, and what was
 // taken is given back.
 func TestMassSubscriptions(t *testing.T) {
@@ -208,7 +208,7 @@ func TestMassSubscriptions(t *testing.T) {
 	a := newAgent(t, d)
 	a.open(w.URL + "/page")
 	before := vitalsOf(t, d)
-	const n = 200
+	const n = 150
 	long := make([]string, 300_000)
 	for i := range long {
 		long[i] = "navigated"
@@ -246,5 +246,6 @@ func TestMassSubscriptions(t *testing.T) {
 	for _, ear := range ears {
 		ear.Close()
 	}
+	before.processes += 2 // Chromium's own, which it may start meanwhile
 	asBefore(t, d, before)
 }

@@ -59,6 +59,7 @@ func TestTodoMVC(t *testing.T) {
 	for _, app := range apps {
 		t.Run(strings.Split(app, "/")[1], func(t *testing.T) {
 			g := todoGame{newAgent(t, d)}
+			g.exact = true
 			g.open(w.URL + "/" + app + "/")
 			g.play()
 			g.do("session_close", nil)
@@ -73,8 +74,8 @@ func (g todoGame) play() {
 	g.t.Helper()
 	for _, todo := range []string{"Buy milk", "Walk dog", "Write code"} {
 		field := g.find("the field for a new todo", func(v view) string { return v.input("", newTodo) })
-		g.do("type", params{"ref": field, "text": todo, "clear": true, "snapshot": "none"})
-		g.do("press", params{"key": "Enter", "ref": field, "snapshot": "none"})
+		g.do("type", params{"ref": field, "text": todo, "clear": true})
+		g.do("press", params{"key": "Enter", "ref": field})
 		g.shows("a todo is added", todo)
 	}
 	g.left(3)
@@ -86,7 +87,7 @@ func (g todoGame) play() {
 	g.do("click", click(label, params{"count": 2}))
 	edit := g.find("the edit field", func(v view) string { return v.input("Walk dog", nil) })
 	g.do("type", params{"ref": edit, "text": "Walk cat", "clear": true}) // its delta shows what the row says now
-	g.do("press", params{"key": "Enter", "ref": edit, "snapshot": "none"})
+	g.do("press", params{"key": "Enter", "ref": edit})
 	g.shows("a todo is edited", "Walk cat")
 	g.hides("a todo is edited", "Walk dog")
 

@@ -96,7 +96,7 @@ func TestWatch(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{})
 	app := demoServer(t)
 	web := newWitness(t)
-	web.serve("/login", page("Login", `<label>Password <input type=password></label>`), "")
+	web.serve("/login", page("Login", `<label>Password <input type=password></label><label>Word <input type=password oninput="this.type = 'text'"></label>`), "")
 	w := watch(t, d)
 	c := d.Dial(t)
 	call := func(command string, params map[string]any) string {
@@ -121,8 +121,8 @@ func TestWatch(t *testing.T) {
 		t.Errorf("open was told as\n%s", opened)
 	}
 	call("click", map[string]any{"ref": items})
-	clicked := strings.Join(w.until(`+   @e11 [button] "Add"`), "\n")
-	for _, want := range []string{` click {"ref":"` + items + `"} [link] "Items" `, ` ms`, "\n  effect: {", "\n  -   @e8 [heading level=1] \"Pantry\"", "\n  ~     @e4 [link href=\"/items\" current focused] \"Items\""} {
+	clicked := strings.Join(w.until(`-   @e8 [heading level=1] "Pantry"`), "\n")
+	for _, want := range []string{` click {"ref":"` + items + `"} [link] "Items" `, ` ms`, "\n  effect: {", "\n  +   @e11 [button] \"Add\"", "\n  ~     @e4 [link href=\"/items\" current focused] \"Items\""} {
 		if !strings.Contains(clicked, want) {
 			t.Errorf("no %s in\n%s", want, clicked)
 		}
@@ -131,10 +131,15 @@ func TestWatch(t *testing.T) {
 		t.Fatal("clicked a ref that was never given out")
 	}
 	w.until(` ms unknown_ref: @e9999 `)
-	field := refIn(t, call("open", map[string]any{"url": web.URL + "/login"}), "textbox", "Password")
+	login := call("open", map[string]any{"url": web.URL + "/login"})
+	field, switched := refIn(t, login, "textbox", "Password"), refIn(t, login, "textbox", "Word")
 	call("type", map[string]any{"ref": field, "text": canary})
 	if typed := strings.Join(w.until(`~ `+field+` [textbox type="password"`), "\n"); strings.Contains(typed, canary) {
 		t.Errorf("a password was told:\n%s", typed)
+	}
+	call("type", map[string]any{"ref": switched, "text": canary})
+	if typed := strings.Join(w.until(`~ `+switched+` [textbox`), "\n"); strings.Contains(typed, canary) {
+		t.Errorf("a password was told whose field has become another:\n%s", typed)
 	}
 	call("eval", map[string]any{"expression": "console.error('oh\x1b[2J no')"})
 	for _, line := range w.until(" console_error ") {

@@ -70,7 +70,7 @@ func (p *Page) navigate(ctx context.Context, r request, source string, place int
 		case errors.Is(err, errNoContent):
 			return protocol.Effect{}, nil
 		case errors.As(err, &saved):
-			return protocol.Effect{Downloads: []string{saved.name}}, err
+			return protocol.Effect{Reports: protocol.Reports{DownloadsDenied: []protocol.DeniedDownload{{Name: saved.name, Why: noFiles}}}}, err
 		case err != nil:
 			return protocol.Effect{}, err
 		}
@@ -284,3 +284,6 @@ func failedAll(best error, tried []protocol.Attempt) error {
 	}
 	return all
 }
+
+// noFiles is why a download is denied.
+const noFiles = "a session without Chromium keeps no files"

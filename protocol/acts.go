@@ -20,6 +20,7 @@ type Wait struct {
 	URL        string // the URL contains it, or matches it as a glob with *
 	State      string // load or networkidle
 	Expression string // becomes true
+	For        string // WaitQuiet: no request runs and the page does not change
 	Origin     string // the only one in which Expression is evaluated; empty: any
 }
 
@@ -65,6 +66,9 @@ const (
 	WaitLoad             = "load"
 	WaitNetworkIdle      = "networkidle"
 )
+
+// WaitQuiet is what wait's parameter for accepts.
+const WaitQuiet = "quiet"
 
 // Restore is what is kept of a page that was lost, for the next to go on from.
 type Restore struct {

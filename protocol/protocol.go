@@ -116,16 +116,15 @@ type Effect struct {
 	// Navigated holds the new URL where the action loaded a new document or
 	// changed the URL within the document.
 	Navigated string `json:"navigated,omitempty"`
-	// Changed is true where the page's DOM or a control's value changed.
+	// Changed is true where the page's DOM or a control's value changed; what only
+	// follows the focus does not count.
 	Changed bool `json:"changed,omitempty"`
 	// Dialog is what opened last while acting, and how it was answered.
 	Dialog *Dialog `json:"dialog,omitempty"`
-	// Dialogs are all of them, the last included, where there was more than one.
+	// Dialogs are those that opened before it.
 	Dialogs []Dialog `json:"dialogs,omitempty"`
 	// TabsOpened are the tabs that the action opened.
 	TabsOpened []Tab `json:"tabs_opened,omitempty"`
-	// Downloads are the file names of downloads that the action started.
-	Downloads []string `json:"downloads,omitempty"`
 	// Focused is the ref of the element that has the focus now, where the
 	// action moved it.
 	Focused string `json:"focused,omitempty"`
@@ -133,15 +132,63 @@ type Effect struct {
 	// it is shown afterwards.
 	FocusedDoc  int `json:"-"`
 	FocusedNode int `json:"-"`
-	// Announced is the text that live regions (ARIA alert, status, log) said.
-	Announced []string `json:"announced,omitempty"`
-	// ConsoleErrors are console.error calls and uncaught exceptions.
-	ConsoleErrors []string `json:"console_errors,omitempty"`
-	// RequestsFailed counts requests of the page that failed or were refused.
-	RequestsFailed int `json:"requests_failed,omitempty"`
+	Reports
+	// Pending are the requests of the page that began with the action and still run.
+	Pending []PendingRequest `json:"pending,omitempty"`
 	// Value is what a control holds after it was filled, where that is not
 	// what was asked for: the page changed it.
 	Value *string `json:"value,omitempty"`
+}
+
+// MaxReports is how many entries each list of Reports and Effect.Pending has at most.
+const MaxReports = 10
+
+// Reports are what a page said while a command ran, or since the answer before. Each
+// list has at most MaxReports entries; secrets are masked.
+type Reports struct {
+	// Announced is the text that live regions (ARIA alert, status, log) said.
+	Announced []string `json:"announced,omitempty"`
+	// Downloads are the file names of downloads that began.
+	Downloads []string `json:"downloads,omitempty"`
+	// DownloadsDenied are those of which no file is kept.
+	DownloadsDenied []DeniedDownload `json:"downloads_denied,omitempty"`
+	// ConsoleErrors are console.error calls, uncaught exceptions and the errors that
+	// Chromium logs of a page, one line each with the place.
+	ConsoleErrors []string `json:"console_errors,omitempty"`
+	// RequestsFailed are requests of the page that failed, were refused, or were
+	// answered with a status of 400 or more.
+	RequestsFailed []FailedRequest `json:"requests_failed,omitempty"`
+	// LeftOut counts, by the names of the lists, what did not go into them.
+	LeftOut map[string]int `json:"left_out,omitempty"`
+}
+
+// Since is what happened after the answer before and is no effect of this command.
+type Since struct {
+	Navigated string   `json:"navigated,omitempty"` // as in Effect
+	Changed   bool     `json:"changed,omitempty"`   // text or controls of the page changed
+	Dialogs   []Dialog `json:"dialogs,omitempty"`   // that opened, or were answered by time
+	Reports
+}
+
+// FailedRequest is a request that came to nothing. It has a status or an error.
+type FailedRequest struct {
+	Method string `json:"method,omitempty"` // empty: only the egress proxy knows of it
+	URL    string `json:"url"`
+	Status int    `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"` // Chromium's net::ERR_…, or the policy's reason
+}
+
+// PendingRequest is a request that still runs, and for how long it has.
+type PendingRequest struct {
+	Method string `json:"method"`
+	URL    string `json:"url"`
+	MS     int64  `json:"ms"`
+}
+
+// DeniedDownload is a download that was not made, and why.
+type DeniedDownload struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
 }
 
 // Dialog is a JavaScript dialog: alert, confirm, prompt or beforeunload

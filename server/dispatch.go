@@ -15,6 +15,7 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // dispatcher runs the commands of all transports. A transport authenticates, calls prepare
@@ -201,7 +202,8 @@ func (d *dispatcher) count(id, session, command, source string, code protocol.Co
 }
 
 // encode writes JSON as the wire has it: <, > and & as they are, since page
-// text is full of them and no answer is ever read as HTML.
+// text is full of them and no answer is ever read as HTML. Characters that a terminal obeys
+// or that hide or reorder text are escaped, wherever the text is shown.
 func encode(v any) (json.RawMessage, error) { return encodeBehind(nil, v) }
 
 // encodeBehind is encode with something before it.
@@ -212,5 +214,5 @@ func encodeBehind(begins []byte, v any) (json.RawMessage, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return snapshot.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }

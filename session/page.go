@@ -91,6 +91,13 @@ type Dialogs interface {
 	Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.DialogAnswer) (d protocol.Dialog, e protocol.Effect, settled bool, err error)
 }
 
+// Reporter is a page that goes on by itself between two commands.
+type Reporter interface {
+	// Since returns what happened since the last action and is no effect of it, once;
+	// nil where nothing did. Any goroutine may call it.
+	Since() *protocol.Since
+}
+
 // Records is a page whose console messages and requests are recorded. Both
 // return the number to ask from next time. Any goroutine may call them.
 type Records interface {

@@ -46,20 +46,27 @@ func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Baseline) {
 
 // Changes says what has changed since the client's last snapshot: a delta
 // against it, or a whole snapshot where there was none, the document is
-// another, what it was limited to is gone, or o limits it otherwise. The delta has
-// the limits of the snapshot that it is against, but o.MaxChars; o is also how a
-// whole snapshot is written. e is what the client's action did, nil where it only
-// looks: what changed outside of those limits is told too. Only for the holder of
-// the turn.
+// another, what it was limited to is gone, o limits it otherwise, or the snapshot is
+// shorter than the delta. The delta has the limits of the snapshot that it is against, but
+// o.MaxChars; so has the snapshot in its place. o is how any other whole snapshot is
+// written. e is what the client's action did, nil where it only looks: what changed
+// outside of those limits is told too. Only for the holder of the turn.
 func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options, e *protocol.Effect) (*snapshot.Snapshot, *snapshot.Delta, error) {
 	was := s.shown
 	if was.any && was.document == page.State().Document && !limitedOtherwise(o, was.options) {
 		got, err := page.Capture(ctx, was.options, s.refs)
 		if err == nil {
-			_, lines := snapshot.Render(got, was.options, s.refs)
+			snap, lines := snapshot.Render(got, was.options, s.refs)
 			told := was.options
 			told.MaxChars = o.MaxChars
-			delta, seen := snapshot.Diff(was.lines, lines, told, s.refs)
+			delta, seen, ok := snapshot.Diff(was.lines, lines, told)
+			if !ok {
+				if told.JSON = o.JSON; told.JSON || told.MaxChars < snap.Stats.Chars {
+					snap, lines = snapshot.Render(got, told, s.refs)
+				}
+				s.show(page, told, lines)
+				return &snap, nil, nil
+			}
 			s.show(page, was.options, seen)
 			delta = s.outside(ctx, page, delta, lines, told, e)
 			return nil, &delta, nil

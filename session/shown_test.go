@@ -39,10 +39,10 @@ func TestWhoSawTheWholePageAsksForNothingElse(t *testing.T) {
 		want   string
 	}{
 		"the whole page":       {0, snapshot.DefaultOptions(), &protocol.Effect{Changed: true}, ""},
-		"a part":               {5, snapshot.DefaultOptions(), &protocol.Effect{Changed: true}, `+ text "Rejected"`},
-		"a scope":              {0, scoped, &protocol.Effect{Changed: true}, `+ text "Rejected"`},
+		"a part":               {5, snapshot.DefaultOptions(), &protocol.Effect{Changed: true}, `* text "Rejected"`},
+		"a scope":              {0, scoped, &protocol.Effect{Changed: true}, `* text "Rejected"`},
 		"a part, not changed":  {5, snapshot.DefaultOptions(), &protocol.Effect{}, ""},
-		"a part, only a look":  {5, snapshot.DefaultOptions(), nil, `+ text "Rejected"`},
+		"a part, only a look":  {5, snapshot.DefaultOptions(), nil, `* text "Rejected"`},
 		"the whole, by a look": {0, snapshot.DefaultOptions(), nil, ""},
 	} {
 		s := &Session{refs: snapshot.NewRefs(), revisions: map[int]int{}}

@@ -2,26 +2,32 @@ package snapshot
 
 import "strings"
 
-// Baseline is what a client has of a page: the lines of the snapshots and deltas
-// that it was sent. Diff compares the next snapshot with it. The zero Baseline is
-// that of a client which was sent nothing. A Baseline is never changed.
+// Baseline is what a client has of a page: the lines of the last snapshot, with the
+// deltas since. Diff compares the next snapshot with it. The zero Baseline is that of a
+// client which was sent nothing. A Baseline is never changed.
 type Baseline struct {
 	lines   []shownLine
-	input   int // Stats.InputNodes
-	visited int // Stats.NodesVisited
+	more    string // the [more] line that ends the text, or empty
+	chars   int    // of the snapshot's text, header included
+	input   int    // Stats.InputNodes
+	visited int    // Stats.NodesVisited
 	reasons reasonSet
 	open    bool // the page has more nodes than lines
+	// removed are the runs of lines that deltas removed in one line each, the newest
+	// last, maxRemoved lines at most. The client can put them back.
+	removed [][]shownLine
 	// was has, for each ref whose line differs from what the client saw before, what
-	// it saw. Diff restores it for the changes that do not fit into a delta.
+	// it saw. Add restores it for lines that it does not show.
 	was map[int]Entry
 }
 
 // shownLine is one line that the client has.
 type shownLine struct {
-	ref    int    // 0 for a text and a [more] line
-	text   string // with its indentation
-	hidden bool   // reported as hidden by a modal dialog or what else is open
+	ref  int    // 0 for a text and a [more] line
+	text string // with its indentation
 }
+
+func (l shownLine) depth() int { return (len(l.text) - len(strings.TrimLeft(l.text, " "))) / 2 }
 
 // Refs returns the refs of the lines, in their order.
 func (s Baseline) Refs() []string {

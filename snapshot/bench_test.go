@@ -65,9 +65,19 @@ func benchmarkDiff(b *testing.B, n int) {
 	_, cur := Render(listing(n, 1), o, refs)
 	b.ReportAllocs()
 	for b.Loop() {
-		Diff(prev, cur, o, refs)
+		Diff(prev, cur, o)
 	}
 }
 
 func BenchmarkDiff200(b *testing.B)   { benchmarkDiff(b, 200) }
 func BenchmarkDiff10000(b *testing.B) { benchmarkDiff(b, 10000) }
+
+func BenchmarkDiffSortedGrid(b *testing.B) {
+	refs, o := NewRefs(), whole()
+	_, prev := Render(grid(20, 1), o, refs)
+	_, cur := Render(grid(20, 3), o, refs)
+	b.ReportAllocs()
+	for b.Loop() {
+		Diff(prev, cur, o)
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/browserd/browserd/internal/snapshottext"
 )
 
-// parse parses the text of a snapshot or a delta.
+// parse parses the text of a snapshot.
 func parse(text string) (snapshottext.Parsed, error) { return snapshottext.Parse(text, Quote) }
 
 // wanted returns the lines of c (PROTOCOL.md section 5), limited by max_text only. It is

@@ -1,103 +1,116 @@
 package snapshot
 
-// compare returns the changes from prev to cur, in cur's order. A removed line
-// comes before the line that replaces it.
-func compare(prev, cur []shownLine) []change {
-	c := comparison{prev: prev, cur: cur, out: make([]change, 0, max(len(prev), len(cur)))}
+import "github.com/browserd/browserd/snapshot/pagetext"
+
+// alignment says which lines of two lists are the same: those with the same ref, and
+// texts that are equal and stand between the same refs. The indices are -1 for a line
+// that the other list does not have.
+type alignment struct {
+	prev, cur []shownLine
+	to        []int // by the index in prev, the index in cur
+	from      []int // by the index in cur, the index in prev
+	// block is, by the index in cur, how many lines moved together from this one on:
+	// 0 for a line that did not move, -1 for one below the first.
+	block []int
+}
+
+// compare aligns prev with cur.
+func compare(prev, cur []shownLine) *alignment {
+	a := &alignment{prev: prev, cur: cur, to: make([]int, len(prev)), from: make([]int, len(cur)), block: make([]int, len(cur))}
+	for i := range a.to {
+		a.to[i] = -1
+	}
+	for j := range a.from {
+		a.from[j] = -1
+	}
 	n := min(len(prev), len(cur))
 	head := 0
 	for head < n && prev[head].text == cur[head].text {
+		a.pair(head, head)
 		head++
 	}
 	tail := 0
 	for tail < n-head && prev[len(prev)-1-tail].text == cur[len(cur)-1-tail].text {
 		tail++
+		a.pair(len(prev)-tail, len(cur)-tail)
 	}
-	for i := range head {
-		c.out = append(c.out, change{opSame, i, i})
-	}
-	c.middle(head, len(prev)-tail, head, len(cur)-tail)
-	for i := range tail {
-		c.out = append(c.out, change{opSame, len(prev) - tail + i, len(cur) - tail + i})
-	}
-	return c.out
+	a.middle(head, len(prev)-tail, head, len(cur)-tail)
+	return a
 }
 
-type comparison struct {
-	prev, cur      []shownLine
-	inPrev, inCur  map[int]int // ref to line, of the middle
-	texts1, texts2 []int       // scratch: the lines without a ref of a gap
-	out            []change
-}
+func (a *alignment) pair(i, j int) { a.to[i], a.from[j] = j, i }
 
-// middle compares prev[i1:i2] with cur[j1:j2]. The refs that both have in the same
-// order divide the lists into gaps.
-func (c *comparison) middle(i1, i2, j1, j2 int) {
-	c.inPrev, c.inCur = map[int]int{}, map[int]int{}
+// kept reports whether the line j of cur is at its place in prev, changed or not.
+func (a *alignment) kept(j int) bool { return a.from[j] >= 0 && a.block[j] == 0 }
+
+// middle aligns prev[i1:i2] with cur[j1:j2]. The refs that both have in the same order
+// divide the lists into gaps; the other refs that both have have moved.
+func (a *alignment) middle(i1, i2, j1, j2 int) {
+	inPrev := map[int]int{}
 	for i := i1; i < i2; i++ {
-		if ref := c.prev[i].ref; ref != 0 {
-			c.inPrev[ref] = i
+		if ref := a.prev[i].ref; ref != 0 {
+			inPrev[ref] = i
 		}
 	}
 	var both []match
 	for j := j1; j < j2; j++ {
-		if ref := c.cur[j].ref; ref != 0 {
-			c.inCur[ref] = j
-			if i, ok := c.inPrev[ref]; ok {
-				both = append(both, match{i, j})
-			}
+		if i, ok := inPrev[a.cur[j].ref]; ok {
+			both = append(both, match{i, j})
+			a.block[j] = 1
+			a.pair(i, j)
 		}
 	}
-	for _, m := range rising(both) {
-		c.gap(i1, m.a, j1, m.b)
-		op := opSame
-		if c.prev[m.a].text != c.cur[m.b].text {
-			op = opChange
+	stay := rising(both)
+	for _, m := range stay {
+		a.block[m.b] = 0
+	}
+	for j := j1; j < j2; j++ {
+		if a.block[j] == 1 {
+			j += a.extend(j, i2, j2) - 1
 		}
-		c.out = append(c.out, change{op, m.a, m.b})
+	}
+	for _, m := range append(stay, match{i2, j2}) {
+		a.gap(i1, m.a, j1, m.b)
 		i1, j1 = m.a+1, m.b+1
 	}
-	c.gap(i1, i2, j1, j2)
 }
 
-// gap compares the lines between two refs that both lists have. It matches lines
-// without a ref by their text.
-func (c *comparison) gap(i1, i2, j1, j2 int) {
-	c.texts1 = textsOf(c.texts1[:0], c.prev, i1, i2)
-	c.texts2 = textsOf(c.texts2[:0], c.cur, j1, j2)
-	for _, m := range common(len(c.texts1), len(c.texts2), func(a, b int) bool {
-		return c.prev[c.texts1[a]].text == c.cur[c.texts2[b]].text
-	}, func(a int) string { return c.prev[c.texts1[a]].text }, func(b int) string { return c.cur[c.texts2[b]].text }) {
-		i, j := c.texts1[m.a], c.texts2[m.b]
-		c.replace(i1, i, j1, j)
-		c.out = append(c.out, change{opSame, i, j})
-		i1, j1 = i+1, j+1
-	}
-	c.replace(i1, i2, j1, j2)
-}
-
-func textsOf(dst []int, lines []shownLine, from, to int) []int {
-	for i := from; i < to; i++ {
-		if lines[i].ref == 0 {
-			dst = append(dst, i)
+// extend finds the lines that moved together with the line j of cur, which are below
+// it, and returns how many lines that makes.
+func (a *alignment) extend(j, i2, j2 int) int {
+	i := a.from[j]
+	depth := a.prev[i].depth()
+	deeper := 2 * (a.cur[j].depth() - depth)
+	n := 1
+	for ; i+n < i2 && j+n < j2; n++ {
+		was, is := a.prev[i+n], a.cur[j+n]
+		free := a.to[i+n] < 0 && a.from[j+n] < 0 && was.ref == 0 && is.ref == 0
+		if !free && (a.to[i+n] != j+n || a.block[j+n] == 0) || was.depth() <= depth || pagetext.Indent(was.text, deeper) != is.text {
+			break
 		}
+		a.pair(i+n, j+n)
+		a.block[j+n] = -1
 	}
-	return dst
+	a.block[j] = n
+	return n
 }
 
-// replace reports the lines of a gap that match none. A ref that both lists have
-// has moved, and is reported at its new place.
-func (c *comparison) replace(i1, i2, j1, j2 int) {
+// gap aligns the texts between two refs that stay.
+func (a *alignment) gap(i1, i2, j1, j2 int) {
+	var was, is []int
 	for i := i1; i < i2; i++ {
-		if _, ok := c.inCur[c.prev[i].ref]; !ok {
-			c.out = append(c.out, change{opRemove, i, -1})
+		if a.to[i] < 0 && a.prev[i].ref == 0 {
+			was = append(was, i)
 		}
 	}
 	for j := j1; j < j2; j++ {
-		if i, ok := c.inPrev[c.cur[j].ref]; ok {
-			c.out = append(c.out, change{opChange, i, j})
-		} else {
-			c.out = append(c.out, change{opAdd, -1, j})
+		if a.from[j] < 0 && a.cur[j].ref == 0 {
+			is = append(is, j)
 		}
+	}
+	for _, m := range common(len(was), len(is), func(x, y int) bool {
+		return a.prev[was[x]].text == a.cur[is[y]].text
+	}, func(x int) string { return a.prev[was[x]].text }, func(y int) string { return a.cur[is[y]].text }) {
+		a.pair(was[m.a], is[m.b])
 	}
 }

@@ -1,75 +1,66 @@
 package snapshot
 
 import (
-	"slices"
 	"strings"
+
+	"github.com/browserd/browserd/snapshot/pagetext"
 )
 
-// maxSame is how many lines a delta reports one by one for the same cause: that
-// something covers them or no longer does, or that a modal dialog hides them.
-const maxSame = 8
+// minFolded is from how many lines on a delta says the same of them in one line.
+const minFolded = 3
 
-// foldCovered folds the changes of lines whose only change is the state covered.
-// It leaves the first maxSame changes, sets the others to opFold and opFolded,
-// and returns the text of the line for all of the others; "" if there are none.
-func foldCovered(changes []change, prev, cur []shownLine) (text string) {
-	found, folded := 0, 0
-	var states []bool
-	for i, c := range changes {
-		if c.op != opChange {
-			continue
-		}
-		was, wasCovered := withoutState(prev[c.prev].text, "covered")
-		is, covered := withoutState(cur[c.cur].text, "covered")
-		if wasCovered == covered || was != is {
-			continue
-		}
-		if found++; found <= maxSame {
-			continue
-		}
-		if changes[i].op = opFolded; folded == 0 {
-			changes[i].op = opFold
-		}
-		folded++
-		states = append(states, covered)
-	}
-	switch {
-	case folded == 0:
-		return ""
-	case !slices.Contains(states, false):
-		return foldedLine(folded, "covered now, and else as they were")
-	case !slices.Contains(states, true):
-		return foldedLine(folded, "no longer covered, and else as they were")
-	}
-	return foldedLine(folded, "covered now, or no longer, and else as they were")
-}
-
-// withoutState returns an element's line without a state, and whether the line
-// had it. Each line has one spelling, so lines of equal text are equal.
-func withoutState(line, state string) (string, bool) {
-	if !strings.Contains(line, " "+state) {
-		return line, false
-	}
-	i := strings.IndexByte(line, '[')
-	if i < 0 || !strings.HasPrefix(strings.TrimLeft(line, " "), "@e") {
-		return line, false
-	}
-	quoted := false
-	for ; i < len(line); i++ {
-		switch {
-		case quoted && line[i] == '\\':
-			i++
-		case line[i] == '"':
-			quoted = !quoted
-		case quoted:
-		case line[i] == ']':
-			return line, false
-		case line[i] == ' ':
-			after, ok := strings.CutPrefix(line[i+1:], state)
-			if ok && after != "" && (after[0] == ' ' || after[0] == ']') {
-				return line[:i] + after, true
+// foldCovered returns the lines of a delta for the lines whose only change is the state
+// covered, and marks these lines in folded, by their index in cur.
+func foldCovered(a *alignment, folded []bool) (rows []string) {
+	for _, covered := range []bool{true, false} {
+		var changed []int // in prev
+		for i, l := range a.prev {
+			j := a.to[i]
+			if l.ref != 0 && j >= 0 && a.kept(j) && l.text != a.cur[j].text && pagetext.Cover(l.text, covered) == a.cur[j].text {
+				changed = append(changed, i)
 			}
 		}
+		if len(changed) < minFolded {
+			continue
+		}
+		for _, i := range changed {
+			folded[a.to[i]] = true
+		}
+		row := "~ not covered: "
+		if covered {
+			row = "~ covered: "
+		}
+		rows = append(rows, row+strings.Join(ranges(a.prev, changed), ", "))
 	}
-	return line, false
+	return rows
+}
+
+// ranges returns the refs of the lines at the indices: "@e1 to @e9" where no other line
+// with a ref stands between.
+func ranges(lines []shownLine, at []int) (list []string) {
+	for k := 0; k < len(at); k++ {
+		first := at[k]
+		last := first
+		for k+1 < len(at) && nextRef(lines, last) == at[k+1] {
+			k++
+			last = at[k]
+		}
+		list = append(list, fromTo(lines[first].ref, lines[last].ref))
+	}
+	return list
+}
+
+// nextRef returns the index of the next line with a ref after i.
+func nextRef(lines []shownLine, i int) int {
+	for i++; i < len(lines) && lines[i].ref == 0; i++ {
+	}
+	return i
+}
+
+// fromTo returns "@e1 to @e9", or "@e1" for one ref.
+func fromTo(first, last int) string {
+	if first == last {
+		return RefOf(first)
+	}
+	return RefOf(first) + " to " + RefOf(last)
 }

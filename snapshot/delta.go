@@ -2,213 +2,305 @@ package snapshot
 
 import (
 	"slices"
+	"strconv"
 	"unicode/utf8"
 )
 
-// op says what a change does to a line, and is how the delta's text marks it.
-type op byte
-
-const (
-	opSame   op = '='
-	opAdd    op = '+'
-	opChange op = '~'
-	opRemove op = '-'
-	opFold   op = 'c' // a change reported by one added line, for itself and all opFolded
-	opFolded op = '.' // a change reported by the line of opFold
-	opHidden op = 'h' // no line of either: one added line reports the hidden nodes
-)
-
-// change is one step from one list of lines to another. prev and cur are the
-// indices of the line in the lists, -1 where the list does not have it.
-type change struct {
-	op        op
-	prev, cur int
+// Diff returns the delta from prev, what the client has, to cur, a new snapshot that the
+// client does not have yet, in the form of PROTOCOL.md section 5: first what was added
+// (+), changed (~) or moved (>), in the order of cur, each with the lines that say where;
+// then what was removed (-), in the order of prev. Package pagetext applies it.
+//
+// The text is empty if nothing changed. The Baseline returned is what the client has
+// after the delta: pass it to the next Diff. ok is false if the delta would be longer
+// than o.MaxChars or than the snapshot: then the client is to get the snapshot.
+func Diff(prev, cur Baseline, o Options) (d Delta, now Baseline, ok bool) {
+	w := deltaWriter{alignment: compare(prev.lines, cur.lines), at: -1, last: -1,
+		most: min(max(o.MaxChars, 0), cur.chars), said: map[int]bool{}, removed: prev.removed}
+	w.write()
+	switch {
+	case prev.more == cur.more:
+	case cur.more == "":
+		w.row("", "- [more]")
+		w.changes++
+	default:
+		w.row("", cur.more)
+		w.changes++
+	}
+	now = cur
+	now.was, now.removed = nil, w.removed
+	return Delta{Text: string(w.text), Changes: w.changes, Stats: Stats{
+		InputNodes: cur.input, NodesVisited: cur.visited, NodesEmitted: w.emitted,
+		Chars: w.chars, Truncated: cur.reasons != 0, Reasons: cur.reasons.words(),
+	}}, now, w.chars <= w.most
 }
 
-// reported reports whether the change has a line of its own in the delta.
-func (c change) reported() bool { return c.op != opSame && c.op != opFolded }
+// maxRemoved is how many lines a Baseline keeps that can be put back.
+const maxRemoved = 5000
 
-// Diff returns the delta from prev, what the client has, to cur, a new snapshot
-// that the client does not have yet: the lines added (+), changed (~) and removed
-// (-), in the order of cur, in at most o.MaxChars characters. refs is the one
-// that rendered cur. The Baseline returned is what the client has after the
-// delta: pass it to the next Diff.
-//
-// Lines are written as in the snapshot, removed ones as in the previous one. A
-// line with a ref is the same line for as long as it has that ref; it is changed
-// if its text differs or if it moved among the others. Lines without a ref are
-// compared by their text.
-//
-// Where only the state covered changes in many lines, a [more] line counts all but
-// the first ones. Where an open modal dialog hides many lines, a [more] line counts
-// them and they are not reported as removed: the client still has them when the
-// dialog closes.
-//
-// The text has these lines and nothing else, and is empty if nothing changed.
-// Where o.MaxChars cuts the text, max_chars is among Stats.Reasons and a last line,
-// [more], counts the changes not shown; where even that line does not fit, the text
-// is empty and Delta.Changes is not 0. The client does not have the changes that
-// are not shown: refs keeps what it saw before, and the next Diff reports them.
-//
-// Where cur ends at max_nodes or max_chars, the lines of prev after cur's last
-// line are not reported as removed: the page may still have them. Stats.Reasons
-// then has cur's reasons.
-func Diff(prev, cur Baseline, o Options, refs *Refs) (Delta, Baseline) {
-	changes, kept := withoutUnreached(compare(prev.lines, cur.lines), cur.open)
-	changes, hidden, nodes := withoutHidden(changes, prev.lines, cur.lines)
-	kept = append(kept, hidden...)
-	d := deltaWriter{prev: &prev, cur: &cur, maxChars: o.MaxChars, covered: foldCovered(changes, prev.lines, cur.lines)}
-	if nodes > 0 {
-		d.hidden = foldedLine(nodes, "behind the dialog; close it to reach them")
-		changes = append(changes, change{opHidden, -1, -1})
-	}
-	differ := 0
-	for _, c := range changes {
-		if c.op != opSame {
-			differ++
-		}
-	}
-	text, end := d.write(changes)
-
-	reasons := cur.reasons
-	now := cur
-	now.was = nil
-	if end < len(changes) {
-		reasons |= reasonsOf(reasonChars)
-		now.lines = d.applied(changes, end, refs)
-	}
-	if len(kept) > 0 {
-		now.lines = slices.Clip(now.lines)
-		for k, i := range kept[:min(len(kept), maxKept)] {
-			line := prev.lines[i]
-			line.hidden = line.hidden || k >= len(kept)-len(hidden)
-			now.lines = append(now.lines, line)
-		}
-	}
-	return Delta{Text: text, Changes: differ, cut: end < len(changes), Stats: Stats{
-		InputNodes: cur.input, NodesVisited: cur.visited, NodesEmitted: d.emitted,
-		Chars: utf8.RuneCountInString(text), Truncated: reasons != 0, Reasons: reasons.words(),
-	}}, now
-}
-
-// maxKept is how many lines a Baseline keeps that its snapshot does not have.
-const maxKept = 5000
-
-// withoutUnreached removes from changes the removals after the last line that both
-// lists have, if the new snapshot did not reach the page's end (open). kept are
-// the indices of these lines in the previous list.
-func withoutUnreached(changes []change, open bool) (_ []change, kept []int) {
-	if !open {
-		return changes, nil
-	}
-	last := len(changes)
-	for last > 0 && (changes[last-1].prev < 0 || changes[last-1].cur < 0) {
-		last--
-	}
-	tail := slices.DeleteFunc(changes[last:], func(c change) bool {
-		if c.op == opRemove {
-			kept = append(kept, c.prev)
-		}
-		return c.op == opRemove
-	})
-	return changes[:last+len(tail)], kept
-}
-
+// deltaWriter writes a delta as pagetext reads it. While it writes what was added,
+// changed and moved, the client's text has all lines that stay, and the new ones up to
+// last.
 type deltaWriter struct {
-	prev, cur *Baseline
-	maxChars  int
-	covered   string // the line of opFold
-	hidden    string // the line of opHidden
-	emitted   int    // lines with a ref, added or changed; set by write
+	*alignment
+	text    []byte
+	chars   int
+	most    int // chars at which nobody reads on
+	changes int
+	emitted int // lines with a ref, added, changed or moved
+	at      int // the line, by its index in cur, behind which the next one goes
+	last    int // the last line of cur that is written
+	said    map[int]bool
+	parents []int // by the index in cur
+	removed [][]shownLine
 }
 
-// write returns the delta's text and the index of the first change that it does
-// not report.
-func (d *deltaWriter) write(changes []change) (text string, end int) {
-	total := 0 // lines
-	for _, c := range changes {
-		if c.reported() {
-			total++
-		}
+func (w *deltaWriter) row(mark, line string) {
+	if w.chars > w.most {
+		return
 	}
-	if total == 0 {
-		return "", len(changes)
+	start := len(w.text)
+	if start > 0 {
+		w.text = append(w.text, '\n')
 	}
-	more := len(rest{what: restChanges, count: total}.String())
-
-	type place struct{ next, bytes, lines, emitted int }
-	var now, safe place // after the last line written, and after the last one after which [more] fits
-	b := make([]byte, 0, 1024)
-	chars := 0
-	for i, c := range changes {
-		if !c.reported() {
-			continue
-		}
-		start := len(b)
-		if start > 0 {
-			b = append(b, '\n')
-		}
-		op, l := d.line(c)
-		b = append(b, byte(op), ' ')
-		b = append(b, l.text...)
-		if op != opRemove && l.ref != 0 {
-			now.emitted++
-		}
-		chars += utf8.RuneCount(b[start:])
-		if chars > d.maxChars {
-			break
-		}
-		now = place{next: i + 1, bytes: len(b), lines: now.lines + 1, emitted: now.emitted}
-		if chars+1+more <= d.maxChars {
-			safe = now
-		}
-	}
-	if now.lines == total {
-		d.emitted = now.emitted
-		return string(b), len(changes)
-	}
-	if safe.lines == 0 && more > d.maxChars {
-		return "", 0
-	}
-	d.emitted = safe.emitted
-	b = b[:safe.bytes]
-	if safe.lines > 0 {
-		b = append(b, '\n')
-	}
-	b = append(b, rest{what: restChanges, count: total - safe.lines}.String()...)
-	return string(b), safe.next
+	w.text = append(w.text, mark...)
+	w.text = append(w.text, line...)
+	w.chars += utf8.RuneCount(w.text[start:])
 }
 
-// line returns the line that reports a change.
-func (d *deltaWriter) line(c change) (op, shownLine) {
-	switch c.op {
-	case opRemove:
-		return opRemove, d.prev.lines[c.prev]
-	case opFold:
-		return opAdd, shownLine{text: d.covered}
-	case opHidden:
-		return opAdd, shownLine{text: d.hidden}
-	}
-	return c.op, d.cur.lines[c.cur]
-}
-
-// applied returns the lines that the client has after a delta which reported the
-// changes before end only. It restores in refs what the client saw of the others.
-func (d *deltaWriter) applied(changes []change, end int, refs *Refs) []shownLine {
-	lines := make([]shownLine, 0, max(len(d.prev.lines), len(d.cur.lines)))
-	for i, c := range changes {
-		reported := i < end
-		if !reported && c.cur >= 0 && c.op != opSame {
-			if was, ok := d.cur.was[d.cur.lines[c.cur].ref]; ok {
-				refs.restore(was)
+func (w *deltaWriter) write() {
+	folded := make([]bool, len(w.cur))
+	covered := foldCovered(w.alignment, folded)
+	back := w.comesBack()
+	for j := 0; j < len(w.cur) && w.chars <= w.most; j++ {
+		l := w.cur[j]
+		n := 1
+		switch {
+		case w.kept(j):
+			if l.text == w.prev[w.from[j]].text || folded[j] {
+				continue
+			}
+			if p := w.parent(j + 1); p >= 0 && p != j && j+1 < len(w.cur) && !w.kept(j+1) {
+				w.context(p)
+			}
+			w.row("~ ", l.text)
+		case w.from[j] >= 0:
+			n = w.block[j]
+			w.place(j)
+			text := l.text
+			if n > 1 {
+				text += " with " + strconv.Itoa(n-1) + " lines below"
+			}
+			w.row("> ", text)
+		default:
+			w.place(j)
+			if run, text := back.at(w, j); run > 0 {
+				n = run
+				w.row("+ ", text)
+			} else {
+				w.row("+ ", l.text)
 			}
 		}
+		if l.ref != 0 {
+			w.emitted++
+		}
+		w.changes++
+		w.said[j] = true
+		j += n - 1
+		w.at, w.last = j, j
+	}
+	for _, row := range covered {
+		w.row("", row)
+		w.changes++
+	}
+	w.removals()
+}
+
+// place says where the line j of cur goes: below its parent and behind the line before.
+func (w *deltaWriter) place(j int) {
+	if w.at == j-1 {
+		return
+	}
+	if p := w.parent(j); p >= 0 && p != j-1 {
+		w.context(p)
+	}
+	if w.at == j-1 {
+		return
+	}
+	if w.cur[j-1].ref == 0 {
+		w.reach(j - 1)
+	}
+	w.row("  ", w.cur[j-1].text)
+	w.at = j - 1
+	w.said[j-1] = true
+}
+
+// context writes the line p as one with a ref that the delta does not have yet.
+func (w *deltaWriter) context(p int) {
+	if w.cur[p].ref == 0 || w.said[p] {
+		return
+	}
+	w.row("  ", w.cur[p].text)
+	w.at = p
+	w.said[p] = true
+}
+
+// reach writes the lines without which the text at j would be taken for one that is
+// equal and stands before it.
+func (w *deltaWriter) reach(j int) {
+	var same []int
+	ref := -1
+	for k := w.at + 1; k < j; k++ {
 		switch {
-		case c.cur >= 0 && (reported || c.op == opSame):
-			lines = append(lines, d.cur.lines[c.cur])
-		case c.prev >= 0 && !reported:
-			lines = append(lines, d.prev.lines[c.prev])
+		case k > w.last && !w.kept(k):
+		case w.cur[k].ref != 0:
+			ref = k
+		case w.cur[k].text == w.cur[j].text:
+			same = append(same, k)
 		}
 	}
-	return lines
+	if len(same) > 0 && ref > same[0] {
+		w.row("  ", w.cur[ref].text)
+		w.said[ref] = true
+	}
+	for _, k := range same {
+		if k > ref {
+			w.row("  ", w.cur[k].text)
+		}
+	}
+}
+
+// parent returns the index of the line above j in the tree, -1 if there is none.
+func (w *deltaWriter) parent(j int) int {
+	if w.parents == nil {
+		w.parents = parentsOf(w.cur)
+	}
+	if j >= len(w.parents) {
+		return -1
+	}
+	return w.parents[j]
+}
+
+// parentsOf returns for each line the index of its parent, -1 if it has none.
+func parentsOf(lines []shownLine) []int {
+	parents := make([]int, len(lines))
+	var above []int
+	for i, l := range lines {
+		depth := l.depth()
+		for len(above) > 0 && lines[above[len(above)-1]].depth() >= depth {
+			above = above[:len(above)-1]
+		}
+		parents[i] = -1
+		if len(above) > 0 {
+			parents[i] = above[len(above)-1]
+		}
+		above = append(above, i)
+	}
+	return parents
+}
+
+// removals writes what was removed.
+func (w *deltaWriter) removals() {
+	at := 0 // where the client looks on in its old text
+	for i := 0; i < len(w.prev) && w.chars <= w.most; i++ {
+		if w.to[i] >= 0 {
+			continue
+		}
+		end := i + 1
+		for end < len(w.prev) && w.to[end] < 0 {
+			end++
+		}
+		if l := w.prev[i]; l.ref == 0 {
+			end = i + 1
+			w.reachRemoved(at, i)
+			w.row("- ", l.text)
+		} else if end-i >= minFolded {
+			last := i
+			for k := i; k < end; k++ {
+				if w.prev[k].ref != 0 {
+					last = k
+				}
+			}
+			w.row("- ", fromTo(l.ref, w.prev[last].ref)+", "+strconv.Itoa(end-i)+" lines")
+			w.keep(w.prev[i:end])
+		} else {
+			end = i + 1
+			w.row("- ", l.text)
+		}
+		w.changes += end - i
+		at, i = end, end-1
+	}
+}
+
+// reachRemoved is reach for the text i of prev, which the client looks for from at on.
+func (w *deltaWriter) reachRemoved(at, i int) {
+	var same []int
+	ref := -1
+	for k := at; k < i; k++ {
+		switch {
+		case w.prev[k].ref != 0:
+			ref = k
+		case w.prev[k].text == w.prev[i].text:
+			same = append(same, k)
+		}
+	}
+	if len(same) > 0 && ref > same[0] {
+		w.row("  ", w.prev[ref].text)
+	}
+	for _, k := range same {
+		if k > ref {
+			w.row("  ", w.prev[k].text)
+		}
+	}
+}
+
+// keep remembers a run of lines that the client can put back.
+func (w *deltaWriter) keep(run []shownLine) {
+	w.removed = append(slices.Clip(w.removed), slices.Clone(run))
+	total := 0
+	for k, r := range slices.Backward(w.removed) {
+		if total += len(r); total > maxRemoved {
+			w.removed = w.removed[k+1:]
+			return
+		}
+	}
+}
+
+// returning finds lines that were removed before, by their refs.
+type returning map[int][]shownLine
+
+// comesBack indexes the lines that the client can put back, if any line is new.
+func (w *deltaWriter) comesBack() returning {
+	if len(w.removed) == 0 || !slices.Contains(w.from, -1) {
+		return nil
+	}
+	back := returning{}
+	for _, run := range w.removed {
+		for k, l := range run {
+			if l.ref != 0 {
+				back[l.ref] = run[k:]
+			}
+		}
+	}
+	return back
+}
+
+// at returns how many lines from j of cur on come back as they were, and the text that
+// says so; 0 if they are too few.
+func (r returning) at(w *deltaWriter, j int) (n int, text string) {
+	run := r[w.cur[j].ref]
+	if w.cur[j].ref == 0 {
+		return 0, ""
+	}
+	last := 0
+	for n < len(run) && j+n < len(w.cur) && w.from[j+n] < 0 && run[n] == w.cur[j+n] {
+		if run[n].ref != 0 {
+			last = run[n].ref
+		}
+		n++
+	}
+	if n < minFolded {
+		return 0, ""
+	}
+	return n, fromTo(w.cur[j].ref, last) + ", " + strconv.Itoa(n) + " lines"
 }

@@ -1,7 +1,9 @@
 package snapshot
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot/pagetext"
 )
 
 // page makes a capture of short words: "b3 Save" a button with node 3 and the
 // name Save, "  t words" a text at depth 1, "d4 Open" a modal dialog, "more 12" a
-// [more] line, "open 12" one that counts what is behind a menu.
+// [more] line.
 func page(lines ...string) Capture {
 	c := Capture{URL: "https://example.com/", Title: "Page", Input: len(lines), Visited: len(lines)}
 	for _, l := range lines {
@@ -30,11 +32,6 @@ func page(lines ...string) Capture {
 		if kind == "more" {
 			more, _ := strconv.Atoi(name)
 			c.Nodes = append(c.Nodes, Node{Depth: depth, More: more, Name: "inert"})
-			continue
-		}
-		if kind == "open" {
-			more, _ := strconv.Atoi(name)
-			c.Nodes = append(c.Nodes, Node{Depth: depth, More: more, Name: behindOpen})
 			continue
 		}
 		node, _ := strconv.Atoi(kind[1:])
@@ -51,6 +48,67 @@ func page(lines ...string) Capture {
 		c.Nodes = append(c.Nodes, n)
 	}
 	return c
+}
+
+// body returns the text of the lines, as pagetext has it.
+func (s Baseline) body() string {
+	var lines []string
+	for _, l := range s.lines {
+		lines = append(lines, l.text)
+	}
+	if s.more != "" {
+		lines = append(lines, s.more)
+	}
+	return strings.Join(lines, "\n")
+}
+
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// holder is a client that applies every delta, and the daemon that sends them.
+type holder struct {
+	t     fataler
+	o     Options
+	refs  *Refs
+	shown Baseline
+	held  pagetext.PageText
+	sent  func(kind, text, held string) // may be nil
+}
+
+func newHolder(t fataler, o Options) *holder { return &holder{t: t, o: o, refs: NewRefs()} }
+
+// sees sends the client what changed, checks that it then holds the page, and returns the
+// delta; ok is false if it was sent the snapshot.
+func (h *holder) sees(c Capture) (d Delta, ok bool) {
+	h.t.Helper()
+	before := h.held.Text()
+	snap, cur := Render(c, h.o, h.refs)
+	d, now, ok := Diff(h.shown, cur, h.o)
+	kind, text := "delta", d.Text
+	if ok {
+		if n := utf8.RuneCountInString(d.Text); n > snap.Stats.Chars || n > max(h.o.MaxChars, 0) || n != d.Stats.Chars {
+			h.t.Fatalf("%d characters in the delta, stats say %d, the snapshot has %d:\n%s", n, d.Stats.Chars, snap.Stats.Chars, d.Text)
+		}
+		if err := h.held.Delta(d.Text); err != nil {
+			h.t.Fatalf("%v: the delta\n%s\nto\n%s\nof\n%s", err, d.Text, before, cur.body())
+		}
+		h.shown = now
+	} else {
+		h.held.Snapshot(snap.Text)
+		h.shown, kind, text = cur, "snapshot", snap.Text
+	}
+	if diff := cmp.Diff(cur.body(), h.held.Text()); diff != "" {
+		h.t.Fatalf("the page before what the client holds\n%s\nafter the %s\n%s\nto\n%s", diff, kind, text, before)
+	}
+	if h.sent != nil {
+		h.sent(kind, text, h.held.Text())
+	}
+	if again, _, _ := Diff(h.shown, cur, h.o); again.Text != "" || again.Changes != 0 {
+		h.t.Fatalf("told again: %s", again.Text)
+	}
+	return d, ok
 }
 
 func TestDiff(t *testing.T) {
@@ -71,35 +129,50 @@ func TestDiff(t *testing.T) {
 		{"a state moves", []string{"b1 Save off", "b2 Open", "b3 New"}, []string{"b1 Save", "b2 Open", "b3 New off"},
 			"~ @e1 [button] \"Save\"\n~ @e3 [button disabled] \"New\""},
 		{"the same name, another node", []string{"b1 Save"}, []string{"b2 Save"},
-			"- @e1 [button] \"Save\"\n+ @e2 [button] \"Save\""},
+			"+ @e2 [button] \"Save\"\n- @e1 [button] \"Save\""},
 		{"a name that holds brackets, and none", []string{`b1 ] "x" [`, "b2 "}, nil,
 			"- @e1 [button] \"] \\\"x\\\" [\"\n- @e2 [button]"},
 		{"a row in the middle", []string{"b1 A", "b2 B"}, []string{"b1 A", "  b3 New", "    t new", "b2 B"},
-			"+   @e3 [button] \"New\"\n+     text \"new\""},
+			"  @e1 [button] \"A\"\n+   @e3 [button] \"New\"\n+     text \"new\""},
+		{"a row at the end of a list", []string{"b1 List", "  b2 B", "b3 C"}, []string{"b1 List", "  b2 B", "  b4 New", "b3 C"},
+			"  @e1 [button] \"List\"\n    @e2 [button] \"B\"\n+   @e4 [button] \"New\""},
 		{"a text replaced between others", []string{"t one", "t two", "t three"}, []string{"t one", "t 2", "t three"},
-			"- text \"two\"\n+ text \"2\""},
-		{"the same text twice, one goes", []string{"t x", "b1 A", "t x"}, []string{"b1 A", "t x"},
+			"  text \"one\"\n+ text \"2\"\n- text \"two\""},
+		{"the same text twice, the first goes", []string{"t x", "b1 A", "t x"}, []string{"b1 A", "t x"},
 			"- text \"x\""},
+		{"the same text twice, the second goes", []string{"t x", "b1 A", "t x"}, []string{"t x", "b1 A"},
+			"  @e1 [button] \"A\"\n- text \"x\""},
+		{"behind the third of the same texts", []string{"t x", "t x", "t x", "t x"}, []string{"t x", "t x", "t x", "b1 New", "t x"},
+			"  text \"x\"\n  text \"x\"\n  text \"x\"\n+ @e1 [button] \"New\""},
 		{"a text goes to the other side of a ref", []string{"t x", "b1 A"}, []string{"b1 A", "t x"},
-			"- text \"x\"\n+ text \"x\""},
+			"  @e1 [button] \"A\"\n+ text \"x\"\n- text \"x\""},
 		{"moved to the front", []string{"b1 A", "b2 B", "b3 C"}, []string{"b3 C", "b1 A", "b2 B"},
-			"~ @e3 [button] \"C\""},
+			"> @e3 [button] \"C\""},
+		{"moved to another list, with what is below", []string{"b1 Todo", "  b2 Item", "    t milk", "    b3 Delete", "b4 Done", "  b5 Old", "  b6 Older"},
+			[]string{"b1 Todo", "b4 Done", "  b5 Old", "  b6 Older", "  b2 Item", "    t milk", "    b3 Delete"},
+			"  @e4 [button] \"Done\"\n    @e6 [button] \"Older\"\n>   @e2 [button] \"Item\" with 2 lines below"},
+		{"moved and deeper", []string{"b1 A", "  t a", "b2 B", "  b3 C"}, []string{"b2 B", "  b3 C", "    b1 A", "      t a"},
+			"    @e3 [button] \"C\"\n>     @e1 [button] \"A\" with 1 lines below"},
 		{"deeper", []string{"b1 A"}, []string{"    b1 A"},
 			"~     @e1 [button] \"A\""},
+		{"a run goes", []string{"b1 A", "b2 B", "  t b", "b3 C", "t end"}, []string{"b1 A", "t end"},
+			"- @e2 to @e3, 3 lines"},
+		{"many are covered", []string{"b1 A", "b2 B", "t x", "b3 C", "b4 D", "b5 E"},
+			[]string{"b1 A covered", "b2 B covered", "t x", "b3 C", "b4 D covered", "b5 E covered"},
+			"~ covered: @e1 to @e2, @e4 to @e5"},
+		{"many are covered no longer", []string{"b1 A covered", "b2 B covered", "t x", "b3 C covered"},
+			[]string{"b1 A", "b2 B", "t x", "b3 C"},
+			"~ not covered: @e1 to @e3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o, refs := DefaultOptions(), NewRefs()
-			_, prev := Render(page(test.prev...), o, refs)
-			_, cur := Render(page(test.cur...), o, refs)
-			got, now := Diff(prev, cur, o, refs)
-			if got.Text != test.want {
-				t.Errorf("got\n%s\nwant\n%s", got.Text, test.want)
-			}
-			if p, err := parse(got.Text); err != nil || len(p.Lines) != got.Changes {
-				t.Errorf("%d lines for %d changes, %v", len(p.Lines), got.Changes, err)
-			}
-			if again, _ := Diff(now, cur, o, refs); again.Text != "" || again.Changes != 0 {
-				t.Errorf("told again: %s", again.Text)
+			o := DefaultOptions()
+			o.MaxChars = 12000
+			h := newHolder(t, o)
+			var snap Snapshot
+			snap, h.shown = Render(page(test.prev...), o, h.refs)
+			h.held.Snapshot(snap.Text)
+			if got, ok := h.sees(page(test.cur...)); got.Text != test.want || !ok {
+				t.Errorf("got %v\n%s\nwant\n%s", ok, got.Text, test.want)
 			}
 		})
 	}
@@ -109,190 +182,243 @@ func TestDiffStats(t *testing.T) {
 	o, refs := DefaultOptions(), NewRefs()
 	_, prev := Render(page("b1 A", "b2 B", "t x"), o, refs)
 	_, cur := Render(page("b1 A!", "b3 C", "t y"), o, refs)
-	got, _ := Diff(prev, cur, o, refs)
+	got, _, ok := Diff(prev, cur, o)
 	want := Stats{InputNodes: 3, NodesVisited: 3, NodesEmitted: 2, Chars: utf8.RuneCountInString(got.Text), Reasons: []string{}}
-	if diff := cmp.Diff(got.Stats, want); diff != "" {
+	if diff := cmp.Diff(got.Stats, want); diff != "" || !ok {
 		t.Errorf("got before want\n%s", diff)
 	}
 }
 
-// What a cut delta did not tell, the client does not know: its refs stay as it
-// saw them, and the next delta tells the rest.
-func TestDiffCut(t *testing.T) {
+// A page whose lines do not fit has a [more] line at its end, which a delta replaces.
+func TestDiffOfSnapshotsThatStop(t *testing.T) {
+	o := DefaultOptions()
+	o.MaxNodes = 4
+	h := newHolder(t, o)
+	h.sees(page("b1 A", "b2 B", "b3 C", "b4 D", "b5 E"))
+	for _, test := range []struct {
+		page []string
+		want string
+	}{
+		{[]string{"b6 New", "b1 A", "b3 C", "b7 Newer", "b4 D", "b5 E"},
+			"+ @e5 [button] \"New\"\n  @e3 [button] \"C\"\n+ @e6 [button] \"Newer\"\n- @e2 [button] \"B\"\n- @e4 [button] \"D\"\n[more] 2 nodes not shown; continue with after=@e6"},
+		{[]string{"b6 New", "b1 A", "b3 C", "b7 Newer"}, "- [more]"},
+		{[]string{"b6 New", "b1 A", "b3 C", "b7 Newer", "b4 D"}, "[more] 1 nodes not shown; continue with after=@e6"},
+	} {
+		if got, ok := h.sees(page(test.page...)); got.Text != test.want || !ok {
+			t.Errorf("got %v\n%s\nwant\n%s", ok, got.Text, test.want)
+		}
+	}
+}
+
+// A delta that does not fit into max_chars, or is longer than the page, is not sent.
+func TestDiffIsNeverLongerThanThePage(t *testing.T) {
 	o, refs := DefaultOptions(), NewRefs()
 	var before, after []string
 	for i := range 20 {
-		before = append(before, fmt.Sprintf("b%d Save row %d", i+1, i))
-		after = append(after, fmt.Sprintf("b%d Delete row %d", i+1, i))
+		before = append(before, fmt.Sprintf("t Save row %d", i+1))
+		after = append(after, fmt.Sprintf("t Delete row %d", i+1))
 	}
-	_, prev := Render(page(before...), o, refs)
+	snap, prev := Render(page(before...), o, refs)
 	_, cur := Render(page(after...), o, refs)
-	want := ""
-	for i := range 9 {
-		want += fmt.Sprintf("~ @e%d [button] \"Delete row %d\"\n", i+1, i)
+	if d, _, ok := Diff(prev, cur, o); ok {
+		t.Errorf("sent for a page of %d characters:\n%s", cur.chars, d.Text)
 	}
-	want += "[more] 11 changes not shown; take a snapshot"
-	o.MaxChars = len(want) // not one to spare
-	got, now := Diff(prev, cur, o, refs)
-	if got.Text != want || got.Changes != 20 {
-		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
+	_, cur = Render(page(before[1:]...), o, refs)
+	d, _, ok := Diff(prev, cur, o)
+	if !ok || d.Text == "" || d.Stats.Chars >= snap.Stats.Chars {
+		t.Fatalf("%v:\n%s", ok, d.Text)
 	}
-	if !slices.Equal(got.Stats.Reasons, []string{"max_chars"}) || !got.Stats.Truncated || got.Stats.NodesEmitted != 9 {
-		t.Errorf("stats %+v", got.Stats)
+	o.MaxChars = d.Stats.Chars
+	if _, _, ok := Diff(prev, cur, o); !ok {
+		t.Error("not sent within exactly its characters")
 	}
-	for ref, name := range map[string]string{"@e9": "Delete row 8", "@e10": "Save row 9", "@e20": "Save row 19"} {
-		if e, err := refs.Lookup(ref); err != nil || e.Name != name {
-			t.Errorf("%s is %q, %v; the client saw %q", ref, e.Name, err, name)
-		}
-	}
-	o.MaxChars = 12000
-	_, cur = Render(page(after...), o, refs)
-	rest, _ := Diff(now, cur, o, refs)
-	if !strings.HasPrefix(rest.Text, "~ @e10 [button] \"Delete row 9\"\n") || rest.Changes != 11 || rest.Stats.Truncated {
-		t.Errorf("the rest is\n%s", rest.Text)
-	}
-	if e, _ := refs.Lookup("@e20"); e.Name != "Delete row 19" {
-		t.Errorf("@e20 is still %q", e.Name)
-	}
-}
-
-// Lines pushed off a snapshot's end by others are not gone from the page.
-func TestDiffOfSnapshotsThatStop(t *testing.T) {
-	o, refs := DefaultOptions(), NewRefs()
-	o.MaxNodes = 4
-	_, prev := Render(page("b1 A", "b2 B", "b3 C", "b4 D", "b5 E"), o, refs)
-	_, cur := Render(page("b6 New", "b1 A", "b3 C", "b7 Newer", "b4 D", "b5 E"), o, refs)
-	got, now := Diff(prev, cur, o, refs)
-	want := `+ @e5 [button] "New"
-- @e2 [button] "B"
-+ @e6 [button] "Newer"`
-	if got.Text != want {
-		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
-	}
-	if !slices.Equal(got.Stats.Reasons, []string{"max_nodes"}) {
-		t.Errorf("stats %+v", got.Stats)
-	}
-	// The page is small again: now it shows that D is gone.
-	_, cur = Render(page("b6 New", "b1 A", "b3 C"), o, refs)
-	got, _ = Diff(now, cur, o, refs)
-	want = `- @e6 [button] "Newer"
-- @e4 [button] "D"`
-	if got.Text != want {
-		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
-	}
-	if _, err := refs.Lookup("@e4"); protocol.CodeOf(err) != "" {
-		t.Errorf("@e4: %v", err) // whether its node lives is the source's to say
-	}
-}
-
-func TestDiffMaxChars(t *testing.T) {
-	refs := NewRefs()
-	_, prev := Render(article(12), DefaultOptions(), refs)
-	c := hostile()
-	c.Nodes = append(c.Nodes, article(6).Nodes...)
-	_, cur := Render(c, DefaultOptions(), refs)
-	lines := 0
-	for maxChars := -1; maxChars < 2000; maxChars += 1 + maxChars/100 {
-		o := DefaultOptions()
-		o.MaxChars = maxChars
-		got, _ := Diff(prev, cur, o, refs)
-		p, err := parse(got.Text)
-		if err != nil {
-			t.Fatalf("max_chars %d: %v in\n%s", maxChars, err, got.Text)
-		}
-		if n := utf8.RuneCountInString(got.Text); n > max(maxChars, 0) || n != got.Stats.Chars {
-			t.Fatalf("max_chars %d: %d characters, stats say %d", maxChars, n, got.Stats.Chars)
-		}
-		hidden := got.Changes - len(p.Lines)
-		if more := (rest{what: restChanges, count: got.Changes}).String(); maxChars < len(more) {
-			if got.Text != "" {
-				t.Fatalf("max_chars %d: no room for [more], and yet\n%s", maxChars, got.Text)
-			}
-		} else if p.Kind != "delta" || p.Rest.Count != hidden {
-			t.Fatalf("max_chars %d: %q, %d changes are not shown, [more] says %d", maxChars, p.Kind, hidden, p.Rest.Count)
-		}
-		if hidden == 0 == got.Stats.Truncated {
-			t.Fatalf("max_chars %d: %d hidden, truncated %v\n%s", maxChars, hidden, got.Stats.Truncated, got.Text)
-		}
-		if len(p.Lines) < lines {
-			t.Fatalf("max_chars %d shows %d lines, less showed %d", maxChars, len(p.Lines), lines)
-		}
-		lines = len(p.Lines)
-	}
-	if lines < 20 {
-		t.Errorf("%d lines in the end", lines)
+	o.MaxChars--
+	if _, _, ok := Diff(prev, cur, o); ok {
+		t.Error("sent within fewer characters than it has")
 	}
 }
 
 // draw makes a page of few nodes and fewer texts, so that two of them share some.
 func draw(t *rapid.T, label string) Capture {
 	nodes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Node {
-		n := Node{Depth: rapid.IntRange(0, 2).Draw(t, "depth"), Role: RoleText, Name: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name")}
-		if rapid.Bool().Draw(t, "element") {
-			n.Role, n.Key = "button", Key{1, rapid.IntRange(1, 12).Draw(t, "node")}
+		n := Node{Depth: rapid.IntRange(0, 3).Draw(t, "depth"), Role: RoleText, Name: rapid.SampledFrom([]string{"a", "b", "c", `@e1 [button] "a"`}).Draw(t, "name")}
+		switch rapid.IntRange(0, 7).Draw(t, "kind") {
+		case 0:
+			n.More = rapid.IntRange(1, 3).Draw(t, "more")
+		case 1, 2, 3, 4:
+			n.Role, n.Key = "button", Key{1, rapid.IntRange(1, 30).Draw(t, "node")}
+			n.States = rapid.SampledFrom([][]string{nil, nil, {"disabled"}, {"covered"}, {"disabled", "covered", "offscreen"}, {"offscreen"}}).Draw(t, "states")
+			if rapid.IntRange(0, 3).Draw(t, "attrs") == 0 {
+				n.Attrs = []Attr{{"href", "/ covered ]", false}, {"level", "1", true}}
+				n.Value = ` covered "] `
+			}
 		}
 		return n
-	}), 0, 24).Draw(t, label)
+	}), 0, 40).Draw(t, label)
 	return Capture{URL: "u", Nodes: nodes}
 }
 
-// Whatever the pages, the lines told turn what the client had into what it has:
-// the same lines, and those that stay in their order.
-func TestDiffTellsWhatChanged(t *testing.T) {
+// step changes a page as pages do: lines are added, removed, renamed, moved, sorted,
+// covered, hidden and shown again.
+func step(t *rapid.T, nodes, first []Node, key *int) []Node {
+	nodes = slices.Clone(nodes)
+	n := len(nodes)
+	from := rapid.IntRange(0, n).Draw(t, "from")
+	to := rapid.IntRange(from, min(n, from+8)).Draw(t, "to")
+	switch rapid.SampledFrom([]string{"add", "remove", "rename", "move", "sort", "cover", "uncover", "hide", "back", "deeper", "redraw"}).Draw(t, "change") {
+	case "add":
+		*key++
+		nodes = slices.Insert(nodes, from, Node{Depth: from % 3, Role: "button", Key: Key{1, *key}, Name: "New"}, Node{Depth: from % 4, Role: RoleText, Name: "a"})
+	case "remove":
+		nodes = slices.Delete(nodes, from, to)
+	case "rename":
+		for i := from; i < to; i++ {
+			nodes[i].Name += "'"
+		}
+	case "move":
+		lines := slices.Clone(nodes[from:to])
+		nodes = slices.Delete(nodes, from, to)
+		nodes = slices.Insert(nodes, rapid.IntRange(0, len(nodes)).Draw(t, "place"), lines...)
+	case "sort":
+		slices.Reverse(nodes[from:to])
+	case "cover", "uncover":
+		for i := range nodes {
+			nodes[i].States = nil
+			if from%2 == 0 {
+				nodes[i].States = []string{"covered"}
+			}
+		}
+	case "hide":
+		*key++
+		nodes = []Node{{Key: Key{1, *key}, Role: "dialog", States: []string{"modal"}}, {More: n + 1, Name: "behind what is open"}}
+	case "back":
+		nodes = first
+	case "deeper":
+		for i := from; i < to; i++ {
+			nodes[i].Depth++
+		}
+	case "redraw":
+		for i := from; i < to; i++ {
+			if nodes[i].Key != (Key{}) {
+				*key++
+				nodes[i].Key.Node = *key
+			}
+		}
+	}
+	return nodes
+}
+
+// Whatever happens to a page, a client that applies every delta holds it.
+func TestWhoAppliesEveryDeltaHoldsThePage(t *testing.T) {
+	deltas := 0
 	rapid.Check(t, func(t *rapid.T) {
-		o, refs := DefaultOptions(), NewRefs()
-		_, prev := Render(draw(t, "prev"), o, refs)
-		_, cur := Render(draw(t, "cur"), o, refs)
-		o.MaxChars = rapid.IntRange(0, 900).Draw(t, "max_chars")
-		d, now := Diff(prev, cur, o, refs)
-		p, err := parse(d.Text)
-		if err != nil {
+		o := DefaultOptions()
+		o.MaxChars = rapid.SampledFrom([]int{0, 100, 300, 700, 100000}).Draw(t, "max_chars")
+		o.MaxNodes = rapid.SampledFrom([]int{0, 5, 200}).Draw(t, "max_nodes")
+		h := newHolder(t, o)
+		key := 100
+		c := draw(t, "first")
+		first := c.Nodes
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			if d, ok := h.sees(c); ok && d.Text != "" {
+				deltas++
+			}
+			c.Nodes = step(t, c.Nodes, first, &key)
+		}
+		h.sees(c)
+		h.sees(draw(t, "another"))
+	})
+	if deltas < 50 {
+		t.Errorf("only %d deltas were applied", deltas)
+	}
+}
+
+// The deltas of a walk from a fixed seed, for clients in other languages.
+func TestDeltasForOtherLanguages(t *testing.T) {
+	type sent struct {
+		Kind string `json:"kind"`
+		Text string `json:"text"`
+		Held string `json:"held"`
+	}
+	var list []sent
+	walk := rapid.Custom(func(t *rapid.T) bool {
+		o := DefaultOptions()
+		o.MaxNodes = rapid.SampledFrom([]int{10, 200}).Draw(t, "max_nodes")
+		h := newHolder(t, o)
+		h.sent = func(kind, text, held string) { list = append(list, sent{kind, text, held}) }
+		c, key := draw(t, "first"), 100
+		snap, cur := Render(c, h.o, h.refs)
+		h.held.Snapshot(snap.Text)
+		h.shown = cur
+		h.sent("snapshot", snap.Text, h.held.Text())
+		first := c.Nodes
+		for range 12 {
+			c.Nodes = step(t, c.Nodes, first, &key)
+			h.sees(c)
+		}
+		return true
+	})
+	for seed := range 30 {
+		walk.Example(seed)
+	}
+	o := DefaultOptions()
+	o.MaxNodes = 30
+	h := newHolder(t, o)
+	h.sent = func(kind, text, held string) { list = append(list, sent{kind, text, held}) }
+	snap, cur := Render(grid(20, 1), o, h.refs)
+	h.held.Snapshot(snap.Text)
+	h.shown = cur
+	h.sent("snapshot", snap.Text, h.held.Text())
+	for _, rows := range []int{20, 5, 5, 8} {
+		h.sees(grid(rows, 1+2*(rows%3)))
+		h.sees(grid(rows, 3))
+	}
+	got, err := json.MarshalIndent(list, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "pagetext/testdata/deltas.json"
+	if *update {
+		if err := os.WriteFile(file, append(got, '\n'), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		have := map[string]int{} // lines
-		byRef := map[int]string{}
-		for _, l := range prev.lines {
-			have[l.text]++
-			byRef[l.ref] = l.text
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != string(got)+"\n" {
+		t.Errorf("%s is not what is sent (%v); run go test ./snapshot -run %s -update", file, err, t.Name())
+	}
+	for _, mark := range []string{"\n[more] ", "\n- [more]", "\n+ @e", "\n> ", " lines below", "~ covered: ", "~ not covered: "} {
+		if !slices.ContainsFunc(list, func(s sent) bool { return s.Kind == "delta" && strings.Contains("\n"+s.Text, mark) }) {
+			t.Errorf("no delta has %q", mark)
 		}
-		raw := strings.Split(d.Text, "\n")
-		for i, l := range p.Lines {
-			said := raw[i][2:]
-			switch l.Op {
-			case "-":
-				have[said]--
-			case "~":
-				have[byRef[l.Ref]]--
-			}
-			if l.Op != "-" {
-				have[said]++
-			}
-		}
-		for _, l := range now.lines {
-			have[l.text]--
-		}
-		for s, n := range have {
-			if n != 0 {
-				t.Fatalf("%q is there %d times too often\n%s", s, n, d.Text)
-			}
-		}
-		if !d.Stats.Truncated {
-			if diff := cmp.Diff(now.lines, cur.lines, cmp.AllowUnexported(shownLine{})); diff != "" {
-				t.Fatalf("the client has, before the page\n%s", diff)
-			}
-		}
-		// In steps however small, the client gets there.
-		o.MaxChars = 12000
-		_, now = Diff(now, cur, o, refs)
-		if again, _ := Diff(now, cur, o, refs); again.Text != "" {
-			t.Fatalf("told again:\n%s", again.Text)
-		}
-	})
+	}
+}
+
+// grid is a table of n rows with five cells each, sorted by step.
+func grid(n, step int) Capture {
+	c := page("b1 Table")
+	for i := range n {
+		row := i * step % n
+		c.Nodes = append(c.Nodes, page(fmt.Sprintf("  b%d Order %d", 10+5*row, row), fmt.Sprintf("    b%d INV-%04d", 11+5*row, row),
+			"    t Paid", fmt.Sprintf("    t Customer with a name %d", row*7%n), fmt.Sprintf("    b%d Edit", 12+5*row), fmt.Sprintf("    b%d Delete", 13+5*row)).Nodes...)
+	}
+	return c
+}
+
+// Sorting a grid moves its rows, and says nothing of their cells.
+func TestDiffOfASortedGrid(t *testing.T) {
+	h := newHolder(t, whole())
+	h.sees(grid(20, 1))
+	d, ok := h.sees(grid(20, 3))
+	t.Logf("%d characters for a page of %d", d.Stats.Chars, h.shown.chars)
+	if rows := strings.Count(d.Text, "\n> ") + strings.Count(d.Text, " with 5 lines below"); !ok || rows < 20 || d.Stats.Chars > h.shown.chars/2 {
+		t.Errorf("%v, %d characters for a page of %d:\n%s", ok, d.Stats.Chars, h.shown.chars, d.Text)
+	}
 }
 
 // Large lists of texts: no quadratic table, and like lines still found.
 func TestDiffLarge(t *testing.T) {
-	o, refs := DefaultOptions(), NewRefs()
+	o := DefaultOptions()
 	o.MaxChars = 5_000_000
 	var before, after []string
 	for i := range 20000 {
@@ -303,18 +429,14 @@ func TestDiffLarge(t *testing.T) {
 			after = append(after, fmt.Sprint("t other ", i))
 		}
 	}
-	_, prev := Render(page(before...), o, refs)
-	_, cur := Render(page(after...), o, refs)
-	got, _ := Diff(prev, cur, o, refs)
-	p, err := parse(got.Text)
-	if err != nil {
-		t.Fatal(err)
+	h := newHolder(t, o)
+	h.sees(page(before...))
+	got, _ := h.sees(page(after...))
+	marks := map[string]int{}
+	for row := range strings.Lines(got.Text) {
+		marks[row[:1]]++
 	}
-	ops := map[string]int{}
-	for _, l := range p.Lines {
-		ops[l.Op]++
-	}
-	if diff := cmp.Diff(ops, map[string]int{"+": 200, "-": 200}); diff != "" {
+	if diff := cmp.Diff(marks, map[string]int{"+": 200, "-": 200, " ": 200}); diff != "" {
 		t.Errorf("got before want\n%s", diff)
 	}
 }
@@ -353,133 +475,45 @@ func longest(a, b []string) int {
 	return table[len(a)][len(b)]
 }
 
-// A dialog that comes up before a page changes every line of it, and none: what an
-// agent needs is the dialog.
+// What a dialog or a menu hides goes in one line, and comes back in one.
 func TestDiffBehindDialogs(t *testing.T) {
-	rows := func(n int, state string) (list []string) {
+	rows := func(n int) (list []string) {
 		for i := range n {
-			list = append(list, fmt.Sprintf("b%d Row %d%s", i+1, i+1, state))
+			list = append(list, fmt.Sprintf("b%d Row %d", i+1, i+1))
 		}
 		return list
 	}
-	dialog := []string{"d90 Rename", "  b91 Save"}
-	told := func(op string, from, to int, state string) (text string) {
-		for i := from; i <= to; i++ {
-			text += fmt.Sprintf("%s @e%d [button%s] \"Row %d\"\n", op, i, state, i)
-		}
-		return text
-	}
-	plus := "+ @e13 [dialog modal] \"Rename\"\n+   @e14 [button] \"Save\"\n"
-	minus := "- @e13 [dialog modal] \"Rename\"\n-   @e14 [button] \"Save\"\n"
-	const open12 = " [more] 12 nodes not shown here: \"behind what is open; close it to reach them\"\n"
-	open14 := strings.Replace(open12, "12", "14", 1)
+	h := newHolder(t, DefaultOptions())
+	h.sees(page(rows(12)...))
+	changed := rows(12)
+	changed[4] = "b5 Other"
 	for _, test := range []struct {
-		name   string
-		states [][]string // of the page, one after the other
-		want   []string   // the deltas between them
+		page []string
+		want string
 	}{
-		{"covers few", [][]string{rows(8, ""), append(slices.Clone(dialog), rows(8, " covered")...), rows(8, "")}, []string{
-			strings.ReplaceAll(strings.ReplaceAll(plus, "@e13", "@e9"), "@e14", "@e10") + told("~", 1, 8, " covered"),
-			strings.ReplaceAll(strings.ReplaceAll(minus, "@e13", "@e9"), "@e14", "@e10") + told("~", 1, 8, ""),
-		}},
-		{"covers many", [][]string{rows(12, ""), append(slices.Clone(dialog), rows(12, " covered")...), rows(12, "")}, []string{
-			plus + told("~", 1, 8, " covered") + "+ [more] 4 nodes not shown here: \"covered now, and else as they were\"\n",
-			minus + told("~", 1, 8, "") + "+ [more] 4 nodes not shown here: \"no longer covered, and else as they were\"\n",
-		}},
-		{"hides few", [][]string{rows(3, ""), dialog, rows(3, "")}, []string{
-			told("-", 1, 3, "") + strings.ReplaceAll(strings.ReplaceAll(plus, "@e13", "@e4"), "@e14", "@e5"),
-			strings.ReplaceAll(strings.ReplaceAll(minus, "@e13", "@e4"), "@e14", "@e5") + told("+", 1, 3, ""),
-		}},
-		{"hides many, which are there when it goes, but one", [][]string{rows(12, ""), dialog, append(slices.Clone(dialog), "  b92 Cancel"), rows(11, "")}, []string{
-			plus + "+ [more] 12 nodes not shown here: \"behind the dialog; close it to reach them\"\n",
-			"+   @e15 [button] \"Cancel\"\n",
-			minus + "-   @e15 [button] \"Cancel\"\n" + told("-", 12, 12, ""),
-		}},
-		{"hides many, and counts them itself", [][]string{rows(12, ""), append(slices.Clone(dialog), "more 12"), rows(12, "")}, []string{
-			plus + "+ [more] 12 nodes not shown here: \"inert\"\n",
-			minus + "- [more] 12 nodes not shown here: \"inert\"\n",
-		}},
-		{"hides many behind a menu, of which one line changes and one goes", [][]string{
-			rows(12, ""), {"b90 Copy", "b91 Paste", "open 12"}, {"b90 Cut", "open 12"}, append(rows(11, ""), "b99 Undo")}, []string{
-			"+ @e13 [button] \"Copy\"\n+ @e14 [button] \"Paste\"\n+ [more] 12 nodes not shown here: \"behind what is open; close it to reach them\"\n",
-			"~ @e13 [button] \"Cut\"\n- @e14 [button] \"Paste\"\n",
-			"- @e13 [button] \"Cut\"\n- [more] 12 nodes not shown here: \"behind what is open; close it to reach them\"\n- @e12 [button] \"Row 12\"\n+ @e15 [button] \"Undo\"\n",
-		}},
-		{"a list that opens in a dialog, and closes with a choice by which one line changes and one goes", [][]string{
-			rows(12, ""), append(slices.Clone(dialog), "  b92 Cancel", "open 12"), {"b93 Small", "open 14"}, {"d90 Rename", "  b91 Saved", "open 12"}, rows(12, "")}, []string{
-			plus + "+   @e15 [button] \"Cancel\"\n+" + open12,
-			"-" + open12 + "+ @e16 [button] \"Small\"\n+" + open14,
-			"- @e16 [button] \"Small\"\n-" + open14 + "~   @e14 [button] \"Saved\"\n-   @e15 [button] \"Cancel\"\n+" + open12,
-			strings.ReplaceAll(minus, "Save", "Saved") + "-" + open12,
-		}},
-		{"a dialog makes room for a menu", [][]string{
-			rows(12, ""), append(slices.Clone(dialog), "open 12"), {"b93 Small", "open 12"}}, []string{
-			plus + "+" + open12,
-			minus + "+ @e15 [button] \"Small\"\n",
-		}},
-		{"goes when the dialog is there already", [][]string{append(slices.Clone(dialog), rows(12, "")...), dialog, dialog[:1]}, []string{
-			"+ [more] 12 nodes not shown here: \"behind the dialog; close it to reach them\"\n",
-			"-   @e2 [button] \"Save\"\n",
-		}},
+		{[]string{"d90 Rename", "  b91 Save", "more 12"}, "+ @e13 [dialog modal] \"Rename\"\n+   @e14 [button] \"Save\"\n+ [more] 12 nodes not shown here: \"inert\"\n- @e1 to @e12, 12 lines"},
+		{[]string{"b93 Small", "more 14"}, "+ @e15 [button] \"Small\"\n+ [more] 14 nodes not shown here: \"inert\"\n- @e13 to @e14, 3 lines"},
+		{[]string{"d90 Rename", "  b91 Save", "more 12"}, "+ @e13 to @e14, 3 lines\n- @e15 [button] \"Small\"\n- [more] 14 nodes not shown here: \"inert\""},
+		{changed, "+ @e1 to @e4, 4 lines\n+ @e5 [button] \"Other\"\n+ @e6 to @e12, 7 lines\n- @e13 to @e14, 3 lines"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			o, refs := DefaultOptions(), NewRefs()
-			_, shown := Render(page(test.states[0]...), o, refs)
-			for i, want := range test.want {
-				_, cur := Render(page(test.states[i+1]...), o, refs)
-				var got Delta
-				got, shown = Diff(shown, cur, o, refs)
-				if got.Text != strings.TrimSuffix(want, "\n") {
-					t.Errorf("delta %d: got\n%s\nwant\n%s", i+1, got.Text, want)
-				}
-				if _, err := parse(got.Text); err != nil {
-					t.Errorf("delta %d: %v", i+1, err)
-				}
-			}
-		})
+		if got, ok := h.sees(page(test.page...)); got.Text != test.want || !ok {
+			t.Errorf("got %v\n%s\nwant\n%s", ok, got.Text, test.want)
+		}
 	}
 }
 
-// Whatever dialogs come and go, what is told can be read, and when none is left the
-// client has the page.
-func TestDiffThroughDialogs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		o, refs := DefaultOptions(), NewRefs()
-		_, shown := Render(draw(t, "first"), o, refs)
-		for step := range rapid.IntRange(1, 5).Draw(t, "steps") {
-			c := draw(t, "page")
-			switch rapid.SampledFrom([]string{"covers", "hides", "counts", "menu"}).Draw(t, "dialog") {
-			case "covers":
-				for i := range c.Nodes {
-					if c.Nodes[i].Role == "button" {
-						c.Nodes[i].States = []string{"covered"}
-					}
-				}
-			case "hides":
-				c.Nodes = nil
-			case "counts":
-				c.Nodes = []Node{{More: len(c.Nodes) + 1, Name: "inert"}}
-			case "menu":
-				c.Nodes = []Node{{More: len(c.Nodes) + 1, Name: behindOpen}}
-			}
-			c.Nodes = append([]Node{{Key: Key{1, 100 + step}, Role: "dialog", States: []string{"modal"}}, {Depth: 1, Role: RoleText, Name: "in it"}}, c.Nodes...)
-			_, cur := Render(c, o, refs)
-			var d Delta
-			d, shown = Diff(shown, cur, o, refs)
-			if _, err := parse(d.Text); err != nil {
-				t.Fatalf("%v\n%s", err, d.Text)
-			}
-		}
-		_, cur := Render(draw(t, "last"), o, refs)
-		d, now := Diff(shown, cur, o, refs)
-		if _, err := parse(d.Text); err != nil {
-			t.Fatalf("%v\n%s", err, d.Text)
-		}
-		if diff := cmp.Diff(now.lines, cur.lines, cmp.AllowUnexported(shownLine{})); diff != "" {
-			t.Fatalf("the client has, before the page\n%s", diff)
-		}
-		if again, _ := Diff(now, cur, o, refs); again.Text != "" {
-			t.Fatalf("told twice\n%s", again.Text)
-		}
-	})
+// What can be put back is limited: what is older is written out.
+func TestDiffKeepsSoManyRemovedLines(t *testing.T) {
+	var list []string
+	for i := range maxRemoved - 1 {
+		list = append(list, fmt.Sprint("b", i+1, " Row"))
+	}
+	o := whole()
+	h := newHolder(t, o)
+	h.sees(page(append([]string{"b9001 A", "b9002 B", "b9003 C"}, list...)...))
+	h.sees(page(list...))
+	if d, _ := h.sees(page("b9005 End")); d.Text == "" || len(h.shown.removed) > 1 {
+		t.Errorf("%d runs are kept after\n%s", len(h.shown.removed), d.Text)
+	}
+	h.sees(page("b9001 A", "b9002 B", "b9003 C"))
 }

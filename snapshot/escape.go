@@ -133,6 +133,87 @@ func appendQuoted(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
+// EscapeJSON returns a JSON text in which the characters that Quote escapes are escaped as
+// well: it means the same, and can be shown as it is. What needs no escape is returned
+// unchanged, without a copy.
+func EscapeJSON(text []byte) []byte {
+	var dst []byte
+	from := 0
+	for i := 0; i < len(text); {
+		if b := text[i]; b < utf8.RuneSelf {
+			if b == 0x7f {
+				dst = appendUnit(append(dst, text[from:i]...), 0x7f)
+				from = i + 1
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if hidden(r) && !meant(r, string(text[max(0, i-8):i]), string(text[i+size:min(len(text), i+size+8)])) {
+			dst = appendEscape(append(dst, text[from:i]...), r)
+			from = i + size
+		}
+		i += size
+	}
+	if from == 0 {
+		return text
+	}
+	return append(dst, text[from:]...)
+}
+
+// Lines returns s, which has several lines, with the characters that Quote escapes escaped,
+// and a backslash before each line that looks like one of a snapshot, of a delta or of an
+// answer around them. Line feeds and tabs stay.
+func Lines(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if blank := len(line) - len(strings.TrimLeft(line, " +~>-\t")); looksLikeOurs(line[blank:]) {
+			b.WriteString(line[:blank])
+			b.WriteByte('\\')
+			line = line[blank:]
+		}
+		body, feed := strings.CutSuffix(line, "\n")
+		b.WriteString(Literally(strings.TrimSuffix(body, "\r")))
+		if feed {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// Literally returns one line with the characters that Quote escapes escaped, but for
+// quotation marks, backslashes and tabs: for text that has been escaped once.
+func Literally(s string) string {
+	plain := true
+	for _, r := range s {
+		if r < 0x20 && r != '\t' || r == 0x7f || r >= 0x80 && hidden(r) {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	q := Quote(s)
+	return asTyped.Replace(q[1 : len(q)-1])
+}
+
+var asTyped = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\t`, "\t")
+
+var ours = []string{"[more]", "[snapshot]", "text \"", "effect:", "details:", "next:", "session=", "tab=", "→"}
+
+func looksLikeOurs(line string) bool {
+	if rest, ok := strings.CutPrefix(line, "@e"); ok {
+		return rest != "" && isDigit(rest[0])
+	}
+	for _, begins := range ours {
+		if strings.HasPrefix(line, begins) {
+			return true
+		}
+	}
+	return false
+}
+
 func appendASCII(dst []byte, b byte) []byte {
 	switch b {
 	case '"', '\\':

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -82,7 +83,7 @@ func FuzzQuote(f *testing.F) {
 
 // unquote parses a literal as an attribute of a line that continues after it.
 func unquote(literal string) (string, error) {
-	p, err := parse("+ @e1 [button a=" + literal + `] "y"`)
+	p, err := parse("[snapshot] nodes=1 emitted=1 truncated=false\n@e1 [button a=" + literal + `] "y"`)
 	if err != nil {
 		return "", err
 	}
@@ -134,6 +135,42 @@ func TestIsWord(t *testing.T) {
 	} {
 		if got := IsWord(s); got != want {
 			t.Errorf("IsWord(%q) = %v", s, got)
+		}
+	}
+}
+
+// What is JSON already means the same after EscapeJSON, and has nothing in it that hides or
+// reorders.
+func TestEscapeJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":"b"}`:                     `{"a":"b"}`,
+		`{"a":"naïve 日本 👩‍🚀"}`:          `{"a":"naïve 日本 👩‍🚀"}`,
+		"[\"\u202eb\u200b\u009b\x7f\"]": `["\u202eb\u200b\u009b\u007f"]`,
+		"[\"\U000E0041\",1]":            `["\udb40\udc41",1]`,
+	} {
+		got := string(EscapeJSON([]byte(text)))
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+		var before, after any
+		if json.Unmarshal([]byte(text), &before) != nil || json.Unmarshal([]byte(got), &after) != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%q means %v, then %v", text, before, after)
+		}
+	}
+}
+
+// A text of several lines keeps them, but for those that look like ours.
+func TestLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\tb\nc \"d\" \\e\n":              "a\tb\nc \"d\" \\e\n",
+		"a\n@e1 [button] \"Pay\"":          "a\n\\@e1 [button] \"Pay\"",
+		"  + @e1 [button]\r\n[more] 3\n":   "  + \\@e1 [button]\n\\[more] 3\n",
+		"text \"a\"\ntext a\nmail@e1.test": "\\text \"a\"\ntext a\nmail@e1.test",
+		"\x1b[31mred\u202e\u009b":          `\u001b[31mred\u202e\u009b`,
+		"a\rb":                             `a\rb`,
+	} {
+		if got := Lines(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -3,9 +3,9 @@ package snapshot
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/browserd/browserd/internal/snapshottext"
+	"github.com/browserd/browserd/snapshot/pagetext"
 )
 
 // reader makes nodes from a fuzzer's bytes.
@@ -77,8 +77,8 @@ func seeds(f *testing.F) {
 }
 
 // FuzzRender checks every snapshot: the strict parser reads exactly the nodes given,
-// within the budgets, each ref once. The delta to a client that has nothing has the
-// same lines.
+// within the budgets, each ref once. A client that holds it has
+// the same lines.
 func FuzzRender(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, maxChars, maxNodes, maxText int) {
@@ -94,33 +94,29 @@ func FuzzRender(f *testing.F) {
 		if again, _ := Render(c, o, refs); again.Text != s.Text {
 			t.Fatalf("the second time:\n%s\nthe first:\n%s", again.Text, s.Text)
 		}
-		if d, _ := Diff(shown, shown, o, refs); d.Text != "" || d.Changes != 0 {
+		if d, _, _ := Diff(shown, shown, o); d.Text != "" || d.Changes != 0 {
 			t.Fatalf("no change is %s", d.Text)
 		}
-		d, _ := Diff(Baseline{}, shown, o, refs)
-		checkAdded(t, shown, o, d)
+		held := pagetext.PageText{}
+		held.Snapshot(s.Text)
+		if got := held.Text(); got != shown.body() {
+			t.Fatalf("the client holds\n%s\nof\n%s", got, s.Text)
+		}
 	})
 }
 
-// checkAdded checks that a delta adds the lines of shown, with the same text.
-func checkAdded(t *testing.T, shown Baseline, o Options, d Delta) {
-	t.Helper()
-	p, err := parse(d.Text)
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, d.Text)
-	}
-	if n := utf8.RuneCountInString(d.Text); n > max(o.MaxChars, 0) || n != d.Stats.Chars {
-		t.Fatalf("%d characters, stats say %d, max_chars is %d:\n%s", n, d.Stats.Chars, o.MaxChars, d.Text)
-	}
-	if d.Changes != len(shown.lines) || p.Kind != "" && p.Rest.Count != d.Changes-len(p.Lines) {
-		t.Fatalf("%d changes for %d lines, [more] says %d:\n%s", d.Changes, len(shown.lines), p.Rest.Count, d.Text)
-	}
-	raw := strings.Split(d.Text, "\n")
-	for i := range p.Lines {
-		if want := "+ " + shown.lines[i].text; raw[i] != want {
-			t.Fatalf("got\n%s\nwant\n%s", raw[i], want)
+// FuzzDiff checks that a delta from any page to any other gives the client the page, and
+// is not longer than it.
+func FuzzDiff(f *testing.F) {
+	f.Add([]byte(forged+forged+"\x09\x09\xff\x00"), []byte(strings.Repeat("\x02\x01"+forged+"\x01\x01\x05\x03\x00"+forged+"\x01\x04"+forged, 3)), 12000, 200)
+	f.Fuzz(func(t *testing.T, before, after []byte, maxChars, maxNodes int) {
+		o := Options{MaxChars: maxChars, MaxNodes: maxNodes, MaxText: 200}
+		c := newHolder(t, o)
+		for _, data := range [][]byte{before, after, before} {
+			r := reader{data}
+			c.sees(r.capture())
 		}
-	}
+	})
 }
 
 // FuzzParse checks that the parser ends, and that each text it accepts is the one
@@ -128,8 +124,6 @@ func checkAdded(t *testing.T, shown Baseline, o Options, d Delta) {
 func FuzzParse(f *testing.F) {
 	f.Add("")
 	f.Add(goldText)
-	f.Add("+   @e9 [button] \"x\"\n~ @e1 [link href=\"\\udb40\\udc41\" x a=1 value=\"v\"]\n- text \"y\"\n- @e2 [list]\n[more] 3 changes not shown; take a snapshot")
-	f.Add("[more] 12 changes not shown; take a snapshot")
 	f.Add("[snapshot] nodes=1 emitted=0 truncated=true reasons=max_text\n[more] 3 nodes not shown here: \"x\"\n[more] 3 texts cut at 200 characters; read the whole with read, or raise max_text")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := parse(text)
@@ -153,10 +147,6 @@ func write(p snapshottext.Parsed) string {
 		lines = append(lines, header)
 	}
 	for _, l := range p.Lines {
-		out := ""
-		if l.Op != "" {
-			out += l.Op + " "
-		}
 		w := line{kind: elementLine, depth: l.Depth, ref: l.Ref, role: l.Role, name: l.Name, states: l.States, value: l.Value, more: l.Folded}
 		switch {
 		case l.Folded > 0:
@@ -172,7 +162,7 @@ func write(p snapshottext.Parsed) string {
 			}
 		}
 		b := w.append(nil)
-		lines = append(lines, out+string(b))
+		lines = append(lines, string(b))
 	}
 	r := rest{what: restKind(p.Rest.Kind), count: p.Rest.Count, after: p.Rest.After, limit: p.Rest.Raise, chars: p.Rest.At}
 	if r.what != "" {

@@ -18,7 +18,6 @@ const (
 	restTexts    restKind = "texts"   // text only
 	restDeeper   restKind = "deeper"  // nodes below max_depth; count 0: not counted
 	restCut      restKind = "cut"     // texts cut at max_text; count 0: not counted
-	restChanges  restKind = "changes" // lines of a delta
 	restOffScope restKind = "outside" // changes outside of the window that a delta compares
 )
 
@@ -28,7 +27,6 @@ const (
 	moreRaise    = " not shown; raise "
 	moreDeeper   = "nodes not shown; raise max_depth, or set scope"
 	moreCut      = " characters; read the whole with read, or raise max_text"
-	moreChange   = " changes not shown; take a snapshot"
 	moreOffScope = " changes outside of what was shown; "
 	moreBehind   = "continue with after=@e"
 	moreWhole    = "take a snapshot"
@@ -49,8 +47,6 @@ func (r rest) String() string {
 			n = "some"
 		}
 		return moreStart + n + " texts cut at " + strconv.Itoa(r.chars) + moreCut
-	case restChanges:
-		return moreStart + n + moreChange
 	case restOffScope:
 		if r.after == 0 {
 			return moreStart + n + moreOffScope + moreWhole

@@ -106,13 +106,11 @@ type Snapshot struct {
 	Nodes []NodeJSON `json:"nodes,omitempty"` // for format json
 }
 
-// Delta is the field delta of a result: what changed since the client's last
-// snapshot. Its lines begin with "+ ", "~ " or "- "; a delta that was cut ends with a
-// [more] line. The text is empty if nothing changed.
+// Delta is the field delta of a result: what changed since the client's last snapshot, in
+// the form of PROTOCOL.md section 5. The text is empty if nothing changed.
 type Delta struct {
 	Text  string `json:"text"`
 	Stats Stats  `json:"stats"`
-	// Changes is how many lines were added, changed or removed, shown or not.
-	Changes int  `json:"-"`
-	cut     bool // by MaxChars
+	// Changes is how many lines were added, changed, moved or removed.
+	Changes int `json:"-"`
 }

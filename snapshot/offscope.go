@@ -37,15 +37,11 @@ func OffScopeOptions(o Options) Options {
 	return o
 }
 
-// Add returns d with what changed off-scope: added lines (+) for those that the
-// client does not have, and, where there is more, a [more] line that says how to
-// continue. in is the Baseline that d is a delta to, rendered with o. Hidden changes
-// are reported only if there is nothing else to report. A delta that o.MaxChars cut
-// is returned unchanged: its [more] line already asks for a snapshot.
+// Add returns d with what changed off-scope, in lines that are not part of the client's
+// text (*): the lines that it does not have, and, where there is more, a [more] line that
+// says how to continue. in is the Baseline that d is a delta to, rendered with o. Hidden
+// changes are reported only if there is nothing else to report.
 func (d Delta) Add(out OffScope, in Baseline, o Options, refs *Refs) Delta {
-	if d.cut {
-		return d
-	}
 	_, all := Render(Capture{Nodes: out.Nodes, Rest: out.Left}, OffScopeOptions(o), refs)
 	lines := in.without(all.lines)
 	left := out.Left + max(0, len(out.Nodes)-len(all.lines))
@@ -61,9 +57,9 @@ func (d Delta) Add(out OffScope, in Baseline, o Options, refs *Refs) Delta {
 	for _, l := range lines {
 		reserve := 0
 		if left > 0 || added < len(lines)-1 {
-			reserve = 1 + len(r.String())
+			reserve = 3 + len(r.String())
 		}
-		if !text.line("+ "+l.text, reserve) {
+		if !text.line("* "+l.text, reserve) {
 			break
 		}
 		added++
@@ -78,7 +74,7 @@ func (d Delta) Add(out OffScope, in Baseline, o Options, refs *Refs) Delta {
 	}
 	d.Changes += left + len(lines)
 	if r.count = left + len(lines) - added; r.count > 0 {
-		text.line(r.String(), 0)
+		text.line("* "+r.String(), 0)
 	}
 	d.Text, d.Stats.Chars = text.text, text.chars
 	return d

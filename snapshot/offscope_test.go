@@ -1,12 +1,16 @@
 package snapshot
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/browserd/browserd/snapshot/pagetext"
 )
 
-// What changed outside of a window keeps the delta's budget, is a delta that Parse
-// reads, and what did not fit is counted.
+// What changed outside of a window keeps the delta's budget, is no part of the client's
+// text, and what did not fit is counted.
 func TestOffScopeWithinEveryBudget(t *testing.T) {
 	link := func(node int, name string) Node {
 		return Node{Key: Key{Doc: 1, Node: node}, Role: "link", Name: name}
@@ -17,7 +21,7 @@ func TestOffScopeWithinEveryBudget(t *testing.T) {
 		refs, o := NewRefs(), DefaultOptions()
 		_, was := Render(Capture{Nodes: shown, Rest: 5}, o, refs)
 		o.MaxChars = budget
-		d, _ := Diff(was, was, o, refs)
+		d, _, _ := Diff(was, was, o)
 		d = d.Add(out, was, o, refs)
 		if n := utf8.RuneCountInString(d.Text); n > budget || n != d.Stats.Chars {
 			t.Fatalf("%d characters of %d, stats say %d:\n%s", n, budget, d.Stats.Chars, d.Text)
@@ -28,16 +32,21 @@ func TestOffScopeWithinEveryBudget(t *testing.T) {
 		if d.Text == "" {
 			continue
 		}
-		p, err := parse(d.Text)
-		if err != nil || p.Kind != "delta" || len(p.Lines)+p.Rest.Count != 4 || p.Rest.Count == 0 || p.Rest.After != 1 {
-			t.Fatalf("max_chars %d: %v, %+v in\n%s", budget, err, p, d.Text)
+		rows := strings.Split(d.Text, "\n")
+		last := rows[len(rows)-1]
+		if want := fmt.Sprintf("* [more] %d changes outside of what was shown; continue with after=@e1", 4-(len(rows)-1)); last != want {
+			t.Fatalf("max_chars %d: %s, want %s", budget, last, want)
+		}
+		held := pagetext.PageText{}
+		if err := held.Delta(d.Text); err != nil || held.Text() != "" {
+			t.Fatalf("max_chars %d: %v, and the client holds %q", budget, err, held.Text())
 		}
 	}
 	refs, o := NewRefs(), DefaultOptions()
 	_, was := Render(Capture{Nodes: shown, Rest: 5}, o, refs)
-	d, _ := Diff(was, was, o, refs)
+	d, _, _ := Diff(was, was, o)
 	d = d.Add(out, was, o, refs)
-	want := "+ @e2 [link] \"Seven\"\n+ text \"Coupon rejected\"\n[more] 2 changes outside of what was shown; continue with after=@e1"
+	want := "* @e2 [link] \"Seven\"\n* text \"Coupon rejected\"\n* [more] 2 changes outside of what was shown; continue with after=@e1"
 	if d.Text != want || d.Stats.NodesEmitted != 1 {
 		t.Errorf("got\n%s\nwant\n%s", d.Text, want)
 	}

@@ -90,6 +90,7 @@ type ending struct {
 	all     string
 	chars   int
 	header  int // bytes of the header
+	more    string
 	reasons reasonSet
 	after   int
 }
@@ -249,7 +250,7 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 	all.WriteString(header)
 	all.Write(w.body[:p.bytes])
 	all.WriteString(more)
-	text.all, text.chars = all.String(), w.maxChars-free+len(more)
+	text.all, text.chars, text.more = all.String(), w.maxChars-free+len(more), strings.TrimPrefix(more, "\n")
 	return text, true
 }
 
@@ -312,7 +313,7 @@ func (w *writer) bare(text ending) ending {
 // baseline records in refs what the client sees, and returns it.
 func (w *writer) baseline(text ending, end place) Baseline {
 	s := Baseline{
-		lines: make([]shownLine, 0, end.lines), input: w.c.Input, visited: w.c.Visited,
+		lines: make([]shownLine, 0, end.lines), more: text.more, chars: text.chars, input: w.c.Input, visited: w.c.Visited,
 		reasons: text.reasons, open: text.reasons&reasonsOf(reasonNodes, reasonChars) != 0,
 	}
 	start := text.header

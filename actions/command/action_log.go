@@ -196,6 +196,9 @@ func (c *Call) masked(ctx context.Context, name string, value any) any {
 	return value
 }
 
+// maskedValue is what a page's field says that it holds where that is a secret.
+const maskedValue = "\u2022\u2022\u2022"
+
 // secretField says whether a field holds a secret, and also where the page
 // cannot say.
 func (c *Call) secretField(ctx context.Context, ref string) bool {
@@ -208,6 +211,9 @@ func (c *Call) secretField(ctx context.Context, ref string) bool {
 	var attrs map[string]any
 	if err != nil || json.Unmarshal([]byte(text), &attrs) != nil {
 		return true
+	}
+	if held, err := page.Read(ctx, c.Session.Refs(), ref, "value", ""); err == nil && held == maskedValue {
+		return true // the page has made another field of it since
 	}
 	said := func(name string) string { s, _ := attrs[name].(string); return s }
 	auto := said("autocomplete")

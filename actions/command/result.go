@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"strings"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -19,6 +20,10 @@ type Result struct {
 	Effect       *protocol.Effect   `json:"effect,omitempty"`
 	Snapshot     *snapshot.Snapshot `json:"snapshot,omitempty"`
 	Delta        *snapshot.Delta    `json:"delta,omitempty"`
+	// Since is what happened after the answer before.
+	Since *protocol.Since `json:"since,omitempty"`
+	// Note says that there is nothing in the answer, and what to do.
+	Note string `json:"note,omitempty"`
 	// Attempts are the sources that were tried for a new document, where no
 	// browser serves the session.
 	Attempts []protocol.Attempt `json:"attempts,omitempty"`
@@ -78,8 +83,28 @@ func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
 
 // Result is what a command that only reads returns beside its own fields.
 func (c *Call) Result(p session.Page) Result {
-	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(p)}
+	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(p), Since: since(p)}
 }
+
+// since is what happened on a page after the answer before.
+func since(p session.Page) *protocol.Since {
+	if r, ok := p.(session.Reporter); ok {
+		return r.Since()
+	}
+	return nil
+}
+
+// Shown completes an answer that shows the page.
+func (r Result) Shown(p session.Page) Result {
+	r.Since = since(p)
+	if s := r.Snapshot; s != nil && r.Note == "" && !strings.Contains(s.Text, "\n") {
+		r.Note = NothingShown
+	}
+	return r
+}
+
+// NothingShown is the note of a snapshot without a line.
+const NothingShown = "the page shows nothing: no text and no control; wait for a text, or take a screenshot"
 
 // Acted completes the answer of an acting command: the effect, and what of
 // the page is shown. A dialog that is open holds the page: nothing is shown.
@@ -110,7 +135,7 @@ func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err
 		e.Focused = snapshot.RefOf(n) // it has its ref only now
 	}
 	r.Session, r.SessionEnded, r.Page = c.Session.Name(), c.ended, c.Session.State(p)
-	return r, nil
+	return r.Shown(p), nil
 }
 
 // Navigated completes the answer of a command that loads a document: its
@@ -119,15 +144,16 @@ func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effe
 	if err != nil {
 		return Result{}, c.Session.Lost(err)
 	}
+	r := Result{Session: c.Session.Name(), SessionEnded: c.ended, Effect: &e, Attempts: attempts(page, e)}
 	if show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
-		var snap snapshot.Snapshot
-		if snap, err = c.Session.Snapshot(ctx, page, snapshot.DefaultOptions()); err == nil {
-			return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(page), Effect: &e, Snapshot: &snap, Attempts: attempts(page, e)}, nil
-		}
+		snap, err := c.Session.Snapshot(ctx, page, snapshot.DefaultOptions())
+		switch {
+		case err == nil:
+			r.Snapshot = &snap
+		case protocol.CodeOf(err) != protocol.DialogOpen:
+			return Result{}, c.Session.Lost(err)
+		} // the page is open; a dialog that holds it now is reported by the next command
 	}
-	// The page is open; a dialog that holds it now is reported by the next command.
-	if err != nil && protocol.CodeOf(err) != protocol.DialogOpen {
-		return Result{}, c.Session.Lost(err)
-	}
-	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(page), Effect: &e, Attempts: attempts(page, e)}, nil
+	r.Page = c.Session.State(page)
+	return r.Shown(page), nil
 }

@@ -101,3 +101,52 @@ func NoField(refs *snapshot.Refs, ref string, doc int, several []script.Element)
 	return protocol.Errorf(protocol.InvalidParams, "ref %s has several fields in it", who).With("parameter", "ref").
 		With("candidates", candidates).Then("type into one of them: %s", strings.Join(said, ", "))
 }
+
+// LostFocus is the error of an element that lost the focus while keys went to it. The
+// keys that were left came to nothing.
+func LostFocus(refs *snapshot.Refs, ref string, got script.KeysResulted, by snapshot.Node) error {
+	who, err := Describe(refs, ref)
+	if err != nil {
+		return err
+	}
+	what := "nothing was typed"
+	if got.Got > 0 {
+		what = "the rest of the input was withheld"
+	}
+	if got.By == nil {
+		return protocol.Errorf(protocol.NotActionable, "%s lost the focus while it was typed into; %s", who, what).
+			With("reason", "focus").Then("take a snapshot to see what has the focus and what the field holds")
+	}
+	to := snapshot.RefOf(refs.Number(by))
+	return protocol.Errorf(protocol.NotActionable, "%s lost the focus to %s %s while it was typed into; %s", who, to, Spoken(by.Role, by.Name), what).
+		With("reason", "focus").With("by", map[string]any{"ref": to, "role": by.Role, "name": by.Name, "tag": by.Tag}).
+		Then("take a snapshot: the page moves the focus; type the rest into %s only if that is meant", to)
+}
+
+// Unaccounted is the error of a press that was sent and that no document has seen.
+func Unaccounted(refs *snapshot.Refs, ref string) error {
+	who, err := Describe(refs, ref)
+	if err != nil {
+		return err
+	}
+	return protocol.Errorf(protocol.NotActionable, "%s was to be pressed, and no document of the tab saw the press; it is not repeated", who).
+		With("reason", "unseen").Then("take a snapshot to see whether something has happened before you click again")
+}
+
+// NoCheckbox is the error of an element that has no state to check.
+func NoCheckbox(who string) error {
+	return protocol.Errorf(protocol.InvalidParams, "ref %s can be neither checked nor unchecked", who).
+		With("parameter", "ref").Then("use the ref of a checkbox, a radio button or a switch")
+}
+
+// KeepsChecked is the error of a radio button that was to be unchecked.
+func KeepsChecked(who string) error {
+	return protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", who).
+		With("parameter", "checked").Then("check another radio button of its group")
+}
+
+// NoFocus is the error of an element that cannot have the focus.
+func NoFocus(who string) error {
+	return protocol.Errorf(protocol.NotActionable, "%s does not take the focus", who).
+		With("reason", "disabled").With("because", "not focusable").Then("click it, or focus a control in it")
+}

@@ -99,7 +99,8 @@ type Chord struct {
 }
 
 // ParseChord reads "Enter", "a", "Control+a", "Control+Shift+Tab", "Control++". An
-// unknown key is invalid_params, which names the keys that come nearest.
+// unknown key is invalid_params, which names the keys that come nearest; so is a chord
+// that is the browser's own.
 func ParseChord(s string) (Chord, error) {
 	var c Chord
 	rest := s
@@ -141,7 +142,7 @@ func ParseChord(s string) (Chord, error) {
 			}
 		}
 	}
-	return c, nil
+	return c, forPage(s, c)
 }
 
 // MustChord is ParseChord of a chord that is known to exist; it panics otherwise.

@@ -124,6 +124,21 @@ func (p *Pointer) MoveAndClick(at Point, b Press) []*cdp.Pending {
 	return append(pending, p.clicks(at, b)...)
 }
 
+// Do does what the command says, where the pointer is, without waiting.
+func (p *Pointer) Do(at Point, o protocol.Mouse, b Press) []*cdp.Pending {
+	switch o.Action {
+	case "click":
+		return p.Click(at, b)
+	case "down":
+		return []*cdp.Pending{p.Down(at, b)}
+	case "up":
+		return []*cdp.Pending{p.Up(at, b)}
+	case "wheel":
+		return []*cdp.Pending{p.Wheel(at, o.DX, o.DY)}
+	}
+	return nil
+}
+
 // Wheel turns the wheel by dx and dy CSS pixels.
 func (p *Pointer) Wheel(at Point, dx, dy float64) *cdp.Pending {
 	return p.s.Send(input.DispatchMouseEvent.Method, map[string]any{

@@ -122,8 +122,9 @@ type DownloadProgress struct {
 	State         string  `json:"state"` // inProgress, completed, canceled
 }
 
-// Begin notes a download that a page of a tab began, and returns its name.
-func (d *Downloads) Begin(tab string, e DownloadBegins) string {
+// Begin notes a download that a page of a tab began, and returns its name, and why no file
+// is kept of it where none is.
+func (d *Downloads) Begin(tab string, e DownloadBegins) (name, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := &download{guid: e.GUID, Download: protocol.Download{
@@ -146,7 +147,7 @@ func (d *Downloads) Begin(tab string, e DownloadBegins) string {
 		go d.watchSize(n)
 	}
 	d.tell(n)
-	return n.Name
+	return n.Name, n.Why
 }
 
 // Disown cancels a download whose tab was closed meanwhile, if it went to this

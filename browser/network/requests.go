@@ -1,6 +1,9 @@
 package network
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -9,6 +12,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	browsercdp "github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 )
 
 // Requests are the requests of one tab that are under way and that its page may be
@@ -20,11 +25,24 @@ type Requests struct {
 
 	mu       sync.Mutex // guards all below; held briefly
 	inFlight map[network.RequestID]request
-	answered request // the last of them that ended
+	answered request                    // the last of them that ended
+	sent     map[network.RequestID]Sent // all that run, whoever waits for them; at most maxSent
 }
+
+// Sent is what a request asks for.
+type Sent struct {
+	Method, URL string
+	session     target.SessionID
+}
+
+const (
+	maxSent    = 1000
+	maxSentURL = 2000 // characters that are kept of an address
+)
 
 // request is a request that a page may be waiting for.
 type request struct {
+	asks    Sent
 	kind    string           // Network.ResourceType
 	session target.SessionID // that reports it
 	since   time.Time
@@ -35,7 +53,7 @@ type request struct {
 // NewRequests returns the requests of a tab: none. changed is called, on a goroutine of
 // its own, when a request has ended that no event ended.
 func NewRequests(log *Log, changed func()) *Requests {
-	return &Requests{log: log, changed: changed, inFlight: map[network.RequestID]request{}}
+	return &Requests{log: log, changed: changed, inFlight: map[network.RequestID]request{}, sent: map[network.RequestID]Sent{}}
 }
 
 // awaited are the kinds of requests (Network.ResourceType) whose answers
@@ -49,18 +67,25 @@ type RequestSent struct {
 	FrameID   cdp.FrameID       `json:"frameId"`
 	Type      string            `json:"type"`
 	Request   struct {
-		URL string `json:"url"`
+		URL    string `json:"url"`
+		Method string `json:"method"`
 	} `json:"request"`
 }
 
 // Sent says whether the request is one that a page may be waiting for.
 func (r *Requests) Sent(s *browsercdp.Session, e RequestSent) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.sent) >= maxSent {
+		clear(r.sent) // their ends have not been reported
+	}
+	if !strings.HasPrefix(e.Request.URL, policy.PrimeURL) {
+		r.sent[e.RequestID] = Sent{Method: e.Request.Method, URL: protocol.Cut(e.Request.URL, maxSentURL), session: s.ID()}
+	}
 	if !awaited[e.Type] {
 		return false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.inFlight[e.RequestID] = request{kind: e.Type, session: s.ID(), since: time.Now()}
+	r.inFlight[e.RequestID] = request{kind: e.Type, session: s.ID(), since: time.Now(), asks: r.sent[e.RequestID]}
 	return true
 }
 
@@ -121,7 +146,32 @@ func (r *Requests) End(id network.RequestID) (kind string, ok bool) {
 	return r.end(id)
 }
 
+// Fail returns what a request asked for that has failed, or was answered with an error,
+// once.
+func (r *Requests) Fail(id network.RequestID) (of Sent, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of, ok = r.sent[id]
+	delete(r.sent, id)
+	return of, ok
+}
+
+// Pending are the requests that a page may be waiting for, made after that time, the
+// oldest first.
+func (r *Requests) Pending(at time.Time) (list []protocol.PendingRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, of := range r.inFlight {
+		if of.since.After(at) {
+			list = append(list, protocol.PendingRequest{Method: of.asks.Method, URL: of.asks.URL, MS: time.Since(of.since).Milliseconds()})
+		}
+	}
+	slices.SortFunc(list, func(a, b protocol.PendingRequest) int { return cmp.Compare(b.MS, a.MS) })
+	return list
+}
+
 func (r *Requests) end(id network.RequestID) (kind string, ok bool) {
+	delete(r.sent, id)
 	of, ok := r.inFlight[id]
 	if ok {
 		delete(r.inFlight, id)
@@ -144,6 +194,11 @@ func (r *Requests) Clear() {
 func (r *Requests) Forget(id target.SessionID) (any bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for request, of := range r.sent {
+		if of.session == id {
+			delete(r.sent, request)
+		}
+	}
 	for request, of := range r.inFlight {
 		if of.session == id {
 			delete(r.inFlight, request)

@@ -66,7 +66,7 @@ type Located struct {
 	Kind       string          `json:"kind,omitempty"`
 	X          *float64        `json:"x,omitempty"` // in the viewport of its frame
 	Y          *float64        `json:"y,omitempty"`
-	Framed     bool            `json:"framed,omitempty"` // what is hit there is the document of a frame
+	Frame      int             `json:"frame,omitempty"` // what is hit there is the document of this frame
 	Option     *ClosedOption   `json:"option,omitempty"`
 	Then       json.RawMessage `json:"then,omitempty"`
 	Stale      bool            `json:"stale,omitempty"`
@@ -140,8 +140,9 @@ type HitResultArgs struct {
 
 // Hit is what the hit test saw.
 type Hit struct {
-	Hit     bool            `json:"hit,omitempty"` // the element received the input
-	By      *Element        `json:"by,omitempty"`  // or this
+	Hit     bool            `json:"hit,omitempty"`  // the element received the input
+	Seen    bool            `json:"seen,omitempty"` // a press came to the document
+	By      *Element        `json:"by,omitempty"`   // what received it instead
 	Settled *Settled        `json:"settled,omitempty"`
 	Then    json.RawMessage `json:"then,omitempty"`
 }
@@ -151,6 +152,7 @@ type SettleArgs struct {
 	NewDocument bool `json:"new_document,omitempty"` // its scripts may only be starting
 	Shown       bool `json:"shown,omitempty"`        // a snapshot or delta follows
 	Late        int  `json:"late,omitempty"`         // milliseconds that the first change may take
+	Empty       int  `json:"empty,omitempty"`        // milliseconds that a document may take to show anything
 }
 
 // Settled is what the script saw of a document from the beginning of an action until the
@@ -162,6 +164,13 @@ type Settled struct {
 	Saves     bool     `json:"saves"` // a link was clicked that asks for a download
 	Title     string   `json:"title"`
 	URL       string   `json:"url"`
+}
+
+// LateReport is what the script saw of a document after the page was quiet.
+type LateReport struct {
+	Announced []string `json:"announced"`
+	Changed   bool     `json:"changed"` // text or controls
+	Before    bool     `json:"before"`  // told when the next action begins
 }
 
 // Box is a rectangle in CSS pixels: x, y, width, height.

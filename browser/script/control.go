@@ -116,3 +116,10 @@ type ScrollArgs struct {
 	Pixels    int    `json:"pixels"`
 	To        string `json:"to"`
 }
+
+// KeysResulted is what has come of keys in a document.
+type KeysResulted struct {
+	Got  int      `json:"got"`          // were let through
+	Lost bool     `json:"lost"`         // the focus went elsewhere, or a key came to something else
+	By   *Element `json:"by,omitempty"` // what that key came to
+}

@@ -28,6 +28,10 @@ var Source string
 // its element, before the page hears of it. It stands in the isolated world alone.
 const Reached = "__bdReached"
 
+// Late is the name of the binding with which the watching script says what has come after
+// an action was answered: JSON of LateReport.
+const Late = "__bdLate"
+
 // Missing says whether V8 says this of a call in a document that the script is not in.
 // There an element of the page may have the name of our object (HTML, 7.2.2.3: named access
 // on the Window object): its now is no function.

@@ -48,8 +48,18 @@ var (
 	HitResult = promised[HitResultArgs, Hit]("hitResult")
 	// ReleaseHitTest ends the waiting of HitResult.
 	ReleaseHitTest = function[None, bool]("releaseHitTest")
-	// EndHitTest lets every input through again.
-	EndHitTest = function[None, None]("endHitTest")
+	// EndHitTest lets every input through again, and says what was hit in the document.
+	EndHitTest = function[None, Hit]("endHitTest")
+	// GuardPress lets no press through to the document, or, with true, whichever comes.
+	GuardPress = function[bool, None]("guardPress")
+	// IsUnder tells whether what was found at its point is there now.
+	IsUnder = function[None, bool]("isUnder")
+	// IsOver tells whether the pointer has come over the element.
+	IsOver = function[None, bool]("isOver")
+	// GuardKeys lets keys through to one element of the document alone, 0 for none, and
+	// tells whether it has the focus; KeysResult ends that.
+	GuardKeys  = function[int, bool]("guardKeys")
+	KeysResult = function[None, KeysResulted]("keysResult")
 	// BeginSettle begins to watch the document, and returns the frame that has the focus,
 	// 0 for none.
 	BeginSettle = function[int, int]("beginSettle")

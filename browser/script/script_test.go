@@ -53,7 +53,7 @@ func TestCall(t *testing.T) {
 		{HasText.Call("it's \"here\"\u2028"), `__bd.now().hasText("it's \"here\"\u2028")`},
 		{Boxes.Call(BoxesArgs{Nodes: []int{1, 2}}), `__bd.now().boxes({"nodes":[1,2],"view":false})`},
 		{Find.Unless(PendingListeners.Call(None{}), Query{Limit: 1}), `__bd.now().pendingListeners() || __bd.find({"text":"","role":"","name":"","limit":1,"attrs":null})`},
-		{HitResult.Call(HitResultArgs{ElementCall: Checked.With(None{})}), `__bd.now().hitResult({"then":"checked","with":{},"settle":false,"frame":false})`},
+		{HitResult.Call(HitResultArgs{ElementCall: Checked.With(None{})}), `__bd.now().hitResult({"then":"checked","with":{},"settle":false,"shown":false})`},
 	} {
 		if c.got.Expression != c.want || c.got.Err != nil {
 			t.Errorf("got %s, %v; want %s", c.got.Expression, c.got.Err, c.want)

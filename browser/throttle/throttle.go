@@ -30,12 +30,12 @@ const (
 
 // MaxEvents are how many events a page may cause in a second, by their domain: a
 // request has four or more. Only tests change it, before they open a page.
-var MaxEvents = map[string]int{"Runtime": 1000, "Network": 6000}
+var MaxEvents = map[string]int{"Runtime": 1000, "Network": 6000, "Log": 1000}
 
 // maxBytes is how many bytes they may have together, the last of them left out: while
 // they are read nobody else's answer is, and on a busy machine the pipe takes no more
 // than some megabytes a second.
-var maxBytes = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20}
+var maxBytes = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20, "Log": 2 << 20}
 
 // unbounded are the events of Runtime of which a page can cause any number.
 var unbounded = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionThrown": true}
@@ -81,7 +81,7 @@ func New(life context.Context, began func(s *cdp.Session, domain string, pause t
 // Drop counts an event of so many bytes and says whether it is to be dropped.
 func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 	name, _, _ := strings.Cut(method, ".")
-	if name != "Network" && !unbounded[method] {
+	if name != "Network" && name != "Log" && !unbounded[method] {
 		return false
 	}
 	k := key{s.ID(), name}
@@ -126,8 +126,11 @@ func (t *Throttle) enable(s *cdp.Session, name string, d *domain, forget bool) {
 	if !d.disabled.CompareAndSwap(true, false) || t.life.Err() != nil {
 		return
 	}
-	if name == "Runtime" && forget {
+	switch {
+	case name == "Runtime" && forget:
 		s.Send("Runtime.discardConsoleEntries", cdproto.Empty{})
+	case name == "Log":
+		s.Send("Log.clear", cdproto.Empty{})
 	}
 	s.Send(name+".enable", cdproto.Empty{})
 	if !forget {

@@ -16,6 +16,7 @@ import (
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // allowLocal is the flag that answers the question of askToAllow with yes.
@@ -162,7 +163,7 @@ func askToAllow(ctx context.Context, c *config.Loaded, host string, yes bool, in
 		if !isTerminal(stderr) || !isTerminal(in) {
 			return false, nil
 		}
-		fmt.Fprintf(stderr, "Allow %s for this machine? [y/N/always] ", harmless(host))
+		fmt.Fprintf(stderr, "Allow %s for this machine? [y/N/always] ", snapshot.Literally(host))
 		answer, err := readLine(ctx, in)
 		if err != nil {
 			return false, err

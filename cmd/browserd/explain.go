@@ -12,6 +12,7 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // explain is an error of the daemon's for a person: its code and sentence, the next step
@@ -25,11 +26,11 @@ func explain(row *command.Command, err error) error {
 	case !errors.As(err, &said):
 		return coded{err, exitNoDaemon}
 	}
-	text := harmless(said.Error()) + "\n→ " + harmless(nextStep(row, said, closedHost(err)))
+	text := snapshot.Literally(said.Error()) + "\n→ " + snapshot.Literally(nextStep(row, said, closedHost(err)))
 	for _, key := range slices.Sorted(maps.Keys(said.Details)) {
 		value := compact(said.Details[key])
 		if !slices.Contains(inSentence, key) && !strings.Contains(text, strings.Trim(value, `"[]`)) {
-			text += "\n" + harmless(key+": "+value)
+			text += "\n" + snapshot.Literally(key+": "+value)
 		}
 	}
 	return coded{errors.New(text), said.Code.Row().Exit}

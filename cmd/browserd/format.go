@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,8 +22,12 @@ import (
 // pictures into files whose names it prints.
 func show(w io.Writer, command string, result json.RawMessage, file string) error {
 	if lines, ok := linesOf(command, result); ok {
-		_, err := io.WriteString(w, harmless(lines))
-		return err
+		for _, line := range lines {
+			if _, err := fmt.Fprintln(w, snapshot.Literally(line)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	for i, part := range tools.Format(result).Content {
 		var err error
@@ -47,7 +50,7 @@ func show(w io.Writer, command string, result json.RawMessage, file string) erro
 }
 
 // linesOf is a list as lines, of the commands whose result is one.
-func linesOf(command string, result json.RawMessage) (lines string, ok bool) {
+func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 	var r struct {
 		Nodes     []snapshot.NodeJSON `json:"nodes"`
 		Truncated bool                `json:"truncated"`
@@ -62,7 +65,7 @@ func linesOf(command string, result json.RawMessage) (lines string, ok bool) {
 		Sessions []listedSession `json:"sessions"`
 	}
 	if json.Unmarshal(result, &r) != nil {
-		return "", false
+		return nil, false
 	}
 	var b strings.Builder
 	switch command {
@@ -87,18 +90,18 @@ func linesOf(command string, result json.RawMessage) (lines string, ok bool) {
 		}
 	case actions.Network.Name:
 		if len(r.HAR) > 0 || len(r.Entries) == 1 && bytes.Contains(result, []byte(`"request_headers"`)) {
-			return "", false
+			return nil, false
 		}
 		for _, e := range r.Entries {
 			fmt.Fprintf(&b, "%d  %s %d  %s  %s\n", e.ID, e.Method, e.Status, e.Kind, e.URL)
 		}
 	default:
-		return "", false
+		return nil, false
 	}
 	if b.Len() == 0 {
-		return "none\n", true
+		return []string{"none"}, true
 	}
-	return b.String(), true
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), true
 }
 
 // save writes data to file, or to a new file called like name.
@@ -128,15 +131,14 @@ func save(w io.Writer, file, name string, data []byte) error {
 	}
 }
 
-// harmless is s without what a terminal would obey: a page's text may hold
-// escape sequences.
+// harmless is s, which may have several lines, with what a terminal would obey escaped,
+// and what hides or reorders text.
 func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return '\ufffd'
-		}
-		return r
-	}, s)
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = snapshot.Literally(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // exitNoDaemon is the exit code where the daemon cannot be reached.

@@ -148,10 +148,8 @@ need not run.`,
 			return err
 		}
 		if *asJSON {
-			enc := json.NewEncoder(cmd.OutOrStdout())
-			enc.SetEscapeHTML(false)
 			for _, e := range trail {
-				if err := enc.Encode(e); err != nil {
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), compact(e)); err != nil {
 					return err
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // needsNoDaemon says whether a command may be run without a daemon: one of the
@@ -89,5 +90,5 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 	if err != nil {
 		return nil, err
 	}
-	return json.RawMessage(compact(got)), nil
+	return snapshot.EscapeJSON([]byte(compact(got))), nil
 }

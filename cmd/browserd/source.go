@@ -34,6 +34,7 @@ var _ interface {
 	session.Renderer
 	session.Evaluator
 	session.Dialogs
+	session.Reporter
 	session.Records
 	session.Downloads
 } = (*browser.Context)(nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // statusCommand is the command status for a person: what the daemon answers, and beside
@@ -131,7 +132,7 @@ func writeStatus(w io.Writer, answer json.RawMessage) error {
 	if err := json.Unmarshal(answer, &s); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "agent\t%s, autonomy %s\n", harmless(s.Agent), s.Autonomy)
+	fmt.Fprintf(w, "agent\t%s, autonomy %s\n", snapshot.Literally(s.Agent), s.Autonomy)
 	if s.Chromium.Running {
 		fmt.Fprintf(w, "Chromium\t%s, %s, sandbox %s, egress %s\n", s.Chromium.Product, s.Chromium.Path, s.Chromium.Sandbox, s.Egress.Mode)
 	} else {
@@ -139,7 +140,7 @@ func writeStatus(w io.Writer, answer json.RawMessage) error {
 	}
 	for _, source := range s.Chain {
 		if !source.OK {
-			fmt.Fprintf(w, "\t%s does not work: %s\n", source.Source, harmless(source.Why))
+			fmt.Fprintf(w, "\t%s does not work: %s\n", source.Source, snapshot.Literally(source.Why))
 		}
 	}
 	if len(s.Sessions) == 0 {
@@ -166,7 +167,7 @@ type listedSession struct {
 
 // String is its line for a person.
 func (s listedSession) String() string {
-	line := harmless(s.Session) + "  " + harmless(s.Page.URL)
+	line := snapshot.Literally(s.Session) + "  " + snapshot.Literally(s.Page.URL)
 	if s.Page.Title != "" {
 		line += "  " + compact(s.Page.Title)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/browserd/browserd/config"
 	socket "github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 func watchCommand(args []string) *cobra.Command {
@@ -56,7 +57,10 @@ closes.`,
 		fmt.Fprintf(cmd.ErrOrStderr(), "browserd: watching at %s until interrupted\n", c.Server.Listen)
 		write := writeEvent
 		if *asJSON {
-			write = func(w io.Writer, e protocol.Event) error { return json.NewEncoder(w).Encode(e) }
+			write = func(w io.Writer, e protocol.Event) error {
+				_, err := fmt.Fprintln(w, compact(e))
+				return err
+			}
 		}
 		for {
 			e, err := events.Event(ctx, func(e protocol.Event) bool { return e.Type != protocol.EventHello })
@@ -121,9 +125,9 @@ func writeEvent(w io.Writer, e protocol.Event) error {
 			}
 		}
 	}
-	lines := harmless(strings.Join(words, " ")) + "\n"
+	lines := snapshot.Literally(strings.Join(words, " ")) + "\n"
 	for _, line := range below {
-		lines += "  " + harmless(line) + "\n"
+		lines += "  " + snapshot.Literally(line) + "\n"
 	}
 	_, err := io.WriteString(w, lines)
 	return err
@@ -186,5 +190,5 @@ func compact(v any) string {
 	if enc.Encode(v) != nil {
 		return ""
 	}
-	return strings.TrimSpace(b.String())
+	return string(snapshot.EscapeJSON([]byte(strings.TrimSpace(b.String()))))
 }

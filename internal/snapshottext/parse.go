@@ -1,5 +1,4 @@
-// Package snapshottext parses the text of a snapshot or a delta (PROTOCOL.md
-// section 5), for tests and benchmarks. It is written apart from the code that
+// Package snapshottext parses the text of a snapshot (PROTOCOL.md section 5), for tests and benchmarks. It is written apart from the code that
 // renders the text, and shares none of it, so that each checks the other.
 //
 // Its functions are pure and may be called by any goroutine.
@@ -13,11 +12,11 @@ import (
 	"strings"
 )
 
-// Parsed is the content of a snapshot's or a delta's text.
+// Parsed is the content of a snapshot's text.
 type Parsed struct {
-	Kind string // snapshot, delta, or empty for an empty text
+	Kind string // snapshot, or empty for an empty text
 
-	// The fields of the header, which only a snapshot has.
+	// The fields of the header.
 	Nodes      int
 	Emitted    int
 	Truncated  bool
@@ -29,9 +28,8 @@ type Parsed struct {
 	Rest  Rest
 }
 
-// Line is one line of a delta, or of a snapshot below its header.
+// Line is one line of a snapshot below its header.
 type Line struct {
-	Op     string // in a delta: +, ~ or -
 	Depth  int    // indentation, two blanks a level
 	Ref    int    // 0 for a text and a [more] line
 	Role   string // "text" for a text line, "more" for a [more] line
@@ -52,7 +50,7 @@ type Attr struct {
 // Rest is the content of a text's last [more] line.
 type Rest struct {
 	// Kind is nodes, texts, deeper (nodes below max_depth), cut (texts at
-	// max_text), changes or outside; empty where there is no such line.
+	// max_text); empty where there is no such line.
 	Kind  string
 	Count int    // 0 where it was not counted
 	After int    // the ref to continue after, 0 for none
@@ -69,21 +67,15 @@ const (
 	moreRaise   = " not shown; raise "
 	moreDeeper  = "nodes not shown; raise max_depth, or set scope"
 	moreCut     = " characters; read the whole with read, or raise max_text"
-	moreChange  = " changes not shown; take a snapshot"
-	moreOutside = " changes outside of what was shown; "
-	moreBehind  = "continue with after=@e"
-	moreWhole   = "take a snapshot"
 	moreFolded  = " nodes not shown here"
 )
 
 // reasonOrder is the order in which a header lists reasons.
 var reasonOrder = []string{"max_nodes", "max_chars", "max_depth", "max_text"}
 
-// Parse parses the text of a snapshot or a delta. It accepts exactly what
-// snapshot.Render and snapshot.Diff write: one spelling of each string, number
-// and list, counts that agree with the lines, each ref once. An error names the
-// line and the byte in it, both from 1. A text is a delta if its first line has
-// an op (+, ~ or -), or if its only line counts changes.
+// Parse parses the text of a snapshot. It accepts exactly what snapshot.Render writes:
+// one spelling of each string, number and list, counts that agree with the lines, each
+// ref once. An error names the line and the byte in it, both from 1.
 //
 // quote is snapshot.Quote. It is a parameter because the tests of package
 // snapshot use this package, which therefore cannot import it.
@@ -93,17 +85,11 @@ func Parse(text string, quote func(string) string) (Parsed, error) {
 	}
 	lines := strings.Split(text, "\n")
 	var doc Parsed
-	from := 0
-	if isDelta(lines[0]) {
-		doc.Kind = "delta"
-	} else {
-		p := parser{s: lines[0], line: 1, quote: quote}
-		if err := p.header(&doc); err != nil {
-			return Parsed{}, err
-		}
-		from = 1
+	header := parser{s: lines[0], line: 1, quote: quote}
+	if err := header.header(&doc); err != nil {
+		return Parsed{}, err
 	}
-	for i := from; i < len(lines); i++ {
+	for i := 1; i < len(lines); i++ {
 		s := lines[i]
 		p := parser{s: s, line: i + 1, quote: quote}
 		if i == len(lines)-1 {
@@ -112,7 +98,7 @@ func Parse(text string, quote func(string) string) (Parsed, error) {
 				break
 			}
 		}
-		l, err := p.body(doc.Kind)
+		l, err := p.body()
 		if err != nil {
 			return Parsed{}, err
 		}
@@ -134,18 +120,6 @@ func isBare(s string) bool { return bare.MatchString(s) }
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 func isDigit(b byte) bool  { return '0' <= b && b <= '9' }
 
-// isDelta reports whether a text that begins with this line is a delta.
-func isDelta(line string) bool {
-	p := parser{s: line}
-	r, _ := parseRest(line)
-	return p.op() != "" || r.ofDelta()
-}
-
-// ofDelta reports whether the line counts what only a delta counts.
-func (r Rest) ofDelta() bool {
-	return r.Kind == "changes" || r.Kind == "outside"
-}
-
 // check compares the lines with each other, with the header and with the [more]
 // line.
 func (doc *Parsed) check() error {
@@ -158,15 +132,6 @@ func (doc *Parsed) check() error {
 			return fmt.Errorf("@e%d is there twice", l.Ref)
 		}
 		refs[l.Ref] = true
-	}
-	if doc.Kind == "delta" {
-		if doc.Rest.Kind != "" && !doc.Rest.ofDelta() {
-			return fmt.Errorf("a delta's [more] line counts %s", doc.Rest.Kind)
-		}
-		return nil
-	}
-	if doc.Rest.ofDelta() {
-		return fmt.Errorf("a snapshot's [more] line counts changes")
 	}
 	if doc.Emitted != len(refs) {
 		return fmt.Errorf("emitted=%d and %d lines with a ref", doc.Emitted, len(refs))
@@ -234,7 +199,7 @@ func (p *parser) field(key string) (int, error) {
 // header parses the first line of a snapshot.
 func (p *parser) header(doc *Parsed) (err error) {
 	if !p.take("[snapshot]") {
-		return p.fail("[snapshot], or a delta's +, ~ or -")
+		return p.fail("[snapshot]")
 	}
 	doc.Kind = "snapshot"
 	if err = p.snapshotFields(doc); err != nil || p.done() {
@@ -283,23 +248,8 @@ func (p *parser) snapshotFields(doc *Parsed) (err error) {
 	return nil
 }
 
-// op parses what begins a line of a delta, and returns "" for any other line.
-func (p *parser) op() string {
-	for _, op := range []string{"+", "~", "-"} {
-		if p.take(op + " ") {
-			return op
-		}
-	}
-	return ""
-}
-
-// body parses a line of a delta, or one below a snapshot's header.
-func (p *parser) body(kind string) (l Line, err error) {
-	if kind == "delta" {
-		if l.Op = p.op(); l.Op == "" {
-			return l, p.fail("+, ~ or -")
-		}
-	}
+// body parses a line below the header.
+func (p *parser) body() (l Line, err error) {
 	for p.take("  ") {
 		l.Depth++
 	}
@@ -309,8 +259,6 @@ func (p *parser) body(kind string) (l Line, err error) {
 	switch {
 	case p.take("@e"):
 		err = p.element(&l)
-	case l.Op == "~":
-		err = p.fail("a ref, which every changed line has")
 	case p.take("text "):
 		l.Role = "text"
 		if l.Name, err = p.quoted(); err == nil && l.Name == "" {
@@ -535,19 +483,6 @@ func parseRest(s string) (Rest, bool) {
 			return Rest{}, false
 		}
 		switch {
-		case p.take(moreChange):
-			r.Kind = "changes"
-			return r, p.done()
-		case p.take(moreOutside):
-			r.Kind = "outside"
-			if p.take(moreWhole) {
-				return r, p.done()
-			}
-			if !p.take(moreBehind) {
-				return Rest{}, false
-			}
-			r.After, ok = p.number()
-			return r, ok && r.After > 0 && p.done()
 		case p.take(" " + moreDeeper):
 			r.Kind = "deeper"
 			return r, p.done()

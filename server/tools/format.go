@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // pictured are the parts of a result that are not text.
@@ -42,8 +43,8 @@ func (t told) changed() bool {
 // Format writes a result for a model: one line that says where the page is, the
 // effect, the rest as JSON, and the snapshot or delta as it is; then, each in a
 // part of its own, the nodes where the format is json, what was read and what was pictured. Text that comes from
-// pages stands in a part of its own or in JSON, so that it cannot look like a
-// line of the answer.
+// pages stands in a part of its own or in JSON, and its lines are escaped where they look like
+// a line of the answer.
 func Format(result json.RawMessage) *mcp.CallToolResult {
 	var t told
 	var p pictured
@@ -67,7 +68,7 @@ func Format(result json.RawMessage) *mcp.CallToolResult {
 	var parts []mcp.Content
 	if t.Content != nil {
 		delete(rest, "content")
-		parts = append(parts, &mcp.TextContent{Text: *t.Content})
+		parts = append(parts, &mcp.TextContent{Text: snapshot.Lines(*t.Content)})
 	}
 	if len(p.Image) > 0 {
 		delete(rest, "image")
@@ -78,7 +79,7 @@ func Format(result json.RawMessage) *mcp.CallToolResult {
 		parts = append(parts, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "browserd://pdf", MIMEType: "application/pdf", Blob: p.PDF}})
 	}
 	for _, key := range keysOf(rest) {
-		lines = append(lines, fmt.Sprintf("%s: %s", key, rest[key]))
+		lines = append(lines, fmt.Sprintf("%s: %s", snapshot.Literally(key), rest[key]))
 	}
 	switch {
 	case t.Snapshot != nil:
@@ -119,14 +120,7 @@ func where(t told) string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a JSON string, in which & stays as it is: an address is read by people.
-func quoted(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.Encode(s)
-	return strings.TrimSpace(b.String())
-}
+func quoted(s string) string { return snapshot.Quote(s) }
 
 func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}

@@ -37,6 +37,20 @@ func NeedsScript(ctx context.Context, source string) bool {
 	return textLength(withoutBoilerplate(doc)) < littleText
 }
 
+// HasText reports whether there is anything to read in a page.
+func HasText(ctx context.Context, source string) bool {
+	doc, err := parse(ctx, source)
+	if err != nil {
+		return true
+	}
+	body := first(doc, "body")
+	if body == nil {
+		return false
+	}
+	removeAll(body, func(n *html.Node) bool { return isElement(n, "noscript", "script", "style", "template") })
+	return textLength(body) > 0
+}
+
 // canRender reports whether a script can render a page: it is neither data nor as short as
 // a visitor counter.
 func canRender(n *html.Node) bool {

@@ -15,17 +15,22 @@ export interface Functions {
   closedRootHostsAsked(): void;
   compare(args: CompareArgs): Compared;
   contextNow(args: number): string | null;
-  endHitTest(): void;
+  endHitTest(): Hit;
   fieldWithin(): Fields;
   find(args: Query): Found[];
   findAgain(args: Lookup): Located;
   focusEdited(): void;
   frameAt(args: FrameAtArgs): FramePoint;
   frameBox(args: number): FrameContent | null;
+  guardKeys(args: number): boolean;
+  guardPress(args: boolean): void;
   hasText(args: string): boolean;
   hitAtPoint(args: Point): PointHit;
   hitResult(args: HitResultArgs): Promise<Hit>;
   idOf(...nodes: any[]): void;
+  isOver(): boolean;
+  isUnder(): boolean;
+  keysResult(): KeysResulted;
   locate(args: Lookup): Promise<Located>;
   middle(args: MiddleArgs): ElementPoint;
   node(args: number): any;
@@ -187,6 +192,7 @@ export interface FramePoint {
 
 export interface Hit {
   hit?: boolean;
+  seen?: boolean;
   by?: Element | null;
   settled?: Settled | null;
   then?: any;
@@ -199,6 +205,12 @@ export interface HitResultArgs {
   shown: boolean;
 }
 
+export interface KeysResulted {
+  got: number;
+  lost: boolean;
+  by?: Element | null;
+}
+
 export interface Located {
   ok?: boolean;
   node?: number;
@@ -208,7 +220,7 @@ export interface Located {
   kind?: string;
   x?: number | null;
   y?: number | null;
-  framed?: boolean;
+  frame?: number;
   option?: ClosedOption | null;
   then?: any;
   stale?: boolean;
@@ -332,6 +344,7 @@ export interface SettleArgs {
   new_document?: boolean;
   shown?: boolean;
   late?: number;
+  empty?: number;
 }
 
 export interface Settled {

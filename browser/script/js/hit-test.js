@@ -7,13 +7,14 @@ import { animationsOf, isConnected, rectOf } from './dom.js';
 import { elementCalls } from './element-calls.js';
 import { forget } from './page.js';
 import { settle } from './settle.js';
+import { young } from './young.js';
 
 const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart'];
 
 // What is watched over: el (null: nothing of this document may be hit), at where
 // it was found, ups the releases to come, open that the press has reached el,
-// moved that el was somewhere else than where it was expected, framed that the press
-// goes to the document of a frame, which el is or is around.
+// moved that el was somewhere else than where it was expected, any that the whole
+// document may be hit, since what is clicked is the frame that shows it.
 let armed = null;
 
 // reached tells the daemon that the input has reached its element, before the page
@@ -30,13 +31,22 @@ const oneTurn = () => new Promise((done) => {
   c.port2.postMessage(0);
 });
 
+const refuse = (e) => {
+  e.preventDefault();
+  e.stopImmediatePropagation();
+};
+
 const onPress = (e) => {
   const g = armed;
-  if (!g || !e.isTrusted) return;
+  if (!e.isTrusted) return;
+  if (!g) {
+    if (young()) refuse(e);
+    return;
+  }
   const target = e.composedPath()[0] || e.target;
   if (!g.decided && target instanceof Element) {
     g.decided = true;
-    g.open = !!g.el && (acceptsInput(target, g.el) || acceptsInput(elementUnder(e.clientX, e.clientY, g.el), g.el));
+    g.open = g.any || !!g.el && (acceptsInput(target, g.el) || acceptsInput(elementUnder(e.clientX, e.clientY, g.el), g.el));
     g.hit = target;
     g.moved = !g.open && !!g.el && isConnected(g.el) && boxKey(g.el) !== g.at;
     if (g.open) reached();
@@ -49,10 +59,7 @@ const onPress = (e) => {
     g.hit = target;
     g.moved = true;
   }
-  if (!g.open) {
-    e.preventDefault();
-    e.stopImmediatePropagation();
-  }
+  if (!g.open) refuse(e);
   // A click follows its mouseup in the same task: one turn later it is over.
   if (e.type === 'mouseup' && ++g.seen >= g.ups) oneTurn().then(() => g.finish());
 };
@@ -69,21 +76,47 @@ const onPressed = (e) => {
 const listen = () => {
   for (const type of PRESS) addEventListener(type, onPress, { capture: true, passive: false });
   addEventListener('mousedown', onPressed, { passive: true });
+  addEventListener('mousemove', onMove, { capture: true, passive: true });
 };
-listen();
 
-export const armHitTest = ({ el, ups, framed = false }) => {
+/** @param {{el: any, ups?: number, any?: boolean, point?: {x: number, y: number} | null, under?: any}} what */
+export const armHitTest = ({ el, ups = 0, any = false, point = null, under = el }) => {
   // page.open() takes the listeners of the window away (HTML, 8.4.1);
   // where they still stand this changes nothing.
   listen();
   /** @type {Record<string, any>} */
-  const g = armed = { el, at: el && boxKey(el), ups, framed, seen: 0, decided: false, open: false, hit: null, moved: false, pressed: null, slips: false };
+  const g = armed = { el, at: el && boxKey(el), ups, any, point, under, seen: 0, decided: false, open: false, hit: null, moved: false, pressed: null, slips: false };
   g.done = new Promise((done) => { g.finish = done; });
 };
 
-// endHitTest lets every input through again.
+// guardPress lets no press through to this document, or, with any, whichever comes.
+/** @type {import('./functions.js').Functions['guardPress']} */
+export const guardPress = (any) => armHitTest({ el: null, any });
+
+// isUnder says whether what was found at its point is there now.
+/** @type {import('./functions.js').Functions['isUnder']} */
+export const isUnder = () => {
+  const g = armed;
+  if (!g || !g.point) return true;
+  const hit = elementUnder(g.point.x, g.point.y, g.under);
+  return g.el ? acceptsInput(hit, g.el) : hit === g.under;
+};
+
+// isOver says whether the pointer came over the element, or the element is under it.
+/** @type {import('./functions.js').Functions['isOver']} */
+export const isOver = () => !!armed && armed.over || isUnder();
+const onMove = (e) => {
+  const g = armed;
+  if (g && g.el && e.isTrusted && !g.over) g.over = acceptsInput(e.composedPath()[0], g.el);
+};
+
+// endHitTest lets every input through again, and says what was hit here.
 /** @type {import('./functions.js').Functions['endHitTest']} */
-export const endHitTest = () => { armed = null; };
+export const endHitTest = () => {
+  const g = armed;
+  armed = null;
+  return g && g.decided ? { seen: true, hit: g.open, by: g.open ? null : cover(coverOf(g.hit)) } : {};
+};
 
 // releaseHitTest ends the waiting of hitResult(): the input has been answered for.
 /** @type {import('./functions.js').Functions['releaseHitTest']} */
@@ -101,7 +134,7 @@ export const hitResult = async (q) => {
   if (!g) return {};
   await g.done;
   if (armed === g) armed = null;
-  const answer = { hit: g.open || g.framed && !g.decided };
+  const answer = { hit: g.open, seen: g.decided };
   if (!answer.hit && g.hit && !g.moved) {
     forget(); // the page is another than it was when el was found
     answer.by = cover(coverOf(g.hit));
@@ -111,3 +144,4 @@ export const hitResult = async (q) => {
   if (answer.hit && q && q.settle) answer.settled = await settle({ shown: q.shown });
   return answer;
 };
+listen();

@@ -53,8 +53,9 @@ export const locate = async (q) => {
         if (!now.reason) now = obstacle(el, want);
       }
     }
-    const framed = !now.reason && !!now.at && FRAMES.has(localName(elementUnder(now.at.x, now.at.y, el) || el));
-    if (framed && !drawn) {
+    const under = !now.reason && now.at ? elementUnder(now.at.x, now.at.y, el) || el : null;
+    const frame = under && FRAMES.has(localName(under)) ? under : null;
+    if (frame && !drawn) {
       await frameTurn().then(frameTurn);
       drawn = true;
       continue;
@@ -67,8 +68,8 @@ export const locate = async (q) => {
       if (now.at) {
         answer.x = now.at.x;
         answer.y = now.at.y;
-        answer.framed = framed;
-        armHitTest({ el, ups: q.ups || 0, framed });
+        if (frame) answer.frame = idOf(frame);
+        armHitTest({ el, ups: q.ups || 0, point: now.at });
       }
       if (q.then) answer.then = elementCalls[q.then](el, q.with);
       return answer;
@@ -118,7 +119,7 @@ export const frameAt = ({ node: id, x, y, hit_test: keep }) => {
     hit = out(at) ? null : elementUnder(at[0], at[1], el);
   }
   if (hit !== el) return hit ? { reason: 'covered', by: cover(coverOf(hit)) } : { reason: 'hidden' };
-  if (keep) armHitTest({ el: null, ups: 0 });
+  if (keep) armHitTest({ el: null, point: { x: at[0], y: at[1] }, under: el });
   return { x: at[0], y: at[1] };
 };
 

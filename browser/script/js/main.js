@@ -9,7 +9,8 @@ import { checked, checkedNow, choose, chooseIn, chooseOption, fileInput } from '
 import { elementCalls } from './element-calls.js';
 import { find } from './find.js';
 import { addClosedRoot } from './flat-tree.js';
-import { endHitTest, hitResult, releaseHitTest } from './hit-test.js';
+import { endHitTest, guardPress, hitResult, isOver, isUnder, releaseHitTest } from './hit-test.js';
+import { guardKeys, keysResult } from './key-guard.js';
 import { addListeners } from './listeners.js';
 import { frameAt, locate, middle, scrollIntoView } from './locate.js';
 import { idOf, node } from './node-ids.js';
@@ -39,7 +40,7 @@ const declared = {
   },
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
   chooseOption, closedRootHosts, closedRootHostsAsked, compare, contextNow, endHitTest, fieldWithin, find,
-  findAgain, focusEdited, frameAt, frameBox, hasText, hitAtPoint, hitResult, idOf, locate, middle, node,
+  findAgain, focusEdited, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isOver, isUnder, keysResult, locate, middle, node,
   offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, scrollIntoView, scrollPage,
   settle, walk, warmUp,
 };

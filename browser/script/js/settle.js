@@ -17,19 +17,20 @@ import { MANY } from './pending-listeners.js';
 import { noteSecrets } from './secrets.js';
 import { headOf } from './text.js';
 import { rendered } from './visibility.js';
+import { grown } from './young.js';
 
 // What has been seen since watchChanges().
 /** @type {Record<string, any> | null} */
 export let watched = null;
 
-const EVERYTHING = { subtree: true, childList: true, characterData: true, attributes: true };
+const EVERYTHING = { subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true };
 
 // watchChanges starts to watch the document, the shadow roots that el stands in and those that
 // have been looked into. roots are those that el stands in, and those that came.
 export const watchChanges = (el) => {
   end();
   /** @type {Record<string, any>} */
-  const w = watched = { el, mutations: 0, focus: activeElement(), regions: null, timer: 0, wake: () => {} };
+  const w = watched = { el, mutations: 0, changes: 0, idle: false, late: 0, lateChange: false, focus: activeElement(), regions: null, timer: 0, wake: () => {} };
   w.roots = new Set();
   w.observer = new MutationObserver((records) => note(w, records));
   w.observer.observe(document, EVERYTHING);
@@ -42,12 +43,15 @@ export const watchChanges = (el) => {
   for (const root of [...w.roots, ...rootsMet()]) w.observer.observe(root, EVERYTHING);
   w.input = (e) => {
     w.mutations++;
+    // The change of a field that was typed into comes when the focus goes.
+    if (e.type === 'input' || !(e.target instanceof Element) || !matches(e.target, 'input,textarea')) changed(w);
     const el = e.composedPath()[0];
     if (e.type === 'input' && el instanceof Element) noteMutation(el); // change comes with the blur, too
   };
   // That a popover opens or closes is no mutation.
   w.toggle = (e) => {
     w.mutations++;
+    changed(w);
     if (e.target instanceof Element) noteMutation(e.target, e.newState === 'open');
   };
   w.saves = [];
@@ -69,14 +73,20 @@ const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localNam
 /** @type {import('./functions.js').Functions['beginSettle']} */
 export const beginSettle = (id) => {
   noteSecrets();
+  grown();
   const { focus } = watchChanges(id ? node(id) : null);
   return focus && /^i?frame$/.test(localName(focus)) ? idOf(focus) : 0;
 };
 
 function end() {
   if (!watched) return;
+  if (watched.idle) {
+    for (const r of [watched.observer.takeRecords()]) if (r.length) note(watched, r);
+    tellLate(watched, true);
+  }
   dropDetached();
   clearTimeout(watched.timer);
+  clearTimeout(watched.late);
   watched.observer.disconnect();
   removeEventListener('input', watched.input, true);
   removeEventListener('change', watched.input, true);
@@ -93,6 +103,7 @@ const SPEAKS = ':is(' + LIVE + '):not([role=log],[aria-live=off])';
 // region where it is new or atomic, else what has come into it.
 function note(w, records) {
   w.mutations += records.length;
+  if (w.idle ? !w.lateChange && records.some(visibly) : !w.changes && !records.every(ofFocus)) changed(w);
   w.wake();
   const regions = w.regions || (w.regions = new Map());
   noteRoots(w, records.length > MANY ? records.slice(0, MANY) : records);
@@ -113,6 +124,60 @@ function note(w, records) {
       for (const n of r.type === 'characterData' ? [r.target] : r.addedNodes) said(regions, region).add(n);
     }
   }
+  if (w.idle && regions.size) tellSoon(w);
+}
+
+// changed notes that something else than the focus has changed.
+function changed(w) {
+  w.changes++;
+  if (!w.idle) return;
+  w.lateChange = true;
+  tellSoon(w);
+}
+
+// FOCUS is what pages call the classes and attributes that follow the focus.
+const FOCUS = /focus/i;
+
+// ofFocus tells whether a mutation only follows the focus: a roving tabindex, a class.
+function ofFocus(r) {
+  if (r.type !== 'attributes') return false;
+  const name = r.attributeName, now = attr(r.target, name) || '', was = r.oldValue || '';
+  if (now === was || name === 'tabindex' || name.startsWith('data-') && FOCUS.test(name)) return true;
+  if (name !== 'class') return false;
+  const a = was.split(/\s+/), b = now.split(/\s+/);
+  return [...a.filter((c) => !b.includes(c)), ...b.filter((c) => !a.includes(c))].every((c) => !c || FOCUS.test(c));
+}
+
+// visibly tells whether a mutation is of something that a client would be shown.
+function visibly(r) {
+  if (r.type === 'characterData') return true;
+  if (r.type === 'childList') return [...r.addedNodes, ...r.removedNodes].some(says);
+  return /^(class|style|hidden|open|disabled|aria-(?!describedby|labelledby|owns).*)$/.test(r.attributeName) && !ofFocus(r) && says(r.target);
+}
+
+// says tells whether there is text in a node, or something to act on.
+const says = (n) => /\S/.test(textContent(n)) || nodeType(n) === ELEMENT && (matches(n, CONTROLS) || queryAll(n, CONTROLS).length > 0);
+const CONTROLS = 'a,button,input,select,textarea,img';
+
+// LATE_DELAY is how long what is said after an action is collected, in milliseconds.
+const LATE_DELAY = 100;
+// How long a document is watched after an action, in milliseconds, and for how many mutations.
+const LATE_WATCH = 30000, LATE_MUTATIONS = 20000;
+
+function tellSoon(w) {
+  if (!w.late) w.late = setTimeout(() => tellLate(w, false), LATE_DELAY);
+}
+
+// tellLate tells the daemon what has come since the page was quiet.
+function tellLate(w, before) {
+  clearTimeout(w.late);
+  w.late = 0;
+  const tell = /** @type {any} */ (globalThis).__bdLate; // a binding of CDP
+  const said = announced(w);
+  w.regions = null;
+  if ((said.length || w.lateChange) && typeof tell === 'function') tell(JSON.stringify({ announced: said, changed: w.lateChange, before }));
+  w.lateChange = false;
+  if (w.mutations > LATE_MUTATIONS && watched === w && !before) end();
 }
 
 // noteRegions keeps some of the live regions that have come in something else.
@@ -206,6 +271,31 @@ const untilQuiet = async (w, newDocument, shown) => {
 // untilChanged waits until the document changes, at most max milliseconds.
 const untilChanged = (w, max) => Promise.race([new Promise((r) => { w.wake = r; }), pause(max)]);
 
+const SHOWN = 'img,canvas,svg,video,audio,iframe,frame,object,embed,input,button,select,textarea,a[href],[contenteditable]';
+const MANY_SEEN = 500; // elements and texts that showsNothing looks at
+
+// showsNothing tells whether a person would see an empty page: no text, no control, no picture.
+function showsNothing() {
+  const body = bodyOf(document);
+  if (!body) return true;
+  const seen = (el) => el.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && el.getBoundingClientRect().width > 0;
+  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  for (let n = walker.nextNode(), i = 0; n; n = walker.nextNode()) {
+    const el = n.parentElement;
+    if (!/\S/.test(/** @type {Text} */ (n).data) || !el || /^(script|style|noscript|template)$/.test(localName(el))) continue;
+    if (++i > MANY_SEEN || seen(el)) return false;
+  }
+  let i = 0;
+  for (const el of queryAll(body, SHOWN)) if (++i > MANY_SEEN || seen(el)) return false;
+  for (const root of rootsMet()) if (/\S/.test(textContent(root)) && seen(root.host)) return false;
+  for (const el of elementsIn(body, '*')) {
+    if (++i > MANY_SEEN) break;
+    const root = localName(el).includes('-') && rootOf(el, localName(el));
+    if (root && seen(el)) return false;
+  }
+  return true;
+}
+
 // LONGEST is how long what comes into sight is waited for, in milliseconds; what takes
 // longer is not waited for at all.
 const LONGEST = 600;
@@ -216,9 +306,13 @@ const LONGEST = 600;
 // frame, where pages often go on (a dialog's close event comes with it; HTML, 8.1.7.3).
 // With either, what comes into sight is waited for, too. late is how many milliseconds the
 // first change may take: menus and hints open a while after the mouse has come.
+// empty is how many milliseconds a document with scripts may take to show anything at all.
 /** @type {import('./functions.js').Functions['settle']} */
-export const settle = async ({ new_document: newDocument = false, shown = false, late = 0 }) => {
+export const settle = async ({ new_document: newDocument = false, shown = false, late = 0, empty = 0 }) => {
   const w = watched || watchChanges(null);
+  w.idle = false;
+  clearTimeout(w.late);
+  w.late = 0;
   // A document without scripts has said all it will say.
   const inert = () => newDocument && readyState(document) === 'complete' && !scriptsOf(document).length;
   if (!newDocument) await tick();
@@ -231,21 +325,28 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
       await untilQuiet(w, newDocument, shown);
     }
   }
+  if (empty && scriptsOf(document).length && showsNothing()) {
+    for (const until = performance.now() + empty; performance.now() < until && showsNothing();) await untilChanged(w, 50);
+    await untilQuiet(w, newDocument, shown);
+  }
   if (newDocument || shown) for (const until = performance.now() + LONGEST; await arrived(until);) await untilQuiet(w, newDocument, shown);
   const focused = activeElement();
   const result = {
-    changed: w.mutations > 0,
+    changed: w.changes > 0,
     focused: focused && focused !== w.focus && focused !== bodyOf(document) ? idOf(focused) : 0,
     announced: announced(w),
     saves: w.saves.some((e) => !e.defaultPrevented),
     title: cutName(titleOfPage(document)), url: location.href,
   };
-  // What is told is told once. The watching goes on, for what an answer from the
-  // server changes, until the next action or for a few seconds.
+  // What is told is told once. The watching goes on, for what comes later, until the
+  // next action, for LATE_WATCH at most.
   w.regions = null;
   w.saves = [];
   w.focus = focused;
-  if (!w.timer) w.timer = setTimeout(() => { if (watched === w) end(); }, 5000);
+  w.idle = true;
+  w.lateChange = false;
+  clearTimeout(w.timer);
+  w.timer = setTimeout(() => { if (watched === w) end(); }, LATE_WATCH);
   return result;
 };
 

@@ -5,7 +5,7 @@ const checks = [];
 const run = new URLSearchParams(location.search).get('run');
 const other = new URLSearchParams(location.search).get('other'); // another origin of the same server
 
-function check(name, f, ms = 8000) { checks.push({name, f, ms}); }
+function check(name, f, ms = 30000) { checks.push({name, f, ms}); }
 // present is a check of nothing but whether an interface is there.
 function present(...names) {
 	for (const n of names) check('present: ' + n, () => {

@@ -1,0 +1,104 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/protocol"
+)
+
+// buildStages runs a test with a stage in each build of Chromium.
+func buildStages(t *testing.T, f func(t *testing.T, s *stage)) {
+	builds(t, func(t *testing.T, cfg chromium.Config) { f(t, newStageIn(t, New(started(t, cfg), discard()))) })
+}
+
+const (
+	typedSecret = "Zx7!qWv9"
+	// thief is what a page has that frames another's login: an input of its own, and a note
+	// of every key and text that comes to it.
+	thief = `<input id=own aria-label=Own><script>
+let got='';const keep=e=>{got+=(e.key||e.data||'');};
+for(const k of ['keydown','keypress','keyup','beforeinput','textInput','input','paste'])addEventListener(k,keep,true);
+const steal=()=>own.focus();
+</script>`
+	victim = `<form action="/sent"><input type=password id=p aria-label=Password></form>`
+)
+
+// thefts are how a page takes the focus from a frame in it.
+var thefts = map[string]string{
+	"when the frame gains it": `<script>onblur=()=>{steal();setTimeout(steal)}</script>`,
+	"by timer":                `<script>onblur=()=>{for(let i=0;i<200;i+=2)setTimeout(steal,i)}</script>`,
+	"at once and for ever":    `<script>onblur=()=>setInterval(steal,1)</script>`,
+	"in a new frame": `<script>onblur=()=>setTimeout(()=>{const f=document.createElement('iframe');document.body.append(f);const d=f.contentDocument;
+const i=d.createElement('input');d.body.append(i);for(const k of ['keydown','keypress','input'])f.contentWindow.addEventListener(k,keep,true);i.focus()},2)</script>`,
+}
+
+// thieves are pages that take the focus from their own frame's fields besides, with what
+// only frames of the same origin allow.
+var thievesOfTheSameOrigin = map[string]string{
+	"on each keydown": `<script>setInterval(()=>{const w=frames[0];if(w&&w.document.querySelector('#p')&&!w.armed){w.armed=1;w.addEventListener('keydown',steal)}},1)</script>`,
+	"on focus":        `<script>setInterval(()=>{const w=frames[0];const p=w&&w.document.querySelector('#p');if(p&&!w.armed){w.armed=1;p.addEventListener('focus',steal)}},1)</script>`,
+	"on blur":         `<script>addEventListener('blur',steal)</script>`,
+}
+
+// What is typed goes to the field that was found, or nowhere: a page that frames it and
+// takes the focus gets no key and no text.
+func TestTypedTextGoesToItsFieldOnly(t *testing.T) {
+	buildStages(t, func(t *testing.T, s *stage) {
+		attempts, through, typed := 0, 0, 0
+		try := func(name, page, frame string, o protocol.Type) {
+			t.Run(name, func(t *testing.T) {
+				for range 2 {
+					v := s.open(t, thief+replaceAlt(frame, s.srv.URL)+page, "/login", victim)
+					time.Sleep(10 * time.Millisecond) // the page's timers that look for its frame
+					got := v.write(v.ref("textbox", "Password"), o)
+					attempts++
+					holds := v.text(`own.value+got`)
+					if strings.ContainsAny(holds, o.Text) {
+						through++
+						t.Errorf("the page got %q; answer %s", holds, got)
+					}
+					if strings.HasPrefix(got, `{"hit"`) {
+						typed++
+					}
+				}
+			})
+		}
+		for _, o := range []protocol.Type{{Text: typedSecret}, {Text: typedSecret, Mode: "keys"}, {Text: typedSecret, Clear: true}, {Text: typedSecret, Submit: true}, {Text: strings.Repeat("Zq", 80)}, {Text: "ßéñ漢字"}} {
+			kind := o.Mode + " " + o.Text[:2]
+			if o.Clear {
+				kind += " clear"
+			}
+			if o.Submit {
+				kind += " submit"
+			}
+			for name, page := range thefts {
+				try(kind+", "+name, page, `<iframe src="ALT/login"></iframe>`, o)
+				try(kind+", "+name+", same origin", page, `<iframe src="/login"></iframe>`, o)
+			}
+			for name, page := range thievesOfTheSameOrigin {
+				try(kind+", "+name+", same origin", page, `<iframe src="/login"></iframe>`, o)
+			}
+		}
+		t.Logf("%d attempts, %d through, %d typed", attempts, through, typed)
+	})
+}
+
+// A key that is pressed with a ref reaches its element, or none.
+func TestAKeyGoesToItsElementOnly(t *testing.T) {
+	buildStages(t, func(t *testing.T, s *stage) {
+		for name, page := range thefts {
+			for _, frame := range []string{`<iframe src="ALT/login"></iframe>`, `<iframe src="/login"></iframe>`} {
+				for _, key := range []string{"x", "Control+v", "Enter"} {
+					v := s.open(t, thief+replaceAlt(frame, s.srv.URL)+page, "/login", victim)
+					got := answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: v.ref("textbox", "Password"), Key: key}}))
+					if holds := v.text(`own.value+got`); holds != "" && !strings.HasPrefix(got, `{"navigated"`) {
+						t.Errorf("%s, %s: the page got %q; answer %s", name, key, holds, got)
+					}
+				}
+			}
+		}
+	})
+}

@@ -78,7 +78,7 @@ func changeAllowed(c *Loaded, change func(have []string) []string) (path string,
 	if got, err := allowedIn(path, data); err != nil || !slices.Equal(got, want) {
 		return "", fmt.Errorf("%s: %s is written in a form that browserd cannot change: set it to %q there", path, policy.KeyAllowHosts, want)
 	}
-	return path, replaceFile(path, data)
+	return path, ReplaceFile(path, data)
 }
 
 // allowedIn is policy.allow_hosts as a file has it.
@@ -144,8 +144,9 @@ func valueIn(mapping *yamlv3.Node, key string) *yamlv3.Node {
 	return nil
 }
 
-// replaceFile puts a whole new file in the old one's place, which keeps its mode.
-func replaceFile(path string, data []byte) error {
+// ReplaceFile puts a whole new file in the old one's place, with the old one's mode: a
+// reader sees one of the two. It makes the directory.
+func ReplaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}

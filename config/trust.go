@@ -193,5 +193,5 @@ func changeTrusted(dir string, change func(map[string]seal)) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(trustedFile(dir), append(data, '\n'))
+	return ReplaceFile(trustedFile(dir), append(data, '\n'))
 }

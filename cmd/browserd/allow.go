@@ -34,7 +34,6 @@ With --once nothing is written: the host is allowed until the daemon ends.`,
 		Example: "  browserd allow localhost:8000\n  browserd allow\n  browserd allow --forget localhost:8000",
 	}
 	load := configured(cmd, args)
-	hideSettings(cmd)
 	once := cmd.Flags().Bool("once", false, "until the daemon ends")
 	forget := cmd.Flags().Bool("forget", false, "no longer allow the host; a daemon that runs goes on allowing it")
 	cmd.MarkFlagsMutuallyExclusive("once", "forget")

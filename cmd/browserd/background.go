@@ -13,8 +13,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
 	socket "github.com/browserd/browserd/internal/client"
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
 )
 
@@ -42,6 +44,7 @@ func reach(ctx context.Context, c *config.Loaded, stderr io.Writer) (*client, er
 	case errors.Is(err, socket.ErrNotProved) && !byDefault(c):
 		return nil, notProved(err)
 	case err != nil:
+		sayChromiumIsMissing(c, stderr)
 		at, err = startDaemon(ctx, c, token, "--server.exit_when_idle", backgroundIdle.String())
 	case at.socket != "":
 		err = compare(ctx, c, at, stderr)
@@ -50,6 +53,18 @@ func reach(ctx context.Context, c *config.Loaded, stderr io.Writer) (*client, er
 		return nil, err
 	}
 	return &client{endpoint: at, token: token}, nil
+}
+
+// sayChromiumIsMissing says what a daemon that is started now will do without, and how
+// to get it.
+func sayChromiumIsMissing(c *config.Loaded, stderr io.Writer) {
+	if c.Browser.Disabled || c.Browser.Endpoint != "" {
+		return
+	}
+	var missing *protocol.Error
+	if _, err := chromium.Find(c.Browser.Config); errors.As(err, &missing) {
+		fmt.Fprintf(stderr, "browserd: %s: pages are read without it\nbrowserd: → %s\n", missing.Message, missing.Data().Next)
+	}
 }
 
 func notProved(err error) error {

@@ -59,7 +59,6 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 	}
 	cmd := &cobra.Command{Use: use, Short: row.Summary, Example: examplesOf(row), GroupID: groupCommands, Args: cobra.ArbitraryArgs}
 	load := configured(cmd, args)
-	hideSettings(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print the result object as JSON")
 	var output *string
 	if row.Is(command.WritesFile) {
@@ -125,12 +124,6 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 		return show(cmd.OutOrStdout(), row.Name, result, file)
 	}
 	return cmd
-}
-
-// hideSettings leaves the configuration's flags out of a command's help:
-// docs/configuration.md lists them.
-func hideSettings(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" })
 }
 
 // addFlag declares a parameter. What is no plain value is taken as JSON.

@@ -34,7 +34,6 @@ after 15 idle minutes.`,
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
-	hideSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, out := cmd.Context(), cmd.OutOrStdout()
 		c, err := load()
@@ -69,7 +68,6 @@ its Chromium.`,
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
-	hideSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()
 		if err != nil {
@@ -99,7 +97,6 @@ that are given here. Its sessions end.`,
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
-	hideSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, out := cmd.Context(), cmd.OutOrStdout()
 		c, err := load()

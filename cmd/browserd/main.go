@@ -121,10 +121,11 @@ func newRoot(args []string) *cobra.Command {
 	root.SetCompletionCommandGroupID(groupTools)
 	root.AddCommand(repertoire(args)...)
 	root.AddCommand(watchCommand(args))
-	for _, cmd := range []*cobra.Command{allowCommand(args), startCommand(args), stopCommand(args), restartCommand(args), serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), trustCommand(), versionCommand()} {
+	for _, cmd := range []*cobra.Command{allowCommand(args), startCommand(args), stopCommand(args), restartCommand(args), serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), trustCommand(), skillCommand(), versionCommand()} {
 		cmd.GroupID = groupTools
 		root.AddCommand(cmd)
 	}
+	root.AddCommand(configurationTopic(args))
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{actions.Help.Name})
 	help.Args = helpTopic
@@ -139,6 +140,26 @@ func newRoot(args []string) *cobra.Command {
 		}
 	}
 	return root
+}
+
+// configurationTopic is what help says of the flags that all commands have.
+func configurationTopic(args []string) *cobra.Command {
+	cmd := &cobra.Command{Use: "configuration", Short: "The settings, each of which is a flag of every command"}
+	if !slices.Contains(args, cmd.Use) {
+		return cmd
+	}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	var path string
+	config.AddFlags(flags, &path)
+	cmd.Long = `Settings come from the file, then the environment (BROWSERD_POLICY__ALLOW_HOSTS), then
+flags. "browserd config" prints those in force and where each comes from; a daemon
+that runs keeps those it was started with, until "browserd restart".
+
+` + flags.FlagUsages() + `
+Examples:
+  browserd config
+  browserd start --policy.allow_hosts localhost:8000`
+	return cmd
 }
 
 // noShell refuses a script for what is no shell, for which cobra shows the list as well.
@@ -258,6 +279,8 @@ func configured(cmd *cobra.Command, args []string) func() (*config.Loaded, error
 	var path string
 	if slices.Contains(args, cmd.Name()) {
 		config.AddFlags(cmd.Flags(), &path)
+		// They are many: help configuration lists them.
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" })
 	}
 	return func() (*config.Loaded, error) {
 		c, err := config.Load(config.Sources{Path: path, Flags: cmd.Flags()})

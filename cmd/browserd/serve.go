@@ -36,7 +36,7 @@ func serveCommand(args []string) *cobra.Command {
 the sessions, ends Chromium and exits with 0. Under nohup it ignores SIGHUP, so
 that it outlives the terminal.
 
-Every key of the configuration is a flag; docs/configuration.md explains them,
+Every key of the configuration is a flag: "browserd help configuration" lists them,
 and "browserd config" shows the values in use. The log goes to standard error.`,
 		Example: "  browserd serve --server.listen 127.0.0.1:9333",
 		Args:    cobra.NoArgs,

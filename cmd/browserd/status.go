@@ -28,7 +28,6 @@ differs from what this shell would start it with, its Chromium and your sessions
 		Example: "  browserd status\n  browserd status --json",
 	}
 	load := configured(cmd, args)
-	hideSettings(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: the result of the command, with the member daemon")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()

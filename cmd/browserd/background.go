@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -63,7 +64,11 @@ func sayChromiumIsMissing(c *config.Loaded, stderr io.Writer) {
 	}
 	var missing *protocol.Error
 	if _, err := chromium.Find(c.Browser.Config); errors.As(err, &missing) {
-		fmt.Fprintf(stderr, "browserd: %s: pages are read without it\nbrowserd: → %s\n", missing.Message, missing.Data().Next)
+		next := missing.Data().Next
+		if c.Browser.Path == "" && runtime.GOOS == "linux" {
+			next = "browserd install, or: " + next
+		}
+		fmt.Fprintf(stderr, "browserd: %s: pages are read without it\nbrowserd: → %s\n", missing.Message, next)
 	}
 }
 

@@ -106,7 +106,7 @@ func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, e
 		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": world})
 	}
 	if got.ExceptionDetails != nil {
-		return nil, protocol.Errorf(protocol.InvalidParams, "the expression threw: %s", protocol.Cut(got.ExceptionDetails.text(), 300)).
+		return nil, protocol.Errorf(protocol.InvalidParams, "the expression threw: %s", protocol.Cut(got.ExceptionDetails.Said(), 300)).
 			With("parameter", "expression").Then("correct the expression")
 	}
 	switch {

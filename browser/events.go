@@ -8,6 +8,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/browser/report"
 )
 
 // event takes the events of the page and of its out-of-process frames. It
@@ -50,9 +51,9 @@ func init() {
 		"Runtime.executionContextDestroyed": on(tree, (*frames).worldDestroyed),
 		"Runtime.executionContextsCleared":  on(tree, (*frames).worldsCleared),
 		"Runtime.bindingCalled":             on(page, (*tab).bindingCalled),
-		"Runtime.consoleAPICalled":          on(page, consoleWritten),
-		"Runtime.exceptionThrown":           on(page, exceptionWritten),
-		"Log.entryAdded":                    on(page, entryWritten),
+		"Runtime.consoleAPICalled":          on(page, written[report.ConsoleCalled]),
+		"Runtime.exceptionThrown":           on(page, written[report.ExceptionThrown]),
+		"Log.entryAdded":                    on(page, written[report.EntryAdded]),
 		cdp.EventTooLarge:                   on(page, consoleTooLarge),
 		"Network.requestWillBeSent":         on(nav, (*navigation).requestSent),
 		"Network.responseReceived":          on(nav, (*navigation).responseReceived),

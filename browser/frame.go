@@ -14,6 +14,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/listeners"
+	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -163,7 +164,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 	if err := t.wait(ctx, p.Pending, &got); err != nil {
 		return nil, gone(err)
 	}
-	if e := got.ExceptionDetails; e != nil && script.Missing(e.text()) {
+	if e := got.ExceptionDetails; e != nil && script.Missing(e.Said()) {
 		p.in.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.Source, UniqueContextID: p.in.ctxID})
 		got = evaluated{}
 		if err := t.wait(ctx, p.again(), &got); err != nil {
@@ -171,7 +172,7 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 		}
 	}
 	if got.ExceptionDetails != nil {
-		return nil, fmt.Errorf("script %s: %s", p.call.Function, got.ExceptionDetails.text())
+		return nil, fmt.Errorf("script %s: %s", p.call.Function, got.ExceptionDetails.Said())
 	}
 	return json.RawMessage(got.Result.Value), nil
 }
@@ -187,27 +188,7 @@ type evaluated struct {
 		Description         string                 `json:"description"`
 		ObjectID            runtime.RemoteObjectID `json:"objectId"`
 	} `json:"result"`
-	ExceptionDetails *exceptionDetails `json:"exceptionDetails"`
-}
-
-type exceptionDetails struct {
-	Text       string `json:"text"`
-	URL        string `json:"url"`
-	LineNumber int    `json:"lineNumber"`
-	Exception  struct {
-		Description string          `json:"description"`
-		Value       json.RawMessage `json:"value"`
-	} `json:"exception"`
-}
-
-func (e *exceptionDetails) text() string {
-	switch {
-	case e.Exception.Description != "":
-		return e.Exception.Description
-	case len(e.Exception.Value) > 0:
-		return e.Text + " " + string(e.Exception.Value)
-	}
-	return e.Text
+	ExceptionDetails *report.Exception `json:"exceptionDetails"`
 }
 
 // wait waits for an answer while the tab lives.

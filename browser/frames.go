@@ -129,7 +129,7 @@ func (fs *frames) detached(_ *cdp.Session, e frameEvent) (changed bool) {
 // drop forgets a frame and all below it.
 func (fs *frames) drop(f *frame) {
 	delete(fs.byID, f.id)
-	fs.t.nav.step.done(f.id, "")
+	fs.t.nav.step.Done(f.id, "")
 	f.leave()
 	fs.dropBelow(f)
 }

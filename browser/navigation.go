@@ -8,6 +8,7 @@ import (
 	devnet "github.com/chromedp/cdproto/network"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/history"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
 )
@@ -23,7 +24,7 @@ type navigation struct {
 	pendingNavigation
 	titleRequest titleRequest
 	statuses     map[cdproto.LoaderID]int // HTTP statuses of main documents, before they are committed
-	step         *historyStep             // under way; nil: none
+	step         *history.Step            // under way; nil: none
 }
 
 // mainDocument is the document in the main frame, and how far it has loaded.
@@ -111,7 +112,7 @@ type frameNavigated struct {
 func (n *navigation) frameNavigated(s *cdp.Session, e frameNavigated) (changed bool) {
 	t, c := n.t, n.t.c
 	f := t.frames.navigated(s, e)
-	n.step.done(f.id, e.Frame.LoaderID)
+	n.step.Done(f.id, e.Frame.LoaderID)
 	if f != t.frames.main {
 		return true
 	}
@@ -158,7 +159,7 @@ func (n *navigation) navigatedWithin(_ *cdp.Session, e navigatedWithin) (changed
 		return false
 	}
 	f.url = e.URL
-	n.step.done(f.id, "")
+	n.step.Done(f.id, "")
 	if f == n.t.frames.main {
 		n.url = e.URL
 		n.within++
@@ -212,9 +213,7 @@ type frameStarted struct {
 }
 
 func (n *navigation) frameStarted(_ *cdp.Session, e frameStarted) (changed bool) {
-	if n.step.includes(e.NavigationType) {
-		n.step.legs[e.LoaderID] = &leg{frame: e.FrameID}
-	}
+	n.step.Begin(e.NavigationType, e.LoaderID, e.FrameID)
 	if e.FrameID != n.t.frames.main.id || e.NavigationType == "sameDocument" || e.NavigationType == "historySameDocument" {
 		return false
 	}
@@ -328,6 +327,6 @@ func (n *navigation) loadingFailed(_ *cdp.Session, e loadingFailed) (changed boo
 		n.ready = "complete"
 		n.askTitle()
 	}
-	n.step.failed(loader, e.ErrorText)
+	n.step.Failed(loader, e.ErrorText)
 	return true
 }

@@ -6,6 +6,8 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/browserd/browserd/browser/script"
 )
 
 // cutOff ends the dialogs of a page that does not stop to open them: this one is
@@ -29,26 +31,6 @@ func (d *dialogs) cutOff(kind string) {
 	}
 }
 
-// suppression makes the functions that open dialogs answer by themselves, as a browser
-// does where a person wants no more of them. Its value takes that back.
-const suppression = `(() => {
-	const quiet = { alert() {}, confirm() { return false }, prompt() { return null } }, was = {};
-	for (const name in quiet) {
-		was[name] = Object.getOwnPropertyDescriptor(window, name) || { configurable: true };
-		Object.defineProperty(window, name, { value: quiet[name], configurable: true, enumerable: true, writable: true });
-	}
-	const leaving = BeforeUnloadEvent.prototype, value = Object.getOwnPropertyDescriptor(leaving, 'returnValue'), handler = window.onbeforeunload;
-	leaving.preventDefault = () => {};
-	Object.defineProperty(leaving, 'returnValue', { value: '', configurable: true, enumerable: true, writable: true });
-	window.onbeforeunload = null;
-	return () => {
-		Object.defineProperties(window, was);
-		delete leaving.preventDefault;
-		Object.defineProperty(leaving, 'returnValue', value);
-		window.onbeforeunload = handler;
-	};
-})()`
-
 // suppressed is a document whose dialogs are suppressed. Guarded by the context's mu.
 type suppressed struct {
 	world string                 // the page's own in the document, by its unique id
@@ -64,7 +46,7 @@ func (f *frame) suppressDialogs() {
 	m := &suppressed{world: f.own}
 	f.suppressed = m
 	s, mu := f.cdp, &f.tab.c.mu
-	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: suppression, UniqueContextID: f.own})
+	p := s.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.SuppressDialogs, UniqueContextID: f.own})
 	go func() {
 		var got evaluated
 		err := f.tab.wait(f.tab.life, p, &got)

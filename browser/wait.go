@@ -3,13 +3,12 @@ package browser
 import (
 	"context"
 	"errors"
-	"path"
 	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/runtime"
 
-	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/condition"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -28,16 +27,8 @@ const (
 // first the error is timeout, whose details say what was waited for and what
 // was seen instead. Errors: unknown_ref, invalid_params.
 func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (map[string]any, error) {
-	if q.Ref == "" && q.Text == "" && q.URL == "" && q.State == "" && q.Expression == "" && q.For == "" {
-		return nil, protocol.Errorf(protocol.InvalidParams, "wait needs at least one of ref, text, url, state, expression and for").With("parameter", "ref")
-	}
-	if q.Gone && q.Ref == "" && q.Text == "" {
-		return nil, protocol.Errorf(protocol.InvalidParams, "gone: needs a ref or a text").With("parameter", "gone")
-	}
-	switch q.State {
-	case "", protocol.WaitLoad, protocol.WaitNetworkIdle:
-	default:
-		return nil, protocol.Errorf(protocol.InvalidParams, "state %q: accepts load or networkidle", q.State).With("parameter", "state")
+	if err := condition.Check(q); err != nil {
+		return nil, err
 	}
 	if q.Ref != "" {
 		if _, err := refs.Lookup(q.Ref); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
@@ -98,7 +89,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		w.idle = time.Now()
 	}
 	if w.q.URL != "" {
-		note("url", url, matchURL(w.q.URL, url))
+		note("url", url, condition.MatchURL(w.q.URL, url))
 	}
 	switch w.q.State {
 	case protocol.WaitLoad:
@@ -237,7 +228,7 @@ func truth(ctx context.Context, t *tab, expression, origin string) (value any, t
 		return nil, false, gone(err)
 	}
 	if e := got.ExceptionDetails; e != nil {
-		text := protocol.Cut(e.text(), 200)
+		text := protocol.Cut(e.Said(), 200)
 		if strings.HasPrefix(text, "SyntaxError") {
 			return nil, false, protocol.Errorf(protocol.InvalidParams, "expression: %s", text).With("parameter", "expression").
 				Then("correct the expression")
@@ -308,42 +299,11 @@ func (w *waiter) late(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return context.Cause(ctx)
 	}
-	waited := map[string]any{}
-	var words []string
-	add := func(name, value string) {
-		if value != "" {
-			waited[name] = value
-			words = append(words, name+" "+failure.Quote(value))
-		}
-	}
-	add("ref", w.q.Ref)
-	add("text", w.q.Text)
-	add("url", w.q.URL)
-	add("state", w.q.State)
-	add("expression", w.q.Expression)
-	add("for", w.q.For)
-	if w.q.Gone {
-		waited["gone"] = true
-		words = append(words, "gone")
-	}
 	st := w.c.State()
 	for k, v := range map[string]any{"url": st.URL, "ready": st.Ready} {
 		if _, ok := w.seen[k]; !ok {
 			w.seen[k] = v
 		}
 	}
-	return protocol.Errorf(protocol.Timeout, "waited in vain for %s", strings.Join(words, ", ")).
-		With("waited_for", waited).With("seen", w.seen)
-}
-
-// matchURL says whether a URL contains the pattern, or matches it as a whole
-// where it has a *.
-func matchURL(pattern, url string) bool {
-	if !strings.Contains(pattern, "*") {
-		return strings.Contains(url, pattern)
-	}
-	// In path.Match a * does not cross a slash, and [ ? \ mean something.
-	quoted := strings.NewReplacer(`\`, `\\`, "[", `\[`, "?", `\?`).Replace(strings.ReplaceAll(pattern, "/", "\x00"))
-	ok, err := path.Match(quoted, strings.ReplaceAll(url, "/", "\x00"))
-	return err == nil && ok
+	return condition.Late(w.q, w.seen)
 }

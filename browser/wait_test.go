@@ -74,19 +74,3 @@ func TestWaitTimeout(t *testing.T) {
 	_, err := v.c.Wait(ctx, v.refs, protocol.Wait{Text: "New"})
 	equal(t, "cancelled", answer(nil, err), "cancelled: cancelled null")
 }
-
-func TestMatchURL(t *testing.T) {
-	for _, c := range []struct {
-		pattern, url string
-		want         bool
-	}{
-		{"/next", "http://a/next?x", true},
-		{"http://a/*", "http://a/b/c", true},
-		{"*/b/*", "http://a/b/c?d=[1]", true},
-		{"*?d=[1]", "http://a/b/c?d=[1]", true},
-		{"http://a/*", "http://b/", false},
-		{"*/b", "http://a/b/c", false},
-	} {
-		equal(t, c.pattern+" "+c.url, matchURL(c.pattern, c.url), c.want)
-	}
-}

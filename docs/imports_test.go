@@ -19,8 +19,8 @@ var layers = [][]string{
 	{"actions/command"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
-	{"browser/emulation", "browser/permission", "browser/storage"},
-	{"browser/failure", "browser/files", "browser/network", "browser/report", "browser/screenshot", "browser/throttle", "browser/walk", "browser/listeners"},
+	{"browser/condition", "browser/emulation", "browser/permission", "browser/storage"},
+	{"browser/failure", "browser/files", "browser/history", "browser/network", "browser/report", "browser/screenshot", "browser/throttle", "browser/walk", "browser/listeners"},
 	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
 	{"browser/cdp", "browser/chromium/jail"},
 	{"fallback/reader"},
@@ -70,7 +70,7 @@ func TestImportsRunDownwards(t *testing.T) {
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser/input"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/input", "browser/listeners", "browser/network", "browser/permission", "browser/screenshot", "browser/storage", "browser/throttle"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/history", "browser/input", "browser/listeners", "browser/network", "browser/permission", "browser/screenshot", "browser/storage", "browser/throttle"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},

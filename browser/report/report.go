@@ -1,6 +1,7 @@
 // Package report collects what the pages of a browser context say while a command runs,
 // or between two commands: dialogs, downloads, failed requests, console errors and what
-// their live regions announce. It bounds what it keeps, and masks secrets.
+// their live regions announce. It reads Chromium's console events too. It bounds what it
+// keeps, and masks secrets.
 package report
 
 import (

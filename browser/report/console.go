@@ -1,0 +1,118 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Written is one thing that a page, or Chromium about it, wrote to the console.
+type Written struct {
+	Kind, Text, URL string
+	Line            int  // counts from 1; 0: unknown
+	Error           bool // it is reported as an error
+}
+
+// Value is what Chromium says of a value in a page.
+type Value struct {
+	Type        string          `json:"type"`
+	Value       json.RawMessage `json:"value"`
+	Description string          `json:"description"`
+}
+
+// Text is the value as the console shows it.
+func (v Value) Text() string {
+	var s string
+	if v.Type == "string" && json.Unmarshal(v.Value, &s) == nil {
+		return s
+	}
+	if v.Description != "" {
+		return v.Description
+	}
+	return string(v.Value)
+}
+
+// Text is the value as the console shows it.
+// Exception is what a script in a page threw.
+type Exception struct {
+	Text       string `json:"text"`
+	URL        string `json:"url"`
+	LineNumber int    `json:"lineNumber"`
+	Exception  struct {
+		Description string          `json:"description"`
+		Value       json.RawMessage `json:"value"`
+	} `json:"exception"`
+}
+
+// Said is the exception as the console shows it.
+func (e *Exception) Said() string {
+	switch {
+	case e.Exception.Description != "":
+		return e.Exception.Description
+	case len(e.Exception.Value) > 0:
+		return e.Text + " " + string(e.Exception.Value)
+	}
+	return e.Text
+}
+
+// ConsoleCalled is the event Runtime.consoleAPICalled.
+type ConsoleCalled struct {
+	Type string  `json:"type"`
+	Args []Value `json:"args"`
+	// StackTrace is where the page called the console.
+	StackTrace struct {
+		CallFrames []struct {
+			URL        string `json:"url"`
+			LineNumber int    `json:"lineNumber"`
+		} `json:"callFrames"`
+	} `json:"stackTrace"`
+}
+
+// Written is what the page wrote.
+func (e ConsoleCalled) Written() Written {
+	texts := make([]string, 0, len(e.Args))
+	for _, a := range e.Args {
+		texts = append(texts, a.Text())
+	}
+	w := Written{Kind: e.Type, Text: strings.Join(texts, " "), Error: e.Type == "error" || e.Type == "assert"}
+	if at := e.StackTrace.CallFrames; len(at) > 0 {
+		w.URL, w.Line = at[0].URL, at[0].LineNumber+1
+	}
+	return w
+}
+
+// ExceptionThrown is the event Runtime.exceptionThrown: nothing in the page caught it.
+type ExceptionThrown struct {
+	ExceptionDetails Exception `json:"exceptionDetails"`
+}
+
+// Written is the exception.
+func (e ExceptionThrown) Written() Written {
+	d := &e.ExceptionDetails
+	return Written{Kind: "exception", Text: d.Said(), URL: d.URL, Line: d.LineNumber + 1, Error: true}
+}
+
+// EntryAdded is the event Log.entryAdded: what Chromium itself logs of a page, content
+// security policies, mixed content, CORS.
+type EntryAdded struct {
+	Entry struct {
+		Source string `json:"source"`
+		Level  string `json:"level"`
+		Text   string `json:"text"`
+		URL    string `json:"url"`
+		Line   *int   `json:"lineNumber"`
+	} `json:"entry"`
+}
+
+// Written is the entry; without a kind where it is not kept. What it says of failed
+// requests the requests say themselves.
+func (e EntryAdded) Written() Written {
+	at := e.Entry
+	if at.Source == "network" || at.Level != "error" && at.Level != "warning" {
+		return Written{}
+	}
+	w := Written{Kind: at.Level, Text: at.Text, URL: at.URL, Error: at.Level == "error"}
+	if at.Line != nil {
+		w.Line = *at.Line + 1
+	}
+	return w
+}

@@ -36,12 +36,12 @@ func behindProxy(t *testing.T, cfg chromium.Config, pol policy.Config, jailed bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := policy.NewEgress(policy.EgressOptions{Jailed: jailed}, p.AddSelf)
+	e, err := policy.NewEgress(policy.EgressOptions{Jailed: jailed, Trust: p.Trust()}, p.AddSelf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	cfg.ProxyServer = e.Refusing()
+	cfg.ProxyServer, cfg.TrustedKey = e.Refusing(), e.KeyHash()
 	if jailed {
 		if err := chromium.CanJail(cfg); err != nil {
 			t.Fatalf("no jail here: %v", err)

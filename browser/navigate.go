@@ -142,7 +142,7 @@ func navigationFailed(reason string) *protocol.Error {
 	case strings.Contains(reason, "NAME_NOT_RESOLVED"):
 		e.Then("check the host name")
 	case strings.Contains(reason, "CERT"):
-		e.Then("the site's certificate is not valid: nothing on this side helps")
+		e.Then(protocol.NextCertificate)
 	case strings.Contains(reason, "REFUSED"), strings.Contains(reason, "TIMED_OUT"), strings.Contains(reason, "UNREACHABLE"):
 		e.Then("check that the server runs and can be reached, then try again")
 	}

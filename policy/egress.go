@@ -57,6 +57,7 @@ type Egress struct {
 	cfg       EgressConfig
 	advertise string
 	limits    limits
+	ending    *tlsEnding // nil: no connection's TLS is ended here
 	server    *http.Server
 	port      uint16
 	jailed    bool
@@ -78,6 +79,10 @@ type EgressOptions struct {
 	// Advertise is HOST:PORT at which a Chromium that runs elsewhere reaches the
 	// proxy, which then listens on that port; empty: loopback only.
 	Advertise string
+	// Trust are the certificates that the policy accepts beside the system's
+	// ([Policy.Trust]); nil: none, and TLS is never ended here. The browser must be
+	// told [Egress.KeyHash].
+	Trust *Trust
 	// Jailed leaves it to Serve to bring the listener of each jail: nothing
 	// listens on the machine's own loopback.
 	Jailed bool
@@ -96,6 +101,13 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 	}
 	if e.cfg.MaxConnections == 0 {
 		e.cfg.MaxConnections = 64
+	}
+	if o.Trust != nil {
+		ending, err := newTLSEnding(o.Trust)
+		if err != nil {
+			return nil, fmt.Errorf("a key for the egress proxy: %w", err)
+		}
+		e.ending = ending
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.server = &http.Server{

@@ -172,7 +172,12 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer near.Close()
-	defer context.AfterFunc(p.ctx, func() { near.Close(); far.Close() })()
+	ends := []net.Conn{near, far}
+	defer context.AfterFunc(p.ctx, func() {
+		for _, c := range ends {
+			c.Close()
+		}
+	})()
 	p.requests.Add(1)
 	near.SetDeadline(time.Time{})
 	if _, err := fmt.Fprint(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
@@ -181,11 +186,19 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	// What the browser sent behind its request.
 	if n := ahead.Reader.Buffered(); n > 0 {
 		early, _ := ahead.Reader.Peek(n)
-		if _, err := far.Write(early); err != nil {
+		near = &prefixed{near, early}
+	}
+	browser, server := near, far
+	if p.egress.ending != nil {
+		if browser, server, err = p.endTLS(near, far, address); err != nil {
+			p.failed(address, address, err)
 			return
 		}
+		// It may be another connection than far.
+		defer server.Close()
+		defer context.AfterFunc(p.ctx, func() { server.Close() })()
 	}
-	if p.relay(near, far) && p.spent() {
+	if p.relay(browser, server) && p.spent() {
 		p.failed(address, address, p.overBudget())
 	}
 }

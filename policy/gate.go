@@ -79,7 +79,7 @@ func (g *Gate) CheckURL(ctx context.Context, raw string) (canonical string, err 
 // It follows no redirect: an http.Client above it must check each hop. The
 // caller owns it, and calls CloseIdleConnections when done.
 func (g *Gate) Transport() *http.Transport {
-	return &http.Transport{
+	t := &http.Transport{
 		Proxy: nil,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return g.Dial(ctx, network, address)
@@ -92,4 +92,11 @@ func (g *Gate) Transport() *http.Transport {
 		MaxIdleConns:           32,
 		MaxIdleConnsPerHost:    4,
 	}
+	if trust := g.policy.trust; trust != nil {
+		t.TLSClientConfig = trust.config("", nil)
+		if len(trust.insecure) > 0 {
+			t.DialTLSContext = trust.dialTLS(g, t.TLSHandshakeTimeout)
+		}
+	}
+	return t
 }

@@ -42,6 +42,10 @@ type Config struct {
 	Resolver string `koanf:"resolver" doc:"address of the DNS server to ask, such as 1.1.1.1 or [::1]:5353; empty: as the system does"`
 	// UpstreamProxy is the URL of an HTTP proxy through which everything goes.
 	UpstreamProxy string `koanf:"upstream_proxy" doc:"http://[USER:PASSWORD@]HOST:PORT of a proxy that all traffic goes through; browserd checks every request first"`
+	// CAFile and InsecureHosts say whose TLS certificates are accepted beside those of
+	// the system's authorities.
+	CAFile        string   `koanf:"ca_file" doc:"file of certificates (PEM) of private authorities, accepted in addition to the system's: their certificates are verified as any other's, for Chromium's pages and for everything that the daemon fetches itself"`
+	InsecureHosts []string `koanf:"insecure_hosts" doc:"hosts and addresses, each with an optional port (without: 443), no wildcards, whose TLS certificate is not verified at all: whoever is on the way can read and change what is sent; for test servers with a self-signed certificate"`
 	// ProxyAdvertise is where a Chromium that runs elsewhere finds the egress proxy.
 	ProxyAdvertise string `koanf:"proxy_advertise" doc:"HOST:PORT at which the Chromium of browser.endpoint reaches browserd's egress proxy, which then listens on that port of every address"`
 	// Egress bounds what each session may use of the egress proxy.
@@ -80,6 +84,7 @@ type Policy struct {
 	ports          []uint16
 	resolver       resolver
 	upstream       *url.URL // nil: none
+	trust          *Trust   // nil: the system's authorities alone
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	own            *ownAddresses
 
@@ -119,6 +124,9 @@ func New(cfg Config, self ...netip.AddrPort) (*Policy, error) {
 	fault("resolver", err)
 	p.upstream, err = parseUpstream(cfg.UpstreamProxy)
 	fault("upstream_proxy", err)
+	var key string
+	p.trust, key, err = newTrust(cfg.CAFile, cfg.InsecureHosts)
+	fault(key, err)
 	fault("proxy_advertise", checkAdvertise(cfg.ProxyAdvertise))
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)

@@ -142,6 +142,9 @@ func (e *Error) With(key string, value any) *Error {
 	return e
 }
 
+// NextCertificate is the next step after a server's certificate was refused.
+const NextCertificate = "where the host is yours, ask the operator to name the file of its authority in policy.ca_file, or, for a test server, the host in policy.insecure_hosts"
+
 // Then sets the next step and returns e.
 func (e *Error) Then(format string, args ...any) *Error {
 	e.Next = fmt.Sprintf(format, args...)

@@ -97,6 +97,8 @@ type Page struct {
 	Status int `json:"status"`
 	// Source is chromium, jina or http.
 	Source string `json:"source"`
+	// Certificate is "unverified" for a page of a host in policy.insecure_hosts.
+	Certificate string `json:"certificate,omitempty"`
 	// Ready is loading, interactive or complete, as document.readyState.
 	Ready string `json:"ready"`
 	// Document counts the documents loaded in the session, from 1.

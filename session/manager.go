@@ -55,6 +55,10 @@ type Manager struct {
 	cfg    Config
 	source Source
 	log    *slog.Logger
+	// Unverified reports whether the certificate of a URL's host is not verified
+	// (policy.insecure_hosts); nil: every host's is. Set it before the first session.
+	Unverified func(url string) bool
+
 	// journals is set before the first session is opened.
 	journals JournalConfig
 

@@ -144,6 +144,9 @@ const (
 func (s *Session) State(page Page) protocol.Page {
 	p := page.State()
 	p.Title, p.URL = snapshot.Cut(p.Title, maxTitle), snapshot.Cut(p.URL, maxURL)
+	if unverified := s.manager.Unverified; unverified != nil && p.Source != "jina" && unverified(p.URL) {
+		p.Certificate = "unverified"
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.Revision = s.revisions[p.Document]

@@ -35,6 +35,9 @@ type Config struct {
 	// ProxyServer is the value of Chromium's --proxy-server: the address of the egress
 	// proxy, which all traffic takes. Empty: there is none. Set by cmd.
 	ProxyServer string `koanf:"-"`
+	// TrustedKey is the hash of the key with which the egress proxy ends the TLS of hosts
+	// that Chromium cannot verify itself; empty: there are none. Set by cmd.
+	TrustedKey string `koanf:"-"`
 	// JailPort is where the egress proxy listens inside Chromium's jail; not 0:
 	// Chromium is launched in a jail, or not at all. Adopt takes the listener; it is
 	// closed when that Chromium has ended. Set by cmd, where there can be a jail.

@@ -82,6 +82,9 @@ func egressFlags(proxy string) []string {
 	}
 }
 
+// trustedKeys is the flag that lists keys whose certificates are accepted unverified.
+const trustedKeys = "--ignore-certificate-errors-spki-list"
+
 // flags is Chromium's command line for a launch of found with the profile
 // directory, without the program. smallShm says that /dev/shm is too small for
 // Chromium, which would crash its pages.
@@ -98,10 +101,14 @@ func flags(cfg Config, found Found, profile string, windows, smallShm bool) []st
 		list = append(list, "--no-sandbox")
 	}
 	off := slices.Clone(disabledFeatures)
+	var keys []string
 	if cfg.ProxyServer != "" {
 		list = append(list, egressFlags(cfg.ProxyServer)...)
 		// Without the WebRTC flags this would show local addresses to pages.
 		off = append(off, "WebRtcHideLocalIpsWithMdns")
+	}
+	if cfg.TrustedKey != "" {
+		keys = append(keys, cfg.TrustedKey)
 	}
 	var on, blink []string
 	if cfg.ComputedNames {
@@ -112,6 +119,8 @@ func flags(cfg Config, found Found, profile string, windows, smallShm bool) []st
 		switch name {
 		case "--disable-features":
 			off = append(off, strings.Split(value, ",")...)
+		case trustedKeys:
+			keys = append(keys, strings.Split(value, ",")...)
 		case "--enable-features":
 			on = append(on, strings.Split(value, ",")...)
 		case "--enable-blink-features":
@@ -123,6 +132,9 @@ func flags(cfg Config, found Found, profile string, windows, smallShm bool) []st
 		}
 	}
 	list = append(list, "--disable-features="+strings.Join(off, ","))
+	if len(keys) > 0 {
+		list = append(list, trustedKeys+"="+strings.Join(keys, ","))
+	}
 	if len(on) > 0 {
 		list = append(list, "--enable-features="+strings.Join(on, ","))
 	}

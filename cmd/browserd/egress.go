@@ -75,8 +75,13 @@ func newPageEgress(cfg chromium.Config, pol policy.Config, rules *policy.Policy,
 			log.Warn("Chromium runs without a network namespace of its own: its flags alone keep it to the egress proxy", "why", egress.Why)
 		}
 	}
+	trust := rules.Trust()
+	if egress.Mode == "remote" && trust != nil {
+		log.Warn("policy.ca_file and policy.insecure_hosts do not reach the Chromium of browser.endpoint: it verifies certificates by its own settings")
+		trust = nil
+	}
 	e, err := policy.NewEgress(policy.EgressOptions{
-		EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: egress.Mode == "jail",
+		Trust: trust, EgressConfig: pol.Egress, Advertise: pol.ProxyAdvertise, Jailed: egress.Mode == "jail",
 	}, func(a netip.AddrPort) { rules.AddSelf(a) })
 	if err != nil {
 		return pageEgress{}, err
@@ -90,7 +95,7 @@ func (w pageEgress) configure(cfg *chromium.Config) {
 	if w.proxy == nil {
 		return
 	}
-	cfg.ProxyServer = w.proxy.Refusing()
+	cfg.ProxyServer, cfg.TrustedKey = w.proxy.Refusing(), w.proxy.KeyHash()
 	if w.Mode == "jail" {
 		cfg.Adopt, cfg.JailPort = w.proxy.Serve, w.proxy.Port()
 	}
@@ -120,12 +125,15 @@ func (x egressSetup) close() {
 }
 
 // status is what the command status says about it.
-func (x egressSetup) status() map[string]any {
+func (x egressSetup) status(rules *policy.Policy) map[string]any {
 	w, err := x()
 	if err != nil {
 		return map[string]any{"mode": "none", "why": err.Error()}
 	}
 	s := map[string]any{"mode": w.Mode}
+	if hosts := rules.Trust().InsecureHosts(); len(hosts) > 0 {
+		s["insecure_hosts"] = hosts
+	}
 	if w.Why != "" {
 		s["why"] = w.Why
 	}

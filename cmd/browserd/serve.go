@@ -188,9 +188,10 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		Web:      out.webWith(cfg, source),
 		Ledger:   db,
 		Status: func() map[string]any {
-			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "source_chain": append([]fallback.SourceState{found.state()}, chain.States()...), "egress": egress.status()}
+			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "source_chain": append([]fallback.SourceState{found.state()}, chain.States()...), "egress": egress.status(rules)}
 		},
 	}
+	runtime.Sessions.Unverified = rules.Trust().Unverified
 	runtime.Sessions.Keep(cfg.Journal)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, runtime, sources)
 	if err != nil {

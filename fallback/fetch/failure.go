@@ -57,7 +57,7 @@ func failure(err error, host string) *protocol.Error {
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return failed("unreachable", host, "%s cannot be reached", host)
 	case errors.As(err, &unknown), errors.As(err, &hostname), errors.As(err, &invalid), errors.As(err, &verify):
-		return failed("certificate", host, "the certificate of %s is not valid for it", host)
+		return failed("certificate", host, "the certificate of %s is not valid for it", host).Then(protocol.NextCertificate)
 	case errors.As(err, &record), errors.As(err, &alert):
 		return failed("tls", host, "%s does not speak TLS as asked", host)
 	case errors.Is(err, errHeaders), strings.Contains(err.Error(), "server response headers exceeded"):

@@ -30,7 +30,8 @@ type Authority struct {
 	host *ecdsa.PrivateKey // every host's
 }
 
-func newAuthority(tb testing.TB) *Authority {
+// NewAuthority makes an authority with keys of its own.
+func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{key: newKey(tb), host: newKey(tb)}
 	template := &x509.Certificate{
@@ -64,9 +65,12 @@ func newKey(tb testing.TB) *ecdsa.PrivateKey {
 	return k
 }
 
-// certificate is tls.Config.GetCertificate: for the name that the client sends,
+// DER is the authority's own certificate.
+func (a *Authority) DER() []byte { return a.cert.Raw }
+
+// Certificate is tls.Config.GetCertificate: for the name that the client sends,
 // or for the address that it dialled.
-func (a *Authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (a *Authority) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
 		return nil, err

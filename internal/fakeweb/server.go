@@ -19,8 +19,8 @@ import (
 // returns the authority that signs the certificates it shows.
 func Serve(tb testing.TB, h http.Handler, listeners ...net.Listener) *Authority {
 	tb.Helper()
-	authority := newAuthority(tb)
-	conf := &tls.Config{GetCertificate: authority.certificate}
+	authority := NewAuthority(tb)
+	conf := &tls.Config{GetCertificate: authority.Certificate}
 	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	accepted := &handed{conns: make(chan net.Conn), ended: make(chan struct{}), addr: listeners[0].Addr()}
 	var running sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 // Find is the command find.
 var Find = command.Define(command.Row{
 	Name: "find", Summary: "Finds elements by text, role or name.", Main: "text",
-	Flags: command.Static | command.MCPDefault | command.Inspects,
+	Flags: command.Reads | command.Static | command.MCPDefault | command.Inspects,
 	Examples: []command.Example{
 		{For: "Finds a button by its name", Params: `{"role": "button", "name": "Send"}`},
 	},

@@ -9,7 +9,7 @@ import (
 // Read is the command read.
 var Read = command.Define(command.Row{
 	Name: "read", Summary: "Reads the text, Markdown, HTML, value or attributes of an element or of the page.", Main: "ref",
-	Flags: command.Static | command.MCPDefault | command.Inspects,
+	Flags: command.Reads | command.Static | command.MCPDefault | command.Inspects,
 	Examples: []command.Example{
 		{For: "Reads the page as Markdown", Params: `{"kind": "markdown"}`},
 		{For: "Reads what a field holds", Params: `{"ref": "@e7", "kind": "value"}`},

@@ -13,7 +13,7 @@ import (
 // Screenshot is the command screenshot.
 var Screenshot = command.Define(command.Row{
 	Name: "screenshot", Summary: "Takes a screenshot of the viewport, of an element, or of the whole page.", Main: "ref",
-	Flags: command.WritesFile | command.MCPDefault | command.Inspects,
+	Flags: command.Reads | command.WritesFile | command.MCPDefault | command.Inspects,
 	Examples: []command.Example{
 		{For: "Takes a screenshot of the viewport with the refs drawn on it", Params: `{"annotate": true}`},
 		{For: "Takes a screenshot of one element", Params: `{"ref": "@e13"}`},

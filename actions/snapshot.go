@@ -11,7 +11,7 @@ import (
 // Snapshot is the command snapshot.
 var Snapshot = command.Define(command.Row{
 	Name: "snapshot", Summary: "Shows the page: controls with refs, and its text.", Main: "scope",
-	Flags: command.Static | command.MCPDefault | command.Inspects,
+	Flags: command.Reads | command.Static | command.MCPDefault | command.Inspects,
 	Examples: []command.Example{
 		{For: "Shows the page", Params: `{}`},
 		{For: "Shows only what has changed since the last snapshot", Params: `{"delta": true}`},

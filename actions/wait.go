@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 
 	"github.com/browserd/browserd/actions/command"
 )
@@ -13,7 +14,7 @@ import (
 // Wait is the command wait.
 var Wait = command.Define(command.Row{
 	Name: "wait", Summary: "Waits for an element, text, URL, state or expression.", Main: "text",
-	Flags:   command.Static | command.MCPDefault | command.MCPTimeout | command.URLPattern | command.Inspects,
+	Flags:   command.Reads | command.Static | command.MCPDefault | command.MCPTimeout | command.URLPattern | command.Inspects,
 	Implied: []command.Implied{{Parameter: "expression", As: Eval}},
 	Examples: []command.Example{
 		{For: "Waits until the page shows a text", Params: `{"text": "Order"}`},
@@ -54,27 +55,43 @@ func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, erro
 	if p.MS != nil {
 		pause := time.NewTimer(time.Duration(*p.MS) * time.Millisecond)
 		defer pause.Stop()
-		select {
-		case <-pause.C:
-			seen["ms"] = *p.MS
-		case <-page.Done():
-			return WaitResult{}, c.Session.Lost(protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran"))
-		case <-ctx.Done():
+		// What has not got its turn back by then answers for want of time.
+		rested := c.Rest(ctx, func() {
+			select {
+			case <-pause.C:
+				seen["ms"] = *p.MS
+			case <-page.Done():
+			case <-ctx.Done():
+			}
+		})
+		switch {
+		case rested != nil || ctx.Err() != nil && seen["ms"] == nil:
 			if err := context.Cause(ctx); !errors.Is(err, command.ErrTimeout) {
 				return WaitResult{}, err
 			}
 			return WaitResult{}, protocol.Errorf(protocol.Timeout, "the time of the command was over before %d ms had passed", *p.MS).
 				With("waited_for", map[string]any{"ms": *p.MS}).Then("give it a timeout_ms that is longer")
+		case seen["ms"] == nil:
+			return WaitResult{}, lost(c, page, protocol.Errorf(protocol.BrowserLost, "Chromium died while the command ran"))
 		}
 	}
 	if !none {
-		found, err := page.Wait(ctx, c.Session.Refs(), q)
+		found, err := page.Wait(ctx, c.Session.Refs(), q, c.Rest)
 		if err != nil {
-			return WaitResult{}, c.Session.Lost(err)
+			return WaitResult{}, lost(c, page, err)
 		}
 		for k, v := range found {
 			seen[k] = v
 		}
 	}
 	return WaitResult{c.Result(page), seen}, nil
+}
+
+// lost completes the error of a page that was lost, where no command that ran meanwhile
+// was told of it and has the next page already.
+func lost(c *command.Call, page session.Page, err error) error {
+	if c.Session.Page() != page {
+		return err
+	}
+	return c.Session.Lost(err)
 }

@@ -26,7 +26,9 @@ const (
 // looks again whenever the document or the tab's state changes. When ctx ends
 // first the error is timeout, whose details say what was waited for and what
 // was seen instead. Errors: unknown_ref, invalid_params.
-func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (map[string]any, error) {
+//
+// It pauses within rest, while which other commands may read the page.
+func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, rest func(ctx context.Context, pause func()) error) (map[string]any, error) {
 	if err := condition.Check(q); err != nil {
 		return nil, err
 	}
@@ -35,7 +37,10 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 			return nil, err
 		}
 	}
-	w := waiter{c: c, refs: refs, q: q, seen: map[string]any{}}
+	if rest == nil {
+		rest = func(_ context.Context, pause func()) error { pause(); return nil }
+	}
+	w := waiter{c: c, refs: refs, q: q, rest: rest, seen: map[string]any{}}
 	for {
 		var ok bool
 		err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
@@ -66,6 +71,7 @@ type waiter struct {
 	c    *Context
 	refs *snapshot.Refs
 	q    protocol.Wait
+	rest func(ctx context.Context, pause func()) error
 	seen map[string]any
 	idle time.Time // since when no request has been under way; zero: one is
 }
@@ -249,12 +255,11 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 	if !w.idle.IsZero() && w.q.State == protocol.WaitNetworkIdle {
 		ms = min(ms, max(idleFor-time.Since(w.idle), time.Millisecond))
 	}
-	ctx, cancel := context.WithTimeout(ctx, ms)
+	pausing, cancel := context.WithTimeout(ctx, ms)
 	defer cancel()
 	if t == nil {
-		<-ctx.Done()
-		if context.Cause(ctx) == context.DeadlineExceeded {
-			return nil
+		if err := w.rest(ctx, func() { <-pausing.Done() }); err != nil {
+			return err
 		}
 		return context.Cause(ctx)
 	}
@@ -275,21 +280,27 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 				continue
 			}
 			go func() {
-				if _, err := await(ctx, p, script.Change); err == nil {
+				if _, err := await(pausing, p, script.Change); err == nil {
 					tell()
 				}
 			}()
 		}
 	}
-	select {
-	case <-any:
-	case <-changed:
-	case <-t.life.Done():
-		return context.Cause(t.life)
-	case <-ctx.Done():
-		if errors.Is(context.Cause(ctx), errDialog) {
-			return errDialog
+	err := w.rest(ctx, func() {
+		select {
+		case <-any:
+		case <-changed:
+		case <-t.life.Done():
+		case <-pausing.Done():
 		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case t.life.Err() != nil:
+		return context.Cause(t.life)
+	case errors.Is(context.Cause(ctx), errDialog):
+		return errDialog
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func TestWait(t *testing.T) {
 			v := s.open(t, page, "/there", "<p>Arrived</p>")
 			v.eval(`{` + c.act + `};0`)
 			begun := time.Now()
-			seen, err := v.c.Wait(limit(t, 5*time.Second), v.refs, c.q)
+			seen, err := v.c.Wait(limit(t, 5*time.Second), v.refs, c.q, nil)
 			equal(t, "seen", answer(seen, err), c.want)
 			if d := time.Since(begun); d > 2*time.Second {
 				t.Errorf("took %v", d)
@@ -63,7 +63,7 @@ func TestWaitTimeout(t *testing.T) {
 		{"unknown", protocol.Wait{Ref: "@e9"}, `unknown_ref: @e9 was never given out in this session {"highest":"@e1"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			seen, err := v.c.Wait(limit(t, 400*time.Millisecond), v.refs, c.q)
+			seen, err := v.c.Wait(limit(t, 400*time.Millisecond), v.refs, c.q, nil)
 			equal(t, "answer", answer(seen, err), c.want)
 		})
 	}
@@ -71,6 +71,6 @@ func TestWaitTimeout(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, func() {
 		cancel(protocol.Errorf(protocol.Cancelled, "cancelled"))
 	})
-	_, err := v.c.Wait(ctx, v.refs, protocol.Wait{Text: "New"})
+	_, err := v.c.Wait(ctx, v.refs, protocol.Wait{Text: "New"}, nil)
 	equal(t, "cancelled", answer(nil, err), "cancelled: cancelled null")
 }

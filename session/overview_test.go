@@ -28,7 +28,7 @@ func TestLook(t *testing.T) {
 	lost := opened("ann", Options{Name: "lost"})
 	opened("bob", Options{Name: "works", Source: "http"})
 	for range 3 {
-		if _, err := works.Take(); err != nil {
+		if _, err := works.Take(false); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,8 +29,9 @@ type Page interface {
 	Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error)
 	// Find returns the nodes that fit, at most limit.
 	Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error)
-	// Wait returns when all that q names holds.
-	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait) (seen map[string]any, err error)
+	// Wait returns when all that q names holds. It has the turn while it looks, and waits
+	// within rest (Turn.Rest); nil: nothing else may run meanwhile.
+	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, rest func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
 	// Restore is what a new page could go on from, also after Done.
 	Restore() protocol.Restore
 	// Done closes when the page can serve no more: its browser died, or it was closed.

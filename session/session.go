@@ -117,8 +117,9 @@ func (s *Session) Name() string { return s.name }
 // narrows nothing.
 func (s *Session) AllowedDomains() []string { return s.options.AllowedDomains }
 
-// Take takes a place in the session's queue.
-func (s *Session) Take() (*Turn, error) { return s.turns.take() }
+// Take takes a place in the session's queue. One that reads may have its turn while a
+// turn before it rests.
+func (s *Session) Take(reads bool) (*Turn, error) { return s.turns.take(reads) }
 
 // TakeIdle takes the session's turn where nobody has it, and else returns nil.
 func (s *Session) TakeIdle() *Turn { return s.turns.takeIdle() }
@@ -131,6 +132,7 @@ func (s *Session) Touch(ctx context.Context, command string) (context.Context, f
 	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
 	s.mu.Lock()
 	s.running++
+	rests := s.command
 	s.command, s.used = command, time.Now()
 	s.mu.Unlock()
 	return ctx, func() {
@@ -139,7 +141,10 @@ func (s *Session) Touch(ctx context.Context, command string) (context.Context, f
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.running--
-		s.command, s.used = "", time.Now()
+		s.used = time.Now()
+		if s.command = ""; s.running > 0 {
+			s.command = rests
+		}
 		s.expiry.Reset(s.manager.cfg.IdleTimeout)
 	}
 }

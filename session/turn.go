@@ -8,24 +8,54 @@ import (
 )
 
 // turns gives one holder at a time its turn, in the order in which the turns
-// were taken.
+// were taken. While a holder rests, those behind it that only read have theirs, up to
+// the first that does not.
 type turns struct {
-	mu    sync.Mutex
-	queue []*Turn // the first holds the turn
-	limit int
-	shut  bool
+	mu     sync.Mutex
+	queue  []*Turn
+	holder *Turn // one of the queue; nil: it rests, and nobody may go before it
+	limit  int
+	shut   bool
 }
 
 // Turn is a place in a session's queue. Taking one never blocks; Wait blocks
-// until it has come; End gives it up, at any time, once.
+// until it has come; End gives it up, at any time, once. Wait, Rest and End are for
+// the one goroutine that runs the command.
 type Turn struct {
-	of    *turns
-	ready chan struct{}
+	of      *turns
+	reads   bool          // it may come while one before it rests
+	resting bool          // guarded by the mu of turns
+	ready   chan struct{} // closes when the turn has come; Rest makes another
 }
 
-func (q *turns) take() (*Turn, error) {
+// next gives the turn to whom it belongs, where nobody holds it. The caller has locked mu.
+func (q *turns) next() {
+	if q.holder != nil {
+		return
+	}
+	before := false // one that rests
+	for _, t := range q.queue {
+		switch {
+		case t.resting:
+			before = true
+			continue
+		case before && !t.reads:
+			return
+		}
+		q.holder = t
+		close(t.ready)
+		return
+	}
+}
+
+func (q *turns) take(reads bool) (*Turn, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.add(reads)
+}
+
+// add is take for a caller that has locked mu.
+func (q *turns) add(reads bool) (*Turn, error) {
 	if q.shut {
 		return nil, errClosed()
 	}
@@ -33,32 +63,23 @@ func (q *turns) take() (*Turn, error) {
 		return nil, protocol.Errorf(protocol.RateLimited, "%d commands of this session wait already", len(q.queue)-1).
 			With("retry_after_s", 1).With("limit", q.limit).Then("wait for answers before sending more commands to this session")
 	}
-	t := &Turn{of: q, ready: make(chan struct{})}
+	t := &Turn{of: q, reads: reads, ready: make(chan struct{})}
 	q.queue = append(q.queue, t)
-	if len(q.queue) == 1 {
-		close(t.ready)
-	}
+	q.next()
 	return t, nil
 }
 
 func (q *turns) takeIdle() *Turn {
 	q.mu.Lock()
-	idle := len(q.queue) == 0
-	q.mu.Unlock()
-	if !idle {
+	defer q.mu.Unlock()
+	if len(q.queue) > 0 {
 		return nil
 	}
-	t, err := q.take()
+	t, err := q.add(false)
 	if err != nil {
 		return nil
 	}
-	select {
-	case <-t.ready:
-		return t
-	default: // another was faster
-		t.End()
-		return nil
-	}
+	return t
 }
 
 // Wait returns when the turn has come, or ctx's error when it ends before.
@@ -76,6 +97,24 @@ func (t *Turn) Wait(ctx context.Context) error {
 	}
 }
 
+// Rest lends the turn to those behind it that only read while pause runs, and takes it
+// back before anybody else gets it; while it rests its holder touches nothing that belongs
+// to the turn. Where ctx ends before the turn has come back, the error is ctx's, and the
+// caller does not hold it.
+func (t *Turn) Rest(ctx context.Context, pause func()) error {
+	q := t.of
+	q.mu.Lock()
+	t.resting, t.ready, q.holder = true, make(chan struct{}), nil
+	q.next()
+	q.mu.Unlock()
+	pause()
+	q.mu.Lock()
+	t.resting = false
+	q.next()
+	q.mu.Unlock()
+	return t.Wait(ctx)
+}
+
 // End gives the turn up, whether it had come or not; the next in line gets it.
 func (t *Turn) End() {
 	q := t.of
@@ -86,9 +125,10 @@ func (t *Turn) End() {
 			continue
 		}
 		q.queue = append(q.queue[:i], q.queue[i+1:]...)
-		if i == 0 && len(q.queue) > 0 {
-			close(q.queue[0].ready)
+		if q.holder == t {
+			q.holder = nil
 		}
+		q.next()
 		return
 	}
 }

@@ -14,7 +14,7 @@ func TestTurnsKeepTheirOrder(t *testing.T) {
 	q := turns{limit: 10}
 	var taken []*Turn
 	for range 4 {
-		turn, err := q.take()
+		turn, err := q.take(false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,15 +46,15 @@ func TestTurnsKeepTheirOrder(t *testing.T) {
 func TestTurnsAreLimited(t *testing.T) {
 	q := turns{limit: 2}
 	for range 3 { // one holds, two wait
-		if _, err := q.take(); err != nil {
+		if _, err := q.take(false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := q.take(); protocol.CodeOf(err) != protocol.RateLimited {
+	if _, err := q.take(false); protocol.CodeOf(err) != protocol.RateLimited {
 		t.Fatalf("a turn beyond the limit: got %v, want rate_limited", err)
 	}
 	q.close()
-	if _, err := q.take(); protocol.CodeOf(err) != protocol.SessionNotFound {
+	if _, err := q.take(false); protocol.CodeOf(err) != protocol.SessionNotFound {
 		t.Fatalf("a turn of a closed session: got %v, want session_not_found", err)
 	}
 }

@@ -45,6 +45,9 @@ type Common struct {
 	TimeoutMS int    `json:"timeout_ms" default:"30000" min:"1" max:"120000" doc:"milliseconds after which the command answers timeout"`
 }
 
+// timeout is how long the command may take, from its arrival.
+func (c *Common) timeout() time.Duration { return time.Duration(c.TimeoutMS) * time.Millisecond }
+
 // Job is a prepared command: its place in the queue is taken. Run must be
 // called exactly once, or Drop instead.
 type Job struct{ call *Call }
@@ -88,7 +91,7 @@ func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage,
 		c.turn, c.inherit = outer.turn, true
 		return &Job{c}, nil
 	}
-	if c.turn, err = c.Session.Take(); err != nil {
+	if c.turn, err = c.Session.Take(cmd.Is(Reads) && len(c.does()) == 1); err != nil {
 		return nil, err
 	}
 	return &Job{c}, nil
@@ -218,9 +221,15 @@ func (c *Call) Inner(ctx context.Context, method string, params json.RawMessage)
 	return job.Run(ctx)
 }
 
-// timeout is how long the command may take, from its arrival.
-func (c *Call) timeout() time.Duration {
-	return time.Duration(c.Common.TimeoutMS) * time.Millisecond
+// Rest runs pause, which waits and touches nothing of the session or its page, while
+// commands behind this one that only read have their turn. Within a batch nothing else
+// runs. After an error the call does not have the turn.
+func (c *Call) Rest(ctx context.Context, pause func()) error {
+	if c.turn == nil || c.inherit {
+		pause()
+		return nil
+	}
+	return c.turn.Rest(ctx, pause)
 }
 
 // Drop gives the place in the queue up without running the command.
@@ -237,7 +246,7 @@ func (j *Job) Drop() {
 func (j *Job) Run(ctx context.Context) (any, error) {
 	c := j.call
 	defer j.Drop()
-	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.timeout()), ErrTimeout)
+	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.Common.timeout()), ErrTimeout)
 	defer cancel()
 	if c.turn != nil && !c.inherit {
 		if err := c.turn.Wait(ctx); err != nil {

@@ -15,7 +15,7 @@ func (r Repertoire) Markdown() string {
 Generated from the rows in actions/; do not edit. ` + "`go test ./actions -update`" + ` writes it.
 
 Every command accepts ` + "`session`" + ` (the session's name; left out: the connection's own) and ` + "`timeout_ms`" + ` (default 30000, at most 120000).
-*at once*: does not queue behind the session's other commands. *acts*: changes the page, and the result has ` + "`effect`" + `. *static*: works without Chromium too.
+*at once*: does not queue behind the session's other commands. *reads*: runs while a command before it waits for the page. *acts*: changes the page, and the result has ` + "`effect`" + `. *static*: works without Chromium too.
 
 Each example is what an agent sends, then the same on the command line. A ref such as ` + "`@e5`" + ` comes from a snapshot of the page.
 `)
@@ -31,7 +31,7 @@ func (cmd *Command) markdown(b *strings.Builder) {
 	for _, m := range []struct {
 		word string
 		on   bool
-	}{{"at once", h.Unqueued}, {"acts", h.Acts}, {"static", h.Static}} {
+	}{{"at once", h.Unqueued}, {"reads", cmd.Is(Reads)}, {"acts", h.Acts}, {"static", h.Static}} {
 		if m.on {
 			fmt.Fprintf(b, " *%s*", m.word)
 		}

@@ -14,7 +14,7 @@ var (
 func CallOf(j *Job) *Call { return j.call }
 
 // Timeout is how long the job's command may take.
-func Timeout(j *Job) time.Duration { return j.call.timeout() }
+func Timeout(j *Job) time.Duration { return j.call.Common.timeout() }
 
 // Does are the names of the commands whose work the call does.
 func Does(c *Call) []string {

@@ -64,6 +64,9 @@ type Flag uint32
 const (
 	// Unqueued commands run at once, not behind the session's other commands.
 	Unqueued Flag = 1 << iota
+	// Reads: the command reads the page or waits for it, and may run while one before it in
+	// the session's queue waits, unless its parameters imply another command.
+	Reads
 	// Acts: the command changes the page, and its result has an effect.
 	Acts
 	// Static commands work without Chromium too.

@@ -2,9 +2,12 @@ package actions
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/snapshot/html"
 
 	"github.com/browserd/browserd/actions/command"
 )
@@ -45,6 +48,12 @@ func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, erro
 	nodes, err := page.Find(ctx, c.Session.Refs(), protocol.Query{Text: p.Text, Role: p.Role, Name: p.Name, Limit: p.Limit + 1})
 	if err != nil {
 		return FindResult{}, c.Session.Lost(err)
+	}
+	if roles := html.Roles(); len(nodes) == 0 && p.Role != "" && !slices.Contains(roles, strings.ToLower(p.Role)) {
+		if near := command.Nearest(p.Role, roles); len(near) > 0 {
+			return FindResult{}, protocol.Errorf(protocol.InvalidParams, "role: nothing here has the role %q: the nearest are %s", protocol.Cut(p.Role, 60), strings.Join(near, ", ")).
+				With("parameter", "role").With("nearest", near)
+		}
 	}
 	more := len(nodes) > p.Limit
 	if more {

@@ -22,7 +22,7 @@ var Type = command.Define(command.Row{
 // TypeParams are the parameters of type.
 type TypeParams struct {
 	Ref    string `json:"ref" required:"true" doc:"the control"`
-	Text   string `json:"text" required:"true" doc:"what to write; empty with clear: nothing stays"`
+	Text   string `json:"text" required:"true" empty:"true" doc:"what to write; empty with clear: nothing stays"`
 	Clear  bool   `json:"clear" default:"false" doc:"replace what is there"`
 	Submit bool   `json:"submit" default:"false" doc:"press Enter afterwards"`
 	Mode   string `json:"mode" default:"insert" enum:"insert,keys" doc:"keys: one key after the other, line breaks by Enter"`

@@ -18,7 +18,7 @@ const foundDefault = 20
 // invalid_params where q asks for nothing.
 func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error) {
 	if q.Text == "" && q.Role == "" && q.Name == "" {
-		return nil, protocol.Errorf(protocol.InvalidParams, "find needs at least one of text, role and name").With("parameter", "text")
+		return nil, protocol.Errorf(protocol.InvalidParams, "at least one of text, role and name is needed").With("parameter", "text")
 	}
 	if q.Limit <= 0 {
 		q.Limit = foundDefault

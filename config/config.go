@@ -111,6 +111,8 @@ type Loaded struct {
 	WorkdirFile string
 	// IgnoredFile is the working directory's file, where it was not read: nil for none.
 	IgnoredFile *IgnoredFile
+	// Flags are the flags that were given for keys, as a command line has them.
+	Flags []string
 	// Values lists every key with its value in force, in the order of Config.
 	Values []Value
 	// Ignored are environment variables that begin with BROWSERD_ and are
@@ -141,7 +143,7 @@ func Load(src Sources) (*Loaded, error) {
 	if err := l.check(&out.Config); err != nil {
 		return nil, err
 	}
-	out.File, out.Named, out.WorkdirFile, out.IgnoredFile, out.Ignored = l.file, l.named, l.workdirFile, l.ignoredFile, l.ignored
+	out.File, out.Named, out.WorkdirFile, out.IgnoredFile, out.Ignored, out.Flags = l.file, l.named, l.workdirFile, l.ignoredFile, l.ignored, l.flags
 	out.Values = l.values(&out.Config)
 	return out, nil
 }
@@ -154,6 +156,7 @@ type loader struct {
 	file    string
 	named   bool
 	ignored []string
+	flags   []string
 	faults  []error
 
 	inWorkdir   bool // put reads the working directory's file
@@ -166,7 +169,7 @@ type loader struct {
 func load(dst any, schema []field, src Sources) (*loader, error) {
 	l := &loader{schema: schema, inForce: make(map[string]any, len(schema)), origins: make(map[string]string, len(schema))}
 	for _, f := range schema {
-		l.inForce[f.key], l.origins[f.key] = f.defaultValue(), "default"
+		l.inForce[f.key], l.origins[f.key] = f.defaultValue(), FromDefault
 	}
 	for _, layer := range []func(Sources) error{l.loadFile, l.loadWorkdir, l.loadEnv, l.loadFlags} {
 		if err := layer(src); err != nil {
@@ -259,7 +262,7 @@ func (l *loader) withOrigin(err error) error {
 		}
 		word = word[:i]
 	}
-	if o, ok := l.origins[word]; ok && o != "default" {
+	if o, ok := l.origins[word]; ok && o != FromDefault {
 		return fmt.Errorf("%w (from %s)", err, o)
 	}
 	return err

@@ -19,6 +19,9 @@ type Value struct {
 	From string `json:"from"`
 }
 
+// FromDefault is the From of a value that nobody has set.
+const FromDefault = "default"
+
 const masked = "***"
 
 func (l *loader) values(c any) []Value {

@@ -30,18 +30,15 @@ func (s Sources) Candidates() (paths []string, named bool) {
 	if p := lookupEnv(env, FileEnv); p != "" {
 		return []string{p}, true
 	}
-	dir := s.UserDir
-	if dir == "" {
-		dir, _ = os.UserConfigDir() // without a home there is no such place
+	if own, err := s.userFile(); err == nil { // without a home there is none
+		paths = append(paths, own)
 	}
 	system := s.SystemDir
 	if system == "" && runtime.GOOS != "windows" { // where any user may make a directory in %ProgramData%
 		system = "/etc"
 	}
-	for _, d := range []string{dir, system} {
-		if d != "" {
-			paths = append(paths, filepath.Join(d, "browserd", fileName))
-		}
+	if system != "" {
+		paths = append(paths, filepath.Join(system, "browserd", fileName))
 	}
 	return paths, false
 }

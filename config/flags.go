@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -90,6 +91,7 @@ func (l *loader) loadFlags(src Sources) error {
 		if texts, ok := f.Value.(pflag.SliceValue); ok && key.isList() {
 			raw[f.Name] = strings.Join(texts.GetSlice(), ",")
 		}
+		l.flags = append(l.flags, fmt.Sprintf("--%s=%s", f.Name, raw[f.Name]))
 	})
 	l.put(raw, func(key string) string { return "flag --" + key })
 	return nil

@@ -193,14 +193,5 @@ func changeTrusted(dir string, change func(map[string]seal)) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, "trusted-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(append(data, '\n'))
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), trustedFile(dir))
+	return ReplaceFile(trustedFile(dir), append(data, '\n'))
 }

@@ -1,4 +1,3 @@
-// Package docs holds no code: its test keeps the documents whole.
 package docs
 
 import (

@@ -133,9 +133,12 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s %s: %v\n%s", cmd.Name, text, err, shown.Snapshot.Text)
 			}
+			a.c.Close()
+			last := as(t, d, ann)
 			for _, name := range []string{opened, "work"} {
-				as(t, d, ann).try("session_close", params{"session": name})
+				last.try("session_close", params{"session": name})
 			}
+			last.c.Close()
 		}
 	}
 }

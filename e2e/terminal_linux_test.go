@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -73,5 +75,61 @@ func TestProgressAtATerminal(t *testing.T) {
 	}
 	if _, err := d.Command(long...); err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("a pipe got %q", err)
+	}
+}
+
+// A person who opens a private page is asked whether it is allowed; what he answers
+// holds, and no other address opens with it.
+func TestLocalhostIsAskedForAtATerminal(t *testing.T) {
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_POLICY__ALLOW_HOSTS": ""}})
+	bin, err := testdaemon.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := demoServer(t)
+	host := strings.TrimSuffix(strings.TrimPrefix(page, "http://"), "/")
+	question := "Allow " + host + " for this machine? [y/N/always] "
+	open := func(url, answer string) (screen string, stdout string) {
+		tty, master := terminal(t)
+		cmd := exec.Command(bin, "open", url)
+		var out strings.Builder
+		cmd.Env, cmd.Stdin, cmd.Stderr, cmd.Stdout = append(d.Environ(), "TERM=xterm"), tty, tty, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		tty.Close()
+		io.WriteString(master, answer)
+		seen, _ := io.ReadAll(master)
+		cmd.Wait()
+		return string(seen), out.String()
+	}
+	if seen, out := open(page, "n\n"); !strings.Contains(seen, question) || !strings.Contains(seen, "→ browserd allow "+host) || out != "" {
+		t.Errorf("no: %q %q", seen, out)
+	}
+	if seen, out := open(page, "y\n"); !strings.Contains(seen, question) || !strings.Contains(seen, "allowed until the daemon ends: "+host) || !strings.Contains(out, "[snapshot]") {
+		t.Errorf("yes: %q %q", seen, out)
+	}
+	if seen, out := open(page, ""); strings.Contains(seen, "Allow") || !strings.Contains(out, "[snapshot]") {
+		t.Errorf("after yes: %q %q", seen, out)
+	}
+	if _, err := os.Stat(d.Home + "/config/browserd/browserd.yaml"); err == nil {
+		t.Error("yes was written down")
+	}
+	// The same port of another address is another host.
+	other := strings.Replace(page, "127.0.0.1", "127.0.0.2", 1)
+	if seen, out := open(other, "always\n"); !strings.Contains(seen, strings.Replace(question, "127.0.0.1", "127.0.0.2", 1)) || !strings.Contains(seen, "allowed: 127.0.0.2:") {
+		t.Errorf("always: %q %q", seen, out)
+	}
+	if b, err := os.ReadFile(d.Home + "/config/browserd/browserd.yaml"); err != nil || !strings.Contains(string(b), "127.0.0.2:") {
+		t.Errorf("always was not written down: %q %v", b, err)
+	}
+	// Where a page leads, nobody has typed: nobody is asked.
+	leads := httptest.NewServer(http.RedirectHandler("http://127.0.0.3:8000/", http.StatusFound))
+	defer leads.Close()
+	if out, err := d.Command("allow", leads.URL); err != nil {
+		t.Fatal(out, err)
+	}
+	if seen, _ := open(leads.URL, "always\n"); strings.Contains(seen, "[y/N/always]") || !strings.Contains(seen, "127.0.0.3") {
+		t.Errorf("a redirect: %q", seen)
 	}
 }

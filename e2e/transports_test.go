@@ -232,6 +232,9 @@ func textOf(r *mcp.CallToolResult) string {
 func TestJSONAndAFile(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
+	if out, err := d.Command("session_open"); err != nil {
+		t.Fatal(err, out)
+	}
 	for command, magic := range map[string]string{"screenshot": "\x89PNG", "pdf": "%PDF"} {
 		file := filepath.Join(t.TempDir(), command)
 		out, err := d.Command(command, "--json", "-o", file)

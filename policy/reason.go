@@ -166,6 +166,9 @@ func denied(reason Reason, u target, format string, args ...any) *protocol.Error
 // wouldOpen adds to a refusal what an operator would have to add to the list
 // policy.key, so that the same request passes.
 func wouldOpen(e *protocol.Error, key, add string) *protocol.Error {
-	return e.With("config", map[string]any{"key": "policy." + key, "add": []string{add}}).
-		Then("ask the operator to add %q to policy.%s, or open a public address", add, key)
+	e.With("config", map[string]any{"key": "policy." + key, "add": []string{add}})
+	if key == "allow_hosts" {
+		return e.Then("open a public address, or ask the operator for: browserd allow %s", add)
+	}
+	return e.Then("ask the operator to add %q to policy.%s, or open a public address", add, key)
 }

@@ -259,7 +259,7 @@ func TestRefusalSaysWhatWouldAllowIt(t *testing.T) {
 	want := protocol.ErrorData{
 		Code:    "policy_denied",
 		Message: "127.0.0.1 is a loopback address, and policy.allow_hosts does not name it",
-		Next:    `ask the operator to add "127.0.0.1:8000" to policy.allow_hosts, or open a public address`,
+		Next:    `open a public address, or ask the operator for: browserd allow 127.0.0.1:8000`,
 		Details: map[string]any{
 			"reason":  "ip_loopback",
 			"address": "127.0.0.1",

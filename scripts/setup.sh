@@ -3,6 +3,7 @@
 # nothing is missing.
 #
 #   scripts/setup.sh demo   a Chromium
+#   scripts/setup.sh chromium   the same, also without Go: browserd install
 #   scripts/setup.sh test   Chromium's headless shell and the whole browser,
 #                           PostgreSQL (never started but by the tests), and the
 #                           C compiler that Go's race detector links with
@@ -118,7 +119,7 @@ setup_fedora() {
 	as_root dnf install -y "$@"
 }
 
-have go || die "Go is not installed, or not on PATH: https://go.dev/dl/"
+[ "$what" = chromium ] || have go || die "Go is not installed, or not on PATH: https://go.dev/dl/"
 
 id= like=
 if [ -r /etc/os-release ]; then
@@ -128,7 +129,7 @@ fi
 
 need_cc= need_shell= need_browser= need_postgres=
 case $what in
-demo)
+demo | chromium)
 	if [ -z "${BROWSERD_BROWSER__PATH:-}" ] && ! has_shell && ! has_browser; then need_shell=yes; fi
 	;;
 test)
@@ -138,7 +139,7 @@ test)
 	# Ubuntu has no headless shell: there the browser is used alone.
 	if ! has_shell && ! { [ "$id" = ubuntu ] && has_browser; }; then need_shell=yes; fi
 	;;
-*) die "usage: scripts/setup.sh demo|test" ;;
+*) die "usage: scripts/setup.sh demo|chromium|test" ;;
 esac
 if [ -z "$need_cc$need_shell$need_browser$need_postgres" ]; then exit 0; fi
 

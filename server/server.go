@@ -109,6 +109,23 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 	return s, nil
 }
 
+// ControlPath begins the paths that Control serves.
+const ControlPath = "/control/"
+
+// Control serves the paths below ControlPath by h, to those alone who connect by a Unix
+// socket. The listener of that socket has to refuse all but the daemon's own user: no
+// token is asked for. It is called before Serve.
+func (s *Server) Control(h http.Handler) {
+	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if strings.HasPrefix(r.URL.Path, ControlPath) && at != nil && at.Network() == "unix" {
+			h.ServeHTTP(w, r)
+			return
+		}
+		s.route(w, r)
+	})
+}
+
 // route admits a request and finds its handler. The order matters: nothing is
 // said about tokens to who addresses the daemon by a foreign name, or from a
 // foreign page; nothing about paths to who has no token. Another endpoint is a

@@ -26,6 +26,7 @@ import (
 //	enum      the words that it takes, comma-separated
 //	min, max  the bounds of a number
 //	required  "true" where there is no default
+//	empty     "true" where a required text may be empty
 //
 // Embedded structs are flattened. Pointers stay nil where nothing was given.
 
@@ -64,6 +65,9 @@ func (cmd *Command) Decode(raw json.RawMessage, common *Common) (any, error) {
 		}
 		if err := f.set(value); err != nil {
 			return nil, err
+		}
+		if f.tag.Get("required") == "true" && f.tag.Get("empty") != "true" && f.v.Kind() == reflect.String && f.v.Len() == 0 {
+			return nil, protocol.Errorf(protocol.InvalidParams, "%s: accepts %s that is not empty: %s", f.name, f.takes(), f.tag.Get("doc")).With("parameter", f.name)
 		}
 	}
 	for name := range given {

@@ -222,14 +222,24 @@ func (r Repertoire) names(fits func(*Command) bool) []string {
 
 // nearest names the up to three commands most like name.
 func (r Repertoire) nearest(name string) []string {
+	return Nearest(name, r.names(func(*Command) bool { return true }))
+}
+
+// Nearest returns the up to three known words that word was most likely meant for, the
+// nearest first: those that a few wrong letters make of it, and those that begin with it.
+func Nearest(word string, known []string) []string {
 	type scored struct {
 		name string
 		d    int
 	}
+	word = strings.ToLower(protocol.Cut(word, 40))
 	best := []scored{}
-	for _, cmd := range r {
-		if d := distance(strings.ToLower(protocol.Cut(name, 40)), cmd.Name); d <= 1+len(cmd.Name)/2 {
-			best = append(best, scored{cmd.Name, d})
+	for _, k := range known {
+		switch d := distance(word, k); {
+		case len(word) > 2 && strings.HasPrefix(k, word):
+			best = append(best, scored{k, 1})
+		case d <= (len(word)+2)/3:
+			best = append(best, scored{k, d})
 		}
 	}
 	sort.SliceStable(best, func(i, j int) bool { return best[i].d < best[j].d })

@@ -42,3 +42,16 @@ func TestABareRowIsCareful(t *testing.T) {
 		}
 	}
 }
+
+// A suggestion is a word with a few wrong letters, or the rest of one; nothing far-fetched.
+func TestNearest(t *testing.T) {
+	known := []string{"click", "count", "fill", "find", "focus", "ping", "screenshot", "snapshot", "type", "wait"}
+	for word, want := range map[string]string{
+		"clik": "[click]", "CLICK": "[click]", "fidn": "[fill find]", "screen": "[screenshot]", "snapshto": "[snapshot]",
+		"goto": "[]", "xyzzy": "[]", "a": "[]", "close": "[]", "hello": "[]", "evaluate": "[]",
+	} {
+		if got := fmt.Sprint(command.Nearest(word, known)); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
+		}
+	}
+}

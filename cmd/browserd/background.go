@@ -5,15 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
+	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
 	socket "github.com/browserd/browserd/internal/client"
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
 )
 
@@ -26,21 +30,25 @@ const (
 )
 
 // reach returns a client of the daemon at server.listen, which it starts in the
-// background where none answers and the address is this machine's. The daemon
-// gets this process's environment and the configuration's file, not its flags,
-// and ends by itself when it is idle. Its log is browserd.log in the state
-// directory.
-func reach(ctx context.Context, c *config.Loaded) (*client, error) {
+// background where none answers and the address is this machine's. That daemon ends by
+// itself when it is idle.
+//
+// A flag that the running daemon was not given is refused; what else differs, its
+// version among it, is said on stderr, each with the command that helps.
+func reach(ctx context.Context, c *config.Loaded, stderr io.Writer) (*client, error) {
 	token, err := tokenOf(c.Config)
 	if err != nil {
 		return nil, err
 	}
 	at, err := find(ctx, c.Server, token)
-	if errors.Is(err, socket.ErrNotProved) && !byDefault(c) {
-		return nil, fmt.Errorf("%w: the token was not sent; choose another server.listen, or set BROWSERD_TOKEN to that daemon's", err)
-	}
-	if err != nil {
-		at, err = startDaemon(ctx, c, token)
+	switch {
+	case errors.Is(err, socket.ErrNotProved) && !byDefault(c):
+		return nil, notProved(err)
+	case err != nil:
+		sayChromiumIsMissing(c, stderr)
+		at, err = startDaemon(ctx, c, token, "--server.exit_when_idle", backgroundIdle.String())
+	case at.socket != "":
+		err = compare(ctx, c, at, stderr)
 	}
 	if err != nil {
 		return nil, err
@@ -48,10 +56,30 @@ func reach(ctx context.Context, c *config.Loaded) (*client, error) {
 	return &client{endpoint: at, token: token}, nil
 }
 
+// sayChromiumIsMissing says what a daemon that is started now will do without, and how
+// to get it.
+func sayChromiumIsMissing(c *config.Loaded, stderr io.Writer) {
+	if c.Browser.Disabled || c.Browser.Endpoint != "" {
+		return
+	}
+	var missing *protocol.Error
+	if _, err := chromium.Find(c.Browser.Config); errors.As(err, &missing) {
+		next := missing.Data().Next
+		if c.Browser.Path == "" && runtime.GOOS == "linux" {
+			next = "browserd install, or: " + next
+		}
+		fmt.Fprintf(stderr, "browserd: %s: pages are read without it\nbrowserd: → %s\n", missing.Message, next)
+	}
+}
+
+func notProved(err error) error {
+	return fmt.Errorf("%w: the token was not sent; choose another server.listen, or set BROWSERD_TOKEN to that daemon's", err)
+}
+
 // byDefault tells whether nobody has chosen server.listen. Then whatever else has that
 // port is none of the user's, and a daemon does with its socket.
 func byDefault(c *config.Loaded) bool {
-	return slices.Contains(c.Values, config.Value{Key: "server.listen", Value: c.Server.Listen, From: "default"})
+	return slices.Contains(c.Values, config.Value{Key: "server.listen", Value: c.Server.Listen, From: config.FromDefault})
 }
 
 // tokenOf is what a client on this machine shows the daemon: BROWSERD_TOKEN, an
@@ -75,9 +103,11 @@ func tokenOf(cfg config.Config) (string, error) {
 }
 
 // startDaemon starts `browserd serve` so that it outlives this process, and
-// waits until it answers. Of two that start at once one gets the address; the
-// other ends, and both callers are served.
-func startDaemon(ctx context.Context, c *config.Loaded, token string) (endpoint, error) {
+// waits until it answers. It gets this process's environment, the configuration's file
+// and flags, and before those what more says. Its log is browserd.log in the state
+// directory. Of two that start at once one gets the address; the other ends, and both
+// callers are served.
+func startDaemon(ctx context.Context, c *config.Loaded, token string, more ...string) (endpoint, error) {
 	dir, err := config.StateDir()
 	if err != nil {
 		return endpoint{}, err
@@ -92,7 +122,7 @@ func startDaemon(ctx context.Context, c *config.Loaded, token string) (endpoint,
 		return endpoint{}, fmt.Errorf("starting a daemon: %w", err)
 	}
 	defer log.Close()
-	args := []string{"serve", "--server.listen", c.Server.Listen, "--server.exit_when_idle", backgroundIdle.String()}
+	args := slices.Concat([]string{"serve", "--log-file", path, "--server.listen", c.Server.Listen}, more, c.Flags)
 	if byDefault(c) {
 		args = append(args, "--background")
 	}

@@ -31,6 +31,8 @@ func repertoire(args []string) []*cobra.Command {
 	var list []*cobra.Command
 	for _, row := range actions.All {
 		switch {
+		case row == actions.Status:
+			list = append(list, statusCommand(args))
 		case row == actions.Help: // cobra's, made to answer as the command by speaksHelp
 		case slices.Contains(args, row.Name):
 			list = append(list, commandOf(row, args))
@@ -57,7 +59,6 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 	}
 	cmd := &cobra.Command{Use: use, Short: row.Summary, Example: examplesOf(row), GroupID: groupCommands, Args: cobra.ArbitraryArgs}
 	load := configured(cmd, args)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" }) // docs/configuration.md lists them
 	asJSON := cmd.Flags().Bool("json", false, "print the result object as JSON")
 	var output *string
 	if row.Is(command.WritesFile) {
@@ -67,31 +68,52 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 	for _, p := range h.Parameters {
 		addFlag(cmd.Flags(), p, schema[p.Name].(map[string]any))
 	}
+	allow := new(bool)
+	if schema["url"] != nil && !row.Is(command.URLPattern) {
+		allow = cmd.Flags().Bool(allowLocal, false, "allow the address until the daemon ends, where it is a private one: see browserd allow")
+	}
 	completes(cmd, row, positional, schema, load)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		file := ""
+		if output != nil {
+			if file = *output; file == "" {
+				file, args = fileAmong(row, args)
+			}
+			if format := formatOf(schema, file); format != "" && !cmd.Flags().Changed("format") {
+				cmd.Flags().Set("format", format)
+			}
+		}
 		params, err := paramsOf(cmd.Flags(), row, positional, schema, args)
 		if err != nil {
-			return refusal{err}
+			return wrongWords(row, "%w", err)
 		}
+		completed(row, params)
 		c, err := load()
 		if err != nil {
 			return err
 		}
-		stop := func() {}
-		if !*asJSON {
-			stop = progress(cmd.ErrOrStderr(), row.Name, params)
+		ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+		run := func() (json.RawMessage, error) {
+			if !*asJSON {
+				defer progress(stderr, row.Name, params)()
+			}
+			return runCommand(ctx, c, row, params, stderr)
 		}
-		result, err := runCommand(cmd.Context(), c, row, params)
-		stop()
+		result, err := run()
+		if host := closedHost(err); host != "" && typed(host, params["url"]) {
+			allowed, failed := askToAllow(ctx, c, host, *allow, stdin, stderr)
+			if failed != nil {
+				return failed
+			}
+			if allowed {
+				result, err = run()
+			}
+		}
 		if err != nil {
-			if said := (*protocol.Error)(nil); cmd.Context().Err() != nil && !errors.As(err, &said) {
+			if said := (*protocol.Error)(nil); ctx.Err() != nil && !errors.As(err, &said) {
 				err = command.ErrCancelled // by a signal; the daemon has lost its client and ends the command
 			}
-			return explain(err)
-		}
-		file := ""
-		if output != nil {
-			file = *output
+			return explain(row, err)
 		}
 		if *asJSON {
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(result)); err != nil || file == "" {
@@ -133,6 +155,9 @@ func paramsOf(flags *pflag.FlagSet, row *command.Command, positional []command.P
 		params[name] = v
 		return err
 	}
+	if meant := asParams(row, args); meant != nil {
+		params, args = meant, nil
+	}
 	for i, p := range positional {
 		if len(args) == 0 {
 			break
@@ -152,7 +177,7 @@ func paramsOf(flags *pflag.FlagSet, row *command.Command, positional []command.P
 		}
 	}
 	if len(args) > 0 {
-		return nil, fmt.Errorf("%s: %q is one argument too many: see browserd %s --help", row.Name, args[0], row.Name)
+		return nil, fmt.Errorf("%s: %q is one argument too many", row.Name, args[0])
 	}
 	var wrong error
 	flags.Visit(func(f *pflag.Flag) {
@@ -250,7 +275,7 @@ func examplesOf(row *command.Command) string {
 // runs, in the session that the last command line used, unless another is named.
 //
 // The web tools start none: where no daemon answers they are run in this process.
-func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, params map[string]any) (json.RawMessage, error) {
+func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, params map[string]any, stderr io.Writer) (json.RawMessage, error) {
 	if needsNoDaemon(c.Config, row, params) {
 		token, err := tokenOf(c.Config)
 		if err == nil {
@@ -260,7 +285,7 @@ func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, par
 			return runOffline(ctx, c.Config, row.Name, params)
 		}
 	}
-	cl, err := reach(ctx, c)
+	cl, err := reach(ctx, c, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -270,6 +295,11 @@ func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, par
 	}
 	before := cl.own()
 	result, err := cl.call(ctx, row.Name, params)
+	if opensNamed(row, params, err) {
+		if _, err = cl.call(ctx, actions.SessionOpen.Name, map[string]any{"name": params["session"]}); err == nil {
+			result, err = cl.call(ctx, row.Name, params)
+		}
+	}
 	if before != "" && cl.gone(before, err) {
 		ended := err
 		if result, err = cl.call(ctx, row.Name, params); protocol.CodeOf(err) == protocol.SessionNotFound {

@@ -73,12 +73,7 @@ func sessionsOf(ctx context.Context, load func() (*config.Loaded, error)) []cobr
 	cl := &client{endpoint: at, token: token}
 	answer, err := cl.call(ctx, actions.SessionList.Name, nil)
 	var list struct {
-		Sessions []struct {
-			Session string `json:"session"`
-			Page    struct {
-				URL string `json:"url"`
-			} `json:"page"`
-		} `json:"sessions"`
+		Sessions []listedSession `json:"sessions"`
 	}
 	if err != nil || json.Unmarshal(answer, &list) != nil {
 		return nil

@@ -15,7 +15,8 @@ func configCommand(args []string) *cobra.Command {
 		Short: "Print the configuration and where each value comes from",
 		Long: `Prints every key with the value that browserd uses and where it comes from: the
 default, a file, the environment or a flag. Secrets are masked. A browserd.yaml in
-the working directory that is not trusted ("browserd trust") is named as ignored.`,
+the working directory that is not trusted ("browserd trust") is named as ignored. A
+daemon that runs already may have others: what differs is said on standard error.`,
 		Example: "  browserd config\n  browserd config --config browserd.yaml --json",
 		Args:    cobra.NoArgs,
 	}
@@ -41,6 +42,14 @@ the working directory that is not trusted ("browserd trust") is named as ignored
 		}
 		for _, name := range c.Ignored {
 			fmt.Fprintf(cmd.ErrOrStderr(), "browserd: environment %s is no key and is ignored\n", name)
+		}
+		if at, err := running(cmd.Context(), c); err == nil {
+			if d, err := (controlled{at}).about(cmd.Context()); err == nil {
+				for _, v := range d.shown(c.Values) {
+					fmt.Fprintf(cmd.ErrOrStderr(), "browserd: %s: the running daemon (%s) has %s, this shell would use %s: %s\n",
+						v.here.Key, d.who(), compact(v.there.Value), compact(v.here.Value), restartHelps)
+				}
+			}
 		}
 		return nil
 	}

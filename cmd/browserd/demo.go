@@ -28,12 +28,14 @@ func demoCommand(args []string) *cobra.Command {
 		Long: `Starts a small web app and a daemon on this machine, drives the app as an agent
 would, and prints the transcript. It needs no network and no setup.
 
-With --app it serves the app alone, for clients of your own to try.`,
-		Example: "  browserd demo\n  browserd demo --app 127.0.0.1:8080",
+With --serve it goes on serving the app afterwards, for you to try. With --app it
+serves the app alone, at an address of your choice.`,
+		Example: "  browserd demo\n  browserd demo --serve\n  browserd demo --app 127.0.0.1:8080",
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
 	app := cmd.Flags().String("app", "", "serve only the app at this address, until interrupted")
+	serve := cmd.Flags().Bool("serve", false, "serve the app afterwards, until interrupted")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *app != "" {
 			return serveApp(cmd.Context(), *app, cmd.OutOrStdout())
@@ -54,7 +56,12 @@ With --app it serves the app alone, for clients of your own to try.`,
 		visit := func(ctx context.Context, call caller, base string, w io.Writer) error {
 			return demoapp.Transcript(ctx, call, base, w)
 		}
-		return demo(cmd.Context(), c.Config, demoapp.Handler(), visit, cmd.OutOrStdout(), newLog(c.Log, cmd.ErrOrStderr()))
+		err = demo(cmd.Context(), c.Config, demoapp.Handler(), visit, cmd.OutOrStdout(), newLog(c.Log, cmd.ErrOrStderr()))
+		if err != nil || !*serve {
+			return err
+		}
+		fmt.Fprint(cmd.OutOrStdout(), "\nThe app goes on until Ctrl-C; browserd open asks whether to allow it: ")
+		return serveApp(cmd.Context(), "127.0.0.1:0", cmd.OutOrStdout())
 	}
 	return cmd
 }
@@ -114,7 +121,7 @@ func demo(ctx context.Context, cfg config.Config, app http.Handler, p play, w io
 
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1) // one send, received after stop
-	go func() { ended <- run(running, cfg, []net.Listener{l}, log) }()
+	go func() { ended <- run(running, cfg, []net.Listener{l}, nil, log) }()
 
 	c := &client{endpoint: endpoint{base: "http://" + l.Addr().String()}, token: token}
 	played := p(ctx, c.call, "http://"+at.Addr().String()+"/", w)

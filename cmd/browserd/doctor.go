@@ -75,6 +75,7 @@ func examine(ctx context.Context, load func() (*config.Loaded, error)) []check {
 		checkConfiguration(c),
 		checkToken(c.Config),
 		checkListen(ctx, c.Config),
+		checkDaemon(ctx, c),
 		checkMetadata(ctx, c.Config),
 		checkDNS(ctx, c.Config),
 	}
@@ -138,6 +139,31 @@ func checkToken(c config.Config) check {
 		return check{name, statusFail, err.Error(), "chmod 600 it, or remove it: the next start makes another"}
 	}
 	return check{name, statusOK, "in " + file, ""}
+}
+
+// checkDaemon looks at the daemon that runs, which may have other settings than the files.
+func checkDaemon(ctx context.Context, c *config.Loaded) check {
+	const name = "daemon"
+	at, err := running(ctx, c)
+	if err != nil {
+		return check{name, statusOK, "none runs: the first command starts one", ""}
+	}
+	d, err := controlled{at}.about(ctx)
+	if err != nil {
+		return check{name, statusOK, "it runs; its process and settings are not known: " + err.Error(), ""}
+	}
+	text := fmt.Sprintf("pid %d, up %s, version %s", d.PID, d.uptime(), d.Version)
+	var faults []string
+	if is := d.otherProgram(); is != "" {
+		faults = append(faults, "it "+is)
+	}
+	for _, v := range d.shown(c.Values) {
+		faults = append(faults, fmt.Sprintf("it does not have %s=%s (from %s)", v.here.Key, compact(v.here.Value), v.here.From))
+	}
+	if len(faults) > 0 {
+		return check{name, statusWarn, text + "; " + strings.Join(faults, "; "), restartHelps}
+	}
+	return check{name, statusOK, text, ""}
 }
 
 func checkListen(ctx context.Context, c config.Config) check {

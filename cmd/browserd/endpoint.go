@@ -19,6 +19,7 @@ type endpoint struct {
 	base    string                                                               // http://host:port
 	secured *tls.Config                                                          // of a daemon that speaks TLS; nil: it does not
 	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
+	socket  string                                                               // its path; empty: over TCP
 }
 
 // findWithin is how long it may take to find out whether the daemon runs.
@@ -31,9 +32,7 @@ func find(ctx context.Context, cfg server.Config, token string) (endpoint, error
 	defer cancel()
 	var refused error
 	if path := socketPath(cfg.Listen); path != "" {
-		local := endpoint{base: "http://localhost", dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialSocket(ctx, path)
-		}}
+		local := bySocket(path)
 		conn, err := dialSocket(ctx, path)
 		if err == nil {
 			return local, conn.Close()
@@ -55,6 +54,13 @@ func find(ctx context.Context, cfg server.Config, token string) (endpoint, error
 		return endpoint{}, errors.Join(err, refused)
 	}
 	return over, conn.Close()
+}
+
+// bySocket is the daemon of this user that has the socket.
+func bySocket(path string) endpoint {
+	return endpoint{base: "http://localhost", socket: path, dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialSocket(ctx, path)
+	}}
 }
 
 // addressOf is where a client on this machine reaches the daemon that cfg describes

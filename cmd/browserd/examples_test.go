@@ -66,6 +66,9 @@ func TestEveryHelpHasAnExample(t *testing.T) {
 		if _, examples, ok := strings.Cut(out.String(), "\nExamples:\n  "); !ok || strings.HasPrefix(examples, "\n") {
 			t.Errorf("browserd %s shows no example:\n%s", strings.Join(args, " "), out.String())
 		}
+		if lines := strings.Count(out.String(), "\n"); lines > 45 && cmd.HasParent() && cmd.Name() != "configuration" {
+			t.Errorf("browserd %s has %d lines, more than a screen", strings.Join(args, " "), lines)
+		}
 	}
 	for _, args := range []string{"mcp config --help", "help click"} {
 		var out strings.Builder

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/tools"
 	"github.com/browserd/browserd/snapshot"
@@ -18,6 +21,14 @@ import (
 // show writes a result for a person: the text that a model would get, and
 // pictures into files whose names it prints.
 func show(w io.Writer, command string, result json.RawMessage, file string) error {
+	if lines, ok := linesOf(command, result); ok {
+		for _, line := range lines {
+			if _, err := fmt.Fprintln(w, snapshot.Literally(line)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for i, part := range tools.Format(result).Content {
 		var err error
 		switch p := part.(type) {
@@ -36,6 +47,61 @@ func show(w io.Writer, command string, result json.RawMessage, file string) erro
 		}
 	}
 	return nil
+}
+
+// linesOf is a list as lines, of the commands whose result is one.
+func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
+	var r struct {
+		Nodes     []snapshot.NodeJSON `json:"nodes"`
+		Truncated bool                `json:"truncated"`
+		Entries   []protocol.Exchange `json:"entries"`
+		HAR       json.RawMessage     `json:"har"`
+		Tabs      []struct {
+			Tab      string `json:"tab"`
+			URL      string `json:"url"`
+			Title    string `json:"title"`
+			Selected bool   `json:"selected"`
+		} `json:"tabs"`
+		Sessions []listedSession `json:"sessions"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return nil, false
+	}
+	var b strings.Builder
+	switch command {
+	case actions.Find.Name:
+		for _, n := range r.Nodes {
+			fmt.Fprintln(&b, strings.Join(slices.DeleteFunc([]string{n.Ref, n.Role, compact(n.Name), strings.Join(n.States, " ")}, func(s string) bool { return s == "" }), "  "))
+		}
+		if r.Truncated {
+			fmt.Fprintln(&b, "more match: --limit shows them")
+		}
+	case actions.TabList.Name:
+		for _, t := range r.Tabs {
+			selected := " "
+			if t.Selected {
+				selected = "*"
+			}
+			fmt.Fprintf(&b, "%s %s  %s  %s\n", selected, t.Tab, t.URL, compact(t.Title))
+		}
+	case actions.SessionList.Name:
+		for _, s := range r.Sessions {
+			fmt.Fprintln(&b, s)
+		}
+	case actions.Network.Name:
+		if len(r.HAR) > 0 || len(r.Entries) == 1 && bytes.Contains(result, []byte(`"request_headers"`)) {
+			return nil, false
+		}
+		for _, e := range r.Entries {
+			fmt.Fprintf(&b, "%d  %s %d  %s  %s\n", e.ID, e.Method, e.Status, e.Kind, e.URL)
+		}
+	default:
+		return nil, false
+	}
+	if b.Len() == 0 {
+		return []string{"none"}, true
+	}
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), true
 }
 
 // save writes data to file, or to a new file called like name.
@@ -85,21 +151,3 @@ type coded struct {
 }
 
 func (c coded) Unwrap() error { return c.error }
-
-// explain adds the next step and the facts to an error of the daemon's.
-func explain(err error) error {
-	var said *protocol.Error
-	if !errors.As(err, &said) {
-		return coded{err, exitNoDaemon}
-	}
-	text := snapshot.Literally(said.Error())
-	if next := said.Data().Next; next != "" {
-		text += "\n→ " + snapshot.Literally(next)
-	}
-	if len(said.Details) > 0 {
-		if facts, err := json.Marshal(said.Details); err == nil {
-			text += "\ndetails: " + string(snapshot.EscapeJSON(facts))
-		}
-	}
-	return coded{errors.New(text), said.Code.Row().Exit}
-}

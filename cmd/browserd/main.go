@@ -29,6 +29,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 )
 
@@ -46,12 +47,15 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 
 	begun := false
-	root := newRoot(args)
-	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
-	root.SetArgs(joinSwitches(root, args))
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	args, err := typedWords(newRoot([]string{"completion"}), args)
+	if err == nil {
+		root := newRoot(args)
+		root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+		root.SetArgs(joinSwitches(root, args))
+		root.SetOut(stdout)
+		root.SetErr(stderr)
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return 0
 	}
@@ -111,15 +115,17 @@ func newRoot(args []string) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(explainFlag)
+	root.SetGlobalNormalizationFunc(underscores)
 	root.AddGroup(&cobra.Group{ID: groupCommands, Title: "Commands of a browsing session:"}, &cobra.Group{ID: groupTools, Title: "The daemon and its tools:"})
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
 	root.AddCommand(repertoire(args)...)
 	root.AddCommand(watchCommand(args))
-	for _, cmd := range []*cobra.Command{serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), trustCommand(), versionCommand()} {
+	for _, cmd := range []*cobra.Command{allowCommand(args), startCommand(args), stopCommand(args), restartCommand(args), serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), installCommand(args), trustCommand(), skillCommand(), versionCommand()} {
 		cmd.GroupID = groupTools
 		root.AddCommand(cmd)
 	}
+	root.AddCommand(configurationTopic(args))
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{actions.Help.Name})
 	help.Args = helpTopic
@@ -134,6 +140,26 @@ func newRoot(args []string) *cobra.Command {
 		}
 	}
 	return root
+}
+
+// configurationTopic is what help says of the flags that all commands have.
+func configurationTopic(args []string) *cobra.Command {
+	cmd := &cobra.Command{Use: "configuration", Short: "The settings, each of which is a flag of every command"}
+	if !slices.Contains(args, cmd.Use) {
+		return cmd
+	}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	var path string
+	config.AddFlags(flags, &path)
+	cmd.Long = `Settings come from the file, then the environment (BROWSERD_POLICY__ALLOW_HOSTS), then
+flags. "browserd config" prints those in force and where each comes from; a daemon
+that runs keeps those it was started with, until "browserd restart".
+
+` + flags.FlagUsages() + `
+Examples:
+  browserd config
+  browserd start --policy.allow_hosts localhost:8000`
+	return cmd
 }
 
 // noShell refuses a script for what is no shell, for which cobra shows the list as well.
@@ -163,7 +189,7 @@ func speaksHelp(help *cobra.Command) {
 		}
 		result, err := actions.All.Help(strings.Join(args, " "))
 		if err != nil {
-			return explain(err)
+			return explain(actions.Help, err)
 		}
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
 	}
@@ -218,8 +244,19 @@ func joinSwitches(root *cobra.Command, args []string) []string {
 	return joined
 }
 
-// explainFlag names the key that a misspelt flag was most likely meant for.
+// explainFlag names the flag that a misspelt one was most likely meant for.
 func explainFlag(cmd *cobra.Command, err error) error {
+	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) {
+		var own []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				own = append(own, f.Name)
+			}
+		})
+		if near := command.Nearest(strings.ReplaceAll(missing.GetSpecifiedName(), "-", "_"), own); len(near) > 0 {
+			return fmt.Errorf("%w: the nearest is --%s\n→ %s --help", err, near[0], cmd.CommandPath())
+		}
+	}
 	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) && cmd.Flags().Lookup("config") != nil {
 		if key := config.NearestKey(missing.GetSpecifiedName()); key != "" && cmd.Flags().Lookup(key) != nil {
 			return fmt.Errorf("%w: the nearest is --%s", err, key)
@@ -242,6 +279,8 @@ func configured(cmd *cobra.Command, args []string) func() (*config.Loaded, error
 	var path string
 	if slices.Contains(args, cmd.Name()) {
 		config.AddFlags(cmd.Flags(), &path)
+		// They are many: help configuration lists them.
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" })
 	}
 	return func() (*config.Loaded, error) {
 		c, err := config.Load(config.Sources{Path: path, Flags: cmd.Flags()})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -143,7 +144,7 @@ func (b *bridge) connect(ctx context.Context) (*client, error) {
 	if b.client != nil {
 		return b.client, nil
 	}
-	cl, err := reach(ctx, b.config)
+	cl, err := reach(ctx, b.config, os.Stderr)
 	if err == nil {
 		b.client = cl
 	}
@@ -155,6 +156,7 @@ type snippet struct {
 	client string
 	where  string
 	text   func(program string) string
+	file   func() (string, error) // nil: there is none that could be written
 }
 
 // server is the entry that most clients share.
@@ -174,28 +176,28 @@ func jsonSnippet(keys ...string) func(string) string {
 }
 
 var snippets = []snippet{
-	{"claude-code", "run in a shell", func(p string) string { return "claude mcp add browserd -- " + shellWord(p) + " mcp" }},
-	{"claude-desktop", "claude_desktop_config.json", jsonSnippet("mcpServers", "browserd")},
+	{"claude-code", "run in a shell", func(p string) string { return "claude mcp add browserd -- " + shellWord(p) + " mcp" }, nil},
+	{"claude-desktop", "claude_desktop_config.json", jsonSnippet("mcpServers", "browserd"), inConfig("Claude", "claude_desktop_config.json")},
 	{"codex", "~/.codex/config.toml", func(p string) string {
 		return fmt.Sprintf("[mcp_servers.browserd]\ncommand = %q\nargs = [\"mcp\"]", p)
-	}},
-	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json in the project", jsonSnippet("mcpServers", "browserd")},
-	{"gemini-cli", "~/.gemini/settings.json", jsonSnippet("mcpServers", "browserd")},
+	}, inHome(".codex", "config.toml")},
+	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json in the project", jsonSnippet("mcpServers", "browserd"), inHome(".cursor", "mcp.json")},
+	{"gemini-cli", "~/.gemini/settings.json", jsonSnippet("mcpServers", "browserd"), inHome(".gemini", "settings.json")},
 	{"vscode", ".vscode/mcp.json", func(p string) string {
 		b, _ := json.MarshalIndent(map[string]any{"servers": map[string]any{"browserd": map[string]any{"type": "stdio", "command": p, "args": []string{"mcp"}}}}, "", "  ")
 		return string(b)
-	}},
-	{"windsurf", "~/.codeium/windsurf/mcp_config.json", jsonSnippet("mcpServers", "browserd")},
+	}, func() (string, error) { return filepath.Join(".vscode", "mcp.json"), nil }},
+	{"windsurf", "~/.codeium/windsurf/mcp_config.json", jsonSnippet("mcpServers", "browserd"), inHome(".codeium", "windsurf", "mcp_config.json")},
 	{"zed", "settings.json", func(p string) string {
 		b, _ := json.MarshalIndent(map[string]any{"context_servers": map[string]any{"browserd": stdioEntry(p)}}, "", "  ")
 		return string(b)
-	}},
-	{"http", "a client that connects to the running daemon", nil},
+	}, zedSettings},
+	{"http", "a client that connects to the running daemon", nil, nil},
 }
 
 // shellWord is s as one word of a shell's (POSIX, 2.2.2).
 func shellWord(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%") == "" {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%:=,") == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -206,30 +208,51 @@ func mcpConfigCommand() *cobra.Command {
 	for _, s := range snippets {
 		names = append(names, s.client)
 	}
-	return &cobra.Command{
-		Use:       "config CLIENT",
-		Short:     "Print what to paste into an MCP client's configuration: " + strings.Join(names, ", "),
-		Example:   "  browserd mcp config claude-code",
-		Args:      cobra.ExactArgs(1),
+	cmd := &cobra.Command{
+		Use:   "config [CLIENT]",
+		Short: "Print what to paste into an MCP client's configuration, or write it there",
+		Long: `Prints what to paste into an MCP client's configuration. Without a client it lists
+them. With --write it puts browserd into the client's own file, where all else stays.`,
+		Example:   "  browserd mcp config\n  browserd mcp config cursor --write",
+		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: names,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			i := slices.IndexFunc(snippets, func(s snippet) bool { return s.client == args[0] })
-			if i < 0 {
-				return refusal{fmt.Errorf("there is no snippet for %q: accepts one of %s", args[0], strings.Join(names, ", "))}
-			}
-			s := snippets[i]
-			fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)
-			if s.text != nil {
-				program, err := os.Executable()
-				if err != nil {
-					program = "browserd"
-				}
-				fmt.Fprintln(cmd.OutOrStdout(), s.text(program))
-				return nil
-			}
-			return httpSnippet(cmd)
-		},
 	}
+	write := cmd.Flags().Bool("write", false, "put it into the client's file")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			for _, s := range snippets {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-15s %s\n", s.client, s.where)
+			}
+			return nil
+		}
+		i := slices.IndexFunc(snippets, func(s snippet) bool { return s.client == args[0] })
+		if i < 0 {
+			return refusal{fmt.Errorf("there is no snippet for %q: accepts one of %s", args[0], strings.Join(names, ", "))}
+		}
+		s := snippets[i]
+		if s.text == nil {
+			if *write {
+				return refusal{fmt.Errorf("%s has no file to write: leave --write out", s.client)}
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)
+			return httpSnippet(cmd)
+		}
+		program, err := os.Executable()
+		if err != nil {
+			program = "browserd"
+		}
+		if *write {
+			path, err := writeEntry(s, program)
+			if err == nil {
+				fmt.Fprintln(cmd.OutOrStdout(), "written:", path)
+			}
+			return err
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), "# "+s.where)
+		fmt.Fprintln(cmd.OutOrStdout(), s.text(program))
+		return nil
+	}
+	return cmd
 }
 
 // httpSnippet prints the endpoint /mcp with its token.

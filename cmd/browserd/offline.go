@@ -90,6 +90,5 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(got)
-	return snapshot.EscapeJSON(text), err
+	return snapshot.EscapeJSON([]byte(compact(got))), nil
 }

@@ -49,9 +49,9 @@ func progress(w io.Writer, name string, params map[string]any) (stop func()) {
 	return func() { close(end); <-done }
 }
 
-// isTerminal says whether w is one that shows what is written to it at once.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal says whether f is a terminal at which a person sits.
+func isTerminal(of any) bool {
+	f, ok := of.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
 	}

@@ -36,7 +36,7 @@ func serveCommand(args []string) *cobra.Command {
 the sessions, ends Chromium and exits with 0. Under nohup it ignores SIGHUP, so
 that it outlives the terminal.
 
-Every key of the configuration is a flag; docs/configuration.md explains them,
+Every key of the configuration is a flag: "browserd help configuration" lists them,
 and "browserd config" shows the values in use. The log goes to standard error.`,
 		Example: "  browserd serve --server.listen 127.0.0.1:9333",
 		Args:    cobra.NoArgs,
@@ -44,6 +44,8 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 	load := configured(cmd, args)
 	background := cmd.Flags().Bool("background", false, "do with the socket where something else has the port")
 	cmd.Flags().MarkHidden("background")
+	logFile := cmd.Flags().String("log-file", "", "where a command that starts the daemon sends its log")
+	cmd.Flags().MarkHidden("log-file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := load()
 		if err != nil {
@@ -64,7 +66,9 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 			return refusal{err}
 		}
 		defer release()
-		return run(cmd.Context(), c.Config, listeners, log)
+		ctx, stop := context.WithCancel(cmd.Context())
+		defer stop()
+		return run(ctx, c.Config, listeners, newControls(c, *logFile, stop, log), log)
 	}
 	return cmd
 }
@@ -77,7 +81,7 @@ func listen(address string, background bool, log *slog.Logger) (all []net.Listen
 		l, end, err := listenSocket(path)
 		switch {
 		case errors.Is(err, errRuns):
-			return nil, nil, fmt.Errorf("a browserd for %s runs already: it has the socket %s: stop it, or choose another server.listen", address, path)
+			return nil, nil, fmt.Errorf("a browserd for %s runs already%s: browserd stop ends it; or choose another server.listen", address, pidAt(path))
 		case err == nil:
 			all, release = append(all, l), end
 		case !errors.Is(err, errNoSocket):
@@ -123,7 +127,7 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 
 // run is the daemon: it serves on the listeners, which it closes, until ctx ends, and then
 // ends everything that it started. It returns nil where it was told to stop.
-func run(ctx context.Context, cfg config.Config, listeners []net.Listener, log *slog.Logger) error {
+func run(ctx context.Context, cfg config.Config, listeners []net.Listener, controls *controls, log *slog.Logger) error {
 	for _, l := range listeners {
 		defer l.Close()
 	}
@@ -191,6 +195,10 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, log *
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, runtime, sources)
 	if err != nil {
 		return refusal{err}
+	}
+	if controls != nil { // the demo's daemon has none
+		controls.rules = rules
+		s.Control(controls)
 	}
 	s.Collect(func() []prometheus.Collector { return collectors(supervisor, egress.stats(cfg.Browser.Config), db) })
 	if cfg.Server.ExitWhenIdle > 0 {

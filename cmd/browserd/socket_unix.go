@@ -19,6 +19,9 @@ var errNoSocket = errors.New("no daemon listens on the socket")
 // system that allows the least.
 const maxSocketPath = 103
 
+// lockSuffix is what the name of the file that is locked while the daemon lives ends with.
+const lockSuffix = ".lock"
+
 // listenSocket listens on the socket in the state directory. A file beside it stays
 // locked while the daemon lives, so that the socket of a dead one is known and
 // replaced; errRuns says that there is a living one. release is called at the end.
@@ -26,7 +29,7 @@ func listenSocket(path string) (l net.Listener, release func(), err error) {
 	if len(path) > maxSocketPath {
 		return nil, nil, fmt.Errorf("%s: the path is too long for a socket", path)
 	}
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(path+lockSuffix, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,6 +54,26 @@ func listenSocket(path string) (l net.Listener, release func(), err error) {
 	}
 	// The lock's file stays: whoever removed it could hold a lock that nobody sees.
 	return ownPeers{in}, func() { in.Close(); lock.Close() }, nil
+}
+
+// awaitReleased returns when the daemon that has the socket has ended.
+func awaitReleased(ctx context.Context, path string) error {
+	lock, err := os.Open(path + lockSuffix)
+	if err != nil {
+		return err
+	}
+	free := make(chan error, 1) // one send; a wait that is given up ends with the process
+	go func() {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
+		lock.Close() // which unlocks it
+		free <- err
+	}()
+	select {
+	case err := <-free:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // ownPeers accepts the connections of this daemon's own user and of root.

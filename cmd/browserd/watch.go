@@ -49,9 +49,9 @@ closes.`,
 			name = args[0]
 		}
 		ctx := cmd.Context()
-		events, err := subscribed(ctx, c, name)
+		events, err := subscribed(ctx, c, name, cmd.ErrOrStderr())
 		if err != nil {
-			return explain(err)
+			return explain(nil, err)
 		}
 		defer events.Close()
 		fmt.Fprintf(cmd.ErrOrStderr(), "browserd: watching at %s until interrupted\n", c.Server.Listen)
@@ -68,7 +68,7 @@ closes.`,
 				return nil // interrupted
 			}
 			if err != nil {
-				return explain(err)
+				return explain(nil, err)
 			}
 			if err := write(cmd.OutOrStdout(), e); err != nil {
 				return err
@@ -83,8 +83,8 @@ closes.`,
 
 // subscribed is a connection that is told every event of one session, or, where
 // none is named, of all the agent's.
-func subscribed(ctx context.Context, c *config.Loaded, session string) (*socket.Client, error) {
-	cl, err := reach(ctx, c)
+func subscribed(ctx context.Context, c *config.Loaded, session string, stderr io.Writer) (*socket.Client, error) {
+	cl, err := reach(ctx, c, stderr)
 	if err != nil {
 		return nil, err
 	}

@@ -161,7 +161,7 @@ func (k *resolver) lineOf(n *html.Node, attrs []string) snapshot.Node {
 // elements. The error is ctx's, or invalid_params if q is empty.
 func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snapshot.Node, error) {
 	if q.Text == "" && q.Role == "" && q.Name == "" {
-		return nil, protocol.Errorf(protocol.InvalidParams, "find needs at least one of text, role and name").With("parameter", "text")
+		return nil, protocol.Errorf(protocol.InvalidParams, "at least one of text, role and name is needed").With("parameter", "text")
 	}
 	if q.Limit <= 0 {
 		q.Limit = 20

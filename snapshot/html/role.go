@@ -1,6 +1,7 @@
 package html
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,9 @@ var knownRoles = func() map[string]bool {
 	}
 	return set
 }()
+
+// Roles are the roles that a snapshot may show.
+func Roles() []string { return slices.Sorted(maps.Keys(knownRoles)) }
 
 var tagRoles = map[string]string{
 	"article": "article", "nav": "navigation", "main": "main", "search": "search", "ul": "list", "ol": "list", "menu": "list",

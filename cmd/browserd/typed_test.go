@@ -1,0 +1,39 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
+)
+
+// Words that can mean one thing only mean it.
+func TestWordsOfOneMeaning(t *testing.T) {
+	for line, c := range map[string]struct {
+		row    *command.Command
+		args   []string
+		params string
+	}{
+		"wait 500":             {actions.Wait, []string{"500"}, `{"ms":500}`},
+		"wait Order":           {actions.Wait, []string{"Order"}, `null`},
+		"fill @e3=Ann":         {actions.Fill, []string{"@e3=Ann", "@e4=a=b", "@e5=true"}, `{"fields":[{"ref":"@e3","value":"Ann"},{"ref":"@e4","value":"a=b"},{"ref":"@e5","value":true}]}`},
+		"fill with a list":     {actions.Fill, []string{`[{"ref":"@e3","value":"a=b"}]`}, `null`},
+		"fill without a value": {actions.Fill, []string{"@e3"}, `null`},
+	} {
+		if got, err := json.Marshal(asParams(c.row, c.args)); err != nil || string(got) != c.params {
+			t.Errorf("%s: %s, want %s", line, got, c.params)
+		}
+	}
+	schema := actions.Screenshot.Schema()["properties"].(map[string]any)
+	for word, want := range map[string][2]string{
+		"picture.jpg": {"picture.jpg", "jpeg"}, "a/b.webp": {"a/b.webp", "webp"}, "x.png": {"x.png", "png"}, "@e3": {"", ""}, "notes.txt": {"notes.txt", ""},
+	} {
+		if file, _ := fileAmong(actions.Screenshot, []string{word}); file != want[0] || formatOf(schema, file) != want[1] {
+			t.Errorf("screenshot %s: file %q, format %q", word, file, formatOf(schema, file))
+		}
+	}
+	if file, rest := fileAmong(actions.Click, []string{"a.png"}); file != "" || len(rest) != 1 {
+		t.Error("click writes a file")
+	}
+}

@@ -55,9 +55,20 @@ func (a *action) dragTo(ctx context.Context, from, to string) (*element, error) 
 	}
 	if dragged.HasData() {
 		el.endHitTest()
-		return target, dragged.Drop(ctx)
+		return target, target.dropOn(ctx, dragged)
 	}
 	return target, el.release(ctx, dragged)
+}
+
+// dropOn drops the data of HTML's drag and drop on the element. No document but its own,
+// or that of the frame that it is, gets the drop.
+func (el *element) dropOn(ctx context.Context, dragged *input.Drag) error {
+	el.guardOthers(ctx)
+	err := dragged.Drop(ctx)
+	if got := el.unguard(ctx); err == nil && got.By != nil {
+		err = el.missed(got)
+	}
+	return err
 }
 
 // whereNow is the element's point in the tab after scrolling: its middle, although

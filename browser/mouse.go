@@ -53,7 +53,8 @@ func mouse(o protocol.Mouse) (step, error) {
 }
 
 // hitAt is what is hit at a point of the tab's viewport, through frames, and
-// the document that it is in; nil where nothing is.
+// the document that it is in; nil where nothing is, and no document where a frame was
+// there only for a moment.
 func hitAt(ctx context.Context, t *tab, x, y float64) (*script.Element, int, error) {
 	for f := t.frames.main; ; {
 		d, err := f.document()
@@ -67,6 +68,9 @@ func hitAt(ctx context.Context, t *tab, x, y float64) (*script.Element, int, err
 		if at.Outside && f == t.frames.main {
 			return nil, 0, protocol.Errorf(protocol.InvalidParams, "x, y: %g, %g lies outside of the viewport, which has %d by %d pixels", x, y, at.Width, at.Height).
 				With("parameter", "x").With("width", at.Width).With("height", at.Height).Then("scroll there first")
+		}
+		if at.Hit == nil && f != t.frames.main {
+			return nil, 0, nil // the frame was there for the document around it, and has gone since
 		}
 		if at.Frame == nil || at.Hit == nil {
 			return at.Hit, d.doc, nil

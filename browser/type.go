@@ -187,6 +187,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable"}
 	pending = append(pending, keyboard.Type(text, how)...)
 	err = el.action.waitInput(ctx, pending)
+	read := el.startReadBack(o, ready, text) // beside the guard's end, in one round trip
 	got, by := guard.end(ctx)
 	if err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	if got.By != nil || got.Lost && len(pending) > 0 && got.Got == 0 {
 		return nil, failure.LostFocus(el.action.refs, el.ref, got, by)
 	}
-	value, err := el.readBack(ctx, o, ready, text)
+	value, err := readBack(ctx, read)
 	if err != nil {
 		return nil, err
 	}
@@ -204,16 +205,31 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	return value, el.submit(ctx, o)
 }
 
-// readBack compares what the control holds with what was asked for.
-func (el *element) readBack(ctx context.Context, o protocol.Type, ready script.Prepared, text string) (*string, error) {
+// startReadBack has the script compare what the control holds with what was asked for;
+// nil where nothing is to be compared.
+func (el *element) startReadBack(o protocol.Type, ready script.Prepared, text string) func(context.Context) (script.Compared, error) {
 	if ready.Kind == "" || ready.Keys && ready.Kind != "editable" || !o.Clear && ready.Before == nil {
-		return nil, nil // it keeps its text elsewhere, or what it held is a secret
+		return nil // it keeps its text elsewhere, or what it held is a secret
 	}
 	wanted := text
 	if !o.Clear {
 		wanted = *ready.Before + text
 	}
-	now, err := evaluate(ctx, el.in, script.Compare, script.CompareArgs{ID: el.Target, Wanted: wanted, Loose: ready.Kind == "editable"})
+	call, err := el.in.start(script.Compare.Call(script.CompareArgs{ID: el.Target, Wanted: wanted, Loose: ready.Kind == "editable"}))
+	return func(ctx context.Context) (script.Compared, error) {
+		if err != nil {
+			return script.Compared{}, err
+		}
+		return await(ctx, call, script.Compare)
+	}
+}
+
+// readBack is what the control holds where that is not what was asked for.
+func readBack(ctx context.Context, read func(context.Context) (script.Compared, error)) (*string, error) {
+	if read == nil {
+		return nil, nil
+	}
+	now, err := read(ctx)
 	if protocol.CodeOf(err) == protocol.StaleRef {
 		return nil, nil // typing led to another document
 	}

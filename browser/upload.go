@@ -75,6 +75,34 @@ func onlyOne(who string, n int) error {
 	return protocol.Errorf(protocol.InvalidParams, "files: %s accepts one file, not %d", who, n).With("parameter", "files")
 }
 
+// fileChooser is what browserd needs of Page.fileChooserOpened.
+type fileChooser struct {
+	FrameID       cdproto.FrameID       `json:"frameId"`
+	Mode          string                `json:"mode"`
+	BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
+}
+
+// owns tells whether the document in that frame is the document itself or has its
+// origin. The pages around a frame may use a click in it to open a file chooser of
+// their own.
+func (d *document) owns(ctx context.Context, id cdproto.FrameID) bool {
+	for _, f := range d.frame.tab.frames.live() {
+		if f.id != id {
+			continue
+		}
+		if f == d.frame {
+			return true
+		}
+		own, err := d.origin(ctx)
+		if err != nil || own == "null" {
+			return false
+		}
+		other, err := f.document()
+		return err == nil && other.at(ctx, own) == nil
+	}
+	return false
+}
+
 // uploadByChooser clicks what opens a file chooser, and gives it the files
 // (Page.fileChooserOpened; the tab intercepts file choosers).
 func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []string) (*element, error) {
@@ -88,31 +116,32 @@ func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []s
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case raw, ok := <-opened:
-		if !ok { // the session that was to say it has ended
-			return el, gone(d.frame.tab.failure(ctx, d.cdp.Conn().SubscriptionError()))
+	timeout := time.After(min(chooserWait, max(waiting(ctx), 0)))
+	for waits := true; waits; {
+		select {
+		case raw, ok := <-opened:
+			if !ok { // the session that was to say it has ended
+				return el, gone(d.frame.tab.failure(ctx, d.cdp.Conn().SubscriptionError()))
+			}
+			var e fileChooser
+			if err := json.Unmarshal(raw, &e); err != nil {
+				return el, err
+			}
+			if e.BackendNodeID == 0 || !d.owns(ctx, e.FrameID) {
+				continue // showOpenFilePicker, which has no input, or another site's
+			}
+			if e.Mode == "selectSingle" && len(paths) > 1 {
+				return nil, onlyOne(who, len(paths))
+			}
+			params := dom.SetFileInputFilesParams{Files: paths, BackendNodeID: e.BackendNodeID}
+			return el, d.frame.tab.wait(ctx, d.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
+		case <-timeout:
+			waits = false
+		case <-ctx.Done():
+			return el, context.Cause(ctx)
+		case <-d.frame.tab.life.Done():
+			return el, context.Cause(d.frame.tab.life)
 		}
-		var e struct {
-			Mode          string                `json:"mode"`
-			BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
-		}
-		if err := json.Unmarshal(raw, &e); err != nil {
-			return el, err
-		}
-		if e.BackendNodeID == 0 {
-			break // showOpenFilePicker: it has no input
-		}
-		if e.Mode == "selectSingle" && len(paths) > 1 {
-			return nil, onlyOne(who, len(paths))
-		}
-		params := dom.SetFileInputFilesParams{Files: paths, BackendNodeID: e.BackendNodeID}
-		return el, d.frame.tab.wait(ctx, d.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
-	case <-time.After(min(chooserWait, max(waiting(ctx), 0))):
-	case <-ctx.Done():
-		return el, context.Cause(ctx)
-	case <-d.frame.tab.life.Done():
-		return el, context.Cause(d.frame.tab.life)
 	}
 	return nil, protocol.Errorf(protocol.InvalidParams, "ref %s has no file input, and a click on it opened no file chooser", who).
 		With("parameter", "ref").Then("use the ref of the file input")

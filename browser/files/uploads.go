@@ -92,9 +92,12 @@ func (u *Uploads) Unstore(paths []string, files []protocol.File) {
 	u.used -= sizeOf(files)
 }
 
+// leastFile is how many bytes a file counts at least: an empty one takes up room too.
+const leastFile = 4096
+
 func sizeOf(files []protocol.File) (bytes int64) {
 	for _, f := range files {
-		bytes += int64(len(f.Content))
+		bytes += max(int64(len(f.Content)), leastFile)
 	}
 	return bytes
 }

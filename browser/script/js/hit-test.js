@@ -9,7 +9,7 @@ import { forget } from './page.js';
 import { settle } from './settle.js';
 import { young } from './young.js';
 
-const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart'];
+const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart', 'dragenter', 'dragover', 'drop'];
 
 // What is watched over: el (null: nothing of this document may be hit), at where
 // it was found, ups the releases to come, open that the press has reached el,

@@ -98,11 +98,11 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		}
 		return c.capture(ctx, t, o, refs)
 	}
-	if err := scopeError(walks[root].Scope, o); err != nil {
+	if err := failure.Scope(walks[root].Scope, o); err != nil {
 		return snapshot.Capture{}, err
 	}
 	if after != nil && walks[after] == nil {
-		return snapshot.Capture{}, scopeError(script.ScopeAfter, o)
+		return snapshot.Capture{}, failure.Scope(script.ScopeAfter, o)
 	}
 	got := walk.Join(walks[root], maps.Values(walks))
 	c.mu.Lock()
@@ -187,21 +187,6 @@ func (c *Context) findAgain(ctx context.Context, refs *snapshot.Refs, ref string
 		refs.Move(e.N, got.Record.In(e.Key.Doc))
 	}
 	return nil
-}
-
-// scopeError says why a scope cannot be used, or not after that node; nil where it can.
-func scopeError(s script.ScopeFailure, o snapshot.Options) error {
-	scope, after := snapshot.Quote(snapshot.Cut(o.Scope, 100)), snapshot.Quote(snapshot.Cut(o.After, 100))
-	switch s {
-	case "":
-		return nil
-	case script.ScopeAfter:
-		return protocol.Errorf(protocol.InvalidParams, "after %s: is not within the scope", after).With("parameter", "after")
-	case script.ScopeNone:
-		return protocol.Errorf(protocol.InvalidParams, "scope %s: nothing on the page matches", scope).
-			With("parameter", "scope").Then("take a snapshot without scope, or use a ref")
-	}
-	return protocol.Errorf(protocol.InvalidParams, "scope %s: accepts a ref or a CSS selector", scope).With("parameter", "scope")
 }
 
 // walk walks the document.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
@@ -49,7 +50,7 @@ func (n *navigation) notLoaded(reason string, since time.Time) *protocol.Error {
 	c.mu.Unlock()
 	u, err := url.Parse(going)
 	if c.egress == nil || err != nil {
-		return navigationFailed(reason)
+		return failure.Navigation(reason)
 	}
 	port := u.Port()
 	if port == "" {
@@ -61,5 +62,5 @@ func (n *navigation) notLoaded(reason string, since time.Time) *protocol.Error {
 		e.Details = maps.Clone(refused.Details) // the proxy keeps its own
 		return &e
 	}
-	return navigationFailed(reason)
+	return failure.Navigation(reason)
 }

@@ -3,11 +3,11 @@ package browser
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -90,7 +90,7 @@ func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, o
 func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, error) {
 	var got evaluated
 	if err := t.wait(ctx, p, &got); err != nil {
-		return nil, unvalued(gone(err))
+		return nil, failure.Value(gone(err))
 	}
 	// In REPL mode, which allows a top-level await, the value itself may still be
 	// a promise or an object.
@@ -101,7 +101,7 @@ func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, e
 		})
 		got = evaluated{}
 		if err := t.wait(ctx, p, &got); err != nil {
-			return nil, unvalued(gone(err))
+			return nil, failure.Value(gone(err))
 		}
 		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": world})
 	}
@@ -116,14 +116,4 @@ func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, e
 		return json.Marshal(got.Result.UnserializableValue)
 	}
 	return json.RawMessage("null"), nil
-}
-
-// unvalued is the error of a value that JSON cannot hold.
-func unvalued(err error) error {
-	var e *cdp.Error
-	if errors.As(err, &e) && e.Code == -32000 {
-		return protocol.Errorf(protocol.InvalidParams, "the value cannot be returned: %s", e.Message).
-			With("parameter", "expression").Then("return a string, a number or a plain object")
-	}
-	return err
 }

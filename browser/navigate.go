@@ -136,19 +136,6 @@ func (n *navigation) silence(ctx context.Context) error {
 	return errors.Join(err, t.wait(ctx, script(false), nil))
 }
 
-func navigationFailed(reason string) *protocol.Error {
-	e := protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", reason).With("reason", reason)
-	switch {
-	case strings.Contains(reason, "NAME_NOT_RESOLVED"):
-		e.Then("check the host name")
-	case strings.Contains(reason, "CERT"):
-		e.Then(protocol.NextCertificate)
-	case strings.Contains(reason, "REFUSED"), strings.Contains(reason, "TIMED_OUT"), strings.Contains(reason, "UNREACHABLE"):
-		e.Then("check that the server runs and can be reached, then try again")
-	}
-	return e
-}
-
 // navigate runs a navigation and waits for its document.
 func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context.Context, t *tab) error) (protocol.Effect, error) {
 	t, err := c.ready(ctx)

@@ -3,9 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/page"
@@ -40,25 +38,7 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 	}
 	if err != nil {
 		t.recovery.notice(ctx, err)
-		return nil, unprinted(err, o)
+		return nil, failure.PDF(err, o)
 	}
 	return base64.StdEncoding.DecodeString(got.Data)
-}
-
-// unprinted gives Chromium's refusal of an option the code that fits it. Its answer to
-// pages that do not exist has the code of any error, so the text decides.
-func unprinted(err error, o protocol.PDF) error {
-	var e *cdp.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch {
-	case e.Code == -32602:
-		given, _ := json.Marshal(o)
-		return protocol.Errorf(protocol.InvalidParams, "options %s: Chromium refuses that: %s", given, e.Message).With("parameter", "options")
-	case o.PageRanges != "" && strings.HasPrefix(e.Message, "Page range "):
-		return protocol.Errorf(protocol.InvalidParams, "options.page_ranges: accepts pages that the document has, such as 1-5, 8, not %s: %s",
-			failure.Quote(o.PageRanges), e.Message).With("parameter", "options").Then("leave page_ranges out: all pages are printed")
-	}
-	return err
 }

@@ -2,11 +2,10 @@ package browser
 
 import (
 	"context"
-	"errors"
 
 	"github.com/chromedp/cdproto/page"
 
-	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/screenshot"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -60,7 +59,7 @@ func takeScreenshot(ctx context.Context, t *tab, refs *snapshot.Refs, o protocol
 		Data string `json:"data"`
 	}
 	if err := t.wait(ctx, t.cdp.Send(page.CaptureScreenshot.Method, shot.Params), &got); err != nil {
-		return none, misfit(err)
+		return none, failure.Refused(err)
 	}
 	return shot.Picture(got.Data, boxes)
 }
@@ -125,13 +124,4 @@ func cornerOf(ctx context.Context, f *frame) (x, y float64, err error) {
 		f = parent.frame
 	}
 	return x, y, nil
-}
-
-// misfit gives Chromium's refusal of a parameter the code that fits it.
-func misfit(err error) error {
-	var e *cdp.Error
-	if errors.As(err, &e) && e.Code == -32602 {
-		return protocol.Errorf(protocol.InvalidParams, "Chromium refuses that: %s", e.Message)
-	}
-	return err
 }

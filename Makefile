@@ -7,7 +7,7 @@ TIMEOUT ?= 20m
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-modules check-scripts test-full test-image bench chart bench-go soak crowd tasks build image lint clean
+.PHONY: demo setup test test-product test-modules check-scripts test-full test-image bench chart bench-go soak crowd tasks build image lint vuln notices pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -102,6 +102,17 @@ MODULES = . bench tools
 lint: # gofmt, go vet, and whether each go.mod names what its module needs and no more
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt -w these"; exit 1; }
 	@set -e; for m in $(MODULES); do (set -x; cd $$m && $(GO) vet ./... && $(GO) mod tidy -diff); done
+
+# The database is https://vuln.go.dev; VULNDB=file:///DIR is a copy of it.
+vuln: # whether known vulnerabilities of modules or of Go are in code that browserd calls
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && (cd tools && $(GO) build -o "$$dir/govulncheck" golang.org/x/vuln/cmd/govulncheck) && \
+	"$$dir/govulncheck" $(if $(VULNDB),-db '$(VULNDB)') ./cmd/browserd
+
+notices: # THIRD_PARTY_NOTICES: the licences of what is linked
+	cd tools && $(GO) run ./notices
+
+pin-images: # the digests of the base images, in docker/Dockerfile; asks their registry
+	cd tools && $(GO) run ./pin
 
 clean:
 	rm -rf bin

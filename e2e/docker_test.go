@@ -21,7 +21,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// baseImage is what docker/Dockerfile stands on. The test never pulls it.
+// baseImage is what docker/Dockerfile stands on, without its digest: the engine of
+// scripts/with-docker.sh has one that it made. The test never pulls it.
 const baseImage = "debian:bookworm-slim"
 
 // imageToken is the token of the daemons in containers.
@@ -95,7 +96,7 @@ func (e *engine) build() string {
 	}
 	dir := e.t.TempDir()
 	goBuild(e.t, filepath.Join(dir, "browserd"), "./cmd/browserd")
-	for _, file := range []string{"LICENSE", "docker/Dockerfile", "docker/seccomp.json"} {
+	for _, file := range []string{"LICENSE", "THIRD_PARTY_NOTICES", "docker/Dockerfile", "docker/seccomp.json"} {
 		b, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			e.t.Fatal(err)
@@ -110,7 +111,7 @@ func (e *engine) build() string {
 	}
 	name := fmt.Sprintf("browserd-test:%d", os.Getpid())
 	begin := time.Now()
-	e.do("build", "--network", "host", "-f", filepath.Join(dir, "docker", "Dockerfile"), "--target", "prebuilt", "--build-arg", "BINARY=browserd", "-t", name, dir)
+	e.do("build", "--network", "host", "-f", filepath.Join(dir, "docker", "Dockerfile"), "--target", "prebuilt", "--build-arg", "DEBIAN_IMAGE="+baseImage, "--build-arg", "BINARY=browserd", "-t", name, dir)
 	e.t.Cleanup(func() { e.do("rmi", "-f", name) })
 	e.t.Logf("built in %v", time.Since(begin).Round(time.Second))
 	return name

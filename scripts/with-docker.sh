@@ -5,8 +5,8 @@
 #   scripts/with-docker.sh go test ./e2e -run TestImage -v
 #
 # For Debian, as root. It installs docker.io, iptables and debootstrap where they
-# are missing, and makes the base image with debootstrap: nothing is pulled from
-# a registry of images. The engine touches neither the firewall nor the routes
+# are missing, and makes the base image with debootstrap, which checks the packages'
+# signatures: nothing is pulled from a registry of images, so there is no digest here. The engine touches neither the firewall nor the routes
 # of this machine. The command finds it by BROWSERD_TEST_DOCKER.
 set -eu
 

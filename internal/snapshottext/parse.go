@@ -62,12 +62,12 @@ const maxDepth = 512
 
 // The wording of the last [more] line.
 const (
-	moreStart   = "[more] "
-	moreAfter   = " not shown; continue with after=@e"
-	moreRaise   = " not shown; raise "
-	moreDeeper  = "nodes not shown; raise max_depth, or set scope"
-	moreCut     = " characters; read the whole with read, or raise max_text"
-	moreFolded  = " nodes not shown here"
+	moreStart  = "[more] "
+	moreAfter  = " not shown; continue with after=@e"
+	moreRaise  = " not shown; raise "
+	moreDeeper = "nodes not shown; raise max_depth, or set scope"
+	moreCut    = " characters; read the whole with read, or raise max_text"
+	moreFolded = " nodes not shown here"
 )
 
 // reasonOrder is the order in which a header lists reasons.

@@ -18,6 +18,9 @@ import (
 // maxRefreshes is how many refreshes one navigation follows.
 const maxRefreshes = 5
 
+// maxURL is how many characters of the address of a failed request are told.
+const maxURL = 500
+
 // Open is OpenFrom with source auto.
 func (p *Page) Open(ctx context.Context, url, wait string) (protocol.Effect, error) {
 	return p.OpenFrom(ctx, "auto", url)
@@ -84,7 +87,11 @@ func (p *Page) navigate(ctx context.Context, r request, source string, place int
 		p.show(d, got.at)
 		to, ok := d.refresh()
 		if !ok || to.request() == got.at.request() || refreshes == maxRefreshes {
-			return protocol.Effect{Navigated: got.at.String(), Changed: true}, nil
+			e := protocol.Effect{Navigated: got.at.String(), Changed: true}
+			if got.status >= http.StatusBadRequest {
+				e.RequestsFailed = []protocol.FailedRequest{{Method: r.method, URL: snapshot.Cut(protocol.MaskURL(got.at.request()), maxURL), Status: got.status}}
+			}
+			return e, nil
 		}
 		r, place = request{method: http.MethodGet, to: to, from: d.at, policy: d.policy}, p.history.at
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -410,4 +411,32 @@ func TestHistory(t *testing.T) {
 	step(-1, "/a#part", "")
 	open("/b")
 	step(1, "/b", protocol.NavigationFailed)
+}
+
+// A document or a form that is answered with a status of 400 or more is told as in
+// Chromium, its secrets masked.
+func TestAFailedDocumentIsTold(t *testing.T) {
+	s := newSite(t, HTTP)
+	for _, c := range []struct {
+		method, path, told string
+		status             int
+	}{
+		{"GET", "/", "", 0},
+		{"GET", "/status/404?token=abc", "/status/404?token=***", 404},
+		{"POST", "/status/422", "/status/422", 422},
+	} {
+		p := s.page(t)
+		to, _ := parseAddress(s.URL+c.path, "")
+		e, err := p.navigate(t.Context(), request{method: c.method, to: to}, "auto", appendEntry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []protocol.FailedRequest
+		if c.status != 0 {
+			want = []protocol.FailedRequest{{Method: c.method, URL: s.URL + c.told, Status: c.status}}
+		}
+		if !slices.Equal(e.RequestsFailed, want) || e.Navigated == "" || !e.Changed {
+			t.Errorf("%s %s: %+v, want %v", c.method, c.path, e, want)
+		}
+	}
 }

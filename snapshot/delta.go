@@ -3,6 +3,7 @@ package snapshot
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -84,6 +85,9 @@ func (w *deltaWriter) write() {
 				w.context(p)
 			}
 			w.row("~ ", l.text)
+			if unfocused(l.text) == unfocused(w.prev[w.from[j]].text) {
+				w.changes-- // the focus is where the effect says
+			}
 		case w.from[j] >= 0:
 			n = w.block[j]
 			w.place(j)
@@ -114,6 +118,32 @@ func (w *deltaWriter) write() {
 		w.changes++
 	}
 	w.removals()
+}
+
+// unfocused is the line of an element without the state focused.
+func unfocused(line string) string {
+	start := strings.IndexByte(line, '[')
+	if start < 0 {
+		return line
+	}
+	quoted := false
+	for i := start; i < len(line); i++ {
+		switch line[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = !quoted
+		case ']':
+			if !quoted {
+				return line
+			}
+		case ' ':
+			if rest, ok := strings.CutPrefix(line[i:], " focused"); ok && !quoted && (strings.IndexAny(rest, " ]") == 0) {
+				return line[:i] + rest
+			}
+		}
+	}
+	return line
 }
 
 // place says where the line j of cur goes: below its parent and behind the line before.

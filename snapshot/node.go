@@ -111,6 +111,7 @@ type Snapshot struct {
 type Delta struct {
 	Text  string `json:"text"`
 	Stats Stats  `json:"stats"`
-	// Changes is how many lines were added, changed, moved or removed.
+	// Changes is how many lines were added, changed otherwise than by the focus, moved or
+	// removed.
 	Changes int `json:"-"`
 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"encoding/json"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,6 +71,11 @@ func TestDialogsAreCutOff(t *testing.T) {
 			v.look()
 			var e protocol.Effect
 			got := v.click(v.ref("button", "Ask"))
+			// The end of the page's script may end what looks for the press as well.
+			for try := 0; try < 5 && strings.Contains(got, `"reason":"unseen"`); try++ {
+				v.look()
+				got = v.click(v.ref("button", "Ask"))
+			}
 			if json.Unmarshal([]byte(got), &e) != nil || e.Dialog == nil || !c.goes && v.text(`document.querySelectorAll('button')[1].textContent`) != "true" {
 				t.Errorf("the next dialog: %s", got)
 			}

@@ -93,6 +93,7 @@ var sharedChromium struct {
 	chromium *chromium.Supervisor
 	b        *Browser
 	stateDir string
+	user     *testing.T // the test that has it
 }
 
 // sharedBrowser is a Browser over the shared Chromium: what a test opens in it is closed
@@ -118,6 +119,10 @@ func sharedBrowser(t *testing.T) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if sharedChromium.user == t { // it looks for what is left once, when all its pages are closed
+		return sharedChromium.b
+	}
+	sharedChromium.user = t
 	ignore := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
 		nothingLeft(t, h)

@@ -315,7 +315,9 @@ func TestFloodOfQueuedRequests(t *testing.T) {
 			a := newAgent(t, d)
 			for i := range 4 { // a session each for forty
 				a.do("session_open", params{"name": fmt.Sprint("s", i), "source": "http"})
-				go a.try("open", params{"session": fmt.Sprint("s", i), "url": site.URL + "/hold"})
+				if _, err := a.c.Send("open", params{"session": fmt.Sprint("s", i), "url": site.URL + "/hold"}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			eventually(t, "four sessions that are busy", func() bool {
 				out, err := d.Command("status", "--json")
@@ -400,8 +402,12 @@ func TestFloodOfQueuedRequests(t *testing.T) {
 					refused += count
 				}
 			}
+			most := 400
+			if testdaemon.RaceEnabled { // which takes several times the memory
+				most = 1600
+			}
 			// A machine that is busy may be too slow to show a token in time.
-			if peak > 400 || refused == 0 || refused == n || got.n["no answer"] > n/20 {
+			if peak > most || refused == 0 || refused == n || got.n["no answer"] > n/20 {
 				t.Errorf("%v, and %d MiB at most", got.n, peak)
 			}
 			works(t, d)
@@ -421,10 +427,10 @@ func readsNothing(t *testing.T, d *testdaemon.Daemon) func() bool {
 		}
 		defer f.Close()
 		line, _ := bufio.NewReader(f).ReadString('\n')
-		if n, _ := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "rchar:"))); n > last+1<<20 {
+		if n, _ := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "rchar:"))); n > last+64<<10 {
 			last, since = n, time.Now()
 		}
-		return time.Since(since) > time.Second
+		return time.Since(since) > 3*time.Second
 	}
 }
 
@@ -449,9 +455,9 @@ func parallel(n, atOnce int, do func(i int)) {
 // eventually waits until something holds for which there is no event.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
+	for limit := time.Now().Add(120 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatalf("waited 30 s for %s", what)
+			t.Fatalf("waited 120 s for %s", what)
 		}
 	}
 }

@@ -23,7 +23,7 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	args := []string{"build", "-o", filepath.Join(dir, "browserd")}
-	if raceEnabled {
+	if RaceEnabled {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "./cmd/browserd")...)

@@ -13,7 +13,7 @@ type Account struct {
 	Balance int    `json:"balance"`
 }
 
-// addAccount opens an account with credits in it; one that exists stays as it is.
+// addAccount opens an account with the given credits. It leaves an existing account unchanged.
 func (l *Ledger) addAccount(ctx context.Context, tx *sql.Tx, agent string, credits int) error {
 	if credits == 0 {
 		credits = l.cfg.Initial
@@ -43,14 +43,14 @@ func (l *Ledger) Accounts(ctx context.Context) ([]Account, error) {
 	return list, rows.Err()
 }
 
-// Balance is what agent has left; an agent that was never seen has what it
-// would start with.
+// Balance returns the credits that agent has left. An agent that has never called
+// has the credits that it would start with.
 func (l *Ledger) Balance(ctx context.Context, agent string) (int, error) {
 	if err := l.usable(ctx); err != nil {
 		return 0, err
 	}
 	var credits int
-	err := patiently(ctx, func() (err error) {
+	err := whileLocked(ctx, func() (err error) {
 		credits, err = l.balance(ctx, l.db, agent)
 		return err
 	})
@@ -71,7 +71,7 @@ func (l *Ledger) balance(ctx context.Context, db interface {
 	return balance, err
 }
 
-// SetBalance gives agent exactly credits, opening its account where it has none.
+// SetBalance sets agent's balance to credits. It opens the account if there is none.
 func (l *Ledger) SetBalance(ctx context.Context, agent string, credits int) error {
 	if credits < 0 {
 		return fmt.Errorf("credits: %d: accepts 0 or more", credits)
@@ -85,8 +85,9 @@ func (l *Ledger) SetBalance(ctx context.Context, agent string, credits int) erro
 	})
 }
 
-// AddCredits changes agent's balance by credits, which may be negative, and
-// returns it. It never goes below 0: then nothing changes and an error says so.
+// AddCredits changes agent's balance by credits, which may be negative, and returns
+// the new balance. If the balance would fall below 0, it changes nothing and returns
+// an error.
 func (l *Ledger) AddCredits(ctx context.Context, agent string, credits int) (int, error) {
 	if err := l.usable(ctx); err != nil {
 		return 0, err
@@ -110,7 +111,7 @@ func (l *Ledger) AddCredits(ctx context.Context, agent string, credits int) (int
 	return balance, err
 }
 
-// usable says whether there is a database and its tables are there.
+// usable returns an error if the ledger is off or its tables cannot be created.
 func (l *Ledger) usable(ctx context.Context) error {
 	if l.db == nil {
 		return errors.New("the ledger is off: set ledger.credits, ledger.web_per_hour or ledger.audit")

@@ -10,8 +10,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Charge is what one call has taken from its agent. Nil and the zero value have
-// taken nothing and settle nothing.
+// Charge is what one call has cost its agent so far. Nil and the zero value cost
+// nothing, and Settle does nothing for them.
 type Charge struct {
 	ledger  *Ledger
 	id      string
@@ -26,23 +26,23 @@ type Charge struct {
 type Outcome int
 
 const (
-	// Refused: before any work; the agent gets everything back and the call
-	// does not count towards its rate.
+	// Refused: the call ended before any work. The agent gets all credits back, and
+	// the call does not count towards its rate.
 	Refused Outcome = iota
-	// Worked: something was sent or fetched, whether or not it succeeded.
+	// Worked: something was sent or fetched, successfully or not.
 	Worked
-	// Rendered: Worked, and Chromium rendered the page.
+	// Rendered: like Worked, and Chromium rendered the page.
 	Rendered
 )
 
-// Begin asks whether agent may call command now, and takes its price, in
-// one transaction: two callers, in one daemon or in two, cannot take the same
-// credit. A command that costs nothing, and any command while neither credits
-// nor rates are on, gets a Charge that does nothing.
+// Begin checks whether agent may call command now and deducts the price, in one
+// transaction, so that two callers, in one daemon or in two, cannot spend the same
+// credit. It returns a Charge that does nothing if the command is free, or if neither
+// credits nor rates are on.
 //
 // The error is a *protocol.Error: credits_exhausted (details: balance, cost),
-// rate_limited (details: retry_after_s, limit) or ledger_unavailable; then
-// nothing was taken.
+// rate_limited (details: retry_after_s, limit) or ledger_unavailable. After an error
+// nothing has been deducted.
 func (l *Ledger) Begin(ctx context.Context, agent, command string, price Price) (*Charge, error) {
 	cost, charged := l.cfg.cost(price)
 	if !charged || !l.cfg.limits() {
@@ -60,7 +60,7 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string, price Price) 
 		return c, nil
 	}
 	if errors.Is(err, errUncertain) {
-		// What may have been taken, for a call that now never begins, is given back.
+		// The commit may have happened although the call does not begin: refund it.
 		l.settleLater(settlement{c.id, c.agent, 0, "refunded"})
 	}
 	if said := (*protocol.Error)(nil); errors.As(err, &said) {
@@ -72,8 +72,8 @@ func (l *Ledger) Begin(ctx context.Context, agent, command string, price Price) 
 	return nil, l.countRefusal(l.unavailable(ctx, err))
 }
 
-// take is Begin's transaction. The update comes first: it locks the agent's
-// row, so that its calls are counted one after the other.
+// take is Begin's transaction. The UPDATE comes first because it locks the agent's
+// row, so that concurrent calls of one agent are counted one after the other.
 func (l *Ledger) take(ctx context.Context, tx *sql.Tx, c *Charge) error {
 	if err := l.addAccount(ctx, tx, c.agent, l.initial[c.agent]); err != nil {
 		return err
@@ -102,9 +102,10 @@ func (l *Ledger) take(ctx context.Context, tx *sql.Tx, c *Charge) error {
 	return err
 }
 
-// checkRate counts the calls of the hour that ends now. The wait ends when
-// enough of them lie more than an hour back. Calls of the future, which the clock was
-// set back from, do not count, but for a minute in which two daemons' clocks may differ.
+// checkRate counts the agent's calls of the last hour. retry_after_s is the time until
+// enough of them are older than an hour. Calls dated in the future, which exist after
+// the clock was set back, do not count, except those of the next minute: the clocks of
+// two daemons may differ by that much.
 func (l *Ledger) checkRate(ctx context.Context, tx *sql.Tx, agent string, now time.Time) error {
 	since, until := now.Add(-time.Hour).UnixMicro(), now.Add(time.Minute).UnixMicro()
 	var oldest int64
@@ -121,10 +122,9 @@ func (l *Ledger) checkRate(ctx context.Context, tx *sql.Tx, agent string, now ti
 		With("retry_after_s", int(wait.Seconds())+1).With("limit", l.cfg.PerHour)
 }
 
-// Settle ends the charge: Refused gives everything back, Worked gives back
-// what rendering would have cost. It returns what the call cost in the end.
-// Only the first call counts. Where the database does not answer, the
-// settlement waits for it in the background.
+// Settle ends the charge and returns what the call cost: Refused refunds everything,
+// Worked refunds the price of rendering. Only the first call of Settle has an effect. If
+// the database does not answer, the settlement is retried in the background.
 func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 	if c == nil || c.ledger == nil || c.settled {
 		return 0
@@ -139,8 +139,8 @@ func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 		s.cost = c.cost - l.cfg.Costs.Render
 	}
 	l.countSettled(c.command, s.cost, how)
-	// The call may have been cancelled; its settlement is not. Its answer waits for
-	// it as long as the call has time, and a moment where it has none.
+	// Settle even if the call was cancelled. The answer waits for the settlement until
+	// the call's deadline, but at least settleMoment.
 	limit := settleWait
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, max(time.Until(end), settleMoment))
@@ -154,14 +154,13 @@ func (c *Charge) Settle(ctx context.Context, how Outcome) (cost int) {
 	return s.cost
 }
 
-// How long an answer waits for its settlement, which is otherwise left to the
-// background.
+// How long an answer waits for its settlement before the background takes over.
 const (
 	settleWait   = 5 * time.Second
 	settleMoment = 500 * time.Millisecond
 )
 
-// settlement is the end of a charge: what it is to cost, and its state then.
+// settlement is how a charge ends: its final cost and state.
 type settlement struct {
 	id    string
 	agent string
@@ -169,14 +168,14 @@ type settlement struct {
 	state string
 }
 
-// settle applies s once: a charge that is settled already, or was never
-// written, is left alone, so that it may be tried again.
+// settle applies s. It may be retried: a charge that is settled already, or was never
+// written, stays unchanged.
 func (l *Ledger) settle(ctx context.Context, s settlement) error {
 	if err := l.layOut(ctx); err != nil {
 		return err
 	}
 	return l.transact(ctx, func(tx *sql.Tx) error {
-		// The account first, as Begin does: the same order everywhere, and no deadlock.
+		// Lock the account first, as Begin does: one order of locks, so no deadlock.
 		if _, err := tx.ExecContext(ctx, l.dialect.q(
 			"UPDATE accounts SET balance = balance + COALESCE((SELECT cost - ? FROM charges WHERE id = ? AND state = 'taken'), 0) WHERE agent = ?"),
 			s.cost, s.id, s.agent); err != nil {
@@ -193,8 +192,8 @@ func (l *Ledger) settleLater(s settlement) {
 	l.unsettled = append(l.unsettled, s)
 }
 
-// settleWaiting tries the settlements that wait, until one fails. Each waits until
-// it is written. Only the writer calls it.
+// settleWaiting writes the queued settlements until one fails; that one stays queued.
+// Only the writer goroutine calls it.
 func (l *Ledger) settleWaiting(ctx context.Context) error {
 	for l.waits() {
 		l.mu.Lock()

@@ -13,63 +13,62 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// SQLite goes on with a file that has no name any more as if nothing were, and
-// all that is written is lost with the process: who writes looks first whether
-// the file is where it was. And while another process has its lock SQLite waits
-// without looking at the caller's context: browserd waits itself.
+// SQLite does not notice that its file was removed: it goes on writing to the unlinked
+// file, and everything is lost when the process ends. So browserd checks before each
+// write that the file is still there. SQLite also ignores the caller's context while it
+// waits for another process's lock. So browserd does the waiting itself.
 
-// file is the SQLite file that the ledger works with; the zero value is that of
-// PostgreSQL, which needs none of this.
+// file is the ledger's SQLite file. It is the zero value for PostgreSQL.
 type file struct {
 	path   string
-	opened os.FileInfo // nil: not made yet
+	opened os.FileInfo // nil until the file exists
 }
 
-// look says whether the file is there: an error where it was removed. other says
-// that it is not the one that was opened.
-func (f *file) look() (other bool, err error) {
+// check returns an error if the file was removed. replaced reports whether another
+// file now stands in its place.
+func (f *file) check() (replaced bool, err error) {
 	if f.path == "" {
 		return false, nil
 	}
 	now, err := os.Stat(f.path)
 	switch {
 	case f.opened == nil:
-		f.opened = now // nil again where there is none: SQLite makes it, or says why not
+		f.opened = now // stays nil if there is no file: SQLite creates it, or returns the error
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("%s was removed while it was in use: put it back, or start browserd again with a new one: %w", f.path, err)
 	}
-	other = !os.SameFile(f.opened, now)
+	replaced = !os.SameFile(f.opened, now)
 	f.opened = now
-	return other, nil
+	return replaced, nil
 }
 
-// reopen gives the connection to a file up that is not there any more. There is
-// one at most: see dialectOf.
+// reopen closes the connection to a file that was replaced. There is at most one
+// connection: see dialectOf.
 func (l *Ledger) reopen(ctx context.Context) error {
 	c, err := l.conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	c.Raw(func(any) error { return driver.ErrBadConn }) // which is how database/sql is told to close it
+	c.Raw(func(any) error { return driver.ErrBadConn }) // tells database/sql to close it
 	return nil
 }
 
-// busyFor is how long another process may have the database's lock, busyTimeout
-// how long SQLite waits for it at a time, looking at nobody's context, and
-// busyPause how long browserd leaves it alone where SQLite does not wait itself:
-// it does not where it must not, as while a file is put into WAL mode.
 const (
-	busyFor     = 10 * time.Second
+	// busyFor is how long browserd waits for another process's lock on the database.
+	busyFor = 10 * time.Second
+	// busyTimeout is how long SQLite waits in one attempt. It ignores contexts meanwhile.
 	busyTimeout = 100 * time.Millisecond
-	busyPause   = 10 * time.Millisecond
+	// busyPause is the pause between attempts, for the cases in which SQLite does not
+	// wait at all, such as a switch to WAL mode.
+	busyPause = 10 * time.Millisecond
 )
 
-// patiently tries until the database is not locked: in SQLite itself a tenth of
-// a second at a time, until ctx ends. A connection is opened by the first that
-// uses it, which is why every use of the database is tried so.
-func patiently(ctx context.Context, try func() error) error {
+// whileLocked repeats try until the database is no longer locked, for at most busyFor or
+// until ctx ends. Any use of the database may open a connection, and so may find it
+// locked: all of them go through here.
+func whileLocked(ctx context.Context, try func() error) error {
 	for end := time.Now().Add(busyFor); ; {
 		err := try()
 		if !locked(err) || time.Now().After(end) {
@@ -83,37 +82,37 @@ func patiently(ctx context.Context, try func() error) error {
 	}
 }
 
-// conn is a connection, opened where there is none.
+// conn returns a connection. It opens one if there is none.
 func (l *Ledger) conn(ctx context.Context) (c *sql.Conn, err error) {
-	err = patiently(ctx, func() error {
+	err = whileLocked(ctx, func() error {
 		c, err = l.db.Conn(ctx)
 		return err
 	})
 	return c, err
 }
 
-// query asks the database, whose connection the rows keep until they are closed.
+// query runs a statement. The rows hold the connection until they are closed.
 func (l *Ledger) query(ctx context.Context, statement string, args ...any) (rows *sql.Rows, err error) {
-	err = patiently(ctx, func() error {
+	err = whileLocked(ctx, func() error {
 		rows, err = l.db.QueryContext(ctx, l.dialect.q(statement), args...)
 		return err
 	})
 	return rows, err
 }
 
-// locked says whether an error is that another process has the database's lock.
+// locked reports whether err means that another process holds the database's lock.
 func locked(err error) bool { return codeOf(err) == sqlite3.SQLITE_BUSY }
 
-// full says whether an error is that there is no room for the database.
+// full reports whether err means that the disk is full.
 func full(err error) bool { return codeOf(err) == sqlite3.SQLITE_FULL }
 
-// damaged says whether an error is that the file is no database of SQLite's, or no longer.
+// damaged reports whether err means that the file is not, or no longer, an SQLite database.
 func damaged(err error) bool {
 	code := codeOf(err)
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 }
 
-// codeOf is SQLite's primary result code; 0 where the error is not SQLite's.
+// codeOf returns SQLite's primary result code, or 0 for any other error.
 func codeOf(err error) int {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -1,13 +1,12 @@
-// Package ledger counts what agents spend and records what they do: credits,
-// rates and the audit trail. It owns the database (SQLite by default, PostgreSQL
-// where several daemons share one) and promises that a credit is spent once,
-// however many calls ask for it at the same time, and that a charge survives the
-// daemon's death. It never stores a body, a password, a token
-// or what a page said.
+// Package ledger counts what agents spend and records what they do: credits, rates and
+// the audit trail. It owns the database: SQLite by default, PostgreSQL if several
+// daemons share one. It promises that a credit is spent once, however many calls ask
+// for it at the same time, and that a charge survives a crash of the daemon. It never
+// stores a request or response body, a password, a token or the text of a page.
 //
 // A call is charged before its work begins (Begin) and settled after it
-// (Charge.Settle): a call that was refused, or failed before it did anything,
-// gets its credits back. A call whose daemon died in between stays charged.
+// (Charge.Settle). A call that was refused, or that failed before it did anything, is
+// refunded. If the daemon dies in between, the call stays charged.
 //
 // A Ledger is safe for concurrent use.
 package ledger
@@ -44,7 +43,7 @@ type Costs struct {
 	Render      int `koanf:"render" default:"0" doc:"credits on top where Chromium rendered the page for a web_fetch"`
 }
 
-// Check says which value makes no sense.
+// Check returns an error that names the first invalid value.
 func (c Config) Check() error {
 	for _, n := range []struct {
 		key   string
@@ -66,10 +65,10 @@ func (c Config) Check() error {
 	return nil
 }
 
-// limits says whether a call needs a word from the database before it begins.
+// limits reports whether a call has to ask the database before it begins.
 func (c Config) limits() bool { return c.Credits || c.PerHour > 0 }
 
-// Price is what a command is charged for: one of the costs of the configuration.
+// Price names the configured cost that a command is charged.
 type Price int
 
 // The prices. A command's row names its own.
@@ -80,8 +79,9 @@ const (
 	PerRequest       // ledger.costs.http_request
 )
 
-// cost is what price takes before the command begins; charged is false for what never
-// costs anything. Rendering is settled afterwards.
+// cost returns the credits deducted before the command begins. charged is false for a
+// free command. The price of rendering is included, and refunded by Settle if Chromium
+// did not render.
 func (c Config) cost(price Price) (cost int, charged bool) {
 	switch price {
 	case PerSearch:
@@ -104,13 +104,13 @@ type Ledger struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	ready   chan struct{} // holds one token: who has it may lay out the tables
+	ready   chan struct{} // a semaphore of one; its holder may create the tables and use file
 	laidOut bool
-	file    file // whose token is ready's
+	file    file // guarded by ready
 
 	trail chan *Entry
 	flush chan chan struct{}
-	// unsettled are settlements that the database could not take yet.
+	// unsettled are the settlements that are not written yet, because the database failed.
 	mu        sync.Mutex
 	unsettled []settlement
 	dropped   int
@@ -120,15 +120,14 @@ type Ledger struct {
 	done chan struct{}
 }
 
-// Open opens the ledger. stateDir is where the SQLite file lies if cfg names
-// none; initial are the credits that agents start with, by name, where they
-// have any of their own. Where credits or rates are on, a database that cannot
-// be reached is an error that names ledger.dsn; where only the trail is kept,
-// it is opened when the first entry comes, and tried again when it fails.
+// Open opens the ledger. stateDir holds the SQLite file if cfg.DSN is empty. initial has
+// the starting credits of agents whose token sets its own, by the agent's name. If
+// credits or rates are on and the database cannot be reached, Open returns an error that
+// names ledger.dsn. If only the audit trail is on, the database is opened with the first
+// entry, and retried after a failure.
 //
-// With nothing to keep (no credits, no rate, no trail), or with nowhere to keep
-// a trail alone, Open returns a Ledger that lets everything pass and opens no
-// database.
+// If credits, rates and trail are all off, or if only the trail is on and there is no
+// place to keep it, Open returns a Ledger that allows everything and opens no database.
 func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]int, log *slog.Logger) (*Ledger, error) {
 	l := &Ledger{cfg: cfg, initial: initial, log: log, now: time.Now, done: make(chan struct{}), stop: func() {}, metrics: newMetrics()}
 	nowhere := cfg.DSN == "" && stateDir == ""
@@ -162,7 +161,7 @@ func Open(ctx context.Context, cfg Config, stateDir string, initial map[string]i
 	return l, nil
 }
 
-// connect prepares the database's handle; nothing is sent yet.
+// connect creates the database handle. It sends nothing yet.
 func (l *Ledger) connect(stateDir string) error {
 	dsn := l.cfg.DSN
 	if dsn == "" {
@@ -182,14 +181,14 @@ func (l *Ledger) connect(stateDir string) error {
 	l.db, l.ready = db, make(chan struct{}, 1)
 	if !l.dialect.postgres {
 		l.file.path = dsn
-		l.file.look()
+		l.file.check()
 	}
 	l.ready <- struct{}{}
 	return nil
 }
 
-// Close writes what is still to be written, within ctx, and closes the
-// database. Begin must not be called any more.
+// Close writes what is still queued, until ctx ends, and closes the database. Do not
+// call Begin after it.
 func (l *Ledger) Close(ctx context.Context) error {
 	if l.db == nil {
 		return nil
@@ -206,8 +205,8 @@ func (l *Ledger) Close(ctx context.Context) error {
 	return l.db.Close()
 }
 
-// unavailable is the error where the database does not answer: a call that may
-// cost credits does not go on without it.
+// unavailable is the error for a database that does not answer. A call that may cost
+// credits does not begin without it.
 func (l *Ledger) unavailable(ctx context.Context, err error) error {
 	l.log.ErrorContext(ctx, "the ledger's database does not answer", "error", l.clean(err))
 	return protocol.Errorf(protocol.LedgerUnavailable, "the ledger's database does not answer, and without it no call can be charged")

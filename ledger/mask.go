@@ -9,9 +9,9 @@ import (
 // maxURL is how much of a URL the trail keeps, in bytes.
 const maxURL = 2048
 
-// MaskURL takes out of a URL what may be a secret: user info, the fragment and
-// every value of the query. Which keys were asked for stays. What is no URL at
-// all is not kept: nobody knows what it holds.
+// MaskURL removes what may be a secret from a URL: user info, the fragment, and every
+// value of the query. The keys of the query stay. A string that is not a URL is dropped,
+// since it could hold anything.
 func MaskURL(raw string) string {
 	if raw == "" || raw == "about:blank" {
 		return raw

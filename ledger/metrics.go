@@ -6,12 +6,12 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Metrics are sums since the ledger was opened, without a word of who it was.
+// Metrics are totals since the ledger was opened. They name no agent.
 type Metrics struct {
 	Charged  map[string]int        // calls that were charged, by command
-	Refunded map[string]int        // calls that got everything back, by command
+	Refunded map[string]int        // calls that were refunded in full, by command
 	Credits  map[string]int        // what the charged ones cost, by command
-	Refused  map[protocol.Code]int // calls that might not begin, by the error's code
+	Refused  map[protocol.Code]int // calls that were not allowed to begin, by error code
 }
 
 // Metrics returns a copy.
@@ -26,7 +26,7 @@ func newMetrics() Metrics {
 	return Metrics{map[string]int{}, map[string]int{}, map[string]int{}, map[protocol.Code]int{}}
 }
 
-// countRefusal counts a call that might not begin, and returns why.
+// countRefusal counts a call that was not allowed to begin, and returns its error.
 func (l *Ledger) countRefusal(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers "pgx"
 )
 
-// dialect is what differs between the two databases.
+// dialect holds the differences between SQLite and PostgreSQL.
 type dialect struct {
 	driver   string
 	postgres bool
@@ -27,18 +27,18 @@ func dialectOf(dsn string) dialect {
 	if isPostgres(dsn) {
 		return dialect{driver: "pgx", postgres: true, conns: 8}
 	}
-	// SQLite has one writer at a time: one connection makes a fair queue of it,
-	// where several would poll for the lock.
+	// SQLite allows one writer at a time. With a single connection, callers queue
+	// fairly; several connections would poll for the lock.
 	return dialect{driver: "sqlite", conns: 1}
 }
 
-// open returns what the driver takes for dsn.
+// open returns the driver's data source name for dsn.
 func (d dialect) open(dsn string) string {
 	if d.postgres {
 		return dsn
 	}
-	// The file holds who did what: nobody else reads it. SQLite gives its
-	// journal files the mode of the database.
+	// Only the daemon's user may read who did what. SQLite gives its journal files the
+	// mode of the database file.
 	if f, err := os.OpenFile(dsn, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		f.Close()
 	}
@@ -48,7 +48,7 @@ func (d dialect) open(dsn string) string {
 		strconv.FormatInt(busyTimeout.Milliseconds(), 10) + ")&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 }
 
-// q writes the placeholders of a statement as the database takes them.
+// q rewrites the placeholders of a statement for the database.
 func (d dialect) q(statement string) string {
 	if !d.postgres {
 		return statement
@@ -66,8 +66,7 @@ func (d dialect) q(statement string) string {
 	return b.String()
 }
 
-// tables are the layout, one statement each. Times are microseconds since
-// 1970, UTC.
+// tables is the schema, one statement each. Times are microseconds since 1970, UTC.
 func (d dialect) tables() []string {
 	id := "INTEGER PRIMARY KEY AUTOINCREMENT"
 	if d.postgres {
@@ -89,8 +88,8 @@ func (d dialect) tables() []string {
 // that start together would both find them missing.
 const tablesLock = 0x62726f77 // "brow"
 
-// layOut makes the tables and the accounts that are configured, once in each
-// file. It comes before everything else that the ledger does.
+// layOut creates the tables and the configured accounts, once for each database file.
+// Every other use of the database calls it first.
 func (l *Ledger) layOut(ctx context.Context) error {
 	select {
 	case <-l.ready:
@@ -98,7 +97,7 @@ func (l *Ledger) layOut(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	switch other, err := l.file.look(); {
+	switch other, err := l.file.check(); {
 	case err != nil:
 		return err
 	case other:
@@ -136,17 +135,17 @@ func (l *Ledger) layOut(ctx context.Context) error {
 // errUncertain is a commit that failed: the transaction may have happened.
 var errUncertain = errors.New("the commit was not confirmed")
 
-// transact runs work in one transaction. An error that is errUncertain leaves
-// open whether it happened; after any other it has not.
+// transact runs work in one transaction. After errUncertain the transaction may or may
+// not have been committed; after any other error it has not been.
 func (l *Ledger) transact(ctx context.Context, work func(tx *sql.Tx) error) error {
-	// Whoever waits for a lock keeps its place: the connection.
+	// Hold one connection while waiting for a lock, so that callers keep their order.
 	c, err := l.conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	var tx *sql.Tx
-	err = patiently(ctx, func() (err error) { tx, err = c.BeginTx(ctx, nil); return err })
+	err = whileLocked(ctx, func() (err error) { tx, err = c.BeginTx(ctx, nil); return err })
 	if err != nil {
 		return err
 	}
@@ -166,7 +165,7 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// clean takes the address out of a database's error, where it holds a password.
+// clean removes the database's address from an error, since it may hold a password.
 func (l *Ledger) clean(err error) error {
 	if u, parsed := url.Parse(l.cfg.DSN); parsed == nil && u.User != nil {
 		if password, ok := u.User.Password(); ok && password != "" {

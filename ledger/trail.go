@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Entry is one line of the audit trail: who asked for what, and what became of
-// it. It has no room for bodies, and its URL is masked before it is written.
+// Entry is one line of the audit trail: who asked for what, and how it ended. It has no
+// field for bodies, and its URL is masked before it is written.
 type Entry struct {
 	Time    time.Time `json:"time"`
 	Agent   string    `json:"agent"`
@@ -24,21 +24,21 @@ type Entry struct {
 	Cost    int       `json:"cost,omitempty"` // credits
 }
 
-// Sizes of the writer: what may wait, and what is written at once.
+// How many entries may wait, and how many are written in one transaction.
 const (
 	trailBuffer = 8192
 	trailBatch  = 256
 )
 
-// writeEvery is how long an entry may wait for company.
+// writeEvery is how long an entry may wait to be written together with others.
 const writeEvery = 250 * time.Millisecond
 
-// retryAfter is the pause before a database that failed is asked again.
+// retryAfter is the pause after the database failed.
 const retryAfter = 2 * time.Second
 
-// Record adds e to the trail. It returns at once: entries are written in the
-// background, some at a time. While the database is gone they wait for it;
-// beyond some thousands they are dropped, which the log says.
+// Record adds e to the trail. It returns at once; entries are written in batches in the
+// background. While the database cannot be reached, up to trailBuffer entries wait.
+// Further ones are dropped, and the log says so.
 func (l *Ledger) Record(e Entry) {
 	if l.trail == nil || !l.cfg.Audit {
 		return
@@ -60,15 +60,15 @@ func (l *Ledger) Record(e Entry) {
 	}
 }
 
-// Waiting returns how many settlements wait for the database, and how many
-// entries of the trail were dropped so far.
+// Waiting returns the number of settlements that are not written yet, and the number of
+// trail entries dropped so far.
 func (l *Ledger) Waiting() (unsettled, dropped int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.unsettled), l.dropped
 }
 
-// Flush returns when everything recorded before is written, or ctx ends.
+// Flush returns when everything recorded before it is written, or when ctx ends.
 func (l *Ledger) Flush(ctx context.Context) {
 	if l.flush == nil {
 		return
@@ -84,14 +84,14 @@ func (l *Ledger) Flush(ctx context.Context) {
 	}
 }
 
-// write is the goroutine that writes the trail and the settlements that wait.
+// write is the goroutine that writes the trail and the queued settlements.
 func (l *Ledger) write(ctx context.Context) {
 	defer close(l.done)
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
 	pruned := time.Time{}
 	var batch []Entry
-	var wait time.Time // the database failed: not before
+	var wait time.Time // no attempt before this time, after the database failed
 	failing := false
 	write := func() {
 		if len(batch) == 0 && !l.waits() || time.Now().Before(wait) {
@@ -153,7 +153,7 @@ func (l *Ledger) write(ctx context.Context) {
 	}
 }
 
-// waits says whether a settlement waits.
+// waits reports whether a settlement is queued.
 func (l *Ledger) waits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +170,7 @@ func (l *Ledger) laidOutNow() bool {
 	}
 }
 
-// writeAll writes one batch and the settlements that wait.
+// writeAll writes one batch of entries and the queued settlements.
 func (l *Ledger) writeAll(ctx context.Context, batch []Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -200,13 +200,13 @@ func (l *Ledger) writeAll(ctx context.Context, batch []Entry) error {
 	})
 }
 
-// text is s as PostgreSQL can hold it: UTF-8 without NUL.
+// text returns s as PostgreSQL can store it: valid UTF-8 without NUL.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// prune removes what is older than ledger.keep. A charge that was never
-// settled goes too: what it took stays taken.
+// prune removes entries and charges older than ledger.keep. That includes charges that
+// were never settled: their credits stay deducted.
 func (l *Ledger) prune(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -217,7 +217,7 @@ func (l *Ledger) prune(ctx context.Context) {
 			return err
 		})
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return // the ledger is being closed; the next one does it
+			return // the ledger is closing; the next start prunes
 		}
 		if err != nil {
 			l.log.Warn("old entries could not be removed", "table", table, "error", l.clean(err))
@@ -226,16 +226,16 @@ func (l *Ledger) prune(ctx context.Context) {
 	}
 }
 
-// Query chooses entries of the trail; an empty field is not asked about.
+// Query selects entries of the trail. An empty field matches every entry.
 type Query struct {
 	Agent   string
 	Command string
-	Verdict string // a prefix: policy_denied fits policy_denied:ip_private
+	Verdict string // a prefix: policy_denied matches policy_denied:ip_private
 	Since   time.Time
 	Limit   int // 0: 100
 }
 
-// Trail returns the newest entries that fit q, the oldest of them first.
+// Trail returns the newest entries that match q, in order of time.
 func (l *Ledger) Trail(ctx context.Context, q Query) ([]Entry, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, err

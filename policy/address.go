@@ -3,9 +3,8 @@ package policy
 import "net/netip"
 
 // ranges lists the addresses that are not the public internet: IANA's
-// special-purpose registries (RFC 6890 and its updates), the multicast and
-// reserved space, and the metadata addresses that lie in public space. The
-// first match counts.
+// special-purpose registries (RFC 6890 and its updates), and the multicast and reserved
+// space. The first match counts.
 var ranges = []struct {
 	prefix netip.Prefix
 	reason Reason
@@ -43,13 +42,13 @@ var ranges = []struct {
 	{netip.MustParsePrefix("3fff::/20"), ReasonSpecial, "a documentation address"},     // RFC 9637
 }
 
-// globalUnicast is all of IPv6 that is given out to the public (RFC 4291,
-// IANA's registry): what is outside is special whatever it holds, NAT64's
-// 64:ff9b::/96, discard's 100::/64 and SRv6's 5f00::/16 among it.
+// globalUnicast is the part of IPv6 that is assigned to the public (RFC 4291, IANA's
+// registry). Every address outside it is special-purpose, including NAT64's
+// 64:ff9b::/96, the discard prefix 100::/64 and SRv6's 5f00::/16.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// metadata are the addresses at which clouds hand out credentials. They stay
-// shut whatever AllowHosts says, because a CIDR opens them too easily.
+// metadata are the addresses at which clouds hand out credentials. They are refused
+// whatever AllowHosts says, because a CIDR there would open them by accident.
 var metadata = map[netip.Addr]bool{
 	netip.MustParseAddr("169.254.169.254"): true, // AWS, Google, Azure, OpenStack, DigitalOcean
 	netip.MustParseAddr("169.254.170.2"):   true, // AWS ECS tasks
@@ -62,9 +61,9 @@ var metadata = map[netip.Addr]bool{
 	netip.MustParseAddr("fd20:ce::254"):    true, // Google
 }
 
-// classifyAddr says why a is not the public internet: the reason, the words
-// for it, and whether it stays shut even where an operator allows it. The
-// reason is empty for a public address.
+// classifyAddr returns why a is not a public address: the reason, its description, and
+// whether it is refused even if an operator allows it. The reason is empty for a public
+// address.
 func classifyAddr(a netip.Addr) (reason Reason, what string, never bool) {
 	mapped := a.Is4In6()
 	// A mapped address reaches the IPv4 address inside it (RFC 4291 2.5.5.2).

@@ -56,8 +56,8 @@ func parseList(lines []string) (list, error) {
 	return l, nil
 }
 
-// parseOpening is parseEntry for a line that opens something: a domain under
-// which anybody may register would open what strangers choose.
+// parseOpening is parseEntry for an entry that opens hosts. It refuses a public suffix
+// such as *.co.uk, under which anybody may register a name.
 func parseOpening(s string) (entry, error) {
 	e, err := parseEntry(s)
 	if err != nil || e.below == "" {
@@ -87,8 +87,8 @@ func parseAllowedDomains(lines []string) (list, error) {
 	return l, nil
 }
 
-// parseDenied reads the lines of DeniedDomains, of which a host stands for all
-// that is below it too: who shuts out a site does not mean its front page only.
+// parseDenied reads the lines of DeniedDomains. A host there stands for its subdomains
+// too.
 func parseDenied(lines []string) (list, error) {
 	var l list
 	for _, s := range lines {
@@ -161,8 +161,8 @@ func parseEntry(s string) (entry, error) {
 	return e, nil
 }
 
-// cutPort takes :PORT off the end. Colons of an IPv6 address or CIDR without
-// brackets are not a port's.
+// cutPort cuts :PORT off the end. A colon of an IPv6 address or CIDR without brackets
+// does not begin a port.
 func cutPort(s string) (host string, port uint16, err error) {
 	host, digits, found := s, "", false
 	if rest, ok := strings.CutPrefix(s, "["); ok {

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Autonomy is how far an agent may go by itself.
+// Autonomy is what an agent may do without asking an operator.
 type Autonomy string
 
-// The words that policy.autonomy and a token's autonomy take.
+// The values of policy.autonomy and of a token's autonomy.
 const (
-	// Full: whatever the other rules allow.
+	// Full: everything that the other rules allow.
 	Full Autonomy = "full"
 	// Supervised: an operator is asked before the commands of policy.confirm.
 	Supervised Autonomy = "supervised"
-	// ReadOnly: the agent goes to pages and reads them, and changes nothing.
+	// ReadOnly: the agent opens and reads pages, and changes nothing.
 	ReadOnly Autonomy = "read_only"
 )
 
-// ParseAutonomy reads one of the words; an empty one is none, and says so by "".
+// ParseAutonomy parses one of these values. It returns "" for an empty string.
 func ParseAutonomy(word string) (Autonomy, error) {
 	switch a := Autonomy(word); a {
 	case "", Full, Supervised, ReadOnly:
@@ -28,14 +28,14 @@ func ParseAutonomy(word string) (Autonomy, error) {
 	return "", fmt.Errorf("%q: accepts full, supervised or read_only", word)
 }
 
-// The reasons for which a caller, and not an address, is refused. Append only.
+// The reasons to refuse a caller, as opposed to an address. Append only.
 const (
-	ReasonReadOnly Reason = "read_only" // the agent only reads, and this changes something
-	ReasonRole     Reason = "role"      // only an operator may, and not the one who asks
+	ReasonReadOnly Reason = "read_only" // the agent may only read, and the command changes something
+	ReasonRole     Reason = "role"      // only an operator may do this, and not the one who asked for it
 )
 
-// checkAutonomy says which key has a value that makes no sense. Which commands
-// there are, this package does not know.
+// checkAutonomy returns an error that names the key with an invalid value. It does not
+// check names of commands, which this package does not know.
 func (c Config) checkAutonomy() error {
 	if _, err := ParseAutonomy(c.Autonomy); err != nil {
 		return fmt.Errorf("policy.autonomy: %w", err)

@@ -7,8 +7,8 @@ import (
 // Complete adds the scheme that a person leaves out: example.com becomes
 // https://example.com, and localhost:3000, 127.0.0.1:8000 and other hosts that
 // are not public, or that have a port other than 443 and 8443, get http://.
-// Anything else, a URL with a scheme included, comes back as it is. It decides
-// nothing: what it returns is still to be given to CheckURL.
+// Anything else, including a URL with a scheme, comes back unchanged. Complete checks
+// nothing: pass its result to CheckURL.
 func Complete(raw string) string {
 	s := strings.TrimSpace(raw)
 	head := s
@@ -19,8 +19,8 @@ func Complete(raw string) string {
 	if err != nil || strings.Trim(port, "0123456789") != "" || strings.ContainsAny(s, " \t\r\n") || strings.Contains(head, "@") {
 		return raw
 	}
-	// A single label could be anything, "javascript:1" too; only a dot, a
-	// bracket or localhost says that a host is meant.
+	// A single label could be anything, even "javascript:1". Only a dot, a bracket or
+	// localhost makes it a host.
 	if !strings.Contains(strings.Trim(host, "."), ".") && !strings.HasPrefix(host, "[") && !strings.EqualFold(host, "localhost") {
 		return raw
 	}

@@ -13,56 +13,56 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Limits of what may wait for an answer at once, so that an agent can neither
-// fill the memory nor bury an operator in questions.
+// Limits on pending questions, so that an agent can neither fill the memory nor flood
+// the operators.
 const (
 	maxQuestions         = 256
 	maxQuestionsPerAgent = 32
-	// offerLife is how long an egress question may be answered: an agent asks
-	// its person, who may be making coffee.
+	// offerLife is how long a question about egress can be answered. No command waits
+	// for it, so the operator has more time.
 	offerLife = 15 * time.Minute
 )
 
 // Question is something that an operator may answer.
 type Question struct {
-	// ID names it in confirm; Confirmations sets it, with Asked and Expires.
+	// ID identifies the question in confirm. Confirmations sets ID, Asked and Expires.
 	ID      string    `json:"id"`
 	Asked   time.Time `json:"asked"`
 	Expires time.Time `json:"expires"`
-	// Agent asks, by the token that Token tells from all others; the same token
+	// Agent is who asks, and Token identifies the token that it used. The same token
 	// may not answer.
 	Agent string `json:"agent"`
 	Token int    `json:"-"`
-	// Session is where it is to happen, Command what, with Params: secrets
-	// masked, long values cut.
+	// Session, Command and Params are the command to run. Secrets in Params are masked,
+	// and long values are cut.
 	Session string         `json:"session,omitempty"`
 	Command string         `json:"command"`
 	Params  map[string]any `json:"params,omitempty"`
-	// URL is the page's, Origin that of the documents in which it is to happen, by
-	// their own word ("null": an opaque one, such as a sandboxed frame's), TabOrigin the
-	// tab's where that is another. Ref is the element's as the agent saw it.
+	// URL is the page's address. Origin is the origin of the documents in which the
+	// command will run, as they report it ("null" for an opaque origin, such as a
+	// sandboxed frame's). TabOrigin is the tab's origin if it differs. Ref is the
+	// element's ref as the agent was shown it.
 	URL       string `json:"url,omitempty"`
 	Origin    string `json:"origin,omitempty"`
 	TabOrigin string `json:"tab_origin,omitempty"`
 	Ref       string `json:"ref,omitempty"`
 	Role      string `json:"role,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Why says in a sentence which rule asks.
+	// Why names the rule that requires the question, in a sentence.
 	Why string `json:"why"`
-	// Config is what a yes adds to the policy; nil where the question is about
-	// the command itself.
+	// Config is what a yes adds to the policy. It is nil if the question is about the
+	// command itself.
 	Config *Setting `json:"config,omitempty"`
-	// Host is where it is to happen: the origin's host, that of the address, or a
+	// Host is the host that the command is about: the origin's, the address's, or a
 	// route's pattern.
 	Host string `json:"host,omitempty"`
-	// Place is what the answer is remembered for, with agent and command; Once: for
-	// nothing, since what it holds for cannot be told from others.
+	// Place is the key under which the answer is remembered, together with agent and
+	// command. If Once is set, the answer is not remembered, since the origin is opaque.
 	Place string `json:"-"`
 	Once  bool   `json:"-"`
 }
 
-// event is the question as operators are told it. A value that is empty is
-// left out.
+// event returns the question as the fields of an event. It leaves empty values out.
 func (q Question) event() protocol.Event {
 	fields := map[string]any{
 		"id": q.ID, "agent": q.Agent, "command": q.Command, "why": q.Why, "asked": q.Asked, "expires": q.Expires,
@@ -88,15 +88,14 @@ const (
 	RememberAlways  = "always"  // across restarts too
 )
 
-// Answer is an operator's.
+// Answer is an operator's answer to a Question.
 type Answer struct {
 	Allow    bool
 	Remember string // RememberNo, RememberSession or RememberAlways
 }
 
-// Confirmations are the questions that wait for an operator, and the answers
-// that are kept for good. Its methods may be called by any goroutine. Make it
-// with NewConfirmations.
+// Confirmations holds the pending questions and the answers that were remembered for
+// good. Any goroutine may call its methods. Make it with NewConfirmations.
 type Confirmations struct {
 	memory    *memory
 	operators bool
@@ -107,31 +106,30 @@ type Confirmations struct {
 	next      int
 }
 
-// pending is a question, and who waits for its answer: a command by answered,
-// or, for an offer, nobody but what apply does.
+// pending is a question together with what its answer does: it is sent to answered, on
+// which a command waits, or, for an offer, it calls apply.
 type pending struct {
 	Question
 	number   int         // in the order of asking
-	answered chan Answer // of one, for the one that waits; nil for an offer
+	answered chan Answer // buffers one answer, so that the sender never waits; nil for an offer
 	apply    func(Answer) error
 	expiry   *time.Timer
-	over     bool // nobody waits any more
+	over     bool // the command no longer waits
 }
 
-// ErrNoOperator says that no token has the role operator, so that nobody could
-// ever answer.
+// ErrNoOperator means that no token has the role operator, so that nobody could answer.
 var ErrNoOperator = errors.New("no token has the role operator")
 
-// ErrTooMany says that too many questions wait already.
+// ErrTooMany means that too many questions are pending.
 var ErrTooMany = errors.New("too many questions wait for an operator already")
 
-// ErrNoAnswer says that a question's time is over.
+// ErrNoAnswer means that nobody answered in time.
 var ErrNoAnswer = errors.New("no operator answered in time")
 
-// NewConfirmations reads what was remembered for good from the file at path; an
-// empty path: nothing can be remembered so. operators says whether a token with
-// the role operator is configured. A file that cannot be understood, or that
-// others could have written, is an error: what it said might have been a no.
+// NewConfirmations reads the remembered answers from the file at path. With an empty
+// path nothing can be remembered for good. operators says whether a token with the role
+// operator is configured. A file that cannot be parsed, or that other users may write,
+// is an error, because it may have held a no.
 func NewConfirmations(path string, operators bool) (*Confirmations, error) {
 	m, err := readMemory(path)
 	if err != nil {
@@ -140,19 +138,17 @@ func NewConfirmations(path string, operators bool) (*Confirmations, error) {
 	return &Confirmations{memory: m, operators: operators, open: map[string]*pending{}, listeners: map[int]func(protocol.Event){}}, nil
 }
 
-// Settings are the additions to the policy that were remembered for good, as
-// far as they have entries.
+// Settings returns the additions to the policy that were remembered for good.
 func (c *Confirmations) Settings() []Setting { return c.memory.settings() }
 
-// Remembered returns the answer that was given for good to the agent's command
-// at that Question.Place, known false where there is none.
+// Remembered returns the answer remembered for good for the agent's command at that
+// Question.Place. known is false if there is none.
 func (c *Confirmations) Remembered(agent, command, place string) (allow, known bool) {
 	return c.memory.command(agent, command, place)
 }
 
-// Ask puts the question to the operators and waits for an answer, at most for
-// wait. Errors: ErrNoOperator, ErrTooMany and ErrNoAnswer, and ctx's cause;
-// whatever it is, the answer is no.
+// Ask asks the operators and waits for an answer, at most for wait. Errors:
+// ErrNoOperator, ErrTooMany, ErrNoAnswer, or ctx's cause. Treat any error as a no.
 func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration) (Answer, error) {
 	p := &pending{Question: q, answered: make(chan Answer, 1)}
 	p.Asked = time.Now()
@@ -179,11 +175,10 @@ func (c *Confirmations) Ask(ctx context.Context, q Question, wait time.Duration)
 	}
 }
 
-// Offer puts a question that nobody waits for: a yes is done by apply, called
-// once, by the goroutine that answers; its error leaves the question open. The
-// same question, by agent, session and setting, is put once: it keeps its id.
-// q.Config must be there.
-// Errors: ErrNoOperator and ErrTooMany.
+// Offer asks a question that no command waits for. A yes calls apply, once, in the
+// goroutine that answers; if apply fails, the question stays open. A question with the
+// same agent, session and setting is asked only once and keeps its ID. q.Config must be
+// set. Errors: ErrNoOperator and ErrTooMany.
 func (c *Confirmations) Offer(q Question, apply func(Answer) error) (id string, err error) {
 	p := &pending{Question: q, apply: apply}
 	p.Asked = time.Now()
@@ -197,7 +192,7 @@ func (c *Confirmations) Offer(q Question, apply func(Answer) error) (id string, 
 	return p.ID, nil
 }
 
-// same finds the offer that asks what q asks.
+// same returns the pending offer that is equal to q.
 func (c *Confirmations) same(q Question) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +204,7 @@ func (c *Confirmations) same(q Question) string {
 	return ""
 }
 
-// add opens the question and tells the operators that listen.
+// add makes the question pending and tells the listening operators.
 func (c *Confirmations) add(p *pending) error {
 	if !c.operators {
 		return ErrNoOperator
@@ -245,11 +240,10 @@ func (c *Confirmations) forget(p *pending) {
 	delete(c.open, p.ID)
 }
 
-// Answer gives the question's answer, in the name of the token. Only the first
-// answer counts. RememberAlways is on disk when it returns. Errors are
-// *protocol.Error, invalid_params for an id that waits for nothing (any more)
-// and policy_denied for the token that asks, or those of the disk and of what a
-// yes does; then the question is still open.
+// Answer answers the question with that ID, on behalf of token. Only the first answer
+// counts. With RememberAlways the answer is on disk when Answer returns. Errors:
+// invalid_params if no such question is pending, policy_denied if token is the one that
+// asked, or an error of the disk or of apply. After an error the question stays open.
 func (c *Confirmations) Answer(id string, token int, a Answer) (Question, error) {
 	c.mu.Lock()
 	p := c.open[id]
@@ -263,7 +257,7 @@ func (c *Confirmations) Answer(id string, token int, a Answer) (Question, error)
 		return Question{}, protocol.Errorf(protocol.PolicyDenied, "who asks may not answer").With("reason", string(ReasonRole)).
 			Then("answer with another operator's token")
 	}
-	// Taken out while it is being answered, so that a second answer finds nothing.
+	// Remove it while it is being answered, so that a second answer does not find it.
 	delete(c.open, id)
 	c.mu.Unlock()
 
@@ -283,7 +277,7 @@ func (c *Confirmations) Answer(id string, token int, a Answer) (Question, error)
 
 func (c *Confirmations) settle(p *pending, a Answer) error {
 	if p.apply != nil {
-		// A no to an address changes nothing: it stays shut.
+		// A no to an address changes nothing: the address stays refused.
 		if !a.Allow {
 			return nil
 		}
@@ -303,7 +297,7 @@ func (c *Confirmations) settle(p *pending, a Answer) error {
 	return nil
 }
 
-// Pending lists the questions that wait, the oldest first.
+// Pending returns the pending questions, oldest first.
 func (c *Confirmations) Pending() []Question {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -318,9 +312,9 @@ func (c *Confirmations) pending() []Question {
 	return list
 }
 
-// Listen tells the questions that wait now, and then each that comes, until
-// stop is called. tell must not block and must not call Confirmations. It is
-// for operators alone.
+// Listen calls tell with each pending question, and then with each new one, until stop is
+// called. tell must not block and must not call Confirmations. Only operators may
+// listen.
 func (c *Confirmations) Listen(tell func(protocol.Event)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

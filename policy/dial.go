@@ -22,15 +22,15 @@ const (
 	nextAfter = 250 * time.Millisecond
 )
 
-// Dial connects to address, which is HOST:PORT, and is the only way in which
-// the daemon leaves the machine. The name is checked first; then it is looked up
-// once, every address that it resolves to must pass, and those same addresses
-// are tried until one accepts. network is tcp, tcp4 or tcp6.
+// Dial connects to address, which is HOST:PORT. All connections of the daemon to other
+// machines are made by Dial. It checks the name, looks it up once, checks every address
+// in the answer, and tries these addresses until one accepts. network is tcp, tcp4 or
+// tcp6.
 //
 // The error is a *protocol.Error: PolicyDenied as Gate.CheckURL documents, with
 // details.address the address that did not pass; NavigationFailed with
-// details.reason dns_error, connect_failed or upstream_proxy where the policy
-// had nothing against it; Cancelled where ctx was.
+// details.reason dns_error, connect_failed or upstream_proxy if the policy allowed the
+// connection but it failed; Cancelled if ctx was cancelled.
 func (g *Gate) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	u, err := parseHostPort(network, address)
 	if err != nil {
@@ -107,9 +107,9 @@ func ofNetwork(network string, addrs []netip.Addr) []netip.Addr {
 	return out
 }
 
-// connect opens a TCP connection to addr, which checkTarget or checkAnswer has let
-// pass, and asks once more when the socket is about to connect: what runs
-// there is what the kernel is given.
+// connect opens a TCP connection to addr, which checkTarget or checkAnswer has allowed.
+// It checks the address once more in net.Dialer.Control, where it is the one that the
+// kernel is given.
 func (g *Gate) connect(ctx context.Context, u target, addr netip.Addr) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -137,9 +137,9 @@ func (g *Gate) recheck(u target, address string) error {
 	return g.checkAnswer(u, at.Addr().Unmap().WithZone(""))
 }
 
-// race tries the addresses one after the other, the next beside one that takes
-// longer than nextAfter, IPv6 and IPv4 in turn (RFC 8305 section 4), and
-// returns the first connection. Every attempt has ended when it returns.
+// race tries the addresses in turn, alternating IPv6 and IPv4 (RFC 8305 section 4). If
+// an attempt takes longer than nextAfter, it starts the next one beside it. It returns
+// the first connection. All attempts have ended when it returns.
 func race(ctx context.Context, addrs []netip.Addr, connect func(context.Context, netip.Addr) (net.Conn, error)) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -187,8 +187,8 @@ func race(ctx context.Context, addrs []netip.Addr, connect func(context.Context,
 	return nil, errors.Join(errs...)
 }
 
-// alternate puts the families in turn, beginning with the first address's own,
-// and keeps the order within each.
+// alternate orders the addresses so that the families alternate, beginning with the
+// first address's. The order within a family stays.
 func alternate(addrs []netip.Addr) []netip.Addr {
 	var first, second, out []netip.Addr
 	for _, a := range addrs {

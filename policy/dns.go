@@ -24,10 +24,9 @@ const (
 	udpSize = 1232
 )
 
-// server is the DNS server that policy.resolver names. It is asked here and not
-// by package net, which would read /etc/hosts and the system's search list
-// too, and takes no name of which a label begins with a hyphen, although there
-// are some.
+// server is the DNS server that policy.resolver names. Package net is not used, because
+// it would also read /etc/hosts and the system's search list, and because it refuses
+// names with a label that begins with a hyphen, which exist.
 type dnsServer struct{ addr netip.AddrPort }
 
 func parseDNSServer(address string) (dnsServer, error) {
@@ -41,10 +40,9 @@ func parseDNSServer(address string) (dnsServer, error) {
 	return dnsServer{netip.AddrPortFrom(a, 53)}, nil
 }
 
-// LookupNetIP asks for name's IPv6 and IPv4 addresses at once, and returns
-// those that it is told of, IPv6 first; none and no error where the name
-// exists without any. Where only one of the two questions is answered, that
-// answer counts. The error is a *net.DNSError.
+// LookupNetIP asks for name's IPv6 and IPv4 addresses in parallel and returns them, IPv6
+// first. It returns none and no error if the name exists without addresses. If only one
+// of the two questions is answered, that answer counts. The error is a *net.DNSError.
 func (s dnsServer) LookupNetIP(ctx context.Context, name string) ([]netip.Addr, error) {
 	type outcome struct {
 		addrs []netip.Addr

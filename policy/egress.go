@@ -15,15 +15,14 @@ import (
 	"time"
 )
 
-// EgressConfig bounds what one session may send and receive through the egress
-// proxy. The zero value is the defaults of the tags; a negative number is no
-// bound.
+// EgressConfig limits what one session may send and receive through the egress proxy.
+// The zero value means the defaults in the tags; a negative number means no limit.
 type EgressConfig struct {
 	MaxMB          int `koanf:"max_mb" default:"512" doc:"megabytes that one session's pages may send and receive together, after which its connections are cut; -1: no limit"`
 	MaxConnections int `koanf:"max_connections" default:"64" doc:"connections that one session's pages may hold open at once; -1: no limit"`
 }
 
-// checkAdvertise says what is wrong with a value of Config.ProxyAdvertise.
+// checkAdvertise returns an error if s is no valid Config.ProxyAdvertise.
 func checkAdvertise(s string) error {
 	if s == "" {
 		return nil
@@ -46,11 +45,10 @@ type limits struct {
 
 var defaultLimits = limits{header: 10 * time.Second, keep: 2 * time.Minute, wait: 10 * time.Second, dial: 30 * time.Second, idle: 10 * time.Minute}
 
-// Egress is the proxy that every byte of every page passes: HTTP/1.1 with
-// CONNECT and absolute-form requests (RFC 9110 sections 7.6 and 9.3.6). Each
-// session has a [SessionProxy] of its own, with an address, a secret, a [Gate]
-// that decides what it may reach, and limits. A request to any other address, or
-// without the secret, reaches nothing.
+// Egress is the proxy through which all traffic of all pages goes: HTTP/1.1 with CONNECT
+// and absolute-form requests (RFC 9110 sections 7.6 and 9.3.6). Each session has its own
+// [SessionProxy], with an address, a secret, a [Gate] that decides what it may reach, and
+// limits. The proxy refuses a request to any other address or without the secret.
 //
 // All methods may be called from any goroutine. Close it when done.
 type Egress struct {
@@ -83,14 +81,14 @@ type EgressOptions struct {
 	// ([Policy.Trust]); nil: none, and TLS is never ended here. The browser must be
 	// told [Egress.KeyHash].
 	Trust *Trust
-	// Jailed leaves it to Serve to bring the listener of each jail: nothing
-	// listens on the machine's own loopback.
+	// Jailed: the proxy does not listen on the machine's loopback. Each jail passes the
+	// listener that it made to Serve.
 	Jailed bool
 }
 
-// NewEgress returns a proxy that refuses everything at [Egress.Refusing] until
-// session proxies are made. self is told every address on which it listens, for
-// [Policy.AddSelf]: no page may reach the proxy through the proxy.
+// NewEgress returns a proxy that refuses everything until session proxies are made. It
+// calls self with every address on which it listens, for [Policy.AddSelf]: a page must
+// not reach the proxy through the proxy.
 func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 	if err := checkAdvertise(o.Advertise); err != nil {
 		return nil, fmt.Errorf("policy.proxy_advertise: %w", err)
@@ -117,7 +115,7 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 		MaxHeaderBytes:    1 << 20,
 		ConnContext:       connContext,
 		ConnState:         idle,
-		ErrorLog:          log.New(io.Discard, "", 0), // what a page's connections do wrong needs no log line
+		ErrorLog:          log.New(io.Discard, "", 0), // protocol errors of pages are not logged
 	}
 	if o.Jailed {
 		e.port = JailPort
@@ -143,22 +141,21 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 	return e, nil
 }
 
-// JailPort is where the proxy listens inside a jail, whose loopback has nothing
-// else on it.
+// JailPort is the proxy's port inside a jail, where nothing else listens.
 const JailPort = 3128
 
 // Port is the one port of all session proxies.
 func (e *Egress) Port() int { return int(e.port) }
 
-// Refusing is the address of the browser-wide proxy, which lets nothing pass:
-// what a browser does of its own accord, in no session, ends there.
+// Refusing is the address of the browser-wide proxy, which refuses everything. Requests
+// that Chromium makes by itself, outside of any session, end there.
 func (e *Egress) Refusing() string { return RefusingAt(int(e.port)) }
 
-// RefusingAt is Refusing of a proxy with that port.
+// RefusingAt returns Refusing for a proxy on that port.
 func RefusingAt(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
 
-// Serve takes connections from l as well, until l fails or Close; it returns
-// at once. A jail hands out the listener that it made inside.
+// Serve also accepts connections from l, until l fails or Close is called. It returns at
+// once. A jail passes the listener that it made inside its namespace.
 func (e *Egress) Serve(l net.Listener) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -169,7 +166,7 @@ func (e *Egress) Serve(l net.Listener) {
 	e.work.Go(func() { e.server.Serve(lenient{l}) })
 }
 
-// Close ends the proxy with all its connections, and waits for them.
+// Close ends the proxy and all its connections, and waits until they have ended.
 func (e *Egress) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -190,10 +187,10 @@ func (e *Egress) Close() error {
 	return err
 }
 
-// SessionProxy makes a session's proxy. gate decides what it may reach; name says
-// whose it is, for the operator; onRefused, which may be nil, is told of each
-// refusal from a goroutine of the connection, and must not wait. Close it when
-// the session's browser context is gone.
+// SessionProxy makes a session's proxy. gate decides what it may reach, and name shows
+// the operator whose it is. onRefused, if not nil, is called for each refusal in a
+// goroutine of the connection, and must not block. Close the session proxy when the
+// session's browser context is gone.
 func (e *Egress) SessionProxy(gate Dialer, name string, onRefused func(Refusal)) (*SessionProxy, error) {
 	l, err := e.Unbound()
 	if err == nil {
@@ -202,8 +199,8 @@ func (e *Egress) SessionProxy(gate Dialer, name string, onRefused func(Refusal))
 	return l, err
 }
 
-// Unbound makes a session proxy that belongs to no session yet: a browser learns its secret on it
-// (PrimeURL), and nothing else passes until [SessionProxy.Bind].
+// Unbound makes a session proxy that belongs to no session yet. Chromium learns its
+// secret with PrimeURL; everything else is refused until [SessionProxy.Bind].
 func (e *Egress) Unbound() (*SessionProxy, error) {
 	l := newSessionProxy(e)
 	e.mu.Lock()
@@ -221,7 +218,7 @@ func (e *Egress) Unbound() (*SessionProxy, error) {
 	return l, nil
 }
 
-// address finds the session proxy an address of its own; the caller holds mu.
+// address gives the session proxy its own address. The caller holds mu.
 func (e *Egress) address(l *SessionProxy) error {
 	switch {
 	case e.shared != nil:
@@ -246,7 +243,7 @@ func (e *Egress) address(l *SessionProxy) error {
 			}
 		}
 		if l.listener == nil {
-			// Systems that have 127.0.0.1 alone: the port names the session proxy.
+			// The system has only 127.0.0.1: the port identifies the session proxy.
 			ln, err := net.Listen("tcp4", "127.0.0.1:0")
 			if err != nil {
 				return fmt.Errorf("an address for the session's proxy: %w", err)
@@ -286,7 +283,7 @@ func (e *Egress) proxyOf(r *http.Request) (p *SessionProxy, known bool) {
 		e.mu.Unlock()
 	}
 	if p == nil && e.shared != nil {
-		// At the shared address the user name says whose it is.
+		// At the shared address the user name identifies the session proxy.
 		user, _, ok := proxyAuth(r)
 		if !ok {
 			return nil, false

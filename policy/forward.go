@@ -19,19 +19,19 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// primeHost is a name that the proxy itself answers, once, to whoever knows the
-// session proxy's secret: it is asked so that the browser learns the secret. Names below
-// invalid exist nowhere else (RFC 6761 section 6.4). A page that asks for it
-// later is refused as for any of them: it learns nothing of who browses.
+// primeHost is a name that the proxy itself answers, once, if the request has the session
+// proxy's secret. The daemon requests it so that Chromium learns the secret. Names below
+// invalid exist nowhere else (RFC 6761 section 6.4). A later request is refused like any
+// other such name, so that a page cannot tell that it is in browserd.
 const primeHost = "egress.browserd.invalid"
 
-// PrimeURL is the address to ask for through a session proxy so that it challenges, and
-// that answers 204 once the challenge is met.
+// PrimeURL is the URL to request through a session proxy so that it sends its challenge.
+// It answers 204 once the challenge is answered.
 const PrimeURL = "http://" + primeHost + "/"
 
 // ServeHTTP is one request of a browser to its proxy.
 func (e *Egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The server adds neither: what an origin left out stays left out.
+	// Keep the server from adding them: what the origin left out stays left out.
 	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
 	l, known := e.proxyOf(r)
 	switch {
@@ -76,7 +76,7 @@ func (p *SessionProxy) forward(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
 	defer func() {
-		if p.spent() { // on the way: what came is cut
+		if p.spent() { // the byte budget ran out during this response: cut it
 			p.failed(withPort(r.URL), plain(r.URL), p.overBudget())
 		}
 	}()
@@ -89,13 +89,13 @@ func newForwarder(l *SessionProxy) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport:     l.transport,
 		ErrorLog:      log.New(io.Discard, "", 0),
-		FlushInterval: -1, // what comes in pieces is shown in pieces
+		FlushInterval: -1, // pass each piece of a streamed response on at once
 		BufferPool:    buffers{},
 		ErrorHandler:  l.fail,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.Host = p.In.URL.Host
 			p.Out.URL.RawQuery = p.In.URL.RawQuery
-			// Go writes a path in its own spelling; Chromium's is what the site knows.
+			// Go re-encodes the path; send it as Chromium wrote it.
 			path, _, _ := strings.Cut(asItCame(p.In.Context(), p.In.RequestURI)[len("http://"):], "?")
 			if i := strings.IndexByte(path, '/'); i >= 0 && !strings.HasPrefix(path[i:], "//") {
 				p.Out.URL.Opaque = path[i:]
@@ -117,9 +117,9 @@ func newForwarder(l *SessionProxy) *httputil.ReverseProxy {
 	}
 }
 
-// fail remembers why a plain request came to nothing and hangs up: an answer
-// would be a page, which the site could be taken for. Chromium reports
-// net::ERR_EMPTY_RESPONSE, and Failure says why.
+// fail records why a plain request failed and closes the connection. Any response would
+// be shown as a page of the site. Chromium reports net::ERR_EMPTY_RESPONSE, and Failure
+// returns the reason.
 func (p *SessionProxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		p.failed(withPort(r.URL), plain(r.URL), err)
@@ -135,7 +135,7 @@ func withPort(u *url.URL) string {
 	return u.Host
 }
 
-// plain is a URL without what may be secret in it.
+// plain returns a URL without user info, query and fragment, which may be secret.
 func plain(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
@@ -183,7 +183,7 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	if _, err := fmt.Fprint(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
-	// What the browser sent behind its request.
+	// Bytes that the browser sent right after its request.
 	if n := ahead.Reader.Buffered(); n > 0 {
 		early, _ := ahead.Reader.Peek(n)
 		near = &prefixed{near, early}

@@ -9,22 +9,22 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// GateOptions narrow one session's egress.
+// GateOptions restricts one session's egress further than the policy does.
 type GateOptions struct {
-	// AllowedDomains are the only hosts that the session may reach, written as
-	// in Config.AllowedDomains; empty narrows nothing.
+	// AllowedDomains are the only hosts that the session may reach, written as in
+	// Config.AllowedDomains. Empty means no further restriction.
 	AllowedDomains []string
 }
 
-// Gate is one session's egress: the policy, narrowed by what the session
-// asked for. Everything that leaves the machine for a session passes one.
-// A Gate holds nothing open and need not be closed; any goroutine may use it.
+// Gate is one session's egress: the policy with the session's own restrictions. All
+// traffic of a session goes through its Gate. A Gate holds no resources and need not be
+// closed. Any goroutine may use it.
 type Gate struct {
 	policy  *Policy
-	session list // empty: not narrowed
+	session list // empty: no restriction of the session's own
 }
 
-// Gate returns an egress that o narrows. A value of o that is none is an
+// Gate returns a Gate with the restrictions of o. An invalid value in o is an
 // InvalidParams error that quotes it.
 func (p *Policy) Gate(o GateOptions) (*Gate, error) {
 	domains, err := parseAllowedDomains(o.AllowedDomains)
@@ -35,28 +35,26 @@ func (p *Policy) Gate(o GateOptions) (*Gate, error) {
 	return &Gate{policy: p, session: domains}, nil
 }
 
-// CheckURL says whether raw may be opened, and returns it in the one spelling
-// that every source is given, so that nobody parses another host out of it
-// than the one that was checked. Only http, https and about:blank pass; a
-// private host or address, or another port than Config.Ports, needs an entry
-// in Config.AllowHosts; the daemon's own address and the clouds' metadata
-// services are refused even then.
+// CheckURL checks whether raw may be opened and returns its normalized form. Every source
+// gets that form, so that no parser finds another host in it than the one that was
+// checked. Only http, https and about:blank are allowed. A private host or address, or a
+// port that is not in Config.Ports, needs an entry in Config.AllowHosts. The daemon's own
+// address and the clouds' metadata services are always refused.
 //
 // raw is read as a browser reads it (WHATWG URL): 2130706433, 0x7f.1,
 // 0177.0.0.1 and fullwidth digits are all 127.0.0.1. Unlike a browser,
 // CheckURL refuses user info, control characters other than tabs, and URLs
-// without a scheme; the error's next step then names the URL that was
-// probably meant (see Complete).
+// without a scheme; the error's next step then names the URL that was probably meant
+// (see Complete).
 //
-// A name is checked as it is written: it is not looked up here, so a public
-// name whose address is private passes, and Dial refuses it. Redirects are
-// checked hop by hop, each with a CheckURL of what Join makes of its Location.
+// CheckURL does not look names up: it allows a public name whose address is private, and
+// Dial refuses it. Redirects are checked hop by hop, each with CheckURL of what Join
+// makes of its Location.
 //
-// The error is a *protocol.Error: InvalidParams where raw is no URL,
-// PolicyDenied otherwise; details.reason is a Reason, details.host the host as
-// it was understood, details.address its address where that is what counted,
-// and details.config what an operator would have to add, where that would help.
-// ctx bounds the check; nothing in it waits.
+// The error is a *protocol.Error: InvalidParams if raw is no URL, PolicyDenied otherwise.
+// details.reason is a Reason, details.host the host as it was parsed, details.address the
+// address if that decided, and details.config what an operator would have to add, if that
+// would help. CheckURL does not block.
 func (g *Gate) CheckURL(ctx context.Context, raw string) (canonical string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", protocol.Errorf(protocol.Cancelled, "checking a URL: %w", err)

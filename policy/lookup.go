@@ -10,11 +10,11 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// lookupWithin is how long a name's servers may take to answer.
+// lookupWithin is the time limit of one DNS lookup.
 const lookupWithin = 10 * time.Second
 
-// resolver finds the addresses of a name that ends in no dot. No address and no
-// error is a name without any.
+// resolver finds the addresses of a name without a trailing dot. It returns no addresses
+// and no error if the name exists and has none.
 type resolver interface {
 	LookupNetIP(ctx context.Context, name string) ([]netip.Addr, error)
 }
@@ -26,22 +26,22 @@ func newResolver(address string) (resolver, error) {
 	return parseDNSServer(address)
 }
 
-// system asks as the machine's other programs do: /etc/hosts, the configured
-// name servers, and what else the C library knows.
+// system resolves names as other programs on the machine do: with /etc/hosts, the
+// configured name servers, and what else the C library uses.
 type system struct{}
 
 func (system) LookupNetIP(ctx context.Context, name string) ([]netip.Addr, error) {
 	if reason, _, _ := classifyName(name); reason == "" {
-		// The final dot keeps the search list out: of a public name that does
-		// not exist it would make another one.
+		// The trailing dot switches the search list off, which would turn a name that
+		// does not exist into another one.
 		name += "."
 	}
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 }
 
-// lookup returns the addresses of u's name, in the order in which they are to
-// be tried, at least one. The names of this machine itself are never asked for
-// (RFC 6761 6.3). The error is a *protocol.Error.
+// lookup returns the addresses of u's name, at least one, in the order in which to try
+// them. It never sends a query for the names of this machine itself (RFC 6761 section
+// 6.3). The error is a *protocol.Error.
 func (p *Policy) lookup(ctx context.Context, u target) ([]netip.Addr, error) {
 	if reason, _, _ := classifyName(u.name); reason == ReasonNameLocal {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil

@@ -2,12 +2,12 @@ package policy
 
 import "strings"
 
-// localNames lead to this machine itself (RFC 6761 6.3, and what /etc/hosts
-// says on the common distributions). Each stands for the names below it too.
+// localNames are names of this machine itself (RFC 6761 section 6.3, and /etc/hosts of
+// the common distributions). Each stands for its subdomains too.
 var localNames = []string{"localhost", "localdomain", "ip6-localhost", "ip6-loopback"}
 
-// internalSuffixes end names that the public DNS never answers for; each
-// stands for itself as well.
+// internalSuffixes are suffixes of names that do not exist in the public DNS. Each is
+// also such a name itself.
 var internalSuffixes = []string{
 	"local",        // RFC 6762, and Kubernetes' cluster.local
 	"internal",     // ICANN 2024: private use; docker.internal, containers.internal, Google's metadata
@@ -23,8 +23,8 @@ var internalSuffixes = []string{
 	"intranet", "private",
 }
 
-// metadataNames are the names of the clouds' metadata services: never opened,
-// as their addresses are.
+// metadataNames are the names of the clouds' metadata services. Like their addresses,
+// they are always refused.
 var metadataNames = map[string]bool{
 	"metadata":                     true,
 	"metadata.google.internal":     true,
@@ -37,8 +37,8 @@ var metadataNames = map[string]bool{
 	"metadata.platformequinix.com": true,
 }
 
-// classifyName is classify for a name in its ASCII form, lower case and
-// without a trailing dot.
+// classifyName is classify for a name in ASCII form, in lower case and without a trailing
+// dot.
 func classifyName(name string) (reason Reason, what string, never bool) {
 	if metadataNames[name] {
 		return ReasonNameInternal, "the name of a metadata service", true

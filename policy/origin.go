@@ -2,8 +2,8 @@ package policy
 
 import "strings"
 
-// Origin is the origin of an http or https URL, as a browser writes it; empty for any
-// other text.
+// Origin returns the origin of an http or https URL, serialized as browsers do. It
+// returns "" for any other string.
 func Origin(raw string) string {
 	u, err := parseURL(raw)
 	if err != nil || u.blank {
@@ -13,8 +13,8 @@ func Origin(raw string) string {
 	return u.String()
 }
 
-// ParseOrigin reads what a client names as an origin: a URL of a scheme, a host and
-// perhaps a port. It returns the origin as a browser writes it, empty where it is none.
+// ParseOrigin parses an origin that a client sent: a scheme, a host and an optional
+// port. It returns the origin serialized as browsers do, or "" if s is no origin.
 func ParseOrigin(raw string) string {
 	u, err := parseURL(raw)
 	if err != nil || u.blank || u.path != "/" && u.path != "" || strings.ContainsAny(raw, "*?#") {

@@ -6,26 +6,25 @@ import (
 	"sync"
 )
 
-// Setting is what a refusal's details.config names: entries that one of the
-// policy's lists would have to have.
+// Setting is the value of a refusal's details.config: the entries that one of the
+// policy's lists would need for the request to be allowed.
 type Setting struct {
 	Key string   `json:"key"` // KeyAllowHosts or KeyAllowedDomains
 	Add []string `json:"add"`
 }
 
-// The lists that may be added to while the daemon runs.
+// The lists that AddUntil can extend.
 const (
 	KeyAllowHosts     = "policy.allow_hosts"
 	KeyAllowedDomains = "policy.allowed_domains"
 )
 
-// AddUntil adds the setting's entries, from now on and for every Gate, until
-// shut is called; what the lists have beside them stays. It is an operator's
-// answer to one refusal, so an entry of KeyAllowHosts counts as one of
-// KeyAllowedDomains as well; one of KeyAllowedDomains opens nothing that is
-// private. Neither lifts Config.DeniedDomains, nor what a session narrowed for
-// itself. shut may be called by any goroutine, and does nothing a second time.
-// An error, which quotes the entry, adds nothing.
+// AddUntil adds the setting's entries to the policy, for every Gate, until shut is called.
+// It carries out an operator's answer to one refusal, so an entry of KeyAllowHosts also
+// counts as one of KeyAllowedDomains. An entry of KeyAllowedDomains does not open
+// anything private. Neither overrides Config.DeniedDomains or a session's own
+// restrictions. Any goroutine may call shut; a second call does nothing. After an error,
+// which quotes the entry, nothing has been added.
 func (p *Policy) AddUntil(s Setting) (shut func(), err error) {
 	opens := s.Key == KeyAllowHosts
 	if !opens && s.Key != KeyAllowedDomains {
@@ -55,8 +54,8 @@ func (p *Policy) AddUntil(s Setting) (shut func(), err error) {
 	}), nil
 }
 
-// withoutLast is a copy of l without the last of the entries equal to e: the
-// lines of the configuration stand first.
+// withoutLast returns a copy of l without the last entry that is equal to e. Entries of
+// the configuration come first in l, so they stay.
 func withoutLast(l list, e entry) list {
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i] == e {

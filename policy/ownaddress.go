@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// ownFresh is how long the list of the machine's own addresses is believed.
-// It changes when a link comes up or a lease is renewed.
+// ownFresh is how long the list of the machine's own addresses is cached. The list
+// changes when a link comes up or a lease is renewed.
 const ownFresh = 5 * time.Second
 
-// ownAddresses knows which addresses are the machine's own. A service that
-// listens on all of them is reached by its public address too, past every
-// firewall that stands before the machine.
+// ownAddresses knows the machine's own addresses. A local service that listens on all
+// interfaces can be reached from here at the machine's public address, behind any firewall
+// in front of the machine, so these addresses are refused.
 type ownAddresses struct {
 	read func() ([]netip.Addr, error)
 	now  func() time.Time
@@ -31,8 +31,8 @@ func newOwnAddresses(read func() ([]netip.Addr, error)) *ownAddresses {
 	return &ownAddresses{read: read, now: time.Now}
 }
 
-// has says whether a is one of them. Where the list cannot be read anew the
-// last one counts; an error says that there never was one.
+// has reports whether a is one of them. If the list cannot be refreshed, it uses the last
+// one; it returns an error if there is none.
 func (o *ownAddresses) has(a netip.Addr) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

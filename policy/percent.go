@@ -11,16 +11,16 @@ import (
 
 // A browser leaves a % in a path as it is, whether or not two hexadecimal digits
 // follow (WHATWG URL, path state); net/http answers such a target with 400 before
-// any handler sees it. So the first line of a request is read here first: the
-// parser is given %25 there, and the site what the browser wrote.
+// any handler sees it. So browserd rewrites the request line before the parser reads it:
+// the parser gets %25 for such a %, and the site gets what the browser wrote.
 
-// maxLine is how long a request's first line may be for that.
+// maxLine is the longest request line, in bytes, that is rewritten.
 const maxLine = 1 << 20
 
-// lenient is a listener of the proxy's whose connections do that.
+// lenient is a listener whose connections rewrite request lines in this way.
 type lenient struct{ net.Listener }
 
-// Accept is net.Listener's.
+// Accept implements net.Listener.
 func (l lenient) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -29,17 +29,18 @@ func (l lenient) Accept() (net.Conn, error) {
 	return &lenientConn{Conn: c, atLine: true}, nil
 }
 
-// lenientConn is read by one goroutine at a time, net/http's.
+// lenientConn rewrites the request lines that it reads. Only one goroutine may read from
+// it at a time, as net/http does.
 type lenientConn struct {
 	net.Conn
 
 	mu      sync.Mutex
-	atLine  bool   // what is read next begins a request
-	ready   []byte // read and mended, not handed out yet
-	as, raw string // the last target that was mended, and as it came
+	atLine  bool   // the next byte begins a request
+	ready   []byte // rewritten, not returned by Read yet
+	as, raw string // the last rewritten request target, and its original
 }
 
-// Read is net.Conn's.
+// Read implements net.Conn.
 func (c *lenientConn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	if c.atLine && len(c.ready) == 0 {
@@ -61,8 +62,8 @@ func (c *lenientConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// readLine reads up to the end of the request's first line and perhaps beyond,
-// and mends the line. What there is comes with an error, too; that comes again.
+// readLine reads at least up to the end of the request line, and rewrites the line. On an
+// error it keeps what it has read; the next read returns the error again.
 func (c *lenientConn) readLine() ([]byte, error) {
 	buf := make([]byte, 0, 4096)
 	for {
@@ -96,10 +97,11 @@ func (c *lenientConn) readLine() ([]byte, error) {
 	}
 }
 
-// CloseWrite ends what is sent, for a tunnel.
+// CloseWrite closes the sending half of the connection, for tunnels.
 func (c *lenientConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// idle is http.Server.ConnState: behind an answer comes the next request.
+// idle is http.Server.ConnState. When a connection becomes idle, the next byte begins a
+// request.
 func idle(c net.Conn, s http.ConnState) {
 	if lc, ok := c.(*lenientConn); ok && s == http.StateIdle {
 		lc.mu.Lock()
@@ -110,7 +112,7 @@ func idle(c net.Conn, s http.ConnState) {
 
 type connKey struct{}
 
-// asItCame is the target of a request as the browser wrote it.
+// asItCame returns the request target as the browser wrote it.
 func asItCame(ctx context.Context, parsed string) string {
 	c, ok := ctx.Value(connKey{}).(*lenientConn)
 	if !ok {
@@ -124,15 +126,15 @@ func asItCame(ctx context.Context, parsed string) string {
 	return parsed
 }
 
-// targetOf is what stands between the spaces of a request's first line.
+// targetOf returns the request target in a request line.
 func targetOf(line string) string {
 	_, rest, _ := strings.Cut(line, " ")
 	between, _, _ := strings.Cut(rest, " ")
 	return between
 }
 
-// mended is a request's first line with %25 for every % in the path that begins
-// no escape. A line that is nothing of the kind is left alone.
+// mended returns the request line with %25 for every % in the path that does not begin an
+// escape. It returns any other line unchanged.
 func mended(line string) (whole string, changed bool) {
 	of := targetOf(line)
 	if strings.Count(line, " ") != 2 || !strings.HasPrefix(of, "http://") {

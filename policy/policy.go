@@ -1,5 +1,5 @@
-// Package policy decides what may happen: which URLs and addresses are reached,
-// and what agents may do without an operator's confirmation. It owns the rules on
+// Package policy decides which URLs and addresses may be reached, and what agents may do
+// without an operator's confirmation. It owns the rules on
 // schemes, hosts, addresses and ports, the URL parser behind them, DNS lookups,
 // the only dialer with which the daemon leaves the machine, the egress proxy of
 // Chromium's pages, and the confirmations. It never dials an address that it has
@@ -26,49 +26,50 @@ import (
 // Config configures the policy. The zero value allows public hosts on the default
 // ports.
 type Config struct {
-	// AllowHosts opens what is private: each entry is a host, *.domain, an
-	// address or a CIDR, with an optional port. Public hosts need no entry,
-	// except on ports other than Ports.
+	// AllowHosts allows private hosts: each entry is a host, *.domain, an address or a
+	// CIDR, with an optional port. Public hosts need an entry only for ports that are
+	// not in Ports.
 	AllowHosts []string `koanf:"allow_hosts" doc:"private hosts, *.domains, addresses and CIDRs that may be reached, each with an optional port; without a port: every port that browsers open"`
-	// AllowedDomains narrows: where it is not empty, nothing else is reachable.
-	// It lifts no rule on addresses.
+	// AllowedDomains, if not empty, are the only hosts that can be reached. It does not
+	// allow private addresses.
 	AllowedDomains []string `koanf:"allowed_domains" doc:"if not empty, the only hosts, *.domains, addresses and CIDRs that may be reached; it opens nothing private"`
-	// DeniedDomains wins over every other key. A host stands for all below it too.
+	// DeniedDomains overrides every other key. A host stands for its subdomains too.
 	DeniedDomains []string `koanf:"denied_domains" doc:"hosts with all below them, addresses and CIDRs that are never reachable, whatever the other keys say"`
-	// Ports are the ports that may be reached; empty is the default of the tag.
+	// Ports are the ports that may be reached. Empty means the default in the tag.
 	Ports []int `koanf:"ports" default:"80,443,8080,8443" doc:"ports that may be reached; an entry of allow_hosts opens others on its host"`
-	// Resolver is the address of the only DNS server that is asked, with or
-	// without a port; empty asks as the system does.
+	// Resolver is the address of the only DNS server to ask, with an optional port. If
+	// it is empty, names are resolved as the system does.
 	Resolver string `koanf:"resolver" doc:"address of the DNS server to ask, such as 1.1.1.1 or [::1]:5353; empty: as the system does"`
 	// UpstreamProxy is the URL of an HTTP proxy through which everything goes.
 	UpstreamProxy string `koanf:"upstream_proxy" doc:"http://[USER:PASSWORD@]HOST:PORT of a proxy that all traffic goes through; browserd checks every request first"`
-	// CAFile and InsecureHosts say whose TLS certificates are accepted beside those of
-	// the system's authorities.
+	// CAFile and InsecureHosts add TLS certificates to accept beyond those of the
+	// system's certificate authorities.
 	CAFile        string   `koanf:"ca_file" doc:"file of certificates (PEM) of private authorities, accepted in addition to the system's: their certificates are verified as any other's, for Chromium's pages and for everything that the daemon fetches itself"`
 	InsecureHosts []string `koanf:"insecure_hosts" doc:"hosts and addresses, each with an optional port (without: 443), no wildcards, whose TLS certificate is not verified at all: whoever is on the way can read and change what is sent; for test servers with a self-signed certificate"`
-	// ProxyAdvertise is where a Chromium that runs elsewhere finds the egress proxy.
+	// ProxyAdvertise is where a Chromium on another machine reaches the egress proxy.
 	ProxyAdvertise string `koanf:"proxy_advertise" doc:"HOST:PORT at which the Chromium of browser.endpoint reaches browserd's egress proxy, which then listens on that port of every address"`
-	// Egress bounds what each session may use of the egress proxy.
+	// Egress limits each session's use of the egress proxy.
 	Egress EgressConfig `koanf:"egress"`
 
-	// Autonomy, Confirm and ConfirmTimeout are what agents may do by themselves.
+	// Autonomy, Confirm and ConfirmTimeout are what agents may do without asking.
 	Autonomy       string        `koanf:"autonomy" default:"full" oneof:"full supervised read_only" doc:"what agents may do by themselves. full: everything that the policy allows; supervised: the commands of policy.confirm wait for an operator; read_only: open and read pages, change nothing. A token's own autonomy overrides it"`
 	Confirm        []string      `koanf:"confirm" doc:"commands that a supervised agent runs only after an operator's confirm; wait with an expression counts as eval, session_open with a state as state_load"`
 	ConfirmTimeout time.Duration `koanf:"confirm_timeout" default:"60s" doc:"how long a command waits for an operator's confirm, within its own timeout_ms; after that it is refused"`
 
-	// DialContext replaces the last step of Gate.Dial, after every check: the
-	// TCP connection to address, which is IP:PORT. Tests set it, so that no
-	// packet leaves; nil is a net.Dialer that checks the address once more.
+	// DialContext replaces the last step of Gate.Dial, after all checks: the TCP
+	// connection to address, which is IP:PORT. Tests set it, so that they send nothing.
+	// If it is nil, a net.Dialer connects and checks the address once more.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error) `koanf:"-"`
-	// Interfaces replaces the list of the machine's own addresses; nil reads it.
+	// Interfaces replaces the list of the machine's own addresses, for tests. If it is
+	// nil, the list is read from the system.
 	Interfaces func() ([]netip.Addr, error) `koanf:"-"`
 }
 
-// defaultPorts are the ports of the web: TURN over TCP arrives as CONNECT to
-// any port, so an open list would open every service of a host.
+// defaultPorts are the ports of the web. TURN over TCP reaches the proxy as CONNECT to any
+// port, so without a list a page could reach every service of a host.
 var defaultPorts = []int{80, 443, 8080, 8443}
 
-// Check says which value is wrong, if one is.
+// Check returns an error that names the first invalid value.
 func (c Config) Check() error {
 	if err := c.checkAutonomy(); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (c Config) Check() error {
 	return err
 }
 
-// Policy decides. Make one with New.
+// Policy decides by the configuration. Make one with New.
 type Policy struct {
 	allowedDomains list
 	deniedDomains  list
@@ -92,16 +93,16 @@ type Policy struct {
 	state atomic.Pointer[state]
 }
 
-// state is what changes while the daemon runs. It is replaced, never written.
+// state is what changes while the daemon runs. It is immutable: a change replaces it.
 type state struct {
 	allow   list // policy.allow_hosts and what AddUntil added
 	domains list // what AddUntil added to policy.allowed_domains
 	self    []netip.AddrPort
 }
 
-// New returns the policy that cfg describes. self are the addresses on which
-// the daemon itself listens: they stay shut whatever cfg allows. An error
-// begins with the key's name and quotes the value.
+// New returns the policy that cfg describes. self are the addresses on which the daemon
+// itself listens: they are refused whatever cfg allows. An error begins with the key's
+// name and quotes the value.
 func New(cfg Config, self ...netip.AddrPort) (*Policy, error) {
 	p := &Policy{dial: cfg.DialContext, own: newOwnAddresses(cfg.Interfaces)}
 	st := &state{self: self}
@@ -149,8 +150,8 @@ func parsePorts(ports []int) ([]uint16, error) {
 	return out, nil
 }
 
-// AddSelf shuts one more address on which the daemon listens, from now on and
-// for every Gate, whatever the configuration allows.
+// AddSelf adds an address on which the daemon listens. From now on every Gate refuses it,
+// whatever the configuration allows.
 func (p *Policy) AddSelf(a netip.AddrPort) {
 	p.change(func(s *state) { s.self = append(slices.Clip(s.self), a) })
 }
@@ -163,13 +164,13 @@ func (p *Policy) change(f func(*state)) {
 	p.state.Store(&s)
 }
 
-// CheckURL is Gate.CheckURL for a session that narrows nothing.
+// CheckURL is Gate.CheckURL for a session without restrictions of its own.
 func (p *Policy) CheckURL(ctx context.Context, raw string) (canonical string, err error) {
 	return (&Gate{policy: p}).CheckURL(ctx, raw)
 }
 
-// CheckURLWithin is Gate.CheckURL for a session that narrows itself to domains,
-// as in GateOptions.AllowedDomains.
+// CheckURLWithin is Gate.CheckURL for a session that is restricted to domains, as in
+// GateOptions.AllowedDomains.
 func (p *Policy) CheckURLWithin(ctx context.Context, domains []string, raw string) (canonical string, err error) {
 	g, err := p.Gate(GateOptions{AllowedDomains: domains})
 	if err != nil {

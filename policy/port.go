@@ -1,8 +1,8 @@
 package policy
 
-// badPorts are the ports that browsers never open for http (Fetch, "bad
-// port"): they belong to protocols that a request could be mistaken for. Only
-// an entry that names the port opens one.
+// badPorts are the ports that browsers refuse for http (Fetch, "bad port"), because a
+// request could be mistaken for another protocol. Only an entry that names the port
+// allows one.
 var badPorts = func() map[uint16]bool {
 	m := map[uint16]bool{}
 	for _, p := range []uint16{

@@ -6,11 +6,10 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Public says whether raw, which CheckURL lets pass, leads to the public
-// internet alone, whatever AllowHosts opens: its host and every address that it
-// resolves to. It is asked before a URL is told to somebody outside. The error
-// is CheckURL's, or PolicyDenied with the reason for which the host is private,
-// or NavigationFailed where nobody knows its address.
+// Public returns an error unless raw, its host and every address that it resolves to are
+// public, whatever AllowHosts allows. It is called before a URL is sent to a third party.
+// The error is CheckURL's, or PolicyDenied with the reason why the host is private, or
+// NavigationFailed if the name cannot be resolved.
 func (g *Gate) Public(ctx context.Context, raw string) error {
 	if _, err := g.CheckURL(ctx, raw); err != nil {
 		return err

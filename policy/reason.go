@@ -8,12 +8,12 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Reason is the stable word in details.reason of a refusal.
+// Reason is the stable code in details.reason of a refusal.
 type Reason string
 
-// The reasons a URL or a connection is refused for. Append only.
+// The reasons to refuse a URL or a connection. Append only.
 const (
-	ReasonBadURL         Reason = "bad_url"         // no URL that a browser could open
+	ReasonBadURL         Reason = "bad_url"         // not a URL that a browser could open
 	ReasonScheme         Reason = "scheme"          // not http, https or about:blank
 	ReasonUserinfo       Reason = "userinfo"        // user:password@ in the URL
 	ReasonPort           Reason = "port"            // a port that is not open, or port 0
@@ -32,16 +32,16 @@ const (
 	ReasonNotAllowlisted Reason = "not_allowlisted" // not named by policy.allowed_domains, or the session's own
 )
 
-// The reasons for which a connection fails that the policy does not refuse:
-// details.reason of a navigation_failed error. Append only.
+// The reasons why an allowed connection fails: details.reason of a navigation_failed
+// error. Append only.
 const (
-	ReasonDNS      Reason = "dns_error"      // the name has no address, or its servers do not say
+	ReasonDNS      Reason = "dns_error"      // the name has no address, or its DNS servers do not answer
 	ReasonConnect  Reason = "connect_failed" // none of the addresses answers
-	ReasonUpstream Reason = "upstream_proxy" // policy.upstream_proxy does not answer, or says no
+	ReasonUpstream Reason = "upstream_proxy" // policy.upstream_proxy does not answer, or refuses
 )
 
-// checkTarget decides on u as it is written, without a DNS lookup: a nil error lets
-// an address be dialled, and a name be looked up.
+// checkTarget checks u without a DNS lookup. If it returns nil, an address may be dialled
+// and a name may be looked up.
 func (g *Gate) checkTarget(u target) error {
 	p, s := g.policy, g.policy.state.Load()
 	if u.port == 0 {
@@ -73,8 +73,8 @@ func (g *Gate) checkTarget(u target) error {
 	return nil
 }
 
-// checkAnswer decides on one address to which u's name resolves, after checkTarget
-// has let the name pass. An entry that names the host opens its addresses too.
+// checkAnswer checks one address to which u's name resolves, after checkTarget has allowed
+// the name. An AllowHosts entry that names the host allows its addresses too.
 func (g *Gate) checkAnswer(u target, addr netip.Addr) error {
 	p, s := g.policy, g.policy.state.Load()
 	at := target{addr: addr, port: u.port}
@@ -98,9 +98,8 @@ func (g *Gate) checkAnswer(u target, addr netip.Addr) error {
 	return nil
 }
 
-// classify says why u's host is not the public internet: the reason, the words
-// for it, and whether it stays shut even where an operator allows it. The
-// reason is empty for a public host.
+// classify returns why u's host is not public: the reason, its description, and whether it
+// is refused even if an operator allows it. The reason is empty for a public host.
 func (p *Policy) classify(u target) (reason Reason, what string, never bool, err error) {
 	if u.name != "" {
 		reason, what, never = classifyName(u.name)
@@ -121,9 +120,9 @@ func (p *Policy) classify(u target) (reason Reason, what string, never bool, err
 	return "", "", false, nil
 }
 
-// isSelf is true for the daemon's own ports: at the address it listens on, at
-// any loopback or unspecified address or local name, and at any address of the
-// machine, because those lead to the same socket on most machines.
+// isSelf reports whether u is a port of the daemon: at the address on which it listens, at
+// any loopback or unspecified address or local name, or at any address of the machine,
+// since on most machines these lead to the same socket.
 func (p *Policy) isSelf(s *state, u target) bool {
 	ours := slices.ContainsFunc(s.self, func(a netip.AddrPort) bool { return a.Port() == u.port })
 	if !ours {
@@ -141,9 +140,9 @@ func (p *Policy) isSelf(s *state, u target) bool {
 	return own || err != nil
 }
 
-// opensPort is true for the ports of the web, and for those that an entry of
-// AllowHosts opens on its host: the one it names, or, where it names none,
-// every port that a browser would open.
+// opensPort reports whether the port is in Config.Ports, or an AllowHosts entry allows it
+// on this host: the port that the entry names, or, if it names none, every port that a
+// browser would open.
 func (p *Policy) opensPort(s *state, u target) bool {
 	if slices.Contains(p.ports, u.port) {
 		return true
@@ -163,8 +162,8 @@ func denied(reason Reason, u target, format string, args ...any) *protocol.Error
 	return e
 }
 
-// wouldOpen adds to a refusal what an operator would have to add to the list
-// policy.key, so that the same request passes.
+// wouldOpen adds to a refusal the entry that an operator would have to add to the list
+// policy.key for the same request to be allowed.
 func wouldOpen(e *protocol.Error, key, add string) *protocol.Error {
 	e.With("config", map[string]any{"key": "policy." + key, "add": []string{add}})
 	if key == "allow_hosts" {

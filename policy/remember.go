@@ -16,9 +16,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// memory is what operators have answered for good, and the file that keeps it.
+// memory holds the answers that operators gave for good, and the file that stores them.
 type memory struct {
-	path string // empty: there is nowhere to keep it
+	path string // empty: answers cannot be stored
 
 	mu   sync.Mutex
 	kept kept
@@ -40,10 +40,10 @@ type keptCommand struct {
 	Allow   bool   `json:"allow"`
 }
 
-// maxMemory bounds the file: what is larger, nobody has answered.
+// maxMemory is the largest file to read, in bytes. Answers alone never grow that large.
 const maxMemory = 4 << 20
 
-// readMemory reads the file; one that is not there is empty.
+// readMemory reads the file. A missing file is an empty one.
 func readMemory(path string) (*memory, error) {
 	m := &memory{path: path}
 	if path == "" {
@@ -144,8 +144,8 @@ func (m *memory) addCommand(agent, command, place string, allow bool) error {
 	})
 }
 
-// change alters what is kept once the altered file is on disk: neither is ever
-// ahead of the other.
+// change writes the changed content to disk and then applies it in memory, so that the two
+// agree.
 func (m *memory) change(alter func(*kept)) error {
 	if m.path == "" {
 		return protocol.Errorf(protocol.Unsupported, "there is no state directory in which an answer could be kept").
@@ -162,7 +162,7 @@ func (m *memory) change(alter func(*kept)) error {
 	return nil
 }
 
-// writeMemory puts a whole new file, mode 0600, in the old one's place.
+// writeMemory replaces the file atomically by a new one with mode 0600.
 func writeMemory(path string, k kept) error {
 	data, err := json.MarshalIndent(k, "", "  ")
 	if err != nil {

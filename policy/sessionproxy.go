@@ -23,52 +23,52 @@ type Dialer interface {
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// The reasons for which a session proxy refuses what its gate would let pass. Append only.
+// The reasons why a session proxy refuses what its gate allows. Append only.
 const (
-	ReasonByteBudget      Reason = "byte_budget"      // the session has used its bytes up
+	ReasonByteBudget      Reason = "byte_budget"      // the session has used all its bytes
 	ReasonConnectionLimit Reason = "connection_limit" // the session holds too many connections
 )
 
 // Refusal is one connection that the proxy did not make.
 type Refusal struct {
-	// Reason, Host and Address are the error's details; Address is empty where
-	// it was not an address that counted.
+	// Reason, Host and Address are the error's details. Address is empty unless an
+	// address was the reason.
 	Reason, Host, Address string
-	// URL is what was asked for without its query: scheme, host and path of a
-	// plain request; the host and port alone of a tunnel.
+	// URL is what was requested: scheme, host and path of a plain request, without its
+	// query; host and port of a tunnel.
 	URL string
-	// Err is the whole error, with its next step and what would allow it.
+	// Err is the whole error, with its next step and the setting that would allow it.
 	Err *protocol.Error
 }
 
 // SessionProxyStats counts what went through a session proxy.
 type SessionProxyStats struct {
-	Requests int64 // plain requests and tunnels that were let through
-	Refused  int64 // that were not
+	Requests int64 // plain requests and tunnels that were allowed
+	Refused  int64 // plain requests and tunnels that were refused
 	Bytes    int64 // both directions together
-	Open     int64 // now
+	Open     int64 // connections that are open now
 }
 
-// failuresKept is how many hosts a session proxy remembers the last failure of.
+// failuresKept is the number of hosts whose last failure a session proxy remembers.
 const failuresKept = 128
 
-// SessionProxy is one session's own address and secret at the egress proxy. All methods may be called from
-// any goroutine.
+// SessionProxy is one session's part of the egress proxy, with its own address and secret.
+// Any goroutine may call its methods.
 type SessionProxy struct {
 	egress    *Egress
-	owner     atomic.Pointer[owner] // nil: nobody's yet, and nothing passes
+	owner     atomic.Pointer[owner] // nil until Bind: everything is refused
 	user      string
 	secret    string
-	want      []byte // of Proxy-Authorization
+	want      []byte // the expected value of Proxy-Authorization
 	at        netip.AddrPort
 	server    string
-	listener  net.Listener // nil: the session proxy shares one
+	listener  net.Listener // nil if it uses the shared listener
 	transport *http.Transport
 	proxy     *httputil.ReverseProxy
 	ctx       context.Context // ends with Close
 	stop      context.CancelFunc
 
-	slots chan struct{} // one in it for each connection that is open
+	slots chan struct{} // holds one element for each open connection
 
 	primed atomic.Bool // PrimeURL has been answered
 
@@ -94,13 +94,13 @@ func newSessionProxy(e *Egress) *SessionProxy {
 	l := &SessionProxy{egress: e, user: "session-" + rand.Text()[:8], secret: rand.Text(), failures: map[string]failure{}}
 	size := e.cfg.MaxConnections
 	if size < 0 {
-		size = 1 << 20 // beyond what a process may open
+		size = 1 << 20 // more than the file descriptors of a process
 	}
 	l.slots = make(chan struct{}, size)
 	l.want = []byte("Basic " + base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.secret)))
 	l.ctx, l.stop = context.WithCancel(e.ctx)
 	l.transport = &http.Transport{
-		Proxy:                  nil, // nothing of the environment
+		Proxy:                  nil, // ignore the environment
 		DialContext:            l.dial,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 256 << 10,
@@ -112,14 +112,13 @@ func newSessionProxy(e *Egress) *SessionProxy {
 	return l
 }
 
-// Bind makes an unbound session proxy a session's, with what [Egress.SessionProxy] says of gate, name
-// and onRefused. It is called once, before anybody may use the session's browser
-// context.
+// Bind gives an unbound session proxy to a session. [Egress.SessionProxy] describes gate,
+// name and onRefused. Call it once, before the session's browser context is used.
 func (p *SessionProxy) Bind(gate Dialer, name string, onRefused func(Refusal)) {
 	p.owner.Store(&owner{gate, name, onRefused})
 }
 
-// Name is the session's; empty: it is not bound yet.
+// Name returns the session's name, or "" before Bind.
 func (p *SessionProxy) Name() string {
 	if o := p.owner.Load(); o != nil {
 		return o.name
@@ -127,11 +126,12 @@ func (p *SessionProxy) Name() string {
 	return ""
 }
 
-// ProxyServer is the session proxy's address as Chromium takes it for a browser context
-// (Target.createBrowserContext, proxyServer).
+// ProxyServer returns the session proxy's address as the proxyServer parameter of
+// Target.createBrowserContext.
 func (p *SessionProxy) ProxyServer() string { return p.server }
 
-// Credentials are what the proxy's challenge is answered with (RFC 7617).
+// Credentials returns the user name and password that answer the proxy's challenge
+// (RFC 7617).
 func (p *SessionProxy) Credentials() (user, secret string) { return p.user, p.secret }
 
 // Stats returns the session proxy's counts.
@@ -139,12 +139,12 @@ func (p *SessionProxy) Stats() SessionProxyStats {
 	return SessionProxyStats{Requests: p.requests.Load(), Refused: p.refused.Load(), Bytes: p.bytes.Load(), Open: p.open.Load()}
 }
 
-// Refused counts the refusals so far.
+// Refused returns the number of refusals so far.
 func (p *SessionProxy) Refused() int { return int(p.refused.Load()) }
 
-// Failure returns why the last connection to hostPort since then came to
-// nothing: the gate's error, policy_denied or navigation_failed; nil where none
-// failed. It is known before the page is told.
+// Failure returns why the last connection to hostPort since then failed: the gate's error,
+// policy_denied or navigation_failed, or nil if none failed. It is recorded before
+// Chromium gets its answer.
 func (p *SessionProxy) Failure(hostPort string, since time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,8 +154,8 @@ func (p *SessionProxy) Failure(hostPort string, since time.Time) error {
 	return nil
 }
 
-// Close cuts the session proxy's connections and forgets it: its secret opens nothing
-// any more. Closing twice is harmless.
+// Close closes the session proxy's connections and removes it, so that its secret is no
+// longer accepted. A second call does nothing.
 func (p *SessionProxy) Close() {
 	p.egress.mu.Lock()
 	if p.egress.byUser[p.user] == p {
@@ -191,8 +191,8 @@ func proxyAuth(r *http.Request) (user, secret string, ok bool) {
 	return strings.Cut(string(both), ":")
 }
 
-// enter takes one of the session proxy's connections, waiting a while where all are
-// taken, as a browser does without a proxy; leave gives it back.
+// enter reserves one of the session proxy's connections. If all are in use, it waits for a
+// while, as a browser does without a proxy. leave releases it.
 func (p *SessionProxy) enter(ctx context.Context) error {
 	if p.spent() {
 		return p.overBudget()
@@ -250,10 +250,10 @@ func (p *SessionProxy) dial(ctx context.Context, network, address string) (net.C
 	return &counted{Conn: c, proxy: p}, nil
 }
 
-// errUnbound is why nothing passes an unbound session proxy.
+// errUnbound is the error of every request to an unbound session proxy.
 var errUnbound = protocol.Errorf(protocol.Cancelled, "the proxy is not bound to a session yet")
 
-// counted is a connection whose bytes the session proxy pays for.
+// counted is a connection whose bytes count against the session's budget.
 type counted struct {
 	net.Conn
 	proxy *SessionProxy
@@ -283,15 +283,15 @@ func (c *counted) CloseWrite() error { return closeWrite(c.Conn) }
 
 var errEarly = errors.New("it spoke before it was asked")
 
-// failed remembers why a connection to hostPort came to nothing, and tells of
-// a refusal. It is called before the browser is answered.
+// failed records why a connection to hostPort failed, and reports a refusal to onRefused.
+// It is called before Chromium gets its answer.
 func (p *SessionProxy) failed(hostPort, url string, err error) {
 	if errors.Is(err, errBudget) {
 		err = p.overBudget()
 	}
 	var e *protocol.Error
 	if !errors.As(err, &e) {
-		if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // net/http's, without a type of its own
+		if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // an error of net/http that has no type
 			err = errEarly
 		}
 		e = protocol.Errorf(protocol.NavigationFailed, "%s did not answer as it should: %w", hostPort, err).
@@ -305,7 +305,7 @@ func (p *SessionProxy) failed(hostPort, url string, err error) {
 	}
 	p.mu.Lock()
 	if len(p.failures) >= failuresKept {
-		clear(p.failures) // only the last few are ever asked for
+		clear(p.failures) // only recent failures are asked for
 	}
 	p.failures[strings.ToLower(hostPort)] = failure{e, time.Now()}
 	p.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// EgressStats counts what went through the proxy since it was made, in all
-// session proxies, the closed ones too.
+// EgressStats counts the traffic of all session proxies, closed ones included, since the
+// proxy was made.
 type EgressStats struct {
-	Sessions int              // of sessions that are open now
-	Open     int64            // connections, now
-	Requests int64            // plain requests and tunnels that were let through
+	Sessions int              // sessions that are open now
+	Open     int64            // connections that are open now
+	Requests int64            // plain requests and tunnels that were allowed
 	Bytes    int64            // both directions together
-	Refused  map[Reason]int64 // those that were not, by their reason
+	Refused  map[Reason]int64 // refused ones, by reason
 }
 
 // Stats returns the proxy's counts.
@@ -34,14 +34,14 @@ func (e *Egress) Stats() EgressStats {
 	return s
 }
 
-// gone keeps what a session proxy that closes has counted.
+// gone adds the counts of a session proxy that closes to the total.
 func (s *EgressStats) gone(n SessionProxyStats) {
 	s.Requests += n.Requests
 	s.Bytes += n.Bytes
 }
 
-// refusedFor counts a refusal under its reason, which is always one of the
-// policy's own words.
+// refusedFor counts a refusal by its reason, which is always one of this package's
+// constants.
 func (e *Egress) refusedFor(err *protocol.Error) {
 	reason, _ := err.Details["reason"].(string)
 	e.mu.Lock()

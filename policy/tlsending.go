@@ -21,30 +21,29 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// tlsEnding ends the TLS of those connections whose server the browser itself could
-// not verify, and speaks TLS to the server in its place: with the hosts of
-// policy.insecure_hosts, unverified, and with servers whose certificate comes from
-// an authority of policy.ca_file, verified. All other tunnels stay closed to
-// the proxy, and their certificates are the browser's to verify.
+// tlsEnding terminates TLS for servers that Chromium could not verify, and makes its own
+// TLS connection to the server: unverified for hosts of policy.insecure_hosts, verified
+// for servers whose certificate comes from an authority of policy.ca_file. All other
+// tunnels are passed through unread, and Chromium verifies their certificates.
 //
 // Chromium has no setting for this that is sound for one host alone. Its list of keys
 // (--ignore-certificate-errors-spki-list) accepts whatever chain a server sends, if only
-// one certificate in it has such a key, signed or not: whoever copies an authority's
-// public certificate into his chain would be believed. So the list holds one key,
-// which is made here, never leaves the process, and whose certificate is shown to
-// no one but the browser at the other end of a session proxy.
+// one certificate in it has such a key, signed or not. A server that copied an
+// authority's public certificate into its chain would be trusted. So the list holds one
+// key, which is made here and never leaves the process, and whose certificate is only
+// sent to the Chromium at the other end of a session proxy.
 type tlsEnding struct {
 	trust       *Trust
 	certificate tls.Certificate
 	keyHash     string
 
 	mu     sync.Mutex
-	public map[string]time.Time // host:port that no authority of ca_file vouches for, until then
+	public map[string]time.Time // host:port whose certificate is not of ca_file, and until when that is assumed
 }
 
 const (
-	publicKept = 1024            // hosts; then all are forgotten
-	publicFor  = 5 * time.Minute // a server gets another certificate seldom
+	publicKept = 1024            // hosts; when there are more, all are forgotten
+	publicFor  = 5 * time.Minute // servers rarely get another certificate
 )
 
 func newTLSEnding(trust *Trust) (*tlsEnding, error) {
@@ -74,8 +73,9 @@ func newTLSEnding(trust *Trust) (*tlsEnding, error) {
 	}, nil
 }
 
-// KeyHash is the key with which the proxy ends TLS, as Chromium's flag
-// --ignore-certificate-errors-spki-list accepts it; empty: it never does.
+// KeyHash returns the hash of the key with which the proxy terminates TLS, as Chromium's
+// flag --ignore-certificate-errors-spki-list expects it. It is empty if the proxy never
+// terminates TLS.
 func (e *Egress) KeyHash() string {
 	if e.ending == nil {
 		return ""
@@ -83,10 +83,10 @@ func (e *Egress) KeyHash() string {
 	return e.ending.keyHash
 }
 
-// endTLS decides who verifies the server of a tunnel. It returns the connections to
-// copy between: those that it was given, with what it has read of them, or both ends'
-// TLS. far may be another connection to the same address: then the one that was
-// given is closed.
+// endTLS decides whether Chromium or the proxy verifies the server of a tunnel. It returns
+// the connections to copy between: those that it was given, including the bytes read so
+// far, or the TLS connections of both ends. The returned far may be a new connection to
+// the same address; then the given one is closed.
 func (p *SessionProxy) endTLS(near, far net.Conn, address string) (net.Conn, net.Conn, error) {
 	ending := p.egress.ending
 	unverified := ending.trust.unverified(address)
@@ -113,7 +113,7 @@ func (p *SessionProxy) endTLS(near, far net.Conn, address string) (net.Conn, net
 		if unverified {
 			return near, far, err
 		}
-		// The browser verifies it, on a connection of its own.
+		// Chromium verifies it, on a new connection.
 		if isUntrusted(err) {
 			ending.setPublic(address)
 		}
@@ -151,8 +151,8 @@ func (x *tlsEnding) setPublic(address string) {
 
 var errHello = errors.New("the client's hello is all that was wanted")
 
-// readHello reads the first message of TLS without answering it; nil: c begins with
-// something else. sent is all that was read.
+// readHello reads the TLS ClientHello without answering it. It returns nil if c begins with
+// something else. sent is everything that was read.
 func readHello(c net.Conn) (hello *tls.ClientHelloInfo, sent []byte) {
 	r := &silent{Conn: c}
 	tls.Server(r, &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -162,7 +162,7 @@ func readHello(c net.Conn) (hello *tls.ClientHelloInfo, sent []byte) {
 	return hello, r.read.Bytes()
 }
 
-// silent keeps what is read, and writes nothing.
+// silent is a connection that records what is read and discards what is written.
 type silent struct {
 	net.Conn
 	read bytes.Buffer

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Trust are the TLS certificates that are accepted beside those of the system's
-// authorities: Config.CAFile and Config.InsecureHosts. It is never written after New.
+// Trust describes the TLS certificates that are accepted in addition to those of the
+// system's authorities: Config.CAFile and Config.InsecureHosts. It is immutable.
 type Trust struct {
 	roots    *x509.CertPool // the system's and the file's; nil: the system's alone
 	private  *x509.CertPool // the file's alone; nil: there is no file
@@ -21,10 +21,11 @@ type Trust struct {
 	hosts    []string       // insecure as the operator wrote it
 }
 
-// Trust is what the configuration adds to the system's authorities; nil: nothing.
+// Trust returns what the configuration adds to the system's authorities, or nil.
 func (p *Policy) Trust() *Trust { return p.trust }
 
-// newTrust reads both settings; key is the one that err is about. Both empty: nil.
+// newTrust reads both settings. key is the setting that err is about. It returns nil if
+// both are empty.
 func newTrust(file string, hosts []string) (t *Trust, key string, err error) {
 	if file == "" && len(hosts) == 0 {
 		return nil, "", nil
@@ -60,7 +61,7 @@ func newTrust(file string, hosts []string) (t *Trust, key string, err error) {
 	return t, "", nil
 }
 
-// InsecureHosts are the hosts whose certificate is not verified, as configured.
+// InsecureHosts returns the hosts whose certificates are not verified, as configured.
 func (t *Trust) InsecureHosts() []string {
 	if t == nil {
 		return nil
@@ -85,14 +86,14 @@ func (t *Trust) Unverified(raw string) bool {
 	return t.unverified(net.JoinHostPort(u.Hostname(), port))
 }
 
-// unverified is Unverified for host:port.
+// unverified is like Unverified, for a host:port.
 func (t *Trust) unverified(address string) bool {
 	u, err := parseHostPort("tcp", address)
 	return err == nil && t.insecure.matches(u)
 }
 
-// config is how the daemon, as a client, verifies the server at address; empty: no
-// server of insecure_hosts.
+// config returns the TLS configuration with which the daemon, as a client, connects to
+// address. If address is empty, every certificate is verified.
 func (t *Trust) config(address string, protocols []string) *tls.Config {
 	return &tls.Config{
 		ServerName: hostOf(address), RootCAs: t.roots, NextProtos: protocols,
@@ -100,8 +101,7 @@ func (t *Trust) config(address string, protocols []string) *tls.Config {
 	}
 }
 
-// dialTLS is http.Transport.DialTLSContext, which knows the port that it dials, as
-// a tls.Config does not.
+// dialTLS is http.Transport.DialTLSContext. Unlike a tls.Config it knows the port.
 func (t *Trust) dialTLS(g *Gate, within time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := g.Dial(ctx, network, address)

@@ -15,8 +15,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// parseUpstream reads Config.UpstreamProxy; nil where it is empty. An error
-// does not quote what may hold a password.
+// parseUpstream parses Config.UpstreamProxy. It returns nil if that is empty. Its error
+// does not quote the value, which may hold a password.
 func parseUpstream(raw string) (*url.URL, error) {
 	if raw == "" {
 		return nil, nil
@@ -31,9 +31,8 @@ func parseUpstream(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// connectUpstream is connect through the operator's proxy. It asks the proxy
-// for the address that was checked and not for the name: looked up once more
-// over there, the name could lead elsewhere.
+// connectUpstream is connect through the operator's proxy. It requests the address that
+// was checked, not the name, since the proxy could resolve the name to another address.
 func (g *Gate) connectUpstream(ctx context.Context, u target, addr netip.Addr) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -63,9 +62,9 @@ func (g *Gate) connectUpstream(ctx context.Context, u target, addr netip.Addr) (
 	return buffered, nil
 }
 
-// askForTunnel sends CONNECT (RFC 9110 section 9.3.6) and reads the answer. What follows
-// the answer's header belongs to the tunnel, and is read first from the
-// connection that it returns.
+// askForTunnel sends CONNECT (RFC 9110 section 9.3.6) and reads the response. Bytes after
+// the response's header belong to the tunnel; the connection that it returns reads them
+// first.
 func askForTunnel(c net.Conn, user *url.Userinfo, to string) (net.Conn, error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: to}, Host: to, Header: http.Header{}}
 	if user != nil {
@@ -94,7 +93,8 @@ func askForTunnel(c net.Conn, user *url.Userinfo, to string) (net.Conn, error) {
 	return &prefixed{c, rest}, nil
 }
 
-// prefixed is a connection of which the first bytes have been read already.
+// prefixed is a connection whose first bytes have been read already. Read returns them
+// again.
 type prefixed struct {
 	net.Conn
 	rest []byte
@@ -109,7 +109,7 @@ func (p *prefixed) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite ends the writing half, as *net.TCPConn does.
+// CloseWrite closes the writing half, as *net.TCPConn does.
 func (p *prefixed) CloseWrite() error {
 	if c, ok := p.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()

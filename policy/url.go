@@ -13,7 +13,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// maxURL is the longest URL that is looked at, in bytes.
+// maxURL is the longest URL that is accepted, in bytes.
 const maxURL = 64 << 10
 
 // target is a URL as a browser understands it: about:blank, or a scheme, one
@@ -51,8 +51,8 @@ func (u target) host() string {
 
 func (u target) hostPort() string { return u.host() + ":" + strconv.Itoa(int(u.port)) }
 
-// allowEntry is the narrowest entry of AllowHosts that opens u, as a person
-// would write it: without the port where that goes without saying.
+// allowEntry returns the narrowest entry of AllowHosts that allows u, without the port if
+// it is the scheme's default.
 func (u target) allowEntry() string {
 	if u.port == u.defaultPort() || u.scheme == "" && u.port == 443 {
 		return strings.Trim(u.host(), "[]")
@@ -78,8 +78,8 @@ func parseURL(raw string) (target, error) {
 		return target{}, badURL(raw, "it is not UTF-8")
 	}
 	// The parser drops C0 controls and blanks around the URL, and tabs within.
-	// It drops line breaks within as well: a URL that holds one is a header
-	// that somebody tried to forge, so it is refused.
+	// It drops line breaks within as well. browserd refuses them: such a URL is an
+	// attempt to forge a header.
 	s := strings.TrimFunc(raw, func(r rune) bool { return r <= ' ' })
 	s = strings.ReplaceAll(s, "\t", "")
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -155,11 +155,11 @@ func badURL(raw, format string, args ...any) *protocol.Error {
 		Then("send a whole URL, such as https://example.com/path")
 }
 
-// cut keeps what a message quotes short.
+// cut shortens a string for a message.
 func cut(s string) string { return protocol.Cut(s, 100) }
 
-// cutScheme takes "scheme:" off the front, in lower case (URL 4.4, scheme
-// start state and scheme state).
+// cutScheme cuts "scheme:" off the front and returns the scheme in lower case (URL 4.4,
+// scheme start state and scheme state).
 func cutScheme(s string) (scheme, after string, ok bool) {
 	scheme, after, ok = strings.Cut(s, ":")
 	if !ok || scheme == "" {

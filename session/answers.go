@@ -2,8 +2,8 @@ package session
 
 import "context"
 
-// Answer keeps an operator's answer to key, a comparable value, for as long as
-// the session lives. Any goroutine may call it.
+// Answer stores an operator's answer under key, a comparable value, for the life of the
+// session. Any goroutine may call it.
 func (s *Session) Answer(key any, allow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -13,8 +13,8 @@ func (s *Session) Answer(key any, allow bool) {
 	s.answers[key] = allow
 }
 
-// Answered returns the answer to key that is kept; known is false where there
-// is none. Any goroutine may call it.
+// Answered returns the answer stored under key. known is false if there is none. Any
+// goroutine may call it.
 func (s *Session) Answered(key any) (allow, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,6 +22,6 @@ func (s *Session) Answered(key any) (allow, known bool) {
 	return allow, known
 }
 
-// AtEnd calls f, in a goroutine of its own, when the session has ended; at once
-// where it has. Any goroutine may call it.
+// AtEnd calls f in its own goroutine when the session ends, or at once if it has ended.
+// Any goroutine may call it.
 func (s *Session) AtEnd(f func()) { context.AfterFunc(s.life, f) }

@@ -19,7 +19,7 @@ type Config struct {
 	UploadDir     string        `koanf:"upload_dir" default:"" doc:"directory whose files upload may name by path; empty: upload accepts base64 contents only"`
 }
 
-// Check says which limit makes no sense.
+// Check returns an error that names the first invalid limit.
 func (c Config) Check() error {
 	switch {
 	case c.IdleTimeout <= 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Ended says how a session ended, for the first command after it.
+// Ended describes how a session ended.
 type Ended struct {
 	Session string    `json:"session"`
 	At      time.Time `json:"at"`
@@ -32,17 +32,17 @@ const (
 	reasonShutdown = "shutdown"
 )
 
-// maxEnded is how many ended sessions are remembered of an agent, the last ones.
+// maxEnded is the number of ended sessions that are remembered for each agent.
 const maxEnded = 50
 
-// remember notes that the agent's session has ended. The caller holds mu.
+// remember records that the agent's session has ended. The caller holds mu.
 func (m *Manager) remember(s *Session, reason string) {
 	list := append(m.ended[s.agent], Ended{Session: s.name, At: time.Now(), Reason: reason})
 	m.ended[s.agent] = list[max(0, len(list)-maxEnded):]
 }
 
-// Ended is how the agent's session of that name ended last, nil where it is open or
-// nothing is known of it.
+// Ended returns how the agent's last session of that name ended. It returns nil if the
+// session is open or unknown.
 func (m *Manager) Ended(agent, name string) *Ended {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +57,7 @@ func (m *Manager) Ended(agent, name string) *Ended {
 	return nil
 }
 
-// notFound is the error of a name that is no session's.
+// notFound is the error for a name that belongs to no open session.
 func notFound(name string, ended *Ended) error {
 	if ended == nil {
 		return protocol.Errorf(protocol.SessionNotFound, "there is no session %q", short(name)).With("session", short(name))

@@ -6,9 +6,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// SetHeaders gives headers to the requests of the session's pages, in place of those
-// before, and keeps them for a page that takes the place of this one. Only for the holder
-// of the turn.
+// SetHeaders sets the extra headers of the session's requests, replacing earlier ones. A
+// later page of the session gets them too. Only for the holder of the turn.
 func (s *Session) SetHeaders(ctx context.Context, h *protocol.Headers) error {
 	if page := s.Page(); page != nil && !gone(page) {
 		if headed, ok := page.(Headed); ok {
@@ -21,9 +20,9 @@ func (s *Session) SetHeaders(ctx context.Context, h *protocol.Headers) error {
 	return nil
 }
 
-// Opening is told that the client is about to open an address of that origin, before it is
-// opened: headers that wait for the session's first origin are that one's from now on,
-// wherever it redirects. Only for the holder of the turn.
+// Opening is called before the client opens a URL of that origin. Headers without origins
+// are bound to the first origin that is opened, even if it redirects elsewhere. Only for
+// the holder of the turn.
 func (s *Session) Opening(ctx context.Context, origin string) error {
 	if h := s.options.Headers; origin != "" && h.Waits() {
 		return s.SetHeaders(ctx, &protocol.Headers{Values: h.Values, Origins: []string{origin}})

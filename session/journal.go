@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// JournalConfig says whether and where sessions' actions are written down.
+// JournalConfig configures the action log.
 type JournalConfig struct {
 	Dir         string `koanf:"dir" default:"" doc:"directory in which each session's commands are written down as JSON lines, in a directory of its own; empty: they are not"`
 	Screenshots bool   `koanf:"pictures" default:"false" doc:"with a screenshot after each acting command"`
@@ -19,7 +19,7 @@ type JournalConfig struct {
 	Sessions    int    `koanf:"sessions" default:"200" doc:"sessions whose logs are kept; the oldest go first"`
 }
 
-// Check says which value makes no sense.
+// Check returns an error that names the first invalid value.
 func (c JournalConfig) Check() error {
 	switch {
 	case c.Bytes <= 0:
@@ -30,9 +30,8 @@ func (c JournalConfig) Check() error {
 	return nil
 }
 
-// Journal is one session's action log: a directory with log.jsonl and the
-// pictures that its lines name, mode 0700 and 0600. Its methods may be called
-// by any goroutine.
+// Journal is one session's action log: a directory (mode 0700) with log.jsonl and the
+// pictures that its lines name (mode 0600). Any goroutine may call its methods.
 type Journal struct {
 	Screenshots bool // with a screenshot after each acting command
 	dir         string
@@ -44,12 +43,11 @@ type Journal struct {
 	full    bool
 }
 
-// Keep has sessions write their actions down from now on. Called once, before
-// the first session is opened.
+// Keep switches the action log on. Call it once, before the first session is opened.
 func (m *Manager) Keep(cfg JournalConfig) { m.journals = cfg }
 
-// Journal is the session's action log; nil where there is none. Its directory
-// is made with the first line.
+// Journal returns the session's action log, or nil if it is off. Its directory is created
+// with the first line.
 func (s *Session) Journal() *Journal {
 	cfg := s.manager.journals
 	if cfg.Dir == "" {
@@ -65,16 +63,16 @@ func (s *Session) Journal() *Journal {
 	return s.journal
 }
 
-// ours are the directories that Journal makes.
+// ours matches the names of the directories that Journal creates.
 var ours = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 })
 
-// thin removes the oldest logs, so that there is room for one more.
+// thin removes the oldest logs to make room for one more.
 func thin(cfg JournalConfig) {
 	entries, err := os.ReadDir(cfg.Dir)
 	if err != nil {
-		return // it is made with the first line
+		return // it does not exist yet: the first line creates it
 	}
 	var names []string
 	for _, e := range entries {
@@ -82,16 +80,16 @@ func thin(cfg JournalConfig) {
 			names = append(names, e.Name())
 		}
 	}
-	slices.Sort(names) // by their time
+	slices.Sort(names) // by time, which their names begin with
 	for len(names) >= cfg.Sessions {
 		os.RemoveAll(filepath.Join(cfg.Dir, names[0]))
 		names = names[1:]
 	}
 }
 
-// Write adds one line, and the picture that it belongs to where there is one:
-// line is told its number and the picture's name. Beyond the log's bytes a last
-// line says that it is full, and nothing more is written.
+// Write adds one line and, if picture is not nil, a picture. It calls line with the line's
+// number and the picture's file name. When the log has reached its size limit, a last line
+// says that it is full, and nothing more is written.
 func (j *Journal) Write(picture []byte, line func(number int, picture string) any) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -6,25 +6,23 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// kept is what commands have set for all pages of the session: it is set again
-// where another page takes the place of one that was lost. Only the holder of
-// the turn touches it.
+// kept is what commands have set for all pages of the session. It is applied again to a
+// page that replaces a lost one. Only for the holder of the turn.
 type kept struct {
 	emulation protocol.Emulation
 	emulated  bool
 	routes    []protocol.Route
 }
 
-// Emulated remembers what a page was made to emulate. Only for the holder of
-// the turn.
+// Emulated records the emulation that a command has set. Only for the holder of the turn.
 func (s *Session) Emulated(e protocol.Emulation) {
 	s.kept.emulation, s.kept.emulated = e.Over(s.kept.emulation), true
 }
 
-// Routed remembers the page's routes. Only for the holder of the turn.
+// Routed records the routes that a command has set. Only for the holder of the turn.
 func (s *Session) Routed(routes []protocol.Route) { s.kept.routes = routes }
 
-// again sets on a new page what was kept of the one before.
+// again applies the recorded settings to a new page.
 func (k *kept) again(ctx context.Context, page Page) error {
 	live, ok := page.(Device)
 	if !ok {

@@ -12,17 +12,16 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Source makes the page of a new session. Opening may take a second or so; it
-// is called by the holder of the session's turn, when the first command needs
-// a page, and again when a page is lost. The page tells what happens by emit,
-// which never blocks.
+// Source makes the pages of sessions. NewPage may take a second or so. The holder of the
+// session's turn calls it when the first command needs a page, and again after a page was
+// lost. The page reports events by emit, which never blocks.
 type Source interface {
 	NewPage(ctx context.Context, o Options, emit func(typ string, fields map[string]any)) (Page, error)
 }
 
-// Options are what a session is opened with. The zero value is an ordinary session.
+// Options are the options of a new session. The zero value is an ordinary session.
 type Options struct {
-	Name      string            // as the client names it; empty: a name is made
+	Name      string            // empty: a name is made
 	Source    string            // auto (default), chromium, http, jina
 	Viewport  *Viewport         // nil: 1280 by 720
 	Locale    string            // BCP 47; empty: en-US
@@ -30,16 +29,16 @@ type Options struct {
 	UserAgent string            // empty: Chromium's own
 	Headers   *protocol.Headers // nil: none
 	Dialogs   string            // wait (default), accept, dismiss
-	// AllowedDomains are the only hosts that the session may reach, of those that
-	// the policy lets it; empty: all of those.
+	// AllowedDomains restricts the session to these of the hosts that the policy allows.
+	// Empty means no restriction.
 	AllowedDomains []string
-	// Permissions are what its pages may use without asking, by the names of the
-	// web's Permissions API; all else is denied.
+	// Permissions are granted to the session's pages, by their names in the Permissions
+	// API. All others are denied.
 	Permissions []string
-	Downloads   bool              // its pages may download files; false: denied
-	Restore     *protocol.Restore // what to start with; nil: nothing
-	Follows     *Ended            // the session that the client used before; nil: none
-	// Dispensable: where Chromium is long in starting, the session does without it.
+	Downloads   bool              // pages may download files
+	Restore     *protocol.Restore // state to start with; nil: none
+	Follows     *Ended            // the client's previous session, which has ended; nil: none
+	// Dispensable: if Chromium takes long to start, the session goes on without it.
 	Dispensable bool
 }
 
@@ -49,14 +48,14 @@ type Viewport struct {
 	Height int `json:"height" min:"1" max:"10000" doc:"CSS pixels"`
 }
 
-// Manager holds the sessions of a daemon. Its methods may be called by any
-// goroutine.
+// Manager holds the sessions of a daemon. Any goroutine may call its methods.
 type Manager struct {
 	cfg    Config
 	source Source
 	log    *slog.Logger
 	// Unverified reports whether the certificate of a URL's host is not verified
-	// (policy.insecure_hosts); nil: every host's is. Set it before the first session.
+	// (policy.insecure_hosts). If it is nil, all are verified. Set it before the first
+	// session is opened.
 	Unverified func(url string) bool
 
 	// journals is set before the first session is opened.
@@ -72,8 +71,8 @@ type Manager struct {
 	next      int
 }
 
-// owned names a session. Each agent has names of its own: none can take
-// another's, nor learn by trying which it has.
+// owned identifies a session. Names are separate for each agent, so that an agent can
+// neither take another's name nor find out which names it uses.
 type owned struct{ agent, name string }
 
 type listener struct {
@@ -87,9 +86,9 @@ func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
 	return &Manager{cfg: cfg, source: source, log: log, sessions: map[owned]*Session{}, ended: map[string][]Ended{}, listeners: map[int]listener{}}
 }
 
-// Listen calls tell with every event of the agent's sessions, until stop is
-// called. wants says whether it would do anything with one of that type, for
-// those that cost something to make. Neither may block or call the Manager.
+// Listen calls tell with every event of the agent's sessions, until stop is called. wants
+// reports whether tell has a use for events of a type; it saves making expensive events
+// for nobody. Neither may block or call the Manager.
 func (m *Manager) Listen(agent string, wants func(session, typ string) bool, tell func(protocol.Event)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,11 +113,11 @@ func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
 	}
 }
 
-// Emit tells the agent's listeners of something that happened in the session.
-// It never blocks; any goroutine may call it.
+// Emit sends an event of the session to the agent's listeners. It never blocks. Any
+// goroutine may call it.
 func (s *Session) Emit(typ string, fields map[string]any) { s.manager.emit(s, typ, fields) }
 
-// Heard says whether anyone listens to such events of the session.
+// Heard reports whether anyone listens to events of that type in the session.
 func (s *Session) Heard(typ string) bool {
 	m := s.manager
 	m.mu.Lock()
@@ -131,8 +130,8 @@ func (s *Session) Heard(typ string) bool {
 	return false
 }
 
-// Get finds an agent's session by its name, or answers session_not_found, which says how
-// it ended where that is known.
+// Get returns an agent's session by its name. Otherwise the error is session_not_found,
+// with how the session ended if that is known.
 func (m *Manager) Get(agent, name string) (*Session, error) {
 	m.mu.Lock()
 	s := m.sessions[owned{agent, name}]
@@ -143,7 +142,7 @@ func (m *Manager) Get(agent, name string) (*Session, error) {
 	return s, nil
 }
 
-// Info is what session_list says of a session.
+// Info describes a session in session_list.
 type Info struct {
 	Session   string         `json:"session"`
 	Agent     string         `json:"agent,omitempty"` // only where All lists it
@@ -187,14 +186,14 @@ func (m *Manager) inOrder() []*Session {
 	return list
 }
 
-// Count says how many sessions are open in the daemon.
+// Count returns the number of open sessions in the daemon.
 func (m *Manager) Count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.sessions)
 }
 
-// Queued says how many commands wait for their turn in all sessions.
+// Queued returns the number of commands that wait for their turn, in all sessions.
 func (m *Manager) Queued() int {
 	m.mu.Lock()
 	list := slices.Collect(maps.Values(m.sessions))
@@ -206,8 +205,8 @@ func (m *Manager) Queued() int {
 	return n
 }
 
-// short is as long as a name may be.
+// short cuts s to the longest length of a name.
 func short(s string) string { return protocol.Cut(s, 64) }
 
-// UploadDir is the directory whose files upload may name; empty: none.
+// UploadDir returns the directory whose files upload may name, or "".
 func (m *Manager) UploadDir() string { return m.cfg.UploadDir }

@@ -6,20 +6,20 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Overview is a session as an operator or the live view sees it.
+// Overview describes a session for operators and the live view.
 type Overview struct {
 	Info
-	Source  string         // what serves its page; where there is none yet, what it was opened for
-	Lost    bool           // its page can serve no more: the next command makes another
-	Tabs    []protocol.Tab // none before the first page
-	Command string         // the one that has the turn; empty: none
-	Since   time.Time      // when it got the turn
-	Waiting int            // commands that wait for theirs
+	Source  string         // the source of its page, or, before the first page, the one that it was opened with
+	Lost    bool           // its page was lost: the next command makes another
+	Tabs    []protocol.Tab // empty before the first page
+	Command string         // the command that holds the turn; empty: none
+	Since   time.Time      // when that command got the turn
+	Waiting int            // commands that wait for the turn
 }
 
-// Overviews returns the agent's sessions, or with everybody those of all agents,
-// oldest first. It says what is known: it asks no page and no browser, waits
-// for no turn, and is no use of a session, whose idle time goes on.
+// Overviews returns the agent's sessions, or with everybody those of all agents, oldest
+// first. It asks no page and no browser, waits for no turn, and does not count as use of a
+// session: the idle time goes on.
 func (m *Manager) Overviews(agent string, everybody bool) []Overview {
 	list := []Overview{}
 	for _, s := range m.inOrder() {
@@ -30,7 +30,7 @@ func (m *Manager) Overviews(agent string, everybody bool) []Overview {
 	return list
 }
 
-// Max is how many sessions may be open at once in the daemon.
+// Max returns how many sessions may be open at once in the daemon.
 func (m *Manager) Max() int { return m.cfg.Max }
 
 func (s *Session) overview() Overview {

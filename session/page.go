@@ -8,59 +8,65 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Page is what every source can do with the documents that it serves: the
-// live pages of a browser context, and static documents. Only the holder of
-// the session's turn calls it, except for State, Done and Close.
+// Page is what every source offers: the live pages of a browser context, and static
+// documents. Only the holder of the session's turn may call it, except for State, Done and
+// Close.
 //
-// Methods that act return what the action did, with refs numbered by the Refs
-// that they are handed. Errors are *protocol.Error.
+// Methods that act return what the action did, with refs numbered by the given Refs.
+// Errors are *protocol.Error.
 type Page interface {
-	// State says where the page is, from what is known without asking it.
+	// State returns the page's state as far as it is known without asking the page.
 	State() protocol.Page
-	// Open loads url and waits: auto, none, domcontentloaded, load, networkidle.
+	// Open loads url and waits as waitUntil says: auto, none, domcontentloaded, load or
+	// networkidle.
 	Open(ctx context.Context, url, wait string) (protocol.Effect, error)
-	// History goes back (-1), forward (+1) or loads again (0).
+	// History goes back (-1) or forward (+1), or reloads (0).
 	History(ctx context.Context, delta int) (protocol.Effect, error)
 	// Capture reads the document for a snapshot.
 	Capture(ctx context.Context, o snapshot.Options, refs *snapshot.Refs) (snapshot.Capture, error)
-	// Act does one action; the outcome says what came of it.
+	// Act performs one action and returns its outcome.
 	Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) (protocol.Outcome, error)
-	// Read returns the whole content; the caller cuts it.
+	// Read returns the whole content. The caller cuts it.
 	Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr string) (string, error)
-	// Find returns the nodes that fit, at most limit.
+	// Find returns the nodes that match, at most limit.
 	Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error)
-	// Wait returns when all that q names holds. It has the turn while it looks, and waits
-	// within rest (Turn.Rest); nil: nothing else may run meanwhile.
+	// Wait returns when all conditions of q hold. It holds the turn while it checks, and
+	// lends it by rest (Turn.Rest) while it waits. If rest is nil, nothing else may run
+	// meanwhile.
 	Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, rest func(ctx context.Context, pause func()) error) (seen map[string]any, err error)
-	// Restore is what a new page could go on from, also after Done.
+	// Restore returns what a new page needs to continue this one. It works after Done
+	// too.
 	Restore() protocol.Restore
-	// Done closes when the page can serve no more: its browser died, or it was closed.
+	// Done is closed when the page can serve no longer: its browser died, or Close was
+	// called.
 	Done() <-chan struct{}
 	Close(ctx context.Context) error
 }
 
-// The interfaces below are what only a page in a browser can do; a command asks
-// for the one that it needs. Errors are *protocol.Error.
+// Only pages in a browser implement the interfaces below. A command asks for the one that
+// it needs. Errors are *protocol.Error.
 
 // Tabs is a page whose session has tabs.
 type Tabs interface {
-	// Tabs lists them. Any goroutine may call it.
+	// Tabs lists the tabs. Any goroutine may call it.
 	Tabs() []protocol.Tab
 	TabNew(ctx context.Context, url string) (protocol.Effect, error)
 	TabSelect(ctx context.Context, tab string) (protocol.Effect, error)
 	TabClose(ctx context.Context, tab string) (protocol.Effect, error)
 }
 
-// Device is a page whose device and network can be set, for pages to come as well.
+// Device is a page whose emulation and routes can be set. They hold for later documents and
+// tabs too.
 type Device interface {
 	Emulate(ctx context.Context, e protocol.Emulation) error
-	// SetRoutes sets what is done with requests; Routes returns the routes with
-	// the number of requests that each has matched.
+	// SetRoutes replaces the routes. Routes returns them with the number of requests that
+	// each has matched.
 	SetRoutes(ctx context.Context, routes []protocol.Route) error
 	Routes() []protocol.Route
 }
 
-// Headed is a page whose requests can be given headers, those of pages to come as well.
+// Headed is a page whose requests can be given extra headers. They hold for later documents
+// and tabs too.
 type Headed interface {
 	SetHeaders(ctx context.Context, h *protocol.Headers) error
 }
@@ -73,34 +79,34 @@ type Renderer interface {
 
 // Evaluator is a page that runs JavaScript.
 type Evaluator interface {
-	// EvalAt runs it in a document of that origin only; empty: of any.
+	// EvalAt runs the expression only if the document has that origin; empty: any.
 	EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error)
 }
 
 // Framed is a page whose elements may be in frames of other origins.
 type Framed interface {
-	// Origin is the origin of the document that the ref is in, by that document's own
-	// word, "null" for an opaque one; with an empty ref the selected tab's.
+	// Origin returns the origin of the ref's document, as that document reports it ("null"
+	// for an opaque one). With an empty ref it is the selected tab's.
 	Origin(ctx context.Context, refs *snapshot.Refs, ref string) (string, error)
 }
 
-// Dialogs is a page that opens dialogs. Any goroutine may call Dialog; it gives
-// refs only where it has the turn.
+// Dialogs is a page that can open dialogs. Any goroutine may call Dialog, but only the
+// holder of the turn may pass refs.
 type Dialogs interface {
-	// Dialog answers the open dialog. With refs it waits a moment for the page to
-	// settle; settled says whether it has.
+	// Dialog answers the open dialog. With refs it waits a moment for the page to settle;
+	// settled says whether it did.
 	Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.DialogAnswer) (d protocol.Dialog, e protocol.Effect, settled bool, err error)
 }
 
-// Reporter is a page that goes on by itself between two commands.
+// Reporter is a page that changes by itself between commands.
 type Reporter interface {
-	// Since returns what happened since the last action and is no effect of it, once;
-	// nil where nothing did. Any goroutine may call it.
+	// Since returns, once, what happened since the last action and is not its effect. It
+	// returns nil if nothing happened. Any goroutine may call it.
 	Since() *protocol.Since
 }
 
-// Records is a page whose console messages and requests are recorded. Both
-// return the number to ask from next time. Any goroutine may call them.
+// Records is a page whose console messages and requests are recorded. Both methods return
+// the number to pass as the next start. Any goroutine may call them.
 type Records interface {
 	Console(q protocol.Watching) ([]protocol.Console, int)
 	Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error)
@@ -108,9 +114,9 @@ type Records interface {
 
 // Downloads is a page that downloads files. Any goroutine may call it.
 type Downloads interface {
-	// Downloads lists the downloads; with wait when none (or not the one of that
-	// name) is running any more.
+	// Downloads lists the downloads. With wait it first waits until the download of that
+	// name, or all if name is empty, has ended.
 	Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error)
-	// DownloadContent reads n bytes of a finished one from offset.
+	// DownloadContent reads n bytes of a finished download from offset.
 	DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error)
 }

@@ -7,20 +7,19 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Ensure returns the session's page, making one where there is none. Only for
-// the holder of the turn.
+// Ensure returns the session's page. It makes one if there is none. Only for the holder of
+// the turn.
 //
-// Where the page was lost (Chromium died), a new one takes its place with what
-// remained of it: the cookies, and the URL is loaded again unless the command
-// is about to open another (fresh). The first command that comes after a loss
-// which no command was told of answers browser_lost, so that no restart is
-// silent; opening a URL needs no telling.
+// If the page was lost because Chromium died, a new page replaces it, with the cookies and
+// other state of the lost one. Its URL is loaded again, unless the command is about to open
+// another (fresh). So that no restart goes unnoticed, the first command after a loss that no
+// command has reported answers browser_lost, unless it opens a URL.
 //
-// Where the URL cannot be loaded again, no command works on the empty page in its
-// place: each tries it once more and answers browser_lost, until one opens a URL.
+// If the URL cannot be loaded again, no command runs on the empty page: each one tries the
+// URL once more and answers browser_lost, until a command opens a URL.
 //
-// Where Chromium does not come back, a session that may do without it goes on
-// at the other sources, and restored.source says so.
+// If Chromium does not come back, a session that may do without it continues at the other
+// sources, and restored.source says so.
 func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 	page := s.Page()
 	if page == nil || gone(page) {
@@ -39,7 +38,7 @@ func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 	return s.afterwards(ctx, page, back, err)
 }
 
-// ensure makes a page at a source, where there is none or the old one is lost.
+// ensure makes a page at a source if there is none or the old one was lost.
 func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, error) {
 	old, dispensable := s.Page(), source != SourceChromium
 	if old == nil {
@@ -53,7 +52,7 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	s.shown = shown{}
 	s.missing = &restore
 	if page.State().Source != SourceChromium {
-		s.reported = false // that it goes on without Chromium, nobody was told
+		s.reported = false // the client does not know yet that the session has left Chromium
 	}
 	if fresh {
 		s.manager.emit(s, protocol.EventBrowserRestored, map[string]any{"restored": s.back(page, "")})
@@ -65,8 +64,8 @@ func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, 
 	return s.afterwards(ctx, page, back, err)
 }
 
-// restorable is what a new page could go on from: what is missing of the page that was
-// lost before this one, where this one never got it.
+// restorable returns the state from which a new page can continue. If this page is itself
+// a replacement that never got back its URL, that is the state of the page lost before.
 func (l *loss) restorable(page Page) protocol.Restore {
 	r := page.Restore()
 	if l.missing != nil {
@@ -77,7 +76,7 @@ func (l *loss) restorable(page Page) protocol.Restore {
 	return r
 }
 
-// restore loads the URL that is missing, and says what the session has back.
+// restore loads the lost page's URL and returns what was restored, for details.restored.
 func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, err error) {
 	url := s.missing.URL
 	if url == "" || url == "about:blank" {
@@ -85,7 +84,7 @@ func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, 
 	}
 	_, err = page.Open(ctx, url, protocol.WaitAuto)
 	if protocol.CodeOf(err) == protocol.Timeout && page.State().URL == url {
-		err = nil // it is there, and slow: loaded anew by each command it would never be done
+		err = nil // the page is slow: if each command loaded it again, it would never be ready
 	}
 	if err != nil {
 		s.manager.log.WarnContext(ctx, "restoring a page", "session", s.name, "code", protocol.CodeOf(err))
@@ -94,13 +93,13 @@ func (s *Session) restore(ctx context.Context, page Page) (back map[string]any, 
 	return s.back(page, url), nil
 }
 
-// back is details.restored: what the session has of a lost page in another.
+// back returns details.restored: what of a lost page the new page has.
 func (l *loss) back(page Page, url string) map[string]any {
 	return map[string]any{"url": url, "cookies": l.missing.CookieCount, "not": notRestored, "source": page.State().Source}
 }
 
-// afterwards gives the page to a command after restore: where all is back, and a
-// command was told of the loss.
+// afterwards decides, after restore, whether the command gets the page: it does if
+// everything was restored and the loss has been reported to the client.
 func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any, err error) (Page, error) {
 	went, static := "in a new one", page.State().Source != SourceChromium
 	if static {
@@ -119,9 +118,9 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 		}
 		return nil, lost
 	case ctx.Err() != nil:
-		return nil, err // it is of the command, not of the page
+		return nil, err // the command's own deadline or cancellation, not a failure of the page
 	case protocol.CodeOf(err) == protocol.PageCrashed:
-		s.giveUp() // what kills its page is not loaded again and again
+		s.giveUp() // do not load a page again and again that crashes its process
 		return nil, err
 	}
 	s.reported = true
@@ -130,13 +129,13 @@ func (s *Session) afterwards(ctx context.Context, page Page, back map[string]any
 		Then("send the command again, which tries the URL once more, or open another")
 }
 
-// giveUp lets commands work on the page as it is, whatever is missing.
+// giveUp forgets the lost state, so that commands work on the page as it is.
 func (l *loss) giveUp() { l.missing, l.reported = nil, false }
 
-// notRestored is what a new page does not have of a lost one.
+// notRestored lists what of a lost page is never restored.
 var notRestored = []string{"refs", "form contents", "history", "other tabs", "local and session storage", "downloads"}
 
-// adopt makes page the session's and watches for its loss; false where the
+// adopt makes page the session's page and watches for its loss. It returns false if the
 // session is closed.
 func (s *Session) adopt(page Page) bool {
 	s.mu.Lock()
@@ -154,7 +153,7 @@ func (s *Session) adopt(page Page) bool {
 		case <-page.Done():
 		}
 		if s.life.Err() != nil || s.Page() != page {
-			return // closed, or given up for another source
+			return // the session was closed, or moved to another source
 		}
 		r := page.Restore()
 		s.manager.emit(s, protocol.EventBrowserLost, map[string]any{
@@ -164,12 +163,11 @@ func (s *Session) adopt(page Page) bool {
 	return true
 }
 
-// Lost completes the error of a command during which the page was lost: what
-// will come back with the next command. Other errors pass unchanged. Only for
-// the holder of the turn.
+// Lost adds to the error of a command during which the page was lost what the next command
+// will restore. It returns other errors unchanged. Only for the holder of the turn.
 func (s *Session) Lost(err error) error {
 	if protocol.CodeOf(err) == protocol.PageCrashed {
-		s.unreported() // now it is told
+		s.unreported() // this error reports it
 	}
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code != protocol.BrowserLost || e.Details["restored"] != nil {

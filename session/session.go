@@ -30,41 +30,40 @@ type Session struct {
 
 	mu        sync.Mutex
 	page      Page        // nil until a command needs it
-	revisions map[int]int // how many snapshots of each document the client was shown: it may come back to it, in its tab
+	revisions map[int]int // by document: how many snapshots of it the client was shown
 	activity
 	closed  bool
-	answers map[any]bool // what operators have answered for the session's life
+	answers map[any]bool // operators' answers for the life of the session
 	journal *Journal
-	death   map[string]any // of a page that no command was told of
+	death   map[string]any // details of a crash that no command has reported yet; nil: none
 }
 
-// identity never changes.
+// identity is immutable.
 type identity struct {
 	name    string
 	agent   string
 	created time.Time
 }
 
-// loss is what is known of a lost page. Only the holder of the turn touches it.
+// loss is the state of a lost page. Only for the holder of the turn.
 type loss struct {
-	reported bool // a command was answered browser_lost
-	// missing is what to restore of a page whose URL is not loaded again yet; nil: nothing.
+	reported bool // a command has answered browser_lost
+	// missing is the lost page's state until its URL has been loaded again; nil: nothing.
 	missing *protocol.Restore
 }
 
-// activity is how the session is used; mu guards it.
+// activity records the use of the session. It is guarded by mu.
 type activity struct {
-	running int         // commands
-	command string      // the one that runs; empty: none
+	running int         // number of running commands
+	command string      // the command that holds the turn; empty: none
 	used    time.Time   // when a command last began or ended
 	expiry  *time.Timer // closes the session after its idle time
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
-// Open makes a session for the agent. It never blocks: the page is made when
-// a command needs it. Errors: invalid_params (the name), session_limit,
-// shutting_down.
+// Open makes a session for the agent. It does not block: the page is made when a command
+// needs it. Errors: invalid_params (the name), session_limit, shutting_down.
 func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if o.Name != "" && !nameRule().MatchString(o.Name) {
 		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: accepts letters, digits, '.', '_' and '-', at most 64", short(o.Name)).With("parameter", "name")
@@ -113,20 +112,20 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 // Name is the session's name, unique among its agent's.
 func (s *Session) Name() string { return s.name }
 
-// AllowedDomains are the only hosts that the session may reach; empty: it
-// narrows nothing.
+// AllowedDomains returns the hosts that the session is restricted to; empty: no
+// restriction.
 func (s *Session) AllowedDomains() []string { return s.options.AllowedDomains }
 
-// Take takes a place in the session's queue. One that reads may have its turn while a
-// turn before it rests.
+// Take takes a place in the session's queue. reads says that the command only reads, so
+// that it may run while a command before it lends its turn.
 func (s *Session) Take(reads bool) (*Turn, error) { return s.turns.take(reads) }
 
-// TakeIdle takes the session's turn where nobody has it, and else returns nil.
+// TakeIdle takes the session's turn if nobody holds it. Otherwise it returns nil.
 func (s *Session) TakeIdle() *Turn { return s.turns.takeIdle() }
 
-// Touch says that a command of the session runs; the func it returns says that
-// it has ended. The session does not expire between the two, and ctx ends
-// with the session. Only for the holder of the turn.
+// Touch marks the beginning of a command, and the func that it returns marks the end. The
+// session does not expire in between, and the returned context ends with the session. Only
+// for the holder of the turn.
 func (s *Session) Touch(ctx context.Context, command string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
@@ -149,7 +148,7 @@ func (s *Session) Touch(ctx context.Context, command string) (context.Context, f
 	}
 }
 
-// expire closes the session where nothing has used it for its idle time.
+// expire closes the session if it has not been used for its idle time.
 func (s *Session) expire() {
 	s.mu.Lock()
 	left := s.manager.cfg.IdleTimeout - time.Since(s.used)
@@ -166,15 +165,15 @@ func (s *Session) expire() {
 	s.manager.closeSession(s, reasonIdle)
 }
 
-// Page returns the session's page as it is now, nil where none was needed yet.
-// Any goroutine may call it; what may be called on the page is another matter.
+// Page returns the session's current page, or nil if no command has needed one yet. Any
+// goroutine may call it. Page's own documentation says what may be called on the result.
 func (s *Session) Page() Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.page
 }
 
-// Refs are the session's refs. Only for the holder of the turn.
+// Refs returns the session's refs. Only for the holder of the turn.
 func (s *Session) Refs() *snapshot.Refs { return s.refs }
 
 func (s *Session) info() Info {
@@ -194,9 +193,9 @@ func (s *Session) info() Info {
 	return i
 }
 
-// Close closes an agent's session: what runs in it ends with session_not_found,
-// its page is closed, its name is free again. It returns when the page is gone
-// or ctx ends.
+// Close closes an agent's session. Commands that run in it answer session_not_found, its
+// page is closed, and its name is free again. Close returns when the page is closed or ctx
+// ends.
 func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	s, err := m.Get(agent, name)
 	if err != nil {
@@ -210,8 +209,8 @@ func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	return nil
 }
 
-// closeSession takes the session out of the manager and ends it in the
-// background; the channel closes when it has ended.
+// closeSession removes the session from the manager and ends it in the background. The
+// channel is closed when it has ended.
 func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
 	done := make(chan struct{})
 	s.mu.Lock()
@@ -253,8 +252,8 @@ func (m *Manager) closePage(s *Session, page Page) {
 	}
 }
 
-// Shutdown closes every session and opens no more; it returns when all pages
-// are gone or ctx ends.
+// Shutdown closes all sessions and refuses new ones. It returns when all pages are closed
+// or ctx ends.
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.mu.Lock()
 	m.closing = true

@@ -6,32 +6,31 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// SourceChain is what a page that no browser serves can do beyond Page: it gets its
-// documents from one of several sources, and says which were tried.
+// SourceChain is a page without a browser. It gets its documents from one of several
+// sources and records which ones were tried.
 type SourceChain interface {
 	Page
-	// OpenFrom loads url from a source: http, jina, or auto.
+	// OpenFrom loads url from a source: http, jina or auto.
 	OpenFrom(ctx context.Context, source, url string) (protocol.Effect, error)
-	// Attempts are the sources that were tried for the document that is open.
-	// Any goroutine may call it.
+	// Attempts returns the sources that were tried for the open document. Any goroutine
+	// may call it.
 	Attempts() []protocol.Attempt
 }
 
-// What the sources can do, as page.capabilities says it.
+// The capabilities of the sources, for page.capabilities.
 var (
 	liveCapabilities   = []string{"links", "forms", "script", "keyboard", "pointer", "pictures", "tabs"}
 	staticCapabilities = []string{"links", "forms"}
 )
 
-// For returns the page that an open goes to, and the source that it is to load
-// from: what the client asks for by name, else what the session was opened
-// with, else Chromium where there is one. A session that goes on at another
-// source takes its cookies along. Errors: chromium_unavailable, where Chromium
-// was asked for by name. Only for the holder of the turn.
+// For returns the page on which to open a URL, and the source to load it from: the one that
+// the client names, else the one that the session was opened with, else Chromium if it is
+// available. If the session changes its source, it keeps its cookies. Errors:
+// chromium_unavailable if the client names chromium. Only for the holder of the turn.
 func (s *Session) For(ctx context.Context, source string) (Page, string, error) {
 	page, source, err := s.pageFor(ctx, source)
 	if err == nil && s.missing != nil {
-		s.giveUp() // another URL is opened in place of what is missing
+		s.giveUp() // another URL is opened, so the lost one is not loaded again
 	}
 	return page, source, err
 }
@@ -53,7 +52,7 @@ func (s *Session) pageFor(ctx context.Context, source string) (Page, string, err
 	case source == SourceAuto && live, source != SourceAuto && live == (source == SourceChromium):
 		return old, source, nil
 	case source == SourceAuto:
-		// Begun without Chromium: it may be there by now.
+		// The session began without Chromium, which may be available by now.
 		if page, err := s.move(ctx, old, SourceChromium, true); err == nil {
 			return page, source, nil
 		} else if ctx.Err() != nil || protocol.CodeOf(err) == protocol.SessionNotFound {
@@ -71,7 +70,8 @@ const (
 	SourceChromium = "chromium"
 )
 
-// move goes on at another source, with the cookies. dispensable is that of Options.
+// move continues the session at another source, with its cookies. dispensable is as in
+// Options.
 func (s *Session) move(ctx context.Context, old Page, source string, dispensable bool) (Page, error) {
 	restore := old.Restore()
 	page, err := s.newPage(ctx, source, dispensable, &restore)
@@ -83,14 +83,14 @@ func (s *Session) move(ctx context.Context, old Page, source string, dispensable
 	return page, nil
 }
 
-// discard closes a page that is not the session's, or no more, while the session
-// goes on: a source that does not answer holds nobody up.
+// discard closes a page that is not, or no longer, the session's. It does so in the
+// background, so that a source that does not answer delays nothing.
 func (s *Session) discard(page Page) {
 	m := s.manager
 	m.mu.Lock()
 	closing := m.closing
 	if !closing {
-		m.work.Add(1) // which nobody waits for yet
+		m.work.Add(1) // safe: Shutdown has not begun to wait
 	}
 	m.mu.Unlock()
 	if closing {
@@ -122,7 +122,7 @@ func (s *Session) newPage(ctx context.Context, source string, dispensable bool, 
 	return page, nil
 }
 
-// happens is told what happens to the session's pages.
+// happens handles the events of the session's pages.
 func (s *Session) happens(typ string, fields map[string]any) {
 	if typ == protocol.EventPageCrashed && fields["left_out"] == true {
 		s.mu.Lock()
@@ -132,8 +132,8 @@ func (s *Session) happens(typ string, fields map[string]any) {
 	s.manager.emit(s, typ, fields)
 }
 
-// unreported returns page_crashed, once, where a page died that was not loaded
-// again, and no command has answered so.
+// unreported returns page_crashed, once, if a page crashed that was not loaded again and no
+// command has reported it.
 func (s *Session) unreported() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +149,8 @@ func (s *Session) unreported() error {
 	return err
 }
 
-// Opened is told that a URL was opened: what the page before died of needs no
-// telling any more.
+// Opened is called after a URL was opened. A crash of the page before is then no longer
+// reported.
 func (s *Session) Opened(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

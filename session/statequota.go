@@ -13,14 +13,14 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// SavedState is one saved state, as its agent sees it in a list.
+// SavedState describes one saved state in a list.
 type SavedState struct {
 	Name  string    `json:"name"`
 	Bytes int64     `json:"bytes"` // of its file
 	Saved time.Time `json:"saved"`
 }
 
-// Limits are how many states an agent may keep, and of how many bytes together.
+// Limits returns how many states an agent may keep, and their total size in bytes.
 func (st *States) Limits() (count, bytes int) { return st.cfg.Count, st.cfg.Bytes }
 
 // List lists the states that the agent has saved, by name.
@@ -54,8 +54,8 @@ func listStates(root *os.Root) ([]SavedState, error) {
 	return list, nil
 }
 
-// Delete removes a state that the agent saved, and returns what it was. Errors:
-// invalid_params where there is none of that name.
+// Delete removes a state that the agent saved, and describes it. Errors: invalid_params if
+// there is none of that name.
 func (st *States) Delete(agent, name string) (SavedState, error) {
 	if err := st.Check(name); err != nil {
 		return SavedState{}, err
@@ -84,9 +84,9 @@ func (st *States) Delete(agent, name string) (SavedState, error) {
 	return SavedState{name, info.Size(), info.ModTime().UTC()}, nil
 }
 
-// roomFor refuses a state of that size and name with which its agent would keep more
-// than it may: one in the place of an older counts alone. What a daemon that died was
-// writing is removed. The caller holds saving.
+// roomFor returns an error if a state of that name and size would exceed the agent's quota.
+// A state of the same name does not count, since it is replaced. roomFor also removes files
+// that a crashed daemon left half written. The caller holds saving.
 func (st *States) roomFor(root *os.Root, name string, size int) error {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// StateConfig says how states that are saved are kept.
+// StateConfig configures how saved states are stored.
 type StateConfig struct {
 	Key   string `koanf:"key" default:"" secret:"true" doc:"passphrase with which state_save encrypts what it writes (AES-256-GCM); empty: files that only browserd's user can read"`
 	Bytes int    `koanf:"bytes" default:"67108864" doc:"bytes of saved states that one agent may keep, all together; one state has at most 16 MiB"`
 	Count int    `koanf:"count" default:"100" doc:"saved states that one agent may keep"`
 }
 
-// Check says which value makes no sense.
+// Check returns an error that names the first invalid value.
 func (c StateConfig) Check() error {
 	if c.Key != "" && len(c.Key) < 16 {
 		return fmt.Errorf("state.key: accepts at least 16 characters")
@@ -42,32 +42,33 @@ func (c StateConfig) Check() error {
 	return nil
 }
 
-// States are the states that agents have saved by name: one directory for each
-// agent, none of which another agent can name, one file for each state, mode
-// 0600. Its methods may be called by any goroutine.
+// States stores the states that agents have saved by name: one directory for each agent,
+// which no other agent can name, with one file (mode 0600) for each state. Any goroutine may
+// call its methods.
 type States struct {
 	dir    string
 	cfg    StateConfig
-	saving sync.Mutex // held from counting an agent's states to the end of writing one
+	saving sync.Mutex // held while an agent's states are counted and a new one is written
 }
 
-// NewStates keeps states below dir, which is made when the first is saved.
-// Empty: there is no place, and saving is unsupported.
+// NewStates stores states below dir, which is created with the first one. If dir is empty,
+// saving is unsupported.
 func NewStates(dir string, cfg StateConfig) *States { return &States{dir: dir, cfg: cfg} }
 
-// maxState is how large a state may be, written or read.
+// maxState is the largest state to write or read, in bytes.
 const maxState = 16 << 20
 
 var stateName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
 
-// sealedMagic begins an encrypted state. Behind it: 16 bytes of salt, the
-// nonce, the state.
+// sealedMagic begins an encrypted state. It is followed by 16 bytes of salt, the nonce, and
+// the encrypted state.
 const sealedMagic = "browserd state 1\n"
 
 // rounds of PBKDF2-HMAC-SHA256, by OWASP's advice of 2023.
 const rounds = 600_000
 
-// Check holds a state's name against the rule: nothing that could be a path.
+// Check returns an error unless name is a valid name of a state. A valid name cannot be a
+// path.
 func (*States) Check(name string) error {
 	if !stateName().MatchString(name) {
 		return protocol.Errorf(protocol.InvalidParams, "name %q: accepts a small letter or a digit, then small letters, digits, '.', '_' and '-', at most 64", short(name)).
@@ -76,7 +77,7 @@ func (*States) Check(name string) error {
 	return nil
 }
 
-// Save writes a state under an agent's name for it, over an earlier one.
+// Save stores a state under a name. It replaces an earlier one of the agent.
 func (st *States) Save(agent, name string, s protocol.State) error {
 	if err := st.Check(name); err != nil {
 		return err
@@ -103,7 +104,7 @@ func (st *States) Save(agent, name string, s protocol.State) error {
 	if err := st.roomFor(root, name, len(content)); err != nil {
 		return err
 	}
-	// It appears whole or not at all.
+	// Write a temporary file and rename it, so that no reader sees half a state.
 	part := "." + rand.Text()
 	f, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -121,8 +122,8 @@ func (st *States) Save(agent, name string, s protocol.State) error {
 	return nil
 }
 
-// Load reads a state that the agent saved. Errors: invalid_params where there
-// is none of that name or it is not what Save wrote, too_large.
+// Load reads a state that the agent saved. Errors: invalid_params if there is none of that
+// name or the file is not one that Save wrote, too_large.
 func (st *States) Load(agent, name string) (protocol.State, error) {
 	var s protocol.State
 	if err := st.Check(name); err != nil {
@@ -172,8 +173,8 @@ func (st *States) Load(agent, name string) (protocol.State, error) {
 	return s, nil
 }
 
-// open opens the directory of an agent's states. Its name is a digest, so that
-// no agent's name is a path.
+// open opens the directory of an agent's states. The directory's name is a digest of the
+// agent's name, so that no agent's name can be a path.
 func (st *States) open(agent string, create bool) (*os.Root, error) {
 	if st == nil || st.dir == "" {
 		return nil, protocol.Errorf(protocol.Unsupported, "the daemon has no state directory to keep states in").
@@ -201,8 +202,8 @@ func (st *States) aead(salt []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// owner binds a sealed state to whose it is: another agent's, or another
-// name's, in its place does not open.
+// owner is the additional data that binds a sealed state to its agent and name, so that it
+// cannot be opened as another's.
 func owner(agent, name string) []byte { return []byte(agent + "\x00" + name) }
 
 const saltSize = 16

@@ -7,33 +7,33 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// turns gives one holder at a time its turn, in the order in which the turns
-// were taken. While a holder rests, those behind it that only read have theirs, up to
-// the first that does not.
+// turns is the queue of a session. It gives the turn to one holder at a time, in the order
+// in which turns were taken. While the holder lends its turn (Rest), those behind it that
+// only read run, up to the first that does not.
 type turns struct {
 	mu     sync.Mutex
 	queue  []*Turn
-	holder *Turn // one of the queue; nil: it rests, and nobody may go before it
+	holder *Turn // an element of the queue; nil if the holder lends its turn and no reader is next
 	limit  int
 	shut   bool
 }
 
-// Turn is a place in a session's queue. Taking one never blocks; Wait blocks
-// until it has come; End gives it up, at any time, once. Wait, Rest and End are for
-// the one goroutine that runs the command.
+// Turn is a place in a session's queue. Taking one does not block; Wait blocks until its
+// turn has come. Call End exactly once, at any time, to leave the queue. Only the goroutine
+// that runs the command may call Wait, Rest and End.
 type Turn struct {
 	of      *turns
-	reads   bool          // it may come while one before it rests
+	reads   bool          // it may run while one before it lends its turn
 	resting bool          // guarded by the mu of turns
-	ready   chan struct{} // closes when the turn has come; Rest makes another
+	ready   chan struct{} // closed when the turn has come; Rest replaces it
 }
 
-// next gives the turn to whom it belongs, where nobody holds it. The caller has locked mu.
+// next gives the turn to the next in line if nobody holds it. The caller holds mu.
 func (q *turns) next() {
 	if q.holder != nil {
 		return
 	}
-	before := false // one that rests
+	before := false // whether one before it lends its turn
 	for _, t := range q.queue {
 		switch {
 		case t.resting:
@@ -54,7 +54,7 @@ func (q *turns) take(reads bool) (*Turn, error) {
 	return q.add(reads)
 }
 
-// add is take for a caller that has locked mu.
+// add is take for a caller that holds mu.
 func (q *turns) add(reads bool) (*Turn, error) {
 	if q.shut {
 		return nil, errClosed()
@@ -82,7 +82,7 @@ func (q *turns) takeIdle() *Turn {
 	return t
 }
 
-// Wait returns when the turn has come, or ctx's error when it ends before.
+// Wait returns when the turn has come, or with ctx's error if ctx ends first.
 func (t *Turn) Wait(ctx context.Context) error {
 	select {
 	case <-t.ready:
@@ -97,10 +97,10 @@ func (t *Turn) Wait(ctx context.Context) error {
 	}
 }
 
-// Rest lends the turn to those behind it that only read while pause runs, and takes it
-// back before anybody else gets it; while it rests its holder touches nothing that belongs
-// to the turn. Where ctx ends before the turn has come back, the error is ctx's, and the
-// caller does not hold it.
+// Rest runs pause and lends the turn meanwhile to those behind it that only read. It takes
+// the turn back before anybody else gets it. pause must not use anything that requires the
+// turn. If ctx ends before the turn is back, Rest returns ctx's error, and the caller does
+// not hold the turn.
 func (t *Turn) Rest(ctx context.Context, pause func()) error {
 	q := t.of
 	q.mu.Lock()
@@ -115,7 +115,7 @@ func (t *Turn) Rest(ctx context.Context, pause func()) error {
 	return t.Wait(ctx)
 }
 
-// End gives the turn up, whether it had come or not; the next in line gets it.
+// End gives the turn, or the place in the queue, up. The next in line gets the turn.
 func (t *Turn) End() {
 	q := t.of
 	q.mu.Lock()
@@ -133,14 +133,14 @@ func (t *Turn) End() {
 	}
 }
 
-// waiting says how many turns are taken, the holder's included.
+// waiting returns the number of turns taken, including the holder's.
 func (q *turns) waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.queue)
 }
 
-// close lets nobody take a turn any more.
+// close makes take fail from now on.
 func (q *turns) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -16,23 +16,23 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// digest is a token's SHA-256: of one length, so that comparing it in constant
-// time says nothing about the token's own.
+// digest is the SHA-256 of a token. All digests have the same length, so that comparing
+// them in constant time does not reveal the length of a token.
 type digest = [sha256.Size]byte
 
-// holder is who has one of the tokens, without its secret.
+// holder describes who holds a token, without the token itself.
 type holder struct {
 	agent, role string
 	autonomy    policy.Autonomy
-	number      int // tells the token from all others, from 1
+	number      int // identifies the token; counts from 1
 }
 
-// caller is the holder as a client that sends commands.
+// caller returns the holder as a caller of commands.
 func (h holder) caller() *command.Caller {
 	return &command.Caller{Agent: h.agent, Role: h.role, Autonomy: h.autonomy, Token: h.number}
 }
 
-// keyring knows the tokens by their digests.
+// keyring holds the digests of the accepted tokens.
 type keyring struct {
 	holders  []holder
 	digests  []digest
@@ -51,10 +51,10 @@ func newKeyring(tokens []Token) *keyring {
 	return k
 }
 
-// authenticate says whose token the request's Authorization header carries
-// (RFC 6750 section 2.1; the query string of section 2.3 is never looked at).
-// A right token always works, whatever else came from its address. Errors:
-// unauthorized, and rate_limited for an address that guesses.
+// authenticate returns the holder of the token in the request's Authorization header
+// (RFC 6750 section 2.1; the query string of section 2.3 is never read). A right token
+// always works, however many wrong ones came from the same address. Errors: unauthorized,
+// and rate_limited for an address that guesses tokens.
 func (k *keyring) authenticate(r *http.Request) (holder, *protocol.Error) {
 	from := remoteNet(r.RemoteAddr)
 	secret, sent := bearer(r)
@@ -79,7 +79,7 @@ func tooManyFailures(wait time.Duration) *protocol.Error {
 		Then("send a right token, which is always accepted, or wait details.retry_after_s seconds")
 }
 
-// bearer is the token of the one Authorization header.
+// bearer returns the token of the only Authorization header.
 func bearer(r *http.Request) (token string, ok bool) {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
@@ -90,8 +90,8 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// match compares with every token, whichever fits, so that the time it takes
-// says neither which one did nor how near a guess came.
+// match compares with every token, even after a match, so that its duration reveals
+// neither which token matched nor how close a guess was.
 func (k *keyring) match(sum digest) (holder, bool) {
 	found := -1
 	for i := range k.digests {
@@ -103,18 +103,18 @@ func (k *keyring) match(sum digest) (holder, bool) {
 	return k.holders[found], true
 }
 
-// What an address may get wrong.
+// Limits on wrong tokens from one address.
 const (
 	maxGuesses    = 100
 	failureWindow = time.Minute
 	maxAddresses  = 1024 // remembered at once
 )
 
-// failures remembers the wrong tokens that an address sent. After maxGuesses
-// different ones within a minute somebody is guessing, and is told rate_limited for
-// each further wrong one until the minute is over; the log says no more about it. A client
-// that repeats one outdated token, or a web page that makes a browser send requests
-// without any, is told `unauthorized` each time.
+// failures records the wrong tokens that each address sent. After maxGuesses different
+// ones within a minute the address is considered to be guessing: each further wrong token
+// is answered rate_limited until the minute is over, and is not logged. A client that
+// repeats one outdated token, or a web page that makes a browser send requests without a
+// token, is answered unauthorized each time.
 type failures struct {
 	mu   sync.Mutex
 	seen map[netip.Prefix]*record
@@ -122,10 +122,11 @@ type failures struct {
 
 type record struct {
 	since   time.Time
-	guesses []digest // different ones, at most maxGuesses
+	guesses []digest // the different wrong tokens, at most maxGuesses
 }
 
-// locked returns how long wrong tokens of the address are answered rate_limited.
+// locked returns for how much longer wrong tokens of the address are answered
+// rate_limited.
 func (f *failures) locked(from netip.Prefix, now time.Time) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +136,7 @@ func (f *failures) locked(from netip.Prefix, now time.Time) time.Duration {
 	return 0
 }
 
-// add remembers a wrong token.
+// add records a wrong token.
 func (f *failures) add(from netip.Prefix, guess digest, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,7 +151,8 @@ func (f *failures) add(from netip.Prefix, guess digest, now time.Time) {
 	}
 }
 
-// makeRoom forgets what is over, and the oldest record where nothing is.
+// makeRoom removes the records whose minute is over, or the oldest record if there are
+// none.
 func (f *failures) makeRoom(now time.Time) {
 	if len(f.seen) < maxAddresses {
 		return
@@ -168,8 +170,8 @@ func (f *failures) makeRoom(now time.Time) {
 	}
 }
 
-// remoteNet is what counts as one address: an IPv4 address, or the /64 that
-// an IPv6 host has to itself.
+// remoteNet returns what counts as one address: an IPv4 address, or the /64 of an IPv6
+// address, since a host usually has all of it.
 func remoteNet(remote string) netip.Prefix {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/browserd/browserd/policy"
 )
 
-// Config is where the daemon listens, whom it lets in, and how much one client
-// may make it hold.
+// Config configures where the daemon listens, which clients it accepts, and how many
+// resources one client may use.
 type Config struct {
 	Listen          string        `koanf:"listen" default:"127.0.0.1:9333" doc:"address and port to listen on; an address that is not loopback needs auth.tokens"`
 	AllowedOrigins  []string      `koanf:"allowed_origins" default:"" doc:"origins (scheme://host:port) whose pages may connect; a request with any other Origin is refused"`
@@ -34,7 +34,7 @@ type Config struct {
 	ExitWhenIdle    time.Duration `koanf:"exit_when_idle" default:"0s" doc:"how long the daemon runs without a session, a command or a WebSocket before it stops; 0: forever"`
 }
 
-// Check says which key has a value that makes no sense.
+// Check returns an error that names the first key with an invalid value.
 func (c Config) Check() error {
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || !isPort(port) {
 		return fmt.Errorf("server.listen: %q: accepts ADDRESS:PORT, such as 127.0.0.1:9333", c.Listen)
@@ -89,10 +89,10 @@ func (c Config) Check() error {
 	return nil
 }
 
-// CheckExposure refuses an address that others than this machine can reach
-// where the operator has configured no token: one that the daemon made for
-// itself is no decision to open it to a network. configured says whether
-// auth.tokens or BROWSERD_TOKEN holds one.
+// CheckExposure returns an error if other machines can reach the address and the operator
+// has configured no token. A token that the daemon made for itself does not show that the
+// operator meant to expose it. configured says whether auth.tokens or BROWSERD_TOKEN sets
+// one.
 func (c Config) CheckExposure(configured bool) error {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c Config) CheckExposure(configured bool) error {
 	return fmt.Errorf("server.listen: %q can be reached from other machines: set auth.tokens or BROWSERD_TOKEN, or listen on 127.0.0.1", c.Listen)
 }
 
-// TLS tells whether the daemon speaks TLS.
+// TLS reports whether the daemon speaks TLS.
 func (c Config) TLS() bool { return c.TLSCert != "" }
 
 func isPort(s string) bool {
@@ -115,8 +115,8 @@ func isPort(s string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == s
 }
 
-// isOrigin tells whether s is an origin as RFC 6454 section 6.2 serializes
-// one: scheme://host[:port]. "null" is none: it is everybody's.
+// isOrigin reports whether s is a serialized origin (RFC 6454 section 6.2):
+// scheme://host[:port]. It is false for "null", which any page can have.
 func isOrigin(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme != "" && u.Host != "" && strings.EqualFold(s, u.Scheme+"://"+u.Host) && !strings.ContainsAny(s, "* ")
@@ -127,14 +127,14 @@ func isHost(s string) bool {
 	return err == nil && u.Host == s && u.Hostname() != "" && !strings.HasSuffix(s, ":") && !strings.ContainsAny(s, "* ")
 }
 
-// Roles of a token.
+// The roles of a token.
 const (
 	RoleAgent    = command.RoleAgent
 	RoleOperator = command.RoleOperator
 )
 
-// Token lets one agent in. Several tokens may name the same agent; they share
-// its sessions.
+// Token is one accepted token. Several tokens may name the same agent; they share its
+// sessions.
 type Token struct {
 	Agent    string `koanf:"agent" doc:"the agent's name in the log, the audit trail and the session limits"`
 	Token    string `koanf:"token" doc:"the secret, at least 16 characters"`
@@ -143,22 +143,22 @@ type Token struct {
 	Credits  int    `koanf:"credits" default:"0" doc:"credits that the agent starts with, where ledger.credits counts them"`
 }
 
-// HasOperator tells whether a token has the role operator, so that somebody
-// could confirm what supervised agents ask for.
+// HasOperator reports whether a token has the role operator, so that somebody can answer
+// confirmations.
 func (a AuthConfig) HasOperator() bool {
 	return slices.ContainsFunc(a.Tokens, func(t Token) bool { return t.Role == RoleOperator })
 }
 
-// AuthConfig is who may come in.
+// AuthConfig lists the accepted tokens.
 type AuthConfig struct {
 	Tokens []Token `koanf:"tokens" doc:"the tokens that are accepted; with none, the daemon makes one and keeps it in its state directory"`
 }
 
-// minToken is the length below which a token could be guessed.
+// minToken is the least length of a token; shorter ones could be guessed.
 const minToken = 16
 
-// Check says which token cannot serve, by its place in the list and never by
-// its text. An empty role is agent.
+// Check returns an error for the first invalid token. It names the token by its position
+// in the list and never quotes it. An empty role means agent.
 func (a AuthConfig) Check() error {
 	seen := map[string]int{}
 	for i, t := range a.Tokens {

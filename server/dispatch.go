@@ -18,9 +18,9 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// dispatcher runs the commands of all transports. A transport authenticates, calls prepare
-// in the order in which commands arrive, and run in a goroutine of the
-// command's own; what run returns is ready to be written.
+// dispatcher runs the commands of all transports. A transport authenticates the client,
+// calls prepare in the order in which commands arrive, and calls run in a separate
+// goroutine for each command.
 type dispatcher struct {
 	runtime *command.Runtime
 	log     *slog.Logger
@@ -31,9 +31,9 @@ type dispatcher struct {
 
 	mu       sync.Mutex
 	running  int
-	entered  uint64 // commands let in so far
+	entered  uint64 // commands admitted so far
 	draining bool
-	idle     chan struct{} // closed when draining and nothing runs
+	idle     chan struct{} // closed when the server drains and no command runs
 	metrics  *metrics
 }
 
@@ -48,13 +48,13 @@ type task struct {
 	dispatch *dispatcher
 	job      *command.Job
 	command  string
-	id       string // tells it from all others, in the log
+	id       string // identifies the command in the log
 	arrived  time.Time
-	begins   []byte // stands before the encoded result, which so needs not be copied
+	begins   []byte // written before the encoded result, which saves copying the result
 }
 
-// prepare checks a command and takes its place in its session's queue. It
-// never blocks. run must be called on the task, once.
+// prepare checks a command and takes a place in its session's queue. It never blocks. Call
+// run on the task exactly once.
 func (d *dispatcher) prepare(caller *command.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
 	arrived, id := time.Now(), rand.Text()[:10]
 	if err := d.enter(); err != nil {
@@ -77,9 +77,9 @@ func (d *dispatcher) prepare(caller *command.Caller, method string, params json.
 	return &task{dispatch: d, job: job, command: method, id: id, arrived: arrived}, nil
 }
 
-// run waits for the command's turn, runs it, and hands its encoded result, behind
-// begins, or what it failed with, to reply. The daemon's end waits until reply is back.
-// ctx descends from dispatch.life and may end with the cause command.ErrCancelled.
+// run waits for the command's turn, runs it, and passes begins with the encoded result, or
+// the error, to reply. Shutdown waits until reply has returned. ctx must descend from
+// dispatcher.life and may end with the cause command.ErrCancelled.
 func (t *task) run(ctx context.Context, reply func(result json.RawMessage, err *protocol.Error)) {
 	defer t.dispatch.leave()
 	reply(t.result(ctx))
@@ -91,7 +91,7 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 	source := ""
 	defer func() {
 		if p := recover(); p != nil {
-			// The panic's text may hold what a page said; its type does not.
+			// The panic's text may contain text of a page. Log only its type.
 			result, err = nil, d.broken(t.id, session, t.command, fmt.Sprintf("%T", p), debug.Stack())
 		}
 		code := protocol.Code("ok")
@@ -114,8 +114,8 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 	return result, nil
 }
 
-// coded returns err's *protocol.Error, or internal with the cause in the log
-// under the request's id.
+// coded returns err's *protocol.Error. For any other error it logs the cause under the
+// request's id and returns the error internal.
 func (d *dispatcher) coded(id, session, command string, err error) *protocol.Error {
 	var e *protocol.Error
 	if errors.As(err, &e) {
@@ -134,7 +134,7 @@ func internal(command, id string) *protocol.Error {
 	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", command).With("incident", id)
 }
 
-// enter lets one more command in, until the daemon is shutting down.
+// enter admits a command. It returns false once the daemon is shutting down.
 func (d *dispatcher) enter() *protocol.Error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,7 +146,7 @@ func (d *dispatcher) enter() *protocol.Error {
 	return nil
 }
 
-// begun counts the commands that were let in; busy says whether one runs.
+// begun returns the number of commands admitted so far; busy reports whether one runs.
 func (d *dispatcher) begun() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,7 +155,7 @@ func (d *dispatcher) begun() uint64 {
 
 func (d *dispatcher) busy() bool { return d.now() > 0 }
 
-// now counts the commands that run or wait.
+// now returns the number of commands that run or wait.
 func (d *dispatcher) now() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -171,7 +171,7 @@ func (d *dispatcher) leave() {
 	}
 }
 
-// drain lets no command in any more. The channel closes when none runs.
+// drain refuses further commands. The channel is closed when none runs any longer.
 func (d *dispatcher) drain() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,8 +190,8 @@ func (d *dispatcher) isDraining() bool {
 	return d.draining
 }
 
-// count keeps account of one command. A name that is no command's is counted
-// as "unknown", so that no client can fill the table.
+// count counts one command in the metrics. An unknown name is counted as "unknown", so
+// that no client can fill the table.
 func (d *dispatcher) count(id, session, command, source string, code protocol.Code, since time.Time) {
 	if _, ok := actions.All.Lookup(command); !ok {
 		command = "unknown"
@@ -201,12 +201,12 @@ func (d *dispatcher) count(id, session, command, source string, code protocol.Co
 	d.log.Debug("command", "request", id, "session", session, "command", command, "source", source, "code", code, "ms", took.Milliseconds())
 }
 
-// encode writes JSON as the wire has it: <, > and & as they are, since page
-// text is full of them and no answer is ever read as HTML. Characters that a terminal obeys
-// or that hide or reorder text are escaped, wherever the text is shown.
+// encode encodes v as JSON. It does not escape <, > and &, which are frequent in page text,
+// since no answer is read as HTML. It does escape characters that control a terminal, and
+// those that hide or reorder text.
 func encode(v any) (json.RawMessage, error) { return encodeBehind(nil, v) }
 
-// encodeBehind is encode with something before it.
+// encodeBehind is encode with a prefix.
 func encodeBehind(begins []byte, v any) (json.RawMessage, error) {
 	b := bytes.NewBuffer(begins)
 	e := json.NewEncoder(b)

@@ -10,17 +10,15 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// maxID is how long a request's id may be, in bytes as written.
+// maxID is the longest id of a request, in bytes of JSON.
 const maxID = 256
 
-// decodeRequest reads one text frame as a JSON-RPC 2.0 request object. The
-// request's ID is nil for a notification. With an error, ID is the id to
-// answer with, null where the frame has none that could be understood
-// (JSON-RPC 2.0 section 5).
+// decodeRequest decodes one text frame as a JSON-RPC 2.0 request object. The request's ID
+// is nil for a notification. With an error, ID is the id to answer with: null if the frame
+// has no valid id (JSON-RPC 2.0 section 5).
 //
-// It is stricter than encoding/json: member names are compared exactly, a
-// member that comes twice is refused, since which of them is meant is anybody's
-// guess. Members that it does not know are ignored.
+// It is stricter than encoding/json: it compares member names exactly, and refuses a member
+// that is given twice. It ignores unknown members.
 func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 	none := protocol.Request{ID: json.RawMessage("null")}
 	frame = trimJSON(frame)
@@ -58,15 +56,15 @@ func decodeRequest(frame []byte) (protocol.Request, *protocol.Error) {
 	}
 	params, ok := members["params"]
 	if ok && params[0] != '{' {
-		// Not a fault of the envelope: a notification gets no answer to it.
+		// The envelope is valid, so that a notification gets no answer to this error.
 		return req, protocol.Errorf(protocol.InvalidParams, "params: %s: accepts an object, or is left out", shown(params)).With("parameter", "params")
 	}
 	req.Params = params
 	return req, nil
 }
 
-// firstID is the id to answer with where only the beginning of a frame was kept: null
-// where its id is not in it, before params.
+// firstID returns the id to answer with if only the beginning of a frame was kept. It is
+// null if the id does not come before params.
 func firstID(frame []byte) json.RawMessage {
 	none := json.RawMessage("null")
 	in := json.NewDecoder(bytes.NewReader(frame))
@@ -80,7 +78,7 @@ func firstID(frame []byte) json.RawMessage {
 		}
 		var value json.RawMessage
 		if err := in.Decode(&value); err != nil {
-			return none // it is cut here
+			return none // the kept part ends here
 		}
 		if name == "id" {
 			if !isID(value) {
@@ -91,12 +89,12 @@ func firstID(frame []byte) json.RawMessage {
 	}
 }
 
-// trimJSON takes off what JSON calls white space (RFC 8259 section 2).
+// trimJSON removes JSON white space from both ends (RFC 8259 section 2).
 func trimJSON(text []byte) []byte { return bytes.Trim(text, " \t\r\n") }
 
-// checkJSON says where text stops being JSON. Nesting beyond encoding/json's
-// 10,000 levels is not JSON either, nor is what is not UTF-8 (RFC 8259 section 8.1):
-// encoding/json would write U+FFFD in its place, into a page's field too.
+// checkJSON returns an error that says where text stops being JSON. It also refuses nesting
+// beyond encoding/json's 10,000 levels, and text that is not UTF-8 (RFC 8259 section 8.1),
+// which encoding/json would silently replace by U+FFFD.
 func checkJSON(text []byte) *protocol.Error {
 	if !utf8.Valid(text) {
 		return protocol.Errorf(protocol.ParseError, "the message is not UTF-8")
@@ -105,7 +103,7 @@ func checkJSON(text []byte) *protocol.Error {
 		return nil
 	}
 	var none json.RawMessage
-	err := json.Unmarshal(text, &none) // once more, for the reason
+	err := json.Unmarshal(text, &none) // decode again to get the error
 	e := protocol.Errorf(protocol.ParseError, "the message is not JSON: %v", err)
 	var at *json.SyntaxError
 	if errors.As(err, &at) {
@@ -114,9 +112,8 @@ func checkJSON(text []byte) *protocol.Error {
 	return e
 }
 
-// split finds the envelope's members in a valid JSON object, as they are
-// written; a message may have megabytes of params, which are not copied. twice
-// is the name of a member that is there more than once.
+// split returns the members of a valid JSON object as raw JSON, without copying them, since
+// params may have megabytes. twice is the name of a member that is given more than once.
 func split(object []byte) (members map[string]json.RawMessage, twice string) {
 	members = map[string]json.RawMessage{}
 	for i := skipSpace(object, 1); object[i] != '}'; {
@@ -146,8 +143,8 @@ func skipSpace(text []byte, i int) int {
 	return i
 }
 
-// valueEnd is where the value that begins at i ends. The text is valid JSON in
-// which the value is followed by something.
+// valueEnd returns where the value that begins at i ends. The text must be valid JSON in
+// which something follows the value.
 func valueEnd(text []byte, i int) int {
 	for depth := 0; ; i++ {
 		switch text[i] {
@@ -175,8 +172,7 @@ func valueEnd(text []byte, i int) int {
 	}
 }
 
-// isID tells whether raw is a string, a number or null, and not too long to be
-// carried back.
+// isID reports whether raw is a string, a number or null, and not longer than maxID.
 func isID(raw json.RawMessage) bool {
 	switch raw[0] {
 	case '{', '[', 't', 'f':
@@ -185,9 +181,8 @@ func isID(raw json.RawMessage) bool {
 	return len(raw) <= maxID
 }
 
-// idKey makes ids comparable: a string is the same however it was escaped. ok
-// is false for a notification and for the id null, which tells no two requests
-// apart.
+// idKey returns a comparable form of an id, in which strings are unescaped. ok is false for a
+// notification and for the id null, which do not identify a request.
 func idKey(id json.RawMessage) (key string, ok bool) {
 	if len(id) == 0 || id[0] == 'n' {
 		return "", false
@@ -202,7 +197,7 @@ func idKey(id json.RawMessage) (key string, ok bool) {
 	return `"` + s, true
 }
 
-// shown is a value for a message.
+// shown returns a value as text for a message.
 func shown(raw json.RawMessage) string {
 	if raw == nil {
 		return "is missing"
@@ -210,8 +205,8 @@ func shown(raw json.RawMessage) string {
 	return cut(string(raw))
 }
 
-// errorFrame is a JSON-RPC response that says why there is no result. A result is
-// encoded behind what resultBegins returns, and closed with a brace.
+// errorFrame returns a JSON-RPC error response. A successful response is what resultBegins
+// returns, the encoded result, and a closing brace.
 func errorFrame(id json.RawMessage, err *protocol.Error) []byte {
 	return append(append(responseBegins(id, `,"error":`), encodeError(err, err.RPC())...), '}')
 }
@@ -222,8 +217,8 @@ func responseBegins(id json.RawMessage, member string) []byte {
 	return append(append(append(make([]byte, 0, len(id)+40), `{"jsonrpc":"2.0","id":`...), id...), member...)
 }
 
-// encodeError encodes shape, an error's form in one transport; where its details
-// cannot be written in JSON, without them.
+// encodeError encodes shape, the form of an error in one transport. If its details cannot be
+// encoded as JSON, it leaves them out.
 func encodeError(err *protocol.Error, shape any) json.RawMessage {
 	if text, e := encode(shape); e == nil {
 		return text
@@ -240,8 +235,8 @@ func encodeError(err *protocol.Error, shape any) json.RawMessage {
 	return text
 }
 
-// eventFrame is a notification that carries an event; nil where the event
-// cannot be written as JSON.
+// eventFrame returns the notification for an event, or nil if the event cannot be encoded as
+// JSON.
 func eventFrame(e protocol.Event) []byte {
 	text, err := encode(protocol.Notification{JSONRPC: "2.0", Method: "event", Params: e})
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Source is where documents come from, and whether it works now.
+// Source is a source of documents and its state.
 type Source struct {
 	Name string // chromium, jina, http
 	OK   bool
-	Why  string // what is wrong with it, in one sentence; empty where OK
+	Why  string // why it does not work, in one sentence; empty if OK
 }
 
-// working names the sources that work now.
+// working returns the names of the sources that work now.
 func (s *Server) working() []string {
 	names := []string{}
 	for _, source := range s.sources() {
@@ -24,15 +24,15 @@ func (s *Server) working() []string {
 	return names
 }
 
-// serveHealth answers ok for as long as the daemon answers at all.
+// serveHealth always answers ok.
 func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	io.WriteString(w, "ok\n")
 }
 
-// serveReady answers 200 where commands are taken and some source works, else
-// 503 with the reason, and says of each source whether it works and why not.
+// serveReady answers 200 if the daemon accepts commands and at least one source works, else
+// 503 with the reason. The body has the state of each source.
 func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	type state struct {
 		OK  bool   `json:"ok"`
@@ -57,7 +57,7 @@ func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, status, body)
 }
 
-// notReady is why no command would get a page now; empty: it would.
+// notReady returns why no command could get a page now; empty if one could.
 func (s *Server) notReady(sources []Source) string {
 	switch {
 	case s.dispatch.isDraining():

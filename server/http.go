@@ -19,17 +19,17 @@ import (
 // JSON object, or nothing for no params. Answer: the result object, or
 // {"error": {...}} with the code's status.
 //
-// A request has no session of its own: open, batch and session_open open one where
-// none is named, and every other command that needs one is refused. The answer's
-// header Browserd-Session says its name, as does the result where it says
-// sessions at all, and an error's details. Where it failed before anything was opened in
-// that session, the session is closed. Browserd-Request is what the daemon's log calls the request.
-// What only makes sense on a connection that stays, cancel and
-// subscribe, is not to be had here; a client cancels by closing the connection.
+// A request has no session of its own. If it names none, open, batch and session_open open
+// one, and every other command that needs one is refused. The response header
+// Browserd-Session has the session's name; so have the results of page commands and the
+// details of errors. If the command failed before it opened anything in a new session, that
+// session is closed. The header Browserd-Request has the request's id in the log. cancel and
+// subscribe need a lasting connection and are not available here; a client cancels by
+// closing the connection.
 //
-// The body is a JSON object whatever Content-Type says, since curl and fetch
-// declare another by themselves. A page cannot use that: it cannot send the
-// token, and what it sends carries its Origin.
+// The body is parsed as JSON whatever Content-Type says, since curl and fetch declare other
+// types by default. A web page cannot exploit that: it has no token, and the browser adds
+// its Origin.
 func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder, from peer, method string) {
 	params, done, err := s.readParams(w, r, from)
 	defer done()
@@ -39,7 +39,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 	}
 	ctx, cancel := context.WithCancelCause(s.dispatch.life)
 	defer cancel(nil)
-	// A client that goes away cancels its command (net/http ends the request's context).
+	// If the client goes away, net/http ends the request's context, which cancels the command.
 	defer context.AfterFunc(r.Context(), func() { cancel(command.ErrCancelled) })()
 
 	caller := who.caller()
@@ -58,7 +58,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 			if t.job.Failed(r.Context().Err() != nil) {
 				w.Header().Del("Browserd-Session")
 			} else {
-				said := *err // it may be everybody's
+				said := *err // err may be shared: copy it
 				said.Details = maps.Clone(err.Details)
 				err = said.With("session", t.job.SessionName())
 			}
@@ -67,8 +67,8 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 	})
 }
 
-// readParams reads the body whole and returns its JSON object, nil where there is no
-// body. Its bytes count until done is called, which is never nil. Errors: those of
+// readParams reads the body and returns its JSON object, or nil if there is no body. The
+// bytes count against the quota until done, which is never nil, is called. Errors: those of
 // readBody, parse_error, invalid_params.
 func (s *Server) readParams(w http.ResponseWriter, r *http.Request, from peer) (params []byte, done func(), err *protocol.Error) {
 	body, done, err := s.readBody(w, r, from)
@@ -87,14 +87,14 @@ func (s *Server) expectBody(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 }
 
-// readBody reads the body whole, after which the connection may stay. Its bytes count
-// for the peer from before they are read until done is called, which is never nil.
-// Errors: invalid_request, too_large, rate_limited.
+// readBody reads the whole body. The connection can be reused after it. The bytes count
+// against the peer's quota from before they are read until done, which is never nil, is
+// called. Errors: invalid_request, too_large, rate_limited.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from peer) (body []byte, done func(), err *protocol.Error) {
 	limit := s.cfg.ReadLimit
 	size, done := r.ContentLength, func() {}
 	if size < 0 {
-		size = limit + 1 // nobody has said: it may be as much
+		size = limit + 1 // unknown length: count the most that it may be
 	}
 	if r.ContentLength > limit {
 		s.discardBody(w, r)
@@ -122,7 +122,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from peer) (bo
 		s.discardBody(w, r)
 		return nil, done, tooLarge(limit)
 	}
-	// The server goes on reading after the body, to notice when the client leaves.
+	// net/http goes on reading after the body, to notice when the client leaves.
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	w.Header().Del("Connection")
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
@@ -143,7 +143,7 @@ func tooLarge(limit int64) *protocol.Error {
 	return protocol.Errorf(protocol.TooLarge, "the body has more than %d bytes", limit).With("limit", limit).Then("send less")
 }
 
-// decodeBody checks that body is nothing or one JSON object, which it returns.
+// decodeBody returns body's JSON object, or nil if body is empty.
 func decodeBody(body []byte) ([]byte, *protocol.Error) {
 	body = trimJSON(body)
 	if len(body) == 0 {
@@ -158,7 +158,7 @@ func decodeBody(body []byte) ([]byte, *protocol.Error) {
 	return body, nil
 }
 
-// errorBody is the answer to a request that failed.
+// errorBody is the body of the response to a request that failed.
 type errorBody struct {
 	Error protocol.ErrorData `json:"error"`
 }
@@ -181,7 +181,7 @@ func (s *Server) answerHTTP(w http.ResponseWriter, result []byte, err *protocol.
 	writeJSON(w, status, result)
 }
 
-// writeError answers with err and a status that may be another than its code's.
+// writeError answers with err and the given status, which may differ from its code's.
 func writeError(w http.ResponseWriter, status int, err *protocol.Error) {
 	if wait, ok := err.Details["retry_after_s"]; ok {
 		w.Header().Set("Retry-After", fmt.Sprint(wait))

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// AwaitIdle returns nil when the daemon has had no session, no command and no
-// WebSocket for so long, or the error of ctx. While there is one it asks again
-// every now and then: idleness is the absence of events.
+// AwaitIdle returns nil when the daemon has had no session, no command and no WebSocket for
+// that long, or ctx's error. It polls, since being idle is the absence of events.
 func (s *Server) AwaitIdle(ctx context.Context, long time.Duration) error {
 	every := min(max(long/20, 10*time.Millisecond), 30*time.Second)
 	tick := time.NewTicker(every)
@@ -29,7 +28,7 @@ func (s *Server) AwaitIdle(ctx context.Context, long time.Duration) error {
 	}
 }
 
-// inUse says whether somebody would miss the daemon now.
+// inUse reports whether the daemon has a session, a command or a WebSocket.
 func (s *Server) inUse() bool {
 	s.mu.Lock()
 	sockets := len(s.sockets)

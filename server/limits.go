@@ -10,8 +10,8 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// LimitsConfig is how much one token, one address and all clients together may make the
-// daemon hold. The Unix socket counts as one address.
+// LimitsConfig limits what one token, one address and all clients together may use of the
+// daemon. The Unix socket counts as one address.
 type LimitsConfig struct {
 	Unauthenticated       int           `koanf:"unauthenticated" default:"256" doc:"connections that have shown no right token yet; they have these places to themselves, and the others server.max_connections. When one more comes, the oldest one of the address with most of them is closed"`
 	AuthTimeout           time.Duration `koanf:"auth_timeout" default:"5s" doc:"how long a connection may take from its beginning until it has shown a right token, TLS handshake included; then how long the headers of one request may take"`
@@ -67,24 +67,23 @@ func (c LimitsConfig) check(readLimit int64) error {
 	return nil
 }
 
-// uncounted is how large a request is that does not count: so small are those that a
-// client needs to go on, such as cancel, dialog and confirm.
+// uncounted is the size in bytes up to which requests do not count. The requests that a
+// client needs in order to continue, such as cancel, dialog and confirm, are that small.
 const uncounted = 4 << 10
 
-// peer is whom something that the daemon holds is counted for.
+// peer is the client that something is counted for.
 type peer struct {
 	token   int // holder.number
 	address netip.Prefix
 }
 
-// quota counts what peers make the daemon hold of one thing. Any goroutine may call
-// its methods.
+// quota counts the use of one resource by peers. Any goroutine may call its methods.
 type quota struct {
-	what                      string // in the plural, for messages
-	key                       string // configuration key of the limit for all
-	part                      string // what the other keys begin with
+	what                      string // the resource in the plural, for messages
+	key                       string // configuration key of the limit for all clients
+	part                      string // prefix of the keys of the other limits
 	all, perToken, perAddress int64
-	next                      string // what whoever is refused can do
+	next                      string // next step for a client that is refused
 
 	mu        sync.Mutex
 	held      int64
@@ -92,7 +91,7 @@ type quota struct {
 	addresses map[netip.Prefix]int64
 }
 
-// usage is what all clients make the daemon hold; MCP sessions are mcpTransport's.
+// usage counts what all clients use, except MCP sessions, which mcpTransport counts.
 type usage struct {
 	connections *connections
 	queued      *quota // bytes of requests
@@ -124,7 +123,7 @@ func quotas(c Config) (connections, queued, mcpSessions *quota) {
 	return connections, queued, mcpSessions
 }
 
-// take counts n more for a peer, or says which limit does not allow it: rate_limited,
+// take counts n more for a peer. If a limit does not allow it, the error is rate_limited,
 // with the limit's configuration key in details.quota.
 func (q *quota) take(p peer, n int64) *protocol.Error {
 	q.mu.Lock()
@@ -148,7 +147,7 @@ func (q *quota) take(p peer, n int64) *protocol.Error {
 	return nil
 }
 
-// give takes back what take counted.
+// give returns what take counted.
 func (q *quota) give(p peer, n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,8 +160,8 @@ func (q *quota) give(p peer, n int64) {
 	}
 }
 
-// status is the HTTP status for an error of take: 503 where others hold what is to be
-// had, 429 where the peer does.
+// status returns the HTTP status for an error of take: 503 if the limit for all clients was
+// reached, 429 if the peer's own was.
 func (q *quota) status(err *protocol.Error) int {
 	if err.Details["quota"] == q.key {
 		return http.StatusServiceUnavailable

@@ -13,10 +13,10 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// connections are the open connections of all listeners. One that has shown no right
-// token is unknown: there are few of them, none lives long, and each new one is accepted,
-// if need be in the place of another, so that nobody is kept out by those who say nothing.
-// The places of the known ones are theirs alone.
+// connections holds the open connections of all listeners. A connection that has shown no
+// right token is unknown. Unknown connections have their own limit and little time. A new one
+// is always accepted, if necessary by closing another unknown one, so that silent clients
+// cannot keep others out. They never take the places of known connections.
 type connections struct {
 	limits LimitsConfig
 	known  *quota
@@ -30,11 +30,11 @@ type connection struct {
 	net.Conn
 	of    *connections
 	from  netip.Prefix
-	timer *time.Timer // closes it while it is unknown
+	timer *time.Timer // closes the connection while it is unknown
 
 	// of.mu guards these:
 	closed bool
-	admits bool // it is known, and counts for peer
+	admits bool // the connection is known and counts for peer
 	peer   peer
 }
 
@@ -56,8 +56,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// add counts a new connection as unknown, and returns the one that has to go for it: the
-// oldest of the address that has most.
+// add adds a new connection as unknown. It returns the connection that has to be closed for
+// it, if any: the oldest one of the address that has the most.
 func (a *connections) add(c *connection) (victim *connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +75,7 @@ func (a *connections) add(c *connection) (victim *connection) {
 	return a.unknown[slices.IndexFunc(a.unknown, func(u *connection) bool { return u.from == most })]
 }
 
-// expire closes a connection that has not shown a token in time.
+// expire closes a connection that has shown no right token in time.
 func (a *connections) expire(c *connection) {
 	a.mu.Lock()
 	admitted := c.admits
@@ -85,8 +85,8 @@ func (a *connections) expire(c *connection) {
 	}
 }
 
-// admit makes a connection known, as that of the first token that it shows. It returns
-// whom it counts for. The error is that of quota.take, and the connection stays unknown.
+// admit makes a connection known when it shows its first right token, and returns the peer
+// that it counts for. After an error, which is quota.take's, the connection stays unknown.
 func (a *connections) admit(c *connection, token int) (peer, *protocol.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,8 +123,8 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http and a socket end their half first, so that the peer
-// reads the last answer.
+// CloseWrite closes the sending half. net/http and sockets call it first, so that the peer
+// can read the last answer.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -9,9 +9,8 @@ import (
 	"github.com/browserd/browserd/server/live"
 )
 
-// serveLive answers with the live view: the sessions of the caller, or for an
-// operator those of every agent. It asks no page, and does not count as use of a
-// session.
+// serveLive answers with the live view of the caller's sessions, or, for an operator, of all
+// agents' sessions. It asks no page, and does not count as use of a session.
 func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 	now, sources := time.Now(), s.sources()
 	d := live.Daemon{

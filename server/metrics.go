@@ -12,9 +12,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// metrics is what /metrics shows, in Prometheus's text format. No label holds
-// anything that a page or a client chose: commands are those of the registry,
-// sources and codes those of the protocol.
+// metrics holds what /metrics serves in Prometheus's text format. No label has a value chosen
+// by a page or a client: the values are commands of the repertoire, and sources and codes of
+// the protocol.
 type metrics struct {
 	commands *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -45,7 +45,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-// ended keeps account of one command.
+// ended counts one command.
 func (m *metrics) ended(command, source string, code protocol.Code, took time.Duration) {
 	m.commands.WithLabelValues(command, source, string(code)).Inc()
 	m.seconds.WithLabelValues(command).Observe(took.Seconds())

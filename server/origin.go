@@ -8,14 +8,13 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// gate decides which requests may be looked at all: those that address the
-// daemon by a name that is its own (against DNS rebinding), and that no page
-// of a browser sends unless its origin is configured (against cross-site
-// WebSocket hijacking, RFC 6455 section 10.2).
+// gate decides which requests are handled at all: their Host must be one of the daemon's
+// names (against DNS rebinding), and a request of a web page must come from a configured
+// Origin (against cross-site WebSocket hijacking, RFC 6455 section 10.2).
 type gate struct {
-	hosts   map[string]bool // as configured, lower case; without a port: on any
-	origins map[string]bool // lower case
-	port    string          // that a Host without one means
+	hosts   map[string]bool // as configured, in lower case; an entry without a port holds for any port
+	origins map[string]bool // in lower case
+	port    string          // the port of a Host without one
 }
 
 func newGate(hosts, origins []string, secured bool) gate {
@@ -32,9 +31,9 @@ func newGate(hosts, origins []string, secured bool) gate {
 	return g
 }
 
-// check returns nil for a request that may go on, else invalid_request (no
-// Host) or policy_denied. Requests with several Host headers, or with one that
-// is not a host, net/http has answered with 400 already.
+// check returns nil if the request is allowed, else invalid_request (no Host) or
+// policy_denied. net/http has already answered requests with several or invalid Host headers
+// with 400.
 func (g gate) check(r *http.Request) *protocol.Error {
 	if r.Host == "" {
 		return protocol.Errorf(protocol.InvalidRequest, "the request has no Host header").
@@ -55,10 +54,9 @@ func (g gate) check(r *http.Request) *protocol.Error {
 		With("config", map[string]any{"key": "server.allowed_origins", "add": []string{cut(origin)}})
 }
 
-// hostAllowed compares whole strings, so that nothing needs to be parsed that
-// an attacker wrote. Names are the same in capitals (RFC 9110 section 4.2.3);
-// a name with a trailing dot is another name. Without a port, the
-// scheme's own is meant.
+// hostAllowed compares whole strings, so that it need not parse what an attacker wrote. It
+// ignores case (RFC 9110 section 4.2.3). A name with a trailing dot is a different name. A
+// Host without a port means the scheme's default port.
 func (g gate) hostAllowed(host, port string) bool {
 	host = strings.ToLower(host)
 	for _, own := range []string{"127.0.0.1", "localhost", "[::1]"} {
@@ -73,8 +71,8 @@ func (g gate) hostAllowed(host, port string) bool {
 	return i >= 0 && isPort(host[i+1:]) && g.hosts[host[:i]]
 }
 
-// localPort is the port that the request came in by; empty for a Unix socket, which no
-// page of a browser reaches.
+// localPort returns the local port of the request's connection; empty for a Unix socket, which
+// no web page can reach.
 func localPort(r *http.Request) string {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok || addr.Network() == "unix" {
@@ -84,5 +82,5 @@ func localPort(r *http.Request) string {
 	return port
 }
 
-// cut shortens what a client sent for a message.
+// cut shortens a client's text for a message.
 func cut(s string) string { return protocol.Cut(s, 80) }

@@ -4,9 +4,9 @@ import (
 	"sync"
 )
 
-// outbox holds the frames of one connection that are not written yet. put and add may
-// be called by any goroutine and never block; next by whoever writes alone, which is
-// who was told so by take; crowded by the reader alone.
+// outbox holds the frames of one connection that are not written yet. Any goroutine may call
+// put and add, which never block. Only the goroutine for which take returned true may call
+// next, and only the reader may call crowded.
 type outbox struct {
 	maxFrames int
 	maxBytes  int
@@ -14,12 +14,12 @@ type outbox struct {
 	mu     sync.Mutex
 	frames [][]byte
 	bytes  int
-	pong   []byte // the payload of the last ping, nil where it is answered
-	final  bool   // nothing may be put any more; what is there is still written
-	taken  bool   // somebody writes
-	// more holds one signal for the writer: there is something to look at.
+	pong   []byte // payload of the last ping; nil if it has been answered
+	final  bool   // no more frames are accepted; those in the outbox are still written
+	taken  bool   // a goroutine is writing
+	// more holds at most one signal for the writer: there may be something to write.
 	more chan struct{}
-	// read holds one signal for the reader: the writer took a frame.
+	// read holds at most one signal for the reader: the writer has taken a frame.
 	read chan struct{}
 }
 
@@ -27,15 +27,15 @@ func newOutbox(maxFrames, maxBytes int) *outbox {
 	return &outbox{maxFrames: maxFrames, maxBytes: maxBytes, more: make(chan struct{}, 1), read: make(chan struct{}, 1)}
 }
 
-// put adds a frame, and has it written.
+// put adds a frame and wakes the writer.
 func (o *outbox) put(frame []byte) bool {
 	ok := o.add(frame)
 	signal(o.more)
 	return ok
 }
 
-// add adds a frame, for a caller that takes the outbox then. false says that too much
-// lies there already; one frame of any size always fits into an outbox that is not full.
+// add adds a frame without waking the writer, for a caller that calls take next. It returns
+// false if the outbox is full. An outbox that is not full accepts a frame of any size.
 func (o *outbox) add(frame []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,8 +50,8 @@ func (o *outbox) add(frame []byte) bool {
 	return true
 }
 
-// take says whether the caller is to write what lies here, until next has nothing left.
-// Otherwise somebody else does, and what was added before the call too.
+// take reports whether the caller has to write the frames, until next has none left. If not,
+// another goroutine is writing them, including those added before this call.
 func (o *outbox) take() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,7 +71,7 @@ func (o *outbox) ping(payload string) {
 	signal(o.more)
 }
 
-// finish lets the writer end once everything is written.
+// finish makes the writer end once everything is written.
 func (o *outbox) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,8 +79,8 @@ func (o *outbox) finish() {
 	signal(o.more)
 }
 
-// next takes the first frame, and the pong that is due. last says that no
-// frame is left and none will come. Without either the caller writes no more.
+// next returns the first frame and the pong that is due. last says that no frame is left and
+// none will come. If it returns neither frame nor pong, the caller must stop writing.
 func (o *outbox) next() (frame, pong []byte, last bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,8 +97,8 @@ func (o *outbox) next() (frame, pong []byte, last bool) {
 	return frame, pong, false
 }
 
-// crowded tells that the client should read before it is read from again: half
-// of what may lie here does.
+// crowded reports whether the outbox is half full. Then the reader pauses until the client
+// has read.
 func (o *outbox) crowded() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

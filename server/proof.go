@@ -14,17 +14,16 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Limits of the proofs that one address may ask for: they cost little, and each says
-// nothing that another did not.
+// Limits on the proofs that one address may request.
 const (
 	proofBurst     = 500
 	proofsASecond  = 100
 	proofAddresses = 1024 // remembered at once
 )
 
-// serveProof shows who listens that this daemon knows the tokens, without a word of
-// them: a client checks it before it sends its own. The gate has checked Host, which
-// goes into the proof.
+// serveProof proves to the client that this daemon knows the accepted tokens, without
+// revealing them. A client checks the proof before it sends its token. The gate has checked
+// Host, which is part of the proof.
 func (s *Server) serveProof(w http.ResponseWriter, r *http.Request) {
 	nonce := r.URL.Query().Get("nonce")
 	if b, err := hex.DecodeString(nonce); err != nil || len(b) != 32 {
@@ -45,7 +44,7 @@ func (s *Server) serveProof(w http.ResponseWriter, r *http.Request) {
 	for _, d := range s.keys.digests {
 		answer.Proofs = append(answer.Proofs, protocol.ProofOf(d, r.Host, nonce, answer.Nonce))
 	}
-	slices.Sort(answer.Proofs) // their order says nothing about the tokens'
+	slices.Sort(answer.Proofs) // so that their order does not reveal the order of the tokens
 	body, _ := encode(answer)  // strings only
 	w.Header().Set("Cache-Control", "no-store")
 	writeJSON(w, http.StatusOK, body)

@@ -18,23 +18,22 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Limits of a request before it reaches a handler.
+// Limits on a request before it reaches a handler.
 const (
 	idleTimeout    = 2 * time.Minute // between two requests of a connection
 	maxHeaderBytes = 64 << 10
 )
 
-// Limits of the end, beyond server.shutdown_timeout.
+// Limits on the shutdown, in addition to server.shutdown_timeout.
 const (
-	// pagesWait is how long pages may take to close; they take milliseconds, and
-	// where Chromium does not answer they end with it.
+	// pagesWait is how long pages may take to close. They take milliseconds, unless
+	// Chromium does not answer; then they end when it is killed.
 	pagesWait = time.Second
-	// cutOff is how long all of it may take before what is left is cut off.
+	// cutOff is how long the whole shutdown may take before the rest is cut off.
 	cutOff = 5 * time.Second
 )
 
-// Server is the daemon's socket and what is reached through it. Its methods
-// may be called by any goroutine.
+// Server serves the daemon's transports. Any goroutine may call its methods.
 type Server struct {
 	cfg      Config
 	runtime  *command.Runtime
@@ -52,7 +51,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	sockets map[*socket]bool
-	closed  bool // no socket is added any more
+	closed  bool // no further WebSocket is accepted
 	open    sync.WaitGroup
 
 	shut     sync.Once
@@ -60,11 +59,10 @@ type Server struct {
 	shutErr  error
 }
 
-// New makes a Server that lets the tokens' agents use the runtime. sources says
-// what works now, in the order in which it is preferred; it is asked for every
-// hello and /readyz, by any goroutine, and must not block. Nothing runs before
-// Serve. Errors: those of Config.Check and AuthConfig.Check, a
-// certificate that cannot be read, and no token.
+// New makes a Server through which the tokens' agents use the runtime. sources returns the
+// state of the sources, in order of preference; any goroutine calls it, for every hello and
+// /readyz, and it must not block. Nothing runs before Serve. Errors: those of Config.Check
+// and AuthConfig.Check, a certificate that cannot be read, and a missing token.
 func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []Source) (*Server, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -103,18 +101,18 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnContext:       withConnection,
 		ErrorLog:          slog.NewLogLogger(runtime.Log.Handler(), slog.LevelDebug),
-		// OPTIONS * comes through route like everything else.
+		// Let route handle OPTIONS * like everything else.
 		DisableGeneralOptionsHandler: true,
 	}
 	return s, nil
 }
 
-// ControlPath begins the paths that Control serves.
+// ControlPath is the prefix of the paths that Control serves.
 const ControlPath = "/control/"
 
-// Control serves the paths below ControlPath by h, to those alone who connect by a Unix
-// socket. The listener of that socket has to refuse all but the daemon's own user: no
-// token is asked for. It is called before Serve.
+// Control serves the paths below ControlPath with h, only on Unix sockets. It requires no
+// token, so the socket's listener must refuse all users but the daemon's own and root. Call
+// it before Serve.
 func (s *Server) Control(h http.Handler) {
 	s.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -126,12 +124,11 @@ func (s *Server) Control(h http.Handler) {
 	})
 }
 
-// route admits a request and finds its handler. The order matters: nothing is
-// said about tokens to who addresses the daemon by a foreign name, or from a
-// foreign page; nothing about paths to who has no token. Another endpoint is a
-// further case.
+// route admits a request and calls its handler. The order matters: a request with a foreign
+// Host or Origin learns nothing about tokens, and a request without a right token learns
+// nothing about paths. A new endpoint is a new case here.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
-	// Of the answers that are made at once; handlers that take longer set another.
+	// For answers that are made at once. Handlers that take longer set their own deadline.
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	if r.ContentLength != 0 {
@@ -161,7 +158,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 	who, err := s.keys.authenticate(r)
 	if err != nil {
-		level := slog.LevelDebug // of the many that somebody who guesses sends
+		level := slog.LevelDebug // there may be many of an address that guesses
 		if err.Code == protocol.Unauthorized {
 			level = slog.LevelWarn
 			w.Header().Set("WWW-Authenticate", `Bearer realm="browserd"`) // RFC 6750 section 3
@@ -224,9 +221,9 @@ func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 	return false
 }
 
-// Serve takes connections from the listeners until ctx ends or Shutdown is called,
-// then returns when everything has ended: nil after an orderly end, else the error
-// of a listener or of Shutdown. It closes them. On a Unix socket TLS is not spoken.
+// Serve accepts connections from the listeners until ctx ends or Shutdown is called. It
+// returns when everything has ended: nil after an orderly shutdown, else the error of a
+// listener or of Shutdown. It closes the listeners. Unix sockets never use TLS.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
 		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
@@ -234,7 +231,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		s.Shutdown(end)
 	})
 	defer stop()
-	ended := make(chan error, len(listeners)) // one send each
+	ended := make(chan error, len(listeners)) // each listener sends once
 	for _, l := range listeners {
 		var in net.Listener = &listener{l, s.connections}
 		if s.cert != nil && l.Addr().Network() != "unix" {
@@ -250,7 +247,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	}
 	err := <-ended
 	if !errors.Is(err, http.ErrServerClosed) {
-		// The listener broke: what is open ends as if it had been asked to.
+		// A listener failed: shut down in order.
 		end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout+cutOff)
 		defer cancel()
 		s.Shutdown(end)
@@ -260,11 +257,11 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return s.shutErr
 }
 
-// Shutdown ends the server in order: no connection and no command is taken any
-// more (shutting_down); running commands may go on for shutdown_timeout, then
-// they answer shutting_down; the sessions are closed, and clients are told
-// (session_closing); WebSockets are closed with 1001. Whatever still runs when
-// ctx ends is cut off, and said in the error. A second call waits for the first.
+// Shutdown ends the server in order. It accepts no further connections and commands
+// (shutting_down). Running commands may go on for shutdown_timeout and then answer
+// shutting_down. It closes the sessions and tells clients (session_closing), and closes
+// WebSockets with 1001. Whatever still runs when ctx ends is cut off and named in the error.
+// A second call waits for the first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.shut.Do(func() {
 		s.shutErr = s.shutdown(ctx)
@@ -279,7 +276,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	linger, hurry := context.WithCancel(ctx)
 	defer hurry()
 	requests := make(chan struct{})
-	go func() { // closes the listener at once, and waits for what is being answered
+	go func() { // closes the listeners at once, and waits for responses in progress
 		defer close(requests)
 		s.http.Shutdown(linger)
 	}()
@@ -320,7 +317,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 		s.mu.Unlock()
 	}
 	s.mcp.close()
-	// What is left are connections that have asked nothing yet.
+	// The remaining connections have sent no request.
 	defer time.AfterFunc(closeWait, hurry).Stop()
 	<-requests
 	s.http.Close()
@@ -332,7 +329,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	}
 }
 
-// add registers a socket, false once the server is closed.
+// add registers a socket. It returns false once the server is closed.
 func (s *Server) add(c *socket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// recheck is how long a certificate is used before its files are looked at again.
+// recheck is how long a certificate is used before its files are checked for changes.
 const recheck = time.Second
 
-// certificate is the daemon's, read again when its files have changed, so that
-// renewing it needs no restart. Its methods may be called by any goroutine.
+// certificate is the daemon's certificate. It is read again when its files have changed, so
+// that renewing it needs no restart. Any goroutine may call its methods.
 type certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
 
 	mu      sync.Mutex
 	pair    *tls.Certificate
-	stamp   [2]stamp  // of the files that pair was read from, or last tried
-	checked time.Time // when the files were looked at last
+	stamp   [2]stamp  // of the two files when they were last read
+	checked time.Time // when the files were last checked
 }
 
-// stamp tells a file from what was there before under its name.
+// stamp identifies the content of a file, to notice changes.
 type stamp struct {
 	time  time.Time
 	size  int64
@@ -51,8 +51,7 @@ func (s stamp) same(o stamp) bool {
 	return s.time.Equal(o.time) && s.size == o.size && os.SameFile(s.inode, o.inode)
 }
 
-// readCertificate reads the pair for the first time. Errors begin with the key
-// that is wrong.
+// readCertificate reads the pair for the first time. Errors begin with the invalid key.
 func readCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile, log: log, checked: time.Now()}
 	c.stamp = [2]stamp{stampOf(certFile), stampOf(keyFile)}
@@ -83,9 +82,9 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// current is tls.Config.GetCertificate. A pair that cannot be read, such as one
-// of which only the first file has been replaced yet, leaves the old one in use
-// and is tried again when either file changes.
+// current is tls.Config.GetCertificate. If a changed pair cannot be read, for example because
+// only one of the files has been replaced yet, it returns the old one and tries again when
+// either file changes.
 func (c *certificate) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,15 +107,14 @@ func (c *certificate) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.pair, nil
 }
 
-// config is how the daemon speaks TLS: 1.2 and 1.3, and HTTP/1.1 alone, since a
-// WebSocket (RFC 6455) has no place in HTTP/2.
+// config returns the daemon's TLS configuration: TLS 1.2 and 1.3 with HTTP/1.1 only, since
+// RFC 6455 defines WebSockets for HTTP/1.1.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: c.current}
 }
 
-// ClientTLS is how a client on the daemon's own machine makes sure that it
-// speaks to the daemon: by the certificate in certFile itself, whatever names
-// and whichever authority it has.
+// ClientTLS returns the TLS configuration for a client on the daemon's machine. It accepts only
+// the certificate in certFile itself, whatever its names and its authority.
 func ClientTLS(certFile string) (*tls.Config, error) {
 	text, err := os.ReadFile(certFile)
 	if err != nil {
@@ -131,8 +129,8 @@ func ClientTLS(certFile string) (*tls.Config, error) {
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		// The one certificate that is expected is compared below, which is
-		// stricter than any chain.
+		// VerifyConnection below compares the certificate itself, which is stricter
+		// than verifying a chain.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 || !bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {

@@ -19,17 +19,17 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Subprotocol is the WebSocket subprotocol (Sec-WebSocket-Protocol) that the
-// daemon speaks. It is agreed on where the client offers it, and not needed.
+// Subprotocol is the WebSocket subprotocol (Sec-WebSocket-Protocol) of the daemon. It is
+// selected if the client offers it, but not required.
 const Subprotocol = "browserd.v1"
 
-// slack is how many frames may lie unread beyond the answers to all requests
-// that may run at once, before the client is no longer read from; twice as
-// many, with the answers, close its connection.
+// slack is the number of unsent frames, beyond the answers to all requests that may run at
+// once, at which the daemon stops reading from the client. At twice as many, with the
+// answers, it closes the connection.
 const slack = 1024
 
-// closeWait is how long a client may take to answer a close frame, or to stop
-// sending what nobody reads any more.
+// closeWait is how long a client may take to answer a close frame, or to stop sending after
+// a message that was too large.
 const closeWait = time.Second
 
 // socket is one WebSocket connection.
@@ -37,23 +37,23 @@ type socket struct {
 	server *Server
 	ws     *websocket.Conn
 	caller *command.Caller
-	from   peer // whom its requests count for
+	from   peer // whose quota its requests count against
 	out    *outbox
 
-	work context.Context // of its commands
+	work context.Context // the parent context of its commands
 	stop context.CancelCauseFunc
 	jobs sync.WaitGroup
 
-	gone chan struct{} // closed when the connection is
+	gone chan struct{} // closed when the connection is closed
 	once sync.Once
 
 	mu       sync.Mutex
 	requests map[string]context.CancelCauseFunc // by idKey
 	queued   int
 	atOnce   int
-	sessions map[string]bool // opened or named here: whose events are told
-	all      bool            // all of the agent's are told
-	events   []string        // types that are told; where none were chosen, all but command
+	sessions map[string]bool // sessions opened or named on this connection, whose events are sent
+	all      bool            // send the events of all of the agent's sessions
+	events   []string        // types of events to send; nil: all but command
 	chosen   bool
 }
 
@@ -73,13 +73,13 @@ func (s *Server) newSocket(who holder, from peer, ws *websocket.Conn) *socket {
 	return c
 }
 
-// serveWebSocket handles GET /v1/ws (RFC 6455). It returns when the
-// connection has ended and nothing of it runs any more.
+// serveWebSocket handles GET /v1/ws (RFC 6455). It returns when the connection has ended and
+// all its goroutines have returned.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, who holder, from peer) {
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: s.cfg.WriteTimeout,
 		Subprotocols:     []string{Subprotocol},
-		// Whose pages may connect, gate has decided.
+		// gate has checked the Origin.
 		CheckOrigin: func(*http.Request) bool { return true },
 		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 			e := protocol.Errorf(protocol.InvalidRequest, "this is the WebSocket endpoint: %v", reason).
@@ -128,12 +128,12 @@ func (c *socket) serve() {
 	c.jobs.Wait()
 	var closed *websocket.CloseError
 	if errors.As(err, &closed) {
-		err = fmt.Errorf("closed by the client with code %d", closed.Code) // without its own words
+		err = fmt.Errorf("closed by the client with code %d", closed.Code) // without the client's text
 	}
 	c.server.log.Debug("connection ended", "agent", c.caller.Agent, "reason", err)
 }
 
-// drop ends the connection at once, from any goroutine.
+// drop closes the connection at once. Any goroutine may call it.
 func (c *socket) drop() {
 	c.once.Do(func() {
 		close(c.gone)
@@ -142,11 +142,11 @@ func (c *socket) drop() {
 	})
 }
 
-// linger tells the client that its frame was too large, and lets it read that:
-// a socket that is closed while bytes lie unread in it is reset, and the close
-// frame would be lost.
+// linger sends the close frame for a message that was too large, and goes on reading for a
+// while. If the socket were closed with unread bytes, TCP would reset the connection, and the
+// close frame would be lost.
 func (c *socket) linger() {
-	// For most lengths gorilla has sent it already, and then this does nothing.
+	// For most lengths gorilla/websocket has already sent it. Then this does nothing.
 	c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseMessageTooBig, ""), time.Now().Add(closeWait))
 	c.out.finish()
 	conn := c.ws.NetConn()
@@ -157,8 +157,8 @@ func (c *socket) linger() {
 	io.Copy(io.Discard, io.LimitReader(conn, 16*c.server.cfg.ReadLimit))
 }
 
-// read hands every frame on, in the order of arrival. It returns why the
-// connection ended.
+// read passes every frame to handle, in the order of arrival. It returns why the connection
+// ended.
 func (c *socket) read() error {
 	silence := 2 * c.server.cfg.PingInterval
 	c.ws.SetReadLimit(c.server.cfg.ReadLimit)
@@ -197,8 +197,8 @@ func (c *socket) read() error {
 	}
 }
 
-// receive reads one message as far as the quota of queued bytes allows; what is more than
-// that is read and dropped, and refused says so. counted is what the quota has for it.
+// receive reads one message as far as the quota of queued bytes allows. It reads and drops the
+// rest, and refused says why. counted is the number of bytes counted in the quota.
 func (c *socket) receive(r io.Reader) (frame []byte, counted int64, refused *protocol.Error, err error) {
 	frame = make([]byte, 0, uncounted)
 	for {
@@ -222,8 +222,8 @@ func (c *socket) receive(r io.Reader) (frame []byte, counted int64, refused *pro
 	}
 }
 
-// handle starts what one text frame asks for. The frame's counted bytes are given back
-// when that has ended.
+// handle starts the command of one text frame. The frame's counted bytes are returned to the
+// quota when the command has ended.
 func (c *socket) handle(frame []byte, counted int64) {
 	req, err := decodeRequest(frame)
 	if err != nil {
@@ -248,7 +248,7 @@ func (c *socket) handle(frame []byte, counted int64) {
 	go func() {
 		defer c.jobs.Done()
 		t.run(ctx, func(result json.RawMessage, err *protocol.Error) {
-			done() // before the answer: who has read it may use the id again
+			done() // before the answer is sent: after reading it the client may reuse the id
 			if req.ID == nil {
 				return // a notification
 			}
@@ -260,20 +260,20 @@ func (c *socket) handle(frame []byte, counted int64) {
 				c.unread()
 			}
 		})
-		// Here and not by the writer, which would have to be woken for it; and behind
-		// run, since the daemon's end does not wait for who does not read.
+		// Write here, which saves waking the writer; and after run, since Shutdown must
+		// not wait for a client that does not read.
 		if c.out.take() {
 			c.empty()
 		}
 	}()
 }
 
-// admit registers a request, so that cancel finds it, within the connection's
-// limits. done must be called when it has ended, and gives back its counted bytes.
+// admit registers a request within the connection's limits, so that cancel finds it. Call done
+// when it has ended; that also returns its counted bytes.
 func (c *socket) admit(req protocol.Request, counted int64) (ctx context.Context, done func(), err *protocol.Error) {
 	pending := &c.queued
 	if cmd, ok := actions.All.Lookup(req.Method); ok && cmd.Is(command.Unqueued) {
-		// Counted apart, so that a client that has used up the other count can still cancel.
+		// Count these separately, so that a client at the other limit can still cancel.
 		pending = &c.atOnce
 	}
 	key, named := idKey(req.ID)
@@ -304,27 +304,27 @@ func (c *socket) admit(req protocol.Request, counted int64) (ctx context.Context
 	}, nil
 }
 
-// refuse sends a response that says why there is no result, to a notification none.
+// refuse sends an error response, unless the request is a notification.
 func (c *socket) refuse(id json.RawMessage, err *protocol.Error) {
 	if id != nil {
 		c.send(errorFrame(id, err))
 	}
 }
 
-// send puts a frame into the outbox, and ends a connection that has too much there.
+// send puts a frame into the outbox. If the outbox is full, it closes the connection.
 func (c *socket) send(frame []byte) {
 	if !c.out.put(frame) {
 		c.unread()
 	}
 }
 
-// unread ends a connection whose client does not read.
+// unread closes a connection whose client does not read.
 func (c *socket) unread() {
 	c.server.log.Info("a client does not read: its connection is closed", "agent", c.caller.Agent)
 	c.drop()
 }
 
-// cancel is command.Caller.Cancel.
+// cancel implements command.Caller.Cancel.
 func (c *socket) cancel(id json.RawMessage) bool {
 	key, named := idKey(id)
 	c.mu.Lock()
@@ -337,16 +337,16 @@ func (c *socket) cancel(id json.RawMessage) bool {
 	return true
 }
 
-// use is command.Caller.Use.
+// use implements command.Caller.Use.
 func (c *socket) use(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions[session] = true
 }
 
-// subscribe is command.Caller.Subscribe: types, which actions has checked,
-// replaces what was chosen before; none of them: no events. all: of every
-// session of the agent's.
+// subscribe implements command.Caller.Subscribe. types, which package actions has checked,
+// replaces the earlier choice; if it is empty, no events are sent. all means the events of all
+// of the agent's sessions.
 func (c *socket) subscribe(types []string, all bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -354,8 +354,8 @@ func (c *socket) subscribe(types []string, all bool) error {
 	return nil
 }
 
-// hearQuestions tells an operator's connection what waits for a confirmation,
-// and what comes to wait for one, of every agent; others hear nothing of it.
+// hearQuestions sends an operator's connection the pending and future confirmations of all
+// agents. It does nothing for other connections.
 func (c *socket) hearQuestions() (stop func()) {
 	confirmations := c.server.runtime.Rules.Confirmations
 	if c.caller.Role != RoleOperator || confirmations == nil {
@@ -371,14 +371,14 @@ func (c *socket) hearQuestions() (stop func()) {
 	})
 }
 
-// wants tells whether the client has chosen events of that type, or none at all.
+// wants reports whether the client gets events of that type.
 func (c *socket) wants(typ string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.chose(typ)
 }
 
-// chose is wants, for who holds c.mu.
+// chose is wants for a caller that holds c.mu.
 func (c *socket) chose(typ string) bool {
 	if !c.chosen {
 		return typ != protocol.EventCommand
@@ -386,14 +386,14 @@ func (c *socket) chose(typ string) bool {
 	return slices.Contains(c.events, typ)
 }
 
-// hears tells whether the client is told events of that type in that session.
+// hears reports whether the client gets events of that type of that session.
 func (c *socket) hears(session, typ string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return (c.all || c.sessions[session]) && c.chose(typ)
 }
 
-// tell gets every event of the agent's sessions, from session.Manager.Listen.
+// tell handles every event of the agent's sessions (session.Manager.Listen).
 func (c *socket) tell(e protocol.Event) {
 	wanted := c.hears(e.Session, e.Type)
 	if e.Type == protocol.EventSessionClosing {
@@ -409,7 +409,7 @@ func (c *socket) tell(e protocol.Event) {
 	}
 }
 
-// write sends what lies in the outbox until the connection ends.
+// write writes the frames of the outbox until the connection ends.
 func (c *socket) write() {
 	ping := time.NewTicker(c.server.cfg.PingInterval)
 	defer ping.Stop()
@@ -429,8 +429,8 @@ func (c *socket) write() {
 	}
 }
 
-// empty writes all that lies in the outbox, which the caller has taken; false says that
-// nothing may be written any more.
+// empty writes all frames of the outbox, which the caller has taken. It returns false if
+// nothing may be written any longer.
 func (c *socket) empty() bool {
 	for {
 		frame, pong, last := c.out.next()
@@ -453,20 +453,20 @@ func (c *socket) empty() bool {
 	}
 }
 
-// sent deals with a write that failed.
+// sent handles the error of a write.
 func (c *socket) sent(err error) bool {
 	if err == nil {
 		return true
 	}
-	// After a close frame nothing may be written, but the rest of the closing
-	// handshake is still to be read.
+	// After a close frame nothing may be written, but the closing handshake still has to
+	// be read.
 	if !errors.Is(err, websocket.ErrCloseSent) {
 		c.drop()
 	}
 	return false
 }
 
-// expectClose drops the connection where the client's close frame does not come.
+// expectClose closes the connection if the client's close frame does not come in time.
 func (c *socket) expectClose() {
 	select {
 	case <-c.gone:
@@ -475,12 +475,12 @@ func (c *socket) expectClose() {
 	}
 }
 
-// deadline is by when n bytes must have been taken.
+// deadline returns the time by which the client must have read n bytes.
 func (c *socket) deadline(n int) time.Time {
 	return time.Now().Add(writeTime(c.server.cfg.WriteTimeout, n))
 }
 
-// writeTime is how long n bytes may take: the timeout for each MiB begun.
+// writeTime returns how long writing n bytes may take: write_timeout for each MiB begun.
 func writeTime(timeout time.Duration, n int) time.Duration {
 	return timeout * time.Duration(1+n>>20)
 }

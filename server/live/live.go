@@ -1,7 +1,7 @@
-// Package live renders the live view: the page at GET / that shows a person the
-// open sessions. It owns the page, its style and its Content-Security-Policy. It
-// never asks a page or a browser anything, runs no script, and shows everything
-// that a page chose as text. It authenticates nobody: server does.
+// Package live renders the live view: the page at GET / that shows a person the open
+// sessions. It owns the page, its style and its Content-Security-Policy. It never asks a page
+// or a browser anything, runs no script, and shows everything that comes from a page as text.
+// It does not authenticate: package server does.
 //
 // All functions may be called from any goroutine.
 package live
@@ -21,8 +21,8 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// The page reloads itself every refreshSeconds, and shows so many characters of
-// a title, a URL and a reason.
+// The page reloads itself every refreshSeconds. It shows at most these many characters of a
+// title, a URL and a reason.
 const (
 	refreshSeconds = 3
 	maxTitle       = 160
@@ -37,25 +37,24 @@ var (
 	pageCSS string
 )
 
-// pageTemplate is parsed at the first request: every start of the program would
-// wait for it.
+// pageTemplate is parsed at the first request, so that it does not slow down the start.
 var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("live").Parse(pageHTML))
 })
 
-// contentPolicy is the page's Content-Security-Policy: nothing but its own style,
-// by its hash.
+// contentPolicy is the page's Content-Security-Policy. It allows nothing but the page's own
+// style sheet, by its hash.
 var contentPolicy = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(pageCSS))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 })
 
-// Daemon is what the page says of the daemon.
+// Daemon is what the page shows about the daemon.
 type Daemon struct {
 	Version   string
 	Began     time.Time
 	Open, Max int    // sessions
-	NotReady  string // why it is not ready; empty: it is
+	NotReady  string // why it is not ready; empty if it is
 	Sources   []Source
 }
 
@@ -63,10 +62,10 @@ type Daemon struct {
 type Source struct {
 	Name string
 	OK   bool
-	Why  string // it does not work
+	Why  string // why it does not work
 }
 
-// Viewer is who looks.
+// Viewer is the person who looks at the page.
 type Viewer struct {
 	Agent     string
 	Everybody bool // sees the sessions of every agent
@@ -91,7 +90,7 @@ func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview) (
 	return out.Bytes(), err
 }
 
-// SetHeader sets the fields that the page is to be sent with.
+// SetHeader sets the header fields of the response with the page.
 func SetHeader(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", contentPolicy())
@@ -100,8 +99,8 @@ func SetHeader(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// page is what the template shows. All of it is text: what a page chose is cut
-// and quoted, so that it holds no invisible or reordering character.
+// page is the data of the template. All of it is text. Text from web pages is cut and quoted,
+// so that it contains no invisible or reordering characters.
 type page struct {
 	Daemon
 	Viewer
@@ -117,7 +116,7 @@ type row struct {
 	Lost                bool
 	Command, For        string // empty: none
 	Waiting             int
-	Used, Expires       string // for how long not used, and in how long; empty: a command runs
+	Used, Expires       string // idle for, and expires in; empty while a command runs
 	Tabs                []tab
 }
 
@@ -147,7 +146,7 @@ func rowOf(seen session.Overview, now time.Time) row {
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// span writes a duration as long as it matters: 1.2s, 14m5s, 49h3m0s.
+// span formats a duration with suitable precision: 1.2s, 14m5s, 49h3m0s.
 func span(d time.Duration) string {
 	d = max(d, 0)
 	if d < 10*time.Second {

@@ -17,7 +17,7 @@ var Back = command.Define(command.Row{
 
 // HistoryParams are the parameters of back, forward and reload.
 type HistoryParams struct {
-	Snapshot string `json:"snapshot" default:"full" enum:"delta,full,none" doc:"what is shown afterwards"`
+	Snapshot string `json:"snapshot" seldom:"true" default:"full" enum:"delta,full,none" doc:"what is shown afterwards"`
 }
 
 func back(ctx context.Context, c *command.Call, p *HistoryParams) (command.Result, error) {

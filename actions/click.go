@@ -10,7 +10,7 @@ import (
 
 // Click is the command click.
 var Click = command.Define(command.Row{
-	Name: "click", Summary: "Clicks an element.", Main: "ref",
+	Name: "click", Summary: "Clicks an element.", Next: "Then, as its answer says: tab_select for a tab that opened, dialog, downloads.", Main: "ref",
 	Flags: command.Acts | command.Static | command.Unconfirmed | command.MCPDefault,
 	Examples: []command.Example{
 		{For: "Clicks a button", Params: `{"ref": "@e13"}`},
@@ -23,7 +23,7 @@ type ClickParams struct {
 	Ref       string   `json:"ref" required:"true" doc:"the element"`
 	Button    string   `json:"button" default:"left" enum:"left,middle,right" doc:"the mouse button"`
 	Count     int      `json:"count" default:"1" min:"1" max:"3" doc:"2 for a double click"`
-	Modifiers []string `json:"modifiers" enum:"Alt,Control,Meta,Shift" doc:"keys held down"`
+	Modifiers []string `json:"modifiers" seldom:"true" enum:"Alt,Control,Meta,Shift" doc:"keys held down"`
 	command.Shows
 }
 

@@ -15,8 +15,10 @@ import (
 // Downloads is the command downloads.
 var Downloads = command.Define(command.Row{
 	Name: "downloads", Summary: "Lists the session's downloads, or reads one.", Main: "name",
-	Flags: command.Unqueued | command.ReadOnly | command.Unconfirmed | command.MCPReadOnly,
+	Flags:  command.MCPDefault | command.Unqueued | command.ReadOnly | command.Unconfirmed | command.MCPReadOnly,
+	Queues: func(params any) bool { return params.(*DownloadsParams).Allow },
 	Examples: []command.Example{
+		{For: "Lets the session's pages download files from now on", Params: `{"allow": true}`},
 		{For: "Waits for a download to end, and reads it", Params: `{"name": "prices.csv", "wait": true}`},
 	},
 }, downloads)
@@ -24,9 +26,10 @@ var Downloads = command.Define(command.Row{
 // DownloadsParams are the parameters of downloads.
 type DownloadsParams struct {
 	Name     string `json:"name" doc:"the one to read, by its name in entries; left out: only the list"`
-	MaxChars int    `json:"max_chars" default:"4000" min:"4" max:"8000000" doc:"characters of content at most"`
-	Offset   int    `json:"offset" default:"0" min:"0" doc:"byte to begin at: next_offset of the answer before"`
+	MaxChars int    `json:"max_chars" seldom:"true" default:"4000" min:"4" max:"8000000" doc:"characters of content at most"`
+	Offset   int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"byte to begin at: next_offset of the answer before"`
 	Wait     bool   `json:"wait" default:"false" doc:"wait until the download, or every one, has ended"`
+	Allow    bool   `json:"allow" default:"false" doc:"from now on, keep the files that pages download, which are denied otherwise"`
 }
 
 // DownloadsResult is the answer of downloads.
@@ -43,6 +46,11 @@ type DownloadsResult struct {
 
 func downloads(ctx context.Context, c *command.Call, p *DownloadsParams) (DownloadsResult, error) {
 	r := DownloadsResult{Result: command.Result{Session: c.Session.Name()}, Entries: []protocol.Download{}}
+	if p.Allow {
+		if err := allowDownloads(ctx, c); err != nil {
+			return r, err
+		}
+	}
 	page := c.Session.Page()
 	if page == nil {
 		return r, nil
@@ -80,6 +88,19 @@ func downloads(ctx context.Context, c *command.Call, p *DownloadsParams) (Downlo
 		r.Truncated, r.NextOffset = true, next
 	}
 	return r, nil
+}
+
+// allowDownloads lets the session's pages, and those that take their place, download files.
+func allowDownloads(ctx context.Context, c *command.Call) error {
+	_, live, err := command.Live[session.Downloads](ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := live.AllowDownloads(ctx); err != nil {
+		return c.Session.Lost(err)
+	}
+	c.Session.DownloadsAllowed()
+	return nil
 }
 
 // headBytes is how much of a file says whether it is text.

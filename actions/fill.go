@@ -17,7 +17,7 @@ import (
 
 // Fill is the command fill.
 var Fill = command.Define(command.Row{
-	Name: "fill", Summary: "Fills several fields: it types, selects or checks, whichever each field needs.", Main: "fields",
+	Name: "fill", Summary: "Fills several fields: it types, selects or checks, whichever each field needs.", Next: "Then click what sends it.", Main: "fields",
 	Flags: command.Acts | command.Static | command.Unconfirmed | command.MCPDefault,
 	Examples: []command.Example{
 		{For: "Fills a form with one command", Params: `{"fields": [{"ref": "@e7", "value": "Ola"}, {"ref": "@e8", "value": "Bergen"}, {"ref": "@e11", "value": true}]}`},

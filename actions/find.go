@@ -14,7 +14,7 @@ import (
 
 // Find is the command find.
 var Find = command.Define(command.Row{
-	Name: "find", Summary: "Finds elements by text, role or name.", Main: "text",
+	Name: "find", Summary: "Finds elements by text, role or name.", Next: "Then act on its ref.", Main: "text",
 	Flags: command.Reads | command.Static | command.MCPDefault | command.Inspects,
 	Examples: []command.Example{
 		{For: "Finds a button by its name", Params: `{"role": "button", "name": "Send"}`},
@@ -26,7 +26,7 @@ type FindParams struct {
 	Text  string `json:"text" doc:"contained in the element's text or name"`
 	Role  string `json:"role" doc:"the ARIA role"`
 	Name  string `json:"name" doc:"contained in the accessible name"`
-	Limit int    `json:"limit" default:"10" min:"1" max:"200" doc:"nodes returned; truncated says that there are more"`
+	Limit int    `json:"limit" seldom:"true" default:"10" min:"1" max:"200" doc:"nodes returned; truncated says that there are more"`
 }
 
 // FindResult is the answer of find.

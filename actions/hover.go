@@ -9,8 +9,8 @@ import (
 
 // Hover is the command hover.
 var Hover = command.Define(command.Row{
-	Name: "hover", Summary: "Moves the mouse onto an element.", Main: "ref",
-	Flags: command.Acts | command.Unconfirmed | command.MCPNonDestructive,
+	Name: "hover", Summary: "Moves the mouse onto an element.", Next: "Then click what appeared.", Main: "ref",
+	Flags: command.MCPDefault | command.Acts | command.Unconfirmed | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Opens a menu that appears under the mouse", Params: `{"ref": "@e4"}`},
 	},

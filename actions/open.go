@@ -12,8 +12,8 @@ import (
 
 // Open is the command open.
 var Open = command.Define(command.Row{
-	Name: "open", Summary: "Opens a URL and shows the page.", Main: "url",
-	Flags: command.BeginsSession | command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive | command.MCPTimeout,
+	Name: "open", Summary: "Opens a URL and shows the page.", Next: "Then act on its refs.", Main: "url",
+	Flags: command.BeginsSession | command.Acts | command.Static | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Opens a page and shows it", Params: `{"url": "https://shop.example/"}`},
 		{For: "Opens a page without showing it, and waits until it loads nothing more", Params: `{"url": "https://shop.example/", "wait_until": "networkidle", "snapshot": "none"}`},
@@ -23,9 +23,9 @@ var Open = command.Define(command.Row{
 // OpenParams are the parameters of open.
 type OpenParams struct {
 	URL       string `json:"url" required:"true" doc:"the whole address, http: or https:, or about:blank"`
-	WaitUntil string `json:"wait_until" default:"auto" enum:"auto,none,domcontentloaded,load,networkidle" doc:"how far the page must be; auto: its content is there and it is quiet"`
-	Source    string `json:"source" default:"auto" enum:"auto,chromium,http,jina" doc:"who serves the page"`
-	Snapshot  string `json:"snapshot" default:"full" enum:"delta,full,none" doc:"what is shown afterwards"`
+	WaitUntil string `json:"wait_until" seldom:"true" default:"auto" enum:"auto,none,domcontentloaded,load,networkidle" doc:"how far the page must be; auto: its content is there and it is quiet"`
+	Source    string `json:"source" seldom:"true" default:"auto" enum:"auto,chromium,http,jina" doc:"who serves the page"`
+	Snapshot  string `json:"snapshot" seldom:"true" default:"full" enum:"delta,full,none" doc:"what is shown afterwards"`
 }
 
 func open(ctx context.Context, c *command.Call, p *OpenParams) (command.Result, error) {

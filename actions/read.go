@@ -8,7 +8,7 @@ import (
 
 // Read is the command read.
 var Read = command.Define(command.Row{
-	Name: "read", Summary: "Reads the text, Markdown, HTML, value or attributes of an element or of the page.", Main: "ref",
+	Name: "read", Summary: "Reads an element or the page: as text, Markdown or HTML, its value or attributes.", Main: "ref",
 	Flags: command.Reads | command.Static | command.MCPDefault | command.Inspects,
 	Examples: []command.Example{
 		{For: "Reads the page as Markdown", Params: `{"kind": "markdown"}`},
@@ -20,9 +20,9 @@ var Read = command.Define(command.Row{
 type ReadParams struct {
 	Ref      string `json:"ref" doc:"the element; left out: the whole page"`
 	Kind     string `json:"kind" default:"text" enum:"text,markdown,html,value,attrs,article,box" doc:"what of it; box: where it is in the viewport, as mouse takes it"`
-	Attr     string `json:"attr" doc:"one attribute of kind attrs"`
-	MaxChars int    `json:"max_chars" default:"4000" min:"1" max:"1000000" doc:"characters of content"`
-	Offset   int    `json:"offset" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`
+	Attr     string `json:"attr" seldom:"true" doc:"one attribute of kind attrs"`
+	MaxChars int    `json:"max_chars" seldom:"true" default:"4000" min:"1" max:"1000000" doc:"characters of content"`
+	Offset   int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`
 }
 
 // ReadResult is the answer of read.

@@ -12,7 +12,7 @@ import (
 
 // Screenshot is the command screenshot.
 var Screenshot = command.Define(command.Row{
-	Name: "screenshot", Summary: "Takes a screenshot of the viewport, of an element, or of the whole page.", Main: "ref",
+	Name: "screenshot", Summary: "Takes a screenshot of the viewport, of an element, or of the whole page.", Next: "For what the text does not tell.", Main: "ref",
 	Flags: command.Reads | command.WritesFile | command.MCPDefault | command.Inspects,
 	Examples: []command.Example{
 		{For: "Takes a screenshot of the viewport with the refs drawn on it", Params: `{"annotate": true}`},
@@ -24,10 +24,10 @@ var Screenshot = command.Define(command.Row{
 type ScreenshotParams struct {
 	Ref      string  `json:"ref" doc:"one element; left out: what is in view"`
 	FullPage bool    `json:"full_page" default:"false" doc:"the whole page"`
-	Annotate bool    `json:"annotate" default:"false" doc:"draw the refs of your last snapshot on it; where you have none of this page, one is taken and comes with it"`
-	Format   string  `json:"format" default:"png" enum:"png,jpeg,webp" doc:"of the image"`
-	Quality  int     `json:"quality" default:"80" min:"1" max:"100" doc:"of jpeg and webp"`
-	Scale    float64 `json:"scale" default:"1" min:"0.05" max:"4" doc:"pixels for one CSS pixel"`
+	Annotate bool    `json:"annotate" default:"false" doc:"draw the refs of your last snapshot on it, or of a new one, which then comes with it"`
+	Format   string  `json:"format" seldom:"true" default:"png" enum:"png,jpeg,webp" doc:"of the image"`
+	Quality  int     `json:"quality" seldom:"true" default:"80" min:"1" max:"100" doc:"of jpeg and webp"`
+	Scale    float64 `json:"scale" seldom:"true" default:"1" min:"0.05" max:"4" doc:"pixels for one CSS pixel"`
 }
 
 // ScreenshotResult is the answer of screenshot.

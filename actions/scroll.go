@@ -10,7 +10,7 @@ import (
 
 // Scroll is the command scroll.
 var Scroll = command.Define(command.Row{
-	Name: "scroll", Summary: "Scrolls an element into view, or scrolls the page.", Main: "ref",
+	Name: "scroll", Summary: "Scrolls an element into view, or scrolls the page.", Next: "Actions scroll by themselves.", Main: "ref",
 	Flags: command.Acts | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Scrolls to the end of the page", Params: `{"to": "bottom"}`},
@@ -22,7 +22,7 @@ var Scroll = command.Define(command.Row{
 type ScrollParams struct {
 	Ref       string `json:"ref" doc:"the element to bring into view, or whose scroller to scroll; left out: the page"`
 	Direction string `json:"direction" enum:",up,down,left,right" doc:"which way"`
-	Pixels    int    `json:"pixels" min:"0" doc:"how far; left out: nine tenths of what is in view"`
+	Pixels    int    `json:"pixels" seldom:"true" min:"0" doc:"how far; left out: nine tenths of what is in view"`
 	To        string `json:"to" enum:",top,bottom" doc:"an end of the scroller"`
 	command.Shows
 }

@@ -12,7 +12,7 @@ import (
 // TabClose is the command tab_close.
 var TabClose = command.Define(command.Row{
 	Name: "tab_close", Summary: "Closes a tab.", Main: "tab",
-	Flags: command.Acts | command.ReadOnly | command.Unconfirmed,
+	Flags: command.MCPDefault | command.Acts | command.ReadOnly | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Closes a tab by its name", Params: `{"tab": "t2"}`},
 	},

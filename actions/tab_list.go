@@ -12,7 +12,7 @@ import (
 // TabList is the command tab_list.
 var TabList = command.Define(command.Row{
 	Name: "tab_list", Summary: "Lists the session's tabs.",
-	Flags: command.Unqueued | command.Inspects,
+	Flags: command.MCPDefault | command.Unqueued | command.Inspects,
 	Examples: []command.Example{
 		{For: "Lists the tabs", Params: `{}`},
 	},

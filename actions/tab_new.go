@@ -13,7 +13,7 @@ import (
 // TabNew is the command tab_new.
 var TabNew = command.Define(command.Row{
 	Name: "tab_new", Summary: "Opens a tab and selects it.", Main: "url",
-	Flags: command.Acts | command.ReadOnly | command.Unconfirmed | command.MCPNonDestructive,
+	Flags: command.MCPDefault | command.Acts | command.ReadOnly | command.Unconfirmed | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Opens a page in a new tab", Params: `{"url": "https://shop.example/terms"}`},
 	},

@@ -12,7 +12,7 @@ import (
 // TabSelect is the command tab_select.
 var TabSelect = command.Define(command.Row{
 	Name: "tab_select", Summary: "Selects the tab that commands go to.", Main: "tab",
-	Flags: command.Acts | command.ReadOnly | command.Unconfirmed | command.MCPNonDestructive,
+	Flags: command.MCPDefault | command.Acts | command.ReadOnly | command.Unconfirmed | command.MCPNonDestructive,
 	Examples: []command.Example{
 		{For: "Goes back to the first tab", Params: `{"tab": "t1"}`},
 	},

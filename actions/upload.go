@@ -19,8 +19,8 @@ import (
 
 // Upload is the command upload.
 var Upload = command.Define(command.Row{
-	Name: "upload", Summary: "Gives files to a file input.", Main: "ref",
-	Flags:      command.Acts | command.Static,
+	Name: "upload", Summary: "Gives files to a file input.", Next: "Then click what sends the form.", Main: "ref",
+	Flags:      command.MCPDefault | command.Acts | command.Static,
 	LocalFiles: "files",
 	Examples: []command.Example{
 		{For: "Attaches a file", Params: `{"ref": "@e12", "files": [{"name": "invoice.txt", "base64": "SW52b2ljZSAyMDI2LTE="}]}`},

@@ -13,7 +13,7 @@ import (
 
 // Wait is the command wait.
 var Wait = command.Define(command.Row{
-	Name: "wait", Summary: "Waits for an element, text, URL, state or expression.", Main: "text",
+	Name: "wait", Summary: "Waits for an element, text, URL, state or expression.", Next: "Actions wait by themselves: this is for what comes later.", Main: "text",
 	Flags:   command.Reads | command.Static | command.MCPDefault | command.MCPTimeout | command.URLPattern | command.Inspects,
 	Implied: []command.Implied{{Parameter: "expression", As: Eval}},
 	Examples: []command.Example{
@@ -28,8 +28,8 @@ type WaitParams struct {
 	Text       string `json:"text" doc:"the page shows it; with gone: does not"`
 	Gone       bool   `json:"gone" default:"false" doc:"wait for ref or text to go"`
 	URL        string `json:"url" doc:"contained in the URL, or a pattern with *"`
-	State      string `json:"state" enum:",load,networkidle" doc:"how far the page is"`
-	Expression string `json:"expression" doc:"JavaScript that becomes true"`
+	State      string `json:"state" seldom:"true" enum:",load,networkidle" doc:"how far the page is"`
+	Expression string `json:"expression" seldom:"true" doc:"JavaScript that becomes true"`
 	For        string `json:"for" enum:",quiet" doc:"quiet: the page's requests are answered and it does not change"`
 	MS         *int   `json:"ms" min:"0" max:"120000" doc:"milliseconds to wait"`
 }

@@ -25,7 +25,7 @@ import (
 
 // WebFetch is the command web_fetch.
 var WebFetch = command.Define(command.Row{
-	Name: "web_fetch", Summary: "Fetches a page and returns its readable text.", Main: "url",
+	Name: "web_fetch", Summary: "Fetches a page and returns its readable text.", Next: "To act on a page, open it.", Main: "url",
 	Flags:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPReadOnly,
 	Price:   ledger.PerFetch,
 	Prepare: (*command.Call).LimitDomains,
@@ -38,10 +38,10 @@ var WebFetch = command.Define(command.Row{
 type WebFetchParams struct {
 	URL      string `json:"url" required:"true" doc:"an http or https URL"`
 	Format   string `json:"format" default:"text" enum:"text,markdown,html,json,raw" doc:"text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came"`
-	MaxChars int    `json:"max_chars" default:"10000" min:"1" max:"1048576" doc:"characters of content"`
-	Offset   int    `json:"offset" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`
-	Extract  string `json:"extract" doc:"what you want to know of a long page, in words: a small model reads it for you"`
-	Source   string `json:"source" default:"auto" enum:"auto,chromium,http,jina" doc:"who fetches it; auto: direct HTTP, and Chromium where the page is empty without its script"`
+	MaxChars int    `json:"max_chars" seldom:"true" default:"10000" min:"1" max:"1048576" doc:"characters of content"`
+	Offset   int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`
+	Extract  string `json:"extract" seldom:"true" doc:"what you want to know of a long page, in words: a small model reads it for you"`
+	Source   string `json:"source" seldom:"true" default:"auto" enum:"auto,chromium,http,jina" doc:"who fetches it; auto: direct HTTP, and Chromium where the page is empty without its script"`
 }
 
 // WebFetchResult is the answer of web_fetch.

@@ -12,7 +12,7 @@ import (
 
 // WebSearch is the command web_search.
 var WebSearch = command.Define(command.Row{
-	Name: "web_search", Summary: "Searches the web.", Main: "query",
+	Name: "web_search", Summary: "Searches the web.", Next: "Then web_fetch or open.", Main: "query",
 	Flags:   command.Static | command.NoSession | command.Offline | command.ReadOnly | command.Unconfirmed | command.MCPDefault | command.MCPReadOnly,
 	Price:   ledger.PerSearch,
 	Prepare: (*command.Call).LimitDomains,
@@ -24,7 +24,7 @@ var WebSearch = command.Define(command.Row{
 // WebSearchParams are the parameters of web_search.
 type WebSearchParams struct {
 	Query      string `json:"query" required:"true" doc:"what to search for"`
-	MaxResults int    `json:"max_results" default:"5" min:"1" max:"20" doc:"results at most"`
+	MaxResults int    `json:"max_results" seldom:"true" default:"5" min:"1" max:"20" doc:"results at most"`
 }
 
 // WebSearchResult is the answer of web_search.

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/browser"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/permission"
 	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/protocol"
 )
@@ -53,14 +54,14 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 
 	var pending []*cdp.Pending
 	if len(permissions) > 0 || o.Downloads {
-		r := denied(c.id)
-		r.permissions = permissions
+		r := permission.Denied(c.id)
+		r.Permissions = permissions
 		if o.Downloads {
-			if err := c.keepDownloads(&r.downloads); err != nil {
+			if err := c.keepDownloads(&r); err != nil {
 				return err
 			}
 		}
-		pending = r.send(c)
+		pending = r.Send(c.host.root)
 	}
 	told := all
 	if o.Width == was.Width && o.Height == was.Height {

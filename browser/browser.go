@@ -15,6 +15,7 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/browser/permission"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -228,7 +229,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 	h.mu.Lock()
 	h.contexts[c.id] = c
 	h.mu.Unlock()
-	rules := denied(c.id).send(c)
+	rules := permission.Denied(c.id).Send(h.root)
 	t, err := c.newTab(ctx, "")
 	if err == nil && egress != nil {
 		err = t.learnSecret(ctx, egress)

@@ -212,7 +212,7 @@ func TestADeniedDownloadIsTold(t *testing.T) {
 	for _, link := range []string{`<a role=button href="/file">Go</a>`, `<a role=button download="report.csv" href="data:text/csv,a">Go</a>`, `<button onclick="location='/file'">Go</button>`} {
 		v := s.open(t, link)
 		got := v.goes(t, s.srv.URL)
-		equal(t, link, got["downloads"]+" "+got["downloads_denied"], ` [{"name":"report.csv","why":"the session was opened without downloads"}]`)
+		equal(t, link, got["downloads"]+" "+got["downloads_denied"], ` [{"name":"report.csv","why":"downloads are not allowed in this session"}]`)
 		equal(t, link, got["requests_failed"], "")
 	}
 }

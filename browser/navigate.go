@@ -54,11 +54,11 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			soon, cancel := context.WithTimeout(ctx, downloadWait)
 			defer cancel()
 			t.until(soon, func() bool { return t.nav.failed == "download" })
-			if c.o.Downloads {
+			if c.downloads.Allowed() {
 				return nil // effect.downloads says it
 			}
 			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download").
-				Then("open the session with downloads: true to let it keep files")
+				Then("downloads with allow true, then the same again")
 		case got.ErrorText != "":
 			if got.ErrorText != aborted {
 				t.nav.awaitErrorPage(ctx, commits)

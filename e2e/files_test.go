@@ -107,7 +107,7 @@ func TestDownloadsAreDenied(t *testing.T) {
 		t.Fatalf("effect %+v", r.Effect)
 	}
 	got := ask[downloadsAnswer](a, "downloads", params{"wait": true})
-	want := []protocol.Download{{Name: "a.txt", URL: w.URL + "/file?of=a&name=a.txt", Tab: "t1", State: "denied", Why: "the session was opened without downloads"}}
+	want := []protocol.Download{{Name: "a.txt", URL: w.URL + "/file?of=a&name=a.txt", Tab: "t1", State: "denied", Why: "downloads are not allowed in this session"}}
 	if diff := cmp.Diff(got.Entries, want); diff != "" {
 		t.Fatalf("got before want:\n%s", diff)
 	}

@@ -73,7 +73,7 @@ func TestMCPInspector(t *testing.T) {
 				}
 
 				list, told, code := inspect("--method", "tools/list", "--strict")
-				if code != 0 || strings.TrimSpace(told) != "" || len(list.Result.Tools) != 16 {
+				if code != 0 || strings.TrimSpace(told) != "" || len(list.Result.Tools) != defaultTools {
 					t.Errorf("%d tools, exit code %d\n%s", len(list.Result.Tools), code, told)
 				}
 				page, _ := call("open", map[string]any{"url": app})
@@ -124,7 +124,7 @@ func TestMCPInspectorTakesTheSnippets(t *testing.T) {
 		}
 		stdout, stderr, code := output(t, mcpTool(t, inspector, "--cli", "--format", "json", "--config", file, "--server", "browserd", "--method", "tools/list"))
 		var list inspected
-		if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != 0 || len(list.Result.Tools) != 16 {
+		if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != 0 || len(list.Result.Tools) != defaultTools {
 			t.Errorf("%s: %d tools, exit code %d, %v\n%s\n%s", client, len(list.Result.Tools), code, err, stderr, snippet)
 		}
 	}

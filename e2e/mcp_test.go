@@ -130,7 +130,7 @@ func TestMCPClient(t *testing.T) {
 			if err != nil || r.IsError {
 				t.Fatal(err, r)
 			}
-			picture, ok := r.Content[len(r.Content)-1].(*mcp.ImageContent)
+			picture, ok := r.Content[1].(*mcp.ImageContent)
 			if !ok || picture.MIMEType != "image/png" || !strings.HasPrefix(string(picture.Data), "\x89PNG") {
 				t.Errorf("screenshot answered %#v", r.Content)
 			}
@@ -199,12 +199,15 @@ func TestMCPCancelAndProgress(t *testing.T) {
 	}
 }
 
+// defaultTools is how many tools a client is told of that chooses none.
+const defaultTools = 23
+
 // There is one tool for each command: a client is told of those that it chose, and may
 // call the others.
 func TestMCPHasEveryCommand(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	for choice, told := range map[string]int{"default": 16, "snapshot,read": 2, "all": len(actions.All)} {
+	for choice, told := range map[string]int{"default": defaultTools, "snapshot,read": 2, "all": len(actions.All)} {
 		for door, transport := range transports(t, d, choice) {
 			s := connect(t, transport, nil)
 			list, err := s.ListTools(t.Context(), nil)
@@ -220,7 +223,7 @@ func TestMCPHasEveryCommand(t *testing.T) {
 	}
 }
 
-// The default tools cost a conversation fewer than 3,000 tokens, counted with
+// The default tools cost a conversation at most 2,500 tokens, counted with
 // the public tokenizer o200k_base; `go test -v` prints the figures.
 func TestMCPToolListIsSmall(t *testing.T) {
 	t.Parallel()
@@ -244,7 +247,7 @@ func TestMCPToolListIsSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%s: %d tools, %d tokens, %d bytes", set, len(list.Tools), n, len(b))
-		if set == "default" && n >= 3000 {
+		if set == "default" && n > 2500 {
 			t.Errorf("the default tools cost %d tokens", n)
 		}
 		for _, tool := range list.Tools {

@@ -41,9 +41,14 @@ type mcpAgent struct {
 	// of statelessSince and later, whose every request stands for itself.
 	handler, stateless http.Handler
 
-	mu      sync.Mutex             // guards the fields below, and is held while caller prepares a command
-	caller  *command.Caller        // whose own session its tools work in by default
-	servers map[string]*toolServer // by the choice of tools (/mcp?tools=all), made when first asked for
+	files tools.Files // to which its results link
+
+	mu sync.Mutex // guards the fields below, and is held while a caller prepares a command
+	// callers are the conversations, by the id of their MCP session; "" for all requests of
+	// clients that have none. Each has an own session in which its tools work by default.
+	callers map[string]*command.Caller
+	caller  func() *command.Caller
+	servers map[string]*toolServer // by the query of the endpoint (tools=all), made when first asked for
 }
 
 // toolServer is an agent's MCP server for one choice of tools. mcpAgent.mu guards users.
@@ -69,13 +74,13 @@ const statelessSince = "2026-07-28"
 
 // serve answers one request of an agent that has been let in. size is that of its body.
 func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder, from peer, size int) {
-	names := r.URL.Query().Get("tools")
-	if _, err := tools.Choose(names); err != nil {
-		writeError(w, http.StatusBadRequest, protocol.Errorf(protocol.InvalidParams, "tools: %w", err).With("parameter", "tools"))
+	choice, err := chosen(r)
+	if err != nil {
+		writeError(w, http.StatusBadRequest, err)
 		return
 	}
 	agent := m.agent(who)
-	server := agent.use(names)
+	server := agent.use(keyOf(r), choice)
 	defer agent.release(server)
 	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
 		agent.stateless.ServeHTTP(w, r)
@@ -99,6 +104,27 @@ func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder,
 	m.await(agent, server, w.Header().Get(sessionHeader), from)
 }
 
+// chosen is the choice of tools that a request's query makes.
+func chosen(r *http.Request) (tools.Choice, *protocol.Error) {
+	choice, err := tools.Choose(r.URL.Query().Get("tools"))
+	if err != nil {
+		return choice, protocol.Errorf(protocol.InvalidParams, "tools: %w", err).With("parameter", "tools")
+	}
+	switch word := r.URL.Query().Get("structured"); word {
+	case "", "false":
+	case "true":
+		choice.Structured = true
+	default:
+		return choice, protocol.Errorf(protocol.InvalidParams, "structured: accepts true or false, not %q", protocol.Cut(word, 60)).With("parameter", "structured")
+	}
+	return choice, nil
+}
+
+// keyOf tells requests apart that ask for different tools.
+func keyOf(r *http.Request) string {
+	return r.URL.Query().Get("tools") + " " + r.URL.Query().Get("structured")
+}
+
 // sessionHeader names an MCP session (MCP 2025-06-18, session management).
 const sessionHeader = "Mcp-Session-Id"
 
@@ -111,6 +137,7 @@ func (m *mcpTransport) await(agent *mcpAgent, server *toolServer, id string, fro
 		agent.retain(server)
 		m.ending.Go(func() {
 			session.Wait()
+			agent.forget(id)
 			agent.release(server)
 			m.sessions.give(from, 1)
 		})
@@ -144,7 +171,7 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 	if a := m.agents[who]; a != nil {
 		return a
 	}
-	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller(), servers: map[string]*toolServer{}}
+	a := &mcpAgent{dispatch: m.dispatch, caller: who.caller, callers: map[string]*command.Caller{}, servers: map[string]*toolServer{}}
 	o := m.options
 	a.handler = mcp.NewStreamableHTTPHandler(a.server, &o)
 	o.Stateless = true
@@ -158,17 +185,16 @@ func (m *mcpTransport) agent(who holder) *mcpAgent {
 const maxToolChoices = 16
 
 // use returns the MCP server for a choice of tools, which is right, until release.
-func (a *mcpAgent) use(names string) *toolServer {
+func (a *mcpAgent) use(key string, choice tools.Choice) *toolServer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := a.servers[names]
+	s := a.servers[key]
 	if s == nil {
-		chosen, _ := tools.Choose(names)
-		s = &toolServer{Server: tools.New(a.dispatch.runtime.Version, chosen, a.do)}
+		s = &toolServer{Server: tools.New(a.dispatch.runtime.Version, choice, &a.files, a.do)}
 		if len(a.servers) >= maxToolChoices {
 			maps.DeleteFunc(a.servers, func(_ string, old *toolServer) bool { return old.users == 0 })
 		}
-		a.servers[names] = s
+		a.servers[key] = s
 	}
 	s.users++
 	return s
@@ -190,17 +216,31 @@ func (a *mcpAgent) release(s *toolServer) {
 func (a *mcpAgent) server(r *http.Request) *mcp.Server {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.servers[r.URL.Query().Get("tools")].Server
+	return a.servers[keyOf(r)].Server
+}
+
+// forget drops the caller of an MCP session that has ended. Its browsing session ends
+// when it has been idle.
+func (a *mcpAgent) forget(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.callers, id)
 }
 
 // do runs one command as every transport does. ctx ends when the client cancels.
-func (a *mcpAgent) do(ctx context.Context, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
+func (a *mcpAgent) do(ctx context.Context, conversation, method string, params json.RawMessage) (result json.RawMessage, err *protocol.Error) {
 	living, cancel := context.WithCancelCause(a.dispatch.life)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(command.ErrCancelled) })()
 
 	a.mu.Lock()
-	t, err := a.dispatch.prepare(a.caller, method, params)
+	caller := a.callers[conversation]
+	if caller == nil {
+		caller = a.caller()
+		caller.Shared = true
+		a.callers[conversation] = caller
+	}
+	t, err := a.dispatch.prepare(caller, method, params)
 	a.mu.Unlock()
 	if err != nil {
 		return nil, err

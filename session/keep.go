@@ -12,21 +12,30 @@ type kept struct {
 	emulation protocol.Emulation
 	emulated  bool
 	routes    []protocol.Route
+	downloads bool
 }
 
 // Emulated records the emulation that a command has set. Only for the holder of the turn.
-func (s *Session) Emulated(e protocol.Emulation) {
-	s.kept.emulation, s.kept.emulated = e.Over(s.kept.emulation), true
+func (k *kept) Emulated(e protocol.Emulation) {
+	k.emulation, k.emulated = e.Over(k.emulation), true
 }
 
 // Routed records the routes that a command has set. Only for the holder of the turn.
-func (s *Session) Routed(routes []protocol.Route) { s.kept.routes = routes }
+func (k *kept) Routed(routes []protocol.Route) { k.routes = routes }
+
+// DownloadsAllowed records that the page keeps downloads. Only for the holder of the turn.
+func (k *kept) DownloadsAllowed() { k.downloads = true }
 
 // again applies the recorded settings to a new page.
 func (k *kept) again(ctx context.Context, page Page) error {
 	live, ok := page.(Device)
 	if !ok {
 		return nil
+	}
+	if files, ok := page.(Downloads); ok && k.downloads {
+		if err := files.AllowDownloads(ctx); err != nil {
+			return err
+		}
 	}
 	if k.emulated {
 		if err := live.Emulate(ctx, k.emulation); err != nil {

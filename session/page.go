@@ -117,6 +117,9 @@ type Downloads interface {
 	// Downloads lists the downloads. With wait it first waits until the download of that
 	// name, or all if name is empty, has ended.
 	Downloads(ctx context.Context, name string, wait bool) ([]protocol.Download, error)
+	// AllowDownloads keeps what is downloaded from now on. Only the holder of the session's
+	// turn calls it.
+	AllowDownloads(ctx context.Context) error
 	// DownloadContent reads n bytes of a finished download from offset.
 	DownloadContent(name string, offset int64, n int) (content []byte, size int64, err error)
 }

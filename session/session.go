@@ -25,7 +25,7 @@ type Session struct {
 	// Only the holder of the turn touches these.
 	refs  *snapshot.Refs
 	shown shown
-	kept  kept
+	kept
 	loss
 
 	mu        sync.Mutex

@@ -84,7 +84,7 @@ func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage,
 		return &Job{c}, nil
 	}
 	c.domains = c.Session.AllowedDomains()
-	if cmd.Is(Unqueued) && !c.opened {
+	if cmd.Is(Unqueued) && !c.opened && (cmd.Queues == nil || !cmd.Queues(c.Params)) {
 		return &Job{c}, nil
 	}
 	if outer != nil && outer.Session == c.Session {
@@ -112,7 +112,7 @@ func (c *Call) FindSession() error {
 		switch {
 		case err == nil:
 			c.Session = s
-			if !own {
+			if !own && !c.Caller.Shared {
 				c.Caller.use(name)
 			}
 			return nil
@@ -200,7 +200,9 @@ func (c *Call) OpenSession(o session.Options) error {
 		return err
 	}
 	c.Session, c.created, c.before = s, true, c.Caller.Session()
-	c.Caller.use(s.Name())
+	if !c.Caller.Shared || c.Common.Session == "" {
+		c.Caller.use(s.Name())
+	}
 	return nil
 }
 

@@ -27,6 +27,7 @@ import (
 //	min, max  the bounds of a number
 //	required  "true" where there is no default
 //	empty     "true" where a required text may be empty
+//	seldom    "true" where a short list of tools leaves the parameter out
 //
 // Embedded structs are flattened. Pointers stay nil where nothing was given.
 

@@ -35,7 +35,7 @@ func (r Result) ServedBy() string { return r.Page.Source }
 // Shows is the parameter of acting commands that says what they show of the
 // page afterwards.
 type Shows struct {
-	Snapshot string `json:"snapshot" default:"delta" enum:"delta,full,none" doc:"what is shown afterwards: the change, the whole page, or nothing"`
+	Snapshot string `json:"snapshot" seldom:"true" default:"delta" enum:"delta,full,none" doc:"what is shown afterwards: the change, the whole page, or nothing"`
 }
 
 // Acting is the action with what is shown after it.

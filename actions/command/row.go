@@ -20,6 +20,9 @@ import (
 type Row struct {
 	Name    string
 	Summary string // one sentence
+	// Next is what an agent does next, or should know first, in a sentence or two that an
+	// MCP tool's description adds to the summary; empty: nothing.
+	Next string
 	// Main is the parameter that the first argument of the command line is for; empty: none.
 	Main  string
 	Flags Flag
@@ -36,6 +39,9 @@ type Row struct {
 	// Prepare, where set, finds or opens the session, in place of the usual way. It
 	// runs when the parameters have been checked and must not block.
 	Prepare func(c *Call) error
+	// Queues tells by the command's parameters, a pointer to their struct, whether a command
+	// that is Unqueued waits for its turn all the same; nil: it never does.
+	Queues func(params any) bool
 	// Examples are shown in docs/commands.md, and a test plays them. Each begins with
 	// a new session that has opened the example's page.
 	Examples []Example

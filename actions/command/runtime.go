@@ -45,6 +45,9 @@ type Caller struct {
 	// OneRequest: the caller is a single request, not a connection: it has no session of
 	// its own, and only commands that are BeginsSession open one for it.
 	OneRequest bool
+	// Shared: several agents may be behind the caller. A session that a command names with
+	// the parameter session does not become the caller's own.
+	Shared bool
 	// Cancel ends a running or queued request of the same connection; nil
 	// where the transport cannot.
 	Cancel func(id json.RawMessage) bool

@@ -26,6 +26,18 @@ func (cmd *Command) Schema() map[string]any {
 	return s
 }
 
+// Seldom are the parameters that an agent needs so seldom that a short list of tools leaves
+// them out.
+func (cmd *Command) Seldom() []string {
+	var list []string
+	for _, f := range fieldsOf(reflect.New(cmd.params).Elem()) {
+		if f.tag.Get("seldom") == "true" {
+			list = append(list, f.name)
+		}
+	}
+	return list
+}
+
 func (f field) schema() map[string]any {
 	s := schemaOf(f.v.Type())
 	narrow(s, f.tag)

@@ -59,6 +59,13 @@ func NewDownloads(life context.Context, browser *cdp.Session, id cdproto.Browser
 	return &Downloads{browser: browser, context: id, life: life, report: report, changed: make(chan struct{})}
 }
 
+// Allowed tells whether downloads are kept.
+func (d *Downloads) Allowed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.limits.Files > 0
+}
+
 // Allow keeps downloads from now on, in dir, within limits.
 func (d *Downloads) Allow(dir string, limits DownloadLimits) (err error) {
 	d.mu.Lock()
@@ -91,11 +98,11 @@ func (d *Downloads) taken(other *download) (bytes int64, files int) {
 }
 
 // unique is name, or name with a number before its extension where a download
-// of the session has it already.
+// of the session has it already. One that was denied has no file to be mistaken for.
 func (d *Downloads) unique(name string) string {
 	used := map[string]bool{}
 	for _, o := range d.list {
-		used[o.Name] = true
+		used[o.Name] = used[o.Name] || o.State != protocol.DownloadDenied
 	}
 	ext := filepath.Ext(name)
 	for n, free := 2, name; ; n++ {
@@ -134,7 +141,7 @@ func (d *Downloads) Begin(tab string, e DownloadBegins) (name, why string) {
 	switch {
 	case d.limits.Files == 0:
 		n.State = protocol.DownloadDenied
-		n.Why = "the session was opened without downloads"
+		n.Why = "downloads are not allowed in this session"
 	case files >= d.limits.Files || len(d.list) >= maxListed || !isGUID(e.GUID):
 		n.State = protocol.DownloadCancelled
 		n.Why = fmt.Sprintf("the session has %d downloads, as many as it may", files)

@@ -1,6 +1,6 @@
 // Package permission names what a session's pages may use without asking, as the web's
-// Permissions API does, and translates the names into Chromium's. It grants nothing
-// itself.
+// Permissions API does, translates the names into Chromium's, and tells Chromium what a
+// browser context's pages may use and download. It decides nothing.
 package permission
 
 import (

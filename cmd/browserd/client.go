@@ -21,6 +21,9 @@ import (
 type client struct {
 	endpoint
 	token string
+	// shared: several agents may use the client. A session that a command names with the
+	// parameter session does not become its own.
+	shared bool
 
 	mu      sync.Mutex
 	session string
@@ -78,7 +81,7 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	if err != nil {
 		return nil, fmt.Errorf("the answer to %s: %w", method, err)
 	}
-	if s := resp.Header.Get("Browserd-Session"); s != "" {
+	if s := resp.Header.Get("Browserd-Session"); s != "" && !(c.shared && namesSession(params)) {
 		c.use(s)
 	}
 	if resp.StatusCode == http.StatusOK {
@@ -122,6 +125,15 @@ func (c *client) body(method string, params any) ([]byte, error) {
 	}
 	members["session"] = session
 	return json.Marshal(members)
+}
+
+// namesSession tells whether a command's params name a session.
+func namesSession(params any) bool {
+	data, err := json.Marshal(params)
+	var named struct {
+		Session string `json:"session"`
+	}
+	return err == nil && json.Unmarshal(data, &named) == nil && named.Session != ""
 }
 
 // opensSession tells whether the command opens the session that it is for.

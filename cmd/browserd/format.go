@@ -29,7 +29,11 @@ func show(w io.Writer, command string, result json.RawMessage, file string) erro
 		}
 		return nil
 	}
-	for i, part := range tools.Format(result).Content {
+	var next []string
+	for _, step := range tools.NextSteps(result) {
+		next = append(next, step.ForTerminal())
+	}
+	for i, part := range tools.Format(result, next...).Content {
 		var err error
 		switch p := part.(type) {
 		case *mcp.TextContent:

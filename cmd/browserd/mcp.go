@@ -35,6 +35,7 @@ stops after 15 idle minutes.
 		Args:    cobra.NoArgs,
 	}
 	load := configured(cmd, args)
+	structured := cmd.Flags().Bool("structured", false, "give every result as structuredContent too, for clients that are programs")
 	choice := cmd.Flags().String("tools", tools.SetDefault, "default, all, or names of commands separated by commas")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		chosen, err := tools.Choose(*choice)
@@ -46,14 +47,15 @@ stops after 15 idle minutes.
 			return err
 		}
 		bridge := &bridge{config: c}
-		do := func(ctx context.Context, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
+		chosen.Structured = *structured
+		do := func(ctx context.Context, _, command string, params json.RawMessage) (json.RawMessage, *protocol.Error) {
 			// The library waits for what runs before it ends: that ends with a signal.
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			defer context.AfterFunc(cmd.Context(), cancel)()
 			return bridge.do(ctx, command, params)
 		}
-		err = tools.New(buildVersion(), chosen, do).Run(cmd.Context(), stdio(os.Stdin, cmd.OutOrStdout()))
+		err = tools.New(buildVersion(), chosen, &tools.Files{}, do).Run(cmd.Context(), stdio(os.Stdin, cmd.OutOrStdout()))
 		if cmd.Context().Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) {
 			return nil
 		}
@@ -146,6 +148,7 @@ func (b *bridge) connect(ctx context.Context) (*client, error) {
 	}
 	cl, err := reach(ctx, b.config, os.Stderr)
 	if err == nil {
+		cl.shared = true
 		b.client = cl
 	}
 	return cl, err

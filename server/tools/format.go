@@ -34,6 +34,8 @@ type told struct {
 	Content *string `json:"content"`
 }
 
+const mimePDF = "application/pdf"
+
 // changed says whether the effect is a change of the page.
 func (t told) changed() bool {
 	var e protocol.Effect
@@ -44,8 +46,8 @@ func (t told) changed() bool {
 // effect, the rest as JSON, and the snapshot or delta as it is; then, each in a
 // part of its own, the nodes where the format is json, what was read and what was pictured. Text that comes from
 // pages stands in a part of its own or in JSON, and its lines are escaped where they look like
-// a line of the answer.
-func Format(result json.RawMessage) *mcp.CallToolResult {
+// a line of the answer. more are lines that stand in front of the snapshot or delta.
+func Format(result json.RawMessage, more ...string) *mcp.CallToolResult {
 	var t told
 	var p pictured
 	rest := map[string]json.RawMessage{}
@@ -76,11 +78,12 @@ func Format(result json.RawMessage) *mcp.CallToolResult {
 	}
 	if len(p.PDF) > 0 {
 		delete(rest, "pdf")
-		parts = append(parts, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "browserd://pdf", MIMEType: "application/pdf", Blob: p.PDF}})
+		parts = append(parts, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "browserd://pdf", MIMEType: mimePDF, Blob: p.PDF}})
 	}
 	for _, key := range keysOf(rest) {
 		lines = append(lines, fmt.Sprintf("%s: %s", snapshot.Literally(key), rest[key]))
 	}
+	lines = append(lines, more...)
 	switch {
 	case t.Snapshot != nil:
 		lines = append(lines, t.Snapshot.Text)

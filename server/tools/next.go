@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// NextStep is the command that most likely comes next, since a result calls for one: a
+// dialog waits, a tab opened, a file came.
+type NextStep struct {
+	Why     string
+	Command *command.Command
+	Params  string // a JSON object
+}
+
+// forModel is the step as a line of a tool's answer.
+func (s NextStep) forModel() string {
+	return fmt.Sprintf("next: %s: %s %s", s.Why, s.Command.Name, s.Params)
+}
+
+// ForTerminal is the step as a line for a person.
+func (s NextStep) ForTerminal() string {
+	return fmt.Sprintf("next: %s: %s", s.Why, s.Command.CommandLine(command.Example{Params: s.Params}))
+}
+
+// NextSteps are the steps that a result's effect calls for.
+func NextSteps(result json.RawMessage) []NextStep {
+	var r struct {
+		Page   protocol.Page   `json:"page"`
+		Effect protocol.Effect `json:"effect"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return nil
+	}
+	var steps []NextStep
+	if d := r.Effect.Dialog; d != nil && d.Answer == "open" {
+		params := `{"accept":true}`
+		if d.Kind == "prompt" {
+			params = `{"accept":true,"text":"…"}`
+		}
+		steps = append(steps, NextStep{"the dialog waits for an answer", actions.Dialog, params})
+	}
+	for _, tab := range r.Effect.TabsOpened {
+		if tab.Tab != r.Page.Tab {
+			steps = append(steps, NextStep{"a tab opened", actions.TabSelect, object("tab", tab.Tab)})
+		}
+	}
+	for _, name := range r.Effect.Downloads {
+		steps = append(steps, NextStep{"a download began", actions.Downloads, fmt.Sprintf(`{"name":%s,"wait":true}`, snapshot.Quote(name))})
+	}
+	if len(r.Effect.DownloadsDenied) > 0 && r.Page.Source == session.SourceChromium {
+		steps = append(steps, NextStep{"a download was denied; to have it, allow downloads and do the same again", actions.Downloads, `{"allow":true}`})
+	}
+	return steps
+}
+
+// object is a JSON object with one member.
+func object(name, value string) string {
+	return fmt.Sprintf("{%q:%s}", name, snapshot.Quote(value))
+}
+
+// theRest says how to read on, where a result holds only a part.
+func theRest(result json.RawMessage) string {
+	var r struct {
+		Next int `json:"next_offset"`
+	}
+	if json.Unmarshal(result, &r) != nil || r.Next == 0 {
+		return ""
+	}
+	return fmt.Sprintf("next: for the rest, the same with \"offset\": %d", r.Next)
+}

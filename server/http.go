@@ -81,10 +81,22 @@ func (s *Server) readParams(w http.ResponseWriter, r *http.Request, from peer) (
 // expectBody is for a request whose body nobody has read yet, and perhaps nobody
 // will: it says until when the rest may come, and has the connection end with the
 // answer. Without that net/http reads the rest before it answers, and behind the answer
-// too: a client that stopped would keep both waiting, whoever it is.
-func (s *Server) expectBody(w http.ResponseWriter) {
-	http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.Limits.BodyTimeout))
+// too: a client that stopped would keep both waiting, whoever it is. The caller calls
+// linger when the request has been answered.
+func (s *Server) expectBody(w http.ResponseWriter) (linger func(body io.Reader)) {
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(s.cfg.Limits.BodyTimeout))
 	w.Header().Set("Connection", "close")
+	// A client that is still sending has the answer at once. What it sends is read and
+	// dropped, within the body's time: over bytes that nobody has read the connection would
+	// be reset, and the client might lose the answer (RFC 9112 section 9.6).
+	return func(body io.Reader) {
+		if w.Header().Get("Connection") != "close" {
+			return // readBody has read all of it
+		}
+		control.Flush()
+		io.Copy(io.Discard, io.LimitReader(body, 16*s.cfg.ReadLimit))
+	}
 }
 
 // readBody reads the whole body. The connection can be reused after it. The bytes count
@@ -97,13 +109,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from peer) (bo
 		size = limit + 1 // unknown length: count the most that it may be
 	}
 	if r.ContentLength > limit {
-		s.discardBody(w, r)
 		return nil, done, tooLarge(limit).With("size", size)
 	}
 	if size > uncounted {
 		taken := min(size, limit)
 		if err := s.queued.take(from, taken); err != nil {
-			s.discardBody(w, r)
 			return nil, done, err
 		}
 		done = func() { s.queued.give(from, taken) }
@@ -119,7 +129,6 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from peer) (bo
 		return nil, done, protocol.Errorf(protocol.InvalidRequest, "the body ended early").Then("send the request again")
 	}
 	if int64(len(body)) > limit {
-		s.discardBody(w, r)
 		return nil, done, tooLarge(limit)
 	}
 	// net/http goes on reading after the body, to notice when the client leaves.
@@ -129,14 +138,6 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from peer) (bo
 		return nil, done, protocol.Errorf(protocol.InvalidRequest, "Content-Encoding %q: the body is taken only as it is", cut(coding))
 	}
 	return body, done, nil
-}
-
-// discardBody lets in what is on its way and throws it away, within the body's time: a
-// client that is still sending would not see the answer.
-func (s *Server) discardBody(w http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, io.LimitReader(r.Body, 16*s.cfg.ReadLimit))
-	// The answer has its time from now on.
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 }
 
 func tooLarge(limit int64) *protocol.Error {

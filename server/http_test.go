@@ -299,6 +299,66 @@ func TestStalledBody(t *testing.T) {
 	}
 }
 
+// A client that is refused while it sends its body has the answer at once, and its
+// connection is not reset while it sends the rest: a client that reads only when it has sent
+// everything would lose the answer.
+func TestRefusedWhileSending(t *testing.T) {
+	d := start(t, func(c *Config) { c.Limits.ConnectionsPerToken = 2 })
+	const size = 8 << 20 // more than the buffers between client and server hold
+	const alice, bob = "Authorization: Bearer " + aliceToken + "\r\n", "Authorization: Bearer " + bobToken + "\r\n"
+	d.connectAs(t, bobToken)
+	d.connectAs(t, bobToken)
+	alices := peer{token: 1, address: remoteNet("127.0.0.1:1")}
+	for _, test := range []struct {
+		name, line, header string
+		length             int
+		quota              int64 // of bytes of requests, taken before
+		want               int
+	}{
+		{"without a token", "POST /v1/type", "", size, 0, 401},
+		{"with a wrong token", "POST /v1/type", "Authorization: Bearer x\r\n", size, 0, 401},
+		{"from a page", "POST /v1/type", "Origin: https://evil.test\r\n", size, 0, 403},
+		{"one connection too many", "POST /v1/type", bob, size, 0, 429},
+		{"by another method", "PUT /v1/type", alice, size, 0, 405},
+		{"to nowhere", "POST /nothing", alice, size, 0, 404},
+		{"to what is only read", "POST /healthz", "", size, 0, 405},
+		{"too large", "POST /v1/type", alice, size, 0, 413},
+		{"too large, over MCP", "POST /mcp", alice, size, 0, 413},
+		{"one request too many", "POST /v1/type", alice, 4 << 20, 62 << 20, 429},
+		{"one request too many, over MCP", "POST /mcp", alice, 4 << 20, 62 << 20, 429},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.quota > 0 {
+				if err := d.queued.take(alices, test.quota); err != nil {
+					t.Fatal(err)
+				}
+				defer d.queued.give(alices, test.quota)
+			}
+			conn, err := net.Dial("tcp", d.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(30 * time.Second))
+			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\n%sContent-Length: %d\r\n\r\n", test.line, d.addr, test.header, test.length)
+			in := bufio.NewReader(conn)
+			r, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal("no answer before the body was sent:", err)
+			}
+			if body, err := io.ReadAll(r.Body); err != nil || r.StatusCode != test.want {
+				t.Errorf("%d %s %v, want %d", r.StatusCode, cut(string(body)), err, test.want)
+			}
+			if n, err := conn.Write(bytes.Repeat([]byte("x"), test.length)); err != nil {
+				t.Errorf("after the answer, %d bytes of the body were sent, then: %v", n, err)
+			}
+			if _, err := in.ReadByte(); err != io.EOF {
+				t.Errorf("after the body: %v, want the end of the connection", err)
+			}
+		})
+	}
+}
+
 // A client that asks on and on and reads no answer is cut off, whoever it is; one whose
 // command takes longer than that has its answer.
 func TestAnswersThatNobodyReads(t *testing.T) {

@@ -132,7 +132,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 	if r.ContentLength != 0 {
-		s.expectBody(w)
+		defer s.expectBody(w)(r.Body)
 	}
 	if err := s.gate.check(r); err != nil {
 		s.log.Warn("request refused", "remote", r.RemoteAddr, "reason", err.Details["reason"])

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -13,39 +14,59 @@ var build = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("BROWSERD_BIN"); bin != "" {
 		return bin, nil
 	}
-	root, err := Root()
-	if err != nil {
-		return "", err
+	if RaceEnabled {
+		return buildAs("browserd-race", "-race")
 	}
+	return buildAs("browserd")
+})
+
+var buildPlain = sync.OnceValues(func() (string, error) {
+	if RaceEnabled {
+		return buildAs("browserd")
+	}
+	return build()
+})
+
+// built is the directory of what was built in this process.
+var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "browserd-bin-")
 	if err != nil {
 		return "", err
 	}
-	built = dir
-	args := []string{"build", "-o", filepath.Join(dir, "browserd")}
-	if RaceEnabled {
-		args = append(args, "-race")
+	// Chromium's user may have to start the daemon's own binary again.
+	return dir, os.Chmod(dir, 0o755)
+})
+
+func buildAs(name string, flags ...string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
 	}
-	cmd := exec.Command("go", append(args, "./cmd/browserd")...)
+	dir, err := built()
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, name)
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-ldflags", "-s -w", "-o", bin}, flags, []string{"./cmd/browserd"})...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the daemon: %w\n%s", err, out)
 	}
-	// Chromium's user may have to start the daemon's own binary again.
-	return filepath.Join(dir, "browserd"), os.Chmod(dir, 0o755)
-})
-
-// built is the directory that build made.
-var built string
+	return bin, nil
+}
 
 // Binary is the path of the daemon: BROWSERD_BIN, or cmd/browserd built once
 // for this test process, with -race where the test itself runs with it.
 func Binary() (string, error) { return build() }
 
-// RemoveBinary removes what Binary built. TestMain calls it last.
+// PlainBinary is the path of the daemon without the race detector, for tests that
+// measure memory: the detector takes several times as much.
+func PlainBinary() (string, error) { return buildPlain() }
+
+// RemoveBinary removes what Binary and PlainBinary built. TestMain calls it last.
 func RemoveBinary() {
-	if built != "" {
-		os.RemoveAll(built)
+	if dir, err := built(); err == nil {
+		os.RemoveAll(dir)
 	}
 }
 

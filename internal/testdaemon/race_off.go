@@ -3,5 +3,5 @@
 package testdaemon
 
 // RaceEnabled tells whether the test, and so the daemon that Start builds, has the race
-// detector, which takes several times the memory and the time.
+// detector.
 const RaceEnabled = false

@@ -12,27 +12,28 @@ import (
 // ref, not_actionable where it does not take it.
 func focus(o protocol.Focus) step {
 	return func(ctx context.Context, a *action) error {
-		el, _, err := a.focusOn(ctx, o.Ref)
+		el, _, _, err := a.focusOn(ctx, o.Ref, false)
 		return a.hits(el, err)
 	}
 }
 
 // focusOn returns the element that has got the focus, and the frame that it is, if any.
-func (a *action) focusOn(ctx context.Context, ref string) (*element, *frame, error) {
-	el, err := a.locate(ctx, ref, script.Lookup{Want: []string{wantEnabled, wantAttached}, ElementCall: script.FocusOn.With(script.None{})})
+// keys: the keyboard is for it alone from then on, which guarded says.
+func (a *action) focusOn(ctx context.Context, ref string, keys bool) (_ *element, _ *frame, guarded bool, _ error) {
+	el, err := a.locate(ctx, ref, script.Lookup{Want: []string{wantEnabled, wantAttached}, ElementCall: script.FocusOn.With(script.FocusArgs{Keys: keys})})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	got, err := script.FocusOn.Result(el.Then)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if !got.Focused {
 		who, err := failure.Describe(a.refs, ref)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, false, err
 		}
-		return nil, nil, failure.NoFocus(who)
+		return nil, nil, false, failure.NoFocus(who)
 	}
 	var into *frame
 	if got.Framed {
@@ -40,9 +41,9 @@ func (a *action) focusOn(ctx context.Context, ref string) (*element, *frame, err
 		t.frames.findOwners(ctx, t.frames.live())
 		if into = t.frameIn(el.key); into != nil {
 			if _, err = evaluate(ctx, into, script.FocusEdited, script.None{}); err != nil {
-				return nil, nil, err
+				return nil, nil, false, err
 			}
 		}
 	}
-	return el, into, nil
+	return el, into, got.Guarded, nil
 }

@@ -98,36 +98,64 @@ func (el *element) arrive(ctx context.Context) (bool, error) {
 
 // typing is the keyboard while only one element of the tab may have its keys.
 type typing struct {
+	el   *element
 	in   *document
 	docs []*document // the others
+	text string      // what is typed; empty: a key is pressed
 }
 
 // guardKeys has keys reach the element with that number in the document alone, -1 for
-// whatever has the focus in it, until the typing is ended. Errors: not_actionable where
-// that has not the focus.
-func (el *element) guardKeys(ctx context.Context, in *document, node int) (*typing, error) {
-	g := &typing{in: in, docs: el.frame.tab.others(in)}
+// whatever has the focus in it, until the typing is ended. guarded says that the document
+// does so already. Errors: not_actionable where that has not the focus.
+func (el *element) guardKeys(ctx context.Context, in *document, node int, guarded bool) (*typing, error) {
+	g := &typing{el: el, in: in, docs: el.frame.tab.others(in)}
 	askAll(ctx, g.docs, script.GuardKeys, func(*document) int { return 0 })
-	focused, err := evaluate(ctx, in, script.GuardKeys, node)
-	if err == nil && focused {
+	var err error
+	if !guarded {
+		guarded, err = evaluate(ctx, in, script.GuardKeys, node)
+	}
+	if err == nil && guarded {
 		return g, nil
 	}
-	if got, by := g.end(ctx); err == nil {
-		err = failure.LostFocus(el.action.refs, el.ref, got, by)
+	if got, lost := g.end(ctx, script.KeysResultArgs{}); err == nil {
+		err = lost.error(got)
 	}
 	return nil, err
 }
 
-// end lets keys through again, and says what has come of those that were sent.
-func (g *typing) end(ctx context.Context) (got script.KeysResulted, by snapshot.Node) {
-	for d, one := range askAll(ctx, append([]*document{g.in}, g.docs...), script.KeysResult, noArgs) {
-		if d == g.in {
-			got.Got = one.Got
-		}
+// lostFocus is what has the focus in place of an element that was typed into.
+type lostFocus struct {
+	*typing
+	by, to snapshot.Node // what a key came to; the field that has the focus, where no key came to it
+}
+
+func (l lostFocus) error(got script.KeysResulted) error {
+	return failure.LostFocus(l.el.action.refs, l.el.ref, got, l.by, l.to, l.text)
+}
+
+// end lets keys through again, unless q says to keep them, and says what has come of those
+// that were sent: nothing where the keys led to another document.
+func (g *typing) end(ctx context.Context, q script.KeysResultArgs) (got script.KeysResulted, lost lostFocus) {
+	lost.typing = g
+	own, err := g.in.start(script.KeysResult.Call(q))
+	others := askAll(ctx, g.docs, script.KeysResult, func(*document) script.KeysResultArgs { return script.KeysResultArgs{} })
+	if err == nil {
+		got, _ = await(ctx, own, script.KeysResult)
+	}
+	if got.To != nil {
+		lost.to = got.To.In(g.in.doc)
+	}
+	if got.By != nil {
+		lost.by = got.By.In(g.in.doc)
+	}
+	for d, one := range others {
 		got.Lost = got.Lost || one.Lost
 		if one.By != nil {
-			got.By, by = one.By, one.By.In(d.doc)
+			got.By, lost.by = one.By, one.By.In(d.doc)
 		}
 	}
-	return got, by
+	if got.Settled != nil {
+		g.el.frame.tab.settledWith(g.in.frame, *got.Settled)
+	}
+	return got, lost
 }

@@ -86,19 +86,32 @@ func TestTypedTextGoesToItsFieldOnly(t *testing.T) {
 	})
 }
 
-// A key that is pressed with a ref reaches its element, or none.
+// A key that is pressed with a ref reaches its element, or none. Most attempts get as far as
+// keys that are sent: the page takes the focus when the element was found to have it.
 func TestAKeyGoesToItsElementOnly(t *testing.T) {
 	buildStages(t, func(t *testing.T, s *stage) {
+		attempts, through, sent := 0, 0, 0
 		for name, page := range thefts {
 			for _, frame := range []string{`<iframe src="ALT/login"></iframe>`, `<iframe src="/login"></iframe>`} {
-				for _, key := range []string{"x", "Control+v", "Enter"} {
-					v := s.open(t, thief+replaceAlt(frame, s.srv.URL)+page, "/login", victim)
-					got := answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: v.ref("textbox", "Password"), Key: key}}))
-					if holds := v.text(`own.value+got`); holds != "" && !strings.HasPrefix(got, `{"navigated"`) {
+				v := s.open(t, thief+replaceAlt(frame, s.srv.URL)+page, "/login", victim)
+				password := v.ref("textbox", "Password")
+				for _, key := range []string{"x", "Control+v", "Home", "Enter"} {
+					got := answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: password, Key: key}}))
+					attempts++
+					navigated := strings.Contains(got, `"navigated"`)
+					if strings.Contains(got, `"by"`) || strings.HasPrefix(got, `{"hit"`) || navigated {
+						sent++
+					}
+					if holds := v.text(`own.value+got`); holds != "" && !navigated {
+						through++
 						t.Errorf("%s, %s: the page got %q; answer %s", name, key, holds, got)
 					}
 				}
 			}
+		}
+		t.Logf("%d attempts, %d with keys that were sent, %d through", attempts, sent, through)
+		if sent < attempts*3/4 {
+			t.Errorf("keys were sent in %d of %d attempts, so this test proves little", sent, attempts)
 		}
 	})
 }

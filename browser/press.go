@@ -16,7 +16,7 @@ func pressKey(o protocol.Press) (step, error) {
 	pressed, err := input.ParseChord(o.Key)
 	return func(ctx context.Context, a *action) error {
 		if o.Ref != "" {
-			el, into, err := a.focusOn(ctx, o.Ref)
+			el, into, guarded, err := a.focusOn(ctx, o.Ref, true)
 			if err != nil {
 				return err
 			}
@@ -27,7 +27,7 @@ func pressKey(o protocol.Press) (step, error) {
 				}
 				node = -1
 			}
-			return a.hits(el, el.pressKeys(ctx, in, node, pressed))
+			return a.hits(el, el.pressKeys(ctx, in, node, pressed, guarded))
 		}
 		if err := a.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
 			return err

@@ -166,7 +166,8 @@ func stageOver(t *testing.T, over func(cdp.Transport) cdp.Transport) *Browser {
 
 // A click is two round trips, whatever it waits for in the page: one to find
 // the element, one for the input and all that came of it. A snapshot is one,
-// also after a text has changed.
+// also after a text has changed. Keys are one more, since they are let through
+// when the focus is known to be there; what guards them costs none.
 func TestRoundTrips(t *testing.T) {
 	v, away := openFarAway(t, `<title>Counter</title><h1>Counter</h1><button onclick="n.textContent++">Count</button><p id=n>0</p><input aria-label=Name>`)
 	button := v.ref("button", "Count")
@@ -182,6 +183,18 @@ func TestRoundTrips(t *testing.T) {
 		trips = away.roundTrips(v.look)
 		want(t, "a snapshot", trips, 1)
 	}
+	field := v.ref("textbox", "Name")
+	act := func(what string, most int, do protocol.Action) {
+		want(t, what, away.roundTrips(func() {
+			if e, err := v.c.Act(limit(t, 20*time.Second), v.refs, protocol.Act{Action: do}); err != nil || e.Hit != field {
+				t.Fatalf("%s: %+v, %v", what, e, err)
+			}
+		}), most)
+	}
+	act("type", 4, protocol.Type{Ref: field, Text: "twenty characters ok"})
+	act("type where the focus is", 3, protocol.Type{Ref: field, Text: "another twenty, fine", Clear: true})
+	act("type with Enter", 5, protocol.Type{Ref: field, Text: "x", Submit: true})
+	act("press", 3, protocol.Press{Ref: field, Key: "Home"})
 }
 
 func want(t *testing.T, what string, trips [][]string, most int) {

@@ -86,7 +86,7 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 			return el, nil, el.choose(ctx, ref, []string{o.Text})
 		}
 		if ready.Assigned {
-			if err := el.submit(ctx, o); err != nil {
+			if err := el.submit(ctx, o, false); err != nil {
 				return el, nil, err
 			}
 			if ready.Asked {
@@ -163,7 +163,7 @@ func (el *element) fieldWithin(ctx context.Context) (string, error) {
 // write types into the control that has the focus, and reads back what it holds.
 func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prepared) (*string, error) {
 	t := el.frame.tab
-	guard, err := el.guardKeys(ctx, el.in, el.Target)
+	guard, err := el.guardKeys(ctx, el.in, el.Target, ready.Guarded)
 	if err != nil {
 		return nil, err
 	}
@@ -186,79 +186,45 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	}
 	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable"}
 	pending = append(pending, keyboard.Type(text, how)...)
+	guard.text = text
 	err = el.action.waitInput(ctx, pending)
-	read := el.startReadBack(o, ready, text) // beside the guard's end, in one round trip
-	got, by := guard.end(ctx)
+	q := script.KeysResultArgs{Compare: ready.Expect(text, o.Clear), Keep: o.Submit, Settle: !o.Submit, Shown: !el.action.how.unshown}
+	got, lost := guard.end(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if got.By != nil || got.Lost && len(pending) > 0 && got.Got == 0 {
-		return nil, failure.LostFocus(el.action.refs, el.ref, got, by)
+	var value *string
+	if got.Compared != nil && !got.Compared.Asked {
+		value = &got.Compared.Value
 	}
-	value, err := readBack(ctx, read)
-	if err != nil {
-		return nil, err
-	}
-	if got.Lost && value != nil {
-		return value, failure.LostFocus(el.action.refs, el.ref, got, by)
-	}
-	return value, el.submit(ctx, o)
-}
-
-// startReadBack has the script compare what the control holds with what was asked for;
-// nil where nothing is to be compared.
-func (el *element) startReadBack(o protocol.Type, ready script.Prepared, text string) func(context.Context) (script.Compared, error) {
-	if ready.Kind == "" || ready.Keys && ready.Kind != "editable" || !o.Clear && ready.Before == nil {
-		return nil // it keeps its text elsewhere, or what it held is a secret
-	}
-	wanted := text
-	if !o.Clear {
-		wanted = *ready.Before + text
-	}
-	call, err := el.in.start(script.Compare.Call(script.CompareArgs{ID: el.Target, Wanted: wanted, Loose: ready.Kind == "editable"}))
-	return func(ctx context.Context) (script.Compared, error) {
-		if err != nil {
-			return script.Compared{}, err
+	if got.By != nil || got.Lost && (len(pending) > 0 && got.Got == 0 || value != nil) {
+		if got.Got == 0 {
+			value = nil
 		}
-		return await(ctx, call, script.Compare)
+		return value, lost.error(got)
 	}
-}
-
-// readBack is what the control holds where that is not what was asked for.
-func readBack(ctx context.Context, read func(context.Context) (script.Compared, error)) (*string, error) {
-	if read == nil {
-		return nil, nil
-	}
-	now, err := read(ctx)
-	if protocol.CodeOf(err) == protocol.StaleRef {
-		return nil, nil // typing led to another document
-	}
-	if err != nil || !now.There || now.Asked {
-		return nil, err
-	}
-	return &now.Value, nil
+	return value, el.submit(ctx, o, got.Kept)
 }
 
 // submit presses Enter where that was asked for.
-func (el *element) submit(ctx context.Context, o protocol.Type) error {
+func (el *element) submit(ctx context.Context, o protocol.Type, guarded bool) error {
 	if !o.Submit {
 		return nil
 	}
-	return el.pressKeys(ctx, el.in, el.Target, input.MustChord("Enter"))
+	return el.pressKeys(ctx, el.in, el.Target, input.MustChord("Enter"), guarded)
 }
 
 // pressKeys presses keys that only the element with that number in the document gets, or
-// nothing does.
-func (el *element) pressKeys(ctx context.Context, in *document, node int, c input.Chord) error {
-	t := el.frame.tab
-	guard, err := el.guardKeys(ctx, in, node)
+// nothing does. guarded says that the document keeps them from all else already.
+func (el *element) pressKeys(ctx context.Context, in *document, node int, c input.Chord, guarded bool) error {
+	guard, err := el.guardKeys(ctx, in, node, guarded)
 	if err != nil {
 		return err
 	}
-	err = el.action.waitInput(ctx, input.NewKeyboard(t.cdp).Press(c))
-	got, by := guard.end(ctx)
+	err = el.action.waitInput(ctx, input.NewKeyboard(el.frame.tab.cdp).Press(c))
+	got, lost := guard.end(ctx, script.KeysResultArgs{Settle: err == nil, Shown: !el.action.how.unshown})
 	if err == nil && got.By != nil && got.Got == 0 {
-		err = failure.LostFocus(el.action.refs, el.ref, got, by)
+		err = lost.error(got)
 	}
 	return err
 }

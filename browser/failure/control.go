@@ -1,7 +1,9 @@
 package failure
 
 import (
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -102,25 +104,39 @@ func NoField(refs *snapshot.Refs, ref string, doc int, several []script.Element)
 		With("candidates", candidates).Then("type into one of them: %s", strings.Join(said, ", "))
 }
 
-// LostFocus is the error of an element that lost the focus while keys went to it. The
-// keys that were left came to nothing.
-func LostFocus(refs *snapshot.Refs, ref string, got script.KeysResulted, by snapshot.Node) error {
+// LostFocus is the error of an element that lost the focus while the text, or with an empty
+// one a key, went to it. What was left came to nothing. by is what a key came to, to the field
+// that has the focus, where got has them.
+func LostFocus(refs *snapshot.Refs, ref string, got script.KeysResulted, by, to snapshot.Node, text string) error {
 	who, err := Describe(refs, ref)
 	if err != nil {
 		return err
 	}
-	what := "nothing was typed"
+	what, next := "nothing was typed", "take a snapshot to see what has the focus and what the field holds"
+	left := utf8.RuneCountInString(text) - got.Chars
 	if got.Got > 0 {
 		what = "the rest of the input was withheld"
 	}
-	if got.By == nil {
-		return protocol.Errorf(protocol.NotActionable, "%s lost the focus while it was typed into; %s", who, what).
-			With("reason", "focus").Then("take a snapshot to see what has the focus and what the field holds")
+	if got.Chars > 0 && left > 0 {
+		what = fmt.Sprintf("the last %d of %d characters were withheld", left, left+got.Chars)
 	}
-	to := snapshot.RefOf(refs.Number(by))
-	return protocol.Errorf(protocol.NotActionable, "%s lost the focus to %s %s while it was typed into; %s", who, to, Spoken(by.Role, by.Name), what).
-		With("reason", "focus").With("by", map[string]any{"ref": to, "role": by.Role, "name": by.Name, "tag": by.Tag}).
-		Then("take a snapshot: the page moves the focus; type the rest into %s only if that is meant", to)
+	lost := protocol.Errorf(protocol.NotActionable, "%s lost the focus while it was typed into; %s", who, what)
+	if got.By == nil {
+		by = to
+	}
+	if got.By != nil || got.To != nil {
+		ref := snapshot.RefOf(refs.Number(by))
+		lost = protocol.Errorf(protocol.NotActionable, "%s lost the focus to %s %s while it was typed into; %s", who, ref, Spoken(by.Role, by.Name), what).
+			With("by", map[string]any{"ref": ref, "role": by.Role, "name": by.Name, "tag": by.Tag})
+		next = fmt.Sprintf("take a snapshot: the page moves the focus; type the rest into %s only if that is meant", ref)
+		if got.Chars > 0 && left > 0 {
+			next = fmt.Sprintf("the page moves the focus: if the text goes on there, as in the boxes of a code, type its last %d characters into %s", left, ref)
+		}
+	}
+	if left > 0 && text != "" {
+		lost = lost.With("left", left)
+	}
+	return lost.With("reason", "focus").Then("%s", next)
 }
 
 // Unaccounted is the error of a press that was sent and that no document has seen.

@@ -29,8 +29,21 @@ type Prepared struct {
 	Kind      string   `json:"kind,omitempty"`
 	Before    *string  `json:"before,omitempty"` // what it held, where that is known and no secret
 	Length    int      `json:"length,omitempty"`
-	Keys      bool     `json:"keys,omitempty"` // select all by the keyboard
-	End       bool     `json:"end,omitempty"`  // move to the end by the keyboard
+	Keys      bool     `json:"keys,omitempty"`    // select all by the keyboard
+	End       bool     `json:"end,omitempty"`     // move to the end by the keyboard
+	Guarded   bool     `json:"guarded,omitempty"` // the keyboard is for it alone
+}
+
+// Expect is what the control should hold when the text has been typed into it, in place of
+// what is there with clear; nil where nothing can be compared.
+func (p Prepared) Expect(text string, clear bool) *CompareArgs {
+	if p.Kind == "" || p.Keys && p.Kind != "editable" || !clear && p.Before == nil {
+		return nil // it keeps its text elsewhere, or what it held is a secret
+	}
+	if !clear {
+		text = *p.Before + text
+	}
+	return &CompareArgs{Wanted: text, Loose: p.Kind == "editable"}
 }
 
 // Fields are what takes text in a document: one field, or a frame in which to look, or
@@ -41,16 +54,22 @@ type Fields struct {
 	Several []Element `json:"several,omitempty"`
 }
 
-// CompareArgs are a control and what it should hold.
+// KeysResultArgs say what is wanted beside what has come of the keys.
+type KeysResultArgs struct {
+	Compare *CompareArgs `json:"compare,omitempty"`
+	Keep    bool         `json:"keep,omitempty"` // more keys follow for the same element
+	Settle  bool         `json:"settle,omitempty"`
+	Shown   bool         `json:"shown,omitempty"`
+}
+
+// CompareArgs are what the control that was typed into should hold.
 type CompareArgs struct {
-	ID     int    `json:"id"`
 	Wanted string `json:"wanted"`
 	Loose  bool   `json:"loose"` // white space apart
 }
 
-// Compared is what a control holds.
+// Compared is what it holds.
 type Compared struct {
-	There bool   `json:"there"`
 	Asked bool   `json:"asked,omitempty"` // it is what was wanted
 	Value string `json:"value,omitempty"`
 }
@@ -104,10 +123,16 @@ type FileField struct {
 	Accept   string `json:"accept,omitempty"`
 }
 
+// FocusArgs say whether keys follow, so that the keyboard is for the element alone.
+type FocusArgs struct {
+	Keys bool `json:"keys"`
+}
+
 // Focused is what came of giving an element the focus.
 type Focused struct {
 	Focused bool `json:"focused"`
 	Framed  bool `json:"framed"` // it holds a frame
+	Guarded bool `json:"guarded,omitempty"`
 }
 
 // ScrollArgs say how far to scroll, as the command scroll does.
@@ -119,7 +144,12 @@ type ScrollArgs struct {
 
 // KeysResulted is what has come of keys in a document.
 type KeysResulted struct {
-	Got  int      `json:"got"`          // were let through
-	Lost bool     `json:"lost"`         // the focus went elsewhere, or a key came to something else
-	By   *Element `json:"by,omitempty"` // what that key came to
+	Got      int       `json:"got"`             // events that were let through
+	Chars    int       `json:"chars,omitempty"` // characters among them
+	Lost     bool      `json:"lost"`            // the focus went elsewhere, or a key came to something else
+	By       *Element  `json:"by,omitempty"`    // what that key came to
+	To       *Element  `json:"to,omitempty"`    // the field that has the focus now, where no key came to it
+	Compared *Compared `json:"compared,omitempty"`
+	Kept     bool      `json:"kept,omitempty"` // the keyboard is still for the element alone
+	Settled  *Settled  `json:"settled,omitempty"`
 }

@@ -57,9 +57,10 @@ var (
 	// IsOver tells whether the pointer has come over the element.
 	IsOver = function[None, bool]("isOver")
 	// GuardKeys lets keys through to one element of the document alone, 0 for none, and
-	// tells whether it has the focus; KeysResult ends that.
+	// tells whether it has the focus. Prepare, Caret, CaretIn and FocusOn do so for theirs.
+	// KeysResult ends that.
 	GuardKeys  = function[int, bool]("guardKeys")
-	KeysResult = function[None, KeysResulted]("keysResult")
+	KeysResult = promised[KeysResultArgs, KeysResulted]("keysResult")
 	// BeginSettle begins to watch the document, and returns the frame that has the focus,
 	// 0 for none.
 	BeginSettle = function[int, int]("beginSettle")
@@ -71,8 +72,6 @@ var (
 	FieldWithin = function[None, Fields]("fieldWithin")
 	// FocusEdited puts the caret into a document that is edited as a whole.
 	FocusEdited = function[None, None]("focusEdited")
-	// Compare tells whether a control holds a text.
-	Compare = function[CompareArgs, Compared]("compare")
 	// ChooseIn selects options of a select, ChooseOption one of a closed select.
 	ChooseIn     = function[ChooseInArgs, Choice]("chooseIn")
 	ChooseOption = function[int, Choice]("chooseOption")
@@ -96,7 +95,7 @@ var (
 	// FileInput returns the file input that an element is or stands for.
 	FileInput = elementFunction[FileInputArgs, FileField]("fileInput")
 	// FocusOn gives an element the focus.
-	FocusOn = elementFunction[None, Focused]("focusOn")
+	FocusOn = elementFunction[FocusArgs, Focused]("focusOn")
 	// ScrollFrom scrolls what scrolls around an element.
 	ScrollFrom = elementFunction[ScrollArgs, protocol.Position]("scrollFrom")
 )

@@ -13,7 +13,6 @@ export interface Functions {
   chooseOption(args: number): Choice;
   closedRootHosts(): any[];
   closedRootHostsAsked(): void;
-  compare(args: CompareArgs): Compared;
   contextNow(args: number): string | null;
   endHitTest(): Hit;
   fieldWithin(): Fields;
@@ -30,7 +29,7 @@ export interface Functions {
   idOf(...nodes: any[]): void;
   isOver(): boolean;
   isUnder(): boolean;
-  keysResult(): KeysResulted;
+  keysResult(args: KeysResultArgs): Promise<KeysResulted>;
   locate(args: Lookup): Promise<Located>;
   middle(args: MiddleArgs): ElementPoint;
   node(args: number): any;
@@ -53,7 +52,7 @@ export interface ElementFunctions {
   checked(el: any): CheckState;
   choose(el: any, args: ChooseArgs): Choice;
   fileInput(el: any, args: FileInputArgs): FileField;
-  focusOn(el: any): Focused;
+  focusOn(el: any, args: FocusArgs): Focused;
   prepare(el: any, args: TypeArgs): Prepared;
   scrollFrom(el: any, args: ScrollArgs): Position;
 }
@@ -106,13 +105,11 @@ export interface ClosedOption {
 }
 
 export interface CompareArgs {
-  id: number;
   wanted: string;
   loose: boolean;
 }
 
 export interface Compared {
-  there: boolean;
   asked?: boolean;
   value?: string;
 }
@@ -157,9 +154,14 @@ export interface FileInputArgs {
   empty: boolean;
 }
 
+export interface FocusArgs {
+  keys: boolean;
+}
+
 export interface Focused {
   focused: boolean;
   framed: boolean;
+  guarded?: boolean;
 }
 
 export interface Found {
@@ -205,10 +207,22 @@ export interface HitResultArgs {
   shown: boolean;
 }
 
+export interface KeysResultArgs {
+  compare?: CompareArgs | null;
+  keep?: boolean;
+  settle?: boolean;
+  shown?: boolean;
+}
+
 export interface KeysResulted {
   got: number;
+  chars?: number;
   lost: boolean;
   by?: Element | null;
+  to?: Element | null;
+  compared?: Compared | null;
+  kept?: boolean;
+  settled?: Settled | null;
 }
 
 export interface Located {
@@ -313,6 +327,7 @@ export interface Prepared {
   length?: number;
   keys?: boolean;
   end?: boolean;
+  guarded?: boolean;
 }
 
 export interface Query {

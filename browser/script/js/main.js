@@ -10,7 +10,7 @@ import { elementCalls } from './element-calls.js';
 import { find } from './find.js';
 import { addClosedRoot } from './flat-tree.js';
 import { endHitTest, guardPress, hitResult, isOver, isUnder, releaseHitTest } from './hit-test.js';
-import { guardKeys, keysResult } from './key-guard.js';
+import { guardKeys } from './key-guard.js';
 import { addListeners } from './listeners.js';
 import { frameAt, locate, middle, scrollIntoView } from './locate.js';
 import { idOf, node } from './node-ids.js';
@@ -23,7 +23,7 @@ import { roleOf } from './role.js';
 import { afterScroll, scrollFrom, scrollPage } from './scrolling.js';
 import { beginSettle, settle } from './settle.js';
 import { contextOf, nameOf } from './shown-name.js';
-import { caret, caretIn, compare, contextNow, fieldWithin, focusEdited, focusOn, prepare } from './typing.js';
+import { caret, caretIn, contextNow, fieldWithin, focusEdited, focusOn, keysResult, prepare } from './typing.js';
 import { change, hasText, refState } from './wait.js';
 import { warmUp } from './warm-up.js';
 
@@ -39,7 +39,7 @@ const declared = {
     return functions;
   },
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
-  chooseOption, closedRootHosts, closedRootHostsAsked, compare, contextNow, endHitTest, fieldWithin, find,
+  chooseOption, closedRootHosts, closedRootHostsAsked, contextNow, endHitTest, fieldWithin, find,
   findAgain, focusEdited, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isOver, isUnder, keysResult, locate, middle, node,
   offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, scrollIntoView, scrollPage,
   settle, walk, warmUp,

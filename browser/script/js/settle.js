@@ -8,6 +8,7 @@ import {
 } from './dom.js';
 import { someText } from './element-text.js';
 import { rootOf, rootsMet } from './flat-tree.js';
+import { endKeys } from './key-guard.js';
 import { dropDetached, noteMutation, noteRecords } from './mutations.js';
 import { cutName } from './name.js';
 import { idOf, node } from './node-ids.js';
@@ -29,6 +30,7 @@ const EVERYTHING = { subtree: true, childList: true, characterData: true, attrib
 // have been looked into. roots are those that el stands in, and those that came.
 export const watchChanges = (el) => {
   end();
+  endKeys(); // of an action that was given up
   /** @type {Record<string, any>} */
   const w = watched = { el, mutations: 0, changes: 0, idle: false, late: 0, lateChange: false, focus: activeElement(), regions: null, timer: 0, wake: () => {} };
   w.roots = new Set();

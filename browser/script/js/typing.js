@@ -8,11 +8,13 @@ import {
 } from './dom.js';
 import { flatContains } from './flat-tree.js';
 import { endHitTest } from './hit-test.js';
+import { armKeys, endKeys } from './key-guard.js';
 import { idOf, node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { everyElement, record } from './refs.js';
 import { roleOf } from './role.js';
 import { secret } from './secrets.js';
+import { settle } from './settle.js';
 import { contextOf } from './shown-name.js';
 import { fold } from './text.js';
 import { visible } from './visibility.js';
@@ -21,7 +23,8 @@ import { visible } from './visibility.js';
 // where it is to be replaced, else the caret behind it. It answers what the
 // daemon needs to know to type: plain, where the control shows its own value;
 // keys, where the selection must be made with the keyboard because the text is
-// kept elsewhere (editors that read a hidden textarea).
+// kept elsewhere (editors that read a hidden textarea). From then on the keyboard is
+// for it alone, until keysResult: guarded says so.
 /** @type {import('./functions.js').ElementFunctions['caret']} */
 export const caret = (el, { clear, clicked }) => {
   let active = deepActive(el);
@@ -73,6 +76,7 @@ export const caret = (el, { clear, clicked }) => {
       }
     }
   }
+  answer.guarded = armKeys(el, { text: true });
   return answer;
 };
 
@@ -127,14 +131,28 @@ export const fieldWithin = () => {
 };
 const MAX_FIELDS = 12; // that are told
 
-// compare says whether a control holds what was asked, without telling a secret.
-/** @type {import('./functions.js').Functions['compare']} */
-export const compare = ({ id, wanted, loose }) => {
-  const el = node(id);
-  if (!el || !isConnected(el)) return { there: false };
-  const value = contents(el);
+// compare says whether controls hold what was asked, without telling a secret.
+const compare = (boxes, { wanted, loose }) => {
+  if (!boxes.every(isConnected)) return null;
+  const value = boxes.map(contents).join('');
   const asked = value === wanted || loose && fold(value) === fold(wanted);
-  return { there: true, asked, value: mask(el, value) };
+  return { asked, value: mask(boxes[0], value) };
+};
+
+// keysResult ends the guard of the keyboard, or with keep goes on where the element has kept
+// the focus. It says who has got keys and who would have, what the control holds, and, where
+// all keys came to it and nothing follows them, what they set off.
+/** @type {import('./functions.js').Functions['keysResult']} */
+export const keysResult = async (q) => {
+  const g = endKeys();
+  if (!g) return { got: 0, lost: false };
+  const answer = { got: g.got, chars: g.chars, lost: g.lost, by: g.refused && isConnected(g.refused) ? record(g.refused) : null };
+  const active = g.lost && hasFocus(page) ? deepActive(null) : null;
+  if (!answer.by && active && active !== bodyOf(page) && matches(active, FIELD)) answer.to = record(active);
+  if (q && q.compare) answer.compared = compare(g.boxes, q.compare);
+  if (q && q.keep && !g.lost) answer.kept = armKeys(g.el);
+  if (q && q.settle && !g.lost) answer.settled = await settle({ shown: q.shown });
+  return answer;
 };
 
 /** @type {import('./functions.js').Functions['contextNow']} */
@@ -145,12 +163,13 @@ export const contextNow = (id) => {
 };
 
 /** @type {import('./functions.js').ElementFunctions['focusOn']} */
-export const focusOn = (el) => {
+export const focusOn = (el, { keys }) => {
   const framed = roleOf(el) === 'iframe';
   // The focus anew would be the frame's own, and not that of the field in it.
   if (!(framed && hasFocus(page) && deepActive(el) === el)) focus(el, { preventScroll: false });
   const active = deepActive(el);
-  return { focused: !!active && (active === el || flatContains(el, active)), framed };
+  const focused = !!active && (active === el || flatContains(el, active));
+  return { focused, framed, guarded: keys && focused && !framed && armKeys(el) };
 };
 
 // focusEdited puts the caret into a page that is edited as a whole: with the focus of

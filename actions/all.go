@@ -33,6 +33,7 @@ var All = command.Repertoire{
 	Help,
 	Hover,
 	HTTPRequest,
+	InitScript,
 	Mouse,
 	Network,
 	Open,

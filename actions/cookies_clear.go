@@ -12,10 +12,17 @@ var CookiesClear = command.Define(command.Row{
 	Flags: command.Static | command.SessionWide | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Removes the cookies of one site", Params: `{"urls": ["https://shop.example/"]}`},
+		{For: "Removes one cookie by its name", Params: `{"name": "visitor"}`},
 	},
 }, cookiesClear)
 
-func cookiesClear(ctx context.Context, c *command.Call, p *CookieURLs) (CookiesResult, error) {
+// CookiesClearParams are the parameters of cookies_clear.
+type CookiesClearParams struct {
+	CookieURLs
+	Name string `json:"name" doc:"only cookies of this name; left out: of any"`
+}
+
+func cookiesClear(ctx context.Context, c *command.Call, p *CookiesClearParams) (CookiesResult, error) {
 	if err := p.check(); err != nil {
 		return CookiesResult{}, err
 	}
@@ -23,7 +30,7 @@ func cookiesClear(ctx context.Context, c *command.Call, p *CookieURLs) (CookiesR
 	if err != nil {
 		return CookiesResult{}, err
 	}
-	n, err := jar.ClearCookies(ctx, p.URLs)
+	n, err := jar.ClearCookies(ctx, p.URLs, p.Name)
 	if err != nil {
 		return CookiesResult{}, c.Session.Lost(err)
 	}

@@ -23,24 +23,28 @@ var Emulate = command.Define(command.Row{
 	Flags: command.SessionWide | command.Unconfirmed,
 	Examples: []command.Example{
 		{For: "Shows the page as a phone in Oslo does", Params: `{"device": "iphone", "locale": "nb-NO", "timezone": "Europe/Oslo"}`},
+		{For: "Shows the page as it is printed, without motion, over a slow network", Params: `{"media": "print", "reduced_motion": "reduce", "throttle": {"latency_ms": 300, "download_kbps": 1600, "upload_kbps": 750}}`},
 	},
 }, emulate)
 
 // EmulateParams are the parameters of emulate.
 type EmulateParams struct {
-	Device        string            `json:"device" enum:",desktop,iphone,ipad,pixel,galaxy" doc:"viewport, scale, touch and user agent of a device; what else is given stands over it"`
-	Viewport      *session.Viewport `json:"viewport" doc:"{width, height} in CSS pixels"`
-	Scale         *float64          `json:"scale" min:"0.1" max:"8" doc:"device pixels for one CSS pixel"`
-	Mobile        *bool             `json:"mobile" doc:"behave as a browser on a phone"`
-	Touch         *bool             `json:"touch" doc:"have a touch screen"`
-	UserAgent     *string           `json:"user_agent" doc:"in place of Chromium's own; empty: Chromium's own again"`
-	Locale        *string           `json:"locale" doc:"a language, such as de-DE"`
-	Timezone      *string           `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
-	Geolocation   *Place            `json:"geolocation" doc:"{latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation"`
-	ColorScheme   *string           `json:"color_scheme" enum:"light,dark,no-preference" doc:"what the person is said to prefer"`
-	Offline       *bool             `json:"offline" doc:"without a network"`
-	Headers       map[string]string `json:"headers" doc:"sent with the requests that go to header_origins, in place of those before; {}: none"`
-	HeaderOrigins []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the one of the page that is open, or else the first that the session opens"`
+	Device        string             `json:"device" enum:",desktop,iphone,ipad,pixel,galaxy" doc:"viewport, scale, touch and user agent of a device; what else is given stands over it"`
+	Viewport      *session.Viewport  `json:"viewport" doc:"{width, height} in CSS pixels"`
+	Scale         *float64           `json:"scale" min:"0.1" max:"8" doc:"device pixels for one CSS pixel"`
+	Mobile        *bool              `json:"mobile" doc:"behave as a browser on a phone"`
+	Touch         *bool              `json:"touch" doc:"have a touch screen"`
+	UserAgent     *string            `json:"user_agent" doc:"in place of Chromium's own; empty: Chromium's own again"`
+	Locale        *string            `json:"locale" doc:"a language, such as de-DE"`
+	Timezone      *string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
+	Geolocation   *Place             `json:"geolocation" doc:"{latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation"`
+	ColorScheme   *string            `json:"color_scheme" enum:"light,dark,no-preference" doc:"what the person is said to prefer"`
+	ReducedMotion *string            `json:"reduced_motion" enum:"reduce,no-preference" doc:"whether the person is said to want less motion"`
+	Media         *string            `json:"media" enum:"screen,print" doc:"the medium that style sheets are for"`
+	Offline       *bool              `json:"offline" doc:"without a network"`
+	Throttle      *protocol.Throttle `json:"throttle" doc:"{latency_ms, download_kbps, upload_kbps}: a slow network; 0 and what is left out is as fast as it is"`
+	Headers       map[string]string  `json:"headers" doc:"sent with the requests that go to header_origins, in place of those before; {}: none"`
+	HeaderOrigins []string           `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the one of the page that is open, or else the first that the session opens"`
 }
 
 // Place is a protocol.Geolocation of which it is known what was said.
@@ -100,10 +104,13 @@ var devices = map[string]device{
 func (p *EmulateParams) emulation() (protocol.Emulation, error) {
 	e := protocol.Emulation{
 		Scale: p.Scale, Mobile: p.Mobile, Touch: p.Touch, UserAgent: p.UserAgent, Locale: p.Locale, Timezone: p.Timezone,
-		ColorScheme: p.ColorScheme, Offline: p.Offline,
+		ColorScheme: p.ColorScheme, ReducedMotion: p.ReducedMotion, Media: p.Media, Offline: p.Offline, Throttle: p.Throttle,
 	}
 	if err := checkAppearance(p.Viewport, given(p.Locale), given(p.Timezone), given(p.UserAgent)); err != nil {
 		return e, err
+	}
+	if t := p.Throttle; t != nil && (t.LatencyMS < 0 || t.LatencyMS > 60000 || t.DownloadKbps < 0 || t.UploadKbps < 0 || max(t.DownloadKbps, t.UploadKbps) > 10_000_000) {
+		return e, command.BadValue("throttle", "latency_ms up to 60000, and kbps up to 10000000, none below 0", fmt.Sprintf("%+v", *t))
 	}
 	if v := p.Viewport; v != nil {
 		e.Width, e.Height = &v.Width, &v.Height

@@ -2,38 +2,44 @@ package actions
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/fallback/fetch"
 	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/web/readable"
 )
 
 // HTTPRequest is the command http_request.
 var HTTPRequest = command.Define(command.Row{
-	Name: "http_request", Summary: "Sends one HTTP request and shows the answer. It follows no redirect.", Main: "url",
+	Name: "http_request", Summary: "Sends one HTTP request and shows the answer. It follows a redirect only with follow.", Main: "url",
 	Flags:   command.Static | command.NoSession | command.Offline,
 	Price:   ledger.PerRequest,
 	Prepare: prepareHTTPRequest,
 	Examples: []command.Example{
 		{For: "Posts JSON", Params: `{"url": "https://shop.example/api/orders", "method": "POST", "body": {"item": "bread"}}`},
+		{For: "Follows up to three redirects, and shows what lies behind the first 1,000 characters", Params: `{"url": "https://shop.example/old-prices", "method": "get", "follow": 3, "offset": 1000}`},
 	},
 }, httpRequest)
 
 // HTTPRequestParams are the parameters of http_request.
 type HTTPRequestParams struct {
 	URL         string            `json:"url" required:"true" doc:"an http or https URL"`
-	Method      string            `json:"method" default:"GET" enum:"GET,POST,PUT,PATCH,DELETE,HEAD" doc:"the method"`
+	Method      string            `json:"method" default:"GET" fold:"upper" enum:"GET,POST,PUT,PATCH,DELETE,HEAD" doc:"the method"`
 	Headers     map[string]string `json:"headers" doc:"sent as they are; those of the connection, Host and Proxy-* are refused"`
 	Body        json.RawMessage   `json:"body" takes:"string,object,array,number,boolean" doc:"a string is sent as it is, anything else as JSON"`
+	Follow      int               `json:"follow" default:"0" min:"0" max:"20" doc:"how many redirects to follow; each address is checked as url is, and 0 shows the redirect itself"`
+	Offset      int               `json:"offset" default:"0" min:"0" doc:"characters of content to begin after: the next_offset of the last answer"`
 	TimeoutSecs int               `json:"timeout_secs" default:"30" min:"1" max:"120" doc:"seconds for the whole exchange; timeout_ms grows with it, and a smaller timeout_ms alone holds"`
 	Extract     string            `json:"extract" doc:"what you want to know of a long answer, in words: a small model reads it for you"`
 	MaxChars    int               `json:"max_chars" default:"1000000" min:"1" max:"1048576" doc:"characters of content"`
@@ -42,9 +48,12 @@ type HTTPRequestParams struct {
 // HTTPRequestResult is the answer of http_request. 3xx, 4xx and 5xx are
 // answers too.
 type HTTPRequestResult struct {
-	OK         bool   `json:"ok"` // 2xx
-	Status     int    `json:"status"`
-	StatusLine string `json:"status_line"`
+	OK bool `json:"ok"` // 2xx
+	// URL is where the answer came from, where redirects were followed.
+	URL        string         `json:"url,omitempty"`
+	Redirects  []HTTPRedirect `json:"redirects,omitempty"` // those that were followed, in order
+	Status     int            `json:"status"`
+	StatusLine string         `json:"status_line"`
 	// Headers are the first 20, those that say most before the others.
 	Headers        map[string]string `json:"headers"`
 	HeadersOmitted int               `json:"headers_omitted,omitempty"`
@@ -52,8 +61,15 @@ type HTTPRequestResult struct {
 	ContentType    string            `json:"content_type,omitempty"`
 	Bytes          int               `json:"bytes"` // of the body, as far as it was read
 	Truncated      bool              `json:"truncated"`
+	NextOffset     int               `json:"next_offset,omitempty"`
 	Extracted      bool              `json:"extracted,omitempty"` // content is a model's answer
 	Note           string            `json:"note,omitempty"`
+}
+
+// HTTPRedirect is one redirect: the address that answered with it, and its status.
+type HTTPRedirect struct {
+	URL    string `json:"url"`
+	Status int    `json:"status"`
 }
 
 func (r HTTPRequestResult) Audit(e *ledger.Entry) {
@@ -83,8 +99,8 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 		return HTTPRequestResult{}, err
 	}
 	resp, err := w.Client().Do(ctx, fetch.Request{
-		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(p.Body, h), Check: w.CheckURL,
-		MaxBytes: maxBody, MaxRedirects: -1, Timeout: time.Duration(p.TimeoutSecs) * time.Second,
+		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(p.Body, h), Check: sameHostIfAsked(c, p.URL, w.CheckURL),
+		MaxBytes: maxBody, MaxRedirects: cmp.Or(p.Follow, -1), Timeout: time.Duration(p.TimeoutSecs) * time.Second,
 	})
 	if err != nil {
 		return HTTPRequestResult{}, err
@@ -92,6 +108,10 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 	r := HTTPRequestResult{
 		OK: resp.Status >= 200 && resp.Status < 300, Status: resp.Status, StatusLine: resp.Proto + " " + resp.StatusText,
 		ContentType: resp.Header.Get("Content-Type"), Bytes: len(resp.Body), Truncated: resp.Truncated, Note: command.CutNote(resp),
+	}
+	for _, hop := range resp.Hops {
+		r.URL = resp.URL
+		r.Redirects = append(r.Redirects, HTTPRedirect{hop.URL, hop.Status})
 	}
 	r.Headers, r.HeadersOmitted = firstHeaders(resp.Header)
 	if len(resp.Body) == 0 {
@@ -109,16 +129,36 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 			return HTTPRequestResult{}, err
 		}
 	}
-	f, err := w.Truncate(ctx, text, kind != command.KindHTML, p.Extract)
+	f, err := w.Truncate(ctx, after(text, p.Offset), kind != command.KindHTML, p.Extract)
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
-	var next int
-	r.Content, next = part(f.Text, 0, p.MaxChars)
-	r.Truncated = r.Truncated || f.Cut || next != 0
+	shown := 0
+	if r.Content, shown = part(f.Text, 0, p.MaxChars); shown == 0 && f.Cut {
+		shown = utf8.RuneCountInString(f.Text)
+	}
+	if shown != 0 && !f.Model {
+		r.NextOffset = p.Offset + shown
+	}
+	r.Truncated = r.Truncated || shown != 0
 	r.Extracted = f.Model
 	r.Note = joined(r.Note, f.Note)
 	return r, nil
+}
+
+// sameHostIfAsked is check, and where an operator is asked about the request it lets no
+// redirect lead to another host than the one of which he was told.
+func sameHostIfAsked(c *command.Call, first string, check func(context.Context, string) (string, error)) func(context.Context, string) (string, error) {
+	if !command.Supervised(c) {
+		return check
+	}
+	return func(ctx context.Context, url string) (string, error) {
+		if policy.Origin(url) != policy.Origin(first) {
+			return "", protocol.Errorf(protocol.ConfirmationDenied, "%s was allowed for %s, and is redirected to %s", c.Command.Name, policy.Origin(first), policy.Origin(url)).
+				With("reason", "moved").With("command", c.Command.Name).Then("send a request of its own to that address")
+		}
+		return check(ctx, url)
+	}
 }
 
 // requestBody is the body as it is sent; its type is said where h says none.

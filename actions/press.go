@@ -14,13 +14,15 @@ var Press = command.Define(command.Row{
 	Examples: []command.Example{
 		{For: "Moves to the next field", Params: `{"key": "Tab"}`},
 		{For: "Selects all the text of a field", Params: `{"key": "Control+a", "ref": "@e7"}`},
+		{For: "Holds a key down, as a game wants it; the same with up releases it", Params: `{"key": "ArrowRight", "action": "down"}`},
 	},
 }, press)
 
 // PressParams are the parameters of press.
 type PressParams struct {
-	Key string `json:"key" required:"true" doc:"such as Enter, Control+a, Shift+Tab, ArrowDown or a character"`
-	Ref string `json:"ref" doc:"focused first; left out: what has the focus"`
+	Key    string `json:"key" required:"true" doc:"such as Enter, Control+a, Shift+Tab, ArrowDown or a character"`
+	Ref    string `json:"ref" doc:"focused first; left out: what has the focus"`
+	Action string `json:"action" seldom:"true" default:"press" enum:"press,down,up" doc:"down: the key stays down until up"`
 	command.Shows
 }
 
@@ -29,6 +31,6 @@ func press(ctx context.Context, c *command.Call, p *PressParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Press{Ref: p.Ref, Key: p.Key}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Press{Ref: p.Ref, Key: p.Key, Action: p.Action}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 
@@ -19,6 +20,8 @@ var SessionOpen = command.Define(command.Row{
 	Prepare: prepareSessionOpen,
 	Examples: []command.Example{
 		{For: "Opens a session that reaches one site only", Params: `{"name": "work", "allowed_domains": ["shop.example"]}`},
+		{For: "Opens a session whose pages go through a SOCKS proxy, except for one host", Params: `{"proxy": "socks5://proxy.example.com:8080", "proxy_bypass": ["intranet.example"]}`},
+		{For: "Opens a session that logs in at one origin with a name and a password (HTTP basic authentication)", Params: `{"headers": {"Authorization": "Basic YW5uOnNlY3JldA=="}, "header_origins": ["https://shop.example"]}`},
 	},
 }, sessionOpen)
 
@@ -35,6 +38,8 @@ type SessionOpenParams struct {
 	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
 	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
 	Permissions    []string          `json:"permissions" doc:"what its pages may use without asking, such as geolocation or notifications; all else is denied"`
+	Proxy          string            `json:"proxy" doc:"http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same"`
+	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses and CIDRs that are reached without the proxy"`
 	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
 	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, which the command downloads reads; otherwise they are denied"`
 }
@@ -71,6 +76,7 @@ func prepareSessionOpen(c *command.Call) error {
 		UserAgent: p.UserAgent, Headers: headers, Dialogs: p.Dialogs,
 		AllowedDomains: p.AllowedDomains,
 		Permissions:    p.Permissions, Downloads: p.Downloads,
+		Upstream: policy.Upstream{URL: p.Proxy, Bypass: p.ProxyBypass},
 	})
 }
 

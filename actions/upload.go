@@ -24,6 +24,7 @@ var Upload = command.Define(command.Row{
 	LocalFiles: "files",
 	Examples: []command.Example{
 		{For: "Attaches a file", Params: `{"ref": "@e12", "files": [{"name": "invoice.txt", "base64": "SW52b2ljZSAyMDI2LTE="}]}`},
+		{For: "Drops a file on an area that takes files", Params: `{"ref": "@e6", "drop": true, "files": [{"name": "invoice.txt", "base64": "SW52b2ljZSAyMDI2LTE="}]}`},
 	},
 }, upload)
 
@@ -31,6 +32,7 @@ var Upload = command.Define(command.Row{
 type UploadParams struct {
 	Ref   string       `json:"ref" required:"true" doc:"the file input, or the button or label that belongs to one"`
 	Files []UploadFile `json:"files" required:"true" doc:"paths under the daemon's upload directory, or {name, base64}"`
+	Drop  bool         `json:"drop" default:"false" seldom:"true" doc:"drop the files on the element, as from a file manager, in place of choosing them"`
 	command.Shows
 }
 
@@ -95,7 +97,7 @@ func upload(ctx context.Context, c *command.Call, p *UploadParams) (command.Resu
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Upload{Ref: p.Ref, Files: files}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Upload{Ref: p.Ref, Files: files, Drop: p.Drop}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }
 

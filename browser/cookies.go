@@ -42,12 +42,11 @@ func (k cookies) SetCookies(ctx context.Context, list []protocol.Cookie) error {
 	return k.jar.Set(ctx, p, list)
 }
 
-// ClearCookies removes the cookies that Cookies returns for the URLs, and returns their
-// number.
-func (k cookies) ClearCookies(ctx context.Context, urls []string) (int, error) {
+// ClearCookies removes cookies: see [network.Cookies.Clear].
+func (k cookies) ClearCookies(ctx context.Context, urls []string, name string) (int, error) {
 	p, err := k.page(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return k.jar.Clear(ctx, p, urls)
+	return k.jar.Clear(ctx, p, urls, name)
 }

@@ -16,19 +16,8 @@ type device struct {
 	overrides *emulation.Overrides
 }
 
-// emulationOf is what a context is opened with, as an emulation of everything
-// that was said and nothing else.
 func emulationOf(o ContextOptions) protocol.Emulation {
-	e := protocol.Emulation{Width: &o.Width, Height: &o.Height}
-	for _, s := range []struct {
-		said string
-		at   **string
-	}{{o.Timezone, &e.Timezone}, {o.Locale, &e.Locale}, {o.UserAgent, &e.UserAgent}} {
-		if s.said != "" {
-			*s.at = &s.said
-		}
-	}
-	return e
+	return emulation.Of(o.Width, o.Height, o.Timezone, o.Locale, o.UserAgent)
 }
 
 // Emulate changes what the session's pages are shown: those that are open, with

@@ -14,6 +14,7 @@ import (
 // not_actionable, invalid_params, which names the keys that come nearest.
 func pressKey(o protocol.Press) (step, error) {
 	pressed, err := input.ParseChord(o.Key)
+	pressed = pressed.Only(o.Action)
 	return func(ctx context.Context, a *action) error {
 		if o.Ref != "" {
 			el, into, guarded, err := a.focusOn(ctx, o.Ref, true)

@@ -26,8 +26,25 @@ const chooserWait = 2 * time.Second
 // invalid_params where there is no file input or it takes only one file.
 func upload(o protocol.Upload) step {
 	return func(ctx context.Context, a *action) error {
+		if o.Drop {
+			return a.hits(a.dropFiles(ctx, o.Ref, o.Files))
+		}
 		return a.hits(a.uploadTo(ctx, o.Ref, o.Files))
 	}
+}
+
+// dropFiles drops files on an element.
+func (a *action) dropFiles(ctx context.Context, ref string, files []protocol.File) (*element, error) {
+	el, err := a.locate(ctx, ref, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
+	if err != nil {
+		return nil, err
+	}
+	el.endHitTest()
+	paths, err := store(a.c, files)
+	if err != nil {
+		return nil, err
+	}
+	return el, el.dropOn(ctx, a.tab.pointer.DragFiles(a.tab.wait, el.point(), paths))
 }
 
 func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File) (*element, error) {

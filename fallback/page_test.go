@@ -353,10 +353,10 @@ func TestCookiesAndState(t *testing.T) {
 	if d := cmp.Diff(want[1:], sub); d != "" || err != nil {
 		t.Errorf("%v\n%s", err, d)
 	}
-	if n, err := q.ClearCookies(t.Context(), []string{"https://www.example.com/"}); n != 1 || err != nil {
+	if n, err := q.ClearCookies(t.Context(), []string{"https://www.example.com/"}, ""); n != 1 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
-	if n, err := q.ClearCookies(t.Context(), nil); n != 2 || err != nil {
+	if n, err := q.ClearCookies(t.Context(), nil, ""); n != 2 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
 }

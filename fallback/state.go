@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,11 +107,15 @@ func (p *Page) cookie(c protocol.Cookie) (Cookie, error) {
 	return n, nil
 }
 
-// ClearCookies removes what Cookies returns, and returns how many cookies that were.
-func (p *Page) ClearCookies(ctx context.Context, urls []string) (int, error) {
+// ClearCookies removes what Cookies returns, or those of it that have the name if it is
+// not empty, and returns how many cookies that were.
+func (p *Page) ClearCookies(ctx context.Context, urls []string, name string) (int, error) {
 	list, err := p.cookiesFor(urls)
 	if err != nil {
 		return 0, err
+	}
+	if name != "" {
+		list = slices.DeleteFunc(list, func(c Cookie) bool { return c.Name != name })
 	}
 	return p.jar.Remove(list), nil
 }

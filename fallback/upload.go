@@ -15,6 +15,10 @@ func (a *actor) upload(o protocol.Upload) (protocol.Effect, error) {
 	if err != nil {
 		return protocol.Effect{}, err
 	}
+	if o.Drop {
+		return protocol.Effect{}, protocol.Errorf(protocol.Unsupported, "files are dropped only on a page in Chromium").With("parameter", "drop").
+			Then("leave drop out and use the ref of the file input")
+	}
 	d := a.history.now
 	n := d.controlOf(el.Node, func(n *html.Node) bool { return form.Is(n, "input") && form.Type(n) == "file" })
 	if n == nil {

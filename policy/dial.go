@@ -58,6 +58,9 @@ func (g *Gate) Dial(ctx context.Context, network, address string) (net.Conn, err
 	if g.policy.upstream != nil {
 		connect = g.connectUpstream
 	}
+	if g.upstream != nil && !g.upstream.bypass.matches(u) {
+		connect = g.connectProxy
+	}
 	c, err := race(ctx, addrs, func(ctx context.Context, a netip.Addr) (net.Conn, error) { return connect(ctx, u, a) })
 	if err != nil {
 		return nil, dialError(ctx, u, err)

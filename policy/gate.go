@@ -14,14 +14,17 @@ type GateOptions struct {
 	// AllowedDomains are the only hosts that the session may reach, written as in
 	// Config.AllowedDomains. Empty means no further restriction.
 	AllowedDomains []string
+	// Upstream is the proxy that the session's connections go through.
+	Upstream Upstream
 }
 
 // Gate is one session's egress: the policy with the session's own restrictions. All
 // traffic of a session goes through its Gate. A Gate holds no resources and need not be
 // closed. Any goroutine may use it.
 type Gate struct {
-	policy  *Policy
-	session list // empty: no restriction of the session's own
+	policy   *Policy
+	session  list             // empty: no restriction of the session's own
+	upstream *sessionUpstream // nil: none of the session's own
 }
 
 // Gate returns a Gate with the restrictions of o. An invalid value in o is an
@@ -32,7 +35,11 @@ func (p *Policy) Gate(o GateOptions) (*Gate, error) {
 		return nil, protocol.Errorf(protocol.InvalidParams, "allowed_domains: %w", err).With("parameter", "allowed_domains").
 			Then("send a list such as [\"example.com\", \"*.example.com\"]")
 	}
-	return &Gate{policy: p, session: domains}, nil
+	upstream, err := o.Upstream.parse()
+	if err != nil {
+		return nil, err
+	}
+	return &Gate{policy: p, session: domains, upstream: upstream}, nil
 }
 
 // CheckURL checks whether raw may be opened and returns its normalized form. Every source

@@ -37,6 +37,7 @@ const (
 const (
 	ReasonDNS      Reason = "dns_error"      // the name has no address, or its DNS servers do not answer
 	ReasonConnect  Reason = "connect_failed" // none of the addresses answers
+	ReasonProxy    Reason = "proxy"          // the session's proxy does not answer, or refuses
 	ReasonUpstream Reason = "upstream_proxy" // policy.upstream_proxy does not answer, or refuses
 )
 

@@ -47,8 +47,9 @@ type Type struct {
 
 // Press presses a key, or a key with modifiers such as Control+a.
 type Press struct {
-	Ref string // focused first; empty: what has the focus
-	Key string
+	Ref    string // focused first; empty: what has the focus
+	Key    string
+	Action string // press (default), down, up
 }
 
 // Hover moves the mouse over an element and leaves it there.
@@ -95,6 +96,7 @@ type Check struct {
 type Upload struct {
 	Ref   string
 	Files []File
+	Drop  bool // on the element, as from a file manager
 }
 
 func (Click) action()  {}

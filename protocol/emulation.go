@@ -1,5 +1,7 @@
 package protocol
 
+import "slices"
+
 // Emulation is what pages are shown of the device and the place that they run
 // in. What is nil is left as it is.
 type Emulation struct {
@@ -12,7 +14,20 @@ type Emulation struct {
 	Timezone      *string // IANA; "": the machine's
 	Geolocation   *Geolocation
 	ColorScheme   *string // light, dark, no-preference
+	ReducedMotion *string // reduce, no-preference
+	Media         *string // screen, print; "": Chromium's own
 	Offline       *bool
+	Throttle      *Throttle
+	// InitScripts run in every document to come before its own scripts, in their order.
+	// They are added to those before.
+	InitScripts []string
+}
+
+// Throttle is how slow the network is made. The zero value is as fast as it is.
+type Throttle struct {
+	LatencyMS    int `json:"latency_ms"`    // added to each request
+	DownloadKbps int `json:"download_kbps"` // 0: as fast as it is
+	UploadKbps   int `json:"upload_kbps"`   // 0: as fast as it is
 }
 
 // Geolocation is a place on the earth, in degrees and metres.
@@ -28,7 +43,9 @@ func (e Emulation) Over(below Emulation) Emulation {
 		Width: over(e.Width, below.Width), Height: over(e.Height, below.Height), Scale: over(e.Scale, below.Scale),
 		Mobile: over(e.Mobile, below.Mobile), Touch: over(e.Touch, below.Touch), UserAgent: over(e.UserAgent, below.UserAgent),
 		Locale: over(e.Locale, below.Locale), Timezone: over(e.Timezone, below.Timezone), Geolocation: over(e.Geolocation, below.Geolocation),
-		ColorScheme: over(e.ColorScheme, below.ColorScheme), Offline: over(e.Offline, below.Offline),
+		ColorScheme: over(e.ColorScheme, below.ColorScheme), ReducedMotion: over(e.ReducedMotion, below.ReducedMotion),
+		Media: over(e.Media, below.Media), Offline: over(e.Offline, below.Offline), Throttle: over(e.Throttle, below.Throttle),
+		InitScripts: slices.Concat(below.InitScripts, e.InitScripts),
 	}
 }
 

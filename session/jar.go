@@ -13,8 +13,9 @@ type Jar interface {
 	Cookies(ctx context.Context, urls []string) ([]protocol.Cookie, error)
 	// SetCookies sets cookies. One without URL and domain is set for the open page.
 	SetCookies(ctx context.Context, cookies []protocol.Cookie) error
-	// ClearCookies removes the cookies that Cookies would return, and returns their number.
-	ClearCookies(ctx context.Context, urls []string) (int, error)
+	// ClearCookies removes the cookies that Cookies would return, or those of them that have
+	// the name if it is not empty, and returns their number.
+	ClearCookies(ctx context.Context, urls []string, name string) (int, error)
 }
 
 // Keeper is a page whose state can be saved and loaded into another session. Only the

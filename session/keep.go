@@ -20,6 +20,10 @@ func (k *kept) Emulated(e protocol.Emulation) {
 	k.emulation, k.emulated = e.Over(k.emulation), true
 }
 
+// InitScripts is how many scripts the session's documents begin with. Only for the holder
+// of the turn.
+func (k *kept) InitScripts() int { return len(k.emulation.InitScripts) }
+
 // Routed records the routes that a command has set. Only for the holder of the turn.
 func (k *kept) Routed(routes []protocol.Route) { k.routes = routes }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -36,6 +37,7 @@ type Options struct {
 	// API. All others are denied.
 	Permissions []string
 	Downloads   bool              // pages may download files
+	Upstream    policy.Upstream   // proxy that the session's connections go through
 	Restore     *protocol.Restore // state to start with; nil: none
 	Follows     *Ended            // the client's previous session, which has ended; nil: none
 	// Dispensable: if Chromium takes long to start, the session goes on without it.

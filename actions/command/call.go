@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 )
@@ -165,6 +166,9 @@ func (c *Call) CheckURL(ctx context.Context, url string) (string, error) {
 // Origin is the only origin in which the call may run script, since an operator said
 // yes for it; empty: nobody was asked.
 func (c *Call) Origin() string { return c.origin }
+
+// Supervised tells whether an operator answers for what the call's caller does.
+func Supervised(c *Call) bool { return c.autonomy() == policy.Supervised }
 
 // SessionName is the name of the job's session, "" where it has none.
 func (j *Job) SessionName() string {

@@ -24,6 +24,7 @@ import (
 //	doc       one clause for help, docs and schema
 //	default   the value where none is given
 //	enum      the words that it takes, comma-separated
+//	fold      "upper" where a word counts whether its letters are small or capital
 //	min, max  the bounds of a number
 //	required  "true" where there is no default
 //	empty     "true" where a required text may be empty
@@ -238,6 +239,9 @@ func (f field) check(value json.RawMessage) error {
 	v := f.v
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
+	}
+	if f.tag.Get("fold") == "upper" {
+		v.SetString(strings.ToUpper(v.String()))
 	}
 	if words, ok := f.tag.Lookup("enum"); ok {
 		for _, s := range stringsOf(v) {

@@ -1,6 +1,7 @@
 // Package emulation overrides what the pages of a browser context see of their device and
 // network: viewport, touch, time zone, locale, User-Agent, position, colour scheme,
-// offline.
+// motion, medium, offline, throttled; and the
+// scripts that every document begins with.
 //
 // It decides nothing and reads no page: it writes CDP commands to the sessions that it is
 // given.
@@ -13,10 +14,23 @@ import (
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/protocol"
 )
+
+// Of is what a context is opened with, as an emulation of everything that was said and
+// nothing else: empty texts are not.
+func Of(width, height int, timezone, locale, userAgent string) protocol.Emulation {
+	said := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	return protocol.Emulation{Width: &width, Height: &height, Timezone: said(timezone), Locale: said(locale), UserAgent: said(userAgent)}
+}
 
 // Overrides are the emulation in force in one browser context, for its pages, frames and
 // workers to come. Any goroutine may call its methods.
@@ -78,13 +92,34 @@ func (o *Overrides) Send(s *cdp.Session, e, all protocol.Emulation, inner bool) 
 	if e.Geolocation != nil && !inner {
 		send("Emulation.setGeolocationOverride", e.Geolocation)
 	}
-	if e.ColorScheme != nil {
-		send("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": *e.ColorScheme}}})
+	if e.ColorScheme != nil || e.ReducedMotion != nil || e.Media != nil {
+		features := []map[string]string{}
+		for name, value := range map[string]*string{"prefers-color-scheme": all.ColorScheme, "prefers-reduced-motion": all.ReducedMotion} {
+			if value != nil {
+				features = append(features, map[string]string{"name": name, "value": *value})
+			}
+		}
+		send("Emulation.setEmulatedMedia", map[string]any{"media": given(all.Media, ""), "features": features})
 	}
-	if e.Offline != nil {
-		send("Network.emulateNetworkConditions", map[string]any{"offline": *e.Offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
+	for _, source := range e.InitScripts {
+		send(page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{Source: source})
+	}
+	if e.Offline != nil || e.Throttle != nil {
+		slow := given(all.Throttle, protocol.Throttle{})
+		send("Network.emulateNetworkConditions", map[string]any{
+			"offline": given(all.Offline, false), "latency": slow.LatencyMS,
+			"downloadThroughput": bytesASecond(slow.DownloadKbps), "uploadThroughput": bytesASecond(slow.UploadKbps),
+		})
 	}
 	return wait
+}
+
+// bytesASecond is a throughput as Chromium has it: -1 is as fast as it is.
+func bytesASecond(kbps int) int {
+	if kbps == 0 {
+		return -1
+	}
+	return kbps * 1000 / 8
 }
 
 // given is what p says, or otherwise.

@@ -29,6 +29,7 @@ type Drag struct {
 	unsubscribe func()
 	at          Point
 	data        *input.DragData // of HTML's drag and drop; nil: the page follows the mouse
+	outside     bool            // it came from outside of the page: no button is down in it
 }
 
 // StartDrag gets ready to drag. Nothing has been pressed yet.
@@ -109,6 +110,13 @@ func past(from, middle float64) float64 {
 	return middle
 }
 
+// DragFiles is the end of a drag of files from outside of the page: only Drop may be
+// called on it.
+func (p *Pointer) DragFiles(wait Wait, at Point, paths []string) *Drag {
+	const copies = 1 // DragOperation: copy
+	return &Drag{pointer: p, wait: wait, at: at, outside: true, data: &input.DragData{Items: []*input.DragDataItem{}, Files: paths, DragOperationsMask: copies}}
+}
+
 // HasData says whether HTML's drag and drop has begun: then Drop ends the drag, else Release.
 func (d *Drag) HasData() bool { return d.data != nil }
 
@@ -122,7 +130,10 @@ func (d *Drag) Drop(ctx context.Context) error {
 	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
 		pending = append(pending, d.pointer.s.Send(input.DispatchDragEvent.Method, input.DispatchDragEventParams{Type: kind, X: d.at.X, Y: d.at.Y, Data: d.data}))
 	}
-	for _, p := range append(pending, d.Release()) {
+	if !d.outside {
+		pending = append(pending, d.Release())
+	}
+	for _, p := range pending {
 		if err := d.wait(ctx, p, nil); err != nil {
 			return err
 		}

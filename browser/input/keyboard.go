@@ -16,10 +16,14 @@ func (k Keyboard) send(e input.DispatchKeyEventParams) *cdp.Pending {
 	return k.s.Send(input.DispatchKeyEvent.Method, e)
 }
 
-// Press presses the chord's modifiers and its key, and releases them.
+// Press presses the chord's modifiers and its key, and releases them, or one of the two.
 func (k Keyboard) Press(c Chord) []*cdp.Pending {
 	var pending []*cdp.Pending
-	send := func(e input.DispatchKeyEventParams) { pending = append(pending, k.send(e)) }
+	send := func(e input.DispatchKeyEventParams) {
+		if up := e.Type == "keyUp"; c.only == "" || up == (c.only == "up") {
+			pending = append(pending, k.send(e))
+		}
+	}
 	held := int64(0)
 	order := []struct {
 		name string

@@ -96,6 +96,16 @@ func keyOf(name string) (key, bool) {
 type Chord struct {
 	key       key
 	modifiers int64
+	only      string // down, up; empty: both
+}
+
+// Only is the chord of which only the keys' going down, or up, is written; press, and
+// empty: both.
+func (c Chord) Only(action string) Chord {
+	if c.only = action; action == "press" {
+		c.only = ""
+	}
+	return c
 }
 
 // ParseChord reads "Enter", "a", "Control+a", "Control+Shift+Tab", "Control++". An

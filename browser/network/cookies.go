@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -243,13 +244,16 @@ func (k *Cookies) Set(ctx context.Context, p Page, cookies []protocol.Cookie) er
 }
 
 // Clear removes the cookies that Get returns for the URLs, and returns their number.
-func (k *Cookies) Clear(ctx context.Context, p Page, urls []string) (int, error) {
+func (k *Cookies) Clear(ctx context.Context, p Page, urls []string, name string) (int, error) {
 	list, err := k.get(ctx, p, urls)
 	if err != nil {
 		return 0, err
 	}
+	if name != "" {
+		list = slices.DeleteFunc(list, func(c cdpCookie) bool { return c.Name != name })
+	}
 	var pending []*cdp.Pending
-	if len(urls) == 0 {
+	if len(urls) == 0 && name == "" {
 		pending = append(pending, k.root.Send(storage.ClearCookies.Method, storage.ClearCookiesParams{BrowserContextID: k.id}))
 	} else {
 		for _, c := range list {

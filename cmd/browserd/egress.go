@@ -155,18 +155,13 @@ func (x egressSetup) open(cfg chromium.Config) func() (browser.Egress, error) {
 	}
 }
 
-// bind returns a function that gives a proxy to a session, whose own list narrows the
-// policy. Refusals are logged with the host alone, and at most linesPerSecond of them,
+// bind returns a function that gives a proxy to a session, whose gate decides. Refusals are logged with the host alone, and at most linesPerSecond of them,
 // so that a page cannot fill the disk.
-func (w pageEgress) bind(rules *policy.Policy, name string, domains []string, log *slog.Logger) func(browser.Egress, func(map[string]any)) error {
+func (w pageEgress) bind(gate *policy.Gate, name string, log *slog.Logger) func(browser.Egress, func(map[string]any)) error {
 	if w.proxy == nil {
 		return nil
 	}
 	return func(proxy browser.Egress, refused func(map[string]any)) error {
-		gate, err := rules.Gate(policy.GateOptions{AllowedDomains: domains})
-		if err != nil {
-			return err
-		}
 		var lines seldom
 		proxy.Bind(gate, name, func(r policy.Refusal) {
 			if more, ok := lines.next(time.Now()); ok {

@@ -107,7 +107,11 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := out.bind(rules, "s", nil, slog.New(slog.NewTextHandler(&log, nil)))(way, func(map[string]any) { told++ }); err != nil {
+	gate, err := rules.Gate(policy.GateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.bind(gate, "s", slog.New(slog.NewTextHandler(&log, nil)))(way, func(map[string]any) { told++ }); err != nil {
 		t.Fatal(err)
 	}
 	proxy, _ := url.Parse(way.ProxyServer())

@@ -43,19 +43,22 @@ var _ interface {
 // that it asks for: chromium, or http and jina, or for auto Chromium where there
 // is one and the others where there is none.
 func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ string, fields map[string]any)) (session.Page, error) {
-	gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: o.AllowedDomains})
+	gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: o.AllowedDomains, Upstream: o.Upstream})
 	if err != nil {
+		return nil, err
+	}
+	if err := o.Upstream.Check(ctx, gate); err != nil {
 		return nil, err
 	}
 	if o.Source == fallback.HTTP || o.Source == fallback.Jina {
 		return p.static(gate, o, nil), nil
 	}
 	begin := time.Now()
-	page, tried, err := p.live(ctx, o, emit)
+	page, tried, err := p.live(ctx, gate, o, emit)
 	if err != nil && tried && ctx.Err() == nil && (protocol.CodeOf(err) == protocol.BrowserLost || p.chromium.supervisor.Running()) {
 		// Chromium or the page's process died while the page was made, which is no
 		// reason to go on without them.
-		page, tried, err = p.live(ctx, o, emit)
+		page, tried, err = p.live(ctx, gate, o, emit)
 	}
 	if err == nil {
 		return page, nil
@@ -75,7 +78,7 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 }
 
 // live opens a browser context; tried is false where there was no Chromium to try.
-func (p pages) live(ctx context.Context, o session.Options, emit func(typ string, fields map[string]any)) (page session.Page, tried bool, err error) {
+func (p pages) live(ctx context.Context, gate *policy.Gate, o session.Options, emit func(typ string, fields map[string]any)) (page session.Page, tried bool, err error) {
 	if err := p.chromium.missing(); err != nil {
 		return nil, false, err
 	}
@@ -83,15 +86,15 @@ func (p pages) live(ctx context.Context, o session.Options, emit func(typ string
 	if err != nil {
 		return nil, false, err
 	}
-	if egress.proxy == nil && len(o.AllowedDomains) > 0 {
+	if egress.proxy == nil && (len(o.AllowedDomains) > 0 || o.Upstream.URL != "") {
 		// Its pages would reach whatever they like.
-		return nil, false, protocol.Errorf(protocol.Unsupported, "allowed_domains: the Chromium of browser.endpoint reaches its network without browserd's checks, and nothing could hold it to them").
+		return nil, false, protocol.Errorf(protocol.Unsupported, "allowed_domains, proxy: the Chromium of browser.endpoint reaches its network without browserd's checks, and nothing could hold it to them").
 			With("source", session.SourceChromium).Then("use source http, or ask the operator to set policy.proxy_advertise")
 	}
 	c := browser.ContextOptions{
 		Locale: o.Locale, Timezone: o.Timezone, UserAgent: o.UserAgent, Headers: o.Headers,
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
-		Bind:        egress.bind(p.rules, o.Name, o.AllowedDomains, p.log),
+		Bind:        egress.bind(gate, o.Name, p.log),
 		Permissions: o.Permissions, Downloads: o.Downloads,
 		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles, UploadBytes: int64(p.cfg.UploadBytes),
 	}

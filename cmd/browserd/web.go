@@ -76,7 +76,11 @@ func (w *daemonEgress) render(p pages) func(ctx context.Context, domains []strin
 			return command.Rendered{}, err
 		}
 		defer free()
-		page, _, err := p.live(ctx, session.Options{Dialogs: "dismiss", AllowedDomains: domains}, func(string, map[string]any) {})
+		gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: domains})
+		if err != nil {
+			return command.Rendered{}, err
+		}
+		page, _, err := p.live(ctx, gate, session.Options{Dialogs: "dismiss", AllowedDomains: domains}, func(string, map[string]any) {})
 		if err != nil {
 			return command.Rendered{}, err
 		}

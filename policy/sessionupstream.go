@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/net/proxy"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Upstream is a proxy that one session's connections go through. The zero value is none.
+//
+// It changes who opens a connection and nothing of what is allowed: each host is checked
+// and looked up here, and the proxy is asked for the address that passed. The proxy's own
+// address is checked as any other is.
+type Upstream struct {
+	// URL is http://[USER:PASSWORD@]HOST:PORT, for CONNECT, or socks5://….
+	URL string
+	// Bypass are the hosts that are reached without it, written as in Config.AllowedDomains.
+	Bypass []string
+}
+
+// sessionUpstream is an Upstream that was parsed.
+type sessionUpstream struct {
+	url    *url.URL
+	bypass list
+}
+
+// parse returns nil where there is no proxy. Its errors do not quote the URL, which may
+// hold a password.
+func (p Upstream) parse() (*sessionUpstream, error) {
+	bad := func(parameter, accepts string) error {
+		return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s", parameter, accepts).With("parameter", parameter)
+	}
+	if p.URL == "" {
+		if len(p.Bypass) > 0 {
+			return nil, bad("proxy_bypass", "hosts, and only together with proxy")
+		}
+		return nil, nil
+	}
+	u, err := url.Parse(p.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "socks5" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, bad("proxy", "http://HOST:PORT or socks5://HOST:PORT, with USER:PASSWORD@ before the host if it asks for them")
+	}
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "socks5": "1080"}[u.Scheme])
+	}
+	bypass, err := parseAllowedDomains(p.Bypass)
+	if err != nil {
+		return nil, bad("proxy_bypass", `a list such as ["localhost", "*.example.com"]`)
+	}
+	return &sessionUpstream{u, bypass}, nil
+}
+
+// Check says what is wrong with the proxy: an InvalidParams error, or what CheckURL
+// says of its address.
+func (p Upstream) Check(ctx context.Context, g *Gate) error {
+	parsed, err := p.parse()
+	if err != nil || parsed == nil {
+		return err
+	}
+	_, err = g.CheckURL(ctx, "http://"+parsed.url.Host)
+	var said *protocol.Error
+	if errors.As(err, &said) {
+		said.Message = "proxy: " + strings.TrimPrefix(said.Message, "http://")
+		said.With("parameter", "proxy")
+	}
+	return err
+}
+
+// connectProxy is connect through the session's proxy. It asks for the address that was
+// checked, not for the name, which the proxy could resolve to another.
+func (g *Gate) connectProxy(ctx context.Context, u target, addr netip.Addr) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	fail := func(err error) error {
+		return protocol.Errorf(protocol.NavigationFailed, "the session's proxy for %s: %w", u.hostPort(), err).
+			With("reason", string(ReasonProxy)).With("host", u.host()).
+			Then("check the proxy that session_open was given, or open a session without it")
+	}
+	to := netip.AddrPortFrom(addr, u.port).String()
+	direct := &Gate{policy: g.policy} // the proxy itself is none of the hosts that the session narrows itself to
+	p := g.upstream.url
+	if p.Scheme == "socks5" {
+		var auth *proxy.Auth
+		if p.User != nil {
+			password, _ := p.User.Password()
+			auth = &proxy.Auth{User: p.User.Username(), Password: password}
+		}
+		socks, err := proxy.SOCKS5("tcp", p.Host, auth, throughGate{direct})
+		if err != nil {
+			return nil, fail(err)
+		}
+		c, err := socks.(proxy.ContextDialer).DialContext(ctx, "tcp", to)
+		if err != nil {
+			return nil, fail(err)
+		}
+		return c, nil
+	}
+	c, err := direct.Dial(ctx, "tcp", p.Host)
+	if err != nil {
+		return nil, fail(err)
+	}
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+	tunnel, err := askForTunnel(c, p.User, to)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		c.Close()
+		return nil, fail(err)
+	}
+	return tunnel, nil
+}
+
+// throughGate dials a SOCKS proxy as every other address is dialled.
+type throughGate struct{ *Gate }
+
+// Dial is never called: the SOCKS dialer prefers DialContext.
+func (throughGate) Dial(string, string) (net.Conn, error) {
+	return nil, fmt.Errorf("a proxy is dialled with a context")
+}
+
+func (t throughGate) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return t.Gate.Dial(ctx, network, address)
+}

@@ -32,7 +32,7 @@ type FindParams struct {
 // FindResult is the answer of find.
 type FindResult struct {
 	command.Result
-	Nodes []snapshot.NodeJSON `json:"nodes"`
+	snapshot.Found
 	// Truncated says that more nodes match than limit allows.
 	Truncated bool `json:"truncated,omitempty"`
 }
@@ -63,5 +63,5 @@ func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, erro
 	if len(nodes) == 0 {
 		r.Note = "nothing fits; take a snapshot, or look for less of the text"
 	}
-	return FindResult{r, snapshot.NodesJSON(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
+	return FindResult{r, snapshot.Show(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
 }

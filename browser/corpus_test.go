@@ -29,11 +29,10 @@ var differ = func() map[string]string {
 		"daa/name#54":                                       "a button in its own label: Chromium reads it twice",
 		"axe/accessible-text#13":                            "Chromium takes the title of an empty element into the name of what is around it",
 		"axe/accessible-text#42":                            "two elements of one id, one of them in a shadow root: the static page looks in the document alone",
-		"axe/accessible-text#59":                            "Chromium prefers a reset button's own word to its title",
 		"select-late-enabled":                               "the options of a disabled select are disabled: the static page says it of the select alone",
 		"snap-hidden-omitted":                               "that a click reaches what is aria-hidden is for boxes to tell",
 		"hidden":                                            "the same",
-		"cells":                                             "Chromium alone names a grid's rows by their content",
+		"covers":                                            "what covers a control is for boxes to tell",
 		"contained":                                         "what content-visibility skips, a layout tells",
 		"scroller":                                          "what a scroller has moved out of reach, a layout tells",
 	}

@@ -87,7 +87,7 @@ func (f *finder) find(ctx context.Context, in *frame) error {
 		if err != nil {
 			return err
 		}
-		n.Depth, n.Context = 0, one.Context
+		n.Depth, n.Context, n.Says = 0, one.Context, one.Says
 		f.nodes = append(f.nodes, n)
 	}
 	return nil

@@ -176,7 +176,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 		pending = append(pending, keyboard.Press(input.MustChord("End"))...)
 	}
 	text := strings.ReplaceAll(strings.ReplaceAll(o.Text, "\r\n", "\n"), "\r", "\n")
-	lines := ready.Kind == "textarea" || ready.Kind == "editable" || ready.Kind == ""
+	lines := ready.Kind == "editor" || ready.Kind == "textarea" || ready.Kind == "editable" || ready.Kind == ""
 	if !lines && o.Mode != "keys" {
 		// What a browser does with the line breaks of pasted text.
 		text = strings.ReplaceAll(text, "\n", " ")
@@ -184,7 +184,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	if text == "" && o.Clear && (ready.Length > 0 || ready.Keys) {
 		pending = append(pending, keyboard.Press(input.MustChord("Delete"))...)
 	}
-	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable"}
+	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable", Whole: ready.Whole}
 	pending = append(pending, keyboard.Type(text, how)...)
 	guard.text = text
 	err = el.action.waitInput(ctx, pending)

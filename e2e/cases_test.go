@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,6 +31,8 @@ type playCase struct {
 	Expect expectation       `json:"expect"`
 	// Retry: a step that finds no ref looks again for a while.
 	Retry bool `json:"retry"`
+	// Digest: refs are those of default snapshots, not of everything.
+	Digest bool `json:"digest"`
 }
 
 // expectation is what must hold when the steps are done; what is not said is
@@ -398,7 +401,7 @@ func (p *playing) target(s step) (string, error) {
 	for {
 		if s.verb != "clickold" {
 			var err error
-			if p.seen, err = p.trySnapshot(); err != nil {
+			if p.seen, err = p.look(); err != nil {
 				return "", fmt.Errorf("snapshot: %w", err)
 			}
 		}
@@ -409,6 +412,21 @@ func (p *playing) target(s step) (string, error) {
 			return "", miss{role.String(), name.String(), p.seen.Text}
 		}
 	}
+}
+
+// look takes the snapshot in which the case looks for refs.
+func (p *playing) look() (view, error) {
+	if !p.c.Digest {
+		return p.trySnapshot()
+	}
+	r, err := p.try("snapshot", params{"format": "json"})
+	if err == nil && r.Snapshot == nil {
+		err = errors.New("the result of snapshot has no snapshot")
+	}
+	if err != nil {
+		return view{}, err
+	}
+	return view{*r.Snapshot}, nil
 }
 
 // arg decodes an argument; a case that does not fit is a broken file.

@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -59,17 +61,23 @@ func nodePackage(t *testing.T) string {
 	return "node-linux-" + word
 }
 
-// installedMCPTools is the node_modules that holds them. They are installed
-// once into the user's cache, and nothing of them is run at that. Where npm
-// cannot be reached the test is skipped; in CI it fails.
+// installedMCPTools is the node_modules that holds them.
 func installedMCPTools(t *testing.T) string {
+	t.Helper()
+	return npmModules(t, mcpToolsDate, append([]string{nodePackage(t) + "@" + mcpToolsNode}, mcpTools...)...)
+}
+
+// npmModules is a node_modules with those exact versions of npm packages and with their
+// dependencies of one day. They are installed once into the user's cache, and nothing of them
+// is run at that. Where npm cannot be reached the test is skipped; in CI it fails.
+func npmModules(t *testing.T, date string, want ...string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := append([]string{nodePackage(t) + "@" + mcpToolsNode}, mcpTools...)
-	dir := filepath.Join(cache, "browserd-test", "npm", strings.ReplaceAll(strings.Join(want, "+"), "/", "-"))
+	sum := sha256.Sum256([]byte(date + strings.Join(want, " ")))
+	dir := filepath.Join(cache, "browserd-test", "npm", "installed-"+hex.EncodeToString(sum[:8]))
 	modules := filepath.Join(dir, "node_modules")
 	if _, err := os.Stat(modules); err == nil {
 		return modules
@@ -85,7 +93,7 @@ func installedMCPTools(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(part)
-	args := []string{"install", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", "--before=" + mcpToolsDate, "--prefix", part}
+	args := []string{"install", "--ignore-scripts", "--omit=optional", "--legacy-peer-deps", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", "--before=" + date, "--prefix", part}
 	cmd := exec.Command("npm", append(args, want...)...)
 	cmd.Dir = part
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -69,6 +69,12 @@ func pick(el element, options []*html.Node, values []string) ([]*html.Node, erro
 		wanted := strings.Join(strings.Fields(v), " ")
 		o := by(func(o *html.Node) bool { return form.OptionLabel(o) == wanted })
 		if o == nil {
+			o = by(func(o *html.Node) bool {
+				l, ok := form.Attr(o, "aria-label")
+				return ok && strings.Join(strings.Fields(l), " ") == wanted
+			})
+		}
+		if o == nil {
 			o = by(func(o *html.Node) bool { return form.OptionValue(o) == v })
 		}
 		if o == nil {

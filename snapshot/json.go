@@ -18,18 +18,37 @@ type NodeJSON struct {
 	States []string          `json:"states,omitempty"`
 	Value  string            `json:"value,omitempty"`
 	Attrs  map[string]string `json:"attrs,omitempty"`
+	Text   string            `json:"text,omitempty"` // what a search found in it, where the name does not say it
 }
 
-// NodesJSON gives refs to nodes that a client is shown outside of a snapshot, and
-// returns them in format json, with names and values cut at o.MaxText characters.
-func NodesJSON(nodes []Node, o Options, refs *Refs) []NodeJSON {
-	list := make([]NodeJSON, 0, len(nodes))
+// Found is the nodes that a search found, as lines of a snapshot and in format json.
+type Found struct {
+	Text  string     `json:"text"`
+	Nodes []NodeJSON `json:"nodes"`
+}
+
+// Show gives refs to nodes that a client is shown outside of a snapshot, and returns them
+// with names, texts and values cut at o.MaxText characters.
+func Show(nodes []Node, o Options, refs *Refs) Found {
+	found := Found{Nodes: make([]NodeJSON, 0, len(nodes))}
+	var text []byte
 	for i := range nodes {
 		var l line
 		l.fill(&nodes[i], refs.Number(nodes[i]), o.MaxText)
-		list = append(list, l.json(nodes[i].Tag))
+		if i > 0 {
+			text = append(text, '\n')
+		}
+		text = l.append(text)
+		node := l.json(nodes[i].Tag)
+		if says := nodes[i].Says; says != "" {
+			l.fill(&Node{Role: RoleText, Name: says, Depth: nodes[i].Depth + 1}, 0, o.MaxText)
+			text = l.append(append(text, '\n'))
+			node.Text = l.name
+		}
+		found.Nodes = append(found.Nodes, node)
 	}
-	return list
+	found.Text = string(text)
+	return found
 }
 
 // json returns the line as a node of format json.

@@ -37,6 +37,8 @@ type Node struct {
 	// reads them: it compares them to find the element anew when a ref's node is gone.
 	Ident   string
 	Context string
+	// Says is the text that a search found in the node, where its name does not say it.
+	Says string
 	// More, if above 0, makes the line a [more] line for that many like nodes that the
 	// source folded here. Name then says how to continue. It is written as a literal,
 	// so it may quote the page: [more] 183 nodes not shown here: "…".
@@ -103,7 +105,7 @@ type Stats struct {
 type Snapshot struct {
 	Text  string     `json:"text"`
 	Stats Stats      `json:"stats"`
-	Nodes []NodeJSON `json:"nodes,omitempty"` // for format json
+	Nodes []NodeJSON `json:"nodes,omitzero"` // for format json, never nil there
 }
 
 // Delta is the field delta of a result: what changed since the client's last snapshot, in

@@ -21,6 +21,15 @@ func Choice(refs *snapshot.Refs, ref string, got script.Choice, values []string)
 	case got.Custom:
 		return protocol.Errorf(protocol.Unsupported, "%s is no select of HTML", who).
 			Then("click it, take a snapshot, and click the option that it shows")
+	case got.Styled != nil:
+		e, err := refs.Lookup(ref)
+		if err != nil {
+			return err
+		}
+		by := snapshot.RefOf(refs.Number(got.Styled.In(e.Key.Doc)))
+		return protocol.Errorf(protocol.NotActionable, "%s is hidden: %s %s stands in its place", who, by, Spoken(got.Styled.Role, got.Styled.Name)).
+			With("reason", "hidden").With("by", map[string]any{"ref": by, "role": got.Styled.Role, "name": got.Styled.Name, "tag": got.Styled.Tag}).
+			Then("click %s, and the option that it shows", by)
 	case got.Missing != nil:
 		options := make([]string, 0, len(got.Options))
 		for _, o := range got.Options {

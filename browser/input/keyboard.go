@@ -77,6 +77,7 @@ type Typing struct {
 	Keys       bool // every character by keys, line breaks by Enter
 	InsertLong bool // insert a text of more than 100 characters at once, up to its last character
 	BreakLines bool // make line breaks by an editing command, as an editable element needs
+	Whole      bool // insert all of it at once, unless Keys is set
 }
 
 // Type types a text: characters of the keyboard as keys, others as an input method
@@ -88,6 +89,9 @@ func (k Keyboard) Type(text string, o Typing) []*cdp.Pending {
 	first := 0 // what comes before is inserted at once
 	if !o.Keys && o.InsertLong && len(runes) > insertAbove {
 		first = len(runes) - 1
+	}
+	if !o.Keys && o.Whole {
+		first = len(runes)
 	}
 	breaks := !o.Keys && o.BreakLines
 	byKey := func(i int) bool {

@@ -23,6 +23,20 @@ var clickEvents = map[string]bool{
 	"dblclick": true, "touchstart": true, "touchend": true, "auxclick": true, "contextmenu": true,
 }
 
+// pressEvents begin a drag, and moreEvents are more than a plain click: an element that
+// listens for one may mean what is in it.
+var (
+	pressEvents = map[string]bool{"mousedown": true, "pointerdown": true, "touchstart": true}
+	moreEvents  = map[string]bool{"dblclick": true, "contextmenu": true, "dragstart": true}
+)
+
+// everything is how many kinds of events the root of a framework listens for at least. It
+// passes all of them on, and says nothing about what is in it.
+const everything = 20
+
+// kinds are what an element listens for.
+type kinds struct{ clicks, presses, more bool }
+
 // maxListening bounds how many listening elements one document is told about.
 const maxListening = 3000
 
@@ -57,8 +71,8 @@ func (d *Document) group() string { return fmt.Sprintf("marks-%d", d.Number) }
 
 // Reported is what the script of a document was told of its listeners. The zero value: nothing.
 type Reported struct {
-	document runtime.RemoteObjectID         // the page's own; empty until asked for
-	reported map[cdproto.BackendNodeID]bool // elements that have listeners for clicks
+	document runtime.RemoteObjectID          // the page's own; empty until asked for
+	reported map[cdproto.BackendNodeID]kinds // elements that have listeners for clicks, or for what is in them
 	asked    time.Time
 	took     time.Duration
 	activity int64 // the tab's, when it was asked
@@ -132,7 +146,7 @@ func (r *Request) Report(ctx context.Context, hosts bool) (reported bool, err er
 		listen, fresh := k.heard(ctx, d, r.listening)
 		k.asked, k.took, k.activity = time.Now(), time.Since(since), r.activity
 		fresh = d.ownOf(ctx, fresh)
-		reported = d.report(ctx, fresh)
+		reported = d.report(ctx, fresh, listen)
 		if ctx.Err() == nil {
 			k.reported = listen
 		}
@@ -146,7 +160,7 @@ func (r *Request) Report(ctx context.Context, hosts bool) (reported bool, err er
 
 // heard returns the elements that listen for clicks, and those of them that the
 // script has not been told of yet.
-func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]bool, fresh []cdproto.BackendNodeID) {
+func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pending) (listen map[cdproto.BackendNodeID]kinds, fresh []cdproto.BackendNodeID) {
 	var got struct {
 		Listeners []struct {
 			Type          string                `json:"type"`
@@ -157,14 +171,33 @@ func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pendin
 		k.document = "" // ask for it anew
 		return k.reported, nil
 	}
-	listen = map[cdproto.BackendNodeID]bool{}
+	listen = map[cdproto.BackendNodeID]kinds{}
+	var order []cdproto.BackendNodeID
+	heard := map[cdproto.BackendNodeID]int{}
 	for _, l := range got.Listeners {
-		if !clickEvents[l.Type] || l.BackendNodeID == 0 || listen[l.BackendNodeID] || len(listen) >= maxListening {
+		if l.BackendNodeID == 0 {
 			continue
 		}
-		listen[l.BackendNodeID] = true
-		if !k.reported[l.BackendNodeID] {
-			fresh = append(fresh, l.BackendNodeID)
+		heard[l.BackendNodeID]++
+		of, known := listen[l.BackendNodeID]
+		of.clicks = of.clicks || clickEvents[l.Type]
+		of.presses = of.presses || pressEvents[l.Type]
+		of.more = of.more || moreEvents[l.Type]
+		if of == (kinds{}) || !known && len(listen) >= maxListening {
+			continue
+		}
+		if !known {
+			order = append(order, l.BackendNodeID)
+		}
+		listen[l.BackendNodeID] = of
+	}
+	for _, n := range order {
+		if of := listen[n]; heard[n] >= everything {
+			of.presses, of.more = false, false
+			listen[n] = of
+		}
+		if k.reported[n] != listen[n] {
+			fresh = append(fresh, n)
 		}
 	}
 	return listen, fresh
@@ -203,15 +236,15 @@ func (d *Document) ownOf(ctx context.Context, nodes []cdproto.BackendNodeID) []c
 }
 
 // report resolves backend nodes into the isolated world, all in one round trip,
-// and hands them to the script, before whatever is sent to it next. It says
-// whether there was anything to report.
-func (d *Document) report(ctx context.Context, nodes []cdproto.BackendNodeID) bool {
+// and hands them to the script with what they listen for, before whatever is sent to it
+// next. It says whether there was anything to report.
+func (d *Document) report(ctx context.Context, nodes []cdproto.BackendNodeID, listen map[cdproto.BackendNodeID]kinds) bool {
 	pending := make([]*cdp.Pending, len(nodes))
 	for i, n := range nodes {
 		pending[i] = d.Session.Send("DOM.resolveNode", map[string]any{"backendNodeId": n, "executionContextId": d.Number, "objectGroup": d.group()})
 	}
-	args := make([]map[string]any, 0, len(nodes))
-	for _, p := range pending {
+	var args, presses, more []map[string]any
+	for i, p := range pending {
 		var got struct {
 			Object struct {
 				ObjectID runtime.RemoteObjectID `json:"objectId"`
@@ -219,16 +252,34 @@ func (d *Document) report(ctx context.Context, nodes []cdproto.BackendNodeID) bo
 		}
 		// One of another site's document does not resolve here: its own frame reports it.
 		if d.Wait(ctx, p, &got) == nil && got.Object.ObjectID != "" {
-			args = append(args, map[string]any{"objectId": got.Object.ObjectID})
+			node := map[string]any{"objectId": got.Object.ObjectID}
+			of := listen[nodes[i]]
+			if of.clicks {
+				args = append(args, node)
+			}
+			if of.presses {
+				presses = append(presses, node)
+			}
+			if of.more {
+				more = append(more, node)
+			}
 		}
 	}
-	if len(args) == 0 {
+	for _, told := range []struct {
+		call  string
+		nodes []map[string]any
+	}{
+		{script.ReportPressed.OnArguments(), presses}, {script.ReportMore.OnArguments(), more}, {script.ReportListeners.OnArguments(), args},
+	} {
+		if len(told.nodes) > 0 {
+			d.Session.Send(runtime.CallFunctionOn.Method, map[string]any{
+				"uniqueContextId": d.World, "arguments": told.nodes, "returnByValue": true, "functionDeclaration": told.call,
+			})
+		}
+	}
+	if len(args)+len(more) == 0 {
 		return false
 	}
-	d.Session.Send(runtime.CallFunctionOn.Method, map[string]any{
-		"uniqueContextId": d.World, "arguments": args, "returnByValue": true,
-		"functionDeclaration": script.ReportListeners.OnArguments(),
-	})
 	d.Session.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": d.group()})
 	return true
 }

@@ -32,12 +32,13 @@ type Prepared struct {
 	Keys      bool     `json:"keys,omitempty"`    // select all by the keyboard
 	End       bool     `json:"end,omitempty"`     // move to the end by the keyboard
 	Guarded   bool     `json:"guarded,omitempty"` // the keyboard is for it alone
+	Whole     bool     `json:"whole,omitempty"`   // it closes brackets that are typed: the text is written at once
 }
 
 // Expect is what the control should hold when the text has been typed into it, in place of
 // what is there with clear; nil where nothing can be compared.
 func (p Prepared) Expect(text string, clear bool) *CompareArgs {
-	if p.Kind == "" || p.Keys && p.Kind != "editable" || !clear && p.Before == nil {
+	if p.Kind == "" || p.Keys && p.Kind != "editable" && p.Kind != "editor" || !clear && (p.Before == nil || p.Kind == "editor") {
 		return nil // it keeps its text elsewhere, or what it held is a secret
 	}
 	if !clear {
@@ -94,6 +95,7 @@ type Choice struct {
 	Disabled *string  `json:"disabled,omitempty"`
 	Single   bool     `json:"single,omitempty"`
 	Custom   bool     `json:"custom,omitempty"`
+	Styled   *Element `json:"styled,omitempty"` // nobody sees the select: this is operated in its place
 }
 
 // CheckedNowArgs are a checkbox and the state to wait for.

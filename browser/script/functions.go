@@ -114,6 +114,10 @@ var (
 
 	// ReportListeners takes elements that have listeners for clicks.
 	ReportListeners = method("reportListeners")
+	// ReportPressed and ReportMore take those of them that listen for presses, as drags begin
+	// with, and for what is more than a plain click: they may mean what is in them.
+	ReportPressed = method("reportPressed")
+	ReportMore    = method("reportMore")
 	// AddClosedRoot takes an element and its closed shadow root.
 	AddClosedRoot = method("addClosedRoot")
 	// NodeID returns the number of a node.

@@ -104,6 +104,7 @@ type Found struct {
 	Frame   int    `json:"frame,omitempty"`
 	Line    string `json:"line,omitempty"`
 	Context string `json:"context,omitempty"`
+	Says    string `json:"says,omitempty"` // the text that was found, where the name does not say it
 }
 
 // RefStatus is whether a ref's element is in the document, and can be seen.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -56,7 +55,7 @@ func show(w io.Writer, command string, result json.RawMessage, file string) erro
 // linesOf is a list as lines, of the commands whose result is one.
 func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 	var r struct {
-		Nodes     []snapshot.NodeJSON `json:"nodes"`
+		Text      string              `json:"text"`
 		Truncated bool                `json:"truncated"`
 		Entries   []protocol.Exchange `json:"entries"`
 		HAR       json.RawMessage     `json:"har"`
@@ -74,8 +73,8 @@ func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 	var b strings.Builder
 	switch command {
 	case actions.Find.Name:
-		for _, n := range r.Nodes {
-			fmt.Fprintln(&b, strings.Join(slices.DeleteFunc([]string{n.Ref, n.Role, compact(n.Name), strings.Join(n.States, " ")}, func(s string) bool { return s == "" }), "  "))
+		if r.Text != "" {
+			fmt.Fprintln(&b, r.Text)
 		}
 		if r.Truncated {
 			fmt.Fprintln(&b, "more match: --limit shows them")

@@ -80,10 +80,18 @@ func Format(result json.RawMessage, more ...string) *mcp.CallToolResult {
 		delete(rest, "pdf")
 		parts = append(parts, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "browserd://pdf", MIMEType: mimePDF, Blob: p.PDF}})
 	}
+	found := ""
+	if json.Unmarshal(rest["text"], &found) == nil && rest["nodes"] != nil { // the same, as lines
+		delete(rest, "text")
+		delete(rest, "nodes")
+	}
 	for _, key := range keysOf(rest) {
 		lines = append(lines, fmt.Sprintf("%s: %s", snapshot.Literally(key), rest[key]))
 	}
 	lines = append(lines, more...)
+	if found != "" {
+		lines = append(lines, found)
+	}
 	switch {
 	case t.Snapshot != nil:
 		lines = append(lines, t.Snapshot.Text)

@@ -10,7 +10,7 @@ import (
 const markMax = 40
 
 // appearance returns attributes that distinguish n, an element to act on that has no name:
-// its class and id, and the tag of a shape in a drawing. The colours and sizes that a live
+// its class and id, those of the icon in it, and the tag of a shape in a drawing. The colours and sizes that a live
 // page's line has need a layout.
 func appearance(n *html.Node, name string, clicks bool) (out []snapshot.Attr) {
 	if isHTML(n) && (name != "" || n.Data != "button" && isField(n) || isHost(n)) {
@@ -27,5 +27,31 @@ func appearance(n *html.Node, name string, clicks bool) (out []snapshot.Attr) {
 			out = append(out, snapshot.Attr{Key: a, Value: v})
 		}
 	}
+	if icon := iconOf(n); icon != "" {
+		out = append(out, snapshot.Attr{Key: "icon", Value: icon})
+	}
 	return out
+}
+
+// iconOf returns what distinguishes the icon in n from others: its class, or the drawing that
+// it uses.
+func iconOf(n *html.Node) string {
+	for c, i, tried := after(n, n), 0, 0; c != nil && i < maxInside && tried < 5; c, i = after(c, n), i+1 {
+		if !isElement(c) || c.Data != "use" && !has(c, "class") {
+			continue
+		}
+		tried++
+		v := attr(c, "class")
+		if c.Data == "use" {
+			v = attr(c, "href")
+		} else if firstElement(c) != nil {
+			continue // around it
+		}
+		if length(v) < 200 {
+			if v = units(fold(v), markMax); v != "" {
+				return v
+			}
+		}
+	}
+	return ""
 }

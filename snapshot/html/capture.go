@@ -166,7 +166,7 @@ func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snap
 	if q.Limit <= 0 {
 		q.Limit = 20
 	}
-	f := finder{resolver: d.resolver(v), limit: q.Limit,
+	f := finder{resolver: d.resolver(v), limit: q.Limit, texts: map[*html.Node]string{},
 		text: strings.ToLower(fold(q.Text)), name: strings.ToLower(fold(q.Name)), role: strings.ToLower(q.Role)}
 	f.ctx = ctx
 	if top := d.top(); top != nil {
@@ -177,7 +177,7 @@ func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snap
 	}
 	nodes := []snapshot.Node{}
 	for _, n := range f.found {
-		nodes = append(nodes, f.lineOf(n, snapshot.DefaultOptions().Attrs))
+		nodes = append(nodes, f.lineOfFound(n))
 	}
 	return nodes, nil
 }

@@ -94,7 +94,9 @@ func (k *resolver) clickable(n *html.Node, f clickContext) bool {
 	}
 	own := listens(n)
 	if f.control != nil {
-		return own && fold(k.someText(n, 200)) != fold(k.someText(f.control, 200))
+		linked := n.Data == "a" && k.style(n).pointer && !controls[k.role(f.control)]
+		says := fold(k.someText(n, 200))
+		return (own || linked) && says != fold(k.someText(f.control, 200)) && (says != "" || n.Data != "a")
 	}
 	begins := !f.pointer && k.style(n).pointer
 	index, ok := tabIndex(n)
@@ -103,6 +105,9 @@ func (k *resolver) clickable(n *html.Node, f clickContext) bool {
 	if is(n, atom.Label) && !own {
 		if c := k.d.Control(n); c != nil {
 			return !k.rendered(c)
+		}
+		if k.besideChoice(n) {
+			return true
 		}
 	}
 	if !own && !begins && !tab && !drag {
@@ -121,6 +126,17 @@ func (k *resolver) clickable(n *html.Node, f clickContext) bool {
 		return !k.wide(n)
 	}
 	return own && !k.wide(n) && (seriesListens(n) || ownText(n))
+}
+
+// besideChoice reports whether the label n, which has no control, is right beside a checkbox or
+// a radio button without a name: it is what is read in its place.
+func (k *resolver) besideChoice(n *html.Node) bool {
+	for _, e := range []*html.Node{previousElement(n), nextElement(n)} {
+		if e != nil && is(e, atom.Input) && (InputType(e) == "checkbox" || InputType(e) == "radio") && !has(e, "aria-label") && len(k.d.Labels(e)) == 0 {
+			return ownText(n)
+		}
+	}
+	return false
 }
 
 // listensForItems reports whether n is a list whose handler is for its items: there are

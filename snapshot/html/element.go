@@ -170,6 +170,25 @@ func blank(s string) bool {
 	return true
 }
 
+// glyph reports whether r has a meaning only in a font (Unicode's private use areas), as the
+// pictures of icon fonts.
+func glyph(r rune) bool {
+	return r >= 0xE000 && r <= 0xF8FF || r >= 0xF0000 && r <= 0x10FFFD
+}
+
+// withoutGlyphs returns s, whose white space is folded, without the glyphs of icon fonts.
+func withoutGlyphs(s string) string {
+	if strings.IndexFunc(s, glyph) < 0 {
+		return s
+	}
+	return fold(strings.Map(func(r rune) rune {
+		if glyph(r) {
+			return -1
+		}
+		return r
+	}, s))
+}
+
 // fold folds white space as HTML shows it; a no-break space counts as one.
 func fold(s string) string {
 	s = trim(s)

@@ -6,6 +6,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/browserd/browserd/snapshot"
 )
 
 // finder finds elements by text, role and name.
@@ -14,6 +16,7 @@ type finder struct {
 	text, name, role string
 	limit            int
 	found            []*html.Node
+	texts            map[*html.Node]string // what was found in them by its text
 }
 
 var textlessTags = words("script style template head meta link title datalist canvas object embed param source track")
@@ -70,10 +73,11 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 		if !hit && (mine || f.role == "" && f.name == "") && strings.Contains(strings.ToLower(fold(says)), f.text) {
 			is := n
 			if !mine {
-				is = f.labelled(n)
+				is = f.controlOf(n)
 			}
 			if len(f.found) < f.limit && !slices.Contains(f.found, is) {
 				f.found = slices.Insert(f.found, place, is)
+				f.texts[is] = units(fold(says), textMax)
 			}
 			hit = true
 		}
@@ -82,6 +86,34 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 		says = " " + says + " "
 	}
 	return says, hit
+}
+
+// textMax is the longest text, in UTF-16 code units, that is returned as what was found.
+const textMax = 300
+
+// controlOf returns what is acted on where n, which shows a text, is meant: the field of its
+// label, otherwise the nearest element around it that is shown as something to act on. It
+// returns n if there is none.
+func (f *finder) controlOf(n *html.Node) *html.Node {
+	if c := f.labelled(n); c != n {
+		return c
+	}
+	for p, up := n, 0; p != nil && up < 8 && !is(p, atom.Body); p, up = f.d.flat.parent(p), up+1 {
+		if controls[f.resolver.role(p)] || isHost(p) || f.clickable(p, f.clickContextOf(p)) {
+			return p
+		}
+	}
+	return n
+}
+
+// lineOfFound is lineOf with the text that was found, where the name does not say it.
+func (f *finder) lineOfFound(n *html.Node) snapshot.Node {
+	l, text := f.lineOf(n, snapshot.DefaultOptions().Attrs), f.texts[n]
+	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(fold(s), " | ", " ")) }
+	if !strings.Contains(plain(l.Name), plain(text)) {
+		l.Says = text
+	}
+	return l
 }
 
 // labelled returns the field of the label that n is or is part of, which a snapshot shows by
@@ -109,11 +141,7 @@ func (f *finder) say(b *strings.Builder, s string) {
 }
 
 func (f *finder) fits(n *html.Node) bool {
-	r := f.resolver.role(n)
-	if r == "" {
-		r = "generic"
-	}
-	if f.role != "" && r != f.role {
+	if f.role != "" && shownRole(f.resolver.role(n)) != f.role {
 		return false
 	}
 	return f.name == "" || strings.Contains(strings.ToLower(f.nameOf(n)), f.name)

@@ -82,7 +82,7 @@ func (w *walk) decide(n *html.Node, htm bool, f *frame, dark, inlined bool) *lin
 		}
 		return nil
 	}
-	if phrases[role] && inlined && inProse(n, f) {
+	if phrases[role] && (f.code || inlined && inProse(n, f)) {
 		return nil
 	}
 	return &line{role: role, prune: pruneIfEmpty[role] && n.FirstChild != nil}
@@ -228,11 +228,8 @@ func (w *walk) record(n *html.Node, role, name string, clicks, invisible bool, d
 // node returns the line of n, with the text of its row if it can be acted on.
 func (k *resolver) node(n *html.Node, role, name string, clicks, invisible bool, attrs []string, focused bool) snapshot.Node {
 	l := snapshot.Node{
-		Key: k.d.Key(n), Role: role, Name: name, Tag: strings.ToLower(n.Data), Attrs: k.attrs(n, role, name, attrs),
+		Key: k.d.Key(n), Role: shownRole(role), Name: name, Tag: strings.ToLower(n.Data), Attrs: k.attrs(n, role, name, attrs),
 		States: k.states(n, role, focused, clicks, invisible), Ident: ident(n),
-	}
-	if role == "" {
-		l.Role = "generic"
 	}
 	if slices.Contains(attrs, "value") {
 		l.Value = k.value(n, role)

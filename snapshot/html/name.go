@@ -22,6 +22,7 @@ type naming struct {
 	inside   bool // part of another name
 	referred bool // reached by aria-labelledby
 	hidden   bool // hidden text is included
+	parts    bool // borders stand between the parts
 	steps    *int
 }
 
@@ -31,8 +32,23 @@ func (k *resolver) naming() naming {
 
 // name returns the accessible name of n, whose role is role.
 func (k *resolver) name(n *html.Node, role string) string {
+	if role == "row" && !authorNamed(n) {
+		return "" // its cells say it
+	}
 	s, _ := k.accname(n, role, k.naming())
-	return cutName(fold(s))
+	return orTitle(cutName(fold(s)), n, role)
+}
+
+// orTitle returns the name of n without glyphs of icon fonts or, where they are all of it, its
+// title. That of a heading, which is not acted on, stays as Chromium has it.
+func orTitle(name string, n *html.Node, role string) string {
+	switch s := withoutGlyphs(name); {
+	case s == name, role == "heading" && s != "":
+		return name
+	case s != "":
+		return s
+	}
+	return cutName(titleOf(n))
 }
 
 // accname computes the name of n (accname 1.2, 4.3.2). apart is true for a name from an
@@ -139,11 +155,34 @@ func (k *resolver) labelledEmpty(n *html.Node) bool {
 
 func titleOf(n *html.Node) string {
 	for _, a := range []string{"title", "placeholder", "aria-placeholder"} {
+		if a == "placeholder" && !holdsPlaceholder(n) || a == "aria-placeholder" && !writtenIn(n) {
+			continue
+		}
 		if s := fold(head(attr(n, a), maxName)); s != "" {
 			return s
 		}
 	}
 	return ""
+}
+
+// holdsPlaceholder reports whether n shows its placeholder attribute: other elements do not.
+func holdsPlaceholder(n *html.Node) bool {
+	if !is(n, atom.Input) {
+		return is(n, atom.Textarea)
+	}
+	switch InputType(n) {
+	case "text", "search", "url", "tel", "email", "password", "number":
+		return true
+	}
+	return false
+}
+
+// writtenIn reports whether the role of n is that of a text field.
+func writtenIn(n *html.Node) bool {
+	if r := strings.TrimSpace(strings.ToLower(attr(n, "role"))); r != "" {
+		return r == "textbox" || r == "searchbox"
+	}
+	return holdsPlaceholder(n) || isHost(n)
 }
 
 // labelledBy joins the names of the elements that aria-labelledby lists.
@@ -256,10 +295,11 @@ func (k *resolver) inputName(n *html.Node, c naming) string {
 	switch InputType(n) {
 	case "button":
 		return attr(n, "value")
-	case "submit":
-		return either(attr(n, "value"), titleOf(n), "Submit")
-	case "reset":
-		return either(attr(n, "value"), titleOf(n), "Reset")
+	case "submit", "reset":
+		if v, ok := lookup(n, "value"); ok {
+			return v
+		}
+		return map[string]string{"submit": "Submit", "reset": "Reset"}[InputType(n)]
 	case "image":
 		return either(attr(n, "alt"), attr(n, "value"), titleOf(n), "Submit")
 	case "file":
@@ -356,9 +396,13 @@ func (k *resolver) partName(e *html.Node, c naming) string {
 		return ""
 	}
 	inlined := s.display == inline && !is(e, atom.Img) || s.display == contents
+	space := " "
+	if c.parts && !s.inlined() {
+		space = border
+	}
 	name, apart := "", false
 	if shows {
-		name, apart = k.accname(e, k.role(e), naming{seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden, steps: c.steps})
+		name, apart = k.accname(e, k.role(e), naming{seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden, parts: c.parts, steps: c.steps})
 	} else if s.hidden {
 		name = k.hiddenName(e, c)
 	}
@@ -366,9 +410,23 @@ func (k *resolver) partName(e *html.Node, c naming) string {
 	case inlined && !(apart && name != ""):
 		return name
 	case name == "":
-		return " "
+		return space
 	}
-	return " " + name + " "
+	return space + name + space
+}
+
+// border stands between the parts of what is read, until joinParts.
+const border = "\x1f"
+
+// joinParts writes the borders between parts as those between the cells of a table.
+func joinParts(s string) string {
+	var parts []string
+	for part := range strings.SplitSeq(s, border) {
+		if part = withoutGlyphs(fold(part)); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, " | ")
 }
 
 // hiddenName returns the names of visible descendants of an element that is
@@ -419,13 +477,13 @@ func (k *resolver) clickName(n *html.Node) string {
 		return s
 	}
 	c := k.naming()
-	c.seen[n], c.inside = true, true
+	c.seen[n], c.inside, c.parts = true, true, true
 	s := ""
 	if k.operablesIn(n) {
-		s = fold(k.shownText(n, c.steps))
+		s = joinParts(k.shownText(n, c.steps))
 	}
 	if s == "" {
-		s = fold(k.contentName(n, c))
+		s = joinParts(k.contentName(n, c))
 	}
 	if s == "" {
 		s = k.drawnName(n)
@@ -466,7 +524,10 @@ func (k *resolver) shownText(n *html.Node, steps *int) string {
 			b.WriteString(head(c.Data, maxName))
 		case isElement(c) && !silent[c.Data] && !operableTag(c) && k.rendered(c):
 			s := k.shownText(c, steps)
-			if k.style(c).display != inline {
+			switch style := k.style(c); {
+			case !style.inlined():
+				s = border + s + border
+			case style.display != inline:
 				s = " " + s + " "
 			}
 			b.WriteString(s)

@@ -86,10 +86,7 @@ func (d *Document) resolver(v Values) *resolver {
 
 // Role returns the ARIA role of n as a snapshot shows it, generic if it has no other.
 func (d *Document) Role(n *html.Node) string {
-	if r := d.resolver(nil).role(n); r != "" {
-		return r
-	}
-	return "generic"
+	return shownRole(d.resolver(nil).role(n))
 }
 
 // Name returns the accessible name of n as a snapshot shows it.

@@ -64,6 +64,14 @@ var globalARIA = strings.Fields("aria-label aria-labelledby aria-describedby ari
 // A child that belongs to its container loses its role with it.
 var inheritedRoles = words("listitem row rowgroup cell gridcell columnheader rowheader caption")
 
+// shownRole returns the role that a line shows, given what role returned.
+func shownRole(role string) string {
+	if role == "" || role == "none" {
+		return "generic"
+	}
+	return role
+}
+
 // role returns the role of n: "" if it has none with a meaning, none if its author removed
 // it.
 func (k *roleResolver) role(n *html.Node) string {
@@ -149,9 +157,14 @@ func (k *roleResolver) orphan(n *html.Node, role string) bool {
 		}
 		switch r := k.role(p); r {
 		case "", "none":
+			if role == "option" && is(p, atom.Li) {
+				return false // Chromium takes it for none there, and it acts as one
+			}
 			if r == "" && isHTML(p) && unskipped[p.Data] {
 				return true
 			}
+		case "listitem":
+			return role != "option" || has(p, "role")
 		case "group":
 			return !has(p, "role")
 		default:
@@ -292,12 +305,17 @@ func (k *roleResolver) nativeRole(n *html.Node) string {
 		}
 		return "combobox"
 	case "img":
-		if alt, ok := lookup(n, "alt"); ok && alt == "" && !authorNamed(n) && !has(n, "aria-label") {
+		if alt, ok := lookup(n, "alt"); ok && alt == "" && !authorNamed(n) && !has(n, "aria-label") && !focusable(n) {
 			return "none"
 		}
 		return "img"
 	case "li":
 		return "listitem"
+	case "dl":
+		if authorNamed(n) {
+			return "list"
+		}
+		return ""
 	case "summary":
 		if isSummary(n) {
 			return "button"

@@ -102,7 +102,7 @@ func (k *resolver) attrs(n *html.Node, role, name string, list []string) (out []
 			}
 		case "role":
 			given := trim(v)
-			if strings.ToLower(given) == role || role == "img" && (given == "img" || given == "image") {
+			if lower := strings.ToLower(given); lower == role || lower == "none" || lower == "presentation" || role == "img" && (given == "img" || given == "image") {
 				continue
 			}
 		case "href":

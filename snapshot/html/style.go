@@ -37,6 +37,8 @@ type style struct {
 	transparentText bool   // color is transparent; inherited
 	dotted          bool   // -webkit-text-security shows dots in its place; inherited
 	opacity         faint  // of itself and its ancestors
+	flexible        bool   // its children are laid out as flex items,
+	row             bool   // side by side
 }
 
 // casing is the value of text-transform.
@@ -101,7 +103,7 @@ func (k *styleResolver) style(n *html.Node) style {
 
 func (k *styleResolver) compute(n, p *html.Node, around style) style {
 	s := around
-	s.display = userAgent(n)
+	s.display, s.flexible, s.row = userAgent(n), false, false
 	s.noBox = s.noBox || s.skipsContent
 	s.skipsContent = false
 	if n.Namespace == "" {
@@ -113,6 +115,9 @@ func (k *styleResolver) compute(n, p *html.Node, around style) style {
 		}
 	}
 	s.apply(k.declared(n))
+	if around.flexible && (s.display == inline || s.display == inlineBlock) {
+		s.display = block // blockified (CSS Display, 2.7)
+	}
 	if s.display == none {
 		s.noBox = true
 	}
@@ -171,6 +176,8 @@ func (s *style) apply(own map[string]string) {
 		switch property {
 		case "display":
 			s.display = displayOf(v, s.display)
+			s.flexible = v == "flex" || v == "inline-flex"
+			s.row = s.flexible && !strings.HasPrefix(own["flex-direction"], "column") && !strings.Contains(own["flex-flow"], "column")
 		case "visibility":
 			switch v {
 			case "hidden", "collapse":

@@ -18,6 +18,8 @@ const (
 	lineChars    = 12  // characters of a line without its strings
 )
 
+var cellRoles = words("cell gridcell columnheader rowheader")
+
 // Roles that a whole page leaves out where no line is inside of them.
 var pruneIfEmpty = words("paragraph listitem list blockquote definition group figure article emphasis strong code")
 
@@ -57,6 +59,7 @@ type frame struct {
 	block      bool
 	spaced     bool // an inline block
 	cell       bool
+	code       bool // in the text of a program
 	shown      bool // has a line
 	line       int  // index of its line if that is left out where nothing is in it, else -1
 	left       int
@@ -162,7 +165,7 @@ func (w *walk) text(n *html.Node, f *frame) {
 		w.space()
 		return
 	}
-	if f.names != "" && w.o.DedupeText && len(n.Data) <= len(f.names)+60 && strings.Contains(f.names, strings.ToLower(fold(n.Data))) {
+	if f.names != "" && w.o.DedupeText && len(n.Data) <= len(f.names)+60 && strings.Contains(f.names, strings.ToLower(withoutGlyphs(fold(n.Data)))) {
 		return
 	}
 	if s.textUnseen() || w.run.Len() > 3*nameMax {
@@ -180,7 +183,7 @@ func (w *walk) flush(f *frame) {
 	if w.run.Len() == 0 {
 		return
 	}
-	s := fold(w.run.String())
+	s := withoutGlyphs(fold(w.run.String()))
 	for strings.HasSuffix(s, " |") {
 		s = strings.TrimSuffix(s, " |")
 	}
@@ -278,7 +281,13 @@ func (w *walk) element(n *html.Node, f *frame) {
 	child.pointer = s.pointer && !(lists[n.Data] && !listens(n))
 	child.block = !s.inlined()
 	child.spaced = s.display == inlineBlock
-	if s.display == tableCell && w.o.InteractiveOnly {
+	child.code = f.code || htm && (n.Data == "pre" || n.Data == "code")
+	beside := f.n != nil && w.style(f.n).row
+	switch {
+	case f.code && htm && n.Data == "span": // a token
+		child.spaced = false
+		child.block = child.block && !beside
+	case w.o.InteractiveOnly && (s.display == tableCell || child.block && (beside || cellRoles[attr(n, "role")])):
 		child.block, child.cell = false, true
 	}
 	var what *line
@@ -461,11 +470,7 @@ func (w *walk) option(n *html.Node, f *frame) {
 		w.rest++
 		return
 	}
-	name := OptionLabel(n)
-	if is(n, atom.Optgroup) {
-		name = attr(n, "label")
-	}
-	l, chars := w.record(n, role, cutName(fold(name)), false, false, depth)
+	l, chars := w.record(n, role, w.name(n, role), false, false, depth)
 	w.add(l, chars)
 }
 

@@ -4,10 +4,11 @@ import {
   activeOf, animationsOf, atPoint, attr, bodyOf, checkVisibility, closest, contains, documentElementOf, ELEMENT, getRootNode, getter, has,
   isConnected, isContentEditable, localName, matches, nextElementSibling, nodeType, query, rectOf, rectsOf, TEXT, textContent, textData,
 } from './dom.js';
+import { editorOf } from './editors.js';
 import { flatChildren, flatContains, flatParent, shadowOf } from './flat-tree.js';
 import { imageOf } from './image-map.js';
 import { inertNow } from './inert.js';
-import { cutName } from './name.js';
+import { cutName, joinParts } from './name.js';
 import { styleOf } from './node-cache.js';
 import { onTop } from './overlays.js';
 import { page } from './page.js';
@@ -146,7 +147,11 @@ export const acceptsInput = (hit, el, { labels = labelList(el), twins = twinsOf(
   for (const twin of twins) if (flatContains(twin, hit) && !between(hit, twin, el)) return true;
   // The button or link that the element is a part of, where the element itself
   // takes no pointer events.
-  if (flatContains(hit, el) && matches(hit, CONTROL_SELECTOR) && styleOf(el).pointerEvents === 'none') return true;
+  if (flatContains(hit, el) && styleOf(el).pointerEvents === 'none') {
+    if (matches(hit, CONTROL_SELECTOR)) return true;
+    const box = closest(hit, '[role=combobox]'); // which passes its clicks to its field
+    if (box && flatContains(box, el)) return true;
+  }
   // A closed shadow tree shows only its host.
   const root = getRootNode(el);
   return root instanceof ShadowRoot && root.mode === 'closed' && root.host === hit;
@@ -168,14 +173,15 @@ const GROUP_SELECTOR = 'form,main,section,article,li,td,th,tr,table,ul,ol,fields
 // (transparent, clipped, under its own decoration), the nearest first: what
 // follows a select, and the boxes around the control that hold no other one.
 export const twinsOf = (el) => {
-  const list = [];
+  const list = [], editor = editorOf(el);
+  if (editor) return [editor.box];
   if (!isChoice(el)) return list;
   if (el instanceof HTMLSelectElement) {
     const next = nextElementSibling(el);
     if (next && !matches(next, 'select,input,textarea,button,a[href],label,option') && boxesOf(next).length) list.push(next);
   }
   for (let e = flatParent(el), depth = 0; e && depth < 4 && !matches(e, GROUP_SELECTOR); e = flatParent(e), depth++) {
-    for (const o of allIn(e, CONTROL_SELECTOR + ',[tabindex]:not([tabindex^="-"])')) if (o !== el && !contains(el, o) && !contains(o, el)) return list;
+    for (const o of allIn(e, CONTROL_SELECTOR + ',[tabindex]:not([tabindex^="-"])')) if (o !== el && !contains(el, o) && !contains(o, el) && rendered(o) && attr(o, 'aria-hidden') !== 'true') return list;
     const b = rectOf(e);
     if (b.height > 160 && !(el instanceof HTMLTextAreaElement)) return list;
     if (b.width >= 8 && b.height >= 8) list.push(e);
@@ -324,6 +330,6 @@ export const coverOf = (hit) => {
 // no name: it is to be recognised by whoever was shown neither.
 export const cover = (el) => {
   const r = record(el);
-  if (!r.name && el !== bodyOf(page) && el !== documentElementOf(page)) r.says = cutName(fold(shownText(el)));
+  if (!r.name && el !== bodyOf(page) && el !== documentElementOf(page)) r.says = cutName(joinParts(shownText(el)));
   return r;
 };

@@ -2,7 +2,7 @@
 // of a row, the swatches of a palette, the squares of a board, the shapes of a
 // drawing. Their line says what they are drawn as.
 
-import { attr, has, localName, namespaceURI, rectOf, SVG } from './dom.js';
+import { attr, firstElementChild, has, localName, namespaceURI, queryAll, rectOf, SVG } from './dom.js';
 import { isField } from './labels.js';
 import { styleOf } from './node-cache.js';
 import { isHost } from './role.js';
@@ -22,6 +22,8 @@ export function addAppearance(el, name, clicks, html, out) {
       const v = has(el, a) ? headOf(fold(attr(el, a)), MARK_MAX) : '';
       if (v) out.push(a, v);
     }
+    const icon = iconOf(el);
+    if (icon) out.push('icon', icon);
   }
   const color = drawn ? inkOf(styleOf(el)) : clicks && html ? opaque(styleOf(el).backgroundColor) : '';
   if (color) out.push('color', color);
@@ -29,6 +31,19 @@ export function addAppearance(el, name, clicks, html, out) {
     const r = rectOf(el);
     out.push('size', Math.round(r.width) + 'x' + Math.round(r.height));
   }
+}
+
+// iconOf is what tells the icon in el, which has no name, from others: its class, or the
+// drawing that it uses.
+function iconOf(el) {
+  const all = queryAll(el, '[class],use');
+  for (let i = 0; i < all.length && i < 5; i++) {
+    const e = all[i];
+    if (localName(e) !== 'use' && firstElementChild(e)) continue; // around it
+    const v = localName(e) === 'use' ? attr(e, 'href') || attr(e, 'xlink:href') || '' : attr(e, 'class');
+    if (v.trim() && v.length < 200) return headOf(fold(v), MARK_MAX);
+  }
+  return '';
 }
 
 // inkOf is the colour that a shape is filled with or, where it is not, drawn in.

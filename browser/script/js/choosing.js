@@ -2,10 +2,11 @@
 
 import { CHOICE, frameTurn, inputType, isDisabled } from './actionable.js';
 import { checkedOf, controlOf, fire, valueSetters } from './controls.js';
-import { attr, closest, focus, isConnected, localName, matches, textContent } from './dom.js';
+import { attr, closest, focus, has, isConnected, localName, matches, textContent } from './dom.js';
 import { idOf, node } from './node-ids.js';
-import { allIn } from './refs.js';
+import { allIn, record } from './refs.js';
 import { roleOf } from './role.js';
+import { styledSelect } from './stand-in.js';
 import { fold } from './text.js';
 
 // optionsOf are the options of a select as a client may name them.
@@ -17,10 +18,12 @@ const labelOf = (o) => fold(attr(o, 'label') || textContent(o));
 /** @type {import('./functions.js').ElementFunctions['choose']} */
 export const choose = (el, { values }) => {
   if (localName(el) !== 'select') return { custom: true };
+  const widget = styledSelect(el);
+  if (widget) return { styled: record(widget) };
   const options = optionsOf(el), picked = new Set();
   for (const wanted of values) {
     const by = (f) => options.find((o) => f(o) && !picked.has(o));
-    const option = by((o) => labelOf(o) === fold(wanted)) || by((o) => o.value === wanted) || by((o) => labelOf(o).toLowerCase() === fold(wanted).toLowerCase());
+    const option = by((o) => labelOf(o) === fold(wanted)) || by((o) => has(o, 'aria-label') && fold(attr(o, 'aria-label')) === fold(wanted)) || by((o) => o.value === wanted) || by((o) => labelOf(o).toLowerCase() === fold(wanted).toLowerCase());
     if (!option) return { missing: wanted, options: options.slice(0, 50).map(labelOf), count: options.length };
     if (matches(option, ':disabled') || option.disabled || closest(option, 'optgroup:disabled')) return { disabled: labelOf(option) };
     picked.add(option);

@@ -7,9 +7,10 @@ import {
 } from './dom.js';
 import { someText } from './element-text.js';
 import { isHTML, rootOf } from './flat-tree.js';
-import { containsListener, hasListener } from './listeners.js';
+import { labelsOf } from './labels.js';
+import { containsListener, hasListener, MORE } from './listeners.js';
 import { styleOf } from './node-cache.js';
-import { authorName } from './role.js';
+import { authorName, CONTROLS, roleOf } from './role.js';
 import { blank, fold } from './text.js';
 import { rendered } from './visibility.js';
 import { words } from './words.js';
@@ -28,12 +29,15 @@ export const listens = (el, bits = bitsOf(el)) => (bits & HANDLER) !== 0 || hasL
 export function clickable(el, tag, s, around, bits = bitsOf(el)) {
   if (tag === 'body' || tag === 'html') return false;
   const own = listens(el, bits);
-  if (around.inControl) return own && fold(someText(el, 200)) !== fold(someText(around.inControl, 200)) && touchable(el);
+  if (around.inControl) return (own || tag === 'a' && CURSORS.has(s.cursor) && !CONTROLS.has(roleOf(around.inControl))) && linked(el, around.inControl) && touchable(el);
   const begins = CURSORS.has(s.cursor) && !pointed(around);
   const tab = (bits & TABINDEX) !== 0 && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
   const drag = (bits & DRAGGABLE) !== 0 && attr(el, 'draggable') === 'true' && tag !== 'a';
-  if (tag === 'label' && !own && el.control) return !rendered(el.control); // else its control has the ref
-  if (!own && !begins && !tab && !drag) return tag === 'li' && forItems(around);
+  if (tag === 'label' && !own) {
+    if (el.control) return !rendered(el.control); // else its control has the ref
+    if (besideChoice(el)) return true;
+  }
+  if (!own && !begins && !tab && !drag) return tag === 'li' && forItems(around) || around.meant !== 0 && saysWhatIsMeant(el, s, around.meant);
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
   if (own && !tab && listensForItems(el)) return false; // or dragged
   if (!drag && shell(el, tag)) return false;
@@ -42,6 +46,31 @@ export function clickable(el, tag, s, around, bits = bitsOf(el)) {
   // has one, or what it has to say is its own.
   if (begins || drag) return !wide(el);
   return own && !wide(el) && (seriesListens(el) || ownText(el));
+}
+
+// linked tells whether el says something, and not all that the control around it says: a
+// link without an address, to which the page's script may pass the click.
+function linked(el, control) {
+  const says = fold(someText(el, 200));
+  return says !== fold(someText(control, 200)) && (says !== '' || localName(el) !== 'a');
+}
+
+// besideChoice tells whether the label el, which is no control's, stands right beside a
+// checkbox or radio button that nothing names: it is what is read in its place.
+function besideChoice(el) {
+  for (const e of [previousElementSibling(el), nextElementSibling(el)]) {
+    if (e && localName(e) === 'input' && /^(checkbox|radio)$/.test(e.type) && !has(e, 'aria-label') && labelsOf(e).length === 0) return ownText(el);
+  }
+  return false;
+}
+
+const SAID = 200; // characters of what is meant by a listener around it: more is text to read
+
+// saysWhatIsMeant tells whether el is the text that a listener around it may be meant for. A
+// press may be for anything, so it counts only for what is made to be dragged.
+function saysWhatIsMeant(el, s, kinds) {
+  if (!ownText(el) || someText(el, SAID + 1).length > SAID || operablesIn(el)) return false;
+  return (kinds & MORE) !== 0 || s.position === 'absolute' || s.userSelect === 'none' && s.display !== 'inline';
 }
 
 // shell tells whether el is a web component around one control, which says all that el

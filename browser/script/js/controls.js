@@ -4,6 +4,7 @@
 
 import { activeIn, inputType } from './actionable.js';
 import { bodyOf, closest, dispatch, focus, getRootNode, getter, innerText, isContentEditable, localName, matches, method } from './dom.js';
+import { editorOf, isTerminal, painted } from './editors.js';
 import { flatParent, shadowOf } from './flat-tree.js';
 import { page } from './page.js';
 import { everyElement } from './refs.js';
@@ -35,6 +36,8 @@ export const mask = (el, v) => (v && secret(el) ? MASK : v);
 
 // contents is what a control holds: its value, or an editable element's text.
 export const contents = (el) => {
+  const editor = editorOf(el);
+  if (editor && !isTerminal(editor)) return painted(editor);
   const value = valueGetters[localName(el)];
   if (value) return value(el);
   return (el instanceof HTMLElement ? innerText(el) : '').replace(/\u00a0/g, ' ').replace(/\u200b|\ufeff/g, '').replace(/\n$/, '');

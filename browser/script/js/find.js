@@ -2,26 +2,26 @@
 
 import { nodeLine } from './capture.js';
 import { OPERABLE } from './clickable.js';
-import { closest, documentElementOf, ELEMENT, localName, matches, nodeType, parentNode, TEXT, textData } from './dom.js';
-import { flatChildren } from './flat-tree.js';
+import { bodyOf, closest, documentElementOf, ELEMENT, localName, matches, nodeType, parentNode, TEXT, textData } from './dom.js';
+import { flatChildren, flatParent } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { forget, page } from './page.js';
 import { childElements, FRAME_TAGS, laidOut, UNREAD, veiled } from './read-text.js';
-import { roleOf } from './role.js';
+import { roleOf, shownRole } from './role.js';
 import { hidesText, secret } from './secrets.js';
-import { contextOf, nameOf } from './shown-name.js';
-import { fold } from './text.js';
+import { contextOf, nameOf, operable } from './shown-name.js';
+import { fold, headOf } from './text.js';
 import { rendered } from './visibility.js';
 
 // seek looks in the whole document, shadow roots included, for the elements that the query
 // fits by role, name and text, letter case and white space aside.
 export const seek = (q) => {
   const text = fold(q.text || '').toLowerCase(), name = fold(q.name || '').toLowerCase(), role = (q.role || '').toLowerCase();
-  const found = [];
+  const found = [], texts = new Map();
   let count = 0;
   const fits = (el) => {
-    const r = roleOf(el) || 'generic';
+    const r = shownRole(roleOf(el));
     if (role && r !== role) return false;
     return !name || fold(nameOf(el) || '').toLowerCase().includes(name);
   };
@@ -57,9 +57,10 @@ export const seek = (q) => {
       // innermost that has them.
       // A slot has no place of its own: what shows the text is what it stands in.
       if (here && !hit && (mine || !role && !name && tag !== 'slot')) {
-        const is = mine ? n : labelled(n);
+        const is = mine ? n : controlOf(n);
         if (!found.includes(is)) {
           found.splice(place, 0, is);
+          texts.set(is, cutText(fold(says)));
           count++;
         }
         hit = true;
@@ -73,8 +74,22 @@ export const seek = (q) => {
   };
   const root = documentElementOf(page); // none while another document takes its place
   if (root) visit(root);
-  return found;
+  return { found, texts };
 };
+
+const TEXT_MAX = 300; // characters of what was found
+const cutText = (s) => (s.length > TEXT_MAX ? headOf(s, TEXT_MAX) : s);
+
+// controlOf is what is acted on where n, which shows a text, is meant: the field whose label
+// it is, else the nearest thing around it that a snapshot shows as something to act on; n
+// where there is none.
+const controlOf = (n) => {
+  const field = labelled(n);
+  if (field !== n) return field;
+  for (let e = n, up = 0; e && up < CONTROL_AROUND && e !== bodyOf(page); e = flatParent(e), up++) if (operable(e)) return e;
+  return n;
+};
+const CONTROL_AROUND = 8; // elements
 
 // labelled is the field whose label n is, or is part of, as a snapshot shows it by
 // that name; n where it is none's, or another control's in the label.
@@ -88,5 +103,10 @@ const labelled = (n) => {
 /** @type {import('./functions.js').Functions['find']} */
 export const find = (q) => {
   forget();
-  return seek(q).map((n) => (n.frame ? n : { line: nodeLine(n, q.attrs), context: contextOf(n) }));
+  const { found, texts } = seek(q);
+  return found.map((n) => {
+    if (n.frame) return n;
+    const text = texts.get(n) || '', said = text !== '' && fold(nameOf(n) || '').replaceAll(' | ', ' ').toLowerCase().includes(text.replaceAll(' | ', ' ').toLowerCase());
+    return { line: nodeLine(n, q.attrs), context: contextOf(n), says: said ? '' : text };
+  });
 };

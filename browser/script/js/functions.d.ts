@@ -39,6 +39,8 @@ export interface Functions {
   refState(args: Lookup): RefStatus;
   releaseHitTest(): boolean;
   reportListeners(...nodes: any[]): void;
+  reportMore(...nodes: any[]): void;
+  reportPressed(...nodes: any[]): void;
   scrollIntoView(args: number): boolean;
   scrollPage(args: ScrollArgs): Promise<Position>;
   settle(args: SettleArgs): Promise<Settled>;
@@ -87,6 +89,7 @@ export interface Choice {
   disabled?: string | null;
   single?: boolean;
   custom?: boolean;
+  styled?: Element | null;
 }
 
 export interface ChooseArgs {
@@ -168,6 +171,7 @@ export interface Found {
   frame?: number;
   line?: string;
   context?: string;
+  says?: string;
 }
 
 export interface FrameAtArgs {
@@ -328,6 +332,7 @@ export interface Prepared {
   keys?: boolean;
   end?: boolean;
   guarded?: boolean;
+  whole?: boolean;
 }
 
 export interface Query {

@@ -3,7 +3,7 @@
 
 import { aim, ALIGN, boxesOf, boxKey, cover, coverOf, elementUnder, frameTurn, isDisabled, moving, nap, obstacle, scrollTo } from './actionable.js';
 import { controlOf, fillKind } from './controls.js';
-import { closest, isConnected, localName, rectOf } from './dom.js';
+import { closest, focus, isConnected, localName, rectOf } from './dom.js';
 import { elementCalls } from './element-calls.js';
 import { flatContains } from './flat-tree.js';
 import { armHitTest } from './hit-test.js';
@@ -24,6 +24,8 @@ export const locate = async (q) => {
   // Chromium finds what is in a frame only once that has been drawn as it is.
   let drawn = !!q.again;
   if (drawn) await frameTurn().then(frameTurn);
+  const began = performance.now();
+  let invited = false;
   let last = { reason: 'hidden' }, pause = 16, tolerate = 0;
   for (;;) {
     const found = findRef(q);
@@ -61,7 +63,7 @@ export const locate = async (q) => {
       continue;
     }
     if (!now.reason) {
-      if (!q.again) watchChanges(el);
+      if (!q.again && !invited) watchChanges(el);
       const answer = { ok: true, node: idOf(found.el), moved: !!found.moved, target: idOf(el), kind: fillKind(el) };
       if (found.moved || q.any) answer.record = record(found.el);
       if (option) answer.option = { select: idOf(option), value: el.value, index: el.index };
@@ -72,10 +74,13 @@ export const locate = async (q) => {
         armHitTest({ el, ups: q.ups || 0, point: now.at });
       }
       if (q.then) answer.then = elementCalls[q.then](el, q.with);
-      return answer;
+      if (q.then !== 'choose' || !late(answer.then) || performance.now() >= Math.min(until, began + LATE)) return answer;
+      if (!invited) focus(el, { preventScroll: true }); // some are loaded when it has the focus
+      invited = true;
+      now = { reason: 'option' };
     }
     last = now;
-    if (performance.now() >= until) break;
+    if (performance.now() >= until && last.reason !== 'option') break;
     if (pause) await Promise.race([frameTurn().then(() => nap(pause - 16)), nap(Math.max(1, until - performance.now()))]);
     pause = Math.min(100, (pause || 8) * 2);
   }
@@ -84,6 +89,11 @@ export const locate = async (q) => {
   if (last.by) answer.by = cover(last.by);
   return answer;
 };
+
+// LATE is how long options are waited for, in milliseconds: more often they are asked for by
+// a wrong name.
+const LATE = 2000;
+const late = (choice) => choice.missing !== undefined || choice.disabled !== undefined;
 
 // closedOption is the select of an option that has no box of its own.
 const closedOption = (el) => {

@@ -11,15 +11,15 @@ import { find } from './find.js';
 import { addClosedRoot } from './flat-tree.js';
 import { endHitTest, guardPress, hitResult, isOver, isUnder, releaseHitTest } from './hit-test.js';
 import { guardKeys } from './key-guard.js';
-import { addListeners } from './listeners.js';
+import { addListeners, addMeant } from './listeners.js';
 import { frameAt, locate, middle, scrollIntoView } from './locate.js';
 import { idOf, node } from './node-ids.js';
 import { offScope } from './off-scope.js';
 import { startCall } from './page.js';
-import { closedRootHosts, closedRootHostsAsked, pendingListeners, reportListeners } from './pending-listeners.js';
+import { closedRootHosts, closedRootHostsAsked, pendingListeners, reportListeners, reportMore, reportPressed } from './pending-listeners.js';
 import { read } from './read.js';
 import { findAgain } from './refs.js';
-import { roleOf } from './role.js';
+import { roleOf, shownRole } from './role.js';
 import { afterScroll, scrollFrom, scrollPage } from './scrolling.js';
 import { beginSettle, settle } from './settle.js';
 import { contextOf, nameOf } from './shown-name.js';
@@ -41,12 +41,12 @@ const declared = {
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
   chooseOption, closedRootHosts, closedRootHostsAsked, contextNow, endHitTest, fieldWithin, find,
   findAgain, focusEdited, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isOver, isUnder, keysResult, locate, middle, node,
-  offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, scrollIntoView, scrollPage,
+  offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
   settle, walk, warmUp,
 };
 
 // What tests ask besides.
-const forTests = { addListeners, arriving, contextOf, nameOf, roleOf: (el) => roleOf(el) || 'generic' };
+const forTests = { addListeners, addMeant, arriving, contextOf, nameOf, roleOf: (el) => shownRole(roleOf(el)) };
 
 /** @type {import('./functions.js').Functions} */
 const functions = Object.assign(Object.create(null), forTests);

@@ -16,7 +16,7 @@ import { styleOf } from './node-cache.js';
 import { onCall, onForget, page } from './page.js';
 import { computedName, CONTROLS, FROM_CONTENT, GROUPS, LANDMARKS, NAMING, roleOf, svgTitle, tableOf, useComputed } from './role.js';
 import { secret } from './secrets.js';
-import { blank, fold, headOf } from './text.js';
+import { blank, fold, hasGlyphs, headOf, withoutGlyphs } from './text.js';
 import { valueOf } from './values.js';
 import { rendered } from './visibility.js';
 import { lone } from './walk-frame.js';
@@ -27,16 +27,27 @@ export const NAME_MAX = 2000; // characters of a name, for those that show it an
 // cutName keeps a name to NAME_MAX.
 export const cutName = (s) => (s.length > NAME_MAX ? headOf(s, NAME_MAX) : s);
 
-// nameFor returns the name of el, which has this role and the frame f.
+// nameFor returns the name of el, which has this role and the frame f. Glyphs of icon
+// fonts are no name: the title takes their place. What a heading says is not acted on,
+// and stays as Chromium has it.
 export function nameFor(el, role, f = lone(el)) {
+  if (role === 'row' && !(f.bits & NAMING)) return ''; // its cells say it
+  const name = computedOr(el, role, f);
+  if (!hasGlyphs(name)) return name;
+  const rest = withoutGlyphs(name);
+  return rest === '' ? cutName(titleOf(el)) : role === 'heading' ? name : rest;
+}
+
+// computedOr is Chromium's own name of el where it can be asked for, otherwise that of accname.
+function computedOr(el, role, f) {
   if (useComputed && !f.unheard) {
     if (nameless(el, role, f)) return '';
     const plain = plainName(el, role, f);
     if (plain) return cutName(plain);
     const s = fold(computedName(el));
     if (f.tag === 'input' && el.type === 'file') return cutName(s.replace(/: (No file chosen|\d+ files?)$/, '') || 'Choose File');
-    // Of what stands in a <map> Chromium's accessibility knows nothing.
-    if ((s || !EMPTY_NAMED.has(role) && !closest(el, 'map')) && !(s && readsSecret(el, f.bits))) return cutName(s);
+    // Of what stands in a <map> Chromium's accessibility knows nothing, and some options it takes for none.
+    if ((s || !EMPTY_NAMED.has(role) && !(role === 'option' && f.tag !== 'option') && !closest(el, 'map')) && !(s && readsSecret(el, f.bits))) return cutName(s);
   }
   return cutName(fold(accname(el, role, { seen: new Set() })));
 }
@@ -272,8 +283,11 @@ const APART = words('alert alertdialog application article banner blockquote com
 const PICKED = words('date time month week datetime-local');
 
 export const titleOf = (el) => (has(el, 'title') ? fold(attr(el, 'title')) : '') ||
-  (has(el, 'placeholder') ? fold(attr(el, 'placeholder')) : '') ||
-  (has(el, 'aria-placeholder') ? fold(attr(el, 'aria-placeholder')) : '');
+  (has(el, 'placeholder') && holdsPlaceholder(el) ? fold(attr(el, 'placeholder')) : '') ||
+  (has(el, 'aria-placeholder') && /^(textbox|searchbox)$/.test(roleOf(el)) ? fold(attr(el, 'aria-placeholder')) : '');
+
+// holdsPlaceholder tells whether el shows its placeholder: others have it in vain.
+const holdsPlaceholder = (el) => localName(el) === 'textarea' || localName(el) === 'input' && /^(text|search|url|tel|email|password|number)$/.test(el.type);
 
 // labelledBy joins the names of the elements that aria-labelledby lists.
 export function labelledBy(el) {
@@ -319,7 +333,7 @@ export function nativeName(el, role, c) {
     case 'input':
       switch (el.type) {
         case 'button': return labelName(el, c) || el.value;
-        case 'submit': case 'reset': return labelName(el, c) || (has(el, 'value') ? el.value : '') || titleOf(el) || (el.type === 'submit' ? 'Submit' : 'Reset');
+        case 'submit': case 'reset': return labelName(el, c) || (has(el, 'value') ? el.value : el.type === 'submit' ? 'Submit' : 'Reset');
         case 'image': return labelName(el, c) || fold(attr(el, 'alt') || '') || fold(attr(el, 'value') || '') || titleOf(el) || 'Submit';
         case 'file': return labelName(el, c) || titleOf(el) || (el.multiple ? 'Choose Files' : 'Choose File');
       }
@@ -336,6 +350,9 @@ export function nativeName(el, role, c) {
   }
   return '';
 }
+
+// optionName returns the name of an option or a group of them, whose frame is f.
+export const optionName = (el, role, f = lone(el)) => (f.bits & (LABEL | LABELLEDBY) && nameFor(el, role, f) || cutName(withoutGlyphs(fold(el.label))));
 
 function childName(el, tag, c) {
   for (let k = firstElementChild(el); k; k = nextElementSibling(k)) {
@@ -385,11 +402,12 @@ function partName(k, c) {
   const shows = c.hidden || rendered(k);
   if (!shows && s.display === 'none') return '';
   const inline = (s.display === 'inline' && tag !== 'img') || s.display === 'contents';
+  const border = c.parts && isPart(s.display) ? BORDER : ' ';
   let n;
-  if (shows) n = accname(k, roleOf(k), { seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden });
+  if (shows) n = accname(k, roleOf(k), { seen: c.seen, inside: true, referred: c.referred, hidden: c.hidden, parts: c.parts });
   else n = s.visibility === 'visible' ? '' : contentHidden(k, c);
-  if (!n) return inline ? '' : ' ';
-  return inline ? n : ' ' + n + ' ';
+  if (!n) return inline ? '' : border;
+  return inline ? n : border + n + border;
 }
 
 // contentHidden reads what is visible within an element that is visibility:hidden.
@@ -397,6 +415,18 @@ function contentHidden(el, c) {
   let out = '';
   for (const k of flatList(el) || childNodes(el)) if (nodeType(k) === ELEMENT) out += partName(k, c);
   return out;
+}
+
+// BORDER stands between the parts of what is read, until joinParts.
+export const BORDER = '\x1f';
+
+// isPart tells whether what has this display is a part by itself: a cell, or a line of its own.
+export const isPart = (display) => !display.startsWith('inline') && display !== 'contents' && !display.startsWith('ruby');
+
+// joinParts writes the borders between parts as those between the cells of a table.
+export function joinParts(s) {
+  if (!s.includes(BORDER)) return withoutGlyphs(fold(s));
+  return s.split(BORDER).map((part) => withoutGlyphs(fold(part))).filter((part) => part !== '').join(' | ');
 }
 
 const QUOTED = /"(?:[^"\\]|\\.)*"|\//gs;

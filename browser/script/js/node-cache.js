@@ -7,7 +7,7 @@ import { bitsOf } from './attributes.js';
 import { computedStyle, ELEMENT, firstChild, localName, nextSibling, nodeType, TEXT, textData } from './dom.js';
 import { flatParent, isHTML } from './flat-tree.js';
 import { onForget } from './page.js';
-import { blank, fold } from './text.js';
+import { blank, fold, withoutGlyphs } from './text.js';
 
 let cache = new WeakMap(); // element → CachedElement
 onForget(() => { cache = new WeakMap(); });
@@ -71,7 +71,7 @@ export class CachedText {
   }
 
   lower() {
-    if (this.low === null) this.low = this.fold().toLowerCase();
+    if (this.low === null) this.low = withoutGlyphs(this.fold()).toLowerCase();
     return this.low;
   }
 }

@@ -3,7 +3,7 @@
 
 import { documentElementOf, ELEMENT, elementsIn, getRootNode, isConnected, localName, nodeType } from './dom.js';
 import { addClosedRoot, shadowOf } from './flat-tree.js';
-import { addListeners } from './listeners.js';
+import { addListeners, addMeant, MORE, PRESSED } from './listeners.js';
 import { saysModal, seekModals } from './overlays.js';
 import { onNewDocument } from './page.js';
 
@@ -49,6 +49,10 @@ export const reportListeners = (...els) => {
   }
   addListeners(...els);
 };
+/** @type {import('./functions.js').Functions['reportPressed']} */
+export const reportPressed = (...els) => addMeant(PRESSED, els);
+/** @type {import('./functions.js').Functions['reportMore']} */
+export const reportMore = (...els) => addMeant(MORE, els);
 
 // Custom elements that have been asked about, or have shown their root.
 const asked = new WeakSet();

@@ -8,12 +8,12 @@ import { identOf } from './identity.js';
 import { inertNow } from './inert.js';
 import { idOf, lastNumber, node } from './node-ids.js';
 import { forget, page } from './page.js';
-import { roleOf } from './role.js';
+import { roleOf, shownRole } from './role.js';
 import { contextOf, nameOf } from './shown-name.js';
 import { rendered } from './visibility.js';
 
 // record is what the daemon keeps of an element that it gives a ref to.
-export const record = (el) => ({ node: idOf(el), role: roleOf(el) || 'generic', name: nameOf(el) || '', tag: tagOf(el), ident: identOf(el), context: contextOf(el) });
+export const record = (el) => ({ node: idOf(el), role: shownRole(roleOf(el)), name: nameOf(el) || '', tag: tagOf(el), ident: identOf(el), context: contextOf(el) });
 
 // allIn is querySelectorAll of a document, a shadow root or an element.
 export const allIn = (root, selector) => {
@@ -56,7 +56,7 @@ const twins = (q, el) => {
   everyElement(page, (e) => {
     if (e === el || tagOf(e) !== q.tag || found.length > 1) return;
     if (identOf(e) !== q.ident || !rendered(e)) return;
-    if ((roleOf(e) || 'generic') === q.role && (nameOf(e) || '') === q.name && contextOf(e) === q.context) found.push(e);
+    if (shownRole(roleOf(e)) === q.role && (nameOf(e) || '') === q.name && contextOf(e) === q.context) found.push(e);
   });
   return found;
 };
@@ -68,7 +68,7 @@ const candidates = (q) => {
     const tag = tagOf(el) === q.tag;
     if (!tag && !has(el, 'role') || list.length > 400) return;
     if (!rendered(el)) return;
-    const role = roleOf(el) || 'generic';
+    const role = shownRole(roleOf(el));
     if (role !== q.role) return;
     const name = nameOf(el) || '', context = contextOf(el);
     const points = (name === q.name ? 4 : alike(name, q.name) ? 2 : 0) + (context === q.context && context ? 2 : 0) + (identOf(el) === q.ident ? 1 : 0);
@@ -141,7 +141,7 @@ export const findRef = (q) => {
   // What is not rendered, or inert, has no name. Whoever needs it waits until it
   // has, and asks again.
   if (q.any || !rendered(el) || unnamed(el)) return { el };
-  const role = roleOf(el) || 'generic', name = nameOf(el) || '', context = contextOf(el);
+  const role = shownRole(roleOf(el)), name = nameOf(el) || '', context = contextOf(el);
   if (context !== q.context && q.context) {
     const t = twins(q, el);
     // The row is somewhere else now. One that the client was shown with that

@@ -81,6 +81,9 @@ export function beginRoles(computed) {
 // author gives it.
 export const FRAMES = words('iframe frame embed object');
 
+// shownRole is the role that a line shows, of what roleOf returned.
+export const shownRole = (role) => (role && role !== 'none' ? role : 'generic');
+
 // roleOf returns the role of el.
 export function roleOf(el, bits = bitsOf(el), tag = localName(el), html = isHTML(el)) {
   if (html && FRAMES.has(tag) && (tag !== 'object' || el.contentWindow)) return 'iframe';
@@ -123,6 +126,8 @@ function authorRole(el) {
 // nothing of which it could be an option.
 const HOLDERS = { __proto__: null, option: 'listbox', listitem: 'list', treeitem: 'tree' };
 
+const WRAPS = /^(none|presentation)?$/;
+
 // orphan tells whether el, which its author calls such an item, is none. Chromium is
 // asked where what is around el does not say plainly that it is one.
 function orphan(el, role) {
@@ -131,6 +136,7 @@ function orphan(el, role) {
     const given = has(p, 'role') ? attr(p, 'role') : '', tag = localName(p);
     if (given === HOLDERS[role] || given === 'group') return false;
     if (role === 'listitem' && !given && (tag === 'ul' || tag === 'ol')) return false;
+    if (role === 'option' && tag === 'li' && WRAPS.test(given)) return false; // Chromium takes it for none there, and it acts as one
     if (given ? given !== 'none' && given !== 'presentation' && given !== role : tag !== 'div' && tag !== 'span') break;
   }
   const r = computedRole(el);
@@ -215,9 +221,10 @@ function nativeRole(el, bits = bitsOf(el), tag = tagOf(el), html = isHTML(el)) {
     case 'select': return el.multiple || el.size > 1 ? 'listbox' : 'combobox';
     case 'img': {
       const alt = attr(el, 'alt');
-      return alt === '' && !authorName(el) && !has(el, 'aria-label') ? 'none' : 'img';
+      return alt === '' && !authorName(el) && !has(el, 'aria-label') && !focusable(el) ? 'none' : 'img';
     }
     case 'li': return 'listitem';
+    case 'dl': return authorName(el, bits) ? 'list' : '';
     case 'summary': return isSummary(el) ? 'button' : '';
     case 'header': return sectioned(el) ? '' : 'banner';
     case 'footer': return sectioned(el) ? '' : 'contentinfo';

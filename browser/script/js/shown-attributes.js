@@ -64,7 +64,7 @@ function attribute(el, a, role, name, tag, out) {
   switch (a) {
     case 'type': v = v.toLowerCase(); if (SAID_TYPE.has(v) || v === '') return; break;
     case 'placeholder': case 'aria-label': if (fold(v) === name) return; break;
-    case 'role': if (v.trim().toLowerCase() === role || (role === 'img' && /^(img|image)$/.test(v.trim()))) return; break;
+    case 'role': if (v.trim().toLowerCase() === role || /^\s*(none|presentation)\s*$/i.test(v) || (role === 'img' && /^(img|image)$/.test(v.trim()))) return; break;
     case 'href': v = v.trim(); if (/^(javascript|data):/i.test(v)) v = v.slice(0, v.indexOf(':') + 1); break;
   }
   out.push(a, headOf(v, NAME_MAX));

@@ -5,8 +5,8 @@ import { bitsOf } from './attributes.js';
 import { clickable, CURSORS, listens, OPERABLE, operablesIn, passesCursor } from './clickable.js';
 import { attr, childNodes, ELEMENT, has, localName, matches, namespaceURI, nodeType, SVG, TEXT, textData } from './dom.js';
 import { flatList, flatParent, isHTML } from './flat-tree.js';
-import { hasListener } from './listeners.js';
-import { contentName, cutName, labelledBy, NAME_MAX, nameFor, nativeName, readsSecret, SILENT, titleOf } from './name.js';
+import { hasListener, meantAround } from './listeners.js';
+import { BORDER, contentName, cutName, isPart, joinParts, labelledBy, NAME_MAX, nameFor, nativeName, readsSecret, SILENT, titleOf } from './name.js';
 import { styleOf } from './node-cache.js';
 import { onForget } from './page.js';
 import { ATOMS, computedName, CONTROLS, FROM_CONTENT, isHost, roleOf, useComputed } from './role.js';
@@ -19,9 +19,8 @@ import { rendered } from './visibility.js';
 function clickName(el) {
   const given = givenName(el);
   if (given) return given;
-  const c = () => ({ seen: new Set([el]), inside: true });
-  const s = operablesIn(el) ? fold(shownText(el)) : '';
-  return cutName(s || fold(contentName(el, c())) || drawnName(el) || titleOf(el));
+  const s = operablesIn(el) ? joinParts(shownText(el)) : '';
+  return cutName(s || joinParts(contentName(el, { seen: new Set([el]), inside: true, parts: true })) || drawnName(el) || titleOf(el));
 }
 
 // givenName returns what its author calls el.
@@ -42,7 +41,8 @@ export function shownText(el) {
     if (type === TEXT) out += textData(k);
     else if (type === ELEMENT && !SILENT.has(localName(k)) && !hasListener.has(k) && !matches(k, OPERABLE) && rendered(k)) {
       const s = shownText(k);
-      out += styleOf(k).display === 'inline' ? s : ' ' + s + ' ';
+      const display = styleOf(k).display;
+      out += display === 'inline' ? s : isPart(display) ? BORDER + s + BORDER : ' ' + s + ' ';
     }
   }
   return out;
@@ -87,7 +87,7 @@ export function around(el) {
   return surroundings(p, controlAt(p));
 }
 
-const surroundings = (p, inControl) => ({ el: p, pointer: !!p && CURSORS.has(styleOf(p).cursor) && !(passesCursor(localName(p)) && !listens(p)), forItems: undefined, inControl });
+const surroundings = (p, inControl) => ({ el: p, pointer: !!p && CURSORS.has(styleOf(p).cursor) && !(passesCursor(localName(p)) && !listens(p)), forItems: undefined, inControl, meant: meantAround(p) });
 
 let controlsAt = new Map(); // element → the control that it is or stands in; of one walk or question
 onForget(() => { controlsAt = new Map(); });

@@ -1,11 +1,12 @@
 // Readying a control for the keyboard: focus, caret and selection.
 
-import { activeIn, twinsOf } from './actionable.js';
+import { activeIn, frameTurn, twinsOf } from './actionable.js';
 import { assign, contents, CONTROL_SELECTORS, deepActive, editable, FIELD, fillKind, FORMATS, hasFocus, mask } from './controls.js';
 import {
   bodyOf, documentElementOf, ELEMENT, focus, has, isConnected, isContentEditable, lastChild, localName, matches, nodeType, rectOf, rectsOf,
   tabIndexOf, TEXT,
 } from './dom.js';
+import { editorOf, isTerminal, isWhole } from './editors.js';
 import { flatContains } from './flat-tree.js';
 import { endHitTest } from './hit-test.js';
 import { armKeys, endKeys } from './key-guard.js';
@@ -38,7 +39,19 @@ export const caret = (el, { clear, clicked }) => {
     active = deepActive(el);
   }
   const focused = !!active && (flatContains(el, active) || flatContains(active, el));
+  /** @type {any} */
   const answer = { focused, kind: fillKind(el), before: null, keys: false };
+  const editor = editorOf(el);
+  if (isWhole(el)) answer.whole = true;
+  if (editor) {
+    answer.keys = clear && !isTerminal(editor); // all is selected by the keyboard, which the editor reads
+    if (!isTerminal(editor)) {
+      answer.kind = 'editor';
+      answer.before = '';
+    } else answer.kind = '';
+    answer.guarded = armKeys(el, { text: true });
+    return answer;
+  }
   const text = el instanceof HTMLTextAreaElement || el instanceof HTMLInputElement && rectsOf(el).length;
   if (text) {
     const value = contents(el), b = rectOf(el);
@@ -94,7 +107,7 @@ export const prepare = (el, q) => {
   if (kind === 'select') return {};
   if (roleOf(el) === 'iframe') return { framed: true };
   if (NOT_TEXT[kind]) return { textless: NOT_TEXT[kind] };
-  if (kind === '' && !acceptsKeys(el)) return { textless: localName(el) === 'button' || roleOf(el) === 'button' || roleOf(el) === 'link' ? 'click' : 'none' };
+  if (kind === '' && !acceptsKeys(el) && !editorOf(el)) return { textless: localName(el) === 'button' || roleOf(el) === 'button' || roleOf(el) === 'link' ? 'click' : 'none' };
   if (FORMATS[kind] || kind === 'number' && !q.keys) {
     endHitTest();
     return { ...assign(el, q), assigned: true };
@@ -131,10 +144,24 @@ export const fieldWithin = () => {
 };
 const MAX_FIELDS = 12; // that are told
 
-// compare says whether controls hold what was asked, without telling a secret.
-const compare = (boxes, { wanted, loose }) => {
+const PAINTED_WITHIN = 30; // frames
+const joined = (s) => s.replace(/\s+/g, '');
+// paints tells whether what an editor has painted is what was wanted, or a part of it.
+const paints = (value, wanted) => joined(value) === joined(wanted) || value.length > 400 && joined(wanted).includes(joined(value));
+
+// compare says whether controls hold what was asked, without telling a secret. An editor
+// paints with the next frames, and of a long text a part.
+const compare = async (boxes, { wanted, loose }) => {
   if (!boxes.every(isConnected)) return null;
-  const value = boxes.map(contents).join('');
+  let value = boxes.map(contents).join('');
+  if (editorOf(boxes[0])) {
+    for (let i = 0; i < PAINTED_WITHIN && isConnected(boxes[0]) && !paints(value, wanted); i++) {
+      await frameTurn();
+      forget();
+      value = contents(boxes[0]);
+    }
+    return { asked: paints(value, wanted), value: mask(boxes[0], value) };
+  }
   const asked = value === wanted || loose && fold(value) === fold(wanted);
   return { asked, value: mask(boxes[0], value) };
 };
@@ -149,7 +176,7 @@ export const keysResult = async (q) => {
   const answer = { got: g.got, chars: g.chars, lost: g.lost, by: g.refused && isConnected(g.refused) ? record(g.refused) : null };
   const active = g.lost && hasFocus(page) ? deepActive(null) : null;
   if (!answer.by && active && active !== bodyOf(page) && matches(active, FIELD)) answer.to = record(active);
-  if (q && q.compare) answer.compared = compare(g.boxes, q.compare);
+  if (q && q.compare) answer.compared = await compare(g.boxes, q.compare);
   if (q && q.keep && !g.lost) answer.kept = armKeys(g.el);
   if (q && q.settle && !g.lost) answer.settled = await settle({ shown: q.shown });
   return answer;

@@ -2,6 +2,7 @@
 
 import { EDITABLE } from './attributes.js';
 import { attr, isContentEditable, localName } from './dom.js';
+import { editorOf, painted } from './editors.js';
 import { writtenText } from './element-text.js';
 import { isHTML } from './flat-tree.js';
 import { NAME_MAX } from './name.js';
@@ -16,6 +17,8 @@ const htmlTag = (el) => (isHTML(el) ? localName(el) : '');
 
 // valueOf returns a control's value as it may be shown.
 export function valueOf(el, role, tag = htmlTag(el), bits = EDITABLE) {
+  const editor = role === 'textbox' ? editorOf(el) : null;
+  if (editor) return headOf(painted(editor), NAME_MAX);
   switch (tag) {
     case 'input':
       if (/^(checkbox|radio|submit|button|reset|image|hidden)$/.test(el.type)) return '';

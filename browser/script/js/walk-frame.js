@@ -8,6 +8,7 @@
 
 import { checkVisibility } from './dom.js';
 import { hiddenFromAX } from './inert.js';
+import { meantBy } from './listeners.js';
 import { CachedElement, styleOf } from './node-cache.js';
 import { cutAway, drawn, FAINT, inked, sightIn } from './sight.js';
 import { saysUnseen, textShows } from './visibility.js';
@@ -68,6 +69,10 @@ export class WalkFrame {
     this.names = up === null ? '' : up.names; // what its text need not say again
     this.inControl = up === null ? null : up.inControl;
     this.only = false;
+    this.unseen = false; // it is marked invisible
+    this.beside = undefined;
+    this.meant = up === null || up.clicks && (up.role === 'row' || up.tag === 'tr' || up.tag === 'li') ? 0 : up.meant | meantBy(up.el); // what is listened for on its behalf, unless the line of a row says so
+    this.code = up !== null && up.code; // in a program's text
     this.block = false;
     this.spaced = false;
     this.cell = false;
@@ -84,6 +89,12 @@ export class WalkFrame {
     this.sight = null; // how what is in it is painted
     this.skips = undefined;
     this.locked = undefined;
+  }
+
+  // row tells whether what is in el stands side by side, as cells do.
+  row() {
+    if (this.beside === undefined) this.beside = (this.display === 'flex' || this.display === 'inline-flex') && this.s !== null && this.s.flexDirection.startsWith('row');
+    return this.beside;
   }
 
   // hides tells whether el is visibility:hidden.

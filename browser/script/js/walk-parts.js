@@ -1,8 +1,9 @@
 // Questions that a walk asks about an element in its document.
 
+import { aim } from './actionable.js';
 import {
-  attr, byId, closest, firstChild, getRootNode, has, localName, matches, nextSibling, nodeType, parentNode, rectOf, rectsOf, TEXT,
-  textData,
+  attr, byId, clientHeight, closest, documentElementOf, firstChild, getRootNode, has, localName, matches, nextSibling, nodeType, parentNode,
+  rectOf, rectsOf, scrollHeight, TEXT, textData,
 } from './dom.js';
 import { flatContains, flatParent } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
@@ -71,6 +72,32 @@ export function inProse(el, f) {
     for (let k = firstChild(f.el), n = 0; k && n < 200 && !f.prose; k = nextSibling(k), n++) f.prose = nodeType(k) === TEXT && !blank(textData(k));
   }
   return f.prose && firstChild(el) !== null;
+}
+
+// coversFor tells whether hit, which is at the point in the place of el, keeps clicks from
+// el: at every point of it, and however it is scrolled.
+export function coversFor(el, hit, x, y) {
+  if (aim(el).hit) return false;
+  for (let p = flatParent(el); p && p !== documentElementOf(page); p = flatParent(p)) { // it is scrolled out of sight
+    const s = styleOf(p);
+    if (s.overflowX === 'visible' && s.overflowY === 'visible') continue;
+    const r = rectOf(p);
+    if (x < r.left || y < r.top || x >= r.right || y >= r.bottom) return false;
+  }
+  for (let p = hit; p && !flatContains(p, el); p = flatParent(p)) {
+    const position = styleOf(p).position; // what stays where it is while el is scrolled away from it
+    if (position === 'sticky' || position === 'fixed') return !scrolls(el);
+  }
+  return true;
+}
+
+// scrolls tells whether something around el can be scrolled.
+function scrolls(el) {
+  for (let p = flatParent(el); p; p = flatParent(p)) {
+    if (styleOf(p).position === 'fixed') return false;
+    if (scrollHeight(p) > clientHeight(p) + 1 && (p === documentElementOf(page) || /auto|scroll/.test(styleOf(p).overflowY))) return true;
+  }
+  return false;
 }
 
 // receivesClick tells whether a click at the middle of el reaches it.

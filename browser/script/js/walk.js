@@ -8,6 +8,7 @@
 // as would take the click at their middle. What is transparent and lets clicks through
 // is left out, controls included.
 
+import { coverOf } from './actionable.js';
 import { addAppearance } from './appearance.js';
 import { ARIA, ARIA_HIDDEN, EDITABLE, INERT, ROLE } from './attributes.js';
 import { plain } from './capture.js';
@@ -16,29 +17,30 @@ import {
   attr, bodyOf, checkVisibility, childElementCount, childNodes, documentElementOf, ELEMENT, firstChild, has, localName, matches,
   nextSibling, nodeType, parentNode, query, queryAll, queryAllOf, rectOf, rectsOf, TEXT,
 } from './dom.js';
+import { editorOf, isPainted } from './editors.js';
 import { flatContains, flatList, flatParent, rootOf, shadowOf } from './flat-tree.js';
 import { identOf } from './identity.js';
 import { areasOf, imageOf } from './image-map.js';
 import { hiddenFromAX } from './inert.js';
 import { isField } from './labels.js';
-import { containsListener, hasListener } from './listeners.js';
-import { cutName, NAME_MAX, nameFor } from './name.js';
+import { containsListener, hasListener, meantAround } from './listeners.js';
+import { NAME_MAX, nameFor, optionName } from './name.js';
 import { cached, cachedOf, CachedText, styleIn, styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { activeElement, hitAt } from './overlays.js';
 import { page } from './page.js';
-import { ATOM, authorName, CONTENT, CONTROL, CONTROLS, GROUP, isHost, kindOf, LANDMARK, LANDMARKS, PHRASE, roleOf } from './role.js';
+import { ATOM, authorName, CONTENT, CONTROL, CONTROLS, GROUP, isHost, kindOf, LANDMARK, LANDMARKS, PHRASE, roleOf, shownRole } from './role.js';
 import { rowOf, rowText } from './row-context.js';
 import { attrsOf, ofItsOwn, rowsSaid, sorted, wantedOf } from './shown-attributes.js';
 import { shownName } from './shown-name.js';
 import { PLAIN, sightOf } from './sight.js';
-import { standIn, standsFor } from './stand-in.js';
+import { standIn, standsFor, styledSelect } from './stand-in.js';
 import { statesOf } from './states.js';
-import { fold, headOf } from './text.js';
+import { fold, headOf, withoutGlyphs } from './text.js';
 import { valueOf } from './values.js';
 import { boxOf, outOfPlace, VISIBLE, visible } from './visibility.js';
 import { INLINE, SPACED, WalkFrame } from './walk-frame.js';
-import { descendantOf, inProse, linesLabel, ownsDocument, receivesClick, shownOptions } from './walk-parts.js';
+import { coversFor, descendantOf, inProse, linesLabel, ownsDocument, receivesClick, shownOptions } from './walk-parts.js';
 import { words } from './words.js';
 
 export const SKIPPED = words('script style noscript template head meta link title base source track param col colgroup datalist rp area wbr');
@@ -47,6 +49,8 @@ const LINE = 12; // characters of a line beside its strings
 
 // Of a whole page, these are left out where nothing of what they contain is shown.
 const HOLLOW = words('paragraph listitem list blockquote definition group figure article emphasis strong code');
+
+const CELL = /^(grid)?cell$|^(column|row)header$/;
 
 // In a walk that shows what can be acted on, these have no line by their tag.
 const PLAIN_TAGS = words('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
@@ -79,6 +83,7 @@ export class Walk {
     this.gap = 0; // characters of text since the last line with a ref
     this.stack = [];
     this.tops = [];
+    this.covers = new Set(); // what has been seen to cover a control
     this.skip = new Set();
     this.coversAll = false; // what is on top covers whatever is scrolled to
     this.found = { covered: 0, free: 0 };
@@ -105,6 +110,7 @@ export class Walk {
     base.cut = base.sight.gone;
     base.alpha = base.sight.opacity;
     base.off = p !== null;
+    base.meant = meantAround(p);
     if (after) this.resume(el, after, base);
     else this.element(cachedOf(el), base);
     for (const stack = this.stack; stack.length && !this.ended;) {
@@ -188,7 +194,7 @@ export class Walk {
   // flush writes the text of the block that ends here as a line.
   flush(f) {
     if (!this.run) return;
-    let s = fold(this.run);
+    let s = withoutGlyphs(fold(this.run));
     if (s.endsWith(' |')) s = s.replace(/( \|)+$/, '');
     this.run = '';
     if (!s) return;
@@ -244,6 +250,7 @@ export class Walk {
     }
     if (tag === 'br') { this.space(); return; }
     if (this.skip.size > 0 && this.skip.has(el)) return;
+    if (isPainted(el)) return; // the editor's field says what it paints
     this.visited++;
     if (this.counting && --this.counting === 0) { this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
@@ -275,7 +282,14 @@ export class Walk {
     if (bits & ARIA && attr(el, 'aria-disabled') === 'true') child.off = true;
     child.block = !(child.flow & INLINE);
     child.spaced = (child.flow & SPACED) !== 0;
-    if (display === 'table-cell' && !this.full) { child.block = false; child.cell = true; }
+    if (tag === 'pre' || tag === 'code') child.code = html;
+    if (f.code && tag === 'span') { // a token
+      child.spaced = false;
+      if (f.row()) child.block = false;
+    } else if (!this.full && (display === 'table-cell' || child.block && (bits & ROLE && CELL.test(attr(el, 'role')) || f.row()))) {
+      child.block = false;
+      child.cell = true;
+    }
 
     const what = this.decide(el, child, f) && !child.hides();
     if (what || child.block) this.flush(f);
@@ -374,7 +388,9 @@ export class Walk {
       if (control && child.behind && !child.hides()) this.behindOpen++;
       return false;
     }
+    if (tag === 'select' && control && !this.full && styledSelect(el)) return false; // the widget in its place is shown
     if (control || clicks) return !f.mute || control || listens(el, bits);
+    if (this.covers.size > 0 && this.covers.has(el)) return true; // a refusal names it by this ref
     if (!role || role === 'none' || f.mute) return false;
     if (role === 'heading') return true;
     if (kind & LANDMARK) {
@@ -394,7 +410,7 @@ export class Walk {
       if (ofItsOwn(el, role, bits) || bits & ARIA && rowsSaid(el, role)) return true;
       return (kind & GROUP) !== 0 && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && !!el.caption);
     }
-    if (kind & PHRASE && child.flow & INLINE && inProse(el, f)) return false;
+    if (kind & PHRASE && (f.code || child.flow & INLINE && inProse(el, f))) return false;
     child.prune = HOLLOW.has(role) && firstChild(el) !== null;
     return true;
   }
@@ -444,11 +460,12 @@ export class Walk {
     const written = role === 'heading' || (kind & CONTENT) !== 0, seeable = control || clicks || role === 'heading' || this.full && written;
     const away = seeable && (child.clear || (outOfPlace(el) ?? child.cuts()));
     const name = control && this.labelled.get(el) || shownName(el, role, clicks, child);
-    const invisible = seeable && (name !== '' || control || clicks) && (away || !child.says(name, written)) && !standIn(el);
+    const invisible = seeable && (name !== '' || control || clicks) && (away || !child.says(name, written)) && (!standIn(el) || styledSelect(el) !== null) && !(role === 'textbox' && editorOf(el));
     if ((control && !isField(el) || clicks) && !name && invisible && !this.full) { child.names = ''; return; } // nothing to see or say
     if (!this.record(el, role, name, invisible, f.depth, child, f.el)) { this.stop('max_chars'); this.rest++; return; }
     if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
     if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
+    child.unseen = invisible;
     if (control && role !== 'button' && child.tag !== 'button' && isField(el)) return;
     if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.mute = true;
     if (role === 'img' && !(this.full && child.tag === 'svg')) child.mute = true; // what it is drawn with; a drawing's labels are text
@@ -476,7 +493,7 @@ export class Walk {
     const states = statesOf(el, role, child, (el === this.active || el === this.descendant) && el !== bodyOf(page), invisible, operable && !invisible && this.covered(el));
     const value = this.values ? valueOf(el, role, own, bits) : '';
     const context = operable && parent !== null ? this.context(el, parent) : 0;
-    const says = role || 'generic';
+    const says = shownRole(role);
     let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + Math.max(states.length - 1, 0) + Math.min(value.length, this.maxText);
     const k = child.k, id = k.id || (k.id = idOf(el)), ident = k.ident || (k.ident = identOf(el, bits, tag));
     let line = id + '\t' + depth + '\t' + says + '\t' + name + '\t' + tag + '\t' + states.slice(1) + '\t' + plain(value) + '\t' +
@@ -524,7 +541,7 @@ export class Walk {
     child.bits = k.bitset();
     child.off = f.off || (child.bits & ARIA) !== 0;
     child.control = CONTROLS.has(role);
-    if (!this.record(el, role, cutName(fold(el.label)), false, depth, child, f.el)) { this.stop('max_chars'); this.rest++; }
+    if (!this.record(el, role, optionName(el, role, child), f.unseen, depth, child, f.el)) { this.stop('max_chars'); this.rest++; }
   }
 
   // area writes the line of an area of the image map that the image of f shows.
@@ -568,14 +585,26 @@ export class Walk {
 
   // covered tells whether one of what lies on top takes the click on el.
   covered(el) {
-    if (!this.tops.length) return false;
     el = imageOf(el) || el;
+    if (!this.tops.length) return this.shielded(el);
     const r = rectsOf(standIn(el) || el)[0] || rectOf(el);
     const x = r.left + r.width / 2, y = r.top + r.height / 2;
     if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll && this.found.covered > 0 && this.found.free === 0;
     const hit = hitAt(x, y);
     const covered = !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
     if (!this.tops.some((t) => flatContains(t, el))) this.found[covered ? 'covered' : 'free']++;
-    return covered;
+    return covered || this.shielded(el);
+  }
+
+  // shielded tells whether something that is not on top of the whole page takes the click on
+  // el, wherever el is clicked: an overlay of a part of the page, a loading mask.
+  shielded(el) {
+    const r = rectOf(el);
+    const x = r.left + r.width / 2, y = r.top + r.height / 2;
+    if (r.width < 2 || r.height < 2 || x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+    const at = hitAt(x, y), hit = at && imageOf(at) || at;
+    if (!hit || flatContains(el, hit) || flatContains(hit, el) || !coversFor(el, hit, x, y)) return false;
+    this.covers.add(coverOf(hit));
+    return true;
   }
 }

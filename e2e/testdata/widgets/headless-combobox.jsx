@@ -1,0 +1,3 @@
+import React, { useState } from "react"; import { createRoot } from "react-dom/client"; import { Combobox, ComboboxInput, ComboboxOption, ComboboxOptions } from "@headlessui/react";
+const App = () => { const [q, ask] = useState(""), [v, set] = useState(null); return <Combobox value={v} onChange={(x) => { set(x); report(x); }}><ComboboxInput aria-label="City" onChange={(e) => ask(e.target.value)} /><ComboboxOptions>{["Oslo", "Bergen"].filter((x) => x.toLowerCase().includes(q.toLowerCase())).map((x) => <ComboboxOption key={x} value={x}>{x}</ComboboxOption>)}</ComboboxOptions></Combobox>; };
+createRoot(document.getElementById("app")).render(<App />);

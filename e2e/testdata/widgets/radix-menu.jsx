@@ -1,0 +1,2 @@
+import React from "react"; import { createRoot } from "react-dom/client"; import * as M from "@radix-ui/react-dropdown-menu";
+createRoot(document.getElementById("app")).render(<M.Root><M.Trigger>Edit</M.Trigger><M.Portal><M.Content><M.Item onSelect={() => report("copy")}>Copy</M.Item><M.Sub><M.SubTrigger>More</M.SubTrigger><M.Portal><M.SubContent><M.Item onSelect={() => report("paste")}>Paste</M.Item></M.SubContent></M.Portal></M.Sub></M.Content></M.Portal></M.Root>);

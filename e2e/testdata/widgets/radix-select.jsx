@@ -1,0 +1,2 @@
+import React from "react"; import { createRoot } from "react-dom/client"; import * as S from "@radix-ui/react-select";
+createRoot(document.getElementById("app")).render(<S.Root defaultValue="Oslo" onValueChange={(v) => report(v)}><S.Trigger aria-label="City"><S.Value /></S.Trigger><S.Portal><S.Content position="popper"><S.Viewport>{["Oslo", "Bergen"].map((x) => <S.Item key={x} value={x}><S.ItemText>{x}</S.ItemText></S.Item>)}</S.Viewport></S.Content></S.Portal></S.Root>);

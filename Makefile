@@ -50,10 +50,15 @@ check-scripts:
 # each build makes of a click or a key; TodoMVC, the same input on more pages, is not.
 BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|KeysTell|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TypeSays|Upload|Widget
 
-test-full: # the daemon from outside again, in the whole browser; .ci/run does both
+# The pages that try to have keys, presses, drops and files for themselves: make test tries
+# them in the headless shell, make test-full in the whole browser.
+HOSTILE = GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly|OtherCommandsPressNoFrame
+
+test-full: # the daemon from outside again, and hostile pages, in the whole browser; .ci/run does both
 ifneq ($(wildcard e2e/*_test.go),)
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,set -x && BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/...)
+	@$(call with-daemon,set -x && BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/... && \
+		BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser)
 endif
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.

@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,9 +11,20 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// buildStages runs a test with a stage in each build of Chromium.
+// buildStages runs a test with a stage in a Chromium of its own: the build that
+// BROWSERD_BROWSER__PATH names (make test-full: the whole browser), else the headless shell.
 func buildStages(t *testing.T, f func(t *testing.T, s *stage)) {
-	builds(t, func(t *testing.T, cfg chromium.Config) { f(t, newStageIn(t, New(started(t, cfg), discard()))) })
+	cfg := testConfig(t)
+	cfg.Path = os.Getenv("BROWSERD_BROWSER__PATH")
+	for found := range chromium.Installed() {
+		if cfg.Path == "" && found.Shell {
+			cfg.Path = found.Path
+		}
+	}
+	if cfg.Path == "" {
+		t.Fatal("chromium-headless-shell is not installed")
+	}
+	t.Run(filepath.Base(cfg.Path), func(t *testing.T) { f(t, newStageIn(t, New(started(t, cfg), discard()))) })
 }
 
 const (
@@ -93,20 +106,22 @@ func TestAKeyGoesToItsElementOnly(t *testing.T) {
 		attempts, through, sent := 0, 0, 0
 		for name, page := range thefts {
 			for _, frame := range []string{`<iframe src="ALT/login"></iframe>`, `<iframe src="/login"></iframe>`} {
-				v := s.open(t, thief+replaceAlt(frame, s.srv.URL)+page, "/login", victim)
-				password := v.ref("textbox", "Password")
-				for _, key := range []string{"x", "Control+v", "Home", "Enter"} {
-					got := answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: password, Key: key}}))
-					attempts++
-					navigated := strings.Contains(got, `"navigated"`)
-					if strings.Contains(got, `"by"`) || strings.HasPrefix(got, `{"hit"`) || navigated {
-						sent++
+				t.Run(name+frame, func(t *testing.T) { // which closes the page: another's thief would have the focus
+					v := s.open(t, thief+replaceAlt(frame, s.srv.URL)+page, "/login", victim)
+					password := v.ref("textbox", "Password")
+					for _, key := range []string{"x", "Control+v", "Home", "Enter"} {
+						got := answer(v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: password, Key: key}}))
+						attempts++
+						navigated := strings.Contains(got, `"navigated"`)
+						if strings.Contains(got, `"by"`) || strings.HasPrefix(got, `{"hit"`) || navigated {
+							sent++
+						}
+						if holds := v.text(`own.value+got`); holds != "" && !navigated {
+							through++
+							t.Errorf("%s, %s: the page got %q; answer %s", name, key, holds, got)
+						}
 					}
-					if holds := v.text(`own.value+got`); holds != "" && !navigated {
-						through++
-						t.Errorf("%s, %s: the page got %q; answer %s", name, key, holds, got)
-					}
-				}
+				})
 			}
 		}
 		t.Logf("%d attempts, %d with keys that were sent, %d through", attempts, sent, through)

@@ -1,5 +1,5 @@
 // Package e2e_test drives the built daemon from outside, as a client does:
-// over its WebSocket door, with real Chromium, on pages served on loopback.
+// over its WebSocket, with real Chromium, on pages served on loopback.
 // A test that looks at its daemon, ends it or gives it settings starts one of its own,
 // which fails the test where it leaves a process or a profile behind; the others share
 // one daemon, each as an agent of its own (sharedDaemon).

@@ -30,7 +30,7 @@ type BatchParams struct {
 // BatchCommand is one command of a batch.
 type BatchCommand struct {
 	Method string          `json:"method"`
-	Params json.RawMessage `json:"params" takes:"object"`
+	Params json.RawMessage `json:"params,omitempty" takes:"object"`
 }
 
 // BatchResult is the answer of batch: what each command answered, in order.

@@ -49,9 +49,9 @@ type EmulateParams struct {
 
 // Place is a protocol.Geolocation of which it is known what was said.
 type Place struct {
-	Latitude  *float64 `json:"latitude"`
-	Longitude *float64 `json:"longitude"`
-	Accuracy  *float64 `json:"accuracy"`
+	Latitude  *float64 `json:"latitude,omitempty"`
+	Longitude *float64 `json:"longitude,omitempty"`
+	Accuracy  *float64 `json:"accuracy,omitempty"`
 }
 
 // geolocation checks p, which may be nil.

@@ -2,8 +2,10 @@ package actions
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/session"
 
 	"github.com/browserd/browserd/actions/command"
 )
@@ -20,8 +22,27 @@ var Status = command.Define(command.Row{
 // StatusParams are none.
 type StatusParams struct{}
 
-func status(ctx context.Context, c *command.Call, _ *StatusParams) (map[string]any, error) {
-	r := map[string]any{
+// StatusResult is the answer of status. Which of it is there depends on who asks and on
+// how the daemon is set up.
+type StatusResult map[string]any
+
+// JSONSchema describes what is always there, and what only an operator sees.
+func (StatusResult) JSONSchema(d command.Definitions) map[string]any {
+	s := d.Struct(reflect.TypeFor[struct {
+		Version       string            `json:"version"`
+		Agent         string            `json:"agent"`
+		Autonomy      policy.Autonomy   `json:"autonomy"`
+		Sessions      []session.Info    `json:"sessions"`
+		Session       string            `json:"session,omitempty"`
+		AllSessions   []session.Info    `json:"all_sessions,omitempty"`
+		Confirmations []policy.Question `json:"confirmations,omitempty"`
+	}]())
+	s["additionalProperties"] = true
+	return s
+}
+
+func status(ctx context.Context, c *command.Call, _ *StatusParams) (StatusResult, error) {
+	r := StatusResult{
 		"autonomy": c.Runtime.AutonomyOf(c.Caller),
 		"version":  c.Runtime.Version,
 		"agent":    c.Caller.Agent,

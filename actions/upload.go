@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"syscall"
 
 	"github.com/browserd/browserd/protocol"
@@ -41,6 +42,11 @@ type UploadFile struct {
 	Path   string `json:"-"`
 	Name   string `json:"name"`
 	Base64 []byte `json:"base64"`
+}
+
+// JSONSchema describes both forms.
+func (f UploadFile) JSONSchema(d command.Definitions) map[string]any {
+	return map[string]any{"anyOf": []any{map[string]any{"type": "string"}, d.Struct(reflect.TypeOf(f))}}
 }
 
 // UnmarshalJSON takes a string as a path, and an object as contents.

@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"config"},
 	{"server"},
 	{"server/live", "server/tools"},
-	{"actions"},
+	{"actions", "actions/schema"},
 	{"actions/command"},
 	{"session"},
 	{"browser", "fallback", "ledger"},

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,8 +57,8 @@ func newShop(t *testing.T) *httptest.Server {
 	return s
 }
 
-// Every example in docs/commands.md works, over a WebSocket and in real Chromium. Each
-// has a new session that has opened the shop and taken a snapshot. What else must have
+// Every example in docs/commands.md works, over a WebSocket and in real Chromium, and
+// what it answers is as the schema says. Each has a new session that has opened the shop and taken a snapshot. What else must have
 // happened before, such as a dialog that is open, is in before.
 func TestExamples(t *testing.T) {
 	t.Parallel()
@@ -76,6 +77,7 @@ func TestExamples(t *testing.T) {
 		return func(shown string) step { return step{"click", params{"ref": refIn(t, shown, role, name)}} }
 	}
 	always := func(s step) func(string) step { return func(string) step { return s } }
+	described := newDescribed(t)
 	before := map[string][]func(shown string) step{
 		"back":          {always(terms)},
 		"forward":       {always(terms), always(step{"back", nil})},
@@ -126,9 +128,10 @@ func TestExamples(t *testing.T) {
 				a = operator
 				check = func() error { _, err := asker.wait(pending); return err }
 			}
-			_, err := a.try(cmd.Name, given)
+			var answer json.RawMessage
+			err := a.c.Call(t.Context(), cmd.Name, given, &answer)
 			if err == nil {
-				err = check()
+				err = errors.Join(check(), described.result(cmd, answer))
 			}
 			if err != nil {
 				t.Errorf("%s %s: %v\n%s", cmd.Name, text, err, shown.Snapshot.Text)

@@ -136,13 +136,14 @@ func (r *Row) Is(f Flag) bool { return r.Flags&f == f }
 type Command struct {
 	Row
 	params reflect.Type
+	result reflect.Type
 	run    func(ctx context.Context, c *Call) (any, error)
 }
 
 // Define makes a command of its row and its func. A row that contradicts itself is a
 // mistake of the build: Define panics, when the program starts and in every test.
 func Define[P, R any](row Row, run func(context.Context, *Call, *P) (R, error)) *Command {
-	cmd := &Command{Row: row, params: reflect.TypeFor[P](), run: func(ctx context.Context, c *Call) (any, error) {
+	cmd := &Command{Row: row, params: reflect.TypeFor[P](), result: reflect.TypeFor[R](), run: func(ctx context.Context, c *Call) (any, error) {
 		return run(ctx, c, c.Params.(*P))
 	}}
 	wrong := ""

@@ -6,15 +6,21 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // Schema is the command's parameters as a JSON Schema (draft 2020-12): an
 // object, with the parameters that all commands take included.
-func (cmd *Command) Schema() map[string]any {
+func (cmd *Command) Schema() map[string]any { return Definitions(nil).Params(cmd) }
+
+// Params is the schema of the command's parameters.
+func (d Definitions) Params(cmd *Command) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	fields := append(fieldsOf(reflect.New(cmd.params).Elem()), fieldsOf(reflect.New(reflect.TypeFor[Common]()).Elem())...)
 	for _, f := range fields {
-		properties[f.name] = f.schema()
+		properties[f.name] = f.schema(d)
 		if f.tag.Get("required") == "true" {
 			required = append(required, f.name)
 		}
@@ -38,8 +44,8 @@ func (cmd *Command) Seldom() []string {
 	return list
 }
 
-func (f field) schema() map[string]any {
-	s := schemaOf(f.v.Type())
+func (f field) schema(defs Definitions) map[string]any {
+	s := defs.Of(f.v.Type())
 	narrow(s, f.tag)
 	if doc := f.tag.Get("doc"); doc != "" {
 		s["description"] = doc
@@ -84,15 +90,34 @@ func narrow(s map[string]any, tag reflect.StructTag) {
 	}
 }
 
-var rawType = reflect.TypeFor[json.RawMessage]()
+var (
+	rawType  = reflect.TypeFor[json.RawMessage]()
+	timeType = reflect.TypeFor[time.Time]()
+)
 
-// schemaOf is the schema of a Go type as encoding/json reads it.
-func schemaOf(t reflect.Type) map[string]any {
+// Described is a type that says itself what its JSON is like.
+type Described interface {
+	JSONSchema(d Definitions) map[string]any
+}
+
+// Definitions are the schemas of structs by their names. A nil Definitions describes
+// each struct where it is used; any other collects them, and uses name them.
+type Definitions map[string]any
+
+// Result is the schema of what the command returns.
+func (d Definitions) Result(cmd *Command) map[string]any { return d.Of(cmd.result) }
+
+// Of is the schema of a Go type as encoding/json writes it.
+func (d Definitions) Of(t reflect.Type) map[string]any {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return schemaOf(t.Elem())
+		return d.Of(t.Elem())
+	case t.Implements(reflect.TypeFor[Described]()):
+		return d.named(t, func() map[string]any { return reflect.Zero(t).Interface().(Described).JSONSchema(d) })
 	case t == rawType || t.Kind() == reflect.Interface:
 		return map[string]any{} // any value
+	case t == timeType:
+		return map[string]any{"type": "string", "format": "date-time"}
 	case t == reflect.TypeFor[[]byte]():
 		return map[string]any{"type": "string", "contentEncoding": "base64"}
 	}
@@ -105,27 +130,87 @@ func schemaOf(t reflect.Type) map[string]any {
 		return map[string]any{"type": "integer"}
 	case reflect.Float64:
 		return map[string]any{"type": "number"}
-	case reflect.Slice:
-		return map[string]any{"type": "array", "items": schemaOf(t.Elem())}
+	case reflect.Slice, reflect.Array:
+		s := map[string]any{"type": "array", "items": d.Of(t.Elem())}
+		if t.Kind() == reflect.Array {
+			s["minItems"], s["maxItems"] = t.Len(), t.Len()
+		}
+		return s
 	case reflect.Map:
-		return map[string]any{"type": "object", "additionalProperties": schemaOf(t.Elem())}
+		return map[string]any{"type": "object", "additionalProperties": d.Of(t.Elem())}
 	}
-	properties := map[string]any{}
-	addProperties(properties, t)
-	return map[string]any{"type": "object", "properties": properties}
+	return d.named(t, func() map[string]any { return d.Struct(t) })
 }
 
-func addProperties(properties map[string]any, t reflect.Type) {
+// named puts a schema under its type's name, and returns the reference to it.
+func (d Definitions) named(t reflect.Type, schema func() map[string]any) map[string]any {
+	name := nameOf(t)
+	if d == nil || name == "" {
+		return schema()
+	}
+	if _, ok := d[name]; !ok {
+		d[name] = nil // it may lead to itself
+		d[name] = schema()
+	}
+	return map[string]any{"$ref": "#/$defs/" + name}
+}
+
+// nameOf is a type's name, with its package's where that alone would say little.
+func nameOf(t reflect.Type) string {
+	name := t.Name()
+	switch pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]; {
+	case t == reflect.TypeFor[Result]():
+		return "PageResult"
+	case t == reflect.TypeFor[protocol.ErrorData]():
+		return "Error"
+	case name == "Info" || name == "Ended" || name == "Result":
+		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
+	}
+	return strings.TrimSuffix(name, "JSON")
+}
+
+// Struct is the schema of a struct. A member that is always there is required. What is
+// embedded is in allOf, or with nil Definitions among the struct's own members.
+func (d Definitions) Struct(t reflect.Type) map[string]any {
+	properties := map[string]any{}
+	required, bases := d.members(properties, t)
+	s := map[string]any{"type": "object", "properties": properties}
+	if d != nil && len(required) > 0 {
+		s["required"] = required
+	}
+	if len(bases) > 0 {
+		s["allOf"] = bases
+	}
+	return s
+}
+
+func (d Definitions) members(properties map[string]any, t reflect.Type) (required []string, bases []any) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		if sf.Anonymous {
-			addProperties(properties, sf.Type)
+		name, rest, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		switch {
+		case sf.Anonymous && name == "" && d != nil:
+			bases = append(bases, d.Of(sf.Type))
+			continue
+		case sf.Anonymous && name == "":
+			d.members(properties, sf.Type)
+			continue
+		case name == "" || name == "-":
 			continue
 		}
-		if name, _, _ := strings.Cut(sf.Tag.Get("json"), ","); name != "" && name != "-" {
-			s := schemaOf(sf.Type)
-			narrow(s, sf.Tag)
-			properties[name] = s
+		s := d.Of(sf.Type)
+		narrow(s, sf.Tag)
+		maybe := strings.Contains(rest, "omit")
+		if sf.Type.Kind() == reflect.Pointer && !maybe && d != nil {
+			s = map[string]any{"anyOf": []any{s, map[string]any{"type": "null"}}}
+		}
+		if doc := sf.Tag.Get("doc"); doc != "" && d != nil {
+			s["description"] = doc
+		}
+		properties[name] = s
+		if !maybe {
+			required = append(required, name)
 		}
 	}
+	return required, bases
 }

@@ -1,0 +1,134 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/actions/schema"
+	"github.com/browserd/browserd/protocol"
+)
+
+// described is what `browserd schema` prints, and refuses members that it does not name.
+type described struct {
+	t        testing.TB
+	document map[string]any
+	compiler *jsonschema.Compiler
+}
+
+func newDescribed(t testing.TB) described {
+	t.Helper()
+	text, err := json.Marshal(schema.Document(actions.All, "test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := described{t, parsed.(map[string]any), jsonschema.NewCompiler()}
+	defs := d.document["$defs"].(map[string]any)
+	// What is embedded becomes the struct's own, and nothing else may be there.
+	var own func(s map[string]any)
+	own = func(s map[string]any) {
+		bases, _ := s["allOf"].([]any)
+		delete(s, "allOf")
+		for _, b := range bases {
+			base := defs[strings.TrimPrefix(b.(map[string]any)["$ref"].(string), "#/$defs/")].(map[string]any)
+			own(base)
+			maps.Copy(s["properties"].(map[string]any), base["properties"].(map[string]any))
+			required, _ := base["required"].([]any)
+			more, _ := s["required"].([]any)
+			s["required"] = append(append([]any{}, more...), required...)
+		}
+		if _, ok := s["additionalProperties"]; !ok && s["properties"] != nil {
+			s["additionalProperties"] = false
+		}
+	}
+	for _, s := range defs {
+		own(s.(map[string]any))
+	}
+	d.compiler.AssertFormat()
+	if err := d.compiler.AddResource("browserd.json", d.document); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// result validates what a command answered, and event what an event said.
+func (d described) result(cmd *command.Command, answer json.RawMessage) error {
+	d.t.Helper()
+	return d.validate("commands/"+cmd.Name+"/result", answer)
+}
+
+func (d described) event(e protocol.Event) error {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return d.validate("events/"+e.Type, text)
+}
+
+func (d described) validate(path string, text []byte) error {
+	s, err := d.compiler.Compile("browserd.json#/" + path)
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	if err := s.Validate(value); err != nil {
+		return fmt.Errorf("%s is not as the schema says: %w\n%s", path, err, protocol.Cut(string(text), 2000))
+	}
+	return nil
+}
+
+// Each type of event that a session sends is as the schema says.
+func TestEventsAreAsTheSchemaSays(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	d := sharedDaemon(t)
+	described := newDescribed(t)
+	a := newAgent(t, d)
+	a.do("subscribe", params{"events": protocol.EventTypes})
+	a.do("session_open", params{"downloads": true})
+	a.open(shop.URL + "/")
+	shown := a.do("snapshot", nil).Snapshot.Text
+	a.do("click", params{"ref": refIn(t, shown, "link", "Price list")})
+	a.do("tab_new", params{"url": "about:blank"})
+	a.do("tab_close", nil)
+	a.do("click", params{"ref": refIn(t, shown, "button", "Delete")})
+	a.do("dialog", params{"accept": false})
+	a.do("eval", params{"expression": "fetch('http://192.0.2.1:8080/').catch(() => 0)"})
+	a.do("session_close", nil)
+	for _, typ := range []string{
+		protocol.EventHello, protocol.EventNavigated, protocol.EventDialog, protocol.EventDownload, protocol.EventTabOpened, protocol.EventTabClosed,
+		protocol.EventConsoleError, protocol.EventPolicyDenied, protocol.EventSessionClosing, protocol.EventCommand,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		for n := 0; ; n++ {
+			e, err := a.c.Event(ctx, func(e protocol.Event) bool { return e.Type == typ })
+			if n == 0 && err != nil {
+				t.Errorf("no event %s: %v", typ, err)
+			}
+			if err != nil {
+				break
+			}
+			if err := described.event(e); err != nil {
+				t.Error(err)
+			}
+			cancel() // from now on only those that are there already
+		}
+		cancel()
+	}
+}

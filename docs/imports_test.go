@@ -71,7 +71,7 @@ var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser/input"},
 	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/history", "browser/input", "browser/listeners", "browser/network", "browser/permission", "browser/screenshot", "browser/storage", "browser/throttle"},
-	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go", "internal/client"},
+	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
 	"github.com/go-viper/mapstruct":   {"config"},

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/browserd/browserd/internal/client"
+	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/netns"
 	"github.com/browserd/browserd/internal/ssrfcases"
 	"github.com/browserd/browserd/internal/testdaemon"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/browserd/browserd/internal/client"
+	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/browserd/browserd/internal/client"
+	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/snapshot"
 )
 

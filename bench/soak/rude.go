@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/browserd/browserd/internal/client"
+	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/protocol"
 )
 

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/browserd/browserd/internal/client"
+	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )

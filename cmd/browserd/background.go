@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/chromium"
+	socket "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/config"
-	socket "github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server"
 )

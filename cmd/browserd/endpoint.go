@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	socket "github.com/browserd/browserd/internal/client"
+	socket "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/server"
 )
 

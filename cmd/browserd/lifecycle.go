@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	socket "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/config"
-	socket "github.com/browserd/browserd/internal/client"
 )
 
 // stopWithin is how long a daemon may take to end: its own limits are lower.

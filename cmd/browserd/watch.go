@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/actions"
+	socket "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/config"
-	socket "github.com/browserd/browserd/internal/client"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )

@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/browserd/browserd/internal/client"
+	client "github.com/browserd/browserd/clients/go"
 )
 
 const (

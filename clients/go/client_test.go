@@ -1,4 +1,4 @@
-package client_test
+package browserd_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/browserd/browserd/internal/client"
+	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/protocol"
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"

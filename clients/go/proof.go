@@ -1,4 +1,4 @@
-package client
+package browserd
 
 import (
 	"bufio"
@@ -13,7 +13,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
@@ -23,15 +22,9 @@ import (
 // knows the client's token. The token was not sent.
 var ErrNotProved = errors.New("what listens there is not a browserd that knows this token")
 
-// proveWithin is how long the daemon may take to prove itself.
-const proveWithin = 3 * time.Second
-
-// maxProof is how long its answer may be, in bytes.
-const maxProof = 1 << 20
-
 // DialProved returns a function that connects over TCP, for an http.Transport or a
-// WebSocket, and lets the daemon at the other end prove that it knows token. What is
-// sent on that connection afterwards reaches the one who proved it.
+// WebSocket, and lets the daemon at the other end prove within 3 seconds that it knows
+// token. What is sent on that connection afterwards reaches the one who proved it.
 func DialProved(token string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -39,8 +32,12 @@ func DialProved(token string) func(ctx context.Context, network, address string)
 			return nil, err
 		}
 		stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-		conn.SetDeadline(time.Now().Add(proveWithin))
-		err = prove(conn, provedHost(conn, address), token)
+		conn.SetDeadline(time.Now().Add(3 * time.Second))
+		// The address that was really dialled, where a name such as localhost stands for several.
+		if host, _, err := net.SplitHostPort(address); err != nil || host == "localhost" || net.ParseIP(host) != nil {
+			address = conn.RemoteAddr().String()
+		}
+		err = prove(conn, address, token)
 		if !stop() {
 			err = errors.Join(ctx.Err(), err)
 		}
@@ -48,19 +45,8 @@ func DialProved(token string) func(ctx context.Context, network, address string)
 			conn.Close()
 			return nil, fmt.Errorf("%s: %w", address, err)
 		}
-		conn.SetDeadline(time.Time{})
-		return conn, nil
+		return conn, conn.SetDeadline(time.Time{})
 	}
-}
-
-// provedHost is the address that the proof is for: the one that was really dialled
-// where a name such as localhost may stand for several, else the name.
-func provedHost(conn net.Conn, address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil || host == "localhost" || net.ParseIP(host) != nil {
-		return conn.RemoteAddr().String()
-	}
-	return address
 }
 
 func prove(conn net.Conn, host, token string) error {
@@ -71,22 +57,15 @@ func prove(conn net.Conn, host, token string) error {
 	if _, err := fmt.Fprintf(conn, "GET %s?nonce=%s HTTP/1.1\r\nHost: %s\r\n\r\n", protocol.ProofPath, own, host); err != nil {
 		return err
 	}
-	in := bufio.NewReader(io.LimitReader(conn, maxProof))
+	in := bufio.NewReader(io.LimitReader(conn, 1<<20))
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotProved, err)
 	}
-	body, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrNotProved, err)
-	case resp.StatusCode != http.StatusOK || resp.Close || in.Buffered() > 0:
-		return fmt.Errorf("%w (HTTP %d)", ErrNotProved, resp.StatusCode)
-	}
 	var answer protocol.Proof
-	if json.Unmarshal(body, &answer) != nil || len(answer.Nonce) != 64 || strings.Contains(answer.Nonce, "\n") {
-		return ErrNotProved
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || resp.Close || in.Buffered() > 0 || json.Unmarshal(body, &answer) != nil || len(answer.Nonce) != 64 {
+		return fmt.Errorf("%w (HTTP %d)", ErrNotProved, resp.StatusCode)
 	}
 	want := protocol.ProofOf(sha256.Sum256([]byte(token)), host, own, answer.Nonce)
 	for _, p := range answer.Proofs {

@@ -52,6 +52,9 @@ func (f field) schema(defs Definitions) map[string]any {
 	}
 	if words, ok := f.tag.Lookup("enum"); ok {
 		list := strings.Split(strings.TrimPrefix(words, ","), ",")
+		if f.tag.Get("fold") == "upper" {
+			list = append(list, strings.Split(strings.ToLower(strings.Join(list, ",")), ",")...)
+		}
 		if items, ok := s["items"].(map[string]any); ok {
 			items["enum"] = list
 		} else {

@@ -112,9 +112,14 @@ func (c *Client) Hover(ctx context.Context, p HoverParams) (PageResult, error) {
 	return call[PageResult](ctx, c, "hover", p)
 }
 
-// HttpRequest: Sends one HTTP request and shows the answer. It follows no redirect.
+// HttpRequest: Sends one HTTP request and shows the answer. It follows a redirect only with follow.
 func (c *Client) HttpRequest(ctx context.Context, p HttpRequestParams) (HTTPRequestResult, error) {
 	return call[HTTPRequestResult](ctx, c, "http_request", p)
+}
+
+// InitScript: Runs JavaScript in every document that the session's pages load from now on, before the page's own.
+func (c *Client) InitScript(ctx context.Context, p InitScriptParams) (PageResult, error) {
+	return call[PageResult](ctx, c, "init_script", p)
 }
 
 // Mouse: Moves or clicks the mouse, or turns its wheel, at a point of the viewport.
@@ -449,6 +454,7 @@ type CookiePartition struct {
 	CrossSite    *bool  `json:"cross_site,omitzero"`
 }
 type CookiesClearParams struct {
+	Name      string   `json:"name,omitzero"`       // only cookies of this name; left out: of any
 	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 	Urls      []string `json:"urls,omitzero"`       // only cookies that would be sent to these addresses; left out: all
@@ -464,7 +470,8 @@ type CookiesResult struct {
 	Cleared *int     `json:"cleared,omitzero"`
 }
 type CookiesSetParams struct {
-	Cookies   []Cookie `json:"cookies"`             // {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
+	Cookies   []Cookie `json:"cookies,omitzero"`    // {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
+	Netscape  string   `json:"netscape,omitzero"`   // the text of a cookies.txt (Netscape's format): domain, subdomains too, path, secure, expires, name and value with tabs between them, a line each
 	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
@@ -565,10 +572,13 @@ type EmulateParams struct {
 	HeaderOrigins []string          `json:"header_origins,omitzero"` // origins, such as https://shop.example, that get headers; left out: the one of the page that is open, or else the first that the session opens
 	Headers       map[string]string `json:"headers,omitzero"`        // sent with the requests that go to header_origins, in place of those before; {}: none
 	Locale        string            `json:"locale,omitzero"`         // a language, such as de-DE
+	Media         string            `json:"media,omitzero"`          // the medium that style sheets are for
 	Mobile        *bool             `json:"mobile,omitzero"`         // behave as a browser on a phone
 	Offline       *bool             `json:"offline,omitzero"`        // without a network
+	ReducedMotion string            `json:"reduced_motion,omitzero"` // whether the person is said to want less motion
 	Scale         *float64          `json:"scale,omitzero"`          // device pixels for one CSS pixel
 	Session       string            `json:"session,omitzero"`        // the session's name; left out: the connection's own
+	Throttle      *Throttle         `json:"throttle,omitzero"`       // {latency_ms, download_kbps, upload_kbps}: a slow network; 0 and what is left out is as fast as it is
 	TimeoutMS     *int              `json:"timeout_ms,omitzero"`     // milliseconds after which the command answers timeout
 	Timezone      string            `json:"timezone,omitzero"`       // an IANA time zone, such as Europe/Oslo
 	Touch         *bool             `json:"touch,omitzero"`          // have a touch screen
@@ -728,6 +738,10 @@ type HARTimings struct {
 	Send    float64 `json:"send"`
 	Wait    float64 `json:"wait"`
 }
+type HTTPRedirect struct {
+	Status int    `json:"status"`
+	URL    string `json:"url"`
+}
 type HTTPRequestResult struct {
 	Bytes          int               `json:"bytes"`
 	Content        string            `json:"content"`
@@ -739,7 +753,10 @@ type HTTPRequestResult struct {
 	ContentType    string            `json:"content_type,omitzero"`
 	Extracted      *bool             `json:"extracted,omitzero"`
 	HeadersOmitted *int              `json:"headers_omitted,omitzero"`
+	NextOffset     *int              `json:"next_offset,omitzero"`
 	Note           string            `json:"note,omitzero"`
+	Redirects      []HTTPRedirect    `json:"redirects,omitzero"`
+	URL            string            `json:"url,omitzero"`
 }
 type HelloEvent struct {
 	Agent    string   `json:"agent"`
@@ -773,12 +790,19 @@ type HttpRequestParams struct {
 	URL         string            `json:"url"`                   // an http or https URL
 	Body        any               `json:"body,omitzero"`         // a string is sent as it is, anything else as JSON
 	Extract     string            `json:"extract,omitzero"`      // what you want to know of a long answer, in words: a small model reads it for you
+	Follow      *int              `json:"follow,omitzero"`       // how many redirects to follow; each address is checked as url is, and 0 shows the redirect itself
 	Headers     map[string]string `json:"headers,omitzero"`      // sent as they are; those of the connection, Host and Proxy-* are refused
 	MaxChars    *int              `json:"max_chars,omitzero"`    // characters of content
 	Method      string            `json:"method,omitzero"`       // the method
+	Offset      *int              `json:"offset,omitzero"`       // characters of content to begin after: the next_offset of the last answer
 	Session     string            `json:"session,omitzero"`      // the session's name; left out: the connection's own
 	TimeoutMS   *int              `json:"timeout_ms,omitzero"`   // milliseconds after which the command answers timeout
 	TimeoutSecs *int              `json:"timeout_secs,omitzero"` // seconds for the whole exchange; timeout_ms grows with it, and a smaller timeout_ms alone holds
+}
+type InitScriptParams struct {
+	Script    string `json:"script"`              // JavaScript; it runs in frames too, and not in the document that is open or in workers
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
 type Marked struct {
 	Box []int  `json:"box"`
@@ -938,6 +962,7 @@ type Position struct {
 }
 type PressParams struct {
 	Key       string `json:"key"`                 // such as Enter, Control+a, Shift+Tab, ArrowDown or a character
+	Action    string `json:"action,omitzero"`     // down: the key stays down until up
 	Ref       string `json:"ref,omitzero"`        // focused first; left out: what has the focus
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
@@ -1107,6 +1132,8 @@ type SessionOpenParams struct {
 	Locale         string            `json:"locale,omitzero"`          // a language, such as de-DE
 	Name           string            `json:"name,omitzero"`            // how the session is to be called; left out: a name is made
 	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use without asking, such as geolocation or notifications; all else is denied
+	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
+	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses and CIDRs that are reached without the proxy
 	Session        string            `json:"session,omitzero"`         // the session's name; left out: the connection's own
 	Source         string            `json:"source,omitzero"`          // who serves its pages; auto: Chromium where there is one
 	State          string            `json:"state,omitzero"`           // the name of a state that state_save saved: the session begins with its cookies and storage
@@ -1261,6 +1288,11 @@ type TabsResult struct {
 	PageResult
 	Tabs []Tab `json:"tabs"`
 }
+type Throttle struct {
+	DownloadKbps int `json:"download_kbps"`
+	LatencyMS    int `json:"latency_ms"`
+	UploadKbps   int `json:"upload_kbps"`
+}
 type TypeParams struct {
 	Ref       string `json:"ref"`                 // the control
 	Text      string `json:"text"`                // what to write; empty with clear: nothing stays
@@ -1274,6 +1306,7 @@ type TypeParams struct {
 type UploadParams struct {
 	Files     []UploadFile `json:"files"`               // paths under the daemon's upload directory, or {name, base64}
 	Ref       string       `json:"ref"`                 // the file input, or the button or label that belongs to one
+	Drop      *bool        `json:"drop,omitzero"`       // drop the files on the element, as from a file manager, in place of choosing them
 	Session   string       `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string       `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int         `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout

@@ -177,6 +177,7 @@ class CookiePartition(TypedDict):
     cross_site: NotRequired[bool]
 
 class CookiesClearParams(TypedDict):
+    name: NotRequired[str]  # only cookies of this name; left out: of any
     session: NotRequired[str]  # the session's name; left out: the connection's own
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     urls: NotRequired[List[str]]  # only cookies that would be sent to these addresses; left out: all
@@ -191,7 +192,8 @@ class CookiesResult(PageResult):
     cleared: NotRequired[int]
 
 class CookiesSetParams(TypedDict):
-    cookies: List[Cookie]  # {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
+    cookies: NotRequired[List[Cookie]]  # {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
+    netscape: NotRequired[str]  # the text of a cookies.txt (Netscape's format): domain, subdomains too, path, secure, expires, name and value with tabs between them, a line each
     session: NotRequired[str]  # the session's name; left out: the connection's own
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 
@@ -297,10 +299,13 @@ class EmulateParams(TypedDict):
     header_origins: NotRequired[List[str]]  # origins, such as https://shop.example, that get headers; left out: the one of the page that is open, or else the first that the session opens
     headers: NotRequired[Dict[str, str]]  # sent with the requests that go to header_origins, in place of those before; {}: none
     locale: NotRequired[str]  # a language, such as de-DE
+    media: NotRequired[Literal["screen", "print"]]  # the medium that style sheets are for
     mobile: NotRequired[bool]  # behave as a browser on a phone
     offline: NotRequired[bool]  # without a network
+    reduced_motion: NotRequired[Literal["reduce", "no-preference"]]  # whether the person is said to want less motion
     scale: NotRequired[float]  # device pixels for one CSS pixel
     session: NotRequired[str]  # the session's name; left out: the connection's own
+    throttle: NotRequired[Throttle]  # {latency_ms, download_kbps, upload_kbps}: a slow network; 0 and what is left out is as fast as it is
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     timezone: NotRequired[str]  # an IANA time zone, such as Europe/Oslo
     touch: NotRequired[bool]  # have a touch screen
@@ -456,6 +461,10 @@ class HARTimings(TypedDict):
     send: float
     wait: float
 
+class HTTPRedirect(TypedDict):
+    status: int
+    url: str
+
 class HTTPRequestResult(TypedDict):
     bytes: int
     content: str
@@ -467,7 +476,10 @@ class HTTPRequestResult(TypedDict):
     content_type: NotRequired[str]
     extracted: NotRequired[bool]
     headers_omitted: NotRequired[int]
+    next_offset: NotRequired[int]
     note: NotRequired[str]
+    redirects: NotRequired[List[HTTPRedirect]]
+    url: NotRequired[str]
 
 class HelloEvent(TypedDict):
     agent: str
@@ -501,12 +513,19 @@ class HttpRequestParams(TypedDict):
     url: str  # an http or https URL
     body: NotRequired[Union[str, Dict[str, Any], List[Any], float, bool]]  # a string is sent as it is, anything else as JSON
     extract: NotRequired[str]  # what you want to know of a long answer, in words: a small model reads it for you
+    follow: NotRequired[int]  # how many redirects to follow; each address is checked as url is, and 0 shows the redirect itself
     headers: NotRequired[Dict[str, str]]  # sent as they are; those of the connection, Host and Proxy-* are refused
     max_chars: NotRequired[int]  # characters of content
-    method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]]  # the method
+    method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "get", "post", "put", "patch", "delete", "head"]]  # the method
+    offset: NotRequired[int]  # characters of content to begin after: the next_offset of the last answer
     session: NotRequired[str]  # the session's name; left out: the connection's own
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     timeout_secs: NotRequired[int]  # seconds for the whole exchange; timeout_ms grows with it, and a smaller timeout_ms alone holds
+
+class InitScriptParams(TypedDict):
+    script: str  # JavaScript; it runs in frames too, and not in the document that is open or in workers
+    session: NotRequired[str]  # the session's name; left out: the connection's own
+    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 
 class Marked(TypedDict):
     box: List[int]
@@ -652,6 +671,7 @@ class Position(TypedDict):
 
 class PressParams(TypedDict):
     key: str  # such as Enter, Control+a, Shift+Tab, ArrowDown or a character
+    action: NotRequired[Literal["press", "down", "up"]]  # down: the key stays down until up
     ref: NotRequired[str]  # focused first; left out: what has the focus
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
@@ -808,6 +828,8 @@ class SessionOpenParams(TypedDict):
     locale: NotRequired[str]  # a language, such as de-DE
     name: NotRequired[str]  # how the session is to be called; left out: a name is made
     permissions: NotRequired[List[str]]  # what its pages may use without asking, such as geolocation or notifications; all else is denied
+    proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
+    proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs that are reached without the proxy
     session: NotRequired[str]  # the session's name; left out: the connection's own
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who serves its pages; auto: Chromium where there is one
     state: NotRequired[str]  # the name of a state that state_save saved: the session begins with its cookies and storage
@@ -959,6 +981,11 @@ class TabSelectParams(TypedDict):
 class TabsResult(PageResult):
     tabs: List[Tab]
 
+class Throttle(TypedDict):
+    download_kbps: int
+    latency_ms: int
+    upload_kbps: int
+
 class TypeParams(TypedDict):
     ref: str  # the control
     text: str  # what to write; empty with clear: nothing stays
@@ -972,6 +999,7 @@ class TypeParams(TypedDict):
 class UploadParams(TypedDict):
     files: List[UploadFile]  # paths under the daemon's upload directory, or {name, base64}
     ref: str  # the file input, or the button or label that belongs to one
+    drop: NotRequired[bool]  # drop the files on the element, as from a file manager, in place of choosing them
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
@@ -1170,8 +1198,11 @@ class Commands:
         "Moves the mouse onto an element."
         return self.call("hover", params)
     def http_request(self, **params: Unpack[HttpRequestParams]) -> HTTPRequestResult:
-        "Sends one HTTP request and shows the answer. It follows no redirect."
+        "Sends one HTTP request and shows the answer. It follows a redirect only with follow."
         return self.call("http_request", params)
+    def init_script(self, **params: Unpack[InitScriptParams]) -> PageResult:
+        "Runs JavaScript in every document that the session's pages load from now on, before the page's own."
+        return self.call("init_script", params)
     def mouse(self, **params: Unpack[MouseParams]) -> MouseResult:
         "Moves or clicks the mouse, or turns its wheel, at a point of the viewport."
         return self.call("mouse", params)
@@ -1335,8 +1366,11 @@ class AsyncCommands:
         "Moves the mouse onto an element."
         return await self.call("hover", params)
     async def http_request(self, **params: Unpack[HttpRequestParams]) -> HTTPRequestResult:
-        "Sends one HTTP request and shows the answer. It follows no redirect."
+        "Sends one HTTP request and shows the answer. It follows a redirect only with follow."
         return await self.call("http_request", params)
+    async def init_script(self, **params: Unpack[InitScriptParams]) -> PageResult:
+        "Runs JavaScript in every document that the session's pages load from now on, before the page's own."
+        return await self.call("init_script", params)
     async def mouse(self, **params: Unpack[MouseParams]) -> MouseResult:
         "Moves or clicks the mouse, or turns its wheel, at a point of the viewport."
         return await self.call("mouse", params)

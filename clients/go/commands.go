@@ -660,8 +660,8 @@ type FindParams struct {
 }
 type FindResult struct {
 	PageResult
-	Nodes     []Node `json:"nodes"`
-	Truncated *bool  `json:"truncated,omitzero"`
+	Found
+	Truncated *bool `json:"truncated,omitzero"`
 }
 type FocusParams struct {
 	Ref       string `json:"ref"`                 // the element
@@ -673,6 +673,10 @@ type ForwardParams struct {
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type Found struct {
+	Nodes []Node `json:"nodes"`
+	Text  string `json:"text"`
 }
 type HAR struct {
 	Log HARLog `json:"log"`
@@ -863,6 +867,7 @@ type Node struct {
 	Ref    string            `json:"ref,omitzero"`
 	States []string          `json:"states,omitzero"`
 	Tag    string            `json:"tag,omitzero"`
+	Text   string            `json:"text,omitzero"`
 	Value  string            `json:"value,omitzero"`
 }
 type OpenParams struct {

@@ -382,8 +382,11 @@ class FindParams(TypedDict):
     text: NotRequired[str]  # contained in the element's text or name
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 
-class FindResult(PageResult):
+class Found(TypedDict):
     nodes: List[Node]
+    text: str
+
+class FindResult(PageResult, Found):
     truncated: NotRequired[bool]
 
 class FocusParams(TypedDict):
@@ -584,6 +587,7 @@ class Node(TypedDict):
     ref: NotRequired[str]
     states: NotRequired[List[str]]
     tag: NotRequired[str]
+    text: NotRequired[str]
     value: NotRequired[str]
 
 class OpenParams(TypedDict):

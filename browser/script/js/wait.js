@@ -12,7 +12,7 @@ import { rendered } from './visibility.js';
 /** @type {import('./functions.js').Functions['hasText']} */
 export const hasText = (text) => {
   forget();
-  return seek({ text, limit: 1 }).some((n) => !n.frame);
+  return seek({ text, limit: 1 }).found.some((n) => !n.frame);
 };
 
 // refState is whether a ref's element is attached and can be seen.

@@ -18,6 +18,7 @@ var Dialog = command.Define(command.Row{
 	Examples: []command.Example{
 		{For: "Answers OK", Params: `{"accept": true}`},
 	},
+	At: func(any) protocol.Spot { return protocol.Spot{Dialog: true} },
 }, dialog)
 
 // DialogParams are the parameters of dialog.

@@ -15,6 +15,10 @@ var Mouse = command.Define(command.Row{
 	Examples: []command.Example{
 		{For: "Clicks a point of a canvas", Params: `{"action": "click", "x": 200, "y": 120}`},
 	},
+	At: func(params any) protocol.Spot {
+		p := params.(*MouseParams)
+		return protocol.Spot{Point: true, X: p.X, Y: p.Y}
+	},
 }, mouse)
 
 // MouseParams are the parameters of mouse.
@@ -41,7 +45,7 @@ func mouse(ctx context.Context, c *command.Call, p *MouseParams) (MouseResult, e
 		return MouseResult{}, err
 	}
 	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Mouse{
-		Action: p.Action, X: p.X, Y: p.Y, Button: p.Button, Count: p.Count, DX: p.DX, DY: p.DY,
+		Action: p.Action, X: p.X, Y: p.Y, Button: p.Button, Count: p.Count, DX: p.DX, DY: p.DY, Origin: c.Origin(),
 	}))
 	r, err := c.Acted(ctx, page, done.Effect, err, p.Shows)
 	return MouseResult{r, done.Under}, err

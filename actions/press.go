@@ -16,6 +16,7 @@ var Press = command.Define(command.Row{
 		{For: "Selects all the text of a field", Params: `{"key": "Control+a", "ref": "@e7"}`},
 		{For: "Holds a key down, as a game wants it; the same with up releases it", Params: `{"key": "ArrowRight", "action": "down"}`},
 	},
+	At: func(any) protocol.Spot { return protocol.Spot{Focus: true} },
 }, press)
 
 // PressParams are the parameters of press.
@@ -31,6 +32,6 @@ func press(ctx context.Context, c *command.Call, p *PressParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Press{Ref: p.Ref, Key: p.Key, Action: p.Action}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Press{Ref: p.Ref, Key: p.Key, Action: p.Action, Origin: c.Origin()}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

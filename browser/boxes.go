@@ -65,16 +65,7 @@ func outwards(ctx context.Context, t *tab, f *frame, boxes []*box) error {
 			return err
 		}
 		for i, b := range boxes {
-			if b == nil || in == nil {
-				boxes[i] = nil
-				continue
-			}
-			left, top := max(in.X+b[0]*in.SX, in.Inner[0]), max(in.Y+b[1]*in.SY, in.Inner[1])
-			right, bottom := min(in.X+(b[0]+b[2])*in.SX, in.Inner[2]), min(in.Y+(b[1]+b[3])*in.SY, in.Inner[3])
-			boxes[i] = &box{left, top, right - left, bottom - top}
-			if right-left < 1 || bottom-top < 1 {
-				boxes[i] = nil
-			}
+			boxes[i] = in.Outwards(b)
 		}
 		f = parent.frame
 	}

@@ -1,12 +1,14 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -27,6 +29,7 @@ type dialogOpening struct {
 type dialogs struct {
 	t       *tab
 	open    *protocol.Dialog // unanswered; nil: none
+	origin  string           // of the document that opened the last one; "null" where its URL has none
 	timer   *time.Timer      // dismisses it
 	waiting map[int]func()   // called, once each, when one opens
 	lastKey int              // of waiting
@@ -42,6 +45,7 @@ func (d *dialogs) opening(_ *cdp.Session, e dialogOpening) (changed bool) {
 		d.cutOff(e.Type)
 		return true
 	}
+	d.origin = cmp.Or(policy.Origin(e.URL), "null")
 	dialog := protocol.Dialog{Kind: e.Type, Message: e.Message, Default: e.DefaultPrompt}
 	accept, wait := true, false
 	switch {

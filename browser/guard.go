@@ -117,45 +117,36 @@ func (el *element) guardKeys(ctx context.Context, in *document, node int, guarde
 	if err == nil && guarded {
 		return g, nil
 	}
-	if got, lost := g.end(ctx, script.KeysResultArgs{}); err == nil {
-		err = lost.error(got)
+	if _, lost := g.end(ctx, script.KeysResultArgs{}); err == nil {
+		err = lost()
 	}
 	return nil, err
 }
 
-// lostFocus is what has the focus in place of an element that was typed into.
-type lostFocus struct {
-	*typing
-	by, to snapshot.Node // what a key came to; the field that has the focus, where no key came to it
-}
-
-func (l lostFocus) error(got script.KeysResulted) error {
-	return failure.LostFocus(l.el.action.refs, l.el.ref, got, l.by, l.to, l.text)
-}
-
 // end lets keys through again, unless q says to keep them, and says what has come of those
-// that were sent: nothing where the keys led to another document.
-func (g *typing) end(ctx context.Context, q script.KeysResultArgs) (got script.KeysResulted, lost lostFocus) {
-	lost.typing = g
+// that were sent: nothing where the keys led to another document. lost is the error of what
+// has the focus in place of the element.
+func (g *typing) end(ctx context.Context, q script.KeysResultArgs) (got script.KeysResulted, lost func() error) {
+	var by, to snapshot.Node // what a key came to; the field that has the focus
 	own, err := g.in.start(script.KeysResult.Call(q))
 	others := askAll(ctx, g.docs, script.KeysResult, func(*document) script.KeysResultArgs { return script.KeysResultArgs{} })
 	if err == nil {
 		got, _ = await(ctx, own, script.KeysResult)
 	}
 	if got.To != nil {
-		lost.to = got.To.In(g.in.doc)
+		to = got.To.In(g.in.doc)
 	}
 	if got.By != nil {
-		lost.by = got.By.In(g.in.doc)
+		by = got.By.In(g.in.doc)
 	}
 	for d, one := range others {
 		got.Lost = got.Lost || one.Lost
 		if one.By != nil {
-			got.By, lost.by = one.By, one.By.In(d.doc)
+			got.By, by = one.By, one.By.In(d.doc)
 		}
 	}
 	if got.Settled != nil {
 		g.el.frame.tab.settledWith(g.in.frame, *got.Settled)
 	}
-	return got, lost
+	return got, func() error { return failure.LostFocus(g.el.action.refs, g.el.ref, got, by, to, g.text) }
 }

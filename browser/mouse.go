@@ -29,7 +29,11 @@ func mouse(o protocol.Mouse) (step, error) {
 		if at != nil {
 			a.outcome.Under = &protocol.Hit{Ref: snapshot.RefOf(a.refs.Number(at.In(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
 		}
-		if d := t.frames.byDoc(doc); d != nil && d.frame != t.frames.main {
+		d := t.frames.byDoc(doc)
+		if err := d.at(ctx, o.Origin); err != nil {
+			return err
+		}
+		if d != nil && d.frame != t.frames.main {
 			if _, err := evaluate(ctx, d, script.BeginSettle, 0); err != nil {
 				return err
 			}

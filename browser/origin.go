@@ -1,20 +1,22 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Origin is the origin of the document that the ref is in, "null" for an opaque one;
-// with an empty ref that of the selected tab's document. Errors: those of a ref.
-func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, ref string) (string, error) {
-	if ref != "" {
-		_, d, err := c.resolve(refs, ref)
+// Origin is the origin of the document that is meant, "null" for an opaque one. Errors:
+// those of a ref, invalid_params for a point outside of the viewport.
+func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, at protocol.Spot) (string, error) {
+	if at.Ref != "" {
+		_, d, err := c.resolve(refs, at.Ref)
 		if err != nil {
 			return "", err
 		}
@@ -24,7 +26,22 @@ func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, ref string) (
 	if err != nil {
 		return "", err
 	}
+	if at.Dialog {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return t.dialogs.origin, nil
+	}
 	d, err := t.frames.main.document()
+	switch {
+	case err != nil:
+	case at.Focus:
+		d, err = t.frames.main.focused(ctx, script.FocusedFrame)
+	case at.Point:
+		var doc int
+		if _, doc, err = hitAt(ctx, t, at.X, at.Y); err == nil && doc != d.doc {
+			d = cmp.Or(t.frames.byDoc(doc), d)
+		}
+	}
 	if err != nil {
 		return "", err
 	}
@@ -45,18 +62,27 @@ func (d *document) origin(ctx context.Context) (string, error) {
 	return origin, err
 }
 
-// at refuses a document of another origin than the one that was confirmed; empty: any
-// will do.
+// at refuses a document of another origin than the one that was confirmed, and none; empty:
+// any will do.
 func (d *document) at(ctx context.Context, confirmed string) error {
 	if confirmed == "" {
 		return nil
 	}
-	origin, err := d.origin(ctx)
+	origin, err := "another document", error(nil)
+	if d != nil {
+		origin, err = d.origin(ctx)
+	}
 	if err == nil && origin != confirmed {
 		err = protocol.Errorf(protocol.ConfirmationDenied, "it was allowed at %s, and the page has gone to %s since", confirmed, origin).
 			With("reason", "moved").Then("take a snapshot to see where the page is, and send the command again")
 	}
 	return err
+}
+
+// focusedAt is that for the document that has the focus.
+func (f *frame) focusedAt(ctx context.Context, confirmed string) error {
+	d, err := f.focused(ctx, script.FocusedFrame)
+	return cmp.Or(err, d.at(ctx, confirmed))
 }
 
 // worldAt is the page's own world in the frame's document, by its uniqueId, where

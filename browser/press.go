@@ -23,7 +23,7 @@ func pressKey(o protocol.Press) (step, error) {
 			}
 			in, node := el.in, el.Target
 			if into != nil {
-				if in, err = into.focused(ctx); err != nil {
+				if in, err = into.focused(ctx, script.BeginSettle); err != nil {
 					return err
 				}
 				node = -1
@@ -32,6 +32,11 @@ func pressKey(o protocol.Press) (step, error) {
 		}
 		if err := a.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
 			return err
+		}
+		if o.Origin != "" {
+			if err := a.tab.frames.main.focusedAt(ctx, o.Origin); err != nil {
+				return err
+			}
 		}
 		return a.waitInput(ctx, input.NewKeyboard(a.tab.cdp).Press(pressed))
 	}, err
@@ -59,14 +64,15 @@ func (a *action) beginAtFocus(ctx context.Context) error {
 	return nil
 }
 
-// focused is the document that has the focus, in the frame or in those below it.
-func (f *frame) focused(ctx context.Context) (*document, error) {
+// focused is the document that has the focus, in the frame or in those below it. holding is
+// asked in each for the frame's element in it that has the focus.
+func (f *frame) focused(ctx context.Context, holding script.Func[int, int]) (*document, error) {
 	for t := f.tab; ; {
 		d, err := f.document()
 		if err != nil {
 			return nil, err
 		}
-		holds, err := evaluate(ctx, d, script.BeginSettle, 0)
+		holds, err := evaluate(ctx, d, holding, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -193,15 +193,9 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	if err != nil {
 		return nil, err
 	}
-	var value *string
-	if got.Compared != nil && !got.Compared.Asked {
-		value = &got.Compared.Value
-	}
+	value := got.Otherwise()
 	if got.By != nil || got.Lost && (len(pending) > 0 && got.Got == 0 || value != nil) {
-		if got.Got == 0 {
-			value = nil
-		}
-		return value, lost.error(got)
+		return value, lost()
 	}
 	return value, el.submit(ctx, o, got.Kept)
 }
@@ -224,7 +218,7 @@ func (el *element) pressKeys(ctx context.Context, in *document, node int, c inpu
 	err = el.action.waitInput(ctx, input.NewKeyboard(el.frame.tab.cdp).Press(c))
 	got, lost := guard.end(ctx, script.KeysResultArgs{Settle: err == nil, Shown: !el.action.how.unshown})
 	if err == nil && got.By != nil && got.Got == 0 {
-		err = lost.error(got)
+		err = lost()
 	}
 	return err
 }

@@ -50,6 +50,7 @@ type Press struct {
 	Ref    string // focused first; empty: what has the focus
 	Key    string
 	Action string // press (default), down, up
+	Origin string // without a ref: of the document that it was confirmed for; empty: any
 }
 
 // Hover moves the mouse over an element and leaves it there.
@@ -77,6 +78,16 @@ type Mouse struct {
 	Button string  // left (default), middle, right
 	Count  int     // of a click; 0: 1
 	DX, DY float64 // of the wheel, in CSS pixels
+	Origin string  // of the document that it was confirmed for; empty: any
+}
+
+// Spot is what of a page an action is for. The zero value is the tab's document.
+type Spot struct {
+	Ref    string // an element
+	Focus  bool   // what has the focus
+	Point  bool   // what is hit at X and Y, in the viewport
+	X, Y   float64
+	Dialog bool // what has opened the dialog
 }
 
 // Select selects options by their labels or values; none clears a select that

@@ -85,9 +85,9 @@ type Evaluator interface {
 
 // Framed is a page whose elements may be in frames of other origins.
 type Framed interface {
-	// Origin returns the origin of the ref's document, as that document reports it ("null"
-	// for an opaque one). With an empty ref it is the selected tab's.
-	Origin(ctx context.Context, refs *snapshot.Refs, ref string) (string, error)
+	// Origin returns the origin of the document that is meant in the selected tab, as that
+	// document reports it ("null" for an opaque one). For a dialog any goroutine may ask.
+	Origin(ctx context.Context, refs *snapshot.Refs, at protocol.Spot) (string, error)
 }
 
 // Dialogs is a page that can open dialogs. Any goroutine may call Dialog, but only the

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // opaque is how an origin is written that is equal to no other (HTML, 7.1.1).
@@ -26,7 +28,9 @@ const originWait = time.Second
 // a pattern, or concerns all hosts, has its place already. The caller holds the turn of
 // the call's session.
 func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
-	if c.Session == nil || c.turn == nil || c.Command.Is(SessionWide) || as.Is(SessionWide) ||
+	at := c.spots(as)
+	dialog := at[0].Dialog
+	if c.Session == nil || c.turn == nil && !dialog || c.Command.Is(SessionWide) || as.Is(SessionWide) ||
 		c.given("pattern") || c.given("url") && !c.Command.Is(URLPattern) {
 		return
 	}
@@ -39,21 +43,22 @@ func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 	if framed, ok := page.(session.Framed); ok {
 		ctx, cancel := context.WithTimeout(ctx, originWait)
 		defer cancel()
-		said, err := framed.Origin(ctx, c.Session.Refs(), "")
-		if err == nil {
-			tab = said
+		var refs *snapshot.Refs
+		if !dialog { // which holds the page, so that it tells no origin
+			refs = c.Session.Refs()
+			said, err := framed.Origin(ctx, refs, protocol.Spot{})
+			if err == nil {
+				tab = said
+			}
+			q.Once = err != nil
 		}
-		q.Once = err != nil
 		origins := []string{}
-		for _, ref := range c.refs(as) {
-			origin, err := framed.Origin(ctx, c.Session.Refs(), ref)
+		for _, spot := range at {
+			origin, err := framed.Origin(ctx, refs, spot)
 			if err != nil { // the command says what is wrong with the ref
 				origin, q.Once = tab, true
 			}
 			origins = append(origins, origin)
-		}
-		if len(origins) == 0 {
-			origins = append(origins, tab)
 		}
 		slices.Sort(origins)
 		origins = slices.Compact(origins)
@@ -71,13 +76,23 @@ func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 	q.Place = q.Origin
 }
 
-// refs are the refs that the call was given. What the call does as another command, such
-// as an expression of wait, it does in the tab.
-func (c *Call) refs(as *Command) []string {
-	if as != c.Command || len(c.does()) > 1 {
-		return nil
+// spots are what of the page the call is for: the refs that it was given, or what its row
+// says. What the call does as another command, such as an expression of wait, it does in
+// the tab.
+func (c *Call) spots(as *Command) []protocol.Spot {
+	var list []protocol.Spot
+	if as == c.Command && len(c.does()) == 1 {
+		for _, ref := range refsIn(reflect.ValueOf(c.Params).Elem()) {
+			list = append(list, protocol.Spot{Ref: ref})
+		}
+		if len(list) == 0 && as.At != nil {
+			list = append(list, as.At(c.Params))
+		}
 	}
-	return refsIn(reflect.ValueOf(c.Params).Elem())
+	if len(list) == 0 {
+		list = append(list, protocol.Spot{})
+	}
+	return list
 }
 
 var isRef = regexp.MustCompile(`^(ref=)?@?e[0-9]+$`)

@@ -26,6 +26,9 @@ type Row struct {
 	// Main is the parameter that the first argument of the command line is for; empty: none.
 	Main  string
 	Flags Flag
+	// At tells by the command's parameters, a pointer to their struct, what of the page a call
+	// without a ref is for; nil: the tab's document.
+	At func(params any) protocol.Spot
 	// Implied are parameters by which this command does what another one does.
 	Implied []Implied
 	// Typed is the parameter whose text is written into a field: where that field

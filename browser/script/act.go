@@ -191,3 +191,17 @@ type FrameContent struct {
 	SY    float64    `json:"sy"`
 	Inner [4]float64 `json:"inner"` // what is seen of it: left, top, right, bottom
 }
+
+// Outwards takes a box of the frame's viewport to that of the document around it; nil for
+// what is not seen there.
+func (in *FrameContent) Outwards(b *Box) *Box {
+	if b == nil || in == nil {
+		return nil
+	}
+	left, top := max(in.X+b[0]*in.SX, in.Inner[0]), max(in.Y+b[1]*in.SY, in.Inner[1])
+	right, bottom := min(in.X+(b[0]+b[2])*in.SX, in.Inner[2]), min(in.Y+(b[1]+b[3])*in.SY, in.Inner[3])
+	if right-left < 1 || bottom-top < 1 {
+		return nil
+	}
+	return &Box{left, top, right - left, bottom - top}
+}

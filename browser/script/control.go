@@ -155,3 +155,11 @@ type KeysResulted struct {
 	Kept     bool      `json:"kept,omitempty"` // the keyboard is still for the element alone
 	Settled  *Settled  `json:"settled,omitempty"`
 }
+
+// Otherwise is what the control holds where that is not what was wanted.
+func (r KeysResulted) Otherwise() *string {
+	if r.Compared == nil || r.Compared.Asked {
+		return nil
+	}
+	return &r.Compared.Value
+}

@@ -64,6 +64,8 @@ var (
 	// BeginSettle begins to watch the document, and returns the frame that has the focus,
 	// 0 for none.
 	BeginSettle = function[int, int]("beginSettle")
+	// FocusedFrame returns the frame that has the focus, 0 for none.
+	FocusedFrame = function[int, int]("focusedFrame")
 	// Settle waits until the document is quiet, and says what happened since BeginSettle.
 	Settle = promised[SettleArgs, Settled]("settle")
 	// CaretIn readies a text control for the keyboard.

@@ -19,6 +19,7 @@ export interface Functions {
   find(args: Query): Found[];
   findAgain(args: Lookup): Located;
   focusEdited(): void;
+  focusedFrame(args: number): number;
   frameAt(args: FrameAtArgs): FramePoint;
   frameBox(args: number): FrameContent | null;
   guardKeys(args: number): boolean;

@@ -21,7 +21,7 @@ import { read } from './read.js';
 import { findAgain } from './refs.js';
 import { roleOf, shownRole } from './role.js';
 import { afterScroll, scrollFrom, scrollPage } from './scrolling.js';
-import { beginSettle, settle } from './settle.js';
+import { beginSettle, focusedFrame, settle } from './settle.js';
 import { contextOf, nameOf } from './shown-name.js';
 import { caret, caretIn, contextNow, fieldWithin, focusEdited, focusOn, keysResult, prepare } from './typing.js';
 import { change, hasText, refState } from './wait.js';
@@ -40,7 +40,7 @@ const declared = {
   },
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
   chooseOption, closedRootHosts, closedRootHostsAsked, contextNow, endHitTest, fieldWithin, find,
-  findAgain, focusEdited, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isOver, isUnder, keysResult, locate, middle, node,
+  findAgain, focusEdited, focusedFrame, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isOver, isUnder, keysResult, locate, middle, node,
   offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
   settle, walk, warmUp,
 };

@@ -76,7 +76,13 @@ const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localNam
 export const beginSettle = (id) => {
   noteSecrets();
   grown();
-  const { focus } = watchChanges(id ? node(id) : null);
+  watchChanges(id ? node(id) : null);
+  return focusedFrame(0);
+};
+
+/** @type {import('./functions.js').Functions['focusedFrame']} */
+export const focusedFrame = () => {
+  const focus = activeElement();
   return focus && /^i?frame$/.test(localName(focus)) ? idOf(focus) : 0;
 };
 

@@ -34,10 +34,10 @@ type Egress interface {
 // learnSecret has the context learn the secret of its egress proxy, before the page is a
 // session's.
 func (t *tab) learnSecret(ctx context.Context, e Egress) error {
-	t.priming.Store(true)
-	defer t.priming.Store(false)
+	t.answeringChallenge.Store(true)
+	defer t.answeringChallenge.Store(false)
 	user, secret := e.Credentials()
-	return network.AnswerChallenge(ctx, t.cdp, policy.PrimeURL, user, secret)
+	return network.AnswerChallenge(ctx, t.cdp, policy.ChallengeURL, user, secret)
 }
 
 // notLoaded is the error of a navigation that Chromium says has failed for that

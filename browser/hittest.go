@@ -18,7 +18,7 @@ func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 }) (changed bool) {
 	switch e.Name {
 	case script.Reached:
-		t.reached++
+		t.inputsReceived++
 	case script.Late:
 		var late script.LateReport
 		if json.Unmarshal([]byte(e.Payload), &late) != nil {
@@ -35,11 +35,11 @@ func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 	return false
 }
 
-// reaches is how often input has reached its element in the tab.
-func (t *tab) reaches() int {
+// inputCount is how often input has reached its element in the tab.
+func (t *tab) inputCount() int {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return t.reached
+	return t.inputsReceived
 }
 
 // point is a point of the tab's viewport, as its main document shows it now.
@@ -135,7 +135,7 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 }
 
 // reached says whether input has reached the element since it was located.
-func (el *element) reached() bool { return el.frame.tab.reaches() != el.reaches }
+func (el *element) reached() bool { return el.frame.tab.inputCount() != el.inputsBefore }
 
 // unlessReached is unsent where the input has not reached the element.
 func (el *element) unlessReached(ctx context.Context, err error) error {

@@ -43,8 +43,8 @@ type element struct {
 	frames   []*frame
 	guarded  []*document
 	missedIn int
-	// reaches is how often input had reached its element in the tab by then.
-	reaches int
+	// inputsBefore is the tab's inputCount when the element was located.
+	inputsBefore int
 }
 
 // locate finds the element of a ref, waits until it is what q.Want says, and begins to
@@ -97,7 +97,7 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 		return nil, failure.NotActionable(refs, e, doc, got)
 	}
 	el := &element{
-		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), reaches: d.frame.tab.reaches(),
+		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), inputsBefore: d.frame.tab.inputCount(),
 	}
 	a.actsIn(d)
 	if got.Moved {

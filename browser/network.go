@@ -77,9 +77,9 @@ func (c *Context) sessions() (sessions []*cdp.Session) {
 func (r *records) Routes() []protocol.Route { return r.routes.List() }
 
 // requestPaused answers a request that a route or its headers have paused. While the proxy's
-// challenge is under way, authenticate has the requests.
+// challenge is answered, network.AnswerChallenge has the requests.
 func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) (changed bool) {
-	if t.priming.Load() {
+	if t.answeringChallenge.Load() {
 		return false
 	}
 	asks := t.frames.byID[e.FrameID]

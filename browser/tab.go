@@ -66,10 +66,10 @@ type tab struct {
 	changed  chan struct{} // closed and replaced when any of these changes
 
 	// activity counts what was done to the page, and what it has reported.
-	activity atomic.Int64
-	priming  atomic.Bool    // the proxy's challenge is under way, and prime has the requests
-	pointer  *input.Pointer // the driver's own
-	reached  int            // times that the hit test said that input has reached its element; the event callback writes it
+	activity           atomic.Int64
+	answeringChallenge atomic.Bool    // network.AnswerChallenge has the paused requests
+	pointer            *input.Pointer // the driver's own
+	inputsReceived     int            // times that the hit test reported that input has reached its element; the event callback writes it
 }
 
 // popup is what a tab has to do with tabs that pages open. Guarded by the context's mu.

@@ -200,7 +200,7 @@ func (e *Egress) SessionProxy(gate Dialer, name string, onRefused func(Refusal))
 }
 
 // Unbound makes a session proxy that belongs to no session yet. Chromium learns its
-// secret with PrimeURL; everything else is refused until [SessionProxy.Bind].
+// secret with ChallengeURL; everything else is refused until [SessionProxy.Bind].
 func (e *Egress) Unbound() (*SessionProxy, error) {
 	l := newSessionProxy(e)
 	e.mu.Lock()

@@ -110,7 +110,7 @@ func TestPrimedOnce(t *testing.T) {
 	p := newProxied(t, EgressConfig{})
 	for i, want := range []string{"204", "closed"} {
 		got := "closed"
-		if resp, err := client(t, p.proxy).Get(PrimeURL); err == nil {
+		if resp, err := client(t, p.proxy).Get(ChallengeURL); err == nil {
 			got = fmt.Sprint(resp.StatusCode)
 			resp.Body.Close()
 		}
@@ -449,7 +449,7 @@ func TestUnboundProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := client(t, l)
-	resp, err := c.Get(PrimeURL)
+	resp, err := c.Get(ChallengeURL)
 	if err != nil || resp.StatusCode != http.StatusNoContent {
 		t.Fatalf("the challenge: %v", err)
 	}

@@ -19,15 +19,15 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// primeHost is a name that the proxy itself answers, once, if the request has the session
+// challengeHost is a name that the proxy itself answers, once, if the request has the session
 // proxy's secret. The daemon requests it so that Chromium learns the secret. Names below
 // invalid exist nowhere else (RFC 6761 section 6.4). A later request is refused like any
 // other such name, so that a page cannot tell that it is in browserd.
-const primeHost = "egress.browserd.invalid"
+const challengeHost = "egress.browserd.invalid"
 
-// PrimeURL is the URL to request through a session proxy so that it sends its challenge.
+// ChallengeURL is the URL to request through a session proxy so that it sends its challenge.
 // It answers 204 once the challenge is answered.
-const PrimeURL = "http://" + primeHost + "/"
+const ChallengeURL = "http://" + challengeHost + "/"
 
 // ServeHTTP is one request of a browser to its proxy.
 func (e *Egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,7 @@ func (p *SessionProxy) forward(w http.ResponseWriter, r *http.Request) {
 	case u.Scheme != "http" || u.Host == "" || u.User != nil:
 		refuse(w, http.StatusBadRequest, "a proxy accepts http://host/path, or CONNECT")
 		return
-	case u.Host == primeHost && p.primed.CompareAndSwap(false, true):
+	case u.Host == challengeHost && p.challenged.CompareAndSwap(false, true):
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(http.StatusNoContent)

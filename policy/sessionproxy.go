@@ -70,7 +70,7 @@ type SessionProxy struct {
 
 	slots chan struct{} // holds one element for each open connection
 
-	primed atomic.Bool // PrimeURL has been answered
+	challenged atomic.Bool // ChallengeURL has been answered
 
 	requests, refused, bytes, open atomic.Int64
 

@@ -54,7 +54,7 @@ func newTLSEnding(trust *Trust) (*tlsEnding, error) {
 	// It names no host, so that HTTP/2 is not used for another host's requests
 	// (RFC 9113 section 9.1.1).
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: primeHost}, DNSNames: []string{primeHost},
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: challengeHost}, DNSNames: []string{challengeHost},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(10, 0, 0),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

@@ -156,7 +156,7 @@ func (l *Log) exchanges() (list []*exchange, _ int) {
 		}
 	}
 	// The one request that is the daemon's own: no page made it.
-	list = slices.DeleteFunc(list, func(x *exchange) bool { return strings.HasPrefix(x.URL, policy.PrimeURL) })
+	list = slices.DeleteFunc(list, func(x *exchange) bool { return strings.HasPrefix(x.URL, policy.ChallengeURL) })
 	return list, next
 }
 

@@ -79,7 +79,7 @@ func (r *Requests) Sent(s *browsercdp.Session, e RequestSent) bool {
 	if len(r.sent) >= maxSent {
 		clear(r.sent) // their ends have not been reported
 	}
-	if !strings.HasPrefix(e.Request.URL, policy.PrimeURL) {
+	if !strings.HasPrefix(e.Request.URL, policy.ChallengeURL) {
 		r.sent[e.RequestID] = Sent{Method: e.Request.Method, URL: protocol.Cut(e.Request.URL, maxSentURL), session: s.ID()}
 	}
 	if !awaited[e.Type] {

@@ -2,7 +2,7 @@
 // that slides in is not there yet when the document has been quiet for a moment.
 
 import { matches, method, query, rectOf, textContent, visibilityOf } from './dom.js';
-import { rootsMet } from './flat-tree.js';
+import { visitedRoots } from './flat-tree.js';
 import { pause, watched } from './settle.js';
 import { operable } from './shown-name.js';
 import { blank } from './text.js';
@@ -20,7 +20,7 @@ const LARGE = 10000; // square pixels: less moves within what is in sight, as a 
 // under the pointer lifts and grows by that alone.
 export const arriving = (within) => {
   const list = animationsIn.document(document);
-  for (const root of new Set([...watched ? watched.roots : [], ...rootsMet()])) list.push(...animationsIn.root(root));
+  for (const root of new Set([...watched ? watched.roots : [], ...visitedRoots()])) list.push(...animationsIn.root(root));
   return list.slice(0, 100).filter((a) => {
     const el = a.effect && a.effect.target;
     if (a.playState !== 'running' || !el || a.effect.pseudoElement || !(a.effect instanceof KeyframeEffect)) return false;

@@ -50,28 +50,28 @@ const HOSTS = new Set('article aside blockquote body div footer h1 h2 h3 h4 h5 h
 // rootOf is shadowOf for who knows the tag of el.
 export const rootOf = (el, tag) => (anyClosed || HOSTS.has(tag) || tag.includes('-') ? shadowOf(el) : null);
 
-// The shadow roots that have been looked into: who watches the document watches them.
-const MAX_MET = 300;
-export const met = new Set(); // of WeakRefs
-const metBefore = new WeakSet();
+// The shadow roots that a walk has visited: the watch of the document observes them too.
+const MAX_VISITED = 300;
+const visited = new Set(); // of WeakRefs
+const everVisited = new WeakSet();
 
-function meet(root) {
-  if (met.size >= MAX_MET || metBefore.has(root)) return;
-  metBefore.add(root);
-  met.add(new WeakRef(root));
+function visit(root) {
+  if (visited.size >= MAX_VISITED || everVisited.has(root)) return;
+  everVisited.add(root);
+  visited.add(new WeakRef(root));
 }
 
-// rootsMet returns those that are in the document.
-export function rootsMet() {
+// visitedRoots returns those of them that are in the document.
+export function visitedRoots() {
   const list = [];
-  for (const ref of met) {
+  for (const ref of visited) {
     const root = ref.deref();
     if (root && isConnected(root)) {
       list.push(root);
       continue;
     }
-    met.delete(ref);
-    if (root) metBefore.delete(root);
+    visited.delete(ref);
+    if (root) everVisited.delete(root);
   }
   return list;
 }
@@ -81,7 +81,7 @@ export function rootsMet() {
 // that a million siblings cost only those that are looked at.
 export function flatList(el, tag = localName(el), root = rootOf(el, tag)) {
   if (root) {
-    meet(root);
+    visit(root);
     return childNodes(root);
   }
   if (tag === 'slot' && isHTML(el)) {

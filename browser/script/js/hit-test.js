@@ -7,7 +7,7 @@ import { animationsOf, isConnected, rectOf } from './dom.js';
 import { elementCalls } from './element-calls.js';
 import { forget } from './page.js';
 import { settle } from './settle.js';
-import { young } from './young.js';
+import { recentlyAdded } from './recently-added.js';
 
 const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart', 'dragenter', 'dragover', 'drop'];
 
@@ -40,7 +40,7 @@ const onPress = (e) => {
   const g = armed;
   if (!e.isTrusted) return;
   if (!g) {
-    if (young()) refuse(e);
+    if (recentlyAdded()) refuse(e);
     return;
   }
   const target = e.composedPath()[0] || e.target;

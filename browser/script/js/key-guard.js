@@ -9,7 +9,7 @@ import { node } from './node-ids.js';
 import { page } from './page.js';
 import { FRAMES } from './role.js';
 import { secret } from './secrets.js';
-import { grown, young } from './young.js';
+import { acceptInput, recentlyAdded } from './recently-added.js';
 
 const KEYS = ['keydown', 'keypress', 'keyup', 'beforeinput', 'textInput', 'paste', 'compositionstart'];
 
@@ -24,7 +24,7 @@ const holds = (g, target) => target instanceof Node && (flatContains(g.el, targe
 
 const onKey = (e) => {
   const g = guard;
-  if (!e.isTrusted || !g && !young()) return;
+  if (!e.isTrusted || !g && !recentlyAdded()) return;
   const target = e.composedPath()[0] || e.target;
   if (g && g.el && !g.lost && isConnected(g.el) && holds(g, target)) {
     if (e.type !== 'keyup') g.got++;
@@ -94,7 +94,7 @@ listen();
 // has the focus. any: whatever has the focus here is meant. text: a text is typed.
 export const armKeys = (el, { any = false, text = false } = {}) => {
   listen(); // page.open() takes them away
-  grown();
+  acceptInput();
   const g = guard = { el, holder: null, boxes: [el], text, got: 0, chars: 0, key: false, refused: null, lost: false };
   if (!el) return false;
   const active = hasFocus(page) ? deepActive(el) : null;

@@ -40,7 +40,7 @@ export function nameFor(el, role, f = lone(el)) {
 
 // computedOr is Chromium's own name of el where it can be asked for, otherwise that of accname.
 function computedOr(el, role, f) {
-  if (useComputed && !f.unheard) {
+  if (useComputed && !f.inAriaHidden) {
     if (nameless(el, role, f)) return '';
     const plain = plainName(el, role, f);
     if (plain) return cutName(plain);

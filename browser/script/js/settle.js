@@ -7,7 +7,7 @@ import {
   parentNode, position, queryAll, readyState, scriptsOf, textContent, titleOfPage,
 } from './dom.js';
 import { someText } from './element-text.js';
-import { rootOf, rootsMet } from './flat-tree.js';
+import { rootOf, visitedRoots } from './flat-tree.js';
 import { endKeys } from './key-guard.js';
 import { dropDetached, noteMutation, noteRecords } from './mutations.js';
 import { cutName } from './name.js';
@@ -18,7 +18,7 @@ import { MANY } from './pending-listeners.js';
 import { noteSecrets } from './secrets.js';
 import { headOf } from './text.js';
 import { rendered } from './visibility.js';
-import { grown } from './young.js';
+import { acceptInput } from './recently-added.js';
 
 // What has been seen since watchChanges().
 /** @type {Record<string, any> | null} */
@@ -42,7 +42,7 @@ export const watchChanges = (el) => {
     w.roots.add(root);
     n = root.host;
   }
-  for (const root of [...w.roots, ...rootsMet()]) w.observer.observe(root, EVERYTHING);
+  for (const root of [...w.roots, ...visitedRoots()]) w.observer.observe(root, EVERYTHING);
   w.input = (e) => {
     w.mutations++;
     // The change of a field that was typed into comes when the focus goes.
@@ -75,7 +75,7 @@ const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localNam
 /** @type {import('./functions.js').Functions['beginSettle']} */
 export const beginSettle = (id) => {
   noteSecrets();
-  grown();
+  acceptInput();
   watchChanges(id ? node(id) : null);
   return focusedFrame(0);
 };
@@ -295,7 +295,7 @@ function showsNothing() {
   }
   let i = 0;
   for (const el of queryAll(body, SHOWN)) if (++i > MANY_SEEN || seen(el)) return false;
-  for (const root of rootsMet()) if (/\S/.test(textContent(root)) && seen(root.host)) return false;
+  for (const root of visitedRoots()) if (/\S/.test(textContent(root)) && seen(root.host)) return false;
   for (const el of elementsIn(body, '*')) {
     if (++i > MANY_SEEN) break;
     const root = localName(el).includes('-') && rootOf(el, localName(el));

@@ -62,10 +62,10 @@ export class WalkFrame {
     this.depth = up === null ? 0 : up.depth;
     this.dark = up !== null && up.dark; // in aria-hidden, as far as the walk has come
     this.behind = up !== null && up.behind; // in what the page withholds while something is open
-    this.unheard = up !== null && up.unheard; // in aria-hidden at all
+    this.inAriaHidden = up !== null && up.inAriaHidden; // in aria-hidden at all
     this.clear = up !== null && up.clear; // transparent
     this.off = up !== null && up.off; // aria-disabled is on it or around it
-    this.mute = up !== null && up.mute; // its text belongs to a control around it
+    this.textOmitted = up !== null && up.textOmitted; // its text belongs to a control around it
     this.names = up === null ? '' : up.names; // what its text need not say again
     this.inControl = up === null ? null : up.inControl;
     this.only = false;
@@ -191,7 +191,7 @@ const told = new WeakMap(); // text or element → what it said when it was seen
 export function lone(el) {
   const k = new CachedElement(el, null), f = new WalkFrame(k, null, styleOf(el), '');
   f.bits = k.bitset();
-  f.unheard = hiddenFromAX(el);
+  f.inAriaHidden = hiddenFromAX(el);
   f.off = true;
   return f;
 }

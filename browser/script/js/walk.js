@@ -105,7 +105,7 @@ export class Walk {
     base.depth = depth;
     base.hidden = false;
     base.pointer = p !== null && !passesCursor(base.tag) && CURSORS.has(s.cursor);
-    base.unheard = p !== null && hiddenFromAX(p);
+    base.inAriaHidden = p !== null && hiddenFromAX(p);
     base.sight = p === null ? PLAIN : sightOf(p);
     base.cut = base.sight.gone;
     base.alpha = base.sight.opacity;
@@ -180,7 +180,7 @@ export class Walk {
   }
 
   text(piece, f) {
-    if (f.clear || f.dark || f.mute || this.counting) return;
+    if (f.clear || f.dark || f.textOmitted || this.counting) return;
     if (!this.full && this.gap > this.maxText) return;
     if (piece.blank) {
       if (this.run && !f.hides()) this.run += ' ';
@@ -277,7 +277,7 @@ export class Walk {
     }
     if (bits & ARIA_HIDDEN && attr(el, 'aria-hidden') === 'true') {
       if (!child.dark) child.behind = this.withholds(el, child);
-      child.unheard = child.dark = true;
+      child.inAriaHidden = child.dark = true;
     }
     if (bits & ARIA && attr(el, 'aria-disabled') === 'true') child.off = true;
     child.block = !(child.flow & INLINE);
@@ -308,7 +308,7 @@ export class Walk {
   // where it is none that a line is written for.
   count(k, f) {
     const { el, tag, html } = k, bits = k.bitset();
-    if (bits & INERT || f.dark || f.mute || bits & ARIA_HIDDEN && attr(el, 'aria-hidden') === 'true') return;
+    if (bits & INERT || f.dark || f.textOmitted || bits & ARIA_HIDDEN && attr(el, 'aria-hidden') === 'true') return;
     const child = new WalkFrame(k, f, null, '');
     let what = false;
     if (bits || this.full || !(html && PLAIN_TAGS.has(tag)) || hasListener.has(el)) {
@@ -373,14 +373,14 @@ export class Walk {
   // whether it is a control, clicks, is to be pruned or owns a document.
   decide(el, child, f) {
     const { tag, html, bits } = child;
-    const mute = !bits && !this.full && html && PLAIN_TAGS.has(tag);
-    let role = mute ? '' : roleOf(el, bits, tag, html);
+    const plainTag = !bits && !this.full && html && PLAIN_TAGS.has(tag);
+    let role = plainTag ? '' : roleOf(el, bits, tag, html);
     if (html && tag === 'input' && el.type === 'hidden') return false;
     if (role === 'iframe') return ownsDocument(el, child);
     const kind = kindOf(role);
     const control = child.control = (kind & CONTROL) !== 0 || (bits & EDITABLE) !== 0 && html && isHost(el);
     const clicks = child.clicks = !control && clickable(el, tag, child.s, f, bits);
-    if (mute && clicks) role = roleOf(el, bits, tag, html);
+    if (plainTag && clicks) role = roleOf(el, bits, tag, html);
     child.role = role;
     if (child.dark) {
       if (!control && !clicks) return false;
@@ -389,9 +389,9 @@ export class Walk {
       return false;
     }
     if (tag === 'select' && control && !this.full && styledSelect(el)) return false; // the widget in its place is shown
-    if (control || clicks) return !f.mute || control || listens(el, bits);
+    if (control || clicks) return !f.textOmitted || control || listens(el, bits);
     if (this.covers.size > 0 && this.covers.has(el)) return true; // a refusal names it by this ref
-    if (!role || role === 'none' || f.mute) return false;
+    if (!role || role === 'none' || f.textOmitted) return false;
     if (role === 'heading') return true;
     if (kind & LANDMARK) {
       child.prune = !this.full;
@@ -430,7 +430,7 @@ export class Walk {
   // unchanged in a control that nothing names, as Chromium names none by what is in a
   // figure or an article.
   picture(el, f) {
-    const name = this.counting || f.clear || f.mute || f.hides() ? '' : nameFor(el, 'img');
+    const name = this.counting || f.clear || f.textOmitted || f.hides() ? '' : nameFor(el, 'img');
     if (!name || !visible(el)) return false;
     this.run += ' ' + name + ' ';
     return true;
@@ -447,7 +447,7 @@ export class Walk {
     if (this.silent) {
       if (child.owner) this.frames.push([0, child.depth, idOf(el)]);
       if (names) child.names = shownName(el, role, clicks, child).toLowerCase();
-      if (control && !(kind & ATOM) && isHost(el)) child.mute = true;
+      if (control && !(kind & ATOM) && isHost(el)) child.textOmitted = true;
       return;
     }
     if (this.counting || tooDeep) {
@@ -467,8 +467,8 @@ export class Walk {
     if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
     child.unseen = invisible;
     if (control && role !== 'button' && child.tag !== 'button' && isField(el)) return;
-    if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.mute = true;
-    if (role === 'img' && !(this.full && child.tag === 'svg')) child.mute = true; // what it is drawn with; a drawing's labels are text
+    if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.textOmitted = true;
+    if (role === 'img' && !(this.full && child.tag === 'svg')) child.textOmitted = true; // what it is drawn with; a drawing's labels are text
     if (names && name) {
       child.names = name.toLowerCase();
       child.only = childElementCount(el) === 0;

@@ -19,8 +19,8 @@ var Check = command.Define(command.Row{
 
 // CheckParams are the parameters of check.
 type CheckParams struct {
-	Ref     string `json:"ref" required:"true" doc:"the element"`
-	Checked bool   `json:"checked" default:"true" doc:"false: not checked"`
+	Ref     protocol.Target `json:"ref" required:"true" doc:"the element"`
+	Checked bool            `json:"checked" default:"true" doc:"false: not checked"`
 	command.Shows
 }
 
@@ -29,6 +29,6 @@ func check(ctx context.Context, c *command.Call, p *CheckParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Check{Ref: p.Ref, Checked: p.Checked}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Check{Ref: string(p.Ref), Checked: p.Checked}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -18,8 +18,8 @@ var Drag = command.Define(command.Row{
 
 // DragParams are the parameters of drag.
 type DragParams struct {
-	Ref string `json:"ref" required:"true" doc:"the element"`
-	To  string `json:"to" required:"true" doc:"the element to drop it on"`
+	Ref protocol.Target `json:"ref" required:"true" doc:"the element"`
+	To  protocol.Target `json:"to" required:"true" doc:"the element to drop it on"`
 	command.Shows
 }
 
@@ -28,6 +28,6 @@ func drag(ctx context.Context, c *command.Call, p *DragParams) (command.Result, 
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Drag{Ref: p.Ref, To: p.To}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Drag{Ref: string(p.Ref), To: string(p.To)}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

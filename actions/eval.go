@@ -20,9 +20,9 @@ var Eval = command.Define(command.Row{
 
 // EvalParams are the parameters of eval.
 type EvalParams struct {
-	Expression string `json:"expression" required:"true" doc:"JavaScript; a promise is awaited"`
-	Ref        string `json:"ref" doc:"an element that the expression sees as element"`
-	MaxChars   int    `json:"max_chars" default:"100000" min:"1" max:"4000000" doc:"characters of the value's JSON; a larger one is too_large"`
+	Expression string          `json:"expression" required:"true" doc:"JavaScript; a promise is awaited"`
+	Ref        protocol.Target `json:"ref" doc:"an element that the expression sees as element"`
+	MaxChars   int             `json:"max_chars" default:"100000" min:"1" max:"4000000" doc:"characters of the value's JSON; a larger one is too_large"`
 }
 
 // EvalResult is the answer of eval.
@@ -36,7 +36,7 @@ func eval(ctx context.Context, c *command.Call, p *EvalParams) (EvalResult, erro
 	if err != nil {
 		return EvalResult{}, err
 	}
-	value, err := evaluator.EvalAt(ctx, c.Session.Refs(), p.Ref, p.Expression, c.Origin())
+	value, err := evaluator.EvalAt(ctx, c.Session.Refs(), string(p.Ref), p.Expression, c.Origin())
 	if err != nil {
 		return EvalResult{}, c.Session.Lost(err)
 	}

@@ -32,7 +32,7 @@ type FillParams struct {
 
 // FillField is one field and what it is to hold.
 type FillField struct {
-	Ref   string          `json:"ref"`
+	Ref   protocol.Target `json:"ref"`
 	Value json.RawMessage `json:"value" takes:"string,number,boolean,array" items:"string"`
 }
 
@@ -75,7 +75,7 @@ func fill(ctx context.Context, c *command.Call, p *FillParams) (FillResult, erro
 	var all protocol.Effect
 	done := []Filled{}
 	for i, f := range p.Fields {
-		filled, effect, err := fillOne(ctx, c, page, f.Ref, values[i], p.Shows)
+		filled, effect, err := fillOne(ctx, c, page, string(f.Ref), values[i], p.Shows)
 		if err != nil {
 			var e *protocol.Error
 			if errors.As(err, &e) {

@@ -18,7 +18,7 @@ var Focus = command.Define(command.Row{
 
 // FocusParams are the parameters of focus.
 type FocusParams struct {
-	Ref string `json:"ref" required:"true" doc:"the element"`
+	Ref protocol.Target `json:"ref" required:"true" doc:"the element"`
 	command.Shows
 }
 
@@ -27,6 +27,6 @@ func focus(ctx context.Context, c *command.Call, p *FocusParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Focus{Ref: p.Ref}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Focus{Ref: string(p.Ref)}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

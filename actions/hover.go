@@ -18,7 +18,7 @@ var Hover = command.Define(command.Row{
 
 // HoverParams are the parameters of hover.
 type HoverParams struct {
-	Ref string `json:"ref" required:"true" doc:"the element"`
+	Ref protocol.Target `json:"ref" required:"true" doc:"the element"`
 	command.Shows
 }
 
@@ -27,6 +27,6 @@ func hover(ctx context.Context, c *command.Call, p *HoverParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Hover{Ref: p.Ref}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Hover{Ref: string(p.Ref)}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

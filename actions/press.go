@@ -21,9 +21,9 @@ var Press = command.Define(command.Row{
 
 // PressParams are the parameters of press.
 type PressParams struct {
-	Key    string `json:"key" required:"true" doc:"such as Enter, Control+a, Shift+Tab, ArrowDown or a character"`
-	Ref    string `json:"ref" doc:"focused first; left out: what has the focus"`
-	Action string `json:"action" seldom:"true" default:"press" enum:"press,down,up" doc:"down: the key stays down until up"`
+	Key    string          `json:"key" required:"true" doc:"such as Enter, Control+a, Shift+Tab, ArrowDown or a character"`
+	Ref    protocol.Target `json:"ref" doc:"focused first; left out: what has the focus"`
+	Action string          `json:"action" seldom:"true" default:"press" enum:"press,down,up" doc:"down: the key stays down until up"`
 	command.Shows
 }
 
@@ -32,6 +32,6 @@ func press(ctx context.Context, c *command.Call, p *PressParams) (command.Result
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Press{Ref: p.Ref, Key: p.Key, Action: p.Action, Origin: c.Origin()}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Press{Ref: string(p.Ref), Key: p.Key, Action: p.Action, Origin: c.Origin()}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"github.com/browserd/browserd/protocol"
 
 	"github.com/browserd/browserd/actions/command"
 )
@@ -18,11 +19,11 @@ var Read = command.Define(command.Row{
 
 // ReadParams are the parameters of read.
 type ReadParams struct {
-	Ref      string `json:"ref" doc:"the element; left out: the whole page"`
-	Kind     string `json:"kind" default:"text" enum:"text,markdown,html,value,attrs,article,box" doc:"what of it; box: where it is in the viewport, as mouse takes it"`
-	Attr     string `json:"attr" seldom:"true" doc:"one attribute of kind attrs"`
-	MaxChars int    `json:"max_chars" seldom:"true" default:"4000" min:"1" max:"1000000" doc:"characters of content"`
-	Offset   int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`
+	Ref      protocol.Target `json:"ref" doc:"the element; left out: the whole page"`
+	Kind     string          `json:"kind" default:"text" enum:"text,markdown,html,value,attrs,article,box" doc:"what of it; box: where it is in the viewport, as mouse takes it"`
+	Attr     string          `json:"attr" seldom:"true" doc:"one attribute of kind attrs"`
+	MaxChars int             `json:"max_chars" seldom:"true" default:"4000" min:"1" max:"1000000" doc:"characters of content"`
+	Offset   int             `json:"offset" seldom:"true" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`
 }
 
 // ReadResult is the answer of read.
@@ -41,7 +42,7 @@ func read(ctx context.Context, c *command.Call, p *ReadParams) (ReadResult, erro
 	if err != nil {
 		return ReadResult{}, err
 	}
-	content, err := page.Read(ctx, c.Session.Refs(), p.Ref, p.Kind, p.Attr)
+	content, err := page.Read(ctx, c.Session.Refs(), string(p.Ref), p.Kind, p.Attr)
 	if err != nil {
 		return ReadResult{}, c.Session.Lost(err)
 	}

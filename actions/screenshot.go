@@ -22,12 +22,12 @@ var Screenshot = command.Define(command.Row{
 
 // ScreenshotParams are the parameters of screenshot.
 type ScreenshotParams struct {
-	Ref      string  `json:"ref" doc:"one element; left out: what is in view"`
-	FullPage bool    `json:"full_page" default:"false" doc:"the whole page"`
-	Annotate bool    `json:"annotate" default:"false" doc:"draw the refs of your last snapshot on it, or of a new one, which then comes with it"`
-	Format   string  `json:"format" seldom:"true" default:"png" enum:"png,jpeg,webp" doc:"of the image"`
-	Quality  int     `json:"quality" seldom:"true" default:"80" min:"1" max:"100" doc:"of jpeg and webp"`
-	Scale    float64 `json:"scale" seldom:"true" default:"1" min:"0.05" max:"4" doc:"pixels for one CSS pixel"`
+	Ref      protocol.Target `json:"ref" doc:"one element; left out: what is in view"`
+	FullPage bool            `json:"full_page" default:"false" doc:"the whole page"`
+	Annotate bool            `json:"annotate" default:"false" doc:"draw the refs of your last snapshot on it, or of a new one, which then comes with it"`
+	Format   string          `json:"format" seldom:"true" default:"png" enum:"png,jpeg,webp" doc:"of the image"`
+	Quality  int             `json:"quality" seldom:"true" default:"80" min:"1" max:"100" doc:"of jpeg and webp"`
+	Scale    float64         `json:"scale" seldom:"true" default:"1" min:"0.05" max:"4" doc:"pixels for one CSS pixel"`
 }
 
 // ScreenshotResult is the answer of screenshot.
@@ -46,7 +46,7 @@ func screenshot(ctx context.Context, c *command.Call, p *ScreenshotParams) (Scre
 	if err != nil {
 		return ScreenshotResult{}, err
 	}
-	shot := protocol.Screenshot{Ref: p.Ref, FullPage: p.FullPage, Format: p.Format, Quality: p.Quality, Scale: p.Scale}
+	shot := protocol.Screenshot{Ref: string(p.Ref), FullPage: p.FullPage, Format: p.Format, Quality: p.Quality, Scale: p.Scale}
 	var snap *snapshot.Snapshot
 	if p.Annotate {
 		var shown bool

@@ -20,10 +20,10 @@ var Scroll = command.Define(command.Row{
 
 // ScrollParams are the parameters of scroll.
 type ScrollParams struct {
-	Ref       string `json:"ref" doc:"the element to bring into view, or whose scroller to scroll; left out: the page"`
-	Direction string `json:"direction" enum:",up,down,left,right" doc:"which way"`
-	Pixels    int    `json:"pixels" seldom:"true" min:"0" doc:"how far; left out: nine tenths of what is in view"`
-	To        string `json:"to" enum:",top,bottom" doc:"an end of the scroller"`
+	Ref       protocol.Target `json:"ref" doc:"the element to bring into view, or whose scroller to scroll; left out: the page"`
+	Direction string          `json:"direction" enum:",up,down,left,right" doc:"which way"`
+	Pixels    int             `json:"pixels" seldom:"true" min:"0" doc:"how far; left out: nine tenths of what is in view"`
+	To        string          `json:"to" enum:",top,bottom" doc:"an end of the scroller"`
 	command.Shows
 }
 
@@ -38,7 +38,7 @@ func scroll(ctx context.Context, c *command.Call, p *ScrollParams) (ScrollResult
 	if err != nil {
 		return ScrollResult{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Scroll{Ref: p.Ref, Direction: p.Direction, Pixels: p.Pixels, To: p.To}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Scroll{Ref: string(p.Ref), Direction: p.Direction, Pixels: p.Pixels, To: p.To}))
 	r, err := c.Acted(ctx, page, done.Effect, err, p.Shows)
 	return ScrollResult{r, done.Position}, err
 }

@@ -18,8 +18,8 @@ var Select = command.Define(command.Row{
 
 // SelectParams are the parameters of select.
 type SelectParams struct {
-	Ref    string   `json:"ref" required:"true" doc:"the select"`
-	Values []string `json:"values" required:"true" doc:"labels or values of the options; none clears a select that takes several"`
+	Ref    protocol.Target `json:"ref" required:"true" doc:"the select"`
+	Values []string        `json:"values" required:"true" doc:"labels or values of the options; none clears a select that takes several"`
 	command.Shows
 }
 
@@ -34,7 +34,7 @@ func selectOptions(ctx context.Context, c *command.Call, p *SelectParams) (Selec
 	if err != nil {
 		return SelectResult{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Select{Ref: p.Ref, Values: p.Values}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Select{Ref: string(p.Ref), Values: p.Values}))
 	r, err := c.Acted(ctx, page, done.Effect, err, p.Shows)
 	return SelectResult{r, done.Selected}, err
 }

@@ -15,17 +15,18 @@ var Type = command.Define(command.Row{
 	Typed: "text",
 	Examples: []command.Example{
 		{For: "Types into a field", Params: `{"ref": "@e7", "text": "Ola Nordmann"}`},
+		{For: "Types into the field with that label", Params: `{"ref": "label=Name", "text": "Ola Nordmann"}`},
 		{For: "Replaces what is there and presses Enter", Params: `{"ref": "@e7", "text": "Kari", "clear": true, "submit": true}`},
 	},
 }, typeText)
 
 // TypeParams are the parameters of type.
 type TypeParams struct {
-	Ref    string `json:"ref" required:"true" doc:"the control"`
-	Text   string `json:"text" required:"true" empty:"true" doc:"what to write; empty with clear: nothing stays"`
-	Clear  bool   `json:"clear" default:"false" doc:"replace what is there"`
-	Submit bool   `json:"submit" default:"false" doc:"press Enter afterwards"`
-	Mode   string `json:"mode" default:"insert" enum:"insert,keys" doc:"keys: one key after the other, line breaks by Enter"`
+	Ref    protocol.Target `json:"ref" required:"true" doc:"the control"`
+	Text   string          `json:"text" required:"true" empty:"true" doc:"what to write; empty with clear: nothing stays"`
+	Clear  bool            `json:"clear" default:"false" doc:"replace what is there"`
+	Submit bool            `json:"submit" default:"false" doc:"press Enter afterwards"`
+	Mode   string          `json:"mode" default:"insert" enum:"insert,keys" doc:"keys: one key after the other, line breaks by Enter"`
 	command.Shows
 }
 
@@ -34,6 +35,6 @@ func typeText(ctx context.Context, c *command.Call, p *TypeParams) (command.Resu
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Type{Ref: p.Ref, Text: p.Text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Type{Ref: string(p.Ref), Text: p.Text, Clear: p.Clear, Submit: p.Submit, Mode: p.Mode}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }

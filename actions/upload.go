@@ -31,9 +31,9 @@ var Upload = command.Define(command.Row{
 
 // UploadParams are the parameters of upload.
 type UploadParams struct {
-	Ref   string       `json:"ref" required:"true" doc:"the file input, or the button or label that belongs to one"`
-	Files []UploadFile `json:"files" required:"true" doc:"paths under the daemon's upload directory, or {name, base64}"`
-	Drop  bool         `json:"drop" default:"false" seldom:"true" doc:"drop the files on the element, as from a file manager, in place of choosing them"`
+	Ref   protocol.Target `json:"ref" required:"true" doc:"the file input, or the button or label that belongs to one"`
+	Files []UploadFile    `json:"files" required:"true" doc:"paths under the daemon's upload directory, or {name, base64}"`
+	Drop  bool            `json:"drop" default:"false" seldom:"true" doc:"drop the files on the element, as from a file manager, in place of choosing them"`
 	command.Shows
 }
 
@@ -103,7 +103,7 @@ func upload(ctx context.Context, c *command.Call, p *UploadParams) (command.Resu
 	if err != nil {
 		return command.Result{}, err
 	}
-	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Upload{Ref: p.Ref, Files: files, Drop: p.Drop}))
+	done, err := page.Act(ctx, c.Session.Refs(), p.Acting(protocol.Upload{Ref: string(p.Ref), Files: files, Drop: p.Drop}))
 	return c.Acted(ctx, page, done.Effect, err, p.Shows)
 }
 

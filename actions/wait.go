@@ -18,20 +18,21 @@ var Wait = command.Define(command.Row{
 	Implied: []command.Implied{{Parameter: "expression", As: Eval}},
 	Examples: []command.Example{
 		{For: "Waits until the page shows a text", Params: `{"text": "Order"}`},
+		{For: "Waits until a button is there", Params: `{"ref": {"role": "button", "name": "Send"}}`},
 		{For: "Waits at most five seconds for an address", Params: `{"url": "*shop.example/*", "timeout_ms": 5000}`},
 	},
 }, wait)
 
 // WaitParams are the parameters of wait; where several are given all must hold.
 type WaitParams struct {
-	Ref        string `json:"ref" doc:"the element is there and visible; with gone: is not"`
-	Text       string `json:"text" doc:"the page shows it; with gone: does not"`
-	Gone       bool   `json:"gone" default:"false" doc:"wait for ref or text to go"`
-	URL        string `json:"url" doc:"contained in the URL, or a pattern with *"`
-	State      string `json:"state" seldom:"true" enum:",load,networkidle" doc:"how far the page is"`
-	Expression string `json:"expression" seldom:"true" doc:"JavaScript that becomes true"`
-	For        string `json:"for" enum:",quiet" doc:"quiet: the page's requests are answered and it does not change"`
-	MS         *int   `json:"ms" min:"0" max:"120000" doc:"milliseconds to wait"`
+	Ref        protocol.Target `json:"ref" lazy:"true" doc:"the element is there and visible; with gone: is not"`
+	Text       string          `json:"text" doc:"the page shows it; with gone: does not"`
+	Gone       bool            `json:"gone" default:"false" doc:"wait for ref or text to go"`
+	URL        string          `json:"url" doc:"contained in the URL, or a pattern with *"`
+	State      string          `json:"state" seldom:"true" enum:",load,networkidle" doc:"how far the page is"`
+	Expression string          `json:"expression" seldom:"true" doc:"JavaScript that becomes true"`
+	For        string          `json:"for" enum:",quiet" doc:"quiet: the page's requests are answered and it does not change"`
+	MS         *int            `json:"ms" min:"0" max:"120000" doc:"milliseconds to wait"`
 }
 
 // WaitResult is the answer of wait.
@@ -41,7 +42,7 @@ type WaitResult struct {
 }
 
 func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, error) {
-	q := protocol.Wait{Ref: p.Ref, Text: p.Text, Gone: p.Gone, URL: p.URL, State: p.State, Expression: p.Expression, For: p.For}
+	q := protocol.Wait{Ref: string(p.Ref), Text: p.Text, Gone: p.Gone, URL: p.URL, State: p.State, Expression: p.Expression, For: p.For}
 	none := q == protocol.Wait{Gone: p.Gone}
 	if none && p.MS == nil {
 		return WaitResult{}, protocol.Errorf(protocol.InvalidParams, "wait needs one of ref, text, url, state, expression, for and ms").With("parameter", "text")

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/browser/walk"
 	"github.com/browserd/browserd/protocol"
@@ -17,33 +18,39 @@ const foundDefault = 20
 // string, and those that show a text, the innermost ones. Errors:
 // invalid_params where q asks for nothing.
 func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error) {
-	if q.Text == "" && q.Role == "" && q.Name == "" {
+	if q.Text == "" && q.Role == "" && q.Name == "" && q.Locator == nil {
 		return nil, protocol.Errorf(protocol.InvalidParams, "at least one of text, role and name is needed").With("parameter", "text")
 	}
+	var nodes []snapshot.Node
+	err := inspect(ctx, c, func(ctx context.Context, t *tab) (err error) {
+		nodes, err = t.find(ctx, q)
+		return err
+	})
+	return nodes, err
+}
+
+// find searches the tab's frames.
+func (t *tab) find(ctx context.Context, q protocol.Query) ([]snapshot.Node, error) {
 	if q.Limit <= 0 {
 		q.Limit = foundDefault
 	}
-	var f finder
-	err := inspect(ctx, c, func(ctx context.Context, t *tab) error {
-		for searched := 0; ; {
-			there := func() bool { return t.frames.main.doc != 0 && t.frames.main.doc != searched }
-			if err := t.until(ctx, there); err != nil {
-				return err
-			}
-			c.mu.Lock()
-			searched = t.frames.main.doc
-			c.mu.Unlock()
-			t.frames.findOwners(ctx, t.frames.live())
-			f = finder{tab: t, query: q, nodes: []snapshot.Node{}}
-			err := f.find(ctx, t.frames.main)
-			// No ref of the client's has gone with the document that was left: the
-			// next one is searched.
-			if protocol.CodeOf(err) != protocol.StaleRef || ctx.Err() != nil {
-				return err
-			}
+	for searched := 0; ; {
+		there := func() bool { return t.frames.main.doc != 0 && t.frames.main.doc != searched }
+		if err := t.until(ctx, there); err != nil {
+			return nil, err
 		}
-	})
-	return f.nodes, err
+		t.c.mu.Lock()
+		searched = t.frames.main.doc
+		t.c.mu.Unlock()
+		t.frames.findOwners(ctx, t.frames.live())
+		f := finder{tab: t, query: q, nodes: []snapshot.Node{}}
+		err := f.find(ctx, t.frames.main)
+		// No ref of the client's has gone with the document that was left: the
+		// next one is searched.
+		if protocol.CodeOf(err) != protocol.StaleRef || ctx.Err() != nil {
+			return f.nodes, err
+		}
+	}
 }
 
 // finder is one search of a tab, through its frames.
@@ -60,15 +67,15 @@ func (f *finder) find(ctx context.Context, in *frame) error {
 	if err != nil {
 		return err
 	}
-	q := f.query
-	got, err := evaluateWithListeners(ctx, d, script.Find, script.Query{
-		Text: q.Text, Role: q.Role, Name: q.Name, Limit: q.Limit - len(f.nodes), Attrs: snapshot.DefaultOptions().Attrs,
-	})
+	got, err := evaluateWithListeners(ctx, d, script.Find, script.QueryOf(f.query, f.query.Limit-len(f.nodes), snapshot.DefaultOptions().Attrs))
 	if err != nil {
 		return err
 	}
 	for _, one := range got {
-		if len(f.nodes) >= q.Limit {
+		if one.Bad {
+			return failure.Selector(f.query.Locator.CSS)
+		}
+		if len(f.nodes) >= f.query.Limit {
 			return nil
 		}
 		if one.Frame != 0 {

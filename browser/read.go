@@ -41,36 +41,21 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 			return err
 		}
 		content, err = readRef(ctx, t, refs, ref, kind, attr)
-		if err == errReadGone && ref != "" {
+		if err == failure.ErrGone && ref != "" {
 			// Where its element was made anew, the ref moves with it.
 			if err = c.findAgain(ctx, refs, ref); err == nil {
 				content, err = readRef(ctx, t, refs, ref, kind, attr)
 			}
 		}
-		if err == errReadGone && ref == "" {
+		if err == failure.ErrGone && ref == "" {
 			return nil // a document without a body says nothing
 		}
 		if e, lookup := refs.Lookup(ref); lookup == nil {
-			return unreadable(err, refs, e, kind, attr)
+			return failure.NotRead(err, refs, e, kind, attr)
 		}
 		return err
 	})
 	return content, err
-}
-
-// unreadable is the error for the client of an element that was not read.
-func unreadable(err error, refs *snapshot.Refs, e snapshot.Entry, kind, attr string) error {
-	switch {
-	case err == errReadGone:
-		return failure.Stale(refs, e, e.Key.Doc, nil)
-	case err == errReadNone && kind == "attrs":
-		return protocol.Errorf(protocol.InvalidParams, "attr %s: %s has no such attribute", failure.Quote(attr), e.Ref()).With("parameter", "attr").
-			Then("read with kind attrs lists its attributes")
-	case err == errReadNone:
-		return protocol.Errorf(protocol.InvalidParams, "ref %s %s has no value", e.Ref(), failure.Spoken(e.Role, e.Name)).With("parameter", "ref").
-			Then("read with kind text")
-	}
-	return err
 }
 
 // readRef reads the element of a ref, or without one the page.
@@ -87,16 +72,6 @@ func readRef(ctx context.Context, t *tab, refs *snapshot.Refs, ref, kind, attr s
 	q.Node = e.Key.Node
 	return r.document(ctx, d, q)
 }
-
-// errRead is what the script answered in the place of content.
-type errRead string
-
-func (e errRead) Error() string { return string(e) }
-
-const (
-	errReadGone = errRead("gone")
-	errReadNone = errRead("none")
-)
 
 // inspect runs what reads the page and changes nothing. It asks for the title in front of
 // it, so that the title costs no round trip.
@@ -137,9 +112,9 @@ func (r *reader) document(ctx context.Context, d *document, q script.ReadArgs) (
 	}
 	switch {
 	case got.Gone:
-		return "", errReadGone
+		return "", failure.ErrGone
 	case got.None:
-		return "", errReadNone
+		return "", failure.ErrNone
 	}
 	parts := make([]string, 0, len(got.Pieces))
 	for _, piece := range got.Pieces {

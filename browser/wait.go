@@ -32,10 +32,8 @@ func (c *Context) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait
 	if err := condition.Check(q); err != nil {
 		return nil, err
 	}
-	if q.Ref != "" {
-		if _, err := refs.Lookup(q.Ref); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
-			return nil, err
-		}
+	if err := condition.CheckRef(refs, q.Ref); err != nil {
+		return nil, err
 	}
 	if rest == nil {
 		rest = func(_ context.Context, pause func()) error { pause(); return nil }
@@ -125,7 +123,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 		note("for", word, quiet)
 	}
 	if w.q.Ref != "" {
-		state, err := w.ref(ctx)
+		state, err := w.ref(ctx, t)
 		if err != nil {
 			return false, err
 		}
@@ -180,8 +178,12 @@ func (w *waiter) quiet(ctx context.Context, t *tab) (bool, error) {
 	return false, nil
 }
 
-// ref says whether the ref's element is visible, hidden or gone.
-func (w *waiter) ref(ctx context.Context) (string, error) {
+// ref says whether the element of the ref or locator is visible, hidden or gone.
+func (w *waiter) ref(ctx context.Context, t *tab) (string, error) {
+	if l, ok, _ := protocol.ParseLocator(w.q.Ref); ok {
+		nodes, err := t.find(ctx, protocol.Query{Locator: &l, Limit: snapshot.MaxCandidates + 1})
+		return condition.Located(w.q, nodes, w.refs, err)
+	}
 	e, d, err := w.c.resolve(w.refs, w.q.Ref)
 	if protocol.CodeOf(err) == protocol.StaleRef {
 		return "gone", nil

@@ -52,6 +52,7 @@ func TestAConfirmationWithoutARefNamesTheFramesOrigin(t *testing.T) {
 	answered(asks("press", params{"key": "3"}, bank.URL, false, "no"), protocol.ConfirmationDenied)
 	answered(asks("press", params{"key": "4"}, bank.URL, true, "no"), "")
 	answered(asks("press", params{"key": "5", "ref": pin}, bank.URL, true, "no"), "")
+	answered(asks("press", params{"key": "5", "ref": "label=PIN"}, bank.URL, true, "no"), "")
 	if s := fmt.Sprintf("%+v", a.snapshot()); !strings.Contains(s, `value="12"`) {
 		t.Errorf("the keys went elsewhere: %s", s)
 	}

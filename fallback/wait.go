@@ -36,7 +36,19 @@ func (p *Page) Wait(ctx context.Context, refs *snapshot.Refs, q protocol.Wait, _
 	default:
 		note("state", q.State, q.State, true)
 	}
-	if q.Ref != "" {
+	if l, ok, err := protocol.ParseLocator(q.Ref); err != nil {
+		return nil, err
+	} else if ok {
+		nodes, err := d.tree.Find(ctx, protocol.Query{Locator: &l, Limit: snapshot.MaxCandidates + 1}, d.controls)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(nodes) > 1 && !q.Gone:
+			return nil, snapshot.Ambiguous(q.Ref, nodes, refs)
+		}
+		state := map[bool]string{true: "visible", false: "gone"}[len(nodes) > 0]
+		note("ref", q.Ref, state, (len(nodes) > 0) != q.Gone)
+	} else if q.Ref != "" {
 		el, err := p.locate(refs, q.Ref)
 		state := "visible"
 		switch {

@@ -10,6 +10,11 @@ type Query struct {
 	Role  string
 	Name  string
 	Limit int
+	// Locator, if not nil, stands in place of Text, Role and Name, and fits whole.
+	Locator *Locator
+	// Unrendered: where nothing that is rendered fits the locator's CSS or TestID, what is
+	// not rendered does.
+	Unrendered bool
 }
 
 // Wait is what wait waits for; all that is given must hold at once.

@@ -22,6 +22,7 @@ const (
 	UnknownRef          Code = "unknown_ref"
 	StaleRef            Code = "stale_ref"
 	RefChanged          Code = "ref_changed"
+	AmbiguousTarget     Code = "ambiguous_target"
 	NotActionable       Code = "not_actionable"
 	DialogOpen          Code = "dialog_open"
 	NavigationFailed    Code = "navigation_failed"
@@ -80,7 +81,8 @@ var Codes = []Row{
 	{UnknownRef, -32009, http.StatusNotFound, exitRef, false, "take a snapshot and use a ref from it", "no snapshot of this session has shown this ref"},
 	{StaleRef, -32010, http.StatusConflict, exitRef, false, "use one of details.candidates, or take a snapshot", "the ref's element or its document is gone; details.candidates: [{ref, role, name, why}]"},
 	{RefChanged, -32011, http.StatusConflict, exitRef, true, "send the same command again if the element as it is now is meant", "the same element has another role or name now; details: was, now"},
-	{NotActionable, -32012, http.StatusConflict, exitRef, true, "take a snapshot to see what stands in the way", "the element cannot take the action; details.reason: hidden, disabled, covered (details.by is by what), moving, readonly, detached, focus (it was lost while keys were sent) or unseen (no document saw the press)"},
+	{AmbiguousTarget, -32037, http.StatusConflict, exitRef, false, "use the ref of the one that you mean, from details.candidates", "several elements fit the locator; details.candidates: their lines, as a snapshot shows them; truncated: there are more"},
+	{NotActionable, -32012, http.StatusConflict, exitRef, true, "take a snapshot to see what stands in the way", "the element cannot take the action; details.reason: hidden, disabled, covered (details.by is by what), moving, readonly, detached, focus (it was lost while keys were sent), unseen (no document saw the press) or missing (nothing fits the locator; details.nearest: lines of what comes near it)"},
 	{DialogOpen, -32013, http.StatusConflict, exitRef, false, "answer it with dialog {accept}", "a dialog of the page waits for an answer, and everything else waits for the dialog; details: kind, message"},
 	{NavigationFailed, -32014, http.StatusBadGateway, exitPage, true, "check the URL, or try again", "the URL could not be opened; details.reason: Chromium's or the transport's"},
 	{Timeout, -32015, http.StatusGatewayTimeout, exitTime, true, "try again with a larger timeout_ms, or take a snapshot to see where the page is", "the command took longer than timeout_ms; details: what it waited for, and what it saw instead"},

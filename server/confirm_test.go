@@ -433,7 +433,7 @@ func required(cmd *command.Command) string {
 		case known:
 		case strings.HasPrefix(p.Takes, "one of "):
 			value = strconv.Quote(first)
-		case strings.HasPrefix(p.Takes, "a string"):
+		case strings.HasPrefix(p.Takes, "a string"), strings.HasPrefix(p.Takes, "a ref"):
 			value = strconv.Quote(cmp.Or(words[p.Name], "a"))
 		case strings.HasPrefix(p.Takes, "true"):
 			value = "true"

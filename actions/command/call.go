@@ -268,8 +268,12 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		}
 	}
 	growStack(0)
+	err := resolveTargets(ctx, c)
 	written := c.logAction(ctx)
-	result, err := c.charged(ctx)
+	var result any
+	if err == nil {
+		result, err = c.charged(ctx)
+	}
 	if err != nil {
 		err = c.offer(c.Failure(ctx, err))
 		result = nil

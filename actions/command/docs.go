@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/browserd/browserd/protocol"
 )
 
 // Markdown is docs/commands.md: every command with its parameters and examples.
@@ -111,6 +113,10 @@ func (cmd *Command) words(parameter string, value json.RawMessage) []string {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &text) == nil {
 		return []string{text}
+	}
+	var target protocol.Target
+	if target.UnmarshalJSON(value) == nil { // a locator has a text form
+		return []string{string(target)}
 	}
 	if json.Unmarshal(value, &list) != nil || len(list) == 0 {
 		return []string{string(value)}

@@ -195,6 +195,11 @@ func (f field) set(value json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.DisallowUnknownFields()
 	if err := d.Decode(f.v.Addr().Interface()); err != nil {
+		var said *protocol.Error
+		if f.v.Type() == targetType && errors.As(err, &said) {
+			said.Message = f.name + ": " + said.Message
+			return said.With("parameter", f.name)
+		}
 		return f.bad(value)
 	}
 	if at := twiceIn(f.name, f.v.Type(), value); at != "" {
@@ -311,6 +316,8 @@ func twiceIn(path string, t reflect.Type, value json.RawMessage) string {
 	return ""
 }
 
+var targetType = reflect.TypeFor[protocol.Target]()
+
 // bad is the error of a value that the parameter does not take. Of an object, or a
 // list of them, it names what is at fault.
 func (f field) bad(value json.RawMessage) error {
@@ -355,7 +362,11 @@ func fault(path string, t reflect.Type, value json.RawMessage, err error) *proto
 	if e := faultIn(path, t, value); e != nil {
 		return e
 	}
-	if _, ok := reflect.New(t).Interface().(json.Unmarshaler); ok {
+	var said *protocol.Error
+	if errors.As(err, &said) {
+		return protocol.Errorf(protocol.InvalidParams, "%s: %s", path, said.Message).Then("%s", said.Next)
+	}
+	if _, ok := reflect.New(t).Interface().(json.Unmarshaler); ok && t != targetType {
 		return protocol.Errorf(protocol.InvalidParams, "%s: %v", path, err) // the type has its own message
 	}
 	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %s", path, kindWord(t), protocol.Cut(string(value), 60))
@@ -395,6 +406,9 @@ func (f field) takes() string {
 }
 
 func kindWord(t reflect.Type) string {
+	if t == targetType {
+		return "a ref or a locator"
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"

@@ -121,6 +121,8 @@ func (d Definitions) Of(t reflect.Type) map[string]any {
 		return map[string]any{} // any value
 	case t == timeType:
 		return map[string]any{"type": "string", "format": "date-time"}
+	case t == targetType:
+		return map[string]any{"anyOf": []any{map[string]any{"type": "string"}, d.locator()}}
 	case t == reflect.TypeFor[[]byte]():
 		return map[string]any{"type": "string", "contentEncoding": "base64"}
 	}
@@ -143,6 +145,16 @@ func (d Definitions) Of(t reflect.Type) map[string]any {
 		return map[string]any{"type": "object", "additionalProperties": d.Of(t.Elem())}
 	}
 	return d.named(t, func() map[string]any { return d.Struct(t) })
+}
+
+// locator is the schema of a locator as an object.
+func (d Definitions) locator() map[string]any {
+	t := reflect.TypeFor[protocol.Locator]()
+	return d.named(t, func() map[string]any {
+		s := d.Struct(t)
+		s["additionalProperties"] = false
+		return s
+	})
 }
 
 // named puts a schema under its type's name, and returns the reference to it.

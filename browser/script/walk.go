@@ -92,15 +92,24 @@ type Piece struct {
 
 // Query says what to find.
 type Query struct {
-	Text  string   `json:"text"`
-	Role  string   `json:"role"`
-	Name  string   `json:"name"`
-	Limit int      `json:"limit"`
-	Attrs []string `json:"attrs"`
+	Text string `json:"text"`
+	Role string `json:"role"`
+	Name string `json:"name"`
+	// Whole: Text and Name are the whole text and name. Label, a field's whole label, TestID and
+	// CSS stand alone; with Unrendered they find what is not rendered as well.
+	Whole      bool     `json:"whole,omitempty"`
+	Label      string   `json:"label,omitempty"`
+	TestID     string   `json:"testid,omitempty"`
+	CSS        string   `json:"css,omitempty"`
+	Unrendered bool     `json:"unrendered,omitempty"`
+	Limit      int      `json:"limit"`
+	Attrs      []string `json:"attrs"`
 }
 
-// Found is an element as a line of a walk, or a frame to look into.
+// Found is an element as a line of a walk, or a frame to look into. Bad says instead that the
+// query's CSS is no selector.
 type Found struct {
+	Bad     bool   `json:"bad,omitempty"`
 	Frame   int    `json:"frame,omitempty"`
 	Line    string `json:"line,omitempty"`
 	Context string `json:"context,omitempty"`

@@ -339,14 +339,14 @@ type CancelResult struct {
 	Cancelled bool `json:"cancelled"`
 }
 type CheckParams struct {
-	Ref       string `json:"ref"`                 // the element
+	Ref       any    `json:"ref"`                 // the element
 	Checked   *bool  `json:"checked,omitzero"`    // false: not checked
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
 type ClickParams struct {
-	Ref       string   `json:"ref"`                 // the element
+	Ref       any      `json:"ref"`                 // the element
 	Button    string   `json:"button,omitzero"`     // the mouse button
 	Count     *int     `json:"count,omitzero"`      // 2 for a double click
 	Modifiers []string `json:"modifiers,omitzero"`  // keys held down
@@ -547,8 +547,8 @@ type DownloadsResult struct {
 	Truncated  *bool      `json:"truncated,omitzero"`
 }
 type DragParams struct {
-	Ref       string `json:"ref"`                 // the element
-	To        string `json:"to"`                  // the element to drop it on
+	Ref       any    `json:"ref"`                 // the element
+	To        any    `json:"to"`                  // the element to drop it on
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
@@ -588,7 +588,7 @@ type EmulateParams struct {
 type EvalParams struct {
 	Expression string `json:"expression"`          // JavaScript; a promise is awaited
 	MaxChars   *int   `json:"max_chars,omitzero"`  // characters of the value's JSON; a larger one is too_large
-	Ref        string `json:"ref,omitzero"`        // an element that the expression sees as element
+	Ref        any    `json:"ref,omitzero"`        // an element that the expression sees as element
 	Session    string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS  *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
@@ -631,8 +631,8 @@ type FailedRequest struct {
 	Status *int   `json:"status,omitzero"`
 }
 type FillField struct {
-	Ref   string `json:"ref"`
-	Value any    `json:"value"`
+	Ref   any `json:"ref"`
+	Value any `json:"value"`
 }
 type FillParams struct {
 	Fields    []FillField `json:"fields"`              // {ref, value} each: a text, a date, a number; true or false for a checkbox, radio button or switch; a label or value, or a list of them, for a select
@@ -664,7 +664,7 @@ type FindResult struct {
 	Truncated *bool `json:"truncated,omitzero"`
 }
 type FocusParams struct {
-	Ref       string `json:"ref"`                 // the element
+	Ref       any    `json:"ref"`                 // the element
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
@@ -785,7 +785,7 @@ type Hit struct {
 	Tag  string `json:"tag"`
 }
 type HoverParams struct {
-	Ref       string `json:"ref"`                 // the element
+	Ref       any    `json:"ref"`                 // the element
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
@@ -807,6 +807,14 @@ type InitScriptParams struct {
 	Script    string `json:"script"`              // JavaScript; it runs in frames too, and not in the document that is open or in workers
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type Locator struct {
+	Css    string `json:"css,omitzero"`
+	Label  string `json:"label,omitzero"`
+	Name   string `json:"name,omitzero"`
+	Role   string `json:"role,omitzero"`
+	Testid string `json:"testid,omitzero"`
+	Text   string `json:"text,omitzero"`
 }
 type Marked struct {
 	Box []int  `json:"box"`
@@ -968,7 +976,7 @@ type Position struct {
 type PressParams struct {
 	Key       string `json:"key"`                 // such as Enter, Control+a, Shift+Tab, ArrowDown or a character
 	Action    string `json:"action,omitzero"`     // down: the key stays down until up
-	Ref       string `json:"ref,omitzero"`        // focused first; left out: what has the focus
+	Ref       any    `json:"ref,omitzero"`        // focused first; left out: what has the focus
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
@@ -996,7 +1004,7 @@ type ReadParams struct {
 	Kind      string `json:"kind,omitzero"`       // what of it; box: where it is in the viewport, as mouse takes it
 	MaxChars  *int   `json:"max_chars,omitzero"`  // characters of content
 	Offset    *int   `json:"offset,omitzero"`     // characters to begin after: the next_offset of the last answer
-	Ref       string `json:"ref,omitzero"`        // the element; left out: the whole page
+	Ref       any    `json:"ref,omitzero"`        // the element; left out: the whole page
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
@@ -1052,7 +1060,7 @@ type ScreenshotParams struct {
 	Format    string   `json:"format,omitzero"`     // of the image
 	FullPage  *bool    `json:"full_page,omitzero"`  // the whole page
 	Quality   *int     `json:"quality,omitzero"`    // of jpeg and webp
-	Ref       string   `json:"ref,omitzero"`        // one element; left out: what is in view
+	Ref       any      `json:"ref,omitzero"`        // one element; left out: what is in view
 	Scale     *float64 `json:"scale,omitzero"`      // pixels for one CSS pixel
 	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
@@ -1068,7 +1076,7 @@ type ScreenshotResult struct {
 type ScrollParams struct {
 	Direction string `json:"direction,omitzero"`  // which way
 	Pixels    *int   `json:"pixels,omitzero"`     // how far; left out: nine tenths of what is in view
-	Ref       string `json:"ref,omitzero"`        // the element to bring into view, or whose scroller to scroll; left out: the page
+	Ref       any    `json:"ref,omitzero"`        // the element to bring into view, or whose scroller to scroll; left out: the page
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
@@ -1084,7 +1092,7 @@ type SearchResult struct {
 	URL     string `json:"url"`
 }
 type SelectParams struct {
-	Ref       string   `json:"ref"`                 // the select
+	Ref       any      `json:"ref"`                 // the select
 	Values    []string `json:"values"`              // labels or values of the options; none clears a select that takes several
 	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string   `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
@@ -1177,7 +1185,7 @@ type SnapshotParams struct {
 	MaxDepth        *int     `json:"max_depth,omitzero"`        // depth of the shown nodes
 	MaxNodes        *int     `json:"max_nodes,omitzero"`        // nodes with a ref
 	MaxText         *int     `json:"max_text,omitzero"`         // characters of one name, text or value
-	Scope           string   `json:"scope,omitzero"`            // a ref or a CSS selector; left out: the whole page
+	Scope           any      `json:"scope,omitzero"`            // a ref or a CSS selector; left out: the whole page
 	Session         string   `json:"session,omitzero"`          // the session's name; left out: the connection's own
 	TimeoutMS       *int     `json:"timeout_ms,omitzero"`       // milliseconds after which the command answers timeout
 }
@@ -1299,7 +1307,7 @@ type Throttle struct {
 	UploadKbps   int `json:"upload_kbps"`
 }
 type TypeParams struct {
-	Ref       string `json:"ref"`                 // the control
+	Ref       any    `json:"ref"`                 // the control
 	Text      string `json:"text"`                // what to write; empty with clear: nothing stays
 	Clear     *bool  `json:"clear,omitzero"`      // replace what is there
 	Mode      string `json:"mode,omitzero"`       // keys: one key after the other, line breaks by Enter
@@ -1310,7 +1318,7 @@ type TypeParams struct {
 }
 type UploadParams struct {
 	Files     []UploadFile `json:"files"`               // paths under the daemon's upload directory, or {name, base64}
-	Ref       string       `json:"ref"`                 // the file input, or the button or label that belongs to one
+	Ref       any          `json:"ref"`                 // the file input, or the button or label that belongs to one
 	Drop      *bool        `json:"drop,omitzero"`       // drop the files on the element, as from a file manager, in place of choosing them
 	Session   string       `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string       `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
@@ -1325,7 +1333,7 @@ type WaitParams struct {
 	For        string `json:"for,omitzero"`        // quiet: the page's requests are answered and it does not change
 	Gone       *bool  `json:"gone,omitzero"`       // wait for ref or text to go
 	MS         *int   `json:"ms,omitzero"`         // milliseconds to wait
-	Ref        string `json:"ref,omitzero"`        // the element is there and visible; with gone: is not
+	Ref        any    `json:"ref,omitzero"`        // the element is there and visible; with gone: is not
 	Session    string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	State      string `json:"state,omitzero"`      // how far the page is
 	Text       string `json:"text,omitzero"`       // the page shows it; with gone: does not

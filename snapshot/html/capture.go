@@ -2,7 +2,6 @@ package html
 
 import (
 	"context"
-	"strings"
 
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
@@ -160,16 +159,20 @@ func (k *resolver) lineOf(n *html.Node, attrs []string) snapshot.Node {
 // role, a part of the name, and a part of the text, of which it returns the innermost
 // elements. The error is ctx's, or invalid_params if q is empty.
 func (d *Document) Find(ctx context.Context, q protocol.Query, v Values) ([]snapshot.Node, error) {
-	if q.Text == "" && q.Role == "" && q.Name == "" {
+	if q.Text == "" && q.Role == "" && q.Name == "" && q.Locator == nil {
 		return nil, protocol.Errorf(protocol.InvalidParams, "at least one of text, role and name is needed").With("parameter", "text")
 	}
 	if q.Limit <= 0 {
 		q.Limit = 20
 	}
-	f := finder{resolver: d.resolver(v), limit: q.Limit, texts: map[*html.Node]string{},
-		text: strings.ToLower(fold(q.Text)), name: strings.ToLower(fold(q.Name)), role: strings.ToLower(q.Role)}
+	f := finderOf(d.resolver(v), q)
 	f.ctx = ctx
-	if top := d.top(); top != nil {
+	if l := q.Locator; l != nil && (l.CSS != "" || l.TestID != "") {
+		var err error
+		if f.found, err = d.selected(f.resolver, q); err != nil {
+			return nil, err
+		}
+	} else if top := d.top(); top != nil {
 		f.visit(top)
 	}
 	if err := ctx.Err(); err != nil {

@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -14,9 +16,72 @@ import (
 type finder struct {
 	*resolver
 	text, name, role string
+	label            string // of a field, whole
+	whole            bool   // text and name are
 	limit            int
 	found            []*html.Node
 	texts            map[*html.Node]string // what was found in them by its text
+}
+
+// finderOf returns the finder of a query that is no selector.
+func finderOf(r *resolver, q protocol.Query) *finder {
+	f := &finder{resolver: r, limit: q.Limit, texts: map[*html.Node]string{}}
+	if l := q.Locator; l != nil {
+		q.Text, q.Name, q.Role, f.label, f.whole = l.Text, l.Name, l.Role, labelWords(l.Label), true
+	}
+	f.text, f.name, f.role = strings.ToLower(fold(q.Text)), strings.ToLower(fold(q.Name)), strings.ToLower(q.Role)
+	return f
+}
+
+// byItself reports whether an element is found by what it is, not by the text in it.
+func (f *finder) byItself() bool { return f.role != "" || f.name != "" || f.label != "" }
+
+// same reports whether what an element says is what was asked for.
+func (f *finder) same(says, asked string) bool {
+	if says = strings.ToLower(says); f.whole {
+		return says == asked
+	}
+	return strings.Contains(says, asked)
+}
+
+// labelWords returns the words of a label without the marks that often end one: "Email: *".
+func labelWords(s string) string {
+	return strings.TrimRight(strings.ToLower(fold(s)), " :*\uff1a")
+}
+
+var fieldRoles = words("checkbox combobox listbox menuitemcheckbox menuitemradio radio searchbox slider spinbutton switch textbox")
+
+// isField reports whether n is a field, which has a label.
+func (f *finder) isField(n *html.Node) bool {
+	if is(n, atom.Input) {
+		switch InputType(n) {
+		case "button", "hidden", "image", "reset", "submit":
+			return false
+		}
+		return true
+	}
+	return is(n, atom.Select) || is(n, atom.Textarea) || fieldRoles[f.resolver.role(n)]
+}
+
+// selected returns the elements that the locator's css or testid selects. Those that are not
+// rendered count only if q says so and there are no others. The error is invalid_params.
+func (d *Document) selected(r *resolver, q protocol.Query) ([]*html.Node, error) {
+	selector := q.Locator.CSS
+	if selector == "" {
+		selector = "[data-testid=" + snapshot.Quote(q.Locator.TestID) + "]"
+	}
+	s, err := parseScope(selector)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.InvalidParams, "ref: %s is no CSS selector", snapshot.Quote(snapshot.Cut(selector, 80))).With("parameter", "ref")
+	}
+	all := cascadia.QueryAll(d.root, s)
+	if q.Locator.TestID != "" {
+		all = slices.DeleteFunc(all, func(n *html.Node) bool { return attr(n, "data-testid") != q.Locator.TestID })
+	}
+	if shown := slices.DeleteFunc(slices.Clone(all), func(n *html.Node) bool { return !r.rendered(n) }); len(shown) > 0 || !q.Unrendered {
+		all = shown
+	}
+	return all[:min(len(all), q.Limit)], nil
 }
 
 var textlessTags = words("script style template head meta link title datalist canvas object embed param source track")
@@ -35,7 +100,7 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 		return "", false
 	}
 	place := len(f.found)
-	mine := shown && (f.role != "" || f.name != "") && f.fits(n)
+	mine := shown && f.byItself() && f.fits(n)
 	if mine && f.text == "" {
 		f.found = append(f.found, n)
 	}
@@ -70,14 +135,20 @@ func (f *finder) visit(n *html.Node) (says string, hit bool) {
 		}
 		// By text alone, the innermost element is found; with a role or a name, the
 		// innermost that has them.
-		if !hit && (mine || f.role == "" && f.name == "") && strings.Contains(strings.ToLower(fold(says)), f.text) {
+		if !hit && (mine || !f.byItself()) && f.same(fold(says), f.text) {
 			is := n
-			if !mine {
+			switch {
+			case mine:
+			case f.whole:
+				is = f.labelled(n)
+			default:
 				is = f.controlOf(n)
 			}
 			if len(f.found) < f.limit && !slices.Contains(f.found, is) {
 				f.found = slices.Insert(f.found, place, is)
-				f.texts[is] = units(fold(says), textMax)
+				if !f.whole { // otherwise it is the text asked for
+					f.texts[is] = units(fold(says), textMax)
+				}
 			}
 			hit = true
 		}
@@ -141,8 +212,11 @@ func (f *finder) say(b *strings.Builder, s string) {
 }
 
 func (f *finder) fits(n *html.Node) bool {
+	if f.label != "" {
+		return f.isField(n) && labelWords(f.nameOf(n)) == f.label
+	}
 	if f.role != "" && shownRole(f.resolver.role(n)) != f.role {
 		return false
 	}
-	return f.name == "" || strings.Contains(strings.ToLower(f.nameOf(n)), f.name)
+	return f.name == "" || f.same(f.nameOf(n), f.name)
 }

@@ -8,6 +8,7 @@ import { styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { forget, page } from './page.js';
 import { childElements, FRAME_TAGS, laidOut, UNREAD, veiled } from './read-text.js';
+import { allIn, everyElement } from './refs.js';
 import { roleOf, shownRole } from './role.js';
 import { hidesText, secret } from './secrets.js';
 import { contextOf, nameOf, operable } from './shown-name.js';
@@ -18,12 +19,15 @@ import { rendered } from './visibility.js';
 // fits by role, name and text, letter case and white space aside.
 export const seek = (q) => {
   const text = fold(q.text || '').toLowerCase(), name = fold(q.name || '').toLowerCase(), role = (q.role || '').toLowerCase();
+  const label = labelWords(q.label || ''), byItself = role || name || label;
+  const same = (said, asked) => (q.whole ? said === asked : said.includes(asked));
   const found = [], texts = new Map();
   let count = 0;
   const fits = (el) => {
+    if (label) return isField(el) && labelWords(nameOf(el) || '') === label;
     const r = shownRole(roleOf(el));
     if (role && r !== role) return false;
-    return !name || fold(nameOf(el) || '').toLowerCase().includes(name);
+    return !name || same(fold(nameOf(el) || '').toLowerCase(), name);
   };
   // visit returns the text of n and whether something in it was found.
   const visit = (n) => {
@@ -34,14 +38,14 @@ export const seek = (q) => {
     if (tag !== 'option' && tag !== 'optgroup' && (!laidOut(n) || tag === 'select' && veiled(n))) return { says: '', hit: false };
     if (FRAME_TAGS.has(tag)) {
       if (veiled(n)) return { says: '', hit: false };
-      if ((role || name) && !text && fits(n)) add(n);
+      if (byItself && !text && fits(n)) add(n);
       found.push({ frame: idOf(n) });
       return { says: '', hit: false };
     }
     // An element comes before those in it: its place is kept.
     const place = found.length;
     const shown = tag === 'option' || tag === 'optgroup' || !veiled(n);
-    const mine = shown && (role || name) && fits(n);
+    const mine = shown && byItself && fits(n);
     if (mine && !text) add(n);
     let says = '', hit = false;
     const inlined = /^inline/.test(styleOf(n).display);
@@ -52,15 +56,15 @@ export const seek = (q) => {
     }
     if (text && shown) {
       if (n instanceof HTMLInputElement && /^(button|submit|reset)$/.test(n.type)) says = n.value;
-      const here = fold(says).toLowerCase().includes(text);
+      const here = same(fold(says).toLowerCase(), text);
       // By text alone the innermost element is meant; with a role or a name the
       // innermost that has them.
       // A slot has no place of its own: what shows the text is what it stands in.
-      if (here && !hit && (mine || !role && !name && tag !== 'slot')) {
-        const is = mine ? n : controlOf(n);
+      if (here && !hit && (mine || !byItself && tag !== 'slot')) {
+        const is = mine ? n : q.whole ? labelled(n) : controlOf(n);
         if (!found.includes(is)) {
           found.splice(place, 0, is);
-          texts.set(is, cutText(fold(says)));
+          if (!q.whole) texts.set(is, cutText(fold(says))); // else it is the text asked for
           count++;
         }
         hit = true;
@@ -91,6 +95,33 @@ const controlOf = (n) => {
 };
 const CONTROL_AROUND = 8; // elements
 
+// labelWords are the words of a label, without the marks that often end one: "Email: *".
+const labelWords = (s) => fold(s).toLowerCase().replace(/[\s:*\uff1a]+$/, '');
+
+const FIELDS = new Set(['checkbox', 'combobox', 'listbox', 'menuitemcheckbox', 'menuitemradio', 'radio', 'searchbox', 'slider', 'spinbutton', 'switch', 'textbox']);
+const isField = (el) => {
+  const tag = localName(el);
+  if (tag === 'input') return !/^(button|hidden|image|reset|submit)$/.test(el.type);
+  return tag === 'select' || tag === 'textarea' || FIELDS.has(roleOf(el));
+};
+
+// select finds by a selector, or by the attribute data-testid, in the document and its shadow
+// trees. What is not rendered counts only where q.unrendered says so, and nothing else fits.
+const select = (q) => {
+  const selector = q.css || `[data-testid="${CSS.escape(q.testid)}"]`, fit = [], frames = [];
+  try {
+    allIn(page, selector);
+  } catch {
+    return { found: [{ bad: true }], texts: new Map() };
+  }
+  everyElement(page, (el) => {
+    if (matches(el, selector)) fit.push(el);
+    if (FRAME_TAGS.has(localName(el)) && rendered(el)) frames.push({ frame: idOf(el) });
+  });
+  const seen = fit.filter(rendered);
+  return { found: [...(seen.length || !q.unrendered ? seen : fit).slice(0, q.limit), ...frames], texts: new Map() };
+};
+
 // labelled is the field whose label n is, or is part of, as a snapshot shows it by
 // that name; n where it is none's, or another control's in the label.
 const labelled = (n) => {
@@ -103,9 +134,9 @@ const labelled = (n) => {
 /** @type {import('./functions.js').Functions['find']} */
 export const find = (q) => {
   forget();
-  const { found, texts } = seek(q);
+  const { found, texts } = q.css || q.testid ? select(q) : seek(q);
   return found.map((n) => {
-    if (n.frame) return n;
+    if (n.frame || n.bad) return n;
     const text = texts.get(n) || '', said = text !== '' && fold(nameOf(n) || '').replaceAll(' | ', ' ').toLowerCase().includes(text.replaceAll(' | ', ' ').toLowerCase());
     return { line: nodeLine(n, q.attrs), context: contextOf(n), says: said ? '' : text };
   });

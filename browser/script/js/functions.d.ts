@@ -169,6 +169,7 @@ export interface Focused {
 }
 
 export interface Found {
+  bad?: boolean;
   frame?: number;
   line?: string;
   context?: string;
@@ -340,6 +341,11 @@ export interface Query {
   text: string;
   role: string;
   name: string;
+  whole?: boolean;
+  label?: string;
+  testid?: string;
+  css?: string;
+  unrendered?: boolean;
   limit: number;
   attrs: string[];
 }

@@ -52,14 +52,14 @@ class CancelResult(TypedDict):
     cancelled: bool
 
 class CheckParams(TypedDict):
-    ref: str  # the element
+    ref: Union[str, Locator]  # the element
     checked: NotRequired[bool]  # false: not checked
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 
 class ClickParams(TypedDict):
-    ref: str  # the element
+    ref: Union[str, Locator]  # the element
     button: NotRequired[Literal["left", "middle", "right"]]  # the mouse button
     count: NotRequired[int]  # 2 for a double click
     modifiers: NotRequired[List[Literal["Alt", "Control", "Meta", "Shift"]]]  # keys held down
@@ -267,8 +267,8 @@ class DownloadsResult(PageResult):
     truncated: NotRequired[bool]
 
 class DragParams(TypedDict):
-    ref: str  # the element
-    to: str  # the element to drop it on
+    ref: Union[str, Locator]  # the element
+    to: Union[str, Locator]  # the element to drop it on
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
@@ -315,7 +315,7 @@ class EmulateParams(TypedDict):
 class EvalParams(TypedDict):
     expression: str  # JavaScript; a promise is awaited
     max_chars: NotRequired[int]  # characters of the value's JSON; a larger one is too_large
-    ref: NotRequired[str]  # an element that the expression sees as element
+    ref: NotRequired[Union[str, Locator]]  # an element that the expression sees as element
     session: NotRequired[str]  # the session's name; left out: the connection's own
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 
@@ -356,7 +356,7 @@ class FailedRequest(TypedDict):
     status: NotRequired[int]
 
 class FillField(TypedDict):
-    ref: str
+    ref: Union[str, Locator]
     value: Union[str, float, bool, List[str]]
 
 class FillParams(TypedDict):
@@ -390,7 +390,7 @@ class FindResult(PageResult, Found):
     truncated: NotRequired[bool]
 
 class FocusParams(TypedDict):
-    ref: str  # the element
+    ref: Union[str, Locator]  # the element
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
@@ -507,7 +507,7 @@ class Hit(TypedDict):
     tag: str
 
 class HoverParams(TypedDict):
-    ref: str  # the element
+    ref: Union[str, Locator]  # the element
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
@@ -529,6 +529,14 @@ class InitScriptParams(TypedDict):
     script: str  # JavaScript; it runs in frames too, and not in the document that is open or in workers
     session: NotRequired[str]  # the session's name; left out: the connection's own
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+
+class Locator(TypedDict):
+    css: NotRequired[str]
+    label: NotRequired[str]
+    name: NotRequired[str]
+    role: NotRequired[str]
+    testid: NotRequired[str]
+    text: NotRequired[str]
 
 class Marked(TypedDict):
     box: List[int]
@@ -676,7 +684,7 @@ class Position(TypedDict):
 class PressParams(TypedDict):
     key: str  # such as Enter, Control+a, Shift+Tab, ArrowDown or a character
     action: NotRequired[Literal["press", "down", "up"]]  # down: the key stays down until up
-    ref: NotRequired[str]  # focused first; left out: what has the focus
+    ref: NotRequired[Union[str, Locator]]  # focused first; left out: what has the focus
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
@@ -704,7 +712,7 @@ class ReadParams(TypedDict):
     kind: NotRequired[Literal["text", "markdown", "html", "value", "attrs", "article", "box"]]  # what of it; box: where it is in the viewport, as mouse takes it
     max_chars: NotRequired[int]  # characters of content
     offset: NotRequired[int]  # characters to begin after: the next_offset of the last answer
-    ref: NotRequired[str]  # the element; left out: the whole page
+    ref: NotRequired[Union[str, Locator]]  # the element; left out: the whole page
     session: NotRequired[str]  # the session's name; left out: the connection's own
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 
@@ -750,7 +758,7 @@ class ScreenshotParams(TypedDict):
     format: NotRequired[Literal["png", "jpeg", "webp"]]  # of the image
     full_page: NotRequired[bool]  # the whole page
     quality: NotRequired[int]  # of jpeg and webp
-    ref: NotRequired[str]  # one element; left out: what is in view
+    ref: NotRequired[Union[str, Locator]]  # one element; left out: what is in view
     scale: NotRequired[float]  # pixels for one CSS pixel
     session: NotRequired[str]  # the session's name; left out: the connection's own
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
@@ -765,7 +773,7 @@ class ScreenshotResult(PageResult):
 class ScrollParams(TypedDict):
     direction: NotRequired[Literal["up", "down", "left", "right"]]  # which way
     pixels: NotRequired[int]  # how far; left out: nine tenths of what is in view
-    ref: NotRequired[str]  # the element to bring into view, or whose scroller to scroll; left out: the page
+    ref: NotRequired[Union[str, Locator]]  # the element to bring into view, or whose scroller to scroll; left out: the page
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
@@ -780,7 +788,7 @@ class SearchResult(TypedDict):
     url: str
 
 class SelectParams(TypedDict):
-    ref: str  # the select
+    ref: Union[str, Locator]  # the select
     values: List[str]  # labels or values of the options; none clears a select that takes several
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
@@ -871,7 +879,7 @@ class SnapshotParams(TypedDict):
     max_depth: NotRequired[int]  # depth of the shown nodes
     max_nodes: NotRequired[int]  # nodes with a ref
     max_text: NotRequired[int]  # characters of one name, text or value
-    scope: NotRequired[str]  # a ref or a CSS selector; left out: the whole page
+    scope: NotRequired[Union[str, Locator]]  # a ref or a CSS selector; left out: the whole page
     session: NotRequired[str]  # the session's name; left out: the connection's own
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 
@@ -991,7 +999,7 @@ class Throttle(TypedDict):
     upload_kbps: int
 
 class TypeParams(TypedDict):
-    ref: str  # the control
+    ref: Union[str, Locator]  # the control
     text: str  # what to write; empty with clear: nothing stays
     clear: NotRequired[bool]  # replace what is there
     mode: NotRequired[Literal["insert", "keys"]]  # keys: one key after the other, line breaks by Enter
@@ -1002,7 +1010,7 @@ class TypeParams(TypedDict):
 
 class UploadParams(TypedDict):
     files: List[UploadFile]  # paths under the daemon's upload directory, or {name, base64}
-    ref: str  # the file input, or the button or label that belongs to one
+    ref: Union[str, Locator]  # the file input, or the button or label that belongs to one
     drop: NotRequired[bool]  # drop the files on the element, as from a file manager, in place of choosing them
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
@@ -1017,7 +1025,7 @@ class WaitParams(TypedDict):
     for_: NotRequired[Literal["quiet"]]  # quiet: the page's requests are answered and it does not change
     gone: NotRequired[bool]  # wait for ref or text to go
     ms: NotRequired[int]  # milliseconds to wait
-    ref: NotRequired[str]  # the element is there and visible; with gone: is not
+    ref: NotRequired[Union[str, Locator]]  # the element is there and visible; with gone: is not
     session: NotRequired[str]  # the session's name; left out: the connection's own
     state: NotRequired[Literal["load", "networkidle"]]  # how far the page is
     text: NotRequired[str]  # the page shows it; with gone: does not
@@ -1062,7 +1070,7 @@ class WebSearchResult(TypedDict):
 
 UploadFile = Union[str, Dict[str, Any]]
 Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, TabClosedEvent, TabOpenedEvent]
-ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space"]
+ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space"]
 
 class BrowserdError(Exception):
     """What the daemon answered in place of a result. Each code has a class of its own."""
@@ -1082,6 +1090,7 @@ class SessionLimitError(BrowserdError): ...
 class UnknownRefError(BrowserdError): ...
 class StaleRefError(BrowserdError): ...
 class RefChangedError(BrowserdError): ...
+class AmbiguousTargetError(BrowserdError): ...
 class NotActionableError(BrowserdError): ...
 class DialogOpenError(BrowserdError): ...
 class NavigationFailedError(BrowserdError): ...
@@ -1113,6 +1122,7 @@ ERRORS: Dict[str, Type[BrowserdError]] = {
     "unknown_ref": UnknownRefError,
     "stale_ref": StaleRefError,
     "ref_changed": RefChangedError,
+    "ambiguous_target": AmbiguousTargetError,
     "not_actionable": NotActionableError,
     "dialog_open": DialogOpenError,
     "navigation_failed": NavigationFailedError,

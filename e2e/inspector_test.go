@@ -26,7 +26,7 @@ type inspected struct {
 }
 
 // The Inspector's command line, one process for each step, lists the tools,
-// finds nothing to say of their schemas, and visits the demo app: by both doors,
+// finds nothing to say of their schemas, and visits the demo app: over both transports,
 // as a client of the protocol that has sessions and as one of that which has none.
 func TestMCPInspector(t *testing.T) {
 	t.Parallel()

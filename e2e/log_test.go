@@ -10,7 +10,7 @@ import (
 )
 
 // Each command has an id of its own in the log, with its session: its own line,
-// and what other rooms say while it runs. The HTTP door tells it the client.
+// and what other packages log while it runs. The HTTP transport tells the client the id.
 func TestLogSaysWhichRequest(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{

@@ -309,7 +309,7 @@ func step(t *rapid.T, nodes, first []Node, key *int) []Node {
 }
 
 // Whatever happens to a page, a client that applies every delta holds it.
-func TestWhoAppliesEveryDeltaHoldsThePage(t *testing.T) {
+func TestAppliedDeltasMatchThePage(t *testing.T) {
 	deltas := 0
 	rapid.Check(t, func(t *rapid.T) {
 		o := DefaultOptions()

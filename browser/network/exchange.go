@@ -178,7 +178,7 @@ func (x *exchange) answered(r *netResponse, extra *bool, at float64) {
 	x.MS = x.WaitMS
 }
 
-// mask takes the secrets out, before anything leaves this room.
+// mask takes the secrets out, before anything leaves this package.
 func (x *exchange) mask() {
 	x.URL = protocol.MaskURL(x.URL)
 	for _, headers := range [][][2]string{x.RequestHeaders, x.ResponseHeaders} {

@@ -13,9 +13,9 @@ import { styleOf } from './node-cache.js';
 import { authorName, CONTROLS, roleOf } from './role.js';
 import { blank, fold } from './text.js';
 import { rendered } from './visibility.js';
-import { words } from './words.js';
+import { wordSet } from './word-set.js';
 
-export const CURSORS = words('pointer grab -webkit-grab move zoom-in');
+export const CURSORS = wordSet('pointer grab -webkit-grab move zoom-in');
 export const OPERABLE = 'a[href],button,input:not([type=hidden]),select,textarea,summary,[role=button],[role=link],[role=tab],' +
   '[role=menuitem],[role=option],[role=checkbox],[role=switch],[role=radio],[tabindex]:not([tabindex="-1"]),[onclick],[contenteditable]';
 
@@ -106,7 +106,7 @@ function forItems(f) {
   return f.forItems;
 }
 
-const LISTS = words('ul ol dl menu table thead tbody tfoot');
+const LISTS = wordSet('ul ol dl menu table thead tbody tfoot');
 
 // listensForItems tells whether el is a list whose listener is meant for its
 // items: several, with nothing to operate in them.

@@ -20,7 +20,7 @@ import { blank, fold, hasGlyphs, headOf, withoutGlyphs } from './text.js';
 import { valueOf } from './values.js';
 import { rendered } from './visibility.js';
 import { lone } from './walk-frame.js';
-import { words } from './words.js';
+import { wordSet } from './word-set.js';
 
 export const NAME_MAX = 2000; // characters of a name, for those that show it and compare it alike
 
@@ -106,9 +106,9 @@ function plainName(el, role, f) {
   return '';
 }
 
-const NAMED = words([...CONTROLS, ...LANDMARKS, ...GROUPS].join(' ') + ' list article figure dialog alertdialog img heading');
-const LABELLED = words('textbox searchbox checkbox radio spinbutton slider combobox listbox switch');
-const MEANT = words('h1 h2 h3 h4 h5 h6 label legend th td a button b strong'); // most cannot have a shadow tree that nobody sees
+const NAMED = wordSet([...CONTROLS, ...LANDMARKS, ...GROUPS].join(' ') + ' list article figure dialog alertdialog img heading');
+const LABELLED = wordSet('textbox searchbox checkbox radio spinbutton slider combobox listbox switch');
+const MEANT = wordSet('h1 h2 h3 h4 h5 h6 label legend th td a button b strong'); // most cannot have a shadow tree that nobody sees
 
 // referredText returns the only text of the one element that aria-labelledby means.
 function referredText(el) {
@@ -220,8 +220,8 @@ function contentless(s) {
 }
 
 // Of such a role and tag nothing but an attribute makes a name.
-const NAMELESS = words('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code form caption search status');
-const NAMELESS_TAGS = words('p ul ol menu article blockquote main nav header footer aside em strong code form caption search div');
+const NAMELESS = wordSet('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code form caption search status');
+const NAMELESS_TAGS = wordSet('p ul ol menu article blockquote main nav header footer aside em strong code form caption search div');
 
 // nameless tells whether el plainly has no name. A list item and a row are named
 // by their content where they can have the focus.
@@ -244,9 +244,9 @@ function inComposite(el) {
 }
 
 // Roles of which Chromium keeps an empty name although text is there.
-const EMPTY_NAMED = words('textbox');
+const EMPTY_NAMED = wordSet('textbox');
 
-export const SILENT = words('script style noscript template head meta link title source track param col colgroup datalist rp');
+export const SILENT = wordSet('script style noscript template head meta link title source track param col colgroup datalist rp');
 
 // accname is the computation proper. c.seen holds the nodes on the way, so that
 // none counts twice; c.inside tells that el is being read as part of another
@@ -275,12 +275,12 @@ function accname(el, role, c) {
 
 // APART are the roles whose content is no part of the name of what is around them:
 // only their author names them (Chromium's AXObject::SupportsNameFromContents).
-const APART = words('alert alertdialog application article banner blockquote comment complementary contentinfo dialog document feed ' +
+const APART = wordSet('alert alertdialog application article banner blockquote comment complementary contentinfo dialog document feed ' +
   'figure form graphics-document grid group img log main marquee navigation note radiogroup row rowgroup search separator status suggestion ' +
   'table tabpanel timer toolbar treegrid');
 
 // PICKED are the inputs of a date or time, which say what they are called before what they hold.
-const PICKED = words('date time month week datetime-local');
+const PICKED = wordSet('date time month week datetime-local');
 
 export const titleOf = (el) => (has(el, 'title') ? fold(attr(el, 'title')) : '') ||
   (has(el, 'placeholder') && holdsPlaceholder(el) ? fold(attr(el, 'placeholder')) : '') ||

@@ -15,20 +15,20 @@ import {
 import { flatParent, isHTML, tagOf } from './flat-tree.js';
 import { hasListener } from './listeners.js';
 import { onForget } from './page.js';
-import { words } from './words.js';
+import { wordSet } from './word-set.js';
 
 // Roles that a person operates.
-export const CONTROLS = words('button link textbox searchbox checkbox radio combobox listbox option menuitem ' +
+export const CONTROLS = wordSet('button link textbox searchbox checkbox radio combobox listbox option menuitem ' +
   'menuitemcheckbox menuitemradio slider spinbutton switch tab treeitem');
-export const LANDMARKS = words('banner navigation main complementary contentinfo region search form');
+export const LANDMARKS = wordSet('banner navigation main complementary contentinfo region search form');
 // Containers that interactive_only shows where their author has named them.
-export const GROUPS = words('group radiogroup toolbar tablist tabpanel menu menubar tree grid treegrid table feed application');
+export const GROUPS = wordSet('group radiogroup toolbar tablist tabpanel menu menubar tree grid treegrid table feed application');
 // Text-level semantics: in running text they are text.
-const PHRASES = words('emphasis strong code subscript superscript deletion insertion mark time term abbr ruby');
-export const FROM_CONTENT = words('button link checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab ' +
+const PHRASES = wordSet('emphasis strong code subscript superscript deletion insertion mark time term abbr ruby');
+export const FROM_CONTENT = wordSet('button link checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab ' +
   'treeitem heading cell gridcell columnheader rowheader tooltip term');
 // Controls whose children are part of them (WAI-ARIA "children presentational").
-export const ATOMS = words('button checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab link heading');
+export const ATOMS = wordSet('button checkbox radio option menuitem menuitemcheckbox menuitemradio switch tab link heading');
 
 export const CONTROL = 1, LANDMARK = 2, GROUP = 4, PHRASE = 8, CONTENT = 16, ATOM = 32;
 const kinds = new Map();
@@ -38,7 +38,7 @@ for (const [set, bit] of /** @type {[Set<string>, number][]} */ ([[CONTROLS, CON
   for (const role of set) kinds.set(role, kindOf(role) | bit);
 }
 
-const KNOWN = words([...CONTROLS, ...LANDMARKS, ...GROUPS].join(' ') + ' alert alertdialog article blockquote caption cell ' +
+const KNOWN = wordSet([...CONTROLS, ...LANDMARKS, ...GROUPS].join(' ') + ' alert alertdialog article blockquote caption cell ' +
   'code columnheader comment definition deletion dialog directory document emphasis figure generic gridcell ' +
   'heading image img insertion list listitem log mark marquee math meter none note paragraph presentation progressbar ' +
   'row rowgroup rowheader scrollbar separator status strong subscript suggestion superscript term time timer tooltip');
@@ -79,7 +79,7 @@ export function beginRoles(computed) {
 
 // FRAMES are the tags of what may hold another document: it does so whatever role its
 // author gives it.
-export const FRAMES = words('iframe frame embed object');
+export const FRAMES = wordSet('iframe frame embed object');
 
 // shownRole is the role that a line shows, of what roleOf returned.
 export const shownRole = (role) => (role && role !== 'none' ? role : 'generic');
@@ -97,7 +97,7 @@ export function roleOf(el, bits = bitsOf(el), tag = localName(el), html = isHTML
 // What a custom element says of itself by its ElementInternals, Chromium alone can
 // tell, and of states that no attribute has it tells nothing: a role that is not
 // understood without its state, such as checkbox, is not taken.
-const OWN_ROLES = words('button link menuitem slider spinbutton');
+const OWN_ROLES = wordSet('button link menuitem slider spinbutton');
 
 // ownRole returns the role that a custom element has by itself, of those that can
 // be acted on. Not each is asked about: a page may consist of them.
@@ -243,7 +243,7 @@ function nativeRole(el, bits = bitsOf(el), tag = tagOf(el), html = isHTML(el)) {
   return bits & EDITABLE && isHost(el) ? 'textbox' : '';
 }
 
-const DATES = words('date time month week datetime-local');
+const DATES = wordSet('date time month week datetime-local');
 
 // isHost tells whether el is where editing begins (contenteditable).
 export function isHost(el) {

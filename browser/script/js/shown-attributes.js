@@ -7,10 +7,10 @@ import { FIELD_TAGS } from './labels.js';
 import { NAME_MAX } from './name.js';
 import { headingLevel } from './role.js';
 import { fold, headOf } from './text.js';
-import { words } from './words.js';
+import { wordSet } from './word-set.js';
 
 // Input types that the role says already.
-const SAID_TYPE = words('text checkbox radio range number search submit button');
+const SAID_TYPE = wordSet('text checkbox radio range number search submit button');
 
 // wantedOf is a list of attributes for attrsOf: of each its name and the bit that says
 // whether an element may have it; `any` has the bits of all.

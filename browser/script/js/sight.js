@@ -9,7 +9,7 @@ import { allOf, attr, byId, contains, documentElementOf, firstElementChild, loca
 import { flatParent } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { onForget, page } from './page.js';
-import { words } from './words.js';
+import { wordSet } from './word-set.js';
 
 export const FAINT = 0.05; // what is painted with less of its colour is not seen
 const ALIKE = 8; // of 255, by which two colours may differ in each part and be one to the eye
@@ -208,7 +208,7 @@ function outlined(s, ground) {
   return s.textShadow !== 'none' && (s.textShadow.match(/[a-z]+\([^)]*\)/g) || []).some(apart);
 }
 
-export const PICTURES = words('img video canvas svg iframe frame object embed picture');
+export const DRAWN_TAGS = wordSet('img video canvas svg iframe frame object embed picture');
 
 // onPicture tells whether something else than the ground may lie behind the text in el: a
 // background image, what a style sheet puts before or after something around it, or an
@@ -241,7 +241,7 @@ function paintedBoxes() {
   for (let i = 0; i < all.length && i < MAX_LOOKED; i++) {
     const el = all[i], tag = localName(el);
     if (tag === 'html' || tag === 'body') continue;
-    if (!PICTURES.has(tag)) {
+    if (!DRAWN_TAGS.has(tag)) {
       const s = styleOf(el);
       if (s.backgroundColor === NONE && s.backgroundImage === 'none') continue;
     }

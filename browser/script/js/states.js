@@ -4,7 +4,7 @@ import { ARIA, COMMAND, EDITABLE, POPOVER } from './attributes.js';
 import { attr, closest, has, localName, matches, parentNode } from './dom.js';
 import { flatContains } from './flat-tree.js';
 import { isHost, isSummary } from './role.js';
-import { words } from './words.js';
+import { wordSet } from './word-set.js';
 
 const is = (el, a) => { const v = attr(el, a); return v !== null && v !== 'false' && v !== ''; };
 
@@ -46,8 +46,8 @@ export function statesOf(el, role, f, focused, invisible, covered) {
   return out;
 }
 
-const DISABLING = words('button input select textarea option optgroup fieldset');
-const TYPED = words('text search url tel email password date month week time datetime-local number');
+const DISABLING = wordSet('button input select textarea option optgroup fieldset');
+const TYPED = wordSet('text search url tel email password date month week time datetime-local number');
 
 // disabled tells whether el is disabled, by itself, its fieldset or aria-disabled
 // on it or around it.

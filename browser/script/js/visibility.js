@@ -8,7 +8,7 @@ import { flatChildren, flatParent } from './flat-tree.js';
 import { imageOf } from './image-map.js';
 import { styleOf } from './node-cache.js';
 import { onForget, page } from './page.js';
-import { inked, PICTURES, sightOf } from './sight.js';
+import { inked, DRAWN_TAGS, sightOf } from './sight.js';
 import { blank } from './text.js';
 
 export const VISIBLE = { visibilityProperty: true, opacityProperty: true };
@@ -150,7 +150,7 @@ export function saysUnseen(el) {
         if (rendered(e) && showsText(e, n)) return true;
         says = true;
       } else if (nodeType(n) === ELEMENT) {
-        if (left-- <= 0 || PICTURES.has(localName(n)) && visible(n) || seen(n)) return true;
+        if (left-- <= 0 || DRAWN_TAGS.has(localName(n)) && visible(n) || seen(n)) return true;
       }
     }
     return false;

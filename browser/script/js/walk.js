@@ -41,19 +41,19 @@ import { valueOf } from './values.js';
 import { boxOf, outOfPlace, VISIBLE, visible } from './visibility.js';
 import { INLINE, SPACED, WalkFrame } from './walk-frame.js';
 import { coversFor, descendantOf, inProse, linesLabel, ownsDocument, receivesClick, shownOptions } from './walk-parts.js';
-import { words } from './words.js';
+import { wordSet } from './word-set.js';
 
-export const SKIPPED = words('script style noscript template head meta link title base source track param col colgroup datalist rp area wbr');
+export const SKIPPED = wordSet('script style noscript template head meta link title base source track param col colgroup datalist rp area wbr');
 const COUNT_ON = 100; // elements looked at, after the budget's end, to count what is left
 const LINE = 12; // characters of a line beside its strings
 
 // Of a whole page, these are left out where nothing of what they contain is shown.
-const HOLLOW = words('paragraph listitem list blockquote definition group figure article emphasis strong code');
+const HOLLOW = wordSet('paragraph listitem list blockquote definition group figure article emphasis strong code');
 
 const CELL = /^(grid)?cell$|^(column|row)header$/;
 
 // In a walk that shows what can be acted on, these have no line by their tag.
-const PLAIN_TAGS = words('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
+const PLAIN_TAGS = wordSet('div span p li ul ol dl dt dd td th tr tbody thead tfoot b i em strong small u font center br pre blockquote figure figcaption code ' +
   'article caption label legend map body html');
 
 export class Walk {

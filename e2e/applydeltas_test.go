@@ -9,9 +9,9 @@ import (
 	"github.com/browserd/browserd/internal/testpages"
 )
 
-// restless is a page whose button changes a list by chance, from a fixed seed: rows are
+// changingPage is a page whose button changes a list by chance, from a fixed seed: rows are
 // added, removed, moved to another list, sorted, renamed, made anew, hidden and covered.
-const restless = `<!doctype html><title>Restless</title><button id=go>Go on</button>
+const changingPage = `<!doctype html><title>Changing</title><button id=go>Go on</button>
 <h2>Todo</h2><ul id=todo></ul><h2>Done</h2><ul id=done></ul><p id=count></p>
 <dialog id=d><p>Sure?</p><button onclick="d.close()">Close</button></dialog>
 <script>
@@ -41,16 +41,16 @@ for (let i = 0; i < 8; i++) acts[1]();
 onkeydown = e => { if (e.key === 'F2') { acts[chance(acts.length)](); count.textContent = rows(todo).length + ' left' } };
 </script>`
 
-// Who applies every delta holds the page, in Chromium, whatever its script does.
-func TestWhoAppliesEveryDeltaHoldsARestlessPage(t *testing.T) {
+// A client that applies every delta has the page as Chromium shows it, whatever its script does.
+func TestAppliedDeltasMatchAChangingPage(t *testing.T) {
 	t.Parallel()
 	d, w := testdaemon.Start(t, testdaemon.Options{}), newWitness(t)
 	for seed := 1; seed <= 3; seed++ {
-		w.serve(fmt.Sprint("/restless", seed), strings.Replace(restless, "SEED", fmt.Sprint(seed), 1), "")
+		w.serve(fmt.Sprint("/changing", seed), strings.Replace(changingPage, "SEED", fmt.Sprint(seed), 1), "")
 		for _, maxNodes := range []int{200, 30} {
 			t.Run(fmt.Sprint(seed, maxNodes), func(t *testing.T) {
 				a := newAgent(t, d)
-				a.do("open", params{"url": w.URL + fmt.Sprint("/restless", seed), "snapshot": "none"})
+				a.do("open", params{"url": w.URL + fmt.Sprint("/changing", seed), "snapshot": "none"})
 				fresh := params{"max_nodes": maxNodes}
 				a.do("snapshot", fresh)
 				deltas, bytes, whole := 0, 0, 0
@@ -78,7 +78,7 @@ func TestWhoAppliesEveryDeltaHoldsARestlessPage(t *testing.T) {
 }
 
 // The same with the generated pages, each control of which is used.
-func TestWhoAppliesEveryDeltaHoldsTheTestPages(t *testing.T) {
+func TestAppliedDeltasMatchTheGeneratedPages(t *testing.T) {
 	t.Parallel()
 	d, w := testdaemon.Start(t, testdaemon.Options{}), newWitness(t)
 	for _, elements := range []int{30, 300, 1500} {

@@ -83,7 +83,7 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 }
 
 // So does a navigation to a page that goes on at once to one that does not load.
-func TestNavigationIsLedToAPageThatDoesNotLoad(t *testing.T) {
+func TestRedirectToAPageThatDoesNotLoad(t *testing.T) {
 	s := newStage(t)
 	dead := deadURL(t)
 	want := `navigation_failed: the page did not load: net::ERR_CONNECTION_REFUSED {"reason":"net::ERR_CONNECTION_REFUSED","url":"` + dead + `"}`

@@ -62,7 +62,7 @@ func (l *leaving) Read(ctx context.Context, m *cdp.Message) error {
 
 // A page that leaves by itself between the finding of an element and the input has
 // not received it: the click says so, and names nothing that was hit.
-func TestClickAsThePageLeaves(t *testing.T) {
+func TestClickWhileThePageNavigates(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/next" {

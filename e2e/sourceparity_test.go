@@ -9,9 +9,9 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Without Chromium a page is read and waited for as with it, and a cookie's same_site
-// is what it takes or refused.
-func TestReadAndWaitAsInChromium(t *testing.T) {
+// read and wait answer the same with and without Chromium; an invalid same_site of a cookie
+// is refused by both.
+func TestReadAndWaitWithoutChromium(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
 	w := newWitness(t)

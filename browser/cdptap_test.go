@@ -71,7 +71,7 @@ func (p *tap) taken(do func()) [][]cdp.Message {
 // What a command takes beside the bare CDP calls that it is made of, one after
 // the other in one page: the same calls, written together where the command
 // writes them together, and their answers thrown away. Medians, in
-// microseconds; the door's own share is BenchmarkPing's.
+// microseconds; the transport's own share is BenchmarkPing's.
 func BenchmarkOverhead(b *testing.B) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

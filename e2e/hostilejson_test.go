@@ -40,7 +40,7 @@ func gzipBomb(t *testing.T) []byte {
 // JSON that is deep, wide or has endless numbers, within the size that a message may
 // have, as parameters over each transport, as an MCP tool's arguments, and compressed: it
 // is answered in time, never as a fault of browserd's own, and another client does not notice.
-func TestJSONThatIsMeantToHurt(t *testing.T) {
+func TestHostileJSON(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	other := newAgent(t, d)

@@ -1,3 +1,0 @@
-// Sets of words.
-
-export const words = (s) => new Set(s.split(' '));

@@ -91,11 +91,5 @@ func (d *document) content(ctx context.Context, n *html.Node, kind string) strin
 		}
 		return readable.Parse(ctx, text, base).Markdown(ctx)
 	}
-	for c := n.FirstChild; n.Type == html.DocumentNode && c != nil; c = c.NextSibling {
-		if c.Type == html.ElementNode {
-			n = c
-			break
-		}
-	}
 	return d.tree.Text(n, d.controls)
 }

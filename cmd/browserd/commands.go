@@ -72,6 +72,7 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 	if schema["url"] != nil && !row.Is(command.URLPattern) {
 		allow = cmd.Flags().Bool(allowLocal, false, "allow the address until the daemon ends, where it is a private one: see browserd allow")
 	}
+	local := htmlFlags(cmd, row)
 	completes(cmd, row, positional, schema, load)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := ""
@@ -88,6 +89,24 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			return wrongWords(row, "%w", err)
 		}
 		completed(row, params)
+		show := func(result json.RawMessage) error {
+			if !*asJSON {
+				return show(cmd.OutOrStdout(), row.Name, result, file)
+			}
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(result)); err != nil || file == "" {
+				return err
+			}
+			return show(io.Discard, row.Name, result, file)
+		}
+		if is, err := local.given(cmd.Flags(), params); err != nil {
+			return wrongWords(row, "%w", err)
+		} else if is {
+			result, err := local.snapshot(params, stdin)
+			if err != nil {
+				return err
+			}
+			return show(result)
+		}
 		c, err := load()
 		if err != nil {
 			return err
@@ -115,13 +134,7 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			}
 			return explain(row, err)
 		}
-		if *asJSON {
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(result)); err != nil || file == "" {
-				return err
-			}
-			return show(io.Discard, row.Name, result, file)
-		}
-		return show(cmd.OutOrStdout(), row.Name, result, file)
+		return show(result)
 	}
 	return cmd
 }

@@ -245,7 +245,7 @@ func displaySize(sel *html.Node) int {
 }
 
 // Options returns the options of a select in tree order.
-func Options(sel *html.Node) []*html.Node { return snaphtml.Options(sel) }
+func Options(sel *html.Node) []*html.Node { return snaphtml.OptionsOf(sel) }
 
 // OptionValue returns the value attribute of an option, else its text.
 func OptionValue(o *html.Node) string {

@@ -70,7 +70,7 @@ func BenchmarkRealPages(b *testing.B) {
 	b.SetBytes(int64(size))
 	for b.Loop() {
 		for _, page := range pages {
-			if _, _, err := Snapshot(page, snapshot.DefaultOptions()); err != nil {
+			if _, _, err := snapshotOf(page, snapshot.DefaultOptions()); err != nil {
 				b.Fatal(err)
 			}
 		}

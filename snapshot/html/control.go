@@ -72,8 +72,8 @@ func listed(sel *html.Node) bool {
 	return ok && size > 1
 }
 
-// Options returns the options of a select, in document order (HTML, list of options).
-func Options(sel *html.Node) (list []*html.Node) {
+// OptionsOf returns the options of a select, in document order (HTML, list of options).
+func OptionsOf(sel *html.Node) (list []*html.Node) {
 	for c := after(sel, sel); c != nil; {
 		if is(c, atom.Option) {
 			list = append(list, c)
@@ -110,7 +110,7 @@ func (k *controlResolver) selected(sel *html.Node) []*html.Node {
 }
 
 func (k *controlResolver) choose(sel *html.Node) (on []*html.Node) {
-	options := Options(sel)
+	options := OptionsOf(sel)
 	known := false
 	for _, o := range options {
 		chosen := has(o, "selected")

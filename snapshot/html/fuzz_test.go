@@ -30,16 +30,16 @@ func FuzzSnapshot(f *testing.F) {
 		o := snapshot.DefaultOptions()
 		o.InteractiveOnly, o.JSON = digest, true
 		o.MaxChars, o.MaxNodes, o.MaxText = bound(maxChars), bound(maxNodes), bound(maxText)
-		s, view, err := Snapshot(page, o)
+		s, view, err := snapshotOf(page, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		check(t, s, o)
-		if again, _, _ := Snapshot(page, o); again.Text != s.Text {
+		if again, _, _ := snapshotOf(page, o); again.Text != s.Text {
 			t.Fatalf("the second time:\n%s\nthe first:\n%s", again.Text, s.Text)
 		}
-		for n, p := range view.Document.elements {
-			if got := view.Document.Key(p).Node; got != n+1 {
+		for n, p := range view.doc.elements {
+			if got := view.doc.Key(p).Node; got != n+1 {
 				t.Fatalf("element %d has number %d", n+1, got)
 			}
 		}
@@ -58,18 +58,18 @@ func FuzzSnapshot(f *testing.F) {
 			}
 			seen[s.Stats.After] = true
 			next.After = s.Stats.After
-			if s, err = view.Snapshot(next); err != nil {
+			if s, err = view.snapshot(next); err != nil {
 				t.Fatal(err)
 			}
 			check(t, s, next)
 		}
 		o.Scope = scope
-		s, err = view.Snapshot(o)
+		s, err = view.snapshot(o)
 		if err != nil && protocol.CodeOf(err) == protocol.Internal {
 			t.Fatal(err)
 		}
 		check(t, s, o)
-		if _, err := view.Document.Find(t.Context(), protocol.Query{Text: head(scope, 20), Role: "link", Limit: 5}, nil); err != nil {
+		if _, err := view.doc.Find(t.Context(), protocol.Query{Text: head(scope, 20), Role: "link", Limit: 5}, nil); err != nil {
 			t.Fatal(err)
 		}
 	})

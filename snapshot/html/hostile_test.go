@@ -21,7 +21,7 @@ func TestNestedTooDeep(t *testing.T) {
 	page := "<!doctype html><title>Deep</title><body class=b><h1>Top</h1>" + deep +
 		"<ul><li>One <a href=/1>first <b>bold</b></a><li>Two <a href=/2>second</a></ul><h2>Below</h2><form><label>Name <input name=n></label><button>Send</button></form>" +
 		strings.Repeat("</div>", 5000) + "<p>After <a href=/3>third</a></p>"
-	s, _, err := Snapshot(page, snapshot.DefaultOptions())
+	s, _, err := snapshotOf(page, snapshot.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,14 +66,14 @@ func TestHostilePages(t *testing.T) {
 				o := snapshot.DefaultOptions()
 				o.InteractiveOnly = digest
 				began := time.Now()
-				s, view, err := Snapshot(page, o)
+				s, view, err := snapshotOf(page, o)
 				if err != nil {
 					t.Fatal(err)
 				}
 				check(t, s, o)
 				if s.Stats.After != "" {
 					o.After = s.Stats.After
-					if s, err = view.Snapshot(o); err != nil {
+					if s, err = view.snapshot(o); err != nil {
 						t.Fatal(err)
 					}
 					check(t, s, o)
@@ -159,7 +159,7 @@ func TestTwentyMegabytes(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	s, view, err := Snapshot(page, snapshot.DefaultOptions())
+	s, view, err := snapshotOf(page, snapshot.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func TestSecretFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := Snapshot(c.HTML, snapshot.DefaultOptions())
+		got, _, err := snapshotOf(c.HTML, snapshot.DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestUnseenText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := Snapshot(page, snapshot.DefaultOptions())
+		got, _, err := snapshotOf(page, snapshot.DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}

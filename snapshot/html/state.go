@@ -117,7 +117,7 @@ func (k *resolver) attrs(n *html.Node, role, name string, list []string) (out []
 		out = append(out, snapshot.Attr{Key: "src", Value: units(v, nameMax)})
 	}
 	if is(n, atom.Select) {
-		out = append(out, snapshot.Attr{Key: "options", Value: strconv.Itoa(len(Options(n))), Bare: true})
+		out = append(out, snapshot.Attr{Key: "options", Value: strconv.Itoa(len(OptionsOf(n))), Bare: true})
 	}
 	if rows := declaredRows(n, role); rows != "" {
 		out = append(out, snapshot.Attr{Key: "rows", Value: rows, Bare: true})

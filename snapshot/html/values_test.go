@@ -105,13 +105,13 @@ func TestKeys(t *testing.T) {
 // What is not shown at once is shown by going on, each node once.
 func TestGoesOn(t *testing.T) {
 	for _, digest := range []bool{true, false} {
-		view, err := Open(shopPage(60<<10), nil)
+		view, err := open(shopPage(60<<10), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := snapshot.DefaultOptions()
 		o.InteractiveOnly, o.JSON, o.MaxChars, o.MaxNodes = digest, true, 1<<20, 1<<20
-		whole, err := view.Snapshot(o)
+		whole, err := view.snapshot(o)
 		if err != nil || whole.Stats.Truncated {
 			t.Fatal(whole.Stats, err)
 		}
@@ -123,7 +123,7 @@ func TestGoesOn(t *testing.T) {
 		}
 		o.MaxChars, o.MaxNodes = 3000, 30
 		for {
-			s, err := view.Snapshot(o)
+			s, err := view.snapshot(o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func TestGoesOn(t *testing.T) {
 
 // A scope is a ref or a CSS selector, and says what is wrong with it otherwise.
 func TestScope(t *testing.T) {
-	_, view, err := Snapshot(`<main><h1>A</h1><form id=f><button>B</button></form></main><select aria-label=S>`+strings.Repeat("<option>o", 20)+`</select>`, snapshot.DefaultOptions())
+	_, view, err := snapshotOf(`<main><h1>A</h1><form id=f><button>B</button></form></main><select aria-label=S>`+strings.Repeat("<option>o", 20)+`</select>`, snapshot.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestScope(t *testing.T) {
 	} {
 		o := snapshot.DefaultOptions()
 		o.Scope = scope
-		s, err := view.Snapshot(o)
+		s, err := view.snapshot(o)
 		got := s.Text
 		if err != nil {
 			got = string(protocol.CodeOf(err)) + ": " + err.Error()
@@ -173,7 +173,7 @@ func TestScope(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	_, view, err := Snapshot(`<main><h2>Title</h2><p>One <b>two</b>.</p><p hidden>no</p><ul><li>a<li>b</ul><input name=n type=password value=secret></main>`, snapshot.DefaultOptions())
+	_, view, err := snapshotOf(`<main><h2>Title</h2><p>One <b>two</b>.</p><p hidden>no</p><ul><li>a<li>b</ul><input name=n type=password value=secret></main>`, snapshot.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v, got - want +\n%s", ref, err, d)
 		}
 	}
-	if got := view.Document.Text(view.Document.Root(), nil); got != shown {
+	if got := view.doc.Text(view.doc.Root(), nil); got != shown {
 		t.Errorf("the document says %q", got)
 	}
 }

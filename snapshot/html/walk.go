@@ -430,7 +430,7 @@ func (w *walk) picture(n *html.Node, f *frame) bool {
 // options returns the options, and of a whole page the groups, of a select that
 // get lines.
 func (w *walk) options(sel *html.Node, role string) (out []*html.Node) {
-	all := Options(sel)
+	all := OptionsOf(sel)
 	if role == "combobox" && len(all) > optionsShown && w.o.InteractiveOnly && sel != w.scope {
 		return nil
 	}

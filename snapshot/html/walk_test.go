@@ -36,7 +36,7 @@ func TestPages(t *testing.T) {
 				if !digest {
 					got += "\n==== whole ====\n"
 				}
-				s, _, err := Snapshot(string(raw), o)
+				s, _, err := snapshotOf(string(raw), o)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
@@ -40,7 +38,7 @@ func TestSharedCasesThroughWebFetch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fakeweb.Serve(t, scripted(c), l)
+			fakeweb.Serve(t, c.Handler(), l)
 			var mu sync.Mutex
 			var dialled []string
 			rules, err := policy.New(policy.Config{
@@ -110,28 +108,4 @@ func reasonOf(err error) string {
 		return reason
 	}
 	return string(e.Code)
-}
-
-// scripted answers a case's chain, and 200 to anything else.
-func scripted(c ssrfcases.Case) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme := "http"
-		if r.TLS != nil {
-			scheme = "https"
-		}
-		for _, h := range c.Chain {
-			if h.URL != scheme+"://"+r.Host+r.URL.RequestURI() {
-				continue
-			}
-			for k, v := range h.Headers {
-				w.Header().Set(k, v)
-			}
-			if h.Location != "" {
-				w.Header().Set("Location", h.Location)
-			}
-			w.WriteHeader(h.Status)
-			io.WriteString(w, h.Body)
-			return
-		}
-	})
 }

@@ -4,11 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,21 +28,14 @@ func TestPrivateCertificates(t *testing.T) {
 	}
 	var refused string
 	serve := func(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) string {
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return fakeweb.ServeTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/away" {
 				http.Redirect(w, r, refused, http.StatusFound)
 				return
 			}
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprintf(w, "<title>%s</title>", r.Proto)
-		}))
-		s.TLS = &tls.Config{GetCertificate: certificate}
-		s.EnableHTTP2 = true
-		s.Config.ErrorLog = log.New(io.Discard, "", 0)
-		s.StartTLS()
-		t.Cleanup(s.Close)
-		_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-		return "https://localhost:" + port
+		}), certificate)
 	}
 	vouched, listed := serve(private.Certificate), serve(foreign.Certificate)
 	refused = serve(foreign.Certificate)

@@ -1,13 +1,9 @@
 package e2e
 
 import (
-	"crypto/tls"
 	"encoding/json"
 	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,16 +23,10 @@ func TestPrivateCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	serve := func(a *fakeweb.Authority) string {
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return fakeweb.ServeTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<h1>Here it is, with enough text to be read</h1>")
-		}))
-		s.TLS = &tls.Config{GetCertificate: a.Certificate}
-		s.Config.ErrorLog = log.New(io.Discard, "", 0)
-		s.StartTLS()
-		t.Cleanup(s.Close)
-		_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-		return "https://localhost:" + port + "/"
+		}), a.Certificate) + "/"
 	}
 	vouched, listed, refused := serve(private), serve(foreign), serve(foreign)
 	host := strings.Trim(strings.TrimPrefix(listed, "https:"), "/")

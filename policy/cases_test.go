@@ -34,7 +34,7 @@ func TestSharedCases(t *testing.T) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
 			o := newOutside(t)
-			o.Serve = script(c)
+			o.Serve = c.Handler()
 			for name, answers := range c.DNS {
 				o.DNS.Set(name, answers...)
 			}
@@ -76,30 +76,6 @@ func TestSharedCases(t *testing.T) {
 	if ran["navigate"] < 230 || ran["subresource"] < 14 {
 		t.Errorf("only %v cases were run", ran)
 	}
-}
-
-// script answers a case's chain, and 200 to anything else.
-func script(c ssrfcases.Case) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme := "http"
-		if r.TLS != nil {
-			scheme = "https"
-		}
-		for _, h := range c.Chain {
-			if h.URL != scheme+"://"+r.Host+r.URL.RequestURI() {
-				continue
-			}
-			for k, v := range h.Headers {
-				w.Header().Set(k, v)
-			}
-			if h.Location != "" {
-				w.Header().Set("Location", h.Location)
-			}
-			w.WriteHeader(h.Status)
-			io.WriteString(w, h.Body)
-			return
-		}
-	})
 }
 
 // inPage finds the URLs that a line of page script or markup leads to.

@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -44,6 +45,20 @@ func Serve(tb testing.TB, h http.Handler, listeners ...net.Listener) *Authority 
 		running.Wait()
 	})
 	return authority
+}
+
+// ServeTLS answers on a port of localhost until the test ends, over HTTP/1.1 and HTTP/2
+// with that certificate. It returns the origin.
+func ServeTLS(tb testing.TB, h http.Handler, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) string {
+	tb.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.TLS = &tls.Config{GetCertificate: certificate}
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	tb.Cleanup(s.Close)
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	return "https://localhost:" + port
 }
 
 // handed is a listener whose connections have said already what they speak.

@@ -105,6 +105,7 @@ const wholeWalk = `__bd.now().pendingListeners(), __bd.walk({interactive: false,
 // unnumbered is what a walk found without the numbers of its nodes, which differ between
 // worlds.
 func unnumbered(w walk.Result) walk.Result {
+	w.Departed, w.Last = nil, 0 // a new world knows of none
 	for i := range w.Nodes {
 		w.Nodes[i].Key = snapshot.Key{}
 	}

@@ -20,7 +20,7 @@ var (
 	refLine    = regexp.MustCompile(`^((?:  )*)(@e[1-9][0-9]*) \[([a-z]+)((?: [a-z-]+(?:=(?:` + literal + `|[0-9A-Za-z.-]+))?)*)\](?: (` + literal + `))?$`)
 	textLine   = regexp.MustCompile(`^((?:  )*)text (` + literal + `)$`)
 	moreLine   = regexp.MustCompile(`^(?:  )*\[more\] (?:[0-9]+ |some texts |deeper )[^"]*(?:` + literal + `[^"]*)*$`)
-	headerLine = regexp.MustCompile(`^\[snapshot\] nodes=[0-9]+ emitted=[0-9]+ truncated=(?:true|false)(?: reasons=[a-z_,]+)? url=(` + literal + `) title=(` + literal + `)$`)
+	headerLine = regexp.MustCompile(`^\[snapshot\] (?:reasons=[a-z_,]+ )?url=(` + literal + `) title=(` + literal + `)$`)
 	item       = regexp.MustCompile(` ([a-z-]+)(?:=(` + literal + `|[0-9A-Za-z.-]+))?`)
 )
 

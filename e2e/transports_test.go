@@ -42,7 +42,7 @@ func visit(app string) []move {
 		{"type", map[string]any{"ref": "@e10", "text": "Oat milk"}},
 		{"click", map[string]any{"ref": "@e11"}},
 		{"wait", map[string]any{"text": "Added Oat milk"}},
-		{"check", map[string]any{"ref": "@e34", "checked": true}},
+		{"check", map[string]any{"ref": "@e25", "checked": true}},
 		{"read", map[string]any{"kind": "text", "max_chars": 60}},
 		{"hover", map[string]any{"ref": `role=button[name="Add"]`}},
 		{"focus", map[string]any{"ref": map[string]any{"label": "New item"}}},

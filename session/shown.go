@@ -24,6 +24,9 @@ func (s *Session) Snapshot(ctx context.Context, page Page, o snapshot.Options) (
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
+	if was := s.shown; was.any && was.document == page.State().Document && was.options.InteractiveOnly == o.InteractiveOnly && o.Scope == "" && o.After == "" {
+		s.refs.KeepRedrawn(&got, was.lines)
+	}
 	snap, lines := snapshot.Render(got, o, s.refs)
 	s.show(page, o, lines)
 	return snap, nil
@@ -56,6 +59,7 @@ func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options, e 
 	if was.any && was.document == page.State().Document && !limitedOtherwise(o, was.options) {
 		got, err := page.Capture(ctx, was.options, s.refs)
 		if err == nil {
+			s.refs.KeepRedrawn(&got, was.lines)
 			snap, lines := snapshot.Render(got, was.options, s.refs)
 			told := was.options
 			told.MaxChars = o.MaxChars

@@ -13,6 +13,7 @@ type Baseline struct {
 	visited int    // Stats.NodesVisited
 	reasons reasonSet
 	open    bool // the page has more nodes than lines
+	part    bool // the lines are of a scope, begin after a ref, or a fold stands among them
 	// removed are the runs of lines that deltas removed in one line each, the newest
 	// last, maxRemoved lines at most. The client can put them back.
 	removed [][]shownLine

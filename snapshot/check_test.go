@@ -95,9 +95,10 @@ func checkText(t *testing.T, c Capture, o Options, s Snapshot, refs *Refs) snaps
 	if s.Stats.Truncated != (len(s.Stats.Reasons) > 0) || s.Stats.Reasons == nil {
 		t.Fatalf("truncated %v for %v", s.Stats.Truncated, s.Stats.Reasons)
 	}
-	after := ""
+	after, emitted := "", 0
 	for _, l := range p.Lines {
 		if l.Ref != 0 {
+			emitted++
 			after = RefOf(l.Ref)
 		}
 	}
@@ -105,7 +106,7 @@ func checkText(t *testing.T, c Capture, o Options, s Snapshot, refs *Refs) snaps
 		t.Fatalf("after %s, the last ref is %s", s.Stats.After, after)
 	}
 	if p.Kind != "" {
-		got := Stats{InputNodes: p.Nodes, NodesVisited: c.Visited, NodesEmitted: p.Emitted, Chars: chars,
+		got := Stats{InputNodes: c.Input, NodesVisited: c.Visited, NodesEmitted: emitted, Chars: chars,
 			Truncated: p.Truncated, Reasons: p.Reasons}
 		if p.Rest.After != 0 {
 			got.After = RefOf(p.Rest.After)

@@ -83,7 +83,7 @@ func FuzzQuote(f *testing.F) {
 
 // unquote parses a literal as an attribute of a line that continues after it.
 func unquote(literal string) (string, error) {
-	p, err := parse("[snapshot] nodes=1 emitted=1 truncated=false\n@e1 [button a=" + literal + `] "y"`)
+	p, err := parse("[snapshot]\n@e1 [button a=" + literal + `] "y"`)
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -74,19 +73,11 @@ func appendShort(dst []byte, s string, maxText, maxOut int) []byte {
 	}
 }
 
-// snapshotHeader returns the first line of a snapshot.
-func snapshotHeader(nodes, emitted int, reasons reasonSet, where string) string {
-	var b strings.Builder
-	b.WriteString("[snapshot] nodes=")
-	b.WriteString(strconv.Itoa(nodes))
-	b.WriteString(" emitted=")
-	b.WriteString(strconv.Itoa(emitted))
-	b.WriteString(" truncated=")
-	b.WriteString(strconv.FormatBool(reasons != 0))
-	if reasons != 0 {
-		b.WriteString(" reasons=")
-		b.WriteString(strings.Join(reasons.words(), ","))
+// snapshotHeader returns the first line of a snapshot. The counts are in Stats only: a
+// model pays for each word here, and learns nothing from them.
+func snapshotHeader(reasons reasonSet, where string) string {
+	if reasons == 0 {
+		return "[snapshot]" + where
 	}
-	b.WriteString(where)
-	return b.String()
+	return "[snapshot] reasons=" + strings.Join(reasons.words(), ",") + where
 }

@@ -60,6 +60,9 @@ type Capture struct {
 	// max_depth, max_text. A source that returns at least MaxText+1 characters of a
 	// longer string leaves max_text to Render, which then counts the cuts.
 	Reasons []string
+	// Departed are the nodes that are gone, of each document some left; nil where the
+	// source does not know.
+	Departed []Departed
 }
 
 // Options are the parameters of a snapshot (PROTOCOL.md section 5), with their

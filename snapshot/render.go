@@ -28,6 +28,7 @@ func Render(c Capture, o Options, refs *Refs) (Snapshot, Baseline) {
 	text, end := w.finish(stop)
 	refs.takeBack(end.lastNumber)
 	baseline := w.baseline(text, end)
+	baseline.part = baseline.part || o.Scope != "" || o.After != ""
 	w.release()
 
 	s := Snapshot{Text: text.all, Stats: Stats{
@@ -131,7 +132,7 @@ func (w *writer) release() {
 // all lines. Together with the header's reasons and the [more] line it may have
 // written too much; finish corrects that.
 func (w *writer) write() (stop reasonSet) {
-	least := utf8.RuneCountInString(snapshotHeader(w.c.Input, 0, 0, w.where))
+	least := utf8.RuneCountInString(snapshotHeader(0, w.where))
 	reserve := w.reserve()
 	for i := range w.c.Nodes {
 		n := &w.c.Nodes[i]
@@ -187,7 +188,7 @@ func (w *writer) write() (stop reasonSet) {
 // most, wherever the text ends.
 func (w *writer) reserve() int {
 	lines := len(w.c.Nodes)
-	header := snapshotHeader(w.c.Input, min(lines, max(w.maxNodes, 0)), reasonsOf(reasonOrder...), w.where)
+	header := snapshotHeader(reasonsOf(reasonOrder...), w.where)
 	more := 0
 	left := lines + max(w.c.Rest, 1)
 	for _, r := range []rest{
@@ -229,7 +230,7 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 		reasons |= reasonsOf(reasonText)
 	}
 	r := w.left(p, stop, &reasons)
-	header := snapshotHeader(w.c.Input, p.emitted, reasons, w.where)
+	header := snapshotHeader(reasons, w.where)
 	more := ""
 	if r != nil {
 		more = "\n" + r.String()
@@ -300,7 +301,7 @@ func count(nodes []Node) (elements, texts int) {
 func (w *writer) bare(text ending) ending {
 	text.after = 0
 	for _, where := range []string{w.where, ""} {
-		header := snapshotHeader(w.c.Input, 0, text.reasons, where)
+		header := snapshotHeader(text.reasons, where)
 		if n := utf8.RuneCountInString(header); n <= w.maxChars {
 			text.all, text.chars, text.header = header, n, len(header)
 			return text
@@ -321,6 +322,9 @@ func (w *writer) baseline(text ending, end place) Baseline {
 		stop := text.header + int(sp.end)
 		l := shownLine{text: text.all[start+1 : stop]}
 		start = stop
+		if w.c.Nodes[sp.node].More > 0 {
+			s.part = true
+		}
 		if sp.entry != nil {
 			l.ref = sp.entry.N
 			was := w.refs.show(sp.entry, &w.c.Nodes[sp.node])

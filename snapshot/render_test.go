@@ -68,9 +68,8 @@ func gold() Capture {
 	}
 }
 
-// The example of PROTOCOL.md section 5, but for its emitted=80: it shows 10 of
-// the 80 lines that it speaks of.
-const goldText = `[snapshot] nodes=120 emitted=10 truncated=true reasons=max_nodes url="https://example.com/gold" title="Gold"
+// The example of PROTOCOL.md section 5.
+const goldText = `[snapshot] reasons=max_nodes url="https://example.com/gold" title="Gold"
 @e1 [heading level=1] "今日金价"
 @e2 [link href="/pricing"] "价格"
 text "Spot prices are delayed by 15 minutes."

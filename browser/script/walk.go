@@ -43,6 +43,10 @@ type WalkHead struct {
 	Scope    ScopeFailure `json:"e,omitempty"`
 	Contexts []string     `json:"x"`
 	Frames   [][3]int     `json:"f"` // index of a line, depth, the owner's id
+	// Departed are the numbers of nodes that have left the document since the capture
+	// before, Last the highest number that it gave out; left out where none has.
+	Departed []int `json:"d,omitempty"`
+	Last     int   `json:"l,omitempty"`
 }
 
 // ScopeFailure is why a scope could not be walked, or not from where it should.

@@ -70,6 +70,7 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 	got := snapshot.Capture{URL: root.URL, Title: root.Title}
 	if len(byOwner) == 0 {
 		got.Nodes, got.Input, got.Visited, got.Rest, got.Reasons = root.Nodes, root.Elements, root.Visited, root.Rest, root.Reasons
+		root.depart(&got)
 		return got
 	}
 	lines := 0
@@ -84,6 +85,7 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 		got.Input += of.Elements
 		got.Visited += of.Visited
 		got.Rest += of.Rest
+		of.depart(&got)
 		for _, r := range of.Reasons {
 			if !reasons[r] {
 				reasons[r] = true
@@ -122,4 +124,11 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 	}
 	add(root, 0)
 	return got
+}
+
+// depart adds to got the nodes that have left the document.
+func (of *Part) depart(got *snapshot.Capture) {
+	if len(of.Departed) > 0 {
+		got.Departed = append(got.Departed, snapshot.Departed{Doc: of.Doc, Nodes: of.Departed, Last: of.Last})
+	}
 }

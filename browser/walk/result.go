@@ -46,6 +46,10 @@ type Result struct {
 	Modal bool
 	// Hidden is how many changes had nothing to show; of script.OffScope alone.
 	Hidden int
+	// Departed are the numbers of the nodes that have left the document since the capture
+	// before, which has given out numbers up to Last.
+	Departed []int
+	Last     int
 	// Scope tells why there is nothing; empty where the walk was made.
 	Scope script.ScopeFailure
 }
@@ -73,7 +77,7 @@ func Decode(doc int, raw string) (Result, error) {
 	}
 	out := Result{
 		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
-		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Scope: in.Scope, Nodes: []snapshot.Node{},
+		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Departed: in.Departed, Last: in.Last, Scope: in.Scope, Nodes: []snapshot.Node{},
 	}
 	if more {
 		out.Nodes = make([]snapshot.Node, strings.Count(lines, "\n")+1)

@@ -17,8 +17,6 @@ type Parsed struct {
 	Kind string // snapshot, or empty for an empty text
 
 	// The fields of the header.
-	Nodes      int
-	Emitted    int
 	Truncated  bool
 	Reasons    []string
 	Placed     bool // the header has URL and title
@@ -133,14 +131,11 @@ func (doc *Parsed) check() error {
 		}
 		refs[l.Ref] = true
 	}
-	if doc.Emitted != len(refs) {
-		return fmt.Errorf("emitted=%d and %d lines with a ref", doc.Emitted, len(refs))
-	}
 	if doc.Rest.After != 0 && !refs[doc.Rest.After] {
 		return fmt.Errorf("after=@e%d is not in the text", doc.Rest.After)
 	}
 	if doc.Rest.Kind != "" && !doc.Truncated {
-		return fmt.Errorf("a [more] line and truncated=false")
+		return fmt.Errorf("a [more] line and no reasons")
 	}
 	return nil
 }
@@ -184,18 +179,6 @@ func (p *parser) number() (int, bool) {
 	return n, err == nil && (digits == "0" || digits[0] != '0')
 }
 
-// field parses key and a number.
-func (p *parser) field(key string) (int, error) {
-	if !p.take(key) {
-		return 0, p.fail(key)
-	}
-	n, ok := p.number()
-	if !ok {
-		return 0, p.fail("a number")
-	}
-	return n, nil
-}
-
 // header parses the first line of a snapshot.
 func (p *parser) header(doc *Parsed) (err error) {
 	if !p.take("[snapshot]") {
@@ -225,17 +208,8 @@ func (p *parser) header(doc *Parsed) (err error) {
 }
 
 func (p *parser) snapshotFields(doc *Parsed) (err error) {
-	if doc.Nodes, err = p.field(" nodes="); err != nil {
-		return err
-	}
-	if doc.Emitted, err = p.field(" emitted="); err != nil {
-		return err
-	}
-	switch {
-	case p.take(" truncated=false"):
+	if !p.take(" reasons=") {
 		return nil
-	case !p.take(" truncated=true reasons="):
-		return p.fail("truncated and its reasons")
 	}
 	doc.Truncated = true
 	list := p.while(func(b byte) bool { return isLetter(b) || b == '_' || b == ',' })

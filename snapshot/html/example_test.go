@@ -27,7 +27,7 @@ func ExampleSnapshot() {
 	}
 	fmt.Println(page.Text)
 	// Output:
-	// [snapshot] nodes=16 emitted=7 truncated=false url="about:blank" title="Tea"
+	// [snapshot] url="about:blank" title="Tea"
 	// @e1 [navigation]
 	//   @e2 [link href="/"] "Home"
 	// @e3 [main]
@@ -45,7 +45,7 @@ func ExampleSnapshot_options() {
 	}
 	fmt.Println(page.Text)
 	// Output:
-	// [snapshot] nodes=16 emitted=3 truncated=true reasons=max_nodes url="https://tea.example/green" title="Tea"
+	// [snapshot] reasons=max_nodes url="https://tea.example/green" title="Tea"
 	// @e1 [main]
 	//   @e2 [heading level=1] "Green tea"
 	//   @e3 [paragraph]
@@ -94,14 +94,14 @@ func ExamplePage_More() {
 	}
 	fmt.Println(more.Text)
 	// Output:
-	// [snapshot] nodes=16 emitted=4 truncated=true reasons=max_nodes url="about:blank" title="Tea"
+	// [snapshot] reasons=max_nodes url="about:blank" title="Tea"
 	// @e1 [navigation]
 	//   @e2 [link href="/"] "Home"
 	// @e3 [main]
 	//   @e4 [heading level=1] "Green tea"
 	//   text "Picked in May."
 	// [more] 3 nodes not shown; continue with after=@e4
-	// [snapshot] nodes=16 emitted=3 truncated=false url="about:blank" title="Tea"
+	// [snapshot] url="about:blank" title="Tea"
 	//   text "Picked in May."
 	//   @e5 [spinbutton name="n" value="1"] "Amount"
 	//   @e6 [textbox name="cvc" value="•••"] "Card code"

@@ -17,7 +17,7 @@ import { cutName, NAME_MAX, trusting } from './name.js';
 import { node } from './node-ids.js';
 import { onTop } from './overlays.js';
 import { forget, page } from './page.js';
-import { countNumbers } from './refs.js';
+import { departures } from './refs.js';
 import { beginRoles, CONTROLS, FROM_CONTENT, isHost, roleOf } from './role.js';
 import { around, shownName } from './shown-name.js';
 import { standIn } from './stand-in.js';
@@ -30,9 +30,9 @@ import { opened } from './walk-parts.js';
 /** @param {import('./functions.js').WalkOptions} o */
 export function walk(o) {
   markShown(o.capture || 0);
-  const text = toText(trusting(() => walkOnce(o)));
-  countNumbers();
-  return text;
+  const found = trusting(() => walkOnce(o));
+  Object.assign(found.answer, departures(o.capture || 0));
+  return toText(found);
 }
 
 export function begun(o) {

@@ -47,7 +47,25 @@ export const countNumbers = () => {
     alive.delete(i);
     born.delete(i);
     died.set(i, walks);
+    if (departed.length < MAX_DEPARTED) departed.push(i);
   }
+};
+
+// departures returns what the capture tells the daemon of nodes that have left the
+// document since the capture before: their numbers, and the last number that it gave out.
+// A capture that walks again, since a frame was changing, tells it again.
+let capture = -1, lastBefore = 0, lastNow = 0, reported = 0;
+const departed = [], MAX_DEPARTED = 5000;
+export const departures = (number) => {
+  if (number !== capture) {
+    capture = number;
+    lastBefore = lastNow;
+    departed.splice(0, reported);
+  }
+  countNumbers();
+  lastNow = lastNumber;
+  reported = departed.length;
+  return departed.length ? { d: departed, l: lastBefore } : null;
 };
 // twins are the elements of the document, other than el, that are what the
 // client was shown: the same role, name, tag, stable attributes and row.

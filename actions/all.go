@@ -43,6 +43,7 @@ var All = command.Repertoire{
 	Read,
 	Reload,
 	Route,
+	Run,
 	Screenshot,
 	Scroll,
 	Select,

@@ -2,10 +2,12 @@ package actions
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 	"github.com/browserd/browserd/snapshot/html"
 
@@ -26,7 +28,10 @@ type FindParams struct {
 	Text  string `json:"text" doc:"contained in the element's text or name"`
 	Role  string `json:"role" doc:"the ARIA role"`
 	Name  string `json:"name" doc:"contained in the accessible name"`
-	Limit int    `json:"limit" seldom:"true" default:"10" min:"1" max:"200" doc:"nodes returned; truncated says that there are more"`
+	Limit int    `json:"limit" seldom:"true" default:"10" min:"1" max:"1000" doc:"nodes returned; truncated says that there are more"`
+	// Chain and Read are what page of a script finds and reads by.
+	Chain json.RawMessage `json:"chain" seldom:"true" takes:"array" items:"object" doc:"steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} …"`
+	Read  []string        `json:"read" seldom:"true" doc:"with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, attr:NAME"`
 }
 
 // FindResult is the answer of find.
@@ -35,15 +40,21 @@ type FindResult struct {
 	snapshot.Found
 	// Truncated says that more nodes match than limit allows.
 	Truncated bool `json:"truncated,omitempty"`
+	// Count is how many elements fit a chain, and Read what was read of each node.
+	Count *int              `json:"count,omitempty"`
+	Read  []json.RawMessage `json:"read,omitempty"`
 }
 
 func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, error) {
-	if p.Text == "" && p.Role == "" && p.Name == "" {
+	if p.Text == "" && p.Role == "" && p.Name == "" && len(p.Chain) == 0 {
 		return FindResult{}, protocol.Errorf(protocol.InvalidParams, "find needs one of text, role and name").With("parameter", "text")
 	}
 	page, err := c.Page(ctx)
 	if err != nil {
 		return FindResult{}, err
+	}
+	if len(p.Chain) > 0 {
+		return follow(ctx, c, page, p)
 	}
 	nodes, err := page.Find(ctx, c.Session.Refs(), protocol.Query{Text: p.Text, Role: p.Role, Name: p.Name, Limit: p.Limit + 1})
 	if err != nil {
@@ -63,5 +74,22 @@ func find(ctx context.Context, c *command.Call, p *FindParams) (FindResult, erro
 	if len(nodes) == 0 {
 		r.Note = "nothing fits; take a snapshot, or look for less of the text"
 	}
-	return FindResult{r, snapshot.Show(nodes, snapshot.DefaultOptions(), c.Session.Refs()), more}, nil
+	return FindResult{Result: r, Found: snapshot.Show(nodes, snapshot.DefaultOptions(), c.Session.Refs()), Truncated: more}, nil
+}
+
+// follow finds by a chain of steps.
+func follow(ctx context.Context, c *command.Call, page session.Page, p *FindParams) (FindResult, error) {
+	if page.State().Source != session.SourceChromium {
+		return FindResult{}, protocol.Errorf(protocol.Unsupported, "chain needs a page in Chromium").With("source", page.State().Source)
+	}
+	var got protocol.Chained
+	nodes, err := page.Find(ctx, c.Session.Refs(), protocol.Query{Chain: p.Chain, Read: p.Read, Limit: p.Limit, Got: &got})
+	if err != nil {
+		return FindResult{}, c.Session.Lost(err)
+	}
+	r := FindResult{Result: c.Result(page), Found: snapshot.Show(nodes, snapshot.DefaultOptions(), c.Session.Refs()), Count: &got.Count, Truncated: got.Count > len(nodes)}
+	if len(p.Read) > 0 {
+		r.Read = got.Read
+	}
+	return r, nil
 }

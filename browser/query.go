@@ -18,7 +18,7 @@ const foundDefault = 20
 // string, and those that show a text, the innermost ones. Errors:
 // invalid_params where q asks for nothing.
 func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error) {
-	if q.Text == "" && q.Role == "" && q.Name == "" && q.Locator == nil {
+	if q.Text == "" && q.Role == "" && q.Name == "" && q.Locator == nil && len(q.Chain) == 0 {
 		return nil, protocol.Errorf(protocol.InvalidParams, "at least one of text, role and name is needed").With("parameter", "text")
 	}
 	var nodes []snapshot.Node
@@ -67,11 +67,16 @@ func (f *finder) find(ctx context.Context, in *frame) error {
 	if err != nil {
 		return err
 	}
-	got, err := evaluateWithListeners(ctx, d, script.Find, script.QueryOf(f.query, f.query.Limit-len(f.nodes), snapshot.DefaultOptions().Attrs))
+	q := f.query
+	got, err := evaluateWithListeners(ctx, d, script.Find, script.QueryOf(q, q.Limit-len(f.nodes), snapshot.DefaultOptions().Attrs))
 	if err != nil {
 		return err
 	}
 	for _, one := range got {
+		if one.Count != nil && q.Got != nil {
+			q.Got.Count = *one.Count
+			continue
+		}
 		if one.Bad {
 			return failure.Selector(f.query.Locator.CSS)
 		}
@@ -95,7 +100,9 @@ func (f *finder) find(ctx context.Context, in *frame) error {
 			return err
 		}
 		n.Depth, n.Context, n.Says = 0, one.Context, one.Says
-		f.nodes = append(f.nodes, n)
+		if f.nodes = append(f.nodes, n); q.Got != nil {
+			q.Got.Read = append(q.Got.Read, one.Read)
+		}
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/actions/script"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
@@ -56,6 +57,7 @@ type Config struct {
 	Search   search.Config         `koanf:"search"`
 	Extract  extract.Config        `koanf:"extract"`
 	HTTP     command.Config        `koanf:"http"`
+	Scripts  script.Config         `koanf:"scripts"`
 	Log      Log                   `koanf:"log"`
 }
 

@@ -121,6 +121,9 @@ func (l *Ledger) layOut(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := l.addRunColumn(ctx, tx); err != nil {
+			return err
+		}
 		for agent, credits := range l.initial {
 			if err := l.addAccount(ctx, tx, agent, credits); err != nil {
 				return err
@@ -129,6 +132,21 @@ func (l *Ledger) layOut(ctx context.Context) error {
 		return nil
 	})
 	l.laidOut = err == nil
+	return err
+}
+
+// addRunColumn adds the column run to a trail that an earlier version made without it.
+func (l *Ledger) addRunColumn(ctx context.Context, tx *sql.Tx) error {
+	const column = "run TEXT NOT NULL DEFAULT ''"
+	if l.dialect.postgres {
+		_, err := tx.ExecContext(ctx, "ALTER TABLE trail ADD COLUMN IF NOT EXISTS "+column)
+		return err
+	}
+	var there bool
+	if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM pragma_table_info('trail') WHERE name = 'run'").Scan(&there); err != nil || there {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "ALTER TABLE trail ADD COLUMN "+column)
 	return err
 }
 

@@ -22,6 +22,7 @@ type Entry struct {
 	Verdict string    `json:"verdict"`          // ok, or the error's code, with its reason after a colon
 	MS      int       `json:"ms"`
 	Cost    int       `json:"cost,omitempty"` // credits
+	Run     string    `json:"run,omitempty"`  // the id of the script that sent the command, or that it ran
 }
 
 // How many entries may wait, and how many are written in one transaction.
@@ -185,14 +186,14 @@ func (l *Ledger) writeAll(ctx context.Context, batch []Entry) error {
 	}
 	return l.transact(ctx, func(tx *sql.Tx) error {
 		insert, err := tx.PrepareContext(ctx, l.dialect.q(
-			"INSERT INTO trail (at, agent, session, command, url, status, bytes, source, verdict, ms, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"))
+			"INSERT INTO trail (at, agent, session, command, url, status, bytes, source, verdict, ms, cost, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"))
 		if err != nil {
 			return err
 		}
 		defer insert.Close()
 		for _, e := range batch {
 			if _, err := insert.ExecContext(ctx, e.Time.UnixMicro(), text(e.Agent), text(e.Session), text(e.Command), text(e.URL),
-				e.Status, e.Bytes, text(e.Source), text(e.Verdict), e.MS, e.Cost); err != nil {
+				e.Status, e.Bytes, text(e.Source), text(e.Verdict), e.MS, e.Cost, text(e.Run)); err != nil {
 				return err
 			}
 		}
@@ -255,7 +256,7 @@ func (l *Ledger) Trail(ctx context.Context, q Query) ([]Entry, error) {
 	if q.Limit <= 0 {
 		q.Limit = 100
 	}
-	rows, err := l.query(ctx, "SELECT at, agent, session, command, url, status, bytes, source, verdict, ms, cost FROM trail WHERE "+
+	rows, err := l.query(ctx, "SELECT at, agent, session, command, url, status, bytes, source, verdict, ms, cost, run FROM trail WHERE "+
 		strings.Join(where, " AND ")+" ORDER BY at DESC, id DESC LIMIT ?", append(args, q.Limit)...)
 	if err != nil {
 		return nil, l.clean(err)
@@ -265,7 +266,7 @@ func (l *Ledger) Trail(ctx context.Context, q Query) ([]Entry, error) {
 	for rows.Next() {
 		var e Entry
 		var at int64
-		if err := rows.Scan(&at, &e.Agent, &e.Session, &e.Command, &e.URL, &e.Status, &e.Bytes, &e.Source, &e.Verdict, &e.MS, &e.Cost); err != nil {
+		if err := rows.Scan(&at, &e.Agent, &e.Session, &e.Command, &e.URL, &e.Status, &e.Bytes, &e.Source, &e.Verdict, &e.MS, &e.Cost, &e.Run); err != nil {
 			return nil, err
 		}
 		e.Time = time.UnixMicro(at).UTC()

@@ -50,6 +50,8 @@ type Question struct {
 	Name      string `json:"name,omitempty"`
 	// Why names the rule that requires the question, in a sentence.
 	Why string `json:"why"`
+	// Script is the script that sends the command. It is nil if no script does.
+	Script *ScriptStep `json:"script,omitempty"`
 	// Config is what a yes adds to the policy. It is nil if the question is about the
 	// command itself.
 	Config *Setting `json:"config,omitempty"`
@@ -60,6 +62,15 @@ type Question struct {
 	// command. If Once is set, the answer is not remembered, since the origin is opaque.
 	Place string `json:"-"`
 	Once  bool   `json:"-"`
+}
+
+// ScriptStep is a script and the step of it that a question is about.
+type ScriptStep struct {
+	Run  string `json:"run"`            // the id of the run
+	Step int    `json:"step"`           // from 1
+	Line int    `json:"line,omitempty"` // of Code, from 1
+	Call string `json:"call,omitempty"` // as the script wrote it
+	Code string `json:"code"`
 }
 
 // event returns the question as the fields of an event. It leaves empty values out.
@@ -74,6 +85,9 @@ func (q Question) event() protocol.Event {
 	}
 	if len(q.Params) > 0 {
 		fields["params"] = q.Params
+	}
+	if q.Script != nil {
+		fields["script"] = q.Script
 	}
 	if q.Config != nil {
 		fields["config"] = q.Config

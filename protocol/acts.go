@@ -1,5 +1,7 @@
 package protocol
 
+import "encoding/json"
+
 // The parameters of the reading commands, as every source accepts them.
 // Zero values are the defaults unless a field says otherwise.
 
@@ -15,6 +17,17 @@ type Query struct {
 	// Unrendered: where nothing that is rendered fits the locator's CSS or TestID, what is
 	// not rendered does.
 	Unrendered bool
+	// Chain is a JSON array of steps in place of the others. What is read of each element
+	// goes to Got.
+	Chain json.RawMessage
+	Read  []string
+	Got   *Chained
+}
+
+// Chained is what a chain found: how many elements, and what was read of those returned.
+type Chained struct {
+	Count int
+	Read  []json.RawMessage
 }
 
 // Wait is what wait waits for; all that is given must hold at once.

@@ -41,6 +41,7 @@ const (
 	ShuttingDown        Code = "shutting_down"
 	LedgerUnavailable   Code = "ledger_unavailable"
 	NoSpace             Code = "no_space"
+	ScriptError         Code = "script_error"
 )
 
 // Row is what a code means in each transport.
@@ -100,6 +101,7 @@ var Codes = []Row{
 	{ShuttingDown, -32034, http.StatusServiceUnavailable, exitDaemon, true, "connect again when the daemon is back", "the daemon is shutting down"},
 	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, exitDaemon, true, "try again in a moment; the operator finds the cause in the daemon's log", "the ledger's database does not answer, so commands that cost credits are refused"},
 	{NoSpace, -32036, http.StatusInsufficientStorage, exitDaemon, true, "ask the operator to make room, then send the command again: nothing of it was kept", "the daemon's disk is full, so the file was not written"},
+	{ScriptError, -32038, http.StatusUnprocessableEntity, exitFailed, false, "correct the script at details.line; the steps before it are done: details.snapshot or details.delta shows the page now", "a script of run failed; details: run, line, column, step {number, call, command}, cause (the step's own error), limit (the one that it reached), steps, logs, page, and effect, delta or snapshot as run answers them"},
 }
 
 var rows = func() map[Code]Row {

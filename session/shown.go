@@ -128,6 +128,14 @@ func (s *Session) outside(ctx context.Context, page Page, d snapshot.Delta, line
 	return d.Add(out, lines, o, s.refs)
 }
 
+// KeepShown remembers what the client was shown last. The func that it returns makes that
+// the client's last view again: what was shown in between went to somebody else, such as a
+// script. Only for the holder of the turn, both.
+func KeepShown(s *Session) (restore func()) {
+	was := s.shown
+	return func() { s.shown = was }
+}
+
 // Shown lists the refs that the client was shown last; false where it was
 // shown nothing of the document that is open. Only for the holder of the turn.
 func (s *Session) Shown(page Page) ([]string, bool) {

@@ -27,6 +27,8 @@ type logged struct {
 	Page    *protocol.Page   `json:"page,omitempty"` // with the snapshot's revision
 	Effect  *protocol.Effect `json:"effect,omitempty"`
 	Picture string           `json:"picture,omitempty"` // a file beside the log
+	Run     string           `json:"run,omitempty"`     // the id of the script that sent the command
+	Step    int              `json:"step,omitempty"`    // of that script, from 1
 }
 
 // named is the element that a command was for, as the client was shown it.
@@ -52,6 +54,9 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 	}
 	l := logged{Time: time.Now().UTC(), Agent: c.Caller.Agent, Session: c.Session.Name(), Command: c.Command.Name}
 	l.Params, l.Ref = c.maskedParams(ctx)
+	if c.script != nil {
+		l.Run, l.Step = c.script.Run, c.script.Step
+	}
 	return func(result any, err error) {
 		var shown Result
 		l.MS, l.Code = time.Since(l.Time).Milliseconds(), "ok"
@@ -96,6 +101,9 @@ func (l logged) event(shown Result) map[string]any {
 	e := map[string]any{"command": l.Command, "params": l.Params, "ms": l.MS, "code": l.Code}
 	if l.Ref != nil {
 		e["ref"] = l.Ref
+	}
+	if l.Run != "" {
+		e["run"], e["step"] = l.Run, l.Step
 	}
 	if l.Message != "" {
 		e["message"] = l.Message

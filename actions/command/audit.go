@@ -91,7 +91,10 @@ func outcome(e ledger.Entry, err error) ledger.Outcome {
 // entry is the call in the audit trail: the URL that was asked for, or the
 // one that was reached, and what the result says of itself.
 func (c *Call) entry(result any, err error) ledger.Entry {
-	e := ledger.Entry{Agent: c.Caller.Agent, Command: c.Command.Name, Verdict: verdict(err)}
+	e := ledger.Entry{Agent: c.Caller.Agent, Command: c.Command.Name, Verdict: verdict(err), Run: c.run}
+	if c.script != nil {
+		e.Run = c.script.Run
+	}
 	if c.Session != nil {
 		e.Session = c.Session.Name()
 	}

@@ -36,7 +36,9 @@ type Call struct {
 	domains []string
 	origin  string // for which an operator said yes; empty: nobody was asked
 	turn    *session.Turn
-	inherit bool // the turn is that of the call around this one
+	inherit bool      // the turn is that of the call around this one
+	script  *Scripted // the step of a script that the call is; nil: none
+	run     string    // the id of the script that the call runs; empty: none
 	arrived time.Time
 }
 
@@ -57,15 +59,15 @@ type Job struct{ call *Call }
 // never blocks. The error is a *protocol.Error: unknown_command,
 // invalid_params, policy_denied, session_not_found, session_limit or rate_limited.
 func (r *Runtime) Prepare(caller *Caller, method string, params json.RawMessage) (*Job, error) {
-	return r.prepare(caller, method, params, nil)
+	return r.prepare(caller, method, params, nil, nil)
 }
 
-func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage, outer *Call) (*Job, error) {
+func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage, outer *Call, script *Scripted) (*Job, error) {
 	cmd, ok := r.Commands.Lookup(method)
 	if !ok {
 		return nil, protocol.Errorf(protocol.UnknownCommand, "there is no command %q", protocol.Cut(method, 60)).With("nearest", r.Commands.nearest(method))
 	}
-	c := &Call{Runtime: r, Caller: caller, Command: cmd, arrived: time.Now()}
+	c := &Call{Runtime: r, Caller: caller, Command: cmd, arrived: time.Now(), script: script}
 	var err error
 	if c.Params, err = cmd.Decode(params, &c.Common); err != nil {
 		return nil, err
@@ -220,7 +222,7 @@ func (c *Call) CloseOpened(ctx context.Context) {
 // Inner runs another command for the same caller, in this call's turn where it is for
 // the same session.
 func (c *Call) Inner(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	job, err := c.Runtime.prepare(c.Caller, method, params, c)
+	job, err := c.Runtime.prepare(c.Caller, method, params, c, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ func (c *Call) question(why string) policy.Question {
 	q := policy.Question{
 		Agent: c.Caller.Agent, Token: c.Caller.Token, Command: c.Command.Name, Params: c.summary(), Why: why,
 	}
+	if c.script != nil {
+		q.Script = c.script.questioned()
+	}
 	if c.Session != nil {
 		q.Session = c.Session.Name()
 		if p := c.Session.Page(); p != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/browserd/browserd/actions/script"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/session"
@@ -29,6 +30,8 @@ type Runtime struct {
 	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
 	// Web is what the web tools work with; nil: they are unsupported.
 	Web *Web
+	// Scripts run the scripts of run; nil: it is unsupported.
+	Scripts *script.Pool
 	// Ledger charges the web tools and keeps the trail; nil: nobody does.
 	Ledger *ledger.Ledger
 }

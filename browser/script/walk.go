@@ -1,5 +1,7 @@
 package script
 
+import "encoding/json"
+
 // WalkOptions are the options of one walk of one document. The budgets are what
 // is left of the snapshot's.
 type WalkOptions struct {
@@ -108,6 +110,10 @@ type Query struct {
 	Unrendered bool     `json:"unrendered,omitempty"`
 	Limit      int      `json:"limit"`
 	Attrs      []string `json:"attrs"`
+	// Chain is a JSON array of steps in place of Text, Role and Name; Read is what to read of
+	// each element.
+	Chain json.RawMessage `json:"chain,omitempty"`
+	Read  []string        `json:"read,omitempty"`
 }
 
 // Found is an element as a line of a walk, or a frame to look into. Bad says instead that the
@@ -118,6 +124,10 @@ type Found struct {
 	Line    string `json:"line,omitempty"`
 	Context string `json:"context,omitempty"`
 	Says    string `json:"says,omitempty"` // the text that was found, where the name does not say it
+	// Read is what was read of the element, an object; Count, of a chain, is how many
+	// there are, in an entry of its own.
+	Read  json.RawMessage `json:"read,omitempty"`
+	Count *int            `json:"count,omitempty"`
 }
 
 // RefStatus is whether a ref's element is in the document, and can be seen.

@@ -167,6 +167,11 @@ func (c *Client) Route(ctx context.Context, p RouteParams) (RouteResult, error) 
 	return call[RouteResult](ctx, c, "route", p)
 }
 
+// Run: Runs JavaScript with page (as in Playwright), browser.COMMAND({…}), input and console.log; return gives the value. No files, no network of its own.
+func (c *Client) Run(ctx context.Context, p RunParams) (RunResult, error) {
+	return call[RunResult](ctx, c, "run", p)
+}
+
 // Screenshot: Takes a screenshot of the viewport, of an element, or of the whole page.
 func (c *Client) Screenshot(ctx context.Context, p ScreenshotParams) (ScreenshotResult, error) {
 	return call[ScreenshotResult](ctx, c, "screenshot", p)
@@ -405,6 +410,7 @@ type ConfirmationRequestedEvent struct {
 	Params    map[string]any `json:"params,omitzero"`
 	Ref       string         `json:"ref,omitzero"`
 	Role      string         `json:"role,omitzero"`
+	Script    *ScriptStep    `json:"script,omitzero"`
 	Session   string         `json:"session,omitzero"` // whose event it is
 	TabOrigin string         `json:"tab_origin,omitzero"`
 	URL       string         `json:"url,omitzero"`
@@ -651,16 +657,20 @@ type Filled struct {
 	Value    string   `json:"value,omitzero"`
 }
 type FindParams struct {
-	Limit     *int   `json:"limit,omitzero"`      // nodes returned; truncated says that there are more
-	Name      string `json:"name,omitzero"`       // contained in the accessible name
-	Role      string `json:"role,omitzero"`       // the ARIA role
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Text      string `json:"text,omitzero"`       // contained in the element's text or name
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	Chain     []map[string]any `json:"chain,omitzero"`      // steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} …
+	Limit     *int             `json:"limit,omitzero"`      // nodes returned; truncated says that there are more
+	Name      string           `json:"name,omitzero"`       // contained in the accessible name
+	Read      []string         `json:"read,omitzero"`       // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, attr:NAME
+	Role      string           `json:"role,omitzero"`       // the ARIA role
+	Session   string           `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	Text      string           `json:"text,omitzero"`       // contained in the element's text or name
+	TimeoutMS *int             `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
 type FindResult struct {
 	PageResult
 	Found
+	Count     *int  `json:"count,omitzero"`
+	Read      []any `json:"read,omitzero"`
 	Truncated *bool `json:"truncated,omitzero"`
 }
 type FocusParams struct {
@@ -995,6 +1005,7 @@ type Question struct {
 	Params    map[string]any `json:"params,omitzero"`
 	Ref       string         `json:"ref,omitzero"`
 	Role      string         `json:"role,omitzero"`
+	Script    *ScriptStep    `json:"script,omitzero"`
 	Session   string         `json:"session,omitzero"`
 	TabOrigin string         `json:"tab_origin,omitzero"`
 	URL       string         `json:"url,omitzero"`
@@ -1050,6 +1061,22 @@ type RouteResult struct {
 	PageResult
 	Routes []Route `json:"routes"`
 }
+type RunParams struct {
+	Code      string         `json:"code"`                // the script, JavaScript
+	Input     map[string]any `json:"input,omitzero"`      // what the script finds in input
+	MaxChars  *int           `json:"max_chars,omitzero"`  // characters of the value's JSON
+	Session   string         `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	Snapshot  string         `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
+	TimeoutMS *int           `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type RunResult struct {
+	PageResult
+	Run       string   `json:"run"`
+	Steps     int      `json:"steps"`
+	Value     any      `json:"value"`
+	Logs      []string `json:"logs,omitzero"`
+	Truncated *bool    `json:"truncated,omitzero"`
+}
 type SavedState struct {
 	Bytes int       `json:"bytes"`
 	Name  string    `json:"name"`
@@ -1072,6 +1099,13 @@ type ScreenshotResult struct {
 	Image  []byte   `json:"image"`
 	Width  int      `json:"width"`
 	Refs   []Marked `json:"refs,omitzero"`
+}
+type ScriptStep struct {
+	Code string `json:"code"`
+	Run  string `json:"run"`
+	Step int    `json:"step"`
+	Call string `json:"call,omitzero"`
+	Line *int   `json:"line,omitzero"`
 }
 type ScrollParams struct {
 	Direction string `json:"direction,omitzero"`  // which way

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -148,7 +150,7 @@ func addFlag(flags *pflag.FlagSet, p command.ParamHelp, schema map[string]any) {
 	switch schema["type"] {
 	case "boolean":
 		flags.Bool(p.Name, p.Default == "true", doc)
-	case "array":
+	case "array", "object":
 		flags.StringArray(p.Name, nil, doc+"; may be given several times")
 	default:
 		flags.String(p.Name, p.Default, doc)
@@ -213,10 +215,15 @@ func paramsOf(flags *pflag.FlagSet, row *command.Command, positional []command.P
 // valueOf reads words as the parameter's schema has it. What is wrong with a
 // plain value is said by the command itself, which knows its bounds.
 func valueOf(row *command.Command, name string, schema map[string]any, words []string) (any, error) {
-	if name == row.LocalFiles {
-		return localFiles(words)
-	}
 	word := words[0]
+	switch {
+	case name == row.LocalFiles && schema["type"] == "string":
+		return localText(word)
+	case name == row.LocalFiles:
+		return localFiles(words)
+	case schema["type"] == "object" && !strings.HasPrefix(strings.TrimSpace(word), "{"):
+		return pairsOf(name, words)
+	}
 	switch schema["type"] {
 	case "string":
 		return word, nil
@@ -267,6 +274,41 @@ func localFiles(paths []string) (any, error) {
 		files = append(files, map[string]string{"name": filepath.Base(path), "base64": base64.StdEncoding.EncodeToString(b)})
 	}
 	return files, nil
+}
+
+// localText is the text of a file of this machine, or of standard input (-). What names no
+// file and reads like code is the text itself.
+func localText(path string) (any, error) {
+	read := func() ([]byte, error) { return os.ReadFile(path) }
+	if path == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
+	}
+	b, err := read()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
+		if strings.ContainsAny(path, "(;\n") {
+			return path, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(b) {
+		return nil, fmt.Errorf("%s is not UTF-8", path)
+	}
+	return string(b), nil
+}
+
+// pairsOf is an object of words KEY=VALUE.
+func pairsOf(name string, words []string) (any, error) {
+	object := map[string]string{}
+	for _, word := range words {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("%s: accepts KEY=VALUE or a JSON object, not %q", name, word)
+		}
+		object[key] = value
+	}
+	return object, nil
 }
 
 // examplesOf are the row's examples as --help shows them. A command that only

@@ -18,6 +18,7 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/actions/script"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/config"
@@ -177,6 +178,11 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	source := pages{
 		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, log: log,
 	}
+	scripts, err := script.NewPool(cfg.Scripts)
+	if err != nil {
+		return refusal{err}
+	}
+	defer scripts.Close()
 	runtime := &command.Runtime{
 		Commands: actions.All,
 		Sessions: session.NewManager(cfg.Session, source, log),
@@ -186,6 +192,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 		Rules:    supervision,
 		CheckURL: rules.CheckURLWithin,
 		Web:      out.webWith(cfg, source),
+		Scripts:  scripts,
 		Ledger:   db,
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "source_chain": append([]fallback.SourceState{found.state()}, chain.States()...), "egress": egress.status(rules)}

@@ -1,5 +1,6 @@
 // Finding what shows a text, or has a role and a name.
 
+import { follow } from './chain.js';
 import { nodeLine } from './capture.js';
 import { OPERABLE } from './clickable.js';
 import { bodyOf, closest, documentElementOf, ELEMENT, localName, matches, nodeType, parentNode, TEXT, textData } from './dom.js';
@@ -134,6 +135,10 @@ const labelled = (n) => {
 /** @type {import('./functions.js').Functions['find']} */
 export const find = (q) => {
   forget();
+  if (q.chain) {
+    const { count, elements, read } = follow(q);
+    return [...elements.map((el) => ({ line: nodeLine(el, q.attrs), context: contextOf(el), read: read(el) })), { count }];
+  }
   const { found, texts } = q.css || q.testid ? select(q) : seek(q);
   return found.map((n) => {
     if (n.frame || n.bad) return n;

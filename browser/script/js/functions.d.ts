@@ -174,6 +174,8 @@ export interface Found {
   line?: string;
   context?: string;
   says?: string;
+  read?: any;
+  count?: number | null;
 }
 
 export interface FrameAtArgs {
@@ -348,6 +350,8 @@ export interface Query {
   unrendered?: boolean;
   limit: number;
   attrs: string[];
+  chain?: any;
+  read?: string[];
 }
 
 export interface ReadArgs {

@@ -62,6 +62,9 @@ const html = (el) => {
   return s;
 };
 
+// readOf is one of an element's value, attributes and html, with secrets masked.
+export const readOf = (el, kind) => (kind === 'value' ? readValue(el) : kind === 'attrs' ? attributes(el) : html(el));
+
 const answer = (pieces) => ({ pieces: pieces.map((p) => (typeof p === 'string' ? { text: p } : p)) });
 
 /** @type {import('./functions.js').Functions['read']} */

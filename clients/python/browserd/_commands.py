@@ -118,6 +118,7 @@ class ConfirmationRequestedEvent(TypedDict):
     params: NotRequired[Dict[str, Any]]
     ref: NotRequired[str]
     role: NotRequired[str]
+    script: NotRequired[ScriptStep]
     session: NotRequired[str]  # whose event it is
     tab_origin: NotRequired[str]
     url: NotRequired[str]
@@ -375,8 +376,10 @@ class Filled(TypedDict):
     value: NotRequired[str]
 
 class FindParams(TypedDict):
+    chain: NotRequired[List[Dict[str, Any]]]  # steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} …
     limit: NotRequired[int]  # nodes returned; truncated says that there are more
     name: NotRequired[str]  # contained in the accessible name
+    read: NotRequired[List[str]]  # with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, attr:NAME
     role: NotRequired[str]  # the ARIA role
     session: NotRequired[str]  # the session's name; left out: the connection's own
     text: NotRequired[str]  # contained in the element's text or name
@@ -387,6 +390,8 @@ class Found(TypedDict):
     text: str
 
 class FindResult(PageResult, Found):
+    count: NotRequired[int]
+    read: NotRequired[List[Any]]
     truncated: NotRequired[bool]
 
 class FocusParams(TypedDict):
@@ -703,6 +708,7 @@ class Question(TypedDict):
     params: NotRequired[Dict[str, Any]]
     ref: NotRequired[str]
     role: NotRequired[str]
+    script: NotRequired[ScriptStep]
     session: NotRequired[str]
     tab_origin: NotRequired[str]
     url: NotRequired[str]
@@ -748,6 +754,21 @@ class RouteParams(TypedDict):
 class RouteResult(PageResult):
     routes: List[Route]
 
+class RunParams(TypedDict):
+    code: str  # the script, JavaScript
+    input: NotRequired[Dict[str, Any]]  # what the script finds in input
+    max_chars: NotRequired[int]  # characters of the value's JSON
+    session: NotRequired[str]  # the session's name; left out: the connection's own
+    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
+    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+
+class RunResult(PageResult):
+    run: str
+    steps: int
+    value: Any
+    logs: NotRequired[List[str]]
+    truncated: NotRequired[bool]
+
 class SavedState(TypedDict):
     bytes: int
     name: str
@@ -769,6 +790,13 @@ class ScreenshotResult(PageResult):
     image: str
     width: int
     refs: NotRequired[List[Marked]]
+
+class ScriptStep(TypedDict):
+    code: str
+    run: str
+    step: int
+    call: NotRequired[str]
+    line: NotRequired[int]
 
 class ScrollParams(TypedDict):
     direction: NotRequired[Literal["up", "down", "left", "right"]]  # which way
@@ -1070,7 +1098,7 @@ class WebSearchResult(TypedDict):
 
 UploadFile = Union[str, Dict[str, Any]]
 Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, TabClosedEvent, TabOpenedEvent]
-ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space"]
+ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error"]
 
 class BrowserdError(Exception):
     """What the daemon answered in place of a result. Each code has a class of its own."""
@@ -1109,6 +1137,7 @@ class CreditsExhaustedError(BrowserdError): ...
 class ShuttingDownError(BrowserdError): ...
 class LedgerUnavailableError(BrowserdError): ...
 class NoSpaceError(BrowserdError): ...
+class ScriptError(BrowserdError): ...
 
 ERRORS: Dict[str, Type[BrowserdError]] = {
     "parse_error": ParseError,
@@ -1141,6 +1170,7 @@ ERRORS: Dict[str, Type[BrowserdError]] = {
     "shutting_down": ShuttingDownError,
     "ledger_unavailable": LedgerUnavailableError,
     "no_space": NoSpaceError,
+    "script_error": ScriptError,
 }
 
 class Commands:
@@ -1244,6 +1274,9 @@ class Commands:
     def route(self, **params: Unpack[RouteParams]) -> RouteResult:
         "Blocks or answers requests of the session's pages by address and kind."
         return self.call("route", params)
+    def run(self, **params: Unpack[RunParams]) -> RunResult:
+        "Runs JavaScript with page (as in Playwright), browser.COMMAND({…}), input and console.log; return gives the value. No files, no network of its own."
+        return self.call("run", params)
     def screenshot(self, **params: Unpack[ScreenshotParams]) -> ScreenshotResult:
         "Takes a screenshot of the viewport, of an element, or of the whole page."
         return self.call("screenshot", params)
@@ -1412,6 +1445,9 @@ class AsyncCommands:
     async def route(self, **params: Unpack[RouteParams]) -> RouteResult:
         "Blocks or answers requests of the session's pages by address and kind."
         return await self.call("route", params)
+    async def run(self, **params: Unpack[RunParams]) -> RunResult:
+        "Runs JavaScript with page (as in Playwright), browser.COMMAND({…}), input and console.log; return gives the value. No files, no network of its own."
+        return await self.call("run", params)
     async def screenshot(self, **params: Unpack[ScreenshotParams]) -> ScreenshotResult:
         "Takes a screenshot of the viewport, of an element, or of the whole page."
         return await self.call("screenshot", params)

@@ -1,0 +1,91 @@
+package command
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Scripted says which step of which script a call is.
+type Scripted struct {
+	Run  string // the run's id
+	Step int    // from 1
+	Line int    // of the script, from 1; 0: unknown
+	Call string // as the script wrote it, such as page.click
+	Code string // the whole script
+}
+
+// Step runs a command for a script that the call c runs: an ordinary command, in c's turn, which the action log, the audit trail and an operator who is asked see
+// together with the script. A script acts in its own session only, and sends no command
+// that runs others, opens a session, or concerns one connection.
+func Step(ctx context.Context, c *Call, s Scripted, method string, params json.RawMessage) (any, error) {
+	if cmd, ok := c.Runtime.Commands.Lookup(method); ok && !cmd.InScripts() {
+		return nil, protocol.Errorf(protocol.InvalidParams, "%s: a script cannot send it", method).With("parameter", "command").
+			Then("send it as a command of its own, outside of the script")
+	}
+	var common Common
+	if json.Unmarshal(params, &common) == nil && common.Session != "" && (c.Session == nil || common.Session != c.Session.Name()) {
+		return nil, protocol.Errorf(protocol.InvalidParams, "session: a script acts in its own session, not in %q", protocol.Cut(common.Session, 64)).With("parameter", "session").
+			Then("leave session out, or run a script in that session")
+	}
+	params = unshown(c.Runtime.Commands, method, params)
+	job, err := c.Runtime.prepare(c.Caller, method, params, c, &s)
+	if err != nil {
+		return nil, err
+	}
+	return job.Run(ctx)
+}
+
+// InScripts says whether a script may send the command.
+func (cmd *Command) InScripts() bool {
+	return !cmd.Is(NotInBatch) && !cmd.Is(OpensSession) && !cmd.Is(WebSocketOnly)
+}
+
+// unshown asks that nothing of the page is shown after a step that acts, where the script
+// does not ask for it: what the run changed is shown at its end, once.
+func unshown(all Repertoire, method string, params json.RawMessage) json.RawMessage {
+	cmd, ok := all.Lookup(method)
+	var given map[string]json.RawMessage
+	if !ok || !cmd.shows() || json.Unmarshal(params, &given) != nil || given["snapshot"] != nil {
+		return params
+	}
+	if given == nil {
+		given = map[string]json.RawMessage{}
+	}
+	given["snapshot"] = json.RawMessage(`"none"`)
+	with, err := json.Marshal(given)
+	if err != nil {
+		return params
+	}
+	return with
+}
+
+// maxScriptShown is how many characters of a script an operator is shown who is asked
+// about one of its steps.
+const maxScriptShown = 20000
+
+// questioned is the script as an operator is shown it.
+func (s *Scripted) questioned() *policy.ScriptStep {
+	return &policy.ScriptStep{Run: s.Run, Step: s.Step, Line: s.Line, Call: s.Call, Code: shorten(s.Code, maxScriptShown)}
+}
+
+// shows says whether the command shows the page afterwards unless it is told not to.
+func (cmd *Command) shows() bool {
+	return slices.ContainsFunc(fieldsOf(reflect.New(cmd.params).Elem()), func(f field) bool {
+		return f.name == "snapshot" && slices.Contains(strings.Split(f.tag.Get("enum"), ","), "none")
+	})
+}
+
+// RunID is the id of the call, which runs a script: the audit trail has it under that id.
+func RunID(c *Call) string {
+	if c.run == "" {
+		c.run = "r_" + strings.ToLower(rand.Text()[:10])
+	}
+	return c.run
+}

@@ -1,0 +1,195 @@
+// Package script runs the scripts of the command run, each in a process of its own that
+// can do nothing but ask for the next command (package child). It owns those processes: it
+// starts and contains them, keeps one ready, checks what they send, and kills them.
+//
+// A child is not trusted: whatever it sends is limited in size, number and form before
+// anything is done with it, and what it asks for goes to the func that the caller of Run
+// passed. Any goroutine may call Run.
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/browserd/browserd/actions/script/child"
+)
+
+// Config limits one script.
+type Config struct {
+	MemoryMB int           `koanf:"memory_mb" default:"64" doc:"megabytes that the values of one script may use"`
+	CPU      time.Duration `koanf:"cpu" default:"5s" doc:"processor time of one script; what it waits for does not count"`
+	Steps    int           `koanf:"steps" default:"1000" doc:"commands that one script may send"`
+}
+
+// Check says which value makes no sense.
+func (c Config) Check() error {
+	switch {
+	case c.MemoryMB < 8 || c.MemoryMB > 256:
+		return fmt.Errorf("scripts.memory_mb: %d: accepts 8 to 256", c.MemoryMB)
+	case c.CPU < 100*time.Millisecond || c.CPU > 30*time.Second:
+		return fmt.Errorf("scripts.cpu: %s: accepts 100ms to 30s", c.CPU)
+	case c.Steps < 1 || c.Steps > 100000:
+		return fmt.Errorf("scripts.steps: %d: accepts 1 to 100000", c.Steps)
+	}
+	return nil
+}
+
+// DefaultConfig has the limits that hold where the operator sets none.
+var DefaultConfig = Config{MemoryMB: 64, CPU: 5 * time.Second, Steps: 1000}
+
+// Limits of what a script says. A value and logs that fit are cut later to what the
+// client asked for.
+const (
+	maxValueChars = 1 << 20
+	maxLogChars   = 64 << 10
+	maxLogLines   = 1000
+	maxMessage    = 4000 // characters of an error's message
+)
+
+// Script is one script with its input, a JSON value.
+type Script struct {
+	Code  string
+	Input json.RawMessage
+	// Commands are the methods of the script's object browser, each with its main parameter.
+	Commands map[string]string
+}
+
+// Step is one command that a script sends.
+type Step struct {
+	Number  int    // from 1
+	Command string // any name: the child may send what it likes
+	Params  json.RawMessage
+	Call    string // as the script wrote it; empty: browser.COMMAND
+	Line    int
+	Column  int
+}
+
+// Answer is what a step came to: its result or its error, as JSON.
+type Answer struct {
+	Result, Error json.RawMessage
+}
+
+// Ended is how a script ended by itself.
+type Ended struct {
+	Value json.RawMessage // JSON; empty: undefined
+	Logs  []string
+	Steps int
+	// Failure is nil where the script ended well.
+	Failure *child.Failure
+}
+
+// Run runs a script and calls step for each command that it sends, one after the other, in
+// this goroutine. It returns how the script ended, or an error where the process could
+// not be started, died, sent what it must not, or ctx ended. When Run returns, the process
+// is dead or dying.
+func (p *Pool) Run(ctx context.Context, s Script, step func(context.Context, Step) Answer) (Ended, error) {
+	c, err := p.take(ctx)
+	if err != nil {
+		return Ended{}, err
+	}
+	defer p.discard(c)
+	defer context.AfterFunc(ctx, c.kill)()
+	ended, err := c.run(ctx, p.config, s, step)
+	if ctx.Err() != nil {
+		return ended, context.Cause(ctx)
+	}
+	return ended, err
+}
+
+// ErrDied is the error of a child that ended without saying how its script did.
+var ErrDied = errors.New("the script's process died")
+
+// ErrHostile is the error of a child that sent what no child sends.
+var ErrHostile = errors.New("the script's process sent something that it must not")
+
+func (c *process) run(ctx context.Context, limits Config, s Script, step func(context.Context, Step) Answer) (Ended, error) {
+	ended := Ended{Logs: []string{}}
+	err := child.WriteFrame(c.in, child.Start{Code: s.Code, Input: s.Input, Commands: s.Commands, Limits: child.Limits{
+		MemoryMB: limits.MemoryMB, CPUMS: int(limits.CPU.Milliseconds()), Steps: limits.Steps, ValueChars: maxValueChars, LogChars: maxLogChars,
+	}})
+	if err != nil {
+		return ended, fmt.Errorf("%w: %w", ErrDied, err)
+	}
+	for {
+		// A child that computes for longer than its processor time, on however loaded a
+		// machine, ends by its own clock or the kernel's.
+		var m child.Message
+		if err := child.ReadFrame(c.out, &m); err != nil {
+			return ended, fmt.Errorf("%w: %w", ErrDied, err)
+		}
+		switch {
+		case m.Done != nil && m.Step == nil && !m.Ready:
+			return c.done(ended, m.Done)
+		case m.Step == nil || m.Done != nil || m.Ready:
+			return ended, ErrHostile
+		}
+		ended.Steps++
+		if ended.Steps > limits.Steps {
+			ended.Steps--
+			return ended, &Limit{Name: "steps", Value: limits.Steps}
+		}
+		answer := step(ctx, Step{
+			Number: ended.Steps, Command: cut(m.Step.Command, 100), Params: m.Step.Params,
+			Call: cut(m.Step.Call, 200), Line: max(m.Step.Line, 0), Column: max(m.Step.Column, 0),
+		})
+		if ctx.Err() != nil {
+			return ended, context.Cause(ctx)
+		}
+		if err := child.WriteFrame(c.in, child.Answer{Result: answer.Result, Error: answer.Error}); err != nil {
+			return ended, fmt.Errorf("%w: %w", ErrDied, err)
+		}
+	}
+}
+
+// Limit is the error of a script that reached a limit.
+type Limit struct {
+	Name  string
+	Value int
+}
+
+func (l *Limit) Error() string {
+	return fmt.Sprintf("the script reached its limit of %d %s", l.Value, l.Name)
+}
+
+// done checks what a child says of its end.
+func (c *process) done(ended Ended, d *child.Done) (Ended, error) {
+	if len(d.Value) > maxValueChars*4 {
+		return ended, ErrHostile
+	}
+	ended.Value = d.Value
+	left := maxLogChars
+	for i, line := range d.Logs {
+		if i >= maxLogLines || left <= 0 {
+			break
+		}
+		line = cut(line, left)
+		left -= utf8.RuneCountInString(line)
+		ended.Logs = append(ended.Logs, line)
+	}
+	if f := d.Error; f != nil {
+		f.Message, f.Limit = cut(f.Message, maxMessage), cut(f.Limit, 40)
+		if f.Step < 0 || f.Step > ended.Steps {
+			f.Step = 0
+		}
+		f.Line, f.Column = max(f.Line, 0), max(f.Column, 0)
+		ended.Failure = f
+	}
+	return ended, nil
+}
+
+// cut is at most n characters of s.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -44,6 +44,10 @@ import { coversFor, descendantOf, inProse, linesLabel, ownsDocument, receivesCli
 import { wordSet } from './word-set.js';
 
 export const SKIPPED = wordSet('script style noscript template head meta link title base source track param col colgroup datalist rp area wbr');
+// covers are the elements that cover a control, as far as the last walk from the start and
+// those that continue it (o.after) have found them.
+let covers = new WeakSet();
+
 const COUNT_ON = 100; // elements looked at, after the budget's end, to count what is left
 const LINE = 12; // characters of a line beside its strings
 
@@ -83,7 +87,7 @@ export class Walk {
     this.gap = 0; // characters of text since the last line with a ref
     this.stack = [];
     this.tops = [];
-    this.covers = new Set(); // what has been seen to cover a control
+    if (!o.after) covers = new WeakSet();
     this.skip = new Set();
     this.coversAll = false; // what is on top covers whatever is scrolled to
     this.found = { covered: 0, free: 0 };
@@ -390,7 +394,7 @@ export class Walk {
     }
     if (tag === 'select' && control && !this.full && styledSelect(el)) return false; // the widget in its place is shown
     if (control || clicks) return !f.textOmitted || control || listens(el, bits);
-    if (this.covers.size > 0 && this.covers.has(el)) return true; // a refusal names it by this ref
+    if (covers.has(el)) return true; // a refusal names it by this ref
     if (!role || role === 'none' || f.textOmitted) return false;
     if (role === 'heading') return true;
     if (kind & LANDMARK) {
@@ -604,7 +608,7 @@ export class Walk {
     if (r.width < 2 || r.height < 2 || x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
     const at = hitAt(x, y), hit = at && imageOf(at) || at;
     if (!hit || flatContains(el, hit) || flatContains(hit, el) || !coversFor(el, hit, x, y)) return false;
-    this.covers.add(coverOf(hit));
+    covers.add(coverOf(hit));
     return true;
   }
 }

@@ -42,6 +42,7 @@ var greedy = map[string][]string{
 		`{"url":"FILE"}`, `{"url":"BYTES"}`, `{"url":"PAGE","extract":"the price"}`},
 	"http_request": {`{"url":"PAGE"}`, `{"url":"FILE"}`, `{"url":"BYTES"}`, `{"url":"PAGE","extract":"the price"}`},
 	"eval":         {`{"expression":"document.title"}`, `{"expression":"[1,2,3]"}`},
+	"run":          {`{"code":"return '𝒜 wordy'.repeat(1200)","snapshot":"none"}`, `{"code":"return 7","snapshot":"none"}`},
 	"network":      {`{"id":ENTRY,"body":true}`, `{"format":"har","body":true}`},
 	"downloads":    {`{"name":"file.txt"}`, `{"name":"bytes.bin"}`, `{"name":"file.txt","offset":11}`},
 }
@@ -198,10 +199,15 @@ func TestNothingExceedsMaxChars(t *testing.T) {
 						t.Fatalf("%s %v: %s has %d characters: %.200q", command, p, name, n, text)
 					}
 				})
+				if command == "run" && err == nil {
+					if text, ok := got.(map[string]any)["value"].(string); ok && utf8.RuneCountInString(text) > max {
+						t.Fatalf("%s %v: the value has %d characters", command, p, utf8.RuneCountInString(text))
+					}
+				}
 				if n := others(got); n > 30000 && p["format"] != "json" && p["format"] != "har" {
 					t.Fatalf("%s %v: %d characters beside those of max_chars: %.300v", command, p, n, got)
 				}
-				if err == nil && seen == 0 && command != "eval" && live {
+				if err == nil && seen == 0 && command != "eval" && command != "run" && live {
 					t.Fatalf("%s %v: nothing was looked at: %.300v", command, p, got)
 				}
 			})

@@ -132,8 +132,9 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	address := at.Host // the Host header stays without a default port, as browsers send it
 	if at.Port() == "" {
-		at.Host += map[string]string{"ws": ":80", "wss": ":443"}[at.Scheme]
+		address += map[string]string{"ws": ":80", "wss": ":443"}[at.Scheme]
 	}
 	if at.Scheme == "ws" && o.Dial == nil {
 		o.Dial = DialProved(o.Token)
@@ -142,7 +143,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	}
 	c := &Client{once: o.once, session: o.Session, resume: o.Session != "", pending: map[int64]*Pending{}, arrived: make(chan struct{})}
 	c.dial = func(ctx context.Context) (ws *webSocket, err error) {
-		conn, err := o.Dial(ctx, "tcp", at.Host)
+		conn, err := o.Dial(ctx, "tcp", address)
 		if err == nil {
 			if at.Scheme == "wss" {
 				trust := &tls.Config{}

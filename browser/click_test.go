@@ -42,7 +42,7 @@ func TestClick(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.open(t, c.page)
 			c.o.Ref = v.ref(c.role, c.label)
-			got := answer(v.c.Act(limit(t, 3*time.Second), v.refs, protocol.Act{Action: c.o}))
+			got := answer(v.c.Act(limit(t, 6*time.Second), v.refs, protocol.Act{Action: c.o}))
 			equal(t, "answer", got, c.want)
 			equal(t, "log", v.log(), c.log)
 		})

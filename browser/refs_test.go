@@ -27,7 +27,7 @@ render()</script>`
 func TestNamesOfRefs(t *testing.T) {
 	s := newStage(t)
 	for _, c := range []struct{ role, name, page string }{
-		{"menu", "Move up Move down", `<div draggable=true>Card <a href="#">Open</a><div role=menu onclick="0"><div role=menuitem>Move up</div><div role=menuitem>Move down</div></div></div>`},
+		{"menu", "Move up | Move down", `<div draggable=true>Card <a href="#">Open</a><div role=menu onclick="0"><div role=menuitem>Move up</div><div role=menuitem>Move down</div></div></div>`},
 		{"cell", "Alpha", `<table role=menu><tr><td style="cursor:pointer"><p>Alpha</p><td><button>Beta</button></table>`},
 		{"listitem", "", `<ul draggable=true><li contenteditable onclick="0">Delete <button>Save</button></li></ul>`},
 	} {

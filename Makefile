@@ -1,13 +1,13 @@
 # make demo and make test do all the set-up themselves: scripts/setup.sh.
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-TIMEOUT ?= 40m
+TIMEOUT ?= 30m
 
-# The whole browser, for the second round of tests: the first uses the headless
+# Full Chromium, for the second round of tests: the first uses the headless
 # shell, which is preferred where both are installed.
 FULL = $(firstword $(foreach f,chromium chromium-browser google-chrome-stable google-chrome,$(shell command -v $(f) 2>/dev/null)))
 
-.PHONY: demo setup test test-product test-modules check-scripts test-full test-image bench chart bench-go soak crowd tasks build image lint vuln notices pin-images clean
+.PHONY: demo setup test test-product test-sequential test-modules check-scripts test-full test-long test-whole test-image bench chart bench-go soak crowd step build image lint vuln notices test-release pin-images clean
 
 demo: # a transcript of an agent's visit to a small app
 	@scripts/setup.sh demo
@@ -16,26 +16,47 @@ demo: # a transcript of an agent's visit to a small app
 setup: # a Chromium, where there is none
 	@scripts/setup.sh demo
 
-# with-daemon runs a command with BROWSERD_BIN, a daemon built once with the race
-# detector for all packages that start one. Chromium's user may have to run it, so
-# it does not lie in the checkout.
-with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
-	$(GO) build -race -ldflags "-s -w" -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && $(1)
+# The race detector, but not within the engine of scripts (QuickJS, translated from C): each
+# script has a process of its own, in which one goroutine runs it, ten times as slowly with it.
+RACE = -race -gcflags=modernc.org/libquickjs=-race=false
 
-# Two packages at a time, three tests of a package, and the soak beside them: much of
-# their time they wait. The two packages that take longest begin first.
-test: # everything, with the race detector; what differs in the whole browser: make test-full
+# with-daemon runs a command with BROWSERD_BIN, a daemon built once with the race
+# detector for all packages that start one, and BROWSERD_PLAIN_BIN, one without for tests of
+# memory and of PDFs. Chromium's user may have to run them, so they do not lie in the checkout.
+with-daemon = dir=$$(mktemp -d "$${TMPDIR:-/tmp}/browserd-test-XXXXXX") && trap 'rm -rf "$$dir"' EXIT && trap 'exit 1' INT TERM && chmod 755 "$$dir" && \
+	$(GO) build $(RACE) -ldflags "-s -w" -o "$$dir/browserd" ./cmd/browserd && export BROWSERD_BIN="$$dir/browserd" && \
+	$(GO) build -ldflags "-s -w" -o "$$dir/plain" ./cmd/browserd && export BROWSERD_PLAIN_BIN="$$dir/plain" && $(1)
+
+# The race detector makes each program wait a second at its end for other threads' reports,
+# and the tests start some thousand programs.
+export GORACE = atexit_sleep_ms=20
+
+# Two packages at a time, two tests of each, and the modules beside them: much of their
+# time they wait, and with more at a time, tests miss their limits on two processors. The two
+# packages that take longest begin first. lint has vetted them all.
+test: # with the race detector; without what takes long, which make test-full does
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory check-scripts
-	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-modules)
+	@$(call with-daemon,$(MAKE) --no-print-directory -j 2 test-product test-modules test-sequential)
+
+# Tests that check one property against very many pages, attacks or requests. Each takes a quarter of a
+# minute of the processor and more.
+LONG = TestAnswersNameTheReceiver|TestAPressReachesItsElementOnly|TestEveryCommandReachesItsElementOnly|TestANewCommandIsOneFileAndOneRow|TestFloodOfQueuedRequests|TestFloodTable|TestHostileJSON|TestHugeDocuments|TestMassSubscriptions|TestMCPInspector|TestNothingExceedsMaxChars|TestNothingLeaks|TestOnceSecret|TestOneCorpus|TestPagesWithoutEnd|TestPlatform|TestPlaywrightScripts|TestPrivateCertificates|TestSecretFields|TestShortcutsSayWhatChromiumSays|TestSSRFCases|TestStaticFormsSendWhatChromiumSends|TestTheLibraryShowsWhatASessionShows|TestTypedTextGoesToItsFieldOnly|TestUnseenText|TestWalksOfAChangingPage|TestWidgetCorpus
+
+# Packages that start no goroutine and share nothing: here the race detector has nothing to find
+# and takes seven times as long. Whatever calls them from several goroutines is tested with it.
+SEQUENTIAL = internal/layout|snapshot/html|web/readable
 
 test-product:
-	$(GO) test -race -p 2 -parallel 3 -timeout $(TIMEOUT) ./e2e ./browser ./...
+	$(GO) test -vet=off $(RACE) -p 2 -parallel 2 -timeout $(TIMEOUT) -skip '^($(LONG))$$' ./e2e ./browser $$($(GO) list ./... | grep -vE '/($(SEQUENTIAL))$$')
+
+test-sequential:
+	$(GO) test -vet=off -p 1 -timeout $(TIMEOUT) $$($(GO) list ./... | grep -E '/($(SEQUENTIAL))$$')
 
 test-modules: # the benchmarks, the soak among them, and the tools
-	cd bench && $(GO) test -race -count=1 -p 1 -timeout $(TIMEOUT) ./...
-	cd tools && $(GO) test -race -p 1 -timeout $(TIMEOUT) ./...
+	cd bench && $(GO) test -vet=off $(RACE) -count=1 -p 1 -timeout $(TIMEOUT) ./...
+	cd tools && $(GO) test -vet=off -race -p 1 -timeout $(TIMEOUT) ./...
 
 # The types of the scripts that run in pages, by tsc. Where there is no npm it is left
 # out, but not in CI.
@@ -43,23 +64,26 @@ check-scripts:
 	@if command -v npm >/dev/null; then set -ex; cd browser/script; npm ci --silent --no-audit --no-fund; node_modules/.bin/tsc -p .; \
 	elif [ -n "$$CI" ]; then echo "check-scripts needs npm"; exit 1; else echo "no npm: the types of the scripts are not checked"; fi
 
-# What the builds of Chromium do each in their own way: windows, dialogs, files,
+# Where headless shell and full Chromium differ: windows, dialogs, files,
 # input, permissions, and how their processes live and die. Of these the tests of
-# the daemon from outside are played in the whole browser too. What leaves Chromium
+# the daemon from outside are played in full Chromium too. What leaves Chromium
 # is tried in both builds by ./browser. BehaviourCases are among them for the input that
 # each build makes of a click or a key; TodoMVC, the same input on more pages, is not.
-BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|KeysTell|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PagesThatBehave|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TypeSays|Upload|Widget
+BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|BrowserUI|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|HeadersAreFor|HeadersStay|KeyIsPressed|KeysTell|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PageTool|PagesThatBehave|ReachesItsElementOnly|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TypeSays|Upload|Widget
 
-# The pages that try to have keys, presses, drops and files for themselves: make test tries
-# them in the headless shell, make test-full in the whole browser.
-HOSTILE = GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly|OtherCommandsPressNoFrame
+# Pages that try to steal keys, presses, drops and files.
+HOSTILE = NameTheReceiver|NamesWhatReceivedItsEnd|GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly
 
-test-full: # the daemon from outside again, and hostile pages, in the whole browser; .ci/run does both
-ifneq ($(wildcard e2e/*_test.go),)
+test-full: # what takes long, and in full Chromium the daemon from outside again and hostile pages
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))
-	@$(call with-daemon,set -x && BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e/... && \
-		BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -race -count=1 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser)
-endif
+	@$(call with-daemon,$(MAKE) --no-print-directory test-long test-whole)
+
+test-long:
+	$(GO) test -vet=off $(RACE) -count=1 -p 2 -parallel 2 -timeout $(TIMEOUT) -run '^($(LONG))$$' ./e2e ./browser ./fallback
+
+test-whole:
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 3 -timeout $(TIMEOUT) -run '$(BUILDS)' ./e2e
+	BROWSERD_BROWSER__PATH=$(FULL) $(GO) test -vet=off $(RACE) -count=1 -parallel 2 -timeout $(TIMEOUT) -run '$(HOSTILE)' ./browser
 
 # As root on Debian, with a Docker engine of its own; about a minute and a half.
 test-image: # builds the image and runs an agent's loop in it
@@ -78,7 +102,7 @@ bench-go: # the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 
-# An hour, and about five minutes; each prints what it measured, and fails where
+# An hour, and about eight minutes; each prints what it measured, and fails where
 # something grew, was answered as it may not be, or was left behind.
 soak: build
 	@scripts/setup.sh demo
@@ -90,9 +114,9 @@ crowd: build # a hundred sessions, and what one bad page does to others
 
 # TOOLS names the players' tools, MINIWOB a copy of the tasks; without one they are
 # cloned into the cache directory. With all tools: TOOLS=browserd,agent-browser,playwright-mcp,chrome-devtools-mcp,pinchtab
-tasks: # MiniWoB++, played by scripted players through refs
+step: # what an agent's tasks take with browserd, and with TOOLS: MiniWoB++ and TodoMVC
 	@scripts/setup.sh demo
-	cd bench && $(GO) run ./tasks -tools '$(or $(TOOLS),browserd)' -seeds $(or $(SEEDS),20) $(if $(MINIWOB),-miniwob '$(abspath $(MINIWOB))') $(if $(JSON),-json '$(abspath $(JSON))')
+	cd bench && $(GO) run ./step -tools '$(or $(TOOLS),browserd (MCP))' -seeds $(or $(SEEDS),20) $(if $(MINIWOB),-miniwob '$(abspath $(MINIWOB))') $(if $(JSON),-json '$(abspath $(JSON))')
 
 build: # bin/browserd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/browserd ./cmd/browserd
@@ -101,7 +125,7 @@ image: # the image browserd
 	docker build -f docker/Dockerfile -t browserd --build-arg VERSION=$(VERSION) .
 
 # The modules of the repository; each has a go.mod of its own.
-MODULES = . bench tools
+MODULES = . bench examples/genkit tools
 
 # go mod tidy needs no network once the modules are in the module cache.
 lint: # gofmt, go vet, and whether each go.mod names what its module needs and no more
@@ -115,6 +139,11 @@ vuln: # whether known vulnerabilities of modules or of Go are in code that brows
 
 notices: # THIRD_PARTY_NOTICES: the licences of what is linked
 	cd tools && $(GO) run ./notices
+
+# Some minutes the first time: cosign is built by Go, and is in no go.mod of this repository.
+test-release: # signs by key and verifies, with cosign itself
+	GOBIN='$(CURDIR)/bin/release-tools' CGO_ENABLED=0 $(GO) install github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
+	cd tools && RELEASE_TOOLS='$(CURDIR)/bin/release-tools' $(GO) test -count=1 -v ./release -run Signature
 
 pin-images: # the digests of the base images, in docker/Dockerfile; asks their registry
 	cd tools && $(GO) run ./pin

@@ -3,7 +3,7 @@
 // result and its func. To add a command, add its file and its line here; every
 // transport, the help, the schema, the docs and the audit trail follow from the row.
 //
-// What a command is lies in package command. The package never talks CDP, never reads
+// Package command defines what a command is. This package never talks CDP, never reads
 // configuration, and never knows which transport a command came through.
 package actions
 
@@ -34,9 +34,14 @@ var All = command.Repertoire{
 	Hover,
 	HTTPRequest,
 	InitScript,
+	Login,
+	LoginDelete,
+	LoginList,
 	Mouse,
 	Network,
 	Open,
+	PageTool,
+	PageTools,
 	PDF,
 	Ping,
 	Press,
@@ -44,14 +49,18 @@ var All = command.Repertoire{
 	Reload,
 	Route,
 	Run,
+	RunDelete,
+	RunList,
 	Screenshot,
 	Scroll,
+	SecretList,
 	Select,
 	SessionClose,
 	SessionList,
 	SessionOpen,
 	Snapshot,
 	StateDelete,
+	StateImport,
 	StateList,
 	StateLoad,
 	StateSave,
@@ -63,6 +72,7 @@ var All = command.Repertoire{
 	TabSelect,
 	Type,
 	Upload,
+	View,
 	Wait,
 	WebFetch,
 	WebSearch,

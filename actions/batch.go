@@ -87,7 +87,7 @@ func batch(ctx context.Context, c *command.Call, p *BatchParams) (BatchResult, e
 	return r, nil
 }
 
-// cutShort is the error of what ended a batch, with the answers before that, which the
+// cutShort returns the error of what ended a batch, with the answers before that, which the
 // client gets nowhere else.
 func cutShort(ctx context.Context, c *command.Call, r BatchResult) error {
 	err := c.Failure(ctx, context.Cause(ctx))

@@ -33,7 +33,7 @@ type ConsoleResult struct {
 	Next    int                `json:"next"`
 }
 
-// watched is what the session's page says at any time; nil before the first.
+// watched returns what the session's page says at any time; nil before the first.
 func watched(c *command.Call) (command.Result, session.Records) {
 	r := command.Result{Session: c.Session.Name()}
 	page := c.Session.Page()

@@ -31,7 +31,7 @@ type CookiesSetParams struct {
 const maxCookies = 1000
 
 func cookiesSet(ctx context.Context, c *command.Call, p *CookiesSetParams) (CookiesResult, error) {
-	read, err := netscapeCookies(p.Netscape)
+	read, err := netscapeCookies("netscape", p.Netscape)
 	if err != nil {
 		return CookiesResult{}, err
 	}
@@ -62,8 +62,8 @@ func cookiesSet(ctx context.Context, c *command.Call, p *CookiesSetParams) (Cook
 	return CookiesResult{Result: c.Result(page), Cookies: cookies}, nil
 }
 
-// netscapeCookies reads a cookies.txt: https://curl.se/docs/http-cookies.html.
-func netscapeCookies(text string) ([]protocol.Cookie, error) {
+// netscapeCookies reads a cookies.txt, which is a parameter: https://curl.se/docs/http-cookies.html.
+func netscapeCookies(parameter, text string) ([]protocol.Cookie, error) {
 	var list []protocol.Cookie
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
@@ -72,7 +72,7 @@ func netscapeCookies(text string) ([]protocol.Cookie, error) {
 			continue
 		}
 		bad := func(what string) error {
-			return protocol.Errorf(protocol.InvalidParams, "netscape: line %d %s", i+1, what).With("parameter", "netscape")
+			return protocol.Errorf(protocol.InvalidParams, "%s: line %d %s", parameter, i+1, what).With("parameter", parameter)
 		}
 		f := strings.Split(rest, "\t")
 		if len(f) != 7 {

@@ -70,10 +70,13 @@ func downloads(ctx context.Context, c *command.Call, p *DownloadsParams) (Downlo
 		return r, err
 	}
 	// A character takes up to four bytes.
-	content, size, err := live.DownloadContent(p.Name, int64(p.Offset), min(4*p.MaxChars, maxUpload))
+	around := c.Runtime.Secrets.Around(c.Caller.Agent)
+	before, most := min(p.Offset, around), min(4*p.MaxChars, maxUpload)
+	content, size, err := live.DownloadContent(p.Name, int64(p.Offset-before), before+most+around)
 	if err != nil {
 		return r, err
 	}
+	content = c.Runtime.Secrets.RedactPart(c.Caller.Agent, content, min(before, len(content)), min(before+most, len(content)))
 	text, encoding, taken := "", "base64", 0
 	if isText(head) {
 		text, taken = textOf(content, p.MaxChars)
@@ -106,13 +109,13 @@ func allowDownloads(ctx context.Context, c *command.Call) error {
 // headBytes is how much of a file says whether it is text.
 const headBytes = 4096
 
-// isText says whether a file that begins with head is text: UTF-8 without NUL.
+// isText reports whether a file that begins with head is text: UTF-8 without NUL.
 func isText(head []byte) bool {
 	text, taken := textOf(head, len(head))
 	return !strings.Contains(text, "\x00") && len(head)-taken < utf8.UTFMax
 }
 
-// textOf is the UTF-8 at the beginning of content, at most max characters, and
+// textOf returns the UTF-8 at the beginning of content, at most max characters, and
 // how many bytes it is.
 func textOf(content []byte, max int) (text string, taken int) {
 	for n := 0; taken < len(content) && n < max; n++ {

@@ -125,7 +125,7 @@ func (p *EmulateParams) emulation() (protocol.Emulation, error) {
 	return e, nil
 }
 
-// given is what p says, or nothing.
+// given returns what p says, or nothing.
 func given(p *string) string {
 	if p == nil {
 		return ""
@@ -160,7 +160,7 @@ func emulate(ctx context.Context, c *command.Call, p *EmulateParams) (command.Re
 	if err != nil {
 		return command.Result{}, err
 	}
-	headers, err := pageHeaders(p.Headers, p.HeaderOrigins)
+	headers, err := command.PageHeaders(p.Headers, p.HeaderOrigins)
 	if err != nil {
 		return command.Result{}, err
 	}

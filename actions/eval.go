@@ -12,6 +12,7 @@ import (
 // Eval is the command eval.
 var Eval = command.Define(command.Row{
 	Name: "eval", Summary: "Evaluates JavaScript in the page.", Main: "expression",
+	Flags: command.RunsScript,
 	Examples: []command.Example{
 		{For: "Counts the links", Params: `{"expression": "document.links.length"}`},
 		{For: "Reads a property of one element", Params: `{"ref": "@e7", "expression": "element.validity.valid"}`},
@@ -20,7 +21,7 @@ var Eval = command.Define(command.Row{
 
 // EvalParams are the parameters of eval.
 type EvalParams struct {
-	Expression string          `json:"expression" required:"true" doc:"JavaScript; a promise is awaited"`
+	Expression string          `json:"expression" code:"true" required:"true" doc:"JavaScript; a promise is awaited"`
 	Ref        protocol.Target `json:"ref" doc:"an element that the expression sees as element"`
 	MaxChars   int             `json:"max_chars" default:"100000" min:"1" max:"4000000" doc:"characters of the value's JSON; a larger one is too_large"`
 }

@@ -146,6 +146,7 @@ func fillOne(ctx context.Context, c *command.Call, page session.Page, ref string
 	}
 	filled := Filled{Ref: e.Ref()}
 	var a protocol.Action
+	secret := false
 	switch {
 	case checkable[e.Role]:
 		filled.By = Check.Name
@@ -158,14 +159,18 @@ func fillOne(ctx context.Context, c *command.Call, page session.Page, ref string
 		a = protocol.Select{Ref: ref, Values: v.list}
 	default:
 		filled.By = Type.Name
-		a = protocol.Type{Ref: ref, Text: v.text, Clear: true}
+		var text string
+		if text, secret, err = command.Reveal(ctx, c, page, ref, v.text); err != nil {
+			return filled, protocol.Effect{}, err
+		}
+		a = protocol.Type{Ref: ref, Text: text, Clear: true, Secret: secret}
 	}
 	did, err := page.Act(ctx, refs, s.Acting(a))
 	filled.Selected, filled.Value = did.Selected, did.Value
-	return filled, did.Effect, err
+	return filled, did.Effect, command.Unquoted(err, secret)
 }
 
-// together is what two actions, one after the other, have done.
+// together returns what two actions, one after the other, have done.
 func together(a, b protocol.Effect) protocol.Effect {
 	e := b
 	e.Hit, e.Value = "", nil // of one field each
@@ -187,7 +192,7 @@ func together(a, b protocol.Effect) protocol.Effect {
 	return e
 }
 
-// dialogsOf are the dialogs that an effect tells of.
+// dialogsOf returns the dialogs that an effect tells of.
 func dialogsOf(e protocol.Effect) []protocol.Dialog {
 	all := slices.Clone(e.Dialogs)
 	if e.Dialog != nil {

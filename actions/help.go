@@ -9,7 +9,7 @@ import (
 // Help is the command help.
 var Help = command.Define(command.Row{
 	Name: "help", Summary: "Lists the commands, or describes one with its parameters.", Main: "command",
-	Flags: command.Unqueued | command.NoSession | command.Inspects,
+	Flags: command.MCPCode | command.Unqueued | command.NoSession | command.Inspects,
 	Examples: []command.Example{
 		{For: "Describes one command", Params: `{"command": "click"}`},
 	},

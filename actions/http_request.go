@@ -17,6 +17,7 @@ import (
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/web/readable"
 )
 
@@ -94,12 +95,20 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
-	h, err := requestHeader(p.Headers, connectionHeaders)
+	headers, given, secrets, err := revealed(ctx, c, p)
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
+	h, err := command.RequestHeader(headers, command.ConnectionHeaders)
+	if err != nil {
+		return HTTPRequestResult{}, err
+	}
+	check := sameHostIfAsked(c, p.URL, w.CheckURL)
+	if secrets {
+		check = sameOriginOnly(p.URL, check)
+	}
 	resp, err := w.Client().Do(ctx, fetch.Request{
-		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(p.Body, h), Check: sameHostIfAsked(c, p.URL, w.CheckURL),
+		Method: p.Method, URL: p.URL, Header: h, Body: requestBody(given, h), Check: check,
 		MaxBytes: maxBody, MaxRedirects: cmp.Or(p.Follow, -1), Timeout: time.Duration(p.TimeoutSecs) * time.Second,
 	})
 	if err != nil {
@@ -118,7 +127,7 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 		return r, nil
 	}
 	kind := command.KindOf(resp.Body, r.ContentType)
-	if kind == command.KindBinary {
+	if kind == command.KindBinary || kind == command.KindPDF {
 		r.Content, _ = part(command.DescribeBinary(resp), 0, p.MaxChars)
 		return r, nil
 	}
@@ -129,7 +138,7 @@ func httpRequest(ctx context.Context, c *command.Call, p *HTTPRequestParams) (HT
 			return HTTPRequestResult{}, err
 		}
 	}
-	f, err := w.Truncate(ctx, after(text, p.Offset), kind != command.KindHTML, p.Extract)
+	f, err := w.Truncate(ctx, after(c.Runtime.Secrets.RedactText(c.Caller.Agent, text), p.Offset), kind != command.KindHTML, p.Extract)
 	if err != nil {
 		return HTTPRequestResult{}, err
 	}
@@ -161,7 +170,47 @@ func sameHostIfAsked(c *command.Call, first string, check func(context.Context, 
 	}
 }
 
-// requestBody is the body as it is sent; its type is said where h says none.
+// revealed returns the request's headers and body with the values of the secrets that they name,
+// and whether there are any. They are given to the origin of the request's address.
+func revealed(ctx context.Context, c *command.Call, p *HTTPRequestParams) (headers map[string]string, body json.RawMessage, secrets bool, err error) {
+	names := secret.Names(string(p.Body))
+	for _, value := range p.Headers {
+		names = append(names, secret.Names(value)...)
+	}
+	if len(names) == 0 {
+		return p.Headers, p.Body, false, nil
+	}
+	values, err := c.Runtime.Secrets.Give(ctx, c.Caller.Agent, policy.Origin(p.URL), names)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	headers = map[string]string{}
+	for name, value := range p.Headers {
+		headers[name] = secret.Place(value, values)
+	}
+	inJSON := map[string]string{}
+	for name, value := range values {
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		inJSON[name] = string(quoted[1 : len(quoted)-1])
+	}
+	return headers, json.RawMessage(secret.Place(string(p.Body), inJSON)), true, nil
+}
+
+// sameOriginOnly is check, and refuses a redirect of a request with secrets to another origin.
+func sameOriginOnly(first string, check func(context.Context, string) (string, error)) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, url string) (string, error) {
+		if policy.Origin(url) != policy.Origin(first) {
+			return "", protocol.Errorf(protocol.SecretDenied, "the request has a secret for %s, and is redirected to %s", policy.Origin(first), policy.Origin(url)).
+				With("reason", "origin").With("origin", policy.Origin(url)).Then("send a request of its own to that address, without the secret")
+		}
+		return check(ctx, url)
+	}
+}
+
+// requestBody returns the body as it is sent; its type is said where h says none.
 func requestBody(raw json.RawMessage, h http.Header) []byte {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {

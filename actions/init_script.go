@@ -21,7 +21,7 @@ var InitScript = command.Define(command.Row{
 
 // InitScriptParams are the parameters of init_script.
 type InitScriptParams struct {
-	Script string `json:"script" required:"true" doc:"JavaScript; it runs in frames too, and not in the document that is open or in workers"`
+	Script string `json:"script" code:"true" required:"true" doc:"JavaScript; it runs in frames too, and not in the document that is open or in workers"`
 }
 
 // Limits of what a session's documents begin with.

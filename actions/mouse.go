@@ -36,7 +36,7 @@ type MouseParams struct {
 // MouseResult is the answer of mouse.
 type MouseResult struct {
 	command.Result
-	Hit *protocol.Hit `json:"hit"` // what was there; null: nothing
+	Hit *protocol.Hit `json:"hit"` // what received the press, or was there; null: nothing, or no document saw the press
 }
 
 func mouse(ctx context.Context, c *command.Call, p *MouseParams) (MouseResult, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/snapshot"
 
 	"github.com/browserd/browserd/actions/command"
 )
@@ -57,17 +58,34 @@ func networkEntries(ctx context.Context, c *command.Call, p *NetworkParams) (Net
 		}
 		return n, nil
 	}
+	most := p.MaxChars
+	if c.Runtime.Secrets.Gave(c.Caller.Agent) {
+		most = maxNetworkBody // what is cut before a value is removed may hold a part of it
+	}
 	entries, next, err := live.Network(ctx, protocol.Watching{
-		Since: p.Since, Kind: p.Kind, Filter: p.Filter, Limit: p.Limit, ID: p.ID, Bodies: p.Body, Max: p.MaxChars, Full: p.Format == "har",
+		Since: p.Since, Kind: p.Kind, Filter: p.Filter, Limit: p.Limit, ID: p.ID, Bodies: p.Body, Max: most, Full: p.Format == "har",
 	})
 	if err != nil {
 		return NetworkResult{}, err
+	}
+	if most > p.MaxChars {
+		for i := range entries {
+			e := &entries[i]
+			e.RequestBody = snapshot.Cut(c.Runtime.Secrets.RedactText(c.Caller.Agent, e.RequestBody), p.MaxChars)
+			if e.Body != nil {
+				body := snapshot.Cut(c.Runtime.Secrets.RedactText(c.Caller.Agent, *e.Body), p.MaxChars)
+				e.Body = &body
+			}
+		}
 	}
 	if p.Format == "har" {
 		return NetworkResult{Result: r, HAR: archive(c.Runtime.Version, entries), Next: next}, nil
 	}
 	return NetworkResult{Result: r, Entries: entries, Next: next}, nil
 }
+
+// maxNetworkBody is the most characters of a body that can be asked for.
+const maxNetworkBody = 2_000_000
 
 // HAR is an HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/).
 // -1 is its way to say that a size is not known.
@@ -212,7 +230,7 @@ func httpVersion(p string) string {
 	return p
 }
 
-// queryOf are the parameters of an address, masked as it is, in their order.
+// queryOf returns the parameters of an address, masked as it is, in their order.
 func queryOf(address string) []HARPair {
 	list := []HARPair{}
 	_, query, _ := strings.Cut(address, "?")

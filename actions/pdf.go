@@ -15,7 +15,7 @@ var PDF = command.Define(command.Row{
 	Examples: []command.Example{
 		{For: "Prints the page on A4 in landscape", Params: `{"options": {"landscape": true, "paper_width": 8.27, "paper_height": 11.69}}`},
 	},
-}, pdf)
+}, printPDF)
 
 // PDFParams are the parameters of pdf.
 type PDFParams struct {
@@ -28,7 +28,7 @@ type PDFResult struct {
 	PDF []byte `json:"pdf"` // base64
 }
 
-func pdf(ctx context.Context, c *command.Call, p *PDFParams) (PDFResult, error) {
+func printPDF(ctx context.Context, c *command.Call, p *PDFParams) (PDFResult, error) {
 	page, renderer, err := command.Live[session.Renderer](ctx, c)
 	if err != nil {
 		return PDFResult{}, err

@@ -5,30 +5,42 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/actions/script"
+	"github.com/browserd/browserd/actions/script/child"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // Run is the command run.
 var Run = command.Define(command.Row{
 	Name: "run", Summary: "Runs JavaScript with page (as in Playwright), browser.COMMAND({…}), input and console.log; return gives the value. No files, no network of its own.", Main: "code",
-	Flags:      command.Group | command.BeginsSession | command.NotInBatch | command.ReadOnly | command.Unconfirmed | command.MCPTimeout,
+	Flags:      command.MCPCode | command.Group | command.BeginsSession | command.NotInBatch | command.ReadOnly | command.Unconfirmed | command.MCPTimeout,
 	LocalFiles: "code",
+	Implied:    []command.Implied{{Parameter: "save", As: StateSave}},
 	Examples: []command.Example{
 		{For: "Fills in a form and returns what the page says", Params: `{"code": "await page.goto('https://shop.example/');\nawait page.getByLabel('Name').fill(input.name);\nawait page.getByLabel('City').selectOption('Bergen');\nawait page.getByRole('button', {name: 'Send'}).click();\nreturn page.textContent('#sent');", "input": {"name": "Ann"}}`},
 		{For: "Uses the commands themselves", Params: `{"code": "const found = await browser.find({role: 'button', name: 'Send'});\nawait browser.click({ref: found.nodes[0].ref});"}`},
+		{For: "Saves a script; what is particular to this run is in input", Params: `{"save": "order", "code": "await page.goto('https://shop.example/');\nawait page.getByLabel('Name').fill(input.name);\nawait page.getByRole('button', {name: 'Send'}).click();\nreturn page.textContent('#sent');", "input": {"name": "Ann"}}`},
+		{For: "Runs it again with another input; stops before it acts on a page that has changed", Params: `{"name": "order", "input": {"name": "Bo"}}`},
 	},
 }, runScript)
 
 // RunParams are the parameters of run.
 type RunParams struct {
-	Code     string          `json:"code" required:"true" doc:"the script, JavaScript"`
+	Code     string          `json:"code" code:"true" doc:"the script, JavaScript"`
 	Input    json.RawMessage `json:"input" takes:"object" doc:"what the script finds in input"`
-	MaxChars int             `json:"max_chars" default:"20000" min:"1" max:"1000000" doc:"characters of the value's JSON"`
+	Save     string          `json:"save" seldom:"true" doc:"a name under which the script is kept if it ends well: small letters, digits, '.', '_' and '-'"`
+	Name     string          `json:"name" seldom:"true" doc:"in place of code: a script that you have saved. With save too, it is not compared with the pages on which it was saved, but kept with those on which it runs now"`
+	MaxChars int             `json:"max_chars" seldom:"true" default:"20000" min:"1" max:"1000000" doc:"characters of the value's JSON"`
+	Run      string          `json:"run" seldom:"true" doc:"in place of code: the id of your last run whose value was cut, to read on from offset"`
+	Offset   int             `json:"offset" seldom:"true" default:"0" min:"0" doc:"with run, characters of the value's JSON to begin after: the next_offset of the last answer"`
 	command.Shows
 }
 
@@ -37,12 +49,15 @@ type RunResult struct {
 	command.Result
 	// Run is the id under which the action log and the audit trail have the steps.
 	Run string `json:"run"`
-	// Value is what the script returned; where it is too long, a string with the beginning
-	// of its JSON.
-	Value     json.RawMessage `json:"value"`
-	Truncated bool            `json:"truncated,omitempty"`
-	Logs      []string        `json:"logs,omitempty"`
-	Steps     int             `json:"steps"`
+	// Value is what the script returned; where it is too long, a string with a part of its
+	// JSON, which goes on at NextOffset.
+	Value      json.RawMessage `json:"value"`
+	Truncated  bool            `json:"truncated,omitempty"`
+	NextOffset int             `json:"next_offset,omitempty"`
+	Logs       []string        `json:"logs,omitempty"`
+	Steps      int             `json:"steps"`
+	// Saved is the name under which the script was kept.
+	Saved string `json:"saved,omitempty"`
 }
 
 // maxCode is how many bytes a script may have.
@@ -52,14 +67,26 @@ func runScript(ctx context.Context, c *command.Call, p *RunParams) (RunResult, e
 	if c.Runtime.Scripts == nil {
 		return RunResult{}, protocol.Errorf(protocol.Unsupported, "this daemon runs no scripts")
 	}
-	if len(p.Code) > maxCode {
-		return RunResult{}, protocol.Errorf(protocol.TooLarge, "code: the script has %d bytes", len(p.Code)).With("limit", maxCode).With("size", len(p.Code))
+	if p.Run != "" {
+		return readOn(c, p)
 	}
-	r := running{call: c, code: p.Code, restore: session.KeepShown(c.Session)}
-	ended, err := c.Runtime.Scripts.Run(ctx, script.Script{Code: p.Code, Input: p.Input, Commands: scriptCommands(c.Runtime.Commands)}, r.step)
+	r, err := newRunning(c, p)
+	if err != nil {
+		return RunResult{}, err
+	}
+	within, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.stop = stop
+	ended, err := c.Runtime.Scripts.Run(within, script.Script{Code: r.code, Input: p.Input, Commands: scriptCommands(c.Runtime.Commands), Token: c.Caller.Token}, r.step)
 	r.restore()
 	if ctx.Err() != nil {
 		return RunResult{}, r.stopped(ctx, ended.Steps)
+	}
+	if r.drift == nil && ended.Failure != nil {
+		r.lost(ctx, ended.Failure)
+	}
+	if r.drift != nil {
+		return RunResult{}, r.told(ctx, r.drift.With("steps", ended.Steps), p.Shows, ended)
 	}
 	if err != nil || ended.Failure != nil {
 		return RunResult{}, r.failed(ctx, p.Shows, ended, err)
@@ -71,18 +98,75 @@ func runScript(ctx context.Context, c *command.Call, p *RunParams) (RunResult, e
 	if len(result.Value) == 0 {
 		result.Value = json.RawMessage("null")
 	}
-	if text := []rune(string(result.Value)); len(text) > p.MaxChars {
-		cut, err := json.Marshal(string(text[:p.MaxChars]))
-		if err != nil {
-			return RunResult{}, err
-		}
-		result.Value, result.Truncated = cut, true
-		result.Note = fmt.Sprintf("the value has %d characters of JSON, and %d are here: raise max_chars, or run a script that returns a part of it", len(text), p.MaxChars)
+	if whole := string(result.Value); utf8.RuneCountInString(whole) > p.MaxChars {
+		c.Runtime.Scripts.Values.Keep(valuesOwner(c), result.Run, whole)
+		err = result.cut(whole, 0, p.MaxChars)
 	}
-	return result, nil
+	r.keep(ctx, p.Save, &result)
+	return result, err
 }
 
-// scriptCommands are the methods of a script's object browser.
+// newRunning returns a run of the script that the parameters have or name.
+func newRunning(c *command.Call, p *RunParams) (*running, error) {
+	r := &running{call: c, code: p.Code, name: p.Name, picked: map[string]json.RawMessage{}}
+	switch {
+	case p.Code == "" && p.Name == "":
+		return nil, protocol.Errorf(protocol.InvalidParams, "code is needed: the script").With("parameter", "code")
+	case p.Code != "" && p.Name != "":
+		return nil, protocol.Errorf(protocol.InvalidParams, "name runs a script that was saved: code must be left out").With("parameter", "name")
+	case len(p.Code) > maxCode:
+		return nil, protocol.Errorf(protocol.TooLarge, "code: the script has %d bytes", len(p.Code)).With("limit", maxCode).With("size", len(p.Code))
+	}
+	if p.Name != "" {
+		saved, err := c.Runtime.SavedScripts.Load(c.Caller.Agent, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		r.code, r.replay = saved.Code, script.NewReplay(saved, p.Input)
+	}
+	if p.Save != "" {
+		if err := mayKeep(c, p.Save, len(r.code)); err != nil {
+			return nil, err
+		}
+		r.recording, r.replay = script.NewRecording(r.code, p.Input), nil
+	}
+	r.restore = command.View(c).Keep()
+	return r, nil
+}
+
+// cut makes the value a string with n characters of its JSON, from offset on.
+func (r *RunResult) cut(whole string, offset, n int) (err error) {
+	var text string
+	text, r.NextOffset = part(whole, offset, n)
+	r.Value, err = json.Marshal(text)
+	if r.Truncated = r.NextOffset != 0; r.Truncated {
+		r.Note = fmt.Sprintf("the value has %d characters of JSON: for the rest, run with run %q and offset %d, or return less", utf8.RuneCountInString(whole), r.Run, r.NextOffset)
+	}
+	return err
+}
+
+// readOn answers with the next part of the value of a run that has ended.
+func readOn(c *command.Call, p *RunParams) (RunResult, error) {
+	if p.Code != "" {
+		return RunResult{}, protocol.Errorf(protocol.InvalidParams, "run reads the value of an earlier script: code must be left out").With("parameter", "code")
+	}
+	whole, ok := c.Runtime.Scripts.Values.Of(valuesOwner(c), p.Run)
+	if !ok {
+		return RunResult{}, protocol.Errorf(protocol.InvalidParams, "run %q: no value of that run is kept; only your session's last one that was cut is", protocol.Cut(p.Run, 40)).
+			With("parameter", "run").Then("run the script again, with a higher max_chars or a smaller value")
+	}
+	r := RunResult{Run: p.Run}
+	if page := c.Session.Page(); page != nil {
+		r.Result = c.Result(page)
+	}
+	err := r.cut(whole, p.Offset, p.MaxChars)
+	return r, err
+}
+
+// valuesOwner is who may read on in a value: the agent, in the same session.
+func valuesOwner(c *command.Call) string { return c.Caller.Agent + "\x00" + c.Session.Name() }
+
+// scriptCommands returns the methods of a script's object browser.
 func scriptCommands(all command.Repertoire) map[string]string {
 	methods := map[string]string{}
 	for _, cmd := range all {
@@ -99,15 +183,36 @@ type running struct {
 	code    string
 	restore func() // makes what the client was shown its last view again
 	effect  protocol.Effect
+	now     script.Step // the one under way
 	last    script.Step // the last one that failed
+
+	name      string            // of the saved script that runs; empty: it was sent
+	recording *script.Recording // nil: it is not to be saved
+	replay    *script.Replay    // nil: it is not compared with anything
+	picked    map[string]json.RawMessage
+	acted     int             // steps of a replay that acted
+	drift     *protocol.Error // what stopped a replay
+	sought    [2]int          // the place in the code from which a replay looked in vain last
+	rest      script.Rest     // of the page, since it looks from there
+	stop      func(error)     // ends the script
 }
 
 // step runs one command of the script.
 func (r *running) step(ctx context.Context, s script.Step) script.Answer {
-	result, err := command.Step(ctx, r.call, command.Scripted{Run: command.RunID(r.call), Step: s.Number, Line: s.Line, Call: s.Call, Code: r.code}, s.Command, s.Params)
+	r.now = s
+	result, err := command.Step(ctx, r.call, command.Scripted{
+		Run: command.RunID(r.call), Step: s.Number, Line: s.Line, Call: s.Call, Name: r.name, Code: r.code, Before: r.before,
+	}, s.Command, s.Params)
 	if err != nil {
 		r.last = s
 		return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
+	}
+	if found, ok := result.(FindResult); ok && r.recording != nil {
+		r.pick(found, s.Params)
+	} else if ok && r.replay != nil && len(found.Nodes) == 0 {
+		if err := r.seek(ctx); err != nil {
+			return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
+		}
 	}
 	if shown, ok := result.(interface{ PageResult() command.Result }); ok {
 		of := shown.PageResult()
@@ -123,10 +228,10 @@ func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 		r.last = s
 		return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
 	}
-	return script.Answer{Result: text}
+	return script.Answer{Result: r.call.Runtime.Secrets.Redact(r.call.Caller.Agent, text)}
 }
 
-// errorData is an error as a step's result says it.
+// errorData returns an error as a step's result says it.
 func errorData(err error) json.RawMessage {
 	var e *protocol.Error
 	if !errors.As(err, &e) {
@@ -141,7 +246,7 @@ func errorData(err error) json.RawMessage {
 	return text
 }
 
-// shown is what the run changed, as one action's answer.
+// shown returns what the run changed, as one action's answer.
 func (r *running) shown(ctx context.Context, shows command.Shows) (command.Result, error) {
 	page := r.call.Session.Page()
 	if page == nil {
@@ -150,7 +255,7 @@ func (r *running) shown(ctx context.Context, shows command.Shows) (command.Resul
 	return r.call.Acted(ctx, page, r.effect, nil, shows)
 }
 
-// stopped is the error of a run that its context ended: at its timeout, or cancelled.
+// stopped returns the error of a run that its context ended: at its timeout, or cancelled.
 func (r *running) stopped(ctx context.Context, steps int) error {
 	err := r.call.Failure(ctx, context.Cause(ctx))
 	var e *protocol.Error
@@ -165,7 +270,7 @@ func (r *running) stopped(ctx context.Context, steps int) error {
 	return said.With("run", command.RunID(r.call)).With("steps", steps)
 }
 
-// failed is the error of a script that threw, reached a limit, or lost its process.
+// failed returns the error of a script that threw, reached a limit, or lost its process.
 func (r *running) failed(ctx context.Context, shows command.Shows, ended script.Ended, err error) error {
 	e := protocol.Errorf(protocol.ScriptError, "the script failed").With("run", command.RunID(r.call)).With("steps", ended.Steps)
 	var limit *script.Limit
@@ -186,6 +291,12 @@ func (r *running) failed(ctx context.Context, shows command.Shows, ended script.
 			e.With("limit", f.Limit).Then("do less in one script, or go on with another one")
 		}
 	}
+	return r.told(ctx, e, shows, ended)
+}
+
+// told adds to the error of a run what the script logged, what its steps did, and what the page
+// shows now.
+func (r *running) told(ctx context.Context, e *protocol.Error, shows command.Shows, ended script.Ended) error {
 	if len(ended.Logs) > 0 {
 		e.With("logs", ended.Logs)
 	}
@@ -230,4 +341,253 @@ func (r *running) explain(e *protocol.Error, line, column, step int, cause json.
 // Audit writes where the run ended into its entry of the audit trail.
 func (r RunResult) Audit(e *ledger.Entry) {
 	r.Result.Audit(e)
+}
+
+// mayKeep returns an error if a script cannot be saved under that name, before it does anything.
+func mayKeep(c *command.Call, name string, size int) error {
+	kept := c.Runtime.SavedScripts
+	err := kept.Check(name)
+	if err == nil {
+		err = kept.Accepts(c.Caller.Agent, name, size)
+	}
+	var e *protocol.Error
+	if errors.As(err, &e) && e.Details["parameter"] != nil {
+		e.Message = "save: " + e.Message
+		e.With("parameter", "save")
+	}
+	return err
+}
+
+// keep saves the script that has ended well. It has acted by now: that it could not be saved is
+// a note.
+func (r *running) keep(ctx context.Context, name string, result *RunResult) {
+	if r.recording == nil {
+		return
+	}
+	err := r.call.Runtime.SavedScripts.Save(r.call.Caller.Agent, name, r.recording.Saved())
+	if err == nil {
+		result.Saved = name
+		return
+	}
+	why := "the script has run and was not saved"
+	var e *protocol.Error
+	if err = r.call.Failure(ctx, err); errors.As(err, &e) {
+		why += ": " + e.Message
+	}
+	if result.Note != "" {
+		why += "; " + result.Note
+	}
+	result.Note = why
+}
+
+// pick notes, of elements that the script found by their place among several, by what else it
+// looked for them.
+func (r *running) pick(found FindResult, params json.RawMessage) {
+	var p struct{ Chain []map[string]json.RawMessage }
+	placed := json.Unmarshal(params, &p) == nil && len(p.Chain) > 1 && p.Chain[len(p.Chain)-1]["nth"] != nil
+	for _, n := range found.Nodes {
+		delete(r.picked, n.Ref)
+		if !placed {
+			continue
+		}
+		if chain, err := json.Marshal(p.Chain[:len(p.Chain)-1]); err == nil {
+			r.picked[n.Ref] = chain
+		}
+	}
+}
+
+// among reports whether the element was picked by its place among several that the script's
+// locator fits.
+func (r *running) among(ctx context.Context, page session.Page, ref string) bool {
+	chain := r.picked[ref]
+	if chain == nil {
+		return false
+	}
+	var got protocol.Chained
+	_, err := page.Find(ctx, r.call.Session.Refs(), protocol.Query{Chain: chain, Limit: 1, Got: &got})
+	return err != nil || got.Count > 1
+}
+
+// before notes what a step is about to act on, if the script is to be saved, and compares it with
+// what was noted then, if the script is replayed. Steps that read or navigate, and answers to
+// dialogs, are neither noted nor compared.
+func (r *running) before(ctx context.Context, c *command.Call) error {
+	acts := c.Command.Is(command.Acts) && !c.Command.Is(command.ReadOnly) && !c.Command.Is(command.Unqueued) || c.Command == Eval
+	if r.recording == nil && r.replay == nil || !acts {
+		return nil
+	}
+	page, err := c.Page(ctx)
+	if err != nil {
+		return err
+	}
+	a := acting(page, r.now.Line, r.now.Column)
+	for _, ref := range command.Refs(c) {
+		e, err := c.Session.Refs().Lookup(ref)
+		if err != nil {
+			return nil // the command says what is wrong with the ref
+		}
+		is := script.NewElement(e.Role, e.Name)
+		is.Any = r.recording != nil && r.among(ctx, page, e.Ref())
+		a.Elements = append(a.Elements, is)
+	}
+	if r.replay != nil {
+		return r.compare(ctx, c, page, a)
+	}
+	var there []script.Element
+	if r.recording.Begins(a.Visit) {
+		if nodes, err := r.nodes(ctx, page); err == nil {
+			there = script.ElementsOf(nodes)
+		}
+	}
+	r.recording.Add(a, there)
+	return nil
+}
+
+// acting returns a step from that place in the code on the page that is open.
+func acting(page session.Page, line, column int) script.Acting {
+	st := page.State()
+	return script.Acting{Line: line, Column: column, Visit: script.Visit{Tab: st.Tab, Document: st.Document, Page: script.Address(st.URL)}}
+}
+
+// nodes reads the whole page's controls.
+func (r *running) nodes(ctx context.Context, page session.Page) ([]snapshot.Node, error) {
+	o := snapshot.DefaultOptions()
+	o.MaxNodes, o.MaxChars, o.MaxDepth = 5000, 1<<20, 512
+	return command.View(r.call).Nodes(ctx, page, o)
+}
+
+// A page may take driftPatience to become what it was when the script was saved, as an element
+// may take as long to become actionable; one that rests will not become it.
+const driftPatience = 5 * time.Second
+
+// compare returns the error of a replay that would act on another page than the one on which the
+// script was saved, and ends the script.
+func (r *running) compare(ctx context.Context, c *command.Call, page session.Page, a script.Acting) error {
+	until := time.Now().Add(driftPatience)
+	var rest script.Rest
+	for pause := 20 * time.Millisecond; ; pause = min(pause*2, 250*time.Millisecond) {
+		begins := r.replay.Begins(a.Visit)
+		pages, differ := r.replay.Pages(a), r.replay.Elements(a)
+		if !begins && pages == nil && differ == nil {
+			break
+		}
+		nodes, err := r.nodes(ctx, page)
+		if err != nil {
+			return nil // a dialog holds the page, or it is gone: the command says so
+		}
+		there := script.ElementsOf(nodes)
+		missing := r.replay.Missing(a, there)
+		if pages == nil && differ == nil && missing == nil {
+			r.replay.Began(a.Visit)
+			break
+		}
+		if !time.Now().Before(until) || rest.Over(ctx, page, nodes) {
+			return r.drifted(r.now.Line, r.now.Call, r.lines(pages, a, c, differ, missing, nodes))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
+		a.Visit = acting(page, a.Line, a.Column).Visit
+		for i, ref := range command.Refs(c) {
+			e, err := c.Session.Refs().Lookup(ref)
+			if err != nil {
+				return nil
+			}
+			if at := slices.IndexFunc(nodes, func(n snapshot.Node) bool { return n.Key == e.Key }); at >= 0 {
+				a.Elements[i] = script.NewElement(nodes[at].Role, nodes[at].Name)
+			}
+		}
+	}
+	r.acted++
+	return nil
+}
+
+// lost stops a replay whose script has failed because it found nothing to act on, if the page is
+// not the one on which the script was saved.
+func (r *running) lost(ctx context.Context, f *child.Failure) {
+	if page := r.call.Session.Page(); r.replay != nil && len(f.Cause) > 0 && page != nil {
+		r.absent(ctx, page, f.Line, f.Column, nil)
+	}
+}
+
+// seek returns the error of a replay that looks for an element to act on and will not find it,
+// and ends the script: the page is not the one on which it was saved, and rests.
+func (r *running) seek(ctx context.Context) error {
+	page, place := r.call.Session.Page(), [2]int{r.now.Line, r.now.Column}
+	if page == nil {
+		return nil
+	}
+	if r.sought != place {
+		r.sought, r.rest = place, script.Rest{}
+	}
+	return r.absent(ctx, page, place[0], place[1], &r.rest)
+}
+
+// absent ends a replay that finds nothing to act on from a place in its code, and returns the
+// error, if the page is another one than the recorded one or lacks the recorded elements; with
+// rest only if it is over.
+func (r *running) absent(ctx context.Context, page session.Page, line, column int, rest *script.Rest) error {
+	a := acting(page, line, column)
+	if !r.replay.Acts(a) {
+		return nil
+	}
+	nodes, err := r.nodes(ctx, page)
+	if err != nil {
+		return nil // a dialog holds the page, or it is gone: the command says so
+	}
+	there := script.ElementsOf(nodes)
+	lines := r.lines(r.replay.Pages(a), a, nil, nil, r.replay.Lost(a, there), nodes)
+	if lines == nil || rest != nil && !rest.Over(ctx, page, nodes) {
+		return nil
+	}
+	return r.drifted(line, r.now.Call, lines)
+}
+
+// drifted makes the error of a replay that stops, and ends the script.
+func (r *running) drifted(line int, call string, difference []string) error {
+	r.drift = protocol.Errorf(protocol.ScriptDrifted, "the script %s stopped before line %d acted: the page is not the one on which it was saved", r.name, line).
+		With("script", r.name).With("difference", difference).With("acted", r.acted).With("run", command.RunID(r.call)).With("line", line).With("column", r.now.Column).
+		With("step", map[string]any{"number": r.now.Number, "call": call, "command": r.now.Command})
+	r.stop(r.drift)
+	return r.drift
+}
+
+// maxAlike is how many elements a difference shows in place of those that are missing.
+const maxAlike = 5
+
+// lines returns a difference: what the page was and had, and what it is and has now.
+func (r *running) lines(pages []string, a script.Acting, c *command.Call, differ []script.Difference, missing []script.Element, nodes []snapshot.Node) (lines []string) {
+	for _, was := range pages[:min(len(pages), maxAlike)] {
+		lines = append(lines, "- page "+protocol.MaskURL(was))
+	}
+	if pages != nil {
+		lines = append(lines, "+ page "+protocol.MaskURL(a.Page))
+	}
+	for i, is := range a.Elements {
+		for _, d := range differ {
+			if d.Is == is {
+				lines = append(lines, "- "+d.Was.String(), "+ "+command.Refs(c)[i]+" "+is.String())
+				break
+			}
+		}
+	}
+	roles := map[string]bool{}
+	for _, was := range missing {
+		if line := "- " + was.String(); !slices.Contains(lines, line) {
+			lines, roles[was.Role] = append(lines, line), true
+		}
+	}
+	alike := 0
+	for _, n := range nodes {
+		if is := script.NewElement(n.Role, n.Name); roles[n.Role] && r.replay.New(is) && alike < maxAlike {
+			line := "+ " + snapshot.RefOf(r.call.Session.Refs().Number(n)) + " " + is.String()
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+				alike++
+			}
+		}
+	}
+	return lines
 }

@@ -13,7 +13,7 @@ import (
 // Screenshot is the command screenshot.
 var Screenshot = command.Define(command.Row{
 	Name: "screenshot", Summary: "Takes a screenshot of the viewport, of an element, or of the whole page.", Next: "For what the text does not tell.", Main: "ref",
-	Flags: command.Reads | command.WritesFile | command.MCPDefault | command.Inspects,
+	Flags: command.Reads | command.WritesFile | command.MCPDefault | command.MCPCode | command.Inspects,
 	Examples: []command.Example{
 		{For: "Takes a screenshot of the viewport with the refs drawn on it", Params: `{"annotate": true}`},
 		{For: "Takes a screenshot of one element", Params: `{"ref": "@e13"}`},
@@ -48,20 +48,23 @@ func screenshot(ctx context.Context, c *command.Call, p *ScreenshotParams) (Scre
 	}
 	shot := protocol.Screenshot{Ref: string(p.Ref), FullPage: p.FullPage, Format: p.Format, Quality: p.Quality, Scale: p.Scale}
 	var snap *snapshot.Snapshot
+	view := command.View(c)
+	restore := view.Keep()
 	if p.Annotate {
 		var shown bool
-		if shot.Annotate, shown = c.Session.Shown(page); !shown {
-			taken, err := c.Session.Snapshot(ctx, page, snapshot.DefaultOptions())
+		if shot.Annotate, shown = view.Shown(page); !shown {
+			taken, err := view.Snapshot(ctx, page, snapshot.DefaultOptions())
 			if err != nil {
 				return ScreenshotResult{}, c.Session.Lost(err)
 			}
 			snap = &taken
-			shot.Annotate, _ = c.Session.Shown(page)
+			shot.Annotate, _ = view.Shown(page)
 		}
 		shot.Annotate = append([]string{}, shot.Annotate...) // not nil: a page without refs has none drawn
 	}
 	pic, err := renderer.Screenshot(ctx, c.Session.Refs(), shot)
 	if err != nil {
+		restore() // the snapshot is sent with the picture only
 		return ScreenshotResult{}, c.Session.Lost(err)
 	}
 	r := c.Result(page)

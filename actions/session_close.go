@@ -2,6 +2,9 @@ package actions
 
 import (
 	"context"
+	"errors"
+
+	"github.com/browserd/browserd/protocol"
 
 	"github.com/browserd/browserd/actions/command"
 )
@@ -22,12 +25,21 @@ type SessionCloseParams struct{}
 type SessionClosed struct {
 	Session string `json:"session"`
 	Closed  bool   `json:"closed"`
+	Note    string `json:"note,omitempty"` // why its state was not kept
 }
 
 func sessionClose(ctx context.Context, c *command.Call, _ *SessionCloseParams) (SessionClosed, error) {
 	name := c.Session.Name()
-	if err := c.Runtime.Sessions.Close(ctx, c.Caller.Agent, name); err != nil {
+	err := c.Runtime.Sessions.Close(ctx, c.Caller.Agent, name)
+	if protocol.CodeOf(err) == protocol.SessionNotFound {
 		return SessionClosed{}, err
 	}
-	return SessionClosed{name, true}, nil
+	r := SessionClosed{Session: name, Closed: true}
+	if err != nil {
+		r.Note = "the state was not kept: the daemon's log says why"
+		if said := (*protocol.Error)(nil); errors.As(err, &said) {
+			r.Note = "the state was not kept: " + said.Message
+		}
+	}
+	return r, nil
 }

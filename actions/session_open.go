@@ -16,9 +16,10 @@ import (
 var SessionOpen = command.Define(command.Row{
 	Name: "session_open", Summary: "Opens a session.", Main: "name",
 	Flags:   command.OpensSession | command.ReadOnly | command.Unconfirmed | command.Unaudited,
-	Implied: []command.Implied{{Parameter: "state", As: StateLoad}},
+	Implied: []command.Implied{{Parameter: "proxy", As: Eval}, {Parameter: "state", As: StateLoad}, {Parameter: "keep", As: StateSave, When: func(p any) bool { return p.(*SessionOpenParams).Keep }}},
 	Prepare: prepareSessionOpen,
 	Examples: []command.Example{
+		{For: `Opens a session that goes on where the last one with the state "shop" ended, and keeps it`, Params: `{"name": "work", "state": "shop", "keep": true}`},
 		{For: "Opens a session that reaches one site only", Params: `{"name": "work", "allowed_domains": ["shop.example"]}`},
 		{For: "Opens a session whose pages go through a SOCKS proxy, except for one host", Params: `{"proxy": "socks5://proxy.example.com:8080", "proxy_bypass": ["intranet.example"]}`},
 		{For: "Opens a session that logs in at one origin with a name and a password (HTTP basic authentication)", Params: `{"headers": {"Authorization": "Basic YW5uOnNlY3JldA=="}, "header_origins": ["https://shop.example"]}`},
@@ -33,7 +34,7 @@ type SessionOpenParams struct {
 	Locale         string            `json:"locale" doc:"a language, such as de-DE"`
 	Timezone       string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
 	UserAgent      string            `json:"user_agent" doc:"in place of Chromium's own"`
-	Headers        map[string]string `json:"headers" doc:"sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Proxy-* and Sec-* are refused"`
+	Headers        map[string]string `json:"headers" doc:"sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Referer, Proxy-* and Sec-* are refused"`
 	HeaderOrigins  []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the first that the session opens"`
 	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
 	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
@@ -41,6 +42,7 @@ type SessionOpenParams struct {
 	Proxy          string            `json:"proxy" doc:"http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same"`
 	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses and CIDRs that are reached without the proxy"`
 	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
+	Keep           bool              `json:"keep" default:"false" doc:"saves the state when the session ends, however it ends; with it, state may name one that is not there yet"`
 	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, which the command downloads reads; otherwise they are denied"`
 }
 
@@ -62,9 +64,12 @@ func prepareSessionOpen(c *command.Call) error {
 	if err := checkAppearance(p.Viewport, p.Locale, p.Timezone, p.UserAgent); err != nil {
 		return err
 	}
-	headers, err := pageHeaders(p.Headers, p.HeaderOrigins)
+	headers, err := command.PageHeaders(p.Headers, p.HeaderOrigins)
 	if err != nil {
 		return err
+	}
+	if p.Keep && p.State == "" {
+		return protocol.Errorf(protocol.InvalidParams, "keep saves what state names, and state is left out").With("parameter", "state").Then("name it, such as state: \"shop\"")
 	}
 	if p.State != "" {
 		if err := c.Runtime.States.Check(p.State); err != nil {
@@ -84,7 +89,7 @@ func prepareSessionOpen(c *command.Call) error {
 // options, or with Chromium, is said now.
 func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (SessionResult, error) {
 	page, err := c.Session.Ensure(ctx, true)
-	if err == nil && p.State != "" {
+	if err == nil && p.State != "" && (!p.Keep || c.Runtime.States.Has(c.Caller.Agent, p.State)) {
 		_, err = loadState(ctx, c, page, p.State)
 		err = ofState(err)
 	}
@@ -92,7 +97,26 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		c.CloseOpened(ctx)
 		return SessionResult{}, err
 	}
+	if p.Keep { // only now: a state that could not be loaded is not to be replaced
+		agent, states := c.Caller.Agent, c.Runtime.States
+		c.Runtime.Sessions.BeforeEnd(c.Session, func(ctx context.Context, page session.Page) error {
+			return ofState(keepState(ctx, states, agent, p.State, page))
+		})
+	}
 	return SessionResult{c.Session.Name(), c.SessionEnded()}, nil
+}
+
+// keepState saves a page's state under a name.
+func keepState(ctx context.Context, states *session.States, agent, name string, page session.Page) error {
+	k, ok := page.(session.Keeper)
+	if !ok {
+		return protocol.Errorf(protocol.Unsupported, "the state %s is not kept: the session's source keeps none", name).With("source", page.State().Source)
+	}
+	s, err := k.SaveState(ctx)
+	if err != nil {
+		return err
+	}
+	return states.Save(agent, name, s)
 }
 
 // ofState names the parameter of session_open where err names that of state_load.

@@ -12,7 +12,7 @@ import (
 // Snapshot is the command snapshot.
 var Snapshot = command.Define(command.Row{
 	Name: "snapshot", Summary: "Shows the page: controls with refs, and its text.", Next: "Actions answer with what changed, so take one only when lost.", Main: "scope",
-	Flags: command.Reads | command.Static | command.MCPDefault | command.Inspects,
+	Flags: command.Reads | command.Static | command.MCPDefault | command.MCPCode | command.Inspects,
 	Examples: []command.Example{
 		{For: "Shows the page", Params: `{}`},
 		{For: "Shows only what has changed since the last snapshot", Params: `{"delta": true}`},
@@ -45,10 +45,10 @@ func takeSnapshot(ctx context.Context, c *command.Call, p *SnapshotParams) (comm
 	}
 	var r command.Result
 	if p.Delta {
-		r.Snapshot, r.Delta, err = c.Session.Changes(ctx, page, o, nil)
+		r.Snapshot, r.Delta, err = command.View(c).Changes(ctx, page, o, nil)
 	} else {
 		var snap snapshot.Snapshot
-		snap, err = c.Session.Snapshot(ctx, page, o)
+		snap, err = command.View(c).Snapshot(ctx, page, o)
 		r.Snapshot = &snap
 	}
 	if err != nil {

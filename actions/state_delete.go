@@ -24,7 +24,7 @@ type StateDeleteParams struct {
 
 // StateDeleteResult is the answer of state_delete: what was deleted.
 type StateDeleteResult struct {
-	Deleted session.SavedState `json:"deleted"`
+	Deleted session.Saved `json:"deleted"`
 }
 
 func stateDelete(ctx context.Context, c *command.Call, p *StateDeleteParams) (StateDeleteResult, error) {

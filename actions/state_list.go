@@ -22,13 +22,13 @@ type StateListParams struct{}
 
 // StateListResult is the answer of state_list.
 type StateListResult struct {
-	States []session.SavedState `json:"states"`
-	Bytes  int64                `json:"bytes"` // of all of them
-	Limits StateLimits          `json:"limits"`
+	States []session.Saved `json:"states"`
+	Bytes  int64           `json:"bytes"` // of all of them
+	Limits SavedLimits     `json:"limits"`
 }
 
-// StateLimits are how much one agent may keep: state.count and state.bytes.
-type StateLimits struct {
+// SavedLimits are how much one agent may keep.
+type SavedLimits struct {
 	Count int `json:"count"`
 	Bytes int `json:"bytes"`
 }
@@ -42,6 +42,6 @@ func stateList(ctx context.Context, c *command.Call, _ *StateListParams) (StateL
 	for _, s := range list {
 		r.Bytes += s.Bytes
 	}
-	r.Limits.Count, r.Limits.Bytes = c.Runtime.States.Limits()
+	r.Limits = SavedLimits{c.Runtime.States.Count, c.Runtime.States.Bytes}
 	return r, nil
 }

@@ -30,7 +30,7 @@ type WaitParams struct {
 	Gone       bool            `json:"gone" default:"false" doc:"wait for ref or text to go"`
 	URL        string          `json:"url" doc:"contained in the URL, or a pattern with *"`
 	State      string          `json:"state" seldom:"true" enum:",load,networkidle" doc:"how far the page is"`
-	Expression string          `json:"expression" seldom:"true" doc:"JavaScript that becomes true"`
+	Expression string          `json:"expression" code:"true" seldom:"true" doc:"JavaScript that becomes true"`
 	For        string          `json:"for" enum:",quiet" doc:"quiet: the page's requests are answered and it does not change"`
 	MS         *int            `json:"ms" min:"0" max:"120000" doc:"milliseconds to wait"`
 }
@@ -57,7 +57,7 @@ func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, erro
 		pause := time.NewTimer(time.Duration(*p.MS) * time.Millisecond)
 		defer pause.Stop()
 		// What has not got its turn back by then answers for want of time.
-		rested := c.Rest(ctx, func() {
+		rested := c.Yield(ctx, func() {
 			select {
 			case <-pause.C:
 				seen["ms"] = *p.MS
@@ -77,7 +77,7 @@ func wait(ctx context.Context, c *command.Call, p *WaitParams) (WaitResult, erro
 		}
 	}
 	if !none {
-		found, err := page.Wait(ctx, c.Session.Refs(), q, c.Rest)
+		found, err := page.Wait(ctx, c.Session.Refs(), q, c.Yield)
 		if err != nil {
 			return WaitResult{}, lost(c, page, err)
 		}

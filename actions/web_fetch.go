@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/web/pdf"
 	"github.com/browserd/browserd/web/readable"
 )
 
@@ -37,9 +39,10 @@ var WebFetch = command.Define(command.Row{
 // WebFetchParams are the parameters of web_fetch.
 type WebFetchParams struct {
 	URL      string `json:"url" required:"true" doc:"an http or https URL"`
-	Format   string `json:"format" default:"text" enum:"text,markdown,html,json,raw" doc:"text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came"`
+	Format   string `json:"format" default:"text" enum:"text,markdown,html,json,raw" doc:"text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came, of a PDF in base64. Of a PDF text, markdown and html are the text of its pages, each behind [page N]"`
 	MaxChars int    `json:"max_chars" seldom:"true" default:"10000" min:"1" max:"1048576" doc:"characters of content"`
 	Offset   int    `json:"offset" seldom:"true" default:"0" min:"0" doc:"characters to begin after: the next_offset of the last answer"`
+	Pages    string `json:"pages" seldom:"true" doc:"of a PDF: one page or a range of them, such as 3, 3-5 or 7-"`
 	Extract  string `json:"extract" seldom:"true" doc:"what you want to know of a long page, in words: a small model reads it for you"`
 	Source   string `json:"source" seldom:"true" default:"auto" enum:"auto,chromium,http,jina" doc:"who fetches it; auto: direct HTTP, and Chromium where the page is empty without its script"`
 }
@@ -56,6 +59,7 @@ type WebFetchResult struct {
 	Truncated   bool               `json:"truncated"`
 	NextOffset  int                `json:"next_offset,omitempty"`
 	Extracted   bool               `json:"extracted,omitempty"` // content is a model's answer
+	Encoding    string             `json:"encoding,omitempty"`  // base64 where content is bytes
 	Note        string             `json:"note,omitempty"`
 }
 
@@ -79,11 +83,22 @@ func webFetch(ctx context.Context, c *command.Call, p *WebFetchParams) (WebFetch
 	r := WebFetchResult{URL: d.url, Status: d.status, ContentType: d.contentType, Source: d.source, Attempts: attempts}
 	var text string
 	text, r.Title = d.as(ctx, p.Format)
+	if d.pdf != nil && p.Format == "raw" {
+		r.Encoding = "base64"
+	}
+	if p.Pages != "" {
+		if d.pdf == nil || p.Format != "text" && p.Format != "markdown" {
+			return WebFetchResult{}, protocol.Errorf(protocol.InvalidParams, "pages: is for the text of a PDF").With("parameter", "pages").Then("leave pages out, or use format text")
+		}
+		if text, err = pdf.Range(text, p.Pages); err != nil {
+			return WebFetchResult{}, err
+		}
+	}
 	if err := ctx.Err(); err != nil {
 		return WebFetchResult{}, err
 	}
 	r.Title = snapshot.Cut(r.Title, maxTitle)
-	rest := after(text, p.Offset)
+	rest := after(c.Runtime.Secrets.RedactText(c.Caller.Agent, text), p.Offset)
 	f := command.Truncated{Text: rest}
 	if d.kind != command.KindBinary && p.Format != "raw" {
 		if f, err = w.Truncate(ctx, rest, d.kind != command.KindHTML, p.Extract); err != nil {
@@ -106,7 +121,7 @@ func webFetch(ctx context.Context, c *command.Call, p *WebFetchParams) (WebFetch
 	return r, nil
 }
 
-// after is what follows the first n characters of s.
+// after returns what follows the first n characters of s.
 func after(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -134,8 +149,20 @@ const maxTitle = 500
 // maxLinks are how many links of a page format json lists.
 const maxLinks = 100
 
-// as is the document in a format, and its title where it is a page.
+// as returns the document in a format, and its title where it is a page.
 func (d document) as(ctx context.Context, format string) (text, title string) {
+	if d.pdf != nil {
+		switch format {
+		case "raw":
+			return base64.StdEncoding.EncodeToString(d.body), d.pdf.Title
+		case "html":
+			return d.pdf.HTML(), d.pdf.Title
+		case "json":
+			raw, _ := json.Marshal(map[string]any{"url": d.url, "title": d.pdf.Title, "pages": d.pdf.Pages, "count": d.pdf.Count})
+			return string(raw), d.pdf.Title
+		}
+		return d.pdf.Text(), d.pdf.Title
+	}
 	if d.kind != command.KindHTML || format == "raw" {
 		return d.text, d.title
 	}
@@ -159,11 +186,13 @@ func (d document) as(ctx context.Context, format string) (text, title string) {
 type document struct {
 	url, source, contentType string
 	status                   int
-	kind                     string // html, json, text or binary
-	text                     string // decoded; of a binary body what is said of it
-	title                    string // where the source says it
-	note                     string // why it is not all there, "" where it is
-	warning                  string // what the reader found odd
+	kind                     string        // html, json, text or binary
+	text                     string        // decoded; of a binary body what is said of it
+	title                    string        // where the source says it
+	note                     string        // why it is not all there, "" where it is
+	warning                  string        // what the reader found odd
+	pdf                      *pdf.Document // what a PDF holds; nil: it is none
+	body                     []byte        // of a PDF
 }
 
 // fetchFrom fetches url from the source that is asked for, or, for auto, from one
@@ -185,8 +214,8 @@ func fetchFrom(ctx context.Context, w *command.WebCall, url, source, format stri
 				return document{}, nil, context.Cause(ctx)
 			}
 			a.Error = command.Sentence(err)
-			if protocol.CodeOf(err) == protocol.PolicyDenied && step == fallback.HTTP {
-				return document{}, nil, err // a redirect that leads where nobody may go
+			if step == fallback.HTTP && (protocol.CodeOf(err) == protocol.PolicyDenied || pdf.Unreadable(err)) {
+				return document{}, nil, err // a redirect that leads where nobody may go, or a PDF that nobody reads
 			}
 		} else if source == session.SourceAuto && i < len(steps)-1 {
 			a.Error = d.lacks(ctx)
@@ -207,7 +236,7 @@ func fetchFrom(ctx context.Context, w *command.WebCall, url, source, format stri
 	return document{}, nil, exhausted(source, attempts, worst)
 }
 
-// exhausted is the error when no source has the page: the source's own error where the
+// exhausted returns the error when no source has the page: the source's own error where the
 // call named one source.
 func exhausted(source string, attempts []protocol.Attempt, err error) error {
 	var e *protocol.Error
@@ -292,11 +321,11 @@ func fetchOne(ctx context.Context, w *command.WebCall, source, url, format strin
 	case fallback.Jina:
 		return viaReader(ctx, w, url, format)
 	}
-	return viaHTTP(ctx, w, url)
+	return viaHTTP(ctx, w, url, format)
 }
 
 // viaHTTP is plain HTTP, with its redirects.
-func viaHTTP(ctx context.Context, w *command.WebCall, url string) (document, error) {
+func viaHTTP(ctx context.Context, w *command.WebCall, url, format string) (document, error) {
 	r, err := w.Client().Do(ctx, fetch.Request{URL: url, Check: w.CheckURL, Timeout: command.MaxTimeout, Header: http.Header{
 		"Accept":          {"text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8"},
 		"Accept-Language": {"en-US,en;q=0.9"},
@@ -309,15 +338,27 @@ func viaHTTP(ctx context.Context, w *command.WebCall, url string) (document, err
 	if d.contentType == "" && len(r.Body) > 0 {
 		d.contentType = http.DetectContentType(r.Body)
 	}
-	if d.kind == command.KindBinary {
-		d.text = command.DescribeBinary(r)
+	if d.kind == command.KindPDF && w.PDF != nil && format == "raw" {
+		d.pdf, d.body = &pdf.Document{}, r.Body
+		return d, nil
+	}
+	if d.kind == command.KindPDF && w.PDF != nil {
+		read, err := w.PDF.Read(ctx, r.Body)
+		if err != nil {
+			return document{}, err
+		}
+		d.pdf, d.note, d.text = &read, joined(d.note, read.Note()), read.Text()
+		return d, nil
+	}
+	if d.kind == command.KindBinary || d.kind == command.KindPDF {
+		d.kind, d.text = command.KindBinary, command.DescribeBinary(r)
 		return d, nil
 	}
 	d.text, _ = fetch.Text(r.Body, r.Header.Get("Content-Type"))
 	return d, nil
 }
 
-// viaChromium is the page as Chromium has it when its script has run.
+// viaChromium returns the page as Chromium has it when its script has run.
 func viaChromium(ctx context.Context, w *command.WebCall, url string) (document, error) {
 	if w.Render == nil {
 		return document{}, protocol.Errorf(protocol.ChromiumUnavailable, "there is no Chromium to render the page")
@@ -326,10 +367,14 @@ func viaChromium(ctx context.Context, w *command.WebCall, url string) (document,
 	if err != nil {
 		return document{}, err
 	}
-	return document{url: p.URL, source: session.SourceChromium, status: p.Status, contentType: "text/html", kind: command.KindHTML, text: p.HTML}, nil
+	d := document{url: p.URL, source: session.SourceChromium, status: p.Status, contentType: "text/html", kind: command.KindHTML, text: p.HTML}
+	if p.PDF != "" {
+		d.contentType, d.kind, d.text = protocol.TypePDF, command.KindText, p.PDF
+	}
+	return d, nil
 }
 
-// viaReader is the page as the reader has it: as HTML, or, where that is what is
+// viaReader returns the page as the reader has it: as HTML, or, where that is what is
 // wanted, in the reader's own words, which are fewer.
 func viaReader(ctx context.Context, w *command.WebCall, url, format string) (document, error) {
 	if w.Reader == nil {

@@ -217,7 +217,7 @@ func TestWebToolsStayOutside(t *testing.T) {
 	}
 }
 
-// What is empty without its script is rendered: by Chromium where there is one,
+// What is empty without its script is rendered: by Chromium if there is one,
 // otherwise by the reader; and a site that refuses is asked in another way.
 func TestWebFetchAsksTheNextSource(t *testing.T) {
 	w := newWorld(t)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -38,6 +40,8 @@ func (c *Context) Act(ctx context.Context, refs *snapshot.Refs, a protocol.Act) 
 		do = check(o)
 	case protocol.Upload:
 		do = upload(o)
+	case protocol.CallTool:
+		do = callTool(o)
 	default:
 		err = protocol.Errorf(protocol.Unsupported, "a page in Chromium has no action %T", o)
 	}
@@ -62,6 +66,7 @@ type action struct {
 	how  settling
 
 	hit     snapshot.Key              // the node that received the input; zero: none
+	between script.Hit                // what the input last came to instead of its element, if that is known
 	value   *string                   // for Effect.Value
 	then    func(ctx context.Context) // called when the action has succeeded; nil: nothing
 	outcome protocol.Outcome
@@ -72,18 +77,17 @@ type action struct {
 // (script.BeginSettle, which locate does) before anything changes.
 type step func(ctx context.Context, a *action) error
 
-// hits notes that the element received the input; nil: none did.
-func (a *action) hits(el *element, err error) error {
+// setHit notes that the element received the input; nil: none did.
+func (a *action) setHit(el *element, err error) error {
 	if el != nil {
 		a.hit = el.key
 	}
 	return err
 }
 
-// run does something to the page and observes what that does: do runs, the page settles,
-// and the effect says what happened from the beginning to the end. While a dialog is open
-// do's context is cancelled, since the page answers nothing: the effect then says that the
-// dialog is open, and where it opened before the input came so does the error.
+// run performs the action do, waits until the page settles, and reports the effect of both.
+// While a dialog is open the page answers nothing, so the context of do is cancelled. A dialog
+// that opened before the input was sent is an error; a later one is part of the effect.
 func (a *action) run(ctx context.Context, do step) error {
 	t := a.tab
 	observed := t.begin(a.how)
@@ -100,9 +104,9 @@ func (a *action) run(ctx context.Context, do step) error {
 		observed.awaitOpened(doing)
 	}
 	stop()
-	if before := (unsentError{}); errors.As(err, &before) {
+	if before := (undeliveredError{}); errors.As(err, &before) {
 		err = before.error
-	} else if err != nil && (errors.Is(context.Cause(doing), errDialog) || errors.Is(err, errEnded)) {
+	} else if err != nil && (errors.Is(context.Cause(doing), errDialog) || errors.Is(err, failure.ErrEnded)) {
 		err = nil
 	}
 	cancel(nil)
@@ -112,7 +116,7 @@ func (a *action) run(ctx context.Context, do step) error {
 		if ctx.Err() != nil && observed.navigating() {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
-		t.recovery.notice(ctx, err)
+		t.recovery.Notice(ctx, err)
 		return err
 	}
 	if e := a.outcome.Effect; e.Navigated != "" || len(e.RequestsFailed) > 0 || observed.asked {
@@ -124,8 +128,8 @@ func (a *action) run(ctx context.Context, do step) error {
 	return nil
 }
 
-// untilDialog runs what asks the page something. A dialog that opens meanwhile ends it
-// with dialog_open, since the page answers nothing then.
+// untilDialog runs do, which queries the page. If a dialog opens meanwhile, it fails with
+// dialog_open, since the page answers nothing then.
 func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t *tab) error) error {
 	t, err := c.ready(ctx)
 	if err != nil {
@@ -142,37 +146,37 @@ func untilDialog(ctx context.Context, c *Context, do func(ctx context.Context, t
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if t.dialogs.open != nil {
-			return dialogError(t.dialogs.open)
+			return failure.DialogOpen(t.dialogs.open)
 		}
 	}
-	t.recovery.notice(ctx, err)
+	t.recovery.Notice(ctx, err)
 	return err
 }
 
 // errDialog ends what waits for a page that a dialog holds.
 var errDialog = errors.New("a dialog is open")
 
-// unsentError is the error of an action that was held up, by a dialog or by a script
+// undeliveredError is the error of an action that was held up, by a dialog or by a script
 // that was ended, before its input had come to the page: what holds the page is not
 // an effect of it.
-type unsentError struct{ error }
+type undeliveredError struct{ error }
 
-// unsent is err as unsentError where that is why.
-func (t *tab) unsent(ctx context.Context, err error) error {
+// asUndelivered is err as undeliveredError where that is why.
+func (t *tab) asUndelivered(ctx context.Context, err error) error {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	switch {
 	case errors.Is(context.Cause(ctx), errDialog) && t.dialogs.open != nil:
-		return unsentError{dialogError(t.dialogs.open)}
-	case errors.Is(err, errEnded):
-		return unsentError{err}
+		return undeliveredError{failure.DialogOpen(t.dialogs.open)}
+	case errors.Is(err, failure.ErrEnded):
+		return undeliveredError{err}
 	}
 	return err
 }
 
 // ready returns the selected tab when it can be used: set up, not crashed,
-// and no dialog open. A tab that did not answer a command in time is freed of
-// the script that holds it first.
+// and no dialog open. If the tab's last command timed out, its running script is
+// terminated first.
 func (c *Context) ready(ctx context.Context) (*tab, error) {
 	t, err := c.tab(ctx)
 	if err != nil {
@@ -189,20 +193,15 @@ func (c *Context) ready(ctx context.Context) (*tab, error) {
 		return nil, context.Cause(ctx)
 	}
 	c.mu.Lock()
-	dialog, suspect := t.dialogs.open, t.recovery.suspect
+	dialog := t.dialogs.open
 	c.mu.Unlock()
 	if dialog != nil {
-		return nil, dialogError(dialog)
+		return nil, failure.DialogOpen(dialog)
 	}
-	if suspect {
-		if err := t.recovery.free(ctx); err != nil {
+	if t.recovery.Suspect() {
+		if err := t.recovery.Free(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
-}
-
-func dialogError(d *protocol.Dialog) error {
-	return protocol.Errorf(protocol.DialogOpen, "a dialog (%s) is open and holds the page", d.Kind).
-		With("kind", d.Kind).With("message", d.Message)
 }

@@ -35,7 +35,8 @@ func (c *Context) bind(ctx context.Context, o ContextOptions, permissions []brow
 	c.tell.Store(&emit)
 	all := emulationOf(o)
 	c.overrides.Set(all)
-	c.uploads.Limit(o.UploadBytes)
+	c.uploads.Limit(o.UploadQuotas...)
+	context.AfterFunc(c.life, c.uploads.Remove) // also where Chromium died
 	c.mu.Lock()
 	was := c.o
 	c.o = o

@@ -2,9 +2,8 @@ package browser
 
 import (
 	"context"
-	"fmt"
-	"math"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -58,7 +57,7 @@ func outwards(ctx context.Context, t *tab, f *frame, boxes []*box) error {
 	for f != t.frames.main {
 		owner, parent := t.ownerAt(ctx, f)
 		if parent == nil {
-			return errDocumentGone()
+			return failure.DocumentGone()
 		}
 		in, err := evaluate(ctx, parent, script.FrameBox, owner.Node)
 		if err != nil {
@@ -87,8 +86,5 @@ func boxJSON(ctx context.Context, t *tab, refs *snapshot.Refs, ref string) (stri
 	if !ok {
 		return "", protocol.Errorf(protocol.NotActionable, "%s is not to be seen", e.Ref()).With("reason", "hidden").Then("take a snapshot")
 	}
-	for i := range b {
-		b[i] = math.Round(10*b[i]) / 10
-	}
-	return fmt.Sprintf(`{"x":%g,"y":%g,"width":%g,"height":%g}`, b[0], b[1], b[2], b[3]), nil
+	return script.BoxJSON(b), nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/permission"
 	"github.com/browserd/browserd/protocol"
@@ -55,14 +56,14 @@ type host struct {
 	root *cdp.Session
 	gen  int
 	log  *slog.Logger
-	// process is Chromium's; nil where it runs elsewhere.
+	// process is Chromium's; nil if it runs elsewhere.
 	process *chromium.Process
 	// unlaunched are the times of the last renderers that did not start; written by event.
 	unlaunched []time.Time
 
 	mu       sync.Mutex
 	contexts map[cdproto.BrowserContextID]*Context
-	pages    map[target.SessionID]*Context // attached pages, by their cdp session
+	pages    map[target.SessionID]*Context // attached pages, by their CDP session
 }
 
 // pageTargets are pages alone, no tab targets or extensions.
@@ -116,7 +117,7 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 func (h *host) event(method string, params jsonv2.Value) {
 	switch method {
 	case "Target.attachedToTarget":
-		var e attachedToTarget
+		var e event.AttachedToTarget
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
@@ -131,7 +132,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 			go h.conn.Session(e.SessionID).Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 			return
 		}
-		if e.TargetInfo.isWorker() {
+		if e.TargetInfo.IsWorker() {
 			c.workerAttached(e)
 			return
 		}
@@ -152,7 +153,7 @@ func (h *host) event(method string, params jsonv2.Value) {
 			c.workerDetached(e.SessionID)
 		}
 	case "Target.targetCrashed":
-		var e targetCrashed
+		var e event.TargetCrashed
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
@@ -186,20 +187,6 @@ func (h *host) all() []*Context {
 		list = append(list, c)
 	}
 	return list
-}
-
-// targetInfo is what browserd needs of Target.TargetInfo.
-type targetInfo struct {
-	TargetID         target.ID                `json:"targetId"`
-	Type             string                   `json:"type"`
-	OpenerID         target.ID                `json:"openerId"`
-	BrowserContextID cdproto.BrowserContextID `json:"browserContextId"`
-}
-
-type attachedToTarget struct {
-	SessionID          target.SessionID `json:"sessionId"`
-	TargetInfo         targetInfo       `json:"targetInfo"`
-	WaitingForDebugger bool             `json:"waitingForDebugger"`
 }
 
 // make makes a browser context with one page, about:blank, that has learnt the

@@ -31,10 +31,10 @@ func (c *Context) Capture(ctx context.Context, o snapshot.Options, refs *snapsho
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if t.dialogs.open != nil {
-				return got, dialogError(t.dialogs.open)
+				return got, failure.DialogOpen(t.dialogs.open)
 			}
 		}
-		t.recovery.notice(ctx, err)
+		t.recovery.Notice(ctx, err)
 	}
 	return got, err
 }
@@ -48,7 +48,7 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		if e, d, err := c.resolve(refs, o.Scope); err == nil {
 			root, w.Scope = d.frame, e.Key.Node
 			docs[root] = d.doc
-		} else if looksLikeRef(o.Scope) {
+		} else if snapshot.LooksLikeRef(o.Scope) {
 			return snapshot.Capture{}, err
 		} else {
 			w.Selector = o.Scope
@@ -91,7 +91,7 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 		return snapshot.Capture{}, of.Err
 	}
 	if gone := goneOf(o, root, after, walks); gone != "" {
-		// Where its element was made anew, it is looked for again with the ref that
+		// Where its element was re-created, it is looked for again with the ref that
 		// has moved with it.
 		if err := c.findAgain(ctx, refs, gone); err != nil {
 			return snapshot.Capture{}, err
@@ -104,7 +104,7 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	if after != nil && walks[after] == nil {
 		return snapshot.Capture{}, failure.Scope(script.ScopeAfter, o)
 	}
-	got := walk.Join(walks[root], maps.Values(walks))
+	got := t.withTools(walk.Join(walks[root], maps.Values(walks)), o)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -117,11 +117,6 @@ func (c *Context) capture(ctx context.Context, t *tab, o snapshot.Options, refs 
 	return got, nil
 }
 
-func looksLikeRef(s string) bool {
-	_, err := snapshot.NewRefs().Lookup(s)
-	return protocol.CodeOf(err) == protocol.UnknownRef
-}
-
 // A capture tries again, so often and after so long, where a frame was between
 // two documents when it was read.
 const (
@@ -132,7 +127,7 @@ const (
 	frameSettles = 500 * time.Millisecond
 )
 
-// unsettled says whether a frame of the walks could not be read, or has no
+// unsettled reports whether a frame of the walks could not be read, or has no
 // place, because it was changing its document.
 func unsettled(t *tab, walks map[*frame]*walk.Part) bool {
 	for _, of := range walks {
@@ -153,7 +148,7 @@ func unsettled(t *tab, walks map[*frame]*walk.Part) bool {
 	return false
 }
 
-// goneOf is the ref of o whose node has left its document, empty for none.
+// goneOf returns the ref of o whose node has left its document, empty for none.
 func goneOf(o snapshot.Options, root, after *frame, walks map[*frame]*walk.Part) string {
 	if walks[root].Scope == script.ScopeGone {
 		return o.Scope
@@ -165,7 +160,7 @@ func goneOf(o snapshot.Options, root, after *frame, walks map[*frame]*walk.Part)
 }
 
 // findAgain looks for a ref's element that has left its document, and moves the ref
-// where it was made anew. Otherwise the error is stale_ref.
+// where it was re-created. Otherwise the error is stale_ref.
 func (c *Context) findAgain(ctx context.Context, refs *snapshot.Refs, ref string) error {
 	e, d, err := c.resolve(refs, ref)
 	if err != nil {
@@ -227,11 +222,11 @@ func walkAll(ctx context.Context, t *tab, frames []*frame, root *frame, w script
 		}
 		p.After = enter[f]
 		t.c.mu.Lock()
-		d := f.holds()
+		d := f.currentDocument()
 		of.Owner = f.owner
 		t.c.mu.Unlock()
 		if d == nil || docs[f] != 0 && docs[f] != d.doc {
-			of.Err = errDocumentGone()
+			of.Err = failure.DocumentGone()
 			continue
 		}
 		of.Doc = d.doc
@@ -241,7 +236,7 @@ func walkAll(ctx context.Context, t *tab, frames []*frame, root *frame, w script
 	}
 	switch {
 	case len(walks) > maxFrames+1:
-		walk.First(walks[root], reads, maxFrames)
+		walk.ReadFirst(walks[root], reads, maxFrames)
 	case len(walks) == 1: // nothing to wait for beside it
 		for _, read := range reads {
 			read()

@@ -128,6 +128,7 @@ func (p *testPage) newWorld(name string) runtime.ExecutionContextID {
 // a walk says that has walked the page before, and says no line twice, with what the walk of
 // a new world says.
 func TestWalksOfAChangingPage(t *testing.T) {
+	t.Parallel()
 	p := launchTestPage(t)
 	o := walk.NewOptions(snapshot.DefaultOptions())
 	o.Interactive, o.MaxNodes, o.MaxChars, o.MaxDepth, o.MaxText = false, 1e5, 1e6, 1e3, 1e4
@@ -162,6 +163,7 @@ func TestWalksOfAChangingPage(t *testing.T) {
 // TestAPageOnItsWay shows a page that is still on its way: the parser adds to a text
 // that is there.
 func TestAPageOnItsWay(t *testing.T) {
+	t.Parallel()
 	p := launchTestPage(t)
 	more := make(chan string)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -201,6 +203,7 @@ func TestAPageOnItsWay(t *testing.T) {
 
 // What an animation shows is found while nobody does anything.
 func TestAnAnimationInFlight(t *testing.T) {
+	t.Parallel()
 	p := launchTestPage(t)
 	p.load(`<h1>Start</h1><p id=fading>Fading in`)
 	for _, effect := range []string{
@@ -220,6 +223,7 @@ func TestAnAnimationInFlight(t *testing.T) {
 
 // An element that begins to listen is reported to the script, in which nothing has changed.
 func TestAListenerThatComesLate(t *testing.T) {
+	t.Parallel()
 	p := launchTestPage(t)
 	p.load(`<h1>Late</h1><div id=late>Press me</div>`)
 	p.nodes()

@@ -22,7 +22,7 @@ const mixedClicks = 3
 // also where the page kept the state, invalid_params where the element has none.
 func check(o protocol.Check) step {
 	return func(ctx context.Context, a *action) error {
-		return a.hits(a.checkOn(ctx, o.Ref, o.Checked))
+		return a.setHit(a.checkOn(ctx, o.Ref, o.Checked))
 	}
 }
 
@@ -61,7 +61,7 @@ func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*elemen
 		}
 		if !got.Hit {
 			if q.Over() {
-				return nil, el.missed(got)
+				return nil, el.missed()
 			}
 			continue
 		}
@@ -75,6 +75,6 @@ func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*elemen
 		if clicks++; now.State == "mixed" && clicks < mixedClicks {
 			continue // mixed goes to one of the two first
 		}
-		return nil, failure.KeptState(who, checked)
+		return nil, failure.KeptState(a.refs, who, checked, got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func click(o protocol.Click) (step, error) {
 	p, err := input.ParsePress(o.Button, o.Count, o.Modifiers)
 	return func(ctx context.Context, a *action) error {
-		return a.hits(a.clickOn(ctx, o.Ref, p))
+		return a.setHit(a.clickOn(ctx, o.Ref, p))
 	}, err
 }
 
@@ -44,7 +44,7 @@ func (a *action) clickOn(ctx context.Context, ref string, p input.Press) (*eleme
 			return el, err
 		}
 		if q.Over() {
-			return nil, el.missed(got)
+			return nil, el.missed()
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 // A click reaches what a person would click, with every event of the mouse, and
 // says what it hit.
 func TestClick(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct {
 		name, page, role, label string
@@ -53,6 +54,7 @@ func TestClick(t *testing.T) {
 // has come under it since is entered by the press. A document that is new sees it
 // come.
 func TestTheMouseMovesWhereItIsNot(t *testing.T) {
+	t.Parallel()
 	v := newStage(t).open(t, `<style>button{position:fixed;left:10px;top:10px;width:90px;height:30px}#away{top:300px}</style>
 		<button id=a onclick="this.remove()">One</button><button id=away>Away</button><script>
 		const say = (e) => report((e.target.textContent || '') + ' ' + e.type);
@@ -77,6 +79,7 @@ func TestTheMouseMovesWhereItIsNot(t *testing.T) {
 
 // A click waits for what comes about by itself.
 func TestClickWaits(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for name, page := range map[string]string{
 		"enabled":        `<button id=b disabled onclick="report(1)">Go</button><script>setTimeout(()=>b.disabled=false,500)</script>`,
@@ -99,6 +102,7 @@ func TestClickWaits(t *testing.T) {
 // What cannot be clicked is refused with the reason, in time, and nothing on
 // the page receives anything.
 func TestClickRefused(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	all := `<script>for(const e of ["pointerdown","mousedown","mouseup","click"]) addEventListener(e,()=>report(e),true)</script>`
 	for _, c := range []struct{ name, page, want string }{
@@ -109,9 +113,9 @@ func TestClickRefused(t *testing.T) {
 		{"covered by a frame", `<button>Go</button><iframe title=Ad style="position:fixed;inset:0;width:100%;height:100%" srcdoc="<body>ad"></iframe>`,
 			`not_actionable: @e2 button "Go" is covered by @e1 iframe "Ad" {"by":{"name":"Ad","ref":"@e1","role":"iframe","tag":"iframe"},"reason":"covered"}`},
 		{"covered by what has no name", `<button>Go</button><div style="position:fixed;inset:0">Words</div>`,
-			`not_actionable: @e1 button "Go" is covered by @e2 generic that says "Words" {"by":{"name":"","ref":"@e2","role":"generic","says":"Words","tag":"div"},"reason":"covered"}`},
+			`not_actionable: @e2 button "Go" is covered by @e1 generic that says "Words" {"by":{"name":"","ref":"@e1","role":"generic","says":"Words","tag":"div"},"reason":"covered"}`},
 		{"covered by what a dialog lies in", `<button>Go</button><div style="position:fixed;inset:0"><div role=dialog aria-label=Rename style="margin:200px">Words</div></div>`,
-			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Rename" {"by":{"name":"Rename","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
+			`not_actionable: @e3 button "Go" is covered by @e2 dialog "Rename" {"by":{"name":"Rename","ref":"@e2","role":"dialog","tag":"div"},"reason":"covered"}`},
 		{"covered by a backdrop", `<button>Go</button><div style="position:fixed;inset:0"></div><div role=dialog aria-modal=true aria-label=Rename style="position:fixed;top:200px">Words</div>`,
 			`not_actionable: @e2 button "Go" is covered by @e1 dialog "Rename" {"by":{"name":"Rename","ref":"@e1","role":"dialog","tag":"div"},"reason":"covered"}`},
 		{"covered by a backdrop of a dialog that does not say that it is modal", `<button>Go</button><div style="position:fixed;inset:0"></div><div role=dialog aria-label=Rename style="position:fixed;inset:30%">Words</div>`,
@@ -155,6 +159,7 @@ func TestClickRefused(t *testing.T) {
 // and the press: here when the mouse arrives. The element is then located again, and
 // where it stays covered nothing has been clicked.
 func TestClickHitTest(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	cover := `<div id=o style="position:fixed;inset:0;display:none" role=menu aria-label=Menu onpointerdown="report('cover')" onmousedown="report('cover')" onclick="report('cover')"></div>`
 	t.Run("covers for good", func(t *testing.T) {
@@ -179,6 +184,7 @@ func TestClickHitTest(t *testing.T) {
 // An element that jumps away from the pointer is tried for as long as there is time,
 // and never said to be covered by what was behind it; nothing else is clicked.
 func TestClickJumping(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	jumping := func(times int) string {
 		return fmt.Sprintf(`<button id=b style="position:absolute;left:0;top:20px;width:60px" onclick="report(1)">Go</button><script>
@@ -216,6 +222,7 @@ let n=0;addEventListener('mousemove',()=>{if(++n<=%d)b.style.left=n%%2*300+'px'}
 // element of that one's world for good, and no input to it is taken for one. Which
 // comes first is chance, so it is tried some times.
 func TestListenersOfFramesStayTheirs(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for range 8 {
 		v := s.open(t, `<script>onmessage=e=>report(e.data)</script><button onclick="0">Mine</button><iframe src="/in"></iframe>`, "/in", `<button onclick="top.postMessage('hit','*')">Go</button>`)
@@ -228,6 +235,7 @@ func TestListenersOfFramesStayTheirs(t *testing.T) {
 // Elements in frames are clicked through all the documents above, wherever
 // these have been scrolled; what lies over a frame covers what is in it.
 func TestClickInFrames(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	button := `<div style="height:900px"></div><button onclick="top.postMessage('hit','*')">Go</button>`
 	listen := `<script>onmessage=e=>report(e.data)</script>`
@@ -255,6 +263,7 @@ func TestClickInFrames(t *testing.T) {
 // A frame that is clicked gets one press, in its middle, and so does one that
 // stands in what is clicked: its document takes it unseen by the one around it.
 func TestClickOnAFrame(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	listen := `<script>onmessage=e=>report(e.data)</script>`
 	button := `<style>button{width:100%;height:120px}</style><button onclick="top.postMessage('hit','*')">Pay</button>`
@@ -281,6 +290,7 @@ func TestClickOnAFrame(t *testing.T) {
 
 // A dialog that a click opens does not hold it up.
 func TestClickOpensDialog(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<button onclick="report(confirm('sure?'))">Go</button>`)
 	equal(t, "answer", v.click(v.ref("button", "Go")), `{"hit":"@e1","dialog":{"kind":"confirm","message":"sure?","answer":"open"}}`)

@@ -31,6 +31,7 @@ window.again = () => { const c = Node.prototype.cloneNode.call(form, true); appe
 // Whatever a page hides by the names of its fields and pictures, it is seen, read and
 // acted on as any other.
 func TestAClobberedPage(t *testing.T) {
+	t.Parallel()
 	v := newStage(t).open(t, clobbers)
 	if got := v.eval(`[typeof document.body.localName, document.getElementById.name, HTMLFormElement.prototype === Object.getPrototypeOf(f), f.localName === f.elements].join()`); got == "" {
 		t.Fatal("nothing is hidden")

@@ -12,6 +12,7 @@ import (
 // moves the focus there. What is no such box gets nothing, and the answer says how much of the
 // text is left and where it may go on.
 func TestCodeBoxes(t *testing.T) {
+	t.Parallel()
 	boxes := func(n int, attributes string) string {
 		var b strings.Builder
 		for i := range n {

@@ -14,7 +14,7 @@ type Config struct {
 
 	ReadyContexts int           `koanf:"ready_contexts" doc:"browser contexts that are ready before a session asks for one, while sessions use Chromium; 0: none" default:"1"`
 	IdleTimeout   time.Duration `koanf:"idle_timeout" workdir:"true" doc:"how long Chromium stays when no session uses it; 0: as long as the daemon" default:"5m"`
-	Ahead         bool          `koanf:"ahead" workdir:"true" doc:"start Chromium with the daemon and keep it, in place of starting it when it is needed" default:"false"`
+	Ahead         bool          `koanf:"ahead" workdir:"true" doc:"start Chromium with the daemon and keep it running, instead of on first use" default:"false"`
 }
 
 // maxReady is the largest Config.ReadyContexts: each context has a process.

@@ -17,6 +17,7 @@ import (
 )
 
 func TestTypedCalls(t *testing.T) {
+	t.Parallel()
 	builds(t, func(t *testing.T, cfg chromium.Config) {
 		c := started(t, cfg)
 		conn, _, err := c.Conn(t.Context())
@@ -64,7 +65,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	defer c.Close(context.Background())
 	conn, _, err := c.Conn(b.Context())
 	if err != nil {
-		b.Skip(err)
+		b.Fatal(err)
 	}
 	s := conn.Session("")
 	b.Run("one", func(b *testing.B) {

@@ -3,6 +3,8 @@ package browser
 import (
 	"strconv"
 
+	"github.com/chromedp/cdproto/webmcp"
+
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/browser/throttle"
@@ -13,8 +15,12 @@ type eventTooLarge struct {
 	Method string `json:"method"`
 }
 
-// consoleTooLarge says in the console that there was an event which was too large.
-func consoleTooLarge(t *tab, _ *cdp.Session, e eventTooLarge) (changed bool) {
+// tooLarge says in the console that there was an event of it which was too large, and to the
+// call of a tool that its answer was.
+func tooLarge(t *tab, _ *cdp.Session, e eventTooLarge) (changed bool) {
+	if e.Method == webmcp.ToolResponded.Method {
+		return t.frames.tools.TooLarge()
+	}
 	if throttle.Unbounded(e.Method) {
 		t.c.log.Write(t.name, "warning", "browserd: what the page wrote is left out: it has more than "+strconv.Itoa(cdp.MaxEvent>>20)+" MiB", "", 0)
 	}

@@ -10,6 +10,7 @@ import (
 
 // A line that is too large for the console leaves a line that says so.
 func TestALineThatIsTooLarge(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, `<title>Large</title>`)
 	p.ask(`(() => { console.log("before"); console.log("x".repeat(17<<20)); console.log("behind"); return "" })()`)
 	eventually(t, 20*time.Second, "the line behind it", func() bool {

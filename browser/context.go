@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -13,9 +12,12 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/emulation"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/browser/storage"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -38,8 +40,9 @@ type ContextOptions struct {
 	Downloads     bool              // files may be downloaded; false: every download is denied
 	DownloadBytes int64             // of all its downloads together; 0: 256 MiB
 	DownloadFiles int               // downloads that are kept; 0: 50
-	UploadBytes   int64             // of the files of all its uploads together; 0: 256 MiB
+	UploadQuotas  []*files.Quota    // which its uploads count against; nil: one of 256 MiB
 	Restore       *protocol.Restore // cookies to start with
+	ReadPDF       network.ReadPDF   // makes pages of the PDFs that are opened; nil: they are downloads
 }
 
 // Context is a CDP browser context: the live pages of one session. Its
@@ -53,12 +56,12 @@ type Context struct {
 	// egress is the context's own egress proxy; nil: Chromium's own egress.
 	egress Egress
 
-	targets targets
+	targets *targets.Targets
 
 	// Owners of a part each, with their commands. Each says which lock guards it.
 	records
 	cookies
-	states
+	*storage.States
 	device
 	uploads files.Uploads
 
@@ -89,8 +92,8 @@ func (o ContextOptions) complete() ContextOptions {
 	if o.DownloadBytes == 0 {
 		o.DownloadBytes = 256 << 20
 	}
-	if o.UploadBytes == 0 {
-		o.UploadBytes = 256 << 20
+	if o.UploadQuotas == nil {
+		o.UploadQuotas = []*files.Quota{files.SessionQuota(256 << 20)}
 	}
 	if o.DownloadFiles == 0 {
 		o.DownloadFiles = 50
@@ -104,8 +107,9 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	c := &Context{host: h, id: id, o: o, egress: egress, lifetime: newLifetime(h.conn), workers: map[target.SessionID]*cdp.Session{}}
 	c.uploads.Process = h.process
 	c.records.c, c.tabList.c = c, c
-	c.downloads = network.NewDownloads(c.life, h.root, id, c.reportDownload)
-	c.states.c, c.targets.c = c, c
+	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })
+	c.targets = targets.New(h.root, id, c.attached)
+	c.States = storage.NewStates(c, func(ctx context.Context, do func(p *storage.Page) error) error { return inStoragePage(ctx, c, do) })
 	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
@@ -118,7 +122,7 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 		select {
 		case <-h.conn.Done():
 			c.downloads.BrowserLost()
-			c.end(lost(h.conn.Err()))
+			c.end(failure.Lost(h.conn.Err()))
 		case <-c.life.Done():
 		}
 	}()
@@ -130,15 +134,6 @@ func (c *Context) emit(typ string, fields map[string]any) {
 	if tell := c.tell.Load(); tell != nil {
 		(*tell)(typ, fields)
 	}
-}
-
-// lost is the error of a command whose Chromium died.
-func lost(cause error) error {
-	e := protocol.Errorf(protocol.BrowserLost, "Chromium died: %w", cause)
-	if silent := (cdp.Unresponsive{}); errors.As(cause, &silent) {
-		e.With("cause", silent.Message)
-	}
-	return e
 }
 
 // Close closes the pages and the context and forgets it. Closing twice is
@@ -175,13 +170,11 @@ func (c *Context) Close(ctx context.Context) error {
 	for _, t := range tabs {
 		t.forget()
 	}
-	c.end(errClosed())
+	c.end(failure.Closed())
 	c.uploads.Remove()
 	c.downloads.Remove()
 	return err
 }
-
-func errClosed() error { return protocol.Errorf(protocol.SessionNotFound, "the session is closed") }
 
 // discard closes a context that nobody will use, without waiting for Chromium: one
 // that is stopped does it when it goes on.
@@ -198,6 +191,9 @@ func (c *Context) State() protocol.Page {
 	p := protocol.Page{Source: "chromium", Ready: "complete", Document: c.documents}
 	if t := c.selected; t != nil {
 		p.Tab, p.URL, p.Title, p.Status, p.Ready, p.Document = t.name, t.nav.url, t.nav.title, t.nav.status, t.nav.ready, t.nav.document
+		if t.nav.pdf {
+			p.Type = protocol.TypePDF
+		}
 	}
 	return p
 }

@@ -14,7 +14,7 @@ type cookies struct {
 	jar *network.Cookies
 }
 
-// page is the selected tab, as [network.Cookies] needs it.
+// page returns the selected tab, as [network.Cookies] needs it.
 func (k cookies) page(ctx context.Context) (network.Page, error) {
 	t, err := k.c.tab(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 // The cookies that are kept for a new Chromium are those of when they were asked
 // for, also while they are still being asked for from before.
 func TestCookiesAreKeptAsTheyAre(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<h1>Cookies</h1>`)
 	<-v.c.cookies.jar.Keep()
@@ -31,6 +32,7 @@ func TestCookiesAreKeptAsTheyAre(t *testing.T) {
 
 // A cookie that Chromium refuses costs the other cookies of the list nothing.
 func TestARefusedCookieCostsNoOther(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<h1>Cookies</h1>`)
 	list := `[

@@ -33,6 +33,9 @@ var differ = func() map[string]string {
 		"snap-hidden-omitted":                               "that a click reaches what is aria-hidden is for boxes to tell",
 		"hidden":                                            "the same",
 		"covers":                                            "what covers a control is for boxes to tell",
+		"partcover":                                         "the same",
+		"loading":                                           "what lies over the page is for boxes to tell",
+		"spinner":                                           "the same",
 		"contained":                                         "what content-visibility skips, a layout tells",
 		"scroller":                                          "what a scroller has moved out of reach, a layout tells",
 	}
@@ -51,11 +54,19 @@ var byBoxes = map[string]bool{"invisible": true, "covered": true, "focused": tru
 // TestOneCorpus has the live page and the static page read the same HTML, and compares
 // the roles, names and states of what they show.
 func TestOneCorpus(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, "<!doctype html>")
 	o := snapshot.DefaultOptions()
 	o.InteractiveOnly, o.MaxChars, o.MaxNodes, o.MaxDepth = false, 1<<26, 1<<26, 512
 	same, all, least := 0, 0, 500
+	last := ""
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last page was %s", last)
+		}
+	})
 	for _, page := range corpus.Pages(t, "..") {
+		last = page.Set + " " + page.ID
 		if page.Set == "real" {
 			p.load(page.HTML)
 		} else {

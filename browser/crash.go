@@ -2,9 +2,7 @@ package browser
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/page"
@@ -12,15 +10,9 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/browser/recovery"
 	"github.com/browserd/browserd/protocol"
 )
-
-// targetCrashed is the event Target.targetCrashed: a page's process has died.
-type targetCrashed struct {
-	TargetID  target.ID `json:"targetId"`
-	Status    string    `json:"status"`
-	ErrorCode int       `json:"errorCode"`
-}
 
 // renderersStart gives a Chromium up that starts no renderer any more: its zygote, which
 // forks them, may have died when the machine had no processes or memory left, and
@@ -37,12 +29,18 @@ func (h *host) renderersStart(status string) {
 	}
 }
 
-// recovery is what is known of a tab whose page has died or does not answer. Guarded by
-// the context's mu; the driver and replace write it.
-type recovery struct {
-	t       *tab
-	url     string // of the tab that died, whose place this one took
-	suspect bool   // a call to the page did not answer in time
+// recovering is what is known of a tab whose page has died or does not answer.
+type recovering struct {
+	*recovery.Recovery
+	url string // of the tab that died, whose place this one took; guarded by the context's mu
+}
+
+func newRecovering(t *tab) recovering {
+	return recovering{Recovery: recovery.New(recovery.Page{Session: t.cdp, Life: t.life, Wait: t.wait, Replace: func() {
+		t.c.mu.Lock()
+		defer t.c.mu.Unlock()
+		t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"), t.nav.url)
+	}})}
 }
 
 // crashed takes it that the process of one of the context's pages has died. A
@@ -111,7 +109,7 @@ func (t *tab) die(err *protocol.Error, url string) {
 }
 
 // replace opens a tab in the place of a selected one that died, and loads its
-// URL again, where there is one, and closes done. Whoever needs the selected tab
+// URL again, if there is one, and closes done. Whoever needs the selected tab
 // waits for it; where another was selected meanwhile, that one stays.
 func (c *Context) replace(url string, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(c.life, 20*time.Second)
@@ -136,82 +134,4 @@ func (c *Context) replace(url string, done chan struct{}) {
 	if c.selected == nil && err == nil && t.life.Err() == nil {
 		c.selected = t // one that has died as well is no better: the next command opens another
 	}
-}
-
-// notice looks at an error with which a call to the page ended: where the
-// command's time was over, the page may be held by a script.
-func (r *recovery) notice(ctx context.Context, err error) {
-	if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
-		return
-	}
-	r.t.c.mu.Lock()
-	r.suspect = true
-	r.t.c.mu.Unlock()
-}
-
-// leaveWait is how long a page may hold up a navigation away from it before its
-// scripts are ended.
-const leaveWait = 2 * time.Second
-
-// unhold ends, every leaveWait until stop is called, the script that runs in the
-// page (Runtime.terminateExecution): a loop in beforeunload or pagehide would
-// keep the tab where it is for ever, since Chromium waits for a page that is
-// inspected.
-func (r *recovery) unhold() (stop func()) {
-	t := r.t
-	ended := make(chan struct{})
-	go func() {
-		every := time.NewTicker(leaveWait)
-		defer every.Stop()
-		for {
-			select {
-			case <-every.C:
-				t.cdp.Send("Runtime.terminateExecution", struct{}{})
-			case <-ended:
-				return
-			case <-t.life.Done():
-				return
-			}
-		}
-	}()
-	return sync.OnceFunc(func() { close(ended) })
-}
-
-// How long a page that is held by a script is waited for.
-const (
-	pulseWait = 300 * time.Millisecond
-	freeWait  = 2 * time.Second
-)
-
-// free makes sure that the page answers: a script that holds it is ended
-// (Runtime.terminateExecution), and where that does not help the tab is
-// replaced.
-func (r *recovery) free(ctx context.Context) error {
-	t := r.t
-	pulse := func(limit time.Duration) bool {
-		limited, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		return t.wait(limited, t.cdp.Send("Runtime.evaluate", map[string]any{"expression": "1", "returnByValue": true}), nil) == nil
-	}
-	// A navigation that is under way holds back the answers to everything else.
-	t.cdp.Send("Page.stopLoading", struct{}{})
-	ok := pulse(pulseWait)
-	if !ok {
-		t.cdp.Send("Runtime.terminateExecution", struct{}{})
-		ok = pulse(freeWait)
-	}
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	if t.life.Err() != nil {
-		return context.Cause(t.life)
-	}
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	r.suspect = false
-	if ok {
-		return nil
-	}
-	t.die(protocol.Errorf(protocol.PageCrashed, "the page did not answer any more, and %s was replaced", t.name).With("reason", "no_answer"), t.nav.url)
-	return context.Cause(t.life)
 }

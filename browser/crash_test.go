@@ -16,6 +16,7 @@ import (
 // A tab that dies is replaced although the session has as many tabs as it may:
 // windows that its pages opened, here.
 func TestADeadTabIsReplacedAtTheLimit(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<button>Go</button>`)
 	if _, err := v.c.TabNew(t.Context(), ""); err != nil {
@@ -39,6 +40,7 @@ func TestADeadTabIsReplacedAtTheLimit(t *testing.T) {
 // While a tab that died is loaded again, another may be selected, and may die too:
 // the one that was selected last stays, or is replaced itself, whichever is back first.
 func TestATabDiesWhileAnotherIsReplaced(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, order := range [][]string{{"/first"}, {"/second", "/first"}, {"/first", "/second"}} {
 		t.Run(fmt.Sprint("back: ", order), func(t *testing.T) {
@@ -94,6 +96,7 @@ func TestATabDiesWhileAnotherIsReplaced(t *testing.T) {
 // Who was told by a call that Chromium is lost finds the context gone at once: the
 // next command would work on it otherwise, and tell of the same loss again.
 func TestALostContextIsGoneAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newStageApart(t)
 	v := s.open(t, `<button>Go</button>`)
 	v.c.host.root.Send("Browser.crash", struct{}{})
@@ -111,6 +114,7 @@ func TestALostContextIsGoneAtOnce(t *testing.T) {
 // An upload that waits for a file chooser when Chromium dies says so, and one that
 // comes when the session is closed leaves nothing behind.
 func TestUploadToWhatEnds(t *testing.T) {
+	t.Parallel()
 	s := newStageApart(t)
 	v := s.open(t, `<button onclick="report('clicked')">Choose</button>`)
 	files := []protocol.File{{Name: "a.txt", Content: []byte("hello")}}
@@ -150,6 +154,7 @@ func TestUploadToWhatEnds(t *testing.T) {
 // again: a page's scripts may be ended just as the next document takes its place. Elements
 // of the page that have the script's names are no script.
 func TestADocumentWithoutTheScript(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<button>Go</button><form id=__bd hidden><input name=now></form><iframe name=__bdReached hidden></iframe>`)
 	main := v.c.selected.frames.main

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -15,13 +16,6 @@ import (
 
 // maxDialogs is how many dialogs in a row a page may open before it is cut off.
 const maxDialogs = 20
-
-type dialogOpening struct {
-	Message       string `json:"message"`
-	Type          string `json:"type"`
-	DefaultPrompt string `json:"defaultPrompt"`
-	URL           string `json:"url"`
-}
 
 // dialogs are the dialogs of a tab: the one that is open, and who is to hear of one.
 // Guarded by the context's mu, since an open dialog and what it holds up are looked at
@@ -39,7 +33,7 @@ func newDialogs(t *tab) dialogs { return dialogs{t: t, waiting: map[int]func(){}
 
 // opening answers alert and beforeunload at once, and lets confirm and
 // prompt wait for the command dialog, or as the session was opened.
-func (d *dialogs) opening(_ *cdp.Session, e dialogOpening) (changed bool) {
+func (d *dialogs) opening(_ *cdp.Session, e event.DialogOpening) (changed bool) {
 	t, c := d.t, d.t.c
 	if c.dialogs++; c.dialogs > maxDialogs {
 		d.cutOff(e.Type)
@@ -131,7 +125,7 @@ func (d *dialogs) on(then func()) (stop func()) {
 	}
 }
 
-// answer answers the open dialog and says which it was; nil where none is open.
+// answer answers the open dialog and says which it was; nil if none is open.
 func (d *dialogs) answer(ctx context.Context, accept bool, text string) (*protocol.Dialog, error) {
 	t := d.t
 	t.c.mu.Lock()
@@ -162,7 +156,7 @@ const followWait = 500 * time.Millisecond
 //
 // With refs, for which the caller has the session's turn, the page is followed until
 // it has settled, as after an action, and the effect says what came of the answer;
-// settled is false where that took longer than followWait.
+// settled is false if that took longer than followWait.
 func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.DialogAnswer) (d protocol.Dialog, e protocol.Effect, settled bool, err error) {
 	c.mu.Lock()
 	var t *tab
@@ -202,7 +196,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 }
 
 // follow waits until the page has settled, at most followWait or until it opens a
-// dialog that waits, and says whether it has.
+// dialog that waits, and reports whether it has.
 func follow(ctx context.Context, s *observation) bool {
 	limited, cancel := context.WithTimeout(ctx, followWait)
 	defer cancel()

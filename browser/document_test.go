@@ -63,6 +63,7 @@ const (
 // element of the next one. Where the page reports its listeners late it is searched
 // once more, which is in the next document then.
 func TestFindInADocumentThatWasLeft(t *testing.T) {
+	t.Parallel()
 	v, away, leave := openLeft(t, map[string]string{"/a": cheap, "/b": dear})
 	v.c.mu.Lock()
 	was := v.c.selected.frames.main.doc
@@ -86,6 +87,7 @@ func TestFindInADocumentThatWasLeft(t *testing.T) {
 
 // What is looked for in a document that is left before it answers is found in the next one.
 func TestFindGoesOnInTheNextDocument(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{`"expression":"document"`, "DOMDebugger.getEventListeners"} {
 		t.Run(what, func(t *testing.T) {
 			v, away, leave := openLeft(t, map[string]string{"/a": cheap + `<div id=d>More</div><script>d.addEventListener('click',()=>0)</script>`, "/b": dear})
@@ -104,6 +106,7 @@ func TestFindGoesOnInTheNextDocument(t *testing.T) {
 // A ref that has moved to another element is not looked for by that one's number in
 // the next document.
 func TestClickInADocumentThatWasLeft(t *testing.T) {
+	t.Parallel()
 	v, away, leave := openLeft(t, map[string]string{"/a": reused, "/b": reused})
 	v.look()
 	ref := v.ref("button", "Delete", 1)
@@ -118,6 +121,7 @@ func TestClickInADocumentThatWasLeft(t *testing.T) {
 // What is read of a document that was left meanwhile has nothing of the next one's
 // frames in it.
 func TestReadOfADocumentThatWasLeft(t *testing.T) {
+	t.Parallel()
 	v, away, leave := openLeft(t, map[string]string{
 		"/a": `<p>Of A</p><iframe src=/in-a></iframe>`, "/in-a": `<p>In A</p>`,
 		"/b": `<p>Of B</p><iframe src=/in-b></iframe>`, "/in-b": `<p>In B</p>`,
@@ -137,6 +141,7 @@ func TestReadOfADocumentThatWasLeft(t *testing.T) {
 // A page that goes on to another while it is told of its listeners is not what is
 // seen: every ref that is handed out is of the document that is there.
 func TestWalkOfADocumentThatWasLeft(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"__bd.now().pendingListeners()", `"expression":"document"`, "DOMDebugger.getEventListeners", "DOM.resolveNode"} {
 		t.Run(what, func(t *testing.T) {
 			v, away, leave := openLeft(t, map[string]string{
@@ -165,6 +170,7 @@ func TestWalkOfADocumentThatWasLeft(t *testing.T) {
 
 // A page that goes on to another once it was seen leaves the tab the address of that.
 func TestAddressAfterAWalkOfADocumentThatWasLeft(t *testing.T) {
+	t.Parallel()
 	v, away, leave := openLeft(t, map[string]string{"/a": cheap, "/b": dear})
 	v.look()
 	away.meanwhile("__bd.now().pendingListeners() || __bd.walk(", leave)

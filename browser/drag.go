@@ -16,31 +16,46 @@ import (
 // not_actionable.
 func drag(o protocol.Drag) step {
 	return func(ctx context.Context, a *action) error {
-		return a.hits(a.dragTo(ctx, o.Ref, o.To))
+		el, got, err := a.dragTo(ctx, o.Ref, o.To)
+		return a.setReceiver(el, got, err)
 	}
 }
 
-// dragTo returns the element that was dragged to.
-func (a *action) dragTo(ctx context.Context, from, to string) (*element, error) {
+// setReceiver notes what received the input that was for the element: that, another that
+// got names, or, where nothing has been seen to, none.
+func (a *action) setReceiver(el *element, got script.Hit, err error) error {
+	switch {
+	case got.To != nil:
+		n := got.To.In(got.ToDoc)
+		a.refs.Number(n)
+		a.hit = n.Key
+	case got.Hit && !got.Part:
+		a.hit = el.key
+	}
+	return err
+}
+
+// dragTo returns the element that was dragged to, and what received the end of the drag.
+func (a *action) dragTo(ctx context.Context, from, to string) (target *element, got script.Hit, err error) {
 	// The second element is found first, so that finding it cannot scroll the
 	// first one away afterwards; where both cannot be in view the first is.
-	target, err := a.locate(ctx, to, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
+	target, err = a.locate(ctx, to, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
 	if err != nil {
-		return nil, snapshot.ForParameter("to", err)
+		return nil, got, snapshot.ForParameter("to", err)
 	}
 	target.endHitTest()
 	el, err := a.locate(ctx, from, script.Lookup{Want: clickable, Ups: 1})
 	if err != nil {
-		return nil, err
+		return nil, got, err
 	}
 	dragged, err := a.tab.pointer.StartDrag(ctx, a.tab.wait)
 	if err != nil {
-		return nil, err
+		return nil, got, err
 	}
 	defer dragged.Stop()
 	if err := dragged.Press(ctx, el.point()); err != nil {
 		el.endHitTest()
-		return nil, err
+		return nil, got, err
 	}
 	// Where the target is now that both have been brought into view; the page
 	// may also have changed when the mouse went down.
@@ -48,30 +63,54 @@ func (a *action) dragTo(ctx context.Context, from, to string) (*element, error) 
 	if err != nil {
 		dragged.Release()
 		el.endHitTest()
-		return nil, err
+		return nil, got, err
 	}
-	if err := dragged.MoveTo(ctx, x, y); err != nil {
-		return nil, err
+	release := target.Target
+	if el.pressReceived(ctx) { // else the mouse is released where it is
+		if target.in.doc != el.in.doc { // which then may have the release
+			release = -1
+			target.guard(ctx, el.frame.tab.others(el.in), script.GuardPressArgs{Node: target.Target}, nil)
+		}
+		if err := dragged.MoveTo(ctx, x, y); err != nil {
+			return nil, got, err
+		}
+		if dragged.HasData() {
+			el.endHitTest()
+			got, err = target.dropOn(ctx, dragged)
+			return target, got, err
+		}
 	}
-	if dragged.HasData() {
-		el.endHitTest()
-		return target, target.dropOn(ctx, dragged)
+	got, err = el.collect(ctx, []*cdp.Pending{dragged.Release()}, script.HitResultArgs{Settle: true, To: release})
+	if err == nil && !got.Hit {
+		err = el.missed()
 	}
-	return target, el.release(ctx, dragged)
+	return target, got, err
 }
 
-// dropOn drops the data of HTML's drag and drop on the element. No document but its own,
-// or that of the frame that it is, gets the drop.
-func (el *element) dropOn(ctx context.Context, dragged *input.Drag) error {
-	el.guardOthers(ctx)
+// pressReceived reports whether the press has come to the element, in its own document or in
+// one that it frames. Those in other processes than the target's are asked, since what they
+// reported of the press may be on its way.
+func (el *element) pressReceived(ctx context.Context) bool {
+	if !el.reached() {
+		el.under(ctx, true)
+	}
+	return el.reached()
+}
+
+// dropOn drops the data of HTML's drag and drop on the element, and returns what received it.
+// No document but its own, or that of the frame that it is, gets the drop.
+func (el *element) dropOn(ctx context.Context, dragged *input.Drag) (script.Hit, error) {
+	el.guarded = el.frame.tab.others(nil)
+	el.guard(ctx, el.guarded, script.GuardPressArgs{Node: el.Target, Any: true}, nil)
 	err := dragged.Drop(ctx)
-	if got := el.unguard(ctx); err == nil && got.By != nil {
-		err = el.missed(got)
+	got := el.noting(received(ctx, el.guarded))
+	if err == nil && got.By != nil {
+		err = el.missed()
 	}
-	return err
+	return got, err
 }
 
-// whereNow is the element's point in the tab after scrolling: its middle, although
+// whereNow returns the element's point in the tab after scrolling: its middle, although
 // what is being dragged lies over it.
 func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64, err error) {
 	over := 0
@@ -86,13 +125,4 @@ func (el *element) whereNow(ctx context.Context, dragged *element) (x, y float64
 		return 0, 0, protocol.Errorf(protocol.NotActionable, "%s has gone while something was dragged to it", el.ref).With("reason", "detached")
 	}
 	return el.frame.toTab(ctx, at.X, at.Y)
-}
-
-// release lets the mouse go at the end of a drag, and collects what the hit test saw.
-func (el *element) release(ctx context.Context, dragged *input.Drag) error {
-	got, err := el.collect(ctx, []*cdp.Pending{dragged.Release()}, script.HitResultArgs{Settle: true})
-	if err != nil || got.Hit {
-		return err
-	}
-	return el.missed(got)
 }

@@ -10,6 +10,7 @@ import (
 
 // Hovering moves the mouse, so that what was hovered before is left.
 func TestHover(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<style>ul{display:none}nav:hover ul{display:block}</style><nav><button onmouseenter="report('in')" onmouseleave="report('out')">Menu</button><ul><li><a href="#" onclick="report('item');return false">Item</a></ul></nav><button style="margin-top:200px">Other</button>`)
 	equal(t, "hover", answer(v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Hover{Ref: v.ref("button", "Menu")}})), `{"hit":"@e2"}`)
@@ -22,6 +23,7 @@ func TestHover(t *testing.T) {
 
 // Dragging works for what follows the mouse and for HTML's drag and drop.
 func TestDrag(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	boxes := `<style>div{width:80px;height:60px;margin:10px;background:#afa}</style>`
 	for _, c := range []struct{ name, page, want, log string }{
@@ -48,6 +50,7 @@ func TestDrag(t *testing.T) {
 
 // Scrolling says where the scroller is then.
 func TestScroll(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<style>html{scroll-behavior:smooth}body{margin:0}</style><div style="height:2000px">top</div><div role=region aria-label=Box style="height:100px;overflow:auto"><div style="height:500px"><button>In</button></div></div><div style="height:900px"></div><button>Low</button><script>onscroll=()=>{window.n=(window.n||0)+1}</script>`)
 	for _, c := range []struct {
@@ -80,6 +83,7 @@ func TestScroll(t *testing.T) {
 // Files reach file inputs: seen or hidden, by their label, by a button that
 // opens the file chooser. They are gone when the context is.
 func TestUpload(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	a, b := protocol.File{Name: "a.txt", Content: []byte("hello")}, protocol.File{Name: `..\..\b.txt`, Content: []byte("xy")}
 	tell := `onchange="Promise.all([...this.files].map(async f=>f.name+':'+await f.text())).then(x=>report(x.join()))"`
@@ -115,6 +119,7 @@ func TestUpload(t *testing.T) {
 
 // No files empty the input, which tells the page once.
 func TestUploadNothing(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<input type=file multiple aria-label=F onchange="report(this.files.length)">`)
 	file := v.ref("button", "F")

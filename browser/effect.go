@@ -39,7 +39,7 @@ type effects struct {
 	navigated string // URL of the tab that is acted on, where it has another
 	opened    []*tab
 	announced int         // tabs that a link asked for and that have not come
-	settled   *settled    // what the input itself brought back, see tab.settledWith
+	settled   *settled    // what the input itself brought back, see tab.setSettleResult
 	within    []*document // of frames, that the action is in
 }
 
@@ -90,7 +90,7 @@ type observation struct {
 	lost   *lostPage
 	asked  bool      // requests were made
 	polled time.Time // when the page was last asked whether it is quiet; zero: with the input
-	again  bool      // and asked once more for an answer that had come meanwhile
+	again  bool      // it was polled once more because a response had arrived during the last poll
 	seen   settled
 }
 
@@ -149,7 +149,7 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 	return e
 }
 
-// pendingSince are the requests that the tab has made since then and that run.
+// pendingSince returns the requests that the tab has made since then and that run.
 func pendingSince(t *tab, at time.Time) []protocol.PendingRequest {
 	list := t.requests.Pending(at)
 	list = list[:min(len(list), protocol.MaxReports)]
@@ -168,7 +168,7 @@ func (r *records) leave() {
 }
 
 // Since returns what happened since the last action that is no effect of it, once; nil
-// where nothing did. Any goroutine may call it.
+// if nothing did. Any goroutine may call it.
 func (r *records) Since() *protocol.Since {
 	c := r.c
 	c.mu.Lock()
@@ -238,8 +238,8 @@ func (s *observation) awaitOpened(ctx context.Context) {
 	}
 }
 
-// unreached is the error of an action, or of a navigation, that led on to a document
-// which did not load: Chromium shows an empty error page in its place. nil where the
+// unreached returns the error of an action, or of a navigation, that led on to a document
+// which did not load: Chromium shows an empty error page in its place. nil if the
 // action led elsewhere, or nowhere.
 func (s *observation) unreached(ctx context.Context) error {
 	t := s.tab

@@ -82,6 +82,7 @@ func fieldsOf(t *testing.T, value any, host string) map[string]string {
 // A request that came to nothing, or was answered with a status of 400 or more, is told
 // with its method and address, whoever made it. Secrets in addresses are masked.
 func TestFailedRequestsAreTold(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	for _, c := range []struct{ name, page, want string }{
 		{"a save that answers 500", `<button onclick="fetch('/status500',{method:'PUT'})">Go</button>`, `[{"method":"PUT","url":"HOST/status500","status":500}]`},
@@ -111,6 +112,7 @@ func TestFailedRequestsAreTold(t *testing.T) {
 
 // A console error is one line, with where it was written.
 func TestConsoleErrorsAreOneLine(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	const at = "(HOST/app.js:"
 	for _, c := range []struct{ name, js, want string }{
@@ -130,6 +132,7 @@ func TestConsoleErrorsAreOneLine(t *testing.T) {
 
 // What Chromium itself logs of a page stands beside what its scripts write.
 func TestChromiumsOwnLogIsTold(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	alt := strings.Replace(s.srv.URL, "127.0.0.1", "localhost", 1)
 	for _, c := range []struct{ name, path, page, want string }{
@@ -157,6 +160,7 @@ func TestChromiumsOwnLogIsTold(t *testing.T) {
 
 // What moves only the focus changes nothing, whatever the page makes of the focus.
 func TestChangedIsMoreThanFocus(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	for _, c := range []struct {
 		name, page string
@@ -185,6 +189,7 @@ func TestChangedIsMoreThanFocus(t *testing.T) {
 
 // navigated is there where a document was loaded or the address is another.
 func TestNavigatedIsANewAddressOrDocument(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	for _, c := range []struct{ name, js, want string }{
 		{"the same address is put in its place", `history.replaceState({},'',location.href)`, ""},
@@ -208,6 +213,7 @@ func TestNavigatedIsANewAddressOrDocument(t *testing.T) {
 
 // A download that is denied is told as that, not as one that began.
 func TestADeniedDownloadIsTold(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	for _, link := range []string{`<a role=button href="/file">Go</a>`, `<a role=button download="report.csv" href="data:text/csv,a">Go</a>`, `<button onclick="location='/file'">Go</button>`} {
 		v := s.open(t, link)
@@ -219,6 +225,7 @@ func TestADeniedDownloadIsTold(t *testing.T) {
 
 // Requests that the action leaves running are told.
 func TestPendingRequestsAreTold(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	v := s.open(t, `<button onclick="fetch('/late?token=abc',{method:'POST'})">Go</button>`)
 	e, err := v.c.Act(limit(t, 20*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("button", "Go")}})
@@ -238,6 +245,7 @@ func TestPendingRequestsAreTold(t *testing.T) {
 
 // What happens after the answer is told once, with the next.
 func TestLateNewsIsToldWithTheNextAnswer(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	for _, c := range []struct{ name, js, field, want string }{
 		{"a toast that comes", `setTimeout(()=>{r.innerHTML='<div role=alert>Saved</div>'},700)`, "announced", `["Saved"]`},
@@ -273,6 +281,7 @@ func TestLateNewsIsToldWithTheNextAnswer(t *testing.T) {
 
 // open waits while a page shows nothing, and no longer than some two seconds.
 func TestOpenWaitsForAnEmptyPage(t *testing.T) {
+	t.Parallel()
 	s := effectStage(t)
 	for _, c := range []struct {
 		name, page, want string

@@ -22,7 +22,7 @@ type Egress interface {
 	// Credentials answer the proxy's challenge.
 	Credentials() (user, secret string)
 	// Failure says why the last connection to host:port since then came to
-	// nothing; nil where none failed.
+	// nothing; nil if none failed.
 	Failure(hostPort string, since time.Time) error
 	// Refused counts the connections that were not made.
 	Refused() int
@@ -40,7 +40,7 @@ func (t *tab) learnSecret(ctx context.Context, e Egress) error {
 	return network.AnswerChallenge(ctx, t.cdp, policy.ChallengeURL, user, secret)
 }
 
-// notLoaded is the error of a navigation that Chromium says has failed for that
+// notLoaded returns the error of a navigation that Chromium says has failed for that
 // reason: where the egress proxy did not make the connection, the proxy's own
 // error, which knows more.
 func (n *navigation) notLoaded(reason string, since time.Time) *protocol.Error {

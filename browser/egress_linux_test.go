@@ -99,6 +99,7 @@ func bothWays(t *testing.T, f func(t *testing.T, cfg chromium.Config, jailed boo
 // A refused page answers with the proxy's reason, a page that cannot be reached
 // with the connection's, and what is allowed opens.
 func TestOpenThroughTheProxy(t *testing.T) {
+	t.Parallel()
 	var port string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -159,6 +160,7 @@ func TestOpenThroughTheProxy(t *testing.T) {
 // A click that leads where the policy forbids it, or where nothing answers, says
 // so as open does, and so for as often as it is tried.
 func TestClickThroughTheProxy(t *testing.T) {
+	t.Parallel()
 	dead := deadURL(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -201,6 +203,7 @@ func TestClickThroughTheProxy(t *testing.T) {
 // other may, neither reaches the other's proxy, and nothing of one is seen in
 // the other (session-x).
 func TestSessionsAreApart(t *testing.T) {
+	t.Parallel()
 	serve := func(addr string) string {
 		l, err := net.Listen("tcp4", addr+":0")
 		if err != nil {
@@ -279,6 +282,7 @@ func TestSessionsAreApart(t *testing.T) {
 // A context without its proxy's secret is asked for it and gets nothing; one
 // without a proxy reaches nothing.
 func TestEgressProxyAsksForTheSecret(t *testing.T) {
+	t.Parallel()
 	reached := make(chan string, 100)
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path }))
 	defer site.Close()
@@ -345,6 +349,7 @@ func TestEgressProxyAsksForTheSecret(t *testing.T) {
 // The whole context has learnt the secret: new tabs and what a page opens have
 // it, and a site that has its data cleared takes it from nobody.
 func TestTheContextKeepsItsSecret(t *testing.T) {
+	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/clear" {

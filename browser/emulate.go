@@ -6,6 +6,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/emulation"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -81,12 +82,12 @@ func (t *tab) waitOverrides(ctx context.Context, pending []*cdp.Pending) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, cdp.ErrGone):
-		return lost(err)
+		return failure.Lost(err)
 	}
 	if why := cdp.Refusal(err); why != "" {
 		return protocol.Errorf(protocol.InvalidParams, "Chromium refuses that: %s", why).With("parameter", "emulate")
 	}
-	return gone(err)
+	return failure.Gone(err)
 }
 
 // errHeld ends the wait for a page that a dialog holds.

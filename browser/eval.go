@@ -90,7 +90,7 @@ func evalOn(ctx context.Context, t *tab, refs *snapshot.Refs, ref, expression, o
 func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, error) {
 	var got evaluated
 	if err := t.wait(ctx, p, &got); err != nil {
-		return nil, failure.Value(gone(err))
+		return nil, failure.Value(failure.Gone(err))
 	}
 	// In REPL mode, which allows a top-level await, the value itself may still be
 	// a promise or an object.
@@ -101,7 +101,7 @@ func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, e
 		})
 		got = evaluated{}
 		if err := t.wait(ctx, p, &got); err != nil {
-			return nil, failure.Value(gone(err))
+			return nil, failure.Value(failure.Gone(err))
 		}
 		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": world})
 	}

@@ -5,9 +5,11 @@ import (
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	devnet "github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/webmcp"
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/browser/pagetools"
 	"github.com/browserd/browserd/browser/report"
 )
 
@@ -54,7 +56,7 @@ func init() {
 		"Runtime.consoleAPICalled":          on(page, written[report.ConsoleCalled]),
 		"Runtime.exceptionThrown":           on(page, written[report.ExceptionThrown]),
 		"Log.entryAdded":                    on(page, written[report.EntryAdded]),
-		cdp.EventTooLarge:                   on(page, consoleTooLarge),
+		cdp.EventTooLarge:                   on(page, tooLarge),
 		"Network.requestWillBeSent":         on(nav, (*navigation).requestSent),
 		"Network.responseReceived":          on(nav, (*navigation).responseReceived),
 		"Network.dataReceived":              on(page, dataReceived),
@@ -64,11 +66,15 @@ func init() {
 		"Inspector.targetCrashed":           on(page, rendererCrashed),
 		"Target.attachedToTarget":           on(tree, (*frames).childAttached),
 		"Target.detachedFromTarget":         on(tree, (*frames).childDetached),
+		webmcp.ToolsAdded.Method:            toolEvent((*pagetools.List).Added),
+		webmcp.ToolsRemoved.Method:          toolEvent((*pagetools.List).Removed),
+		webmcp.ToolInvoked.Method:           toolEvent((*pagetools.List).Invoked),
+		webmcp.ToolResponded.Method:         toolEvent((*pagetools.List).Responded),
 	}
 }
 
 // on decodes an event's parameters for a handler of its owner in the tab. The handler is
-// called with the context's mu held, and says whether anything has changed that somebody
+// called with the context's mu held, and reports whether anything has changed that somebody
 // may be waiting for. An event that does not decode is dropped.
 func on[O, E any](owner func(*tab) O, handle func(o O, s *cdp.Session, e E) (changed bool)) func(*tab, *cdp.Session, jsonv2.Value) {
 	return func(t *tab, s *cdp.Session, params jsonv2.Value) {

@@ -24,6 +24,7 @@ func deadURL(t *testing.T) string {
 // An action that leads to a page which does not load answers with the reason, as
 // open does, whatever it is that the page does to get there.
 func TestNavigationOfAnActionFails(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	dead := deadURL(t)
 	for name, page := range map[string]string{
@@ -84,6 +85,7 @@ func TestNavigationOfAnActionFails(t *testing.T) {
 
 // So does a navigation to a page that goes on at once to one that does not load.
 func TestRedirectToAPageThatDoesNotLoad(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	dead := deadURL(t)
 	want := `navigation_failed: the page did not load: net::ERR_CONNECTION_REFUSED {"reason":"net::ERR_CONNECTION_REFUSED","url":"` + dead + `"}`
@@ -109,6 +111,7 @@ func TestRedirectToAPageThatDoesNotLoad(t *testing.T) {
 // A refresh of up to a second belongs to the navigation, as it does without
 // Chromium: what is opened is where it leads.
 func TestARefreshBelongsToTheNavigation(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.pages["/fine"] = `<h1>Fine</h1>`
 	s.pages["/on"] = `<meta http-equiv=refresh content="0;url=/fine"><h1>On</h1>`

@@ -13,7 +13,7 @@ import (
 func focus(o protocol.Focus) step {
 	return func(ctx context.Context, a *action) error {
 		el, _, _, err := a.focusOn(ctx, o.Ref, false)
-		return a.hits(el, err)
+		return a.setHit(el, err)
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/listeners"
+	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/report"
 	"github.com/browserd/browserd/browser/script"
-	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -28,8 +29,9 @@ type frame struct {
 	parent     *frame
 	cdp        *cdp.Session // of the target that the frame lives in
 	url        string
-	doc        int    // number of the document; 0 while it has no world
-	ctxID      string // Runtime.ExecutionContextDescription.uniqueId of the world
+	asks       network.Frame // who asks for what its document loads
+	doc        int           // number of the document; 0 while it has no world
+	ctxID      string        // Runtime.ExecutionContextDescription.uniqueId of the world
 	num        runtime.ExecutionContextID
 	own        string                     // uniqueId of the page's own world in the frame
 	ownNum     runtime.ExecutionContextID // its number
@@ -39,9 +41,9 @@ type frame struct {
 	since      time.Time                  // when it came to be without a document
 }
 
-// document is what a frame held when it was asked for. What is asked of it is asked
-// of no other: once the frame has left it, the answer is stale_ref. Whatever goes by
-// the number of a node goes by it, since the next document has the same numbers.
+// document is what a frame held when it was looked up. Calls go to that document only: once
+// the frame has navigated, they fail with stale_ref. Node numbers are valid only within one
+// document, since the next one has the same numbers.
 type document struct {
 	frame    *frame
 	doc      int
@@ -50,11 +52,11 @@ type document struct {
 	own      string
 	ownNum   runtime.ExecutionContextID
 	cdp      *cdp.Session
-	reported *listeners.Reported // the session's driver's alone
+	reported *listeners.Reported // used only by the goroutine that holds the turn
 }
 
-// holds is the document that the frame has now, nil for none; the caller holds mu.
-func (f *frame) holds() *document {
+// currentDocument returns the document that the frame has now, or nil; the caller holds mu.
+func (f *frame) currentDocument() *document {
 	if f.doc == 0 {
 		return nil
 	}
@@ -68,18 +70,19 @@ func (f *frame) holds() *document {
 func (f *frame) leave() {
 	if f.doc != 0 {
 		f.tab.c.left = append(f.tab.c.left, f.doc)
+		f.tab.frames.tools.Forget(f.doc)
 	}
 	f.doc, f.ctxID, f.num, f.reported, f.since = 0, "", 0, nil, time.Now()
 }
 
-// document is the document that the frame has now: stale_ref where it has none.
+// document returns the document that the frame has now: stale_ref if it has none.
 func (f *frame) document() (*document, error) {
 	f.tab.c.mu.Lock()
 	defer f.tab.c.mu.Unlock()
-	if d := f.holds(); d != nil {
+	if d := f.currentDocument(); d != nil {
 		return d, nil
 	}
-	return nil, errDocumentGone()
+	return nil, failure.DocumentGone()
 }
 
 // evaluator is a document, or whatever document a frame has now.
@@ -162,13 +165,13 @@ func (p *scriptCall) finish(ctx context.Context) (json.RawMessage, error) {
 	var got evaluated
 	t := p.in.frame.tab
 	if err := t.wait(ctx, p.Pending, &got); err != nil {
-		return nil, gone(err)
+		return nil, failure.Gone(err)
 	}
 	if e := got.ExceptionDetails; e != nil && script.Missing(e.Said()) {
 		p.in.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: script.Source, UniqueContextID: p.in.ctxID})
 		got = evaluated{}
 		if err := t.wait(ctx, p.again(), &got); err != nil {
-			return nil, gone(err)
+			return nil, failure.Gone(err)
 		}
 	}
 	if got.ExceptionDetails != nil {
@@ -200,14 +203,14 @@ func (t *tab) wait(ctx context.Context, p *cdp.Pending, result any) error {
 	return t.failure(ctx, err)
 }
 
-// failure is the error of a call to the page that failed with err: where what it ran
+// failure returns the error of a call to the page that failed with err: where what it ran
 // in has ended, the cause of that.
 func (t *tab) failure(ctx context.Context, err error) error {
 	if t.life.Err() != nil {
 		return context.Cause(t.life)
 	}
 	if errors.Is(err, cdp.ErrGone) {
-		return lost(err)
+		return failure.Lost(err)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -220,41 +223,10 @@ func (t *tab) failure(ctx context.Context, err error) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(2 * crashWait):
-			return errDocumentGone()
+			return failure.DocumentGone()
 		}
 	}
 	return err
-}
-
-// gone recognises Chromium's ways of saying that a document was left while a
-// command ran in it (V8RuntimeAgentImpl, content::RenderFrameDevToolsAgentHost).
-// They have one JSON-RPC code for many reasons, so the text decides.
-func gone(err error) error {
-	if errors.Is(err, cdp.ErrDetached) {
-		return errDocumentGone() // a frame whose process has gone with it
-	}
-	var e *cdp.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	if e.Code == -32603 {
-		return errEnded
-	}
-	switch e.Message {
-	case "uniqueContextId not found", "Cannot find context with specified id", "Execution context was destroyed.",
-		"Inspected target navigated or closed", "Promise was collected", "Session with given id not found.", "Cannot find default execution context", "Could not find object with given id":
-		return errDocumentGone()
-	}
-	return err
-}
-
-// errEnded is the answer of a script that was ended while it ran
-// (Runtime.terminateExecution: JSON-RPC's internal error).
-var errEnded = protocol.Errorf(protocol.Timeout, "the page's scripts were ended, since they held the page")
-
-func errDocumentGone() *protocol.Error {
-	return protocol.Errorf(protocol.StaleRef, "the document is gone: the page has navigated").
-		With("candidates", []any{}).Then("take a snapshot of the page as it is now")
 }
 
 // objectID hands a node of the script to CDP as a remote object.
@@ -264,10 +236,10 @@ func (d *document) objectID(ctx context.Context, node int) (runtime.RemoteObject
 		Expression: script.Node.Call(node).Expression, UniqueContextID: d.ctxID, ObjectGroup: world,
 	})
 	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
-		return "", gone(err)
+		return "", failure.Gone(err)
 	}
 	if got.Result.ObjectID == "" {
-		return "", errDocumentGone()
+		return "", failure.DocumentGone()
 	}
 	return got.Result.ObjectID, nil
 }
@@ -292,13 +264,11 @@ func (c *Context) resolve(refs *snapshot.Refs, ref string) (snapshot.Entry, *doc
 	}
 	for _, other := range tabs {
 		if d == nil && other.frames.byDoc(e.Key.Doc) != nil {
-			return e, nil, protocol.Errorf(protocol.StaleRef, "%s is in another tab than the selected one", e.Ref()).
-				With("candidates", []any{}).With("tab", other.name).Then("tab_select {\"tab\": %q}, then send the command again", other.name)
+			return e, nil, failure.OtherTab(e.Ref(), other.name)
 		}
 	}
 	if d == nil {
-		return e, nil, protocol.Errorf(protocol.StaleRef, "%s is gone: it was in a document that the page has left", e.Ref()).
-			With("candidates", []any{}).Then("take a snapshot of the page as it is now")
+		return e, nil, failure.DocumentLeft(e.Ref())
 	}
 	return e, d, nil
 }

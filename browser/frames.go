@@ -12,12 +12,15 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/listeners"
+	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/browser/pagetools"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// frames are the frames of a tab, and the cdp sessions of those that live out of its
+// frames are the frames of a tab, and the CDP sessions of those that live out of its
 // process. The event callback writes them, but for a frame's owner, which is learnt by
 // asking. They are guarded by the context's mu, together with the navigation: what a
 // frame holds and what has become of the tab are looked at together.
@@ -26,9 +29,10 @@ type frames struct {
 	main     *frame
 	byID     map[cdproto.FrameID]*frame
 	sessions map[target.SessionID]*cdp.Session // out-of-process frames and workers
+	tools    pagetools.List                    // of their documents
 }
 
-// newFrames are those of a tab that has just come. The main frame's id is its target's.
+// newFrames returns those of a tab that has just come. The main frame's id is its target's.
 func newFrames(t *tab) frames {
 	main := &frame{tab: t, id: cdproto.FrameID(t.target), cdp: t.cdp}
 	return frames{t: t, main: main, byID: map[cdproto.FrameID]*frame{main.id: main}, sessions: map[target.SessionID]*cdp.Session{}}
@@ -40,7 +44,7 @@ func (fs *frames) byDoc(doc int) *document {
 	defer fs.t.c.mu.Unlock()
 	for _, f := range fs.byID {
 		if f.doc == doc {
-			return f.holds()
+			return f.currentDocument()
 		}
 	}
 	return nil
@@ -62,7 +66,7 @@ func (fs *frames) live() []*frame {
 	return list
 }
 
-// within says whether f is root or below it.
+// within reports whether f is root or below it.
 func (fs *frames) within(f, root *frame) bool {
 	fs.t.c.mu.Lock()
 	defer fs.t.c.mu.Unlock()
@@ -74,7 +78,7 @@ func (fs *frames) within(f, root *frame) bool {
 	return false
 }
 
-// hasBelow says whether the document stands in f or in a frame below it.
+// hasBelow reports whether the document stands in f or in a frame below it.
 func (fs *frames) hasBelow(f *frame, doc int) bool {
 	fs.t.c.mu.Lock()
 	defer fs.t.c.mu.Unlock()
@@ -91,7 +95,7 @@ func (fs *frames) hasBelow(f *frame, doc int) bool {
 	return false
 }
 
-// alone says whether the cdp session has no other frame than f.
+// alone reports whether the CDP session has no other frame than f.
 func (fs *frames) alone(f *frame, s *cdp.Session) bool {
 	fs.t.c.mu.Lock()
 	defer fs.t.c.mu.Unlock()
@@ -103,13 +107,7 @@ func (fs *frames) alone(f *frame, s *cdp.Session) bool {
 	return true
 }
 
-type frameEvent struct {
-	FrameID       cdproto.FrameID `json:"frameId"`
-	ParentFrameID cdproto.FrameID `json:"parentFrameId"`
-	Reason        string          `json:"reason"`
-}
-
-func (fs *frames) attached(s *cdp.Session, e frameEvent) (changed bool) {
+func (fs *frames) attached(s *cdp.Session, e event.Frame) (changed bool) {
 	if f := fs.byID[e.FrameID]; f != nil {
 		f.cdp = s
 		return false
@@ -118,7 +116,7 @@ func (fs *frames) attached(s *cdp.Session, e frameEvent) (changed bool) {
 	return false
 }
 
-func (fs *frames) detached(_ *cdp.Session, e frameEvent) (changed bool) {
+func (fs *frames) detached(_ *cdp.Session, e event.Frame) (changed bool) {
 	// "swap": the frame moves to another process and goes on there.
 	if f := fs.byID[e.FrameID]; f != nil && e.Reason != "swap" && f != fs.main {
 		fs.drop(f)
@@ -142,20 +140,20 @@ func (fs *frames) dropBelow(f *frame) {
 	}
 }
 
-// navigated is the frame in which a document was committed; those of the document
+// navigated returns the frame in which a document was committed; those of the document
 // before it are gone.
-func (fs *frames) navigated(s *cdp.Session, e frameNavigated) *frame {
+func (fs *frames) navigated(s *cdp.Session, e event.FrameNavigated) *frame {
 	f := fs.byID[e.Frame.ID]
 	if f == nil {
 		f = &frame{tab: fs.t, id: e.Frame.ID, parent: fs.byID[e.Frame.ParentID]}
 		fs.byID[f.id] = f
 	}
-	f.cdp, f.url = s, e.Frame.URL+e.Frame.Fragment
+	f.cdp, f.url, f.asks = s, e.Frame.URL+e.Frame.Fragment, network.Frame{Loader: e.Frame.LoaderID}
 	fs.dropBelow(f)
 	return f
 }
 
-// leaveAll forgets the documents of the frames of a cdp session.
+// leaveAll forgets the documents of the frames of a CDP session.
 func (fs *frames) leaveAll(id target.SessionID) {
 	for _, f := range fs.byID {
 		if f.cdp.ID() == id {
@@ -164,24 +162,14 @@ func (fs *frames) leaveAll(id target.SessionID) {
 	}
 }
 
-type worldCreated struct {
-	Context struct {
-		ID       runtime.ExecutionContextID `json:"id"`
-		UniqueID string                     `json:"uniqueId"`
-		Name     string                     `json:"name"`
-		AuxData  struct {
-			FrameID cdproto.FrameID `json:"frameId"`
-			Type    string          `json:"type"`
-		} `json:"auxData"`
-	} `json:"context"`
-}
-
-func (fs *frames) worldCreated(s *cdp.Session, e worldCreated) (changed bool) {
+func (fs *frames) worldCreated(s *cdp.Session, e event.WorldCreated) (changed bool) {
 	f := fs.byID[e.Context.AuxData.FrameID]
 	if f == nil {
 		return false
 	}
 	if e.Context.AuxData.Type == "default" {
+		f.asks.Origin = e.Context.Origin
+		fs.t.c.routes.Retry()
 		f.own, f.ownNum = e.Context.UniqueID, e.Context.ID
 	}
 	if e.Context.Name != world || e.Context.AuxData.Type != "isolated" || f.ctxID == e.Context.UniqueID {
@@ -196,11 +184,7 @@ func (fs *frames) worldCreated(s *cdp.Session, e worldCreated) (changed bool) {
 	return true
 }
 
-type worldDestroyed struct {
-	UniqueID string `json:"executionContextUniqueId"`
-}
-
-func (fs *frames) worldDestroyed(_ *cdp.Session, e worldDestroyed) (changed bool) {
+func (fs *frames) worldDestroyed(_ *cdp.Session, e event.WorldDestroyed) (changed bool) {
 	for _, f := range fs.byID {
 		if f.ctxID == e.UniqueID && e.UniqueID != "" {
 			f.leave()
@@ -217,12 +201,12 @@ func (fs *frames) worldsCleared(s *cdp.Session, _ struct{}) (changed bool) {
 
 // childAttached takes an out-of-process frame or a worker of the tab: it listens to it,
 // sets it up and lets it run.
-func (fs *frames) childAttached(_ *cdp.Session, e attachedToTarget) (changed bool) {
+func (fs *frames) childAttached(_ *cdp.Session, e event.AttachedToTarget) (changed bool) {
 	t, c := fs.t, fs.t.c
 	child := c.host.conn.Session(e.SessionID)
 	fs.sessions[e.SessionID] = child
 	c.host.conn.Handle(e.SessionID, func(method string, params jsonv2.Value) { t.event(child, method, params) })
-	if e.TargetInfo.isWorker() {
+	if e.TargetInfo.IsWorker() {
 		go c.setUpWorker(child)
 		return false
 	}
@@ -244,11 +228,7 @@ func (fs *frames) childAttached(_ *cdp.Session, e attachedToTarget) (changed boo
 	return false
 }
 
-type childDetached struct {
-	SessionID target.SessionID `json:"sessionId"`
-}
-
-func (fs *frames) childDetached(_ *cdp.Session, e childDetached) (changed bool) {
+func (fs *frames) childDetached(_ *cdp.Session, e event.ChildDetached) (changed bool) {
 	delete(fs.sessions, e.SessionID)
 	fs.t.forgetSession(e.SessionID)
 	fs.leaveAll(e.SessionID)

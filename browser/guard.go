@@ -17,11 +17,18 @@ const guardWithin = 500 * time.Millisecond
 // askAll calls f in the documents, with the argument that args gives, and returns the
 // answers of those that answered in time.
 func askAll[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args) map[*document]Result {
+	return answersOf(ctx, docs, f, args, nil)
+}
+
+// answersOf is askAll where some documents have been asked before, by their numbers.
+func answersOf[Args, Result any](ctx context.Context, docs []*document, f script.Func[Args, Result], args func(*document) Args, begun begun) map[*document]Result {
 	ctx, cancel := context.WithTimeout(ctx, guardWithin)
 	defer cancel()
 	calls := make([]*scriptCall, len(docs))
 	for i, d := range docs {
-		calls[i], _ = d.start(f.Call(args(d)))
+		if calls[i] = begun[d.doc]; calls[i] == nil {
+			calls[i], _ = d.start(f.Call(args(d)))
+		}
 	}
 	answers := map[*document]Result{}
 	for i, call := range calls {
@@ -34,9 +41,12 @@ func askAll[Args, Result any](ctx context.Context, docs []*document, f script.Fu
 	return answers
 }
 
+// begun are calls that nobody has waited for yet, by the numbers of their documents.
+type begun map[int]*scriptCall
+
 func noArgs(*document) script.None { return script.None{} }
 
-// others are the documents of the tab but that one.
+// others returns the documents of the tab but that one.
 func (t *tab) others(d *document) []*document {
 	var list []*document
 	for _, f := range t.frames.live() {
@@ -47,53 +57,87 @@ func (t *tab) others(d *document) []*document {
 	return list
 }
 
-// guardOthers has every other document of the tab refuse the press to come. Where the
-// element is a frame, or has one at its point, the documents in that may have it. Those
-// around the element's own are guarded by toTab.
-func (el *element) guardOthers(ctx context.Context) {
+// guardEarly has every document but that one refuse presses while an element is looked for
+// in it, and does not wait for that.
+func (t *tab) guardEarly(d *document) begun {
+	early := begun{}
+	for _, o := range t.others(d) {
+		if call, err := o.start(script.GuardPress.Call(script.GuardPressArgs{})); err == nil {
+			early[o.doc] = call
+		}
+	}
+	return early
+}
+
+// unguard lets presses through again, where no element was found.
+func (early begun) unguard() {
+	for _, call := range early {
+		call.in.start(script.EndHitTest.Call(script.None{}))
+	}
+}
+
+// guard has the documents refuse the press, or what is dragged. Where the element is a frame,
+// or has one at its point, the documents in that may have it; its own as own says. Those that
+// were asked early are not asked again.
+func (el *element) guard(ctx context.Context, docs []*document, own script.GuardPressArgs, early begun) {
 	t := el.frame.tab
-	el.guarded = t.others(el.in)
 	var into *frame
-	if el.Frame != 0 && len(el.guarded) > 0 {
+	if el.Frame != 0 && len(docs) > 0 {
 		t.frames.findOwners(ctx, t.frames.live())
 		into = t.frameIn(snapshot.Key{Doc: el.in.doc, Node: el.Frame})
 	}
-	askAll(ctx, el.guarded, script.GuardPress, func(d *document) bool { return into != nil && t.frames.within(d.frame, into) })
+	args := func(d *document) script.GuardPressArgs {
+		if d.doc == el.in.doc {
+			return own
+		}
+		return script.GuardPressArgs{Any: into != nil && t.frames.within(d.frame, into)}
+	}
+	for _, d := range docs {
+		if args(d).Any {
+			delete(early, d.doc)
+		}
+	}
+	answersOf(ctx, docs, script.GuardPress, args, early)
 }
 
-// unguard lets presses through again in the other documents and says whether one of them
-// has received the press, and what refused it.
-func (el *element) unguard(ctx context.Context) (got script.Hit) {
-	for d, one := range askAll(ctx, el.guarded, script.EndHitTest, noArgs) {
-		got.Seen = got.Seen || one.Seen
-		got.Hit = got.Hit || one.Hit
-		if one.By != nil {
-			got.By, el.missedIn = one.By, d.doc
-		}
+// received lets presses through again in the documents and says what each has received or
+// refused.
+func received(ctx context.Context, docs []*document) (got script.Hit) {
+	for d, one := range askAll(ctx, docs, script.EndHitTest, noArgs) {
+		got.Add(one.In(d.doc))
 	}
 	return got
 }
 
-// arrive moves the pointer over the element, waits until the page has handled that, and
-// says whether the element is there now in all documents on the way: what the page shows
-// for the pointer may be the document of another frame.
-func (el *element) arrive(ctx context.Context) (bool, error) {
+// movePointerTo moves the pointer over the element, unless it is there already, waits until the
+// page has handled that, and says what is there now.
+func (el *element) movePointerTo(ctx context.Context) (script.Hit, error) {
 	t := el.frame.tab
-	if err := t.wait(ctx, t.pointer.Move(el.point()), nil); err != nil {
-		return false, el.frame.tab.unsent(ctx, err)
+	if at := el.point(); !t.pointer.IsAt(at) {
+		if err := t.wait(ctx, t.pointer.Move(at), nil); err != nil {
+			return script.Hit{}, t.asUndelivered(ctx, err)
+		}
 	}
+	return el.under(ctx, false), nil
+}
+
+// under says whether the element is at its point now in all documents on the way, or what is:
+// what the page shows for the pointer may be the document of another frame. With all, it says
+// also what the pointer has come to in the others (By).
+func (el *element) under(ctx context.Context, all bool) (got script.Hit) {
 	path := []*document{el.in}
 	for _, d := range el.guarded {
-		if slices.Contains(el.frames, d.frame) {
+		if all || slices.Contains(el.frames, d.frame) {
 			path = append(path, d)
 		}
 	}
-	for _, under := range askAll(ctx, path, script.IsUnder, noArgs) {
-		if !under {
-			return false, nil
-		}
+	away := false
+	for d, one := range askAll(ctx, path, script.IsUnder, noArgs) {
+		away = away || !one.Hit
+		got.Add(one.In(d.doc))
 	}
-	return true, nil
+	got.Hit = !away
+	return got
 }
 
 // typing is the keyboard while only one element of the tab may have its keys.
@@ -146,7 +190,7 @@ func (g *typing) end(ctx context.Context, q script.KeysResultArgs) (got script.K
 		}
 	}
 	if got.Settled != nil {
-		g.el.frame.tab.settledWith(g.in.frame, *got.Settled)
+		g.el.frame.tab.setSettleResult(g.in.frame, *got.Settled)
 	}
 	return got, func() error { return failure.LostFocus(g.el.action.refs, g.el.ref, got, by, to, g.text) }
 }

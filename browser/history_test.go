@@ -18,6 +18,7 @@ import (
 // document before in a frame, or to nothing. All of it is answered when it is over,
 // and none of it with the end of the command's time.
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	b := sharedBrowser(t)
 	var first atomic.Value // how the server answers for /first
 	first.Store("page")
@@ -161,7 +162,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// asDetails are an error's details; empty where it has none.
+// asDetails are an error's details; empty if it has none.
 func asDetails(err error) map[string]any {
 	var e *protocol.Error
 	if asError(err, &e) && e != nil {

@@ -35,21 +35,22 @@ func (t *tab) bindingCalled(_ *cdp.Session, e struct {
 	return false
 }
 
-// inputCount is how often input has reached its element in the tab.
-func (t *tab) inputCount() int {
+// counts returns how often input has reached its element in the tab, and how many dialogs
+// the session has opened in this action.
+func (t *tab) counts() (inputs, dialogs int) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	return t.inputsReceived
+	return t.inputsReceived, t.c.dialogs
 }
 
-// point is a point of the tab's viewport, as its main document shows it now.
+// point returns a point of the tab's viewport, as its main document shows it now.
 func (t *tab) point(x, y float64) input.Point {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	return input.Point{X: x, Y: y, Document: t.frames.main.doc}
 }
 
-// point is the element's point in the tab's viewport.
+// point returns the element's point in the tab's viewport.
 func (el *element) point() input.Point { return el.frame.tab.point(el.x, el.y) }
 
 // click moves the mouse to the element, presses and releases it, and says what was hit:
@@ -58,13 +59,13 @@ func (el *element) point() input.Point { return el.frame.tab.point(el.x, el.y) }
 // script calls then with the element afterwards.
 func (el *element) click(ctx context.Context, p input.Press, then script.ElementCall) (script.Hit, error) {
 	if len(el.guarded) > 0 {
-		if there, err := el.arrive(ctx); err != nil || !there {
+		if got, err := el.movePointerTo(ctx); err != nil || !got.Hit {
 			el.endHitTest()
-			return script.Hit{}, err
+			return el.noting(got), err
 		}
 	}
 	pending := el.frame.tab.pointer.MoveAndClick(el.point(), p)
-	return el.collect(ctx, pending, script.HitResultArgs{ElementCall: then, Settle: then.Then == ""})
+	return el.collect(ctx, pending, script.HitResultArgs{ElementCall: then, To: el.Target, Settle: then.Then == ""})
 }
 
 // waitInput waits until Chromium has handled all of the input.
@@ -100,7 +101,7 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	}
 	for _, p := range pending {
 		if err := t.wait(ctx, p, nil); err != nil {
-			return got, el.unlessReached(ctx, err)
+			return got, el.asUndelivered(ctx, err)
 		}
 	}
 	// Chromium has answered for the input, so it has been handled; where the
@@ -113,15 +114,20 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 		got.Hit = true
 		return got, nil
 	}
-	if err == nil && !got.Hit {
-		other := el.unguard(ctx)
+	got = got.In(el.in.doc)
+	if err == nil && (!got.Hit || got.Part) {
+		alone := len(el.guarded) == 0
+		other := received(ctx, el.guarded)
 		el.guarded = nil
-		got.Hit, got.Seen = other.Hit, got.Seen || other.Seen
-		if other.By != nil {
-			got.By = other.By
-		}
+		got.Part = got.Part && !other.Hit
+		got.Add(other)
 		if !got.Seen && !got.Hit && !el.reached() {
 			t.pointer.Forget()
+			// While a dialog is open Chromium drops input: where the one document there is has
+			// not seen the press, nobody has, and it can be tried again.
+			if _, dialogs := t.counts(); alone && dialogs != el.dialogsBefore {
+				return got, nil
+			}
 			return got, failure.Unaccounted(el.action.refs, el.ref)
 		}
 	}
@@ -129,37 +135,40 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 		t.pointer.Forget() // tried again from the beginning
 	}
 	if got.Settled != nil {
-		t.settledWith(el.frame, *got.Settled)
+		t.setSettleResult(el.frame, *got.Settled)
 	}
-	return got, el.unlessReached(ctx, err)
+	if err == nil && got.Hit && got.By != nil {
+		t.pointer.Forget()
+		err = failure.PressOf(el.action.refs, el.ref, got)
+	}
+	return el.noting(got), el.asUndelivered(ctx, err)
 }
 
-// reached says whether input has reached the element since it was located.
-func (el *element) reached() bool { return el.frame.tab.inputCount() != el.inputsBefore }
+// noting returns got, and keeps what was in the way for missed.
+func (el *element) noting(got script.Hit) script.Hit {
+	if got.By != nil {
+		el.action.between = got
+	}
+	return got
+}
 
-// unlessReached is unsent where the input has not reached the element.
-func (el *element) unlessReached(ctx context.Context, err error) error {
+// reached reports whether input has reached the element since it was located.
+func (el *element) reached() bool {
+	inputs, _ := el.frame.tab.counts()
+	return inputs != el.inputsBefore
+}
+
+// asUndelivered returns err as it is if the input reached the element, and otherwise marked
+// as unsent.
+func (el *element) asUndelivered(ctx context.Context, err error) error {
 	if err == nil || el.reached() {
 		return err
 	}
-	return el.frame.tab.unsent(ctx, err)
+	return el.frame.tab.asUndelivered(ctx, err)
 }
 
-// missed is the error of input that did not reach its element although it was
-// tried again.
-func (el *element) missed(got script.Hit) error {
-	refs := el.action.refs
-	e, err := refs.Lookup(el.ref)
-	if err != nil {
-		return err
-	}
-	why := script.Located{Reason: "moving"}
-	if got.By != nil {
-		why = script.Located{Reason: "covered", By: got.By}
-	}
-	doc := el.key.Doc
-	if el.missedIn != 0 && got.By != nil {
-		doc = el.missedIn
-	}
-	return failure.NotActionable(refs, e, doc, why)
+// missed returns the error of input that did not reach its element although it may have been
+// tried again. It names what was last in the way.
+func (el *element) missed() error {
+	return failure.Missed(el.action.refs, el.ref, el.key.Doc, el.action.between)
 }

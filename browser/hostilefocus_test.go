@@ -12,7 +12,7 @@ import (
 )
 
 // buildStages runs a test with a stage in a Chromium of its own: the build that
-// BROWSERD_BROWSER__PATH names (make test-full: the whole browser), else the headless shell.
+// BROWSERD_BROWSER__PATH names (make test-full: full Chromium), else the headless shell.
 func buildStages(t *testing.T, f func(t *testing.T, s *stage)) {
 	cfg := testConfig(t)
 	cfg.Path = os.Getenv("BROWSERD_BROWSER__PATH")
@@ -59,6 +59,7 @@ var thievesOfTheSameOrigin = map[string]string{
 // What is typed goes to the field that was found, or nowhere: a page that frames it and
 // takes the focus gets no key and no text.
 func TestTypedTextGoesToItsFieldOnly(t *testing.T) {
+	t.Parallel()
 	buildStages(t, func(t *testing.T, s *stage) {
 		attempts, through, typed := 0, 0, 0
 		try := func(name, page, frame string, o protocol.Type) {
@@ -102,6 +103,7 @@ func TestTypedTextGoesToItsFieldOnly(t *testing.T) {
 // A key that is pressed with a ref reaches its element, or none. Most attempts get as far as
 // keys that are sent: the page takes the focus when the element was found to have it.
 func TestAKeyGoesToItsElementOnly(t *testing.T) {
+	t.Parallel()
 	buildStages(t, func(t *testing.T, s *stage) {
 		attempts, through, sent := 0, 0, 0
 		for name, page := range thefts {

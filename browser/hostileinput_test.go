@@ -14,6 +14,7 @@ var sites = []string{"", "ALT"}
 // A dragged thing is dropped on the element that was found, or nowhere: a frame that the
 // page shows there gets neither the drop nor what was dragged.
 func TestADropReachesItsElementOnly(t *testing.T) {
+	t.Parallel()
 	const into = `<body style="margin:0"><textarea aria-label=Note style="width:300px;height:200px"></textarea><script>
 for(const k of ['dragenter','dragover','drop'])addEventListener(k,e=>{e.preventDefault();top.postMessage(k+e.dataTransfer.getData('text'),'*')},true);
 for(const k of ['pointerdown','mousedown','mouseup','click','pointerup'])addEventListener(k,e=>top.postMessage(k,'*'),true)</script>`
@@ -53,6 +54,7 @@ for(const k of ['pointerdown','mousedown','mouseup','click','pointerup'])addEven
 // Files go to the file input that the element opens, not to one of the page around its
 // frame, or of another frame, that uses the click to open its own.
 func TestFilesGoToTheirInputOnly(t *testing.T) {
+	t.Parallel()
 	const attach = `<input type=file id=p hidden><button onclick="setTimeout(()=>p.click(),60)">Attach</button><script>onmousedown=()=>top.postMessage('down','*')</script>`
 	buildStages(t, func(t *testing.T, s *stage) {
 		attempts, through := 0, 0
@@ -72,49 +74,6 @@ func TestFilesGoToTheirInputOnly(t *testing.T) {
 					}
 					t.Log(got)
 				})
-			}
-		}
-		t.Logf("%d attempts, %d through", attempts, through)
-	})
-}
-
-// Whatever else moves or presses the mouse on the way, a frame that comes under the
-// pointer gets no press, and is not what the answer says was hit.
-func TestOtherCommandsPressNoFrame(t *testing.T) {
-	commands := map[string]func(v *visit) protocol.Action{
-		"right click": func(v *visit) protocol.Action { return protocol.Click{Ref: v.ref("button", "Go"), Button: "right"} },
-		"type": func(v *visit) protocol.Action {
-			return protocol.Type{Ref: v.ref("textbox", "Name"), Text: "abc", Submit: true}
-		},
-		"select": func(v *visit) protocol.Action {
-			return protocol.Select{Ref: v.ref("combobox", "Size"), Values: []string{"L"}}
-		},
-		"upload": func(v *visit) protocol.Action {
-			return protocol.Upload{Ref: v.ref("button", "Go"), Files: []protocol.File{{Name: "a", Content: []byte("x")}}}
-		},
-		"hover":        func(v *visit) protocol.Action { return protocol.Hover{Ref: v.ref("button", "Go")} },
-		"double mouse": func(*visit) protocol.Action { return protocol.Mouse{Action: "click", X: 150, Y: 30, Count: 2} },
-		"mouse down":   func(*visit) protocol.Action { return protocol.Mouse{Action: "down", X: 150, Y: 30} },
-	}
-	buildStages(t, func(t *testing.T, s *stage) {
-		attempts, through := 0, 0
-		for _, site := range sites {
-			for _, lure := range []string{"on pointermove", "by :hover", "a little after"} {
-				for command, act := range commands {
-					t.Run(command+" "+lure+" "+site, func(t *testing.T) {
-						page := `<style>#box{position:relative;width:300px;height:200px}#box>iframe{position:absolute;left:0;top:0;width:300px;height:200px;border:0}#box>:not(iframe){display:block;width:300px;height:60px}</style>
-<div id=box><button id=go>Go</button><input aria-label=Name><select aria-label=Size><option>S<option>L</select><iframe id=f src="` + site + `/prey"></iframe></div><script>window.onmessage=e=>report('frame:'+e.data);box.onpointermove=()=>go.onpointermove&&go.onpointermove()</script>` + lures[lure]
-						v := s.open(t, replaceAlt(page, s.srv.URL), "/prey", prey)
-						do := protocol.Act{Action: act(v)}
-						attempts++
-						done, err := v.c.Act(limit(t, 3*time.Second), v.refs, do)
-						named := done.Under != nil && (done.Under.Role == "iframe" || done.Under.Name == "Pay")
-						if log := v.log(); strings.Contains(log, "frame:") && !named {
-							through++
-							t.Errorf("the frame received %s; answer %s", log, answer(done, err))
-						}
-					})
-				}
 			}
 		}
 		t.Logf("%d attempts, %d through", attempts, through)

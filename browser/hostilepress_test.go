@@ -28,6 +28,7 @@ var lures = map[string]string{
 // A press reaches the element that was found, or none: not the frame that the page shows
 // for it, whatever command presses.
 func TestAPressReachesItsElementOnly(t *testing.T) {
+	t.Parallel()
 	buildStages(t, func(t *testing.T, s *stage) {
 		attempts, through, hits := 0, 0, 0
 		for _, site := range []string{"/prey", "ALT/prey"} {
@@ -71,5 +72,45 @@ func TestAPressReachesItsElementOnly(t *testing.T) {
 			}
 		}
 		t.Logf("%d attempts, %d through, %d hit", attempts, through, hits)
+	})
+}
+
+// A drag whose press came to something else ends at once: the mouse is not moved over the
+// page with the button down, and the answer names what is there. So it is where a frame of
+// either kind comes under the pointer, and where an element of the same document does.
+func TestADragOfAnotherElementReachesItsElementOnly(t *testing.T) {
+	covers := map[string]string{"the page itself": `<div id=f role=button aria-label=Cover></div>`, "a frame": `<iframe id=f src="/prey"></iframe>`, "another origin": `<iframe id=f src="ALT/prey"></iframe>`}
+	buildStages(t, func(t *testing.T, s *stage) {
+		attempts, refused := 0, 0
+		for cover, html := range covers {
+			for name, lure := range map[string]string{
+				"on pointermove": `<style>#f{display:none}</style><script>go.onpointermove=()=>f.style.display='block'</script>`,
+				"by :hover":      `<style>#f{visibility:hidden}#box:hover #f{visibility:visible}</style>`,
+				"on pointerdown": `<style>#f{display:none}</style><script>addEventListener('pointerdown',()=>f.style.display='block',true)</script>`,
+			} {
+				t.Run(cover+" "+name, func(t *testing.T) {
+					page := `<style>#box{position:relative;width:300px;height:200px}#box>*{position:absolute;left:0;top:0;width:300px;height:200px;border:0}</style>
+<div id=box><button id=go draggable=false>Go</button>` + html + `</div><div style="height:100px"></div><button id=to>There</button>` + lure + `<script>
+let held=0,down=0;addEventListener('pointermove',e=>{if(e.buttons&1)held++},true);go.onmousedown=()=>{down++}</script>`
+					v := s.open(t, replaceAlt(page, s.srv.URL), "/prey", prey)
+					attempts++
+					got := answer(v.c.Act(limit(t, 5*time.Second), v.refs, protocol.Act{Action: protocol.Drag{Ref: v.ref("button", "Go"), To: v.ref("button", "There")}}))
+					held, down := v.text(`String(held)`), v.text(`String(down)`)
+					if down == "0" && held != "0" {
+						t.Errorf("the button was held over %s moves, although its press was refused; answer %s", held, got)
+					}
+					if down == "0" {
+						refused++
+						if strings.HasPrefix(got, `{"hit"`) || !strings.Contains(got, "not_actionable") {
+							t.Errorf("the press was refused, and the answer is %s", got)
+						}
+					}
+				})
+			}
+		}
+		t.Logf("%d attempts, %d refused", attempts, refused)
+		if refused == 0 {
+			t.Error("no press was refused, so this test proves nothing")
+		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // hover moves the mouse over an element, and leaves it there. Errors: those of
-// a ref, not_actionable.
+// a ref, not_actionable also where the pointer has not come over it.
 func hover(o protocol.Hover) step {
 	return func(ctx context.Context, a *action) error {
 		el, err := a.locate(ctx, o.Ref, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
@@ -17,11 +17,11 @@ func hover(o protocol.Hover) step {
 		}
 		defer el.endHitTest()
 		if err := a.tab.wait(ctx, a.tab.pointer.Move(el.point()), nil); err != nil {
-			return a.hits(el, err)
+			return a.setHit(el, err)
 		}
-		if over, err := evaluate(ctx, el.in, script.IsOver, script.None{}); err == nil && !over {
-			return nil // something else has come under the pointer
+		if got := el.noting(el.under(ctx, true)); !got.Seen && (!got.Hit || got.By != nil) {
+			return el.missed()
 		}
-		return a.hits(el, nil)
+		return a.setHit(el, nil)
 	}
 }

@@ -43,6 +43,7 @@ func (v *visit) told() (text string, lines []string) {
 // Text that nobody can see is not told; a heading or a control that nobody can see is
 // marked.
 func TestUnseenText(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, style := range []string{
 		"clip-path:inset(100%)", "clip-path:inset(50%)", "clip-path:inset(0 100% 0 0)", "clip-path:inset(0 0 60% 0 round 3px);clip-path:inset(60% 0 45%)", "clip-path:inset(4000px)",
@@ -59,10 +60,15 @@ func TestUnseenText(t *testing.T) {
 		"margin-left:-9999px", "margin:-9999px 0 9999px", "position:absolute;left:-9999px", "position:fixed;top:-500px", "position:absolute;right:9999px", "position:relative;left:-9999px",
 		"transform:translateX(-9999px)", "font-size:0", "font-size:1px", "font-size:.5px",
 		"height:0;overflow:hidden", "max-height:0;overflow:hidden", "width:0;overflow:hidden", "height:0;overflow:clip", "width:1px;height:1px;overflow:hidden",
+		"color:color-mix(in srgb, black 1%, transparent)", "color:light-dark(white, black)", "color:color-mix(in oklab, white, white)", "color:oklch(1 0 0)", "color:lab(100 0 0)", "color:color(display-p3 1 1 1)",
+		"filter:invert(1)", "filter:brightness(0) invert(1)", "filter:contrast(0) brightness(9)", "filter:invert(.5) brightness(4)",
+		"color:#fff;background:linear-gradient(#fff,#fff)", "color:#fff;background:repeating-linear-gradient(#fff,#fefefe 9px)", "color:#fff;backdrop-filter:blur(2px)", "color:#fff;mix-blend-mode:multiply",
+		"clip-path:inset(0 0 calc(100% - 1px) 0)", "clip-path:inset(calc(50% + 1px))", "clip-path:path('M0 0L1 0L1 1Z')", "clip-path:path('M0 0L900 0L900 0Z')", "clip-path:circle(closest-side at 0 0)", "clip-path:ellipse(closest-side closest-side at 0 9px)",
+		"position:absolute;left:9999px", "position:absolute;left:300vw;top:0", "transform:translate(9999px)", "letter-spacing:-1em", "zoom:.01",
 		"visibility:hidden", "display:none", "content-visibility:hidden", "visibility:collapse", "-webkit-text-security:disc",
 	} {
 		t.Run(style, func(t *testing.T) {
-			v := s.open(t, `<style>body{background:#fff}.x{`+style+`}.x a{color:inherit}</style><svg width=0 height=0 style="position:absolute"><clipPath id=empty></clipPath></svg><main><h1>Shop</h1><p>Before it.</p>
+			v := s.open(t, `<style>body{background:#fff;overflow-x:hidden}.x{`+style+`}.x a{color:inherit}</style><svg width=0 height=0 style="position:absolute"><clipPath id=empty></clipPath></svg><main><h1>Shop</h1><p>Before it.</p>
 				<div class=x>Zurich one</div><div class=x><p>Zurich <b>two</b></p></div><div class=x><section><div>Zurich three <a href="/z">Zurich link</a></div></section></div>
 				<div class=x><h2>Zurich heading</h2><button>Zurich button</button></div><p>After it.</p></main>`)
 			text, lines := v.told()
@@ -97,6 +103,12 @@ func TestUnseenText(t *testing.T) {
 		`<pre>One <b style="opacity:0">Zurich</b></pre>`, `<p><code style="filter:opacity(0)">Zurich</code></p>`,
 		`<table><caption style="color:#fff">Zurich</caption><tr><td>One<td>Two<tr><td>Three<td>Four</table>`,
 		`<p>Some <span style="position:relative;left:-9999px">Zurich</span> words</p>`, `<p>Some <span style="margin-left:-9999px">Zurich</span></p>`,
+		`<svg width=0 height=0><text y=20>Zurich</text></svg>`, `<svg width=90 height=40><defs><text y=20>Zurich</text></defs><symbol><text y=20>Zurich</text></symbol><clipPath><text y=20>Zurich</text></clipPath></svg>`,
+		`<progress value=1 max=2>Zurich</progress>`, `<meter value=1>Zurich</meter>`, `<details><summary>Open</summary><p>Zurich</p></details>`, `<div hidden=until-found>Zurich</div>`,
+		`<style>.w{position:relative;z-index:0}.w::before{content:'';position:absolute;inset:0;background:#fff;z-index:-1}</style><div class=w><p style="color:#fff">Zurich</p></div>`,
+		`<div style="position:relative"><div style="position:absolute;inset:0;background:#fff"></div><p style="position:relative;color:#fff">Zurich</p></div>`,
+		`<div style="transform:scale(.2)"><div style="transform:scale(.2)"><div style="transform:scale(.2)"><p>Zurich</p></div></div></div>`,
+		`<div style="filter:invert(1)"><div><p>Zurich</p></div></div>`,
 		`<p style="background:rgba(255,255,255,.5);color:#fff">Zurich</p>`, `<p style="color:#fff;text-shadow:0 0 1px #fff">Zurich</p>`,
 	} {
 		t.Run(inside, func(t *testing.T) {
@@ -110,6 +122,7 @@ func TestUnseenText(t *testing.T) {
 // A heading or a link of which nobody can see the text is marked, wherever the style stands
 // that hides it.
 func TestUnseenNames(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, html := range []string{
 		`<h2><span style="opacity:0">Zurich</span></h2>`, `<h2 style="color:#fff">Zurich</h2>`, `<h2><b><i style="color:#fff">Zurich</i></b></h2>`,
@@ -134,13 +147,15 @@ func TestUnseenNames(t *testing.T) {
 	}
 }
 
-// ownInk tells whether a style hides what inherits it by its letters alone, which a button does not inherit.
+// ownInk tells whether a style hides what inherits it by its letters alone, which a button does
+// not inherit, or by a filter, which changes a button's own ground as well.
 func ownInk(style string) bool {
-	return slices.ContainsFunc([]string{"color:", "text-indent", "font-size", "-webkit-text"}, func(s string) bool { return strings.Contains(style, s) })
+	return slices.ContainsFunc([]string{"color:", "text-indent", "font-size", "-webkit-text", "letter-spacing", "zoom", "invert(", "contrast("}, func(s string) bool { return strings.Contains(style, s) })
 }
 
 // Near misses: what a person can see is told.
 func TestSeenText(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, page := range []string{
 		`<p style="opacity:.1">Zurich</p>`, `<p style="filter:opacity(.5)">Zurich</p>`, `<p style="filter:grayscale(1) drop-shadow(0 0 1px red)">Zurich</p>`,
@@ -158,6 +173,10 @@ func TestSeenText(t *testing.T) {
 		`<div style="height:0"><p>Zurich</p></div>`, `<div style="overflow:auto;height:40px"><div style="height:400px"></div><p>Zurich</p></div>`,
 		`<div style="background:#000;mix-blend-mode:normal;color:white">Zurich</div>`,
 		`<div style="mix-blend-mode:difference;color:white">Zurich</div>`,
+		`<div style="color:white;backdrop-filter:invert(1)">Zurich</div>`, `<p style="filter:invert(.2)">Zurich</p>`, `<div style="filter:invert(1)"><p style="background:#fff;color:#000">Zurich</p></div>`, `<p style="color:#fff;filter:invert(1)">Zurich</p>`,
+		`<div style="background:linear-gradient(#fff,#ddd)"><p style="color:#fff">Zurich</p></div>`, `<p style="color:oklch(50% .1 20)">Zurich</p>`, `<p style="color:lab(90 0 0)">Zurich</p>`,
+		`<p style="clip-path:inset(0 calc(50% - 40px) 0 0)">Zurich</p>`, `<p style="clip-path:circle(farthest-side at 0 0)">Zurich</p>`, `<p style="clip-path:path('M0 0L900 0L900 900Z')">Zurich</p>`, `<p style="letter-spacing:-.05em">Zurich</p>`,
+		`<div style="overflow-x:auto;width:200px"><p style="margin-left:900px;width:90px">Zurich</p></div>`,
 		`<div style="position:fixed;inset:0;background:#000"><p style="color:#fff">Zurich</p></div>`,
 	} {
 		t.Run(page, func(t *testing.T) {
@@ -171,6 +190,7 @@ func TestSeenText(t *testing.T) {
 
 // Text for screen readers names controls, headings and fields, and is no text of the page.
 func TestTextForScreenReaders(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, hide := range []string{
 		"position:absolute;width:1px;height:1px;padding:0;margin:-1px;overflow:hidden;clip:rect(0,0,0,0);white-space:nowrap;border:0",

@@ -243,7 +243,7 @@ func (w *fakeWorld) visit(t *testing.T, c *Context) {
 	}
 }
 
-// mustLeak is what the page reaches in both builds where nothing holds it: the
+// mustLeak is what the page reaches in both builds if nothing holds it: the
 // test can fail.
 var mustLeak = strings.Split("a connection,audio,background,css,dataframe,datasocket,download,embed,eventsource,fetch,font,iframe,img,import,"+
 	"ipv6,keepalive,localhost,metadata,modulepreload,name,object,open,poster,prefetch,preload,private,public,redirect,refresh,script,"+
@@ -257,6 +257,7 @@ var mustLeak = strings.Split("a connection,audio,background,css,dataframe,dataso
 // Chromium sends nothing of its own: not at its start, not idle, not while it
 // browses. The same page gets through where there is no proxy.
 func TestNothingLeaks(t *testing.T) {
+	t.Parallel()
 	if !inNamespace(t) {
 		return
 	}

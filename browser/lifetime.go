@@ -33,7 +33,7 @@ func (l *lifetime) Done() <-chan struct{} {
 	}
 }
 
-// gone says whether Done has closed.
+// gone reports whether Done has closed.
 func (l *lifetime) gone() bool {
 	select {
 	case <-l.Done():

@@ -8,7 +8,7 @@ import (
 	"github.com/browserd/browserd/browser/script"
 )
 
-// listening is the document as package listeners asks about it.
+// listening returns the document as package listeners asks about it.
 func (d *document) listening() *listeners.Document {
 	t := d.frame.tab
 	return &listeners.Document{

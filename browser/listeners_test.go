@@ -32,6 +32,7 @@ func (v *visit) clickable(name string) bool {
 // An element that was there is clickable soon after it was given a listener, by an
 // expression or by a timer of the page's own, of which nothing else is to be seen.
 func TestListenerThatComesLate(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, by := range []string{"listen()", "setTimeout(listen,200),0"} {
 		t.Run(by, func(t *testing.T) {
@@ -54,6 +55,7 @@ func TestListenerThatComesLate(t *testing.T) {
 // Who looks again and again at a page to which nothing happens asks for its
 // listeners now and then; right after something was done to it they are asked for.
 func TestListenersAreAskedForWhereTheyMayHaveCome(t *testing.T) {
+	t.Parallel()
 	b, away := stageFar(t, 0)
 	ctx := limit(t, 30*time.Second)
 	c, err := b.NewContext(ctx, ContextOptions{}, func(string, map[string]any) {})
@@ -74,7 +76,7 @@ func TestListenersAreAskedForWhereTheyMayHaveCome(t *testing.T) {
 	}
 	end := time.Now().Add(20 * time.Second)
 	for last := time.Now(); ; {
-		for !asks() {
+		for !asks() && time.Now().Before(end) {
 		}
 		since := time.Since(last)
 		if last = time.Now(); since >= 500*time.Millisecond {
@@ -95,6 +97,7 @@ func TestListenersAreAskedForWhereTheyMayHaveCome(t *testing.T) {
 // Who gives up while a document is told of its listeners and its closed shadow roots
 // costs the next one none of them, whatever was asked for when that was.
 func TestListenersWhoseTellingWasGivenUp(t *testing.T) {
+	t.Parallel()
 	const (
 		late   = `<title>Late</title><div id=d>Open</div>`
 		listen = `d.addEventListener('click',()=>0);d.append(document.createElement('i'));0`

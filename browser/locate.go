@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/browserd/browserd/browser/failure"
@@ -39,12 +40,11 @@ type element struct {
 	ref    string
 	x, y   float64 // in the viewport of the tab, where Located.X is set
 	// frames are those around its own, whose documents run a hit test as well; guarded are
-	// all other documents of the tab, missedIn that which refused the press.
-	frames   []*frame
-	guarded  []*document
-	missedIn int
-	// inputsBefore is the tab's inputCount when the element was located.
-	inputsBefore int
+	// all other documents of the tab.
+	frames  []*frame
+	guarded []*document
+	// Both are the tab's counts when the element was located.
+	inputsBefore, dialogsBefore int
 }
 
 // locate finds the element of a ref, waits until it is what q.Want says, and begins to
@@ -67,10 +67,15 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 		wait = max(min(wait, time.Until(q.Until)), 0)
 	}
 	q.Deadline = float64(wait.Milliseconds())
+	var early begun
+	if slices.Contains(q.Want, wantHit) || slices.Contains(q.Want, wantTouch) {
+		early = d.frame.tab.guardEarly(d)
+	}
+	defer func() { early.unguard() }()
 	var got script.Located
 	for try := 0; ; try++ {
 		if got, err = d.locate(ctx, q); err != nil {
-			return nil, d.frame.tab.unsent(ctx, err)
+			return nil, d.frame.tab.asUndelivered(ctx, err)
 		}
 		if got.Twin == nil {
 			break
@@ -97,14 +102,17 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 		return nil, failure.NotActionable(refs, e, doc, got)
 	}
 	el := &element{
-		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), inputsBefore: d.frame.tab.inputCount(),
+		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(),
 	}
+	el.inputsBefore, el.dialogsBefore = d.frame.tab.counts()
 	a.actsIn(d)
 	if got.Moved {
 		refs.Move(e.N, got.Record.In(doc))
 	}
 	if got.X != nil {
-		el.guardOthers(ctx) // before toTab, which says what is to be at the point
+		el.guarded = d.frame.tab.others(d)
+		el.guard(ctx, el.guarded, script.GuardPressArgs{}, early) // before toTab, which says what is to be at the point
+		early = nil
 		if err := el.toTab(ctx); err != nil {
 			el.endHitTest()
 			return nil, err
@@ -113,20 +121,20 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	return el, nil
 }
 
-// endedAgain is how often locate is asked again where it was ended with a script of the
-// page's that floods: it has done nothing yet.
-const endedAgain = 3
+// maxLocateRetries is how often locate is repeated after its script was terminated together with a
+// page script that floods. It has had no effect by then.
+const maxLocateRetries = 3
 
 func (d *document) locate(ctx context.Context, q script.Lookup) (script.Located, error) {
 	for try := 0; ; try++ {
 		got, err := evaluate(ctx, d, script.Locate, q)
-		if !errors.Is(err, errEnded) || try == endedAgain {
+		if !errors.Is(err, failure.ErrEnded) || try == maxLocateRetries {
 			return got, err
 		}
 	}
 }
 
-// waiting is how long an action may wait for its element.
+// waiting returns how long an action may wait for its element.
 func waiting(ctx context.Context) time.Duration {
 	wait := patience
 	if end, ok := ctx.Deadline(); ok {
@@ -135,7 +143,7 @@ func waiting(ctx context.Context) time.Duration {
 	return max(wait, 0)
 }
 
-// shownAs says whether the client was shown the node as what it is now.
+// shownAs reports whether the client was shown the node as what it is now.
 func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
 	n, ok := refs.Seen(snapshot.Key{Doc: doc, Node: r.Node})
 	if !ok {
@@ -181,7 +189,7 @@ func (f *frame) above(ctx context.Context, x, y float64, hitTest bool) (frameAt,
 	var at frameAt
 	owner, parent := f.tab.ownerAt(ctx, f)
 	if parent == nil {
-		return at, nil, errDocumentGone()
+		return at, nil, failure.DocumentGone()
 	}
 	at.doc = owner.Doc
 	var err error
@@ -206,8 +214,8 @@ func (f *frame) toTab(ctx context.Context, x, y float64) (float64, float64, erro
 	return x, y, nil
 }
 
-// ownerAt is the element that holds a frame, and the document it stands in; nil
-// where nobody knows.
+// ownerAt returns the element that holds a frame, and the document it stands in; nil
+// if nobody knows.
 func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
 	t.frames.findOwners(ctx, []*frame{f})
 	t.c.mu.Lock()
@@ -215,7 +223,7 @@ func (t *tab) ownerAt(ctx context.Context, f *frame) (snapshot.Key, *document) {
 	if f.parent == nil || f.owner.Node == 0 || f.owner.Doc != f.parent.doc {
 		return snapshot.Key{}, nil
 	}
-	return f.owner, f.parent.holds()
+	return f.owner, f.parent.currentDocument()
 }
 
 // endHitTest lets input through again, where it was not sent after all.

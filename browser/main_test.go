@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,17 +17,19 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/internal/untested"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(endingShared{m}) }
 
-// endingShared ends the shared Chromium behind the last test, before goleak looks.
+// endingShared ends the shared Chromiums behind the last test, before goleak looks: tests
+// that run at the same time could not be told apart by their goroutines.
 type endingShared struct{ *testing.M }
 
 func (m endingShared) Run() int {
 	code := m.M.Run()
 	if err := endShared(); err != nil {
-		fmt.Fprintln(os.Stderr, "ending the shared Chromium:", err)
+		fmt.Fprintln(os.Stderr, "ending the shared Chromiums:", err)
 		code = max(code, 1)
 	}
 	return code
@@ -50,10 +53,7 @@ func builds(t *testing.T, f func(t *testing.T, cfg chromium.Config)) {
 					return
 				}
 			}
-			if os.Getenv("CI") == "true" {
-				t.Fatalf("%s is not installed", b.name)
-			}
-			t.Skipf("%s is not installed: this build is NOT tested", b.name)
+			untested.Missing(t, "%s is not installed: this build is NOT tested", b.name)
 		})
 	}
 }
@@ -72,7 +72,6 @@ func testConfig(t *testing.T) chromium.Config {
 // started returns a running Chromium that is closed, without a trace, at the end.
 func started(t *testing.T, cfg chromium.Config) *chromium.Supervisor {
 	t.Helper()
-	ignore := goleak.IgnoreCurrent()
 	c := chromium.Start(t.Context(), cfg, discard())
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -80,7 +79,6 @@ func started(t *testing.T, cfg chromium.Config) *chromium.Supervisor {
 		if err := c.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		goleak.VerifyNone(t, ignore)
 	})
 	if err := c.Warm(t.Context()); err != nil {
 		t.Fatalf("%v; %+v", err, err)
@@ -88,47 +86,82 @@ func started(t *testing.T, cfg chromium.Config) *chromium.Supervisor {
 	return c
 }
 
-// sharedChromium is that of all tests that need nothing of a process of their own.
-var sharedChromium struct {
+// sharedChromium is one for tests that need nothing of a process of their own: one test
+// has it at a time.
+type sharedChromium struct {
 	chromium *chromium.Supervisor
 	b        *Browser
 	stateDir string
-	user     *testing.T // the test that has it
 }
 
-// sharedBrowser is a Browser over the shared Chromium: what a test opens in it is closed
-// and gone when the test ends, in Chromium too. The tests of this package run one after
-// another, so that what is there is of the test that ran.
+// sharedChromiums are as many as tests ran at the same time.
+var sharedChromiums struct {
+	sync.Mutex
+	all, free []*sharedChromium
+	used      map[*testing.T]*sharedChromium
+}
+
+// sharedBrowser is a Browser over a shared Chromium that no other test has meanwhile:
+// what the test opens in it is closed and gone when the test ends, in Chromium too.
 func sharedBrowser(t *testing.T) *Browser {
 	t.Helper()
-	if sharedChromium.b == nil {
-		dir, err := os.MkdirTemp("", "browserd-shared-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		sharedChromium.stateDir = dir
-		if err := os.Chmod(dir, 0o755); err != nil { // Chromium's user passes through it
-			t.Fatal(err)
-		}
-		cfg := defaults()
-		cfg.StateDir = dir
-		sharedChromium.chromium = chromium.Start(context.Background(), cfg, discard())
-		sharedChromium.b = New(sharedChromium.chromium, discard())
-	}
-	h, err := sharedChromium.b.connect(t.Context())
+	one, first := takeShared(t)
+	h, err := one.b.connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sharedChromium.user == t { // it looks for what is left once, when all its pages are closed
-		return sharedChromium.b
+	if first { // it looks for what is left once, when all its pages are closed
+		t.Cleanup(func() {
+			defer giveBack(t, one)
+			nothingLeft(t, h)
+		})
 	}
-	sharedChromium.user = t
-	ignore := goleak.IgnoreCurrent()
-	t.Cleanup(func() {
-		nothingLeft(t, h)
-		goleak.VerifyNone(t, ignore)
-	})
-	return sharedChromium.b
+	return one.b
+}
+
+// takeShared returns the Chromium that the test has, or gives it one, and tells which.
+func takeShared(t *testing.T) (one *sharedChromium, first bool) {
+	t.Helper()
+	list := &sharedChromiums
+	list.Lock()
+	defer list.Unlock()
+	if one := list.used[t]; one != nil {
+		return one, false
+	}
+	if list.used == nil {
+		list.used = map[*testing.T]*sharedChromium{}
+	}
+	if n := len(list.free); n > 0 {
+		one, list.free = list.free[n-1], list.free[:n-1]
+	} else {
+		one = newShared(t)
+		list.all = append(list.all, one)
+	}
+	list.used[t] = one
+	return one, true
+}
+
+func giveBack(t *testing.T, one *sharedChromium) {
+	list := &sharedChromiums
+	list.Lock()
+	defer list.Unlock()
+	delete(list.used, t)
+	list.free = append(list.free, one)
+}
+
+func newShared(t *testing.T) *sharedChromium {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "browserd-shared-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // Chromium's user passes through it
+		t.Fatal(err)
+	}
+	cfg := defaults()
+	cfg.StateDir = dir
+	c := chromium.Start(context.Background(), cfg, discard())
+	return &sharedChromium{c, New(c, discard()), dir}
 }
 
 // nothingLeft fails the test where its contexts have outlived it, in Chromium or in
@@ -157,19 +190,19 @@ func nothingLeft(t *testing.T, h *host) {
 	})
 }
 
-// endShared ends the shared Chromium and looks whether the mark of one is left.
-func endShared() error {
-	if sharedChromium.b == nil {
-		return nil
-	}
-	sharedChromium.b.Close()
+// endShared ends the shared Chromiums and looks whether the mark of one is left.
+func endShared() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	err := sharedChromium.chromium.Close(ctx)
-	if left, _ := filepath.Glob(filepath.Join(sharedChromium.stateDir, "browsers", "*")); len(left) > 0 {
-		err = errors.Join(err, fmt.Errorf("%q are left", left))
+	for _, one := range sharedChromiums.all {
+		one.b.Close()
+		err = errors.Join(err, one.chromium.Close(ctx))
+		if left, _ := filepath.Glob(filepath.Join(one.stateDir, "browsers", "*")); len(left) > 0 {
+			err = errors.Join(err, fmt.Errorf("%q are left", left))
+		}
+		err = errors.Join(err, os.RemoveAll(one.stateDir))
 	}
-	return errors.Join(err, os.RemoveAll(sharedChromium.stateDir))
+	return err
 }
 
 // openPage opens about:blank in a new context, so that there is a renderer.

@@ -2,7 +2,9 @@ package browser
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
@@ -10,9 +12,10 @@ import (
 )
 
 // mouse does one thing with the mouse at a point of the viewport, in CSS
-// pixels, and says what was hit there when it had come: for canvases, maps and whatever
-// has no ref. The press reaches the document that was hit, or none. A button that went down stays down until it goes up. Errors:
-// invalid_params where the point is outside of the viewport.
+// pixels, and says what received it, or, of what is no press, what was there: for canvases,
+// maps and whatever has no ref. The press reaches the document that was hit, or none. A button
+// that went down stays down until it goes up. Errors: invalid_params where the point is
+// outside of the viewport, not_actionable where another document has come there.
 func mouse(o protocol.Mouse) (step, error) {
 	p, err := input.ParsePress(o.Button, o.Count, nil)
 	return func(ctx context.Context, a *action) error {
@@ -20,14 +23,11 @@ func mouse(o protocol.Mouse) (step, error) {
 		t.frames.main.start(script.BeginSettle.Call(0))
 		// What the page shows for the pointer is there before it is asked what is hit.
 		if err := t.wait(ctx, t.pointer.MoveHolding(point), nil); err != nil {
-			return t.unsent(ctx, err)
+			return t.asUndelivered(ctx, err)
 		}
 		at, doc, err := hitAt(ctx, t, o.X, o.Y)
 		if err != nil {
 			return err
-		}
-		if at != nil {
-			a.outcome.Under = &protocol.Hit{Ref: snapshot.RefOf(a.refs.Number(at.In(doc))), Role: at.Role, Name: at.Name, Tag: at.Tag}
 		}
 		d := t.frames.byDoc(doc)
 		if err := d.at(ctx, o.Origin); err != nil {
@@ -40,24 +40,34 @@ func mouse(o protocol.Mouse) (step, error) {
 			a.actsIn(d)
 		}
 		var docs []*document // no other than the one that is hit gets the press
-		if o.Action == "click" || o.Action == "down" {
+		press := o.Action == "click" || o.Action == "down"
+		before, _ := t.counts()
+		if press {
 			docs = t.others(nil)
 		}
-		askAll(ctx, docs, script.GuardPress, func(d *document) bool { return d.doc == doc })
+		askAll(ctx, docs, script.GuardPress, func(d *document) script.GuardPressArgs { return script.GuardPressArgs{Any: d.doc == doc} })
 		err = a.waitInput(ctx, t.pointer.Do(point, o, p))
-		refused := false
-		for _, got := range askAll(ctx, docs, script.EndHitTest, noArgs) {
-			refused = refused || got.Seen && !got.Hit
+		got := received(ctx, docs)
+		now, _ := t.counts()
+		switch {
+		case got.By != nil && err == nil:
+			err = failure.NotPressed(a.refs, fmt.Sprintf("what is at %g, %g", o.X, o.Y), got)
+		case got.To != nil:
+			at, doc = got.To, got.ToDoc
+		case press && now == before: // no document has seen it
+			at = nil
 		}
-		if at != nil && err == nil && !refused {
-			a.hit = snapshot.Key{Doc: doc, Node: at.Node}
+		if at != nil {
+			n := at.In(doc)
+			a.outcome.Under = &protocol.Hit{Ref: snapshot.RefOf(a.refs.Number(n)), Role: at.Role, Name: at.Name, Tag: at.Tag}
+			a.hit = n.Key
 		}
 		return err
 	}, err
 }
 
-// hitAt is what is hit at a point of the tab's viewport, through frames, and
-// the document that it is in; nil where nothing is, and no document where a frame was
+// hitAt returns what is hit at a point of the tab's viewport, through frames, and
+// the document that it is in; nil if nothing is, and no document where a frame was
 // there only for a moment.
 func hitAt(ctx context.Context, t *tab, x, y float64) (*script.Element, int, error) {
 	for f := t.frames.main; ; {

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -34,10 +35,10 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 	}
 	var at *tab
 	commits, loader := 0, cdproto.LoaderID("")
-	load := func(ctx context.Context, t *tab) error {
+	once := func(ctx context.Context, t *tab) error {
 		begun := time.Now()
 		c.mu.Lock()
-		at, commits, t.nav.pulled, t.nav.opening, t.nav.going = t, t.nav.commits, false, opening{url: withoutFragment(url)}, url
+		at, commits, t.nav.replaced, t.nav.opening, t.nav.going = t, t.nav.commits, false, opening{url: withoutFragment(url)}, url
 		c.mu.Unlock()
 		var got struct {
 			LoaderID   cdproto.LoaderID `json:"loaderId"`
@@ -67,13 +68,22 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		case got.LoaderID == "":
 			// Within the document nothing is committed; otherwise the page came first.
 			c.mu.Lock()
-			t.nav.pulled = t.nav.pulled || withoutFragment(t.nav.url) != withoutFragment(url)
+			t.nav.replaced = t.nav.replaced || withoutFragment(t.nav.url) != withoutFragment(url)
 			c.mu.Unlock()
 			return nil
 		}
 		return t.until(ctx, func() bool {
-			return t.nav.loader == got.LoaderID || t.nav.statuses[got.LoaderID] == 204 || t.nav.pulled && t.nav.commits != commits
+			return t.nav.loader == got.LoaderID || t.nav.responses[got.LoaderID].status == 204 || t.nav.replaced && t.nav.commits != commits
 		})
+	}
+	load := func(ctx context.Context, t *tab) error {
+		err := once(ctx, t)
+		pdf, unread := t.nav.gotPDF()
+		if pdf {
+			err = t.openPDF(ctx, func() error { return once(ctx, t) })
+			_, unread = t.nav.gotPDF()
+		}
+		return cmp.Or(unread, err)
 	}
 	// The document that is left may still do harm. It may have asked to load
 	// itself again just before, and Chromium then loads it in place of the new
@@ -83,16 +93,16 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		at, loader = nil, ""
 		e, err := c.navigate(ctx, wait, load)
 		c.mu.Lock()
-		pulled := err == nil && at != nil && at.nav.pulled
+		replaced := err == nil && at != nil && at.nav.replaced
 		died := protocol.CodeOf(err) == protocol.PageCrashed && (loader == "" || at.nav.loader != loader)
 		c.mu.Unlock()
 		switch {
-		case !pulled && !died, died && try == maxOpens:
+		case !replaced && !died, died && try == maxOpens:
 			return e, err
 		case try == maxOpens:
 			return e, protocol.Errorf(protocol.NavigationFailed, "the page before loads itself again and again, in place of this one").
 				With("reason", "pulled_back").Then("close the tab with tab_close, and open the URL in another")
-		case pulled:
+		case replaced:
 			if err := at.nav.silence(ctx); err != nil {
 				return e, err
 			}
@@ -145,7 +155,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 	s := t.begin(settling{})
 	doing, cancel := context.WithCancelCause(ctx)
 	stop := t.dialogs.on(func() { cancel(errDialog) })
-	unheld := t.recovery.unhold()
+	unheld := t.recovery.Unhold()
 	phase := waitCommit
 	err = do(doing, t)
 	unheld()
@@ -166,7 +176,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 		if ctx.Err() != nil {
 			t.cdp.Send("Page.stopLoading", struct{}{})
 		}
-		t.recovery.notice(ctx, err)
+		t.recovery.Notice(ctx, err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) && protocol.CodeOf(err) == protocol.Internal {
 			err = t.nav.unloaded(phase) // and not, say, page_crashed
 		}
@@ -184,7 +194,7 @@ func (c *Context) navigate(ctx context.Context, wait string, do func(ctx context
 // beside the modes of open, which say how far it must be.
 const waitCommit = "commit"
 
-// unloaded is the error of a navigation whose time is over: what it waited for,
+// unloaded returns the error of a navigation whose time is over: what it waited for,
 // and where the page is instead.
 func (n *navigation) unloaded(phase string) error {
 	n.t.c.mu.Lock()

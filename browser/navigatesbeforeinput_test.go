@@ -63,6 +63,7 @@ func (l *leaving) Read(ctx context.Context, m *cdp.Message) error {
 // A page that leaves by itself between the finding of an element and the input has
 // not received it: the click says so, and names nothing that was hit.
 func TestClickWhileThePageNavigates(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/next" {
@@ -94,6 +95,7 @@ func TestClickWhileThePageNavigates(t *testing.T) {
 // A dialog that the page opens by itself while an action waits for its element is
 // not what came of the action.
 func TestDialogBeforeTheInput(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<button disabled onclick="report('clicked')">Go</button><script>onload=()=>setTimeout(()=>report(confirm('Cookies?')),1500)</script>`)
 	equal(t, "answer", v.click(v.ref("button", "Go")), `dialog_open: a dialog (confirm) is open and holds the page {"kind":"confirm","message":"Cookies?"}`)

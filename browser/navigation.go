@@ -1,13 +1,13 @@
 package browser
 
 import (
-	"cmp"
 	"strings"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	devnet "github.com/chromedp/cdproto/network"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/history"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/protocol"
@@ -23,8 +23,8 @@ type navigation struct {
 	navigationCounts
 	pendingNavigation
 	titleRequest titleRequest
-	statuses     map[cdproto.LoaderID]int // HTTP statuses of main documents, before they are committed
-	step         *history.Step            // under way; nil: none
+	responses    map[cdproto.LoaderID]mainResponse // of main documents, before they are committed
+	step         *history.Step                     // under way; nil: none
 }
 
 // mainDocument is the document in the main frame, and how far it has loaded.
@@ -35,7 +35,16 @@ type mainDocument struct {
 	status   int    // HTTP
 	ready    string // loading, interactive, complete
 	loader   cdproto.LoaderID
-	document int // the context's count when the document was committed
+	document int  // the context's count when the document was committed
+	pdf      bool // it is the text of a PDF
+}
+
+// mainResponse is the response to a request for a main document.
+type mainResponse struct {
+	status int
+	media  string // as Chromium has it
+	pdf    bool   // it is answered with the text of a PDF
+	failed error  // why the PDF cannot be read
 }
 
 // navigationCounts are how often something has happened to the main frame. An action
@@ -54,8 +63,9 @@ type pendingNavigation struct {
 	lost       *lostPage // the last of them that Chromium has a page of its own for
 	failed     string    // why the last of them came to nothing; empty otherwise
 	refreshing bool      // the document is about to load another, by a refresh that is due
-	pulled     bool      // a document that was left has begun to load again, in place of the next
+	replaced   bool      // a document that was left has begun to load again, in place of the next
 	opening    opening
+	readingPDF bool // a PDF is opened for its text, even where downloads are allowed
 }
 
 // errorPage is the address of Chromium's page in the place of one that did not load.
@@ -75,10 +85,10 @@ type opening struct {
 
 // newNavigation is that of a tab that has just come: an empty page.
 func newNavigation(t *tab) navigation {
-	return navigation{t: t, mainDocument: mainDocument{url: blank, ready: "complete"}, statuses: map[cdproto.LoaderID]int{}}
+	return navigation{t: t, mainDocument: mainDocument{url: blank, ready: "complete"}, responses: map[cdproto.LoaderID]mainResponse{}}
 }
 
-// address is the address of the document that says it is at url: that of Chromium's
+// address returns the address of the document that says it is at url: that of Chromium's
 // page for one that did not load is the one that failed, as for a person.
 func (n *navigation) address(url string) string {
 	if n.failing && url == errorPage {
@@ -91,25 +101,14 @@ func (n *navigation) address(url string) string {
 // caller holds mu.
 func (n *navigation) seen(title, url string) { n.title, n.url = title, n.address(url) }
 
-// hasContent says whether the document is parsed, and there to be asked. The caller holds mu.
+// hasContent reports whether the document is parsed, and there to be asked. The caller holds mu.
 func (n *navigation) hasContent() bool { return n.ready != "loading" && n.t.frames.main.doc != 0 }
 
-// hasLoaded says whether the document's load event has fired. The caller holds mu.
+// hasLoaded reports whether the document's load event has fired. The caller holds mu.
 func (n *navigation) hasLoaded() bool { return n.ready == "complete" && n.t.frames.main.doc != 0 }
 
-type frameNavigated struct {
-	Frame struct {
-		ID       cdproto.FrameID  `json:"id"`
-		ParentID cdproto.FrameID  `json:"parentId"`
-		LoaderID cdproto.LoaderID `json:"loaderId"`
-		URL      string           `json:"url"`
-		Fragment string           `json:"urlFragment"`
-		Failed   string           `json:"unreachableUrl"`
-	} `json:"frame"`
-}
-
 // frameNavigated takes it that a document is committed in a frame.
-func (n *navigation) frameNavigated(s *cdp.Session, e frameNavigated) (changed bool) {
+func (n *navigation) frameNavigated(s *cdp.Session, e event.FrameNavigated) (changed bool) {
 	t, c := n.t, n.t.c
 	f := t.frames.navigated(s, e)
 	n.step.Done(f.id, e.Frame.LoaderID)
@@ -120,7 +119,7 @@ func (n *navigation) frameNavigated(s *cdp.Session, e frameNavigated) (changed b
 		t.frames.leaveAll(s.ID())
 	}
 	c.documents++
-	n.mainDocument = mainDocument{url: f.url, loader: e.Frame.LoaderID, ready: "loading", document: c.documents, status: n.statuses[e.Frame.LoaderID]}
+	n.mainDocument = mainDocument{url: f.url, loader: e.Frame.LoaderID, ready: "loading", document: c.documents, status: n.responses[e.Frame.LoaderID].status, pdf: n.responses[e.Frame.LoaderID].pdf}
 	if n.failing = f.url == errorPage; n.failing && e.Frame.Failed != "" {
 		n.url = e.Frame.Failed
 	}
@@ -129,12 +128,12 @@ func (n *navigation) frameNavigated(s *cdp.Session, e frameNavigated) (changed b
 	n.opening = opening{}
 	n.failed, n.refreshing = "", false
 	t.requests.Clear()
-	for id := range n.statuses {
+	for id := range n.responses {
 		if id != n.loader {
-			delete(n.statuses, id)
+			delete(n.responses, id)
 		}
 	}
-	c.origins.Add(f.url)
+	c.ShownAt(f.url)
 	n.moved()
 	t.appear(n.url)
 	c.emit(protocol.EventNavigated, map[string]any{"tab": t.name, "url": n.url, "status": n.status, "document": n.document})
@@ -148,12 +147,7 @@ func (n *navigation) moved() {
 	}
 }
 
-type navigatedWithin struct {
-	FrameID cdproto.FrameID `json:"frameId"`
-	URL     string          `json:"url"`
-}
-
-func (n *navigation) navigatedWithin(_ *cdp.Session, e navigatedWithin) (changed bool) {
+func (n *navigation) navigatedWithin(_ *cdp.Session, e event.NavigatedWithin) (changed bool) {
 	f := n.t.frames.byID[e.FrameID]
 	if f == nil {
 		return false
@@ -168,13 +162,7 @@ func (n *navigation) navigatedWithin(_ *cdp.Session, e navigatedWithin) (changed
 	return true
 }
 
-type frameRequested struct {
-	FrameID     cdproto.FrameID `json:"frameId"`
-	Disposition string          `json:"disposition"`
-	URL         string          `json:"url"`
-}
-
-func (n *navigation) frameRequested(_ *cdp.Session, e frameRequested) (changed bool) {
+func (n *navigation) frameRequested(_ *cdp.Session, e event.FrameRequested) (changed bool) {
 	if e.Disposition == "newTab" || e.Disposition == "newWindow" {
 		n.t.c.effects.tabAnnounced()
 	}
@@ -186,18 +174,12 @@ func (n *navigation) frameRequested(_ *cdp.Session, e frameRequested) (changed b
 	return true
 }
 
-type frameScheduled struct {
-	FrameID cdproto.FrameID `json:"frameId"`
-	Delay   float64         `json:"delay"` // seconds
-	URL     string          `json:"url"`
-}
-
 // refreshSoon is how long a refresh may be put off and still belong to the
 // navigation, in seconds: Chromium replaces the entry of the history up to there.
 const refreshSoon = 1
 
 // frameScheduled takes it that a document has a refresh, by meta or header.
-func (n *navigation) frameScheduled(_ *cdp.Session, e frameScheduled) (changed bool) {
+func (n *navigation) frameScheduled(_ *cdp.Session, e event.FrameScheduled) (changed bool) {
 	if e.FrameID != n.t.frames.main.id || e.Delay > refreshSoon || withoutFragment(e.URL) == withoutFragment(n.url) {
 		return false
 	}
@@ -205,14 +187,7 @@ func (n *navigation) frameScheduled(_ *cdp.Session, e frameScheduled) (changed b
 	return true
 }
 
-type frameStarted struct {
-	FrameID        cdproto.FrameID  `json:"frameId"`
-	LoaderID       cdproto.LoaderID `json:"loaderId"`
-	URL            string           `json:"url"`
-	NavigationType string           `json:"navigationType"`
-}
-
-func (n *navigation) frameStarted(_ *cdp.Session, e frameStarted) (changed bool) {
+func (n *navigation) frameStarted(_ *cdp.Session, e event.FrameStarted) (changed bool) {
 	n.step.Begin(e.NavigationType, e.LoaderID, e.FrameID)
 	if e.FrameID != n.t.frames.main.id || e.NavigationType == "sameDocument" || e.NavigationType == "historySameDocument" {
 		return false
@@ -224,7 +199,7 @@ func (n *navigation) frameStarted(_ *cdp.Session, e frameStarted) (changed bool)
 	case n.opening.begun, strings.HasPrefix(e.NavigationType, "reload") && url != withoutFragment(n.url):
 		// The document that is being left asked for it: one that is there
 		// cannot load another again.
-		n.pulled = true
+		n.replaced = true
 	}
 	n.requested++
 	n.t.appear(e.URL)
@@ -236,7 +211,7 @@ func withoutFragment(url string) string {
 	return url
 }
 
-func (n *navigation) frameStopped(_ *cdp.Session, e frameEvent) (changed bool) {
+func (n *navigation) frameStopped(_ *cdp.Session, e event.Frame) (changed bool) {
 	if e.FrameID != n.t.frames.main.id {
 		return false
 	}
@@ -244,13 +219,7 @@ func (n *navigation) frameStopped(_ *cdp.Session, e frameEvent) (changed bool) {
 	return true
 }
 
-type lifecycle struct {
-	FrameID  cdproto.FrameID  `json:"frameId"`
-	LoaderID cdproto.LoaderID `json:"loaderId"`
-	Name     string           `json:"name"`
-}
-
-func (n *navigation) lifecycle(_ *cdp.Session, e lifecycle) (changed bool) {
+func (n *navigation) lifecycle(_ *cdp.Session, e event.Lifecycle) (changed bool) {
 	if e.FrameID != n.t.frames.main.id || e.LoaderID != n.loader {
 		return false
 	}
@@ -272,12 +241,16 @@ func (n *navigation) requestSent(s *cdp.Session, e network.RequestSent) (changed
 	if e.Type == "Document" && e.FrameID == n.t.frames.main.id {
 		n.going, n.goingBy = e.Request.URL, e.RequestID
 	}
-	return n.t.requests.Sent(s, e)
+	changed = n.t.requests.Sent(s, e)
+	n.t.c.routes.Retry()
+	return changed
 }
 
 func (n *navigation) responseReceived(s *cdp.Session, e network.ResponseReceived) (changed bool) {
 	if e.Type == "Document" && e.FrameID == n.t.frames.main.id {
-		n.statuses[e.LoaderID] = e.Response.Status
+		r := n.responses[e.LoaderID]
+		r.status, r.media = e.Response.Status, e.Response.MimeType
+		n.responses[e.LoaderID] = r
 		if e.LoaderID == n.loader {
 			n.status = e.Response.Status
 		}
@@ -290,29 +263,11 @@ func (n *navigation) responseReceived(s *cdp.Session, e network.ResponseReceived
 	return n.t.requests.Received(n.t.name, s, e)
 }
 
-type loadingFailed struct {
-	RequestID devnet.RequestID `json:"requestId"`
-	ErrorText string           `json:"errorText"`
-	Canceled  bool             `json:"canceled"`
-	Blocked   string           `json:"blockedReason"`
-	CORS      struct {
-		Error string `json:"corsError"`
-	} `json:"corsErrorStatus"`
-}
-
-// error is why, with what Chromium says beside net::ERR_FAILED.
-func (e loadingFailed) error() string {
-	if why := cmp.Or(e.CORS.Error, e.Blocked); why != "" {
-		return e.ErrorText + " (" + why + ")"
-	}
-	return e.ErrorText
-}
-
-func (n *navigation) loadingFailed(_ *cdp.Session, e loadingFailed) (changed bool) {
+func (n *navigation) loadingFailed(_ *cdp.Session, e event.LoadingFailed) (changed bool) {
 	loader := cdproto.LoaderID(e.RequestID) // a navigation's request has its loader's id
 	if !e.Canceled {
 		if of, ok := n.t.requests.Fail(e.RequestID); ok {
-			n.t.c.reports().Failed(protocol.FailedRequest{Method: of.Method, URL: of.URL, Error: e.error()})
+			n.t.c.reports().Failed(protocol.FailedRequest{Method: of.Method, URL: of.URL, Error: e.Why()})
 		}
 	}
 	if kind, _ := n.t.requests.End(e.RequestID); kind == "Document" && n.failed == "" {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/network"
-	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -56,7 +55,7 @@ func (r *records) SetHeaders(ctx context.Context, h *protocol.Headers) error {
 	return r.routes.SetHeaders(ctx, h, r.c.sessions())
 }
 
-// sessions are the cdp sessions of all pages, out-of-process frames and workers.
+// sessions returns the CDP sessions of all pages, out-of-process frames and workers.
 func (c *Context) sessions() (sessions []*cdp.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +71,7 @@ func (c *Context) sessions() (sessions []*cdp.Session) {
 	return sessions
 }
 
-// Routes are the session's routes, each with the number of requests that it has
+// Routes returns the session's routes, each with the number of requests that it has
 // matched.
 func (r *records) Routes() []protocol.Route { return r.routes.List() }
 
@@ -82,28 +81,22 @@ func (t *tab) requestPaused(s *cdp.Session, e network.PausedRequest) (changed bo
 	if t.answeringChallenge.Load() {
 		return false
 	}
-	asks := t.frames.byID[e.FrameID]
-	by := network.Asker{Top: asks != nil && asks.parent == nil && e.Type == "Document"}
-	if asks != nil && e.Type == "Document" {
-		asks = asks.parent
+	if e.Response() {
+		f := t.frames.byID[e.FrameID]
+		go t.documentPaused(s, e, f != nil && f.parent == nil && e.Type == "Document") // ends with the tab
+		return false
 	}
-	if asks != nil {
-		by.Origin = policy.Origin(asks.url)
-	}
-	t.c.routes.Paused(s, e, by)
+	t.c.routes.Paused(s, e, func() (network.Initiator, bool) {
+		var own, parent *network.Frame
+		if f := t.frames.byID[e.FrameID]; f != nil {
+			own = &f.asks
+			if f.parent != nil {
+				parent = &f.parent.asks
+			}
+		}
+		return t.requests.Initiator(e, own, parent)
+	})
 	return false
-}
-
-// reportDownload emits the event of a download's new state.
-func (r *records) reportDownload(d protocol.Download) {
-	fields := map[string]any{"tab": d.Tab, "name": d.Name, "url": d.URL, "state": d.State}
-	if d.State != protocol.DownloadDenied {
-		fields["bytes"] = d.Bytes
-	}
-	if d.Why != "" {
-		fields["why"] = d.Why
-	}
-	r.c.emit(protocol.EventDownload, fields)
 }
 
 // downloadBegins gives a download to the context whose frame began it. One
@@ -130,7 +123,9 @@ func (r *records) downloadBegins(e network.DownloadBegins) bool {
 		if t.frames.byID[e.FrameID] == nil {
 			continue
 		}
-		c.reports().Download(r.downloads.Begin(t.name, e))
+		if !t.nav.withholdsPDF(e.URL) {
+			c.reports().Download(r.downloads.Begin(t.name, e))
+		}
 		t.nav.failed = "download"
 		t.wake()
 		return true

@@ -7,12 +7,13 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Origin is the origin of the document that is meant, "null" for an opaque one. Errors:
+// Origin returns the origin of the document that is meant, "null" for an opaque one. Errors:
 // those of a ref, invalid_params for a point outside of the viewport.
 func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, at protocol.Spot) (string, error) {
 	if at.Ref != "" {
@@ -34,6 +35,8 @@ func (c *Context) Origin(ctx context.Context, refs *snapshot.Refs, at protocol.S
 	d, err := t.frames.main.document()
 	switch {
 	case err != nil:
+	case at.Tool.Name != "":
+		_, d, err = t.tool(ctx, refs, at.Tool)
 	case at.Focus:
 		d, err = t.frames.main.focused(ctx, script.FocusedFrame)
 	case at.Point:
@@ -55,7 +58,7 @@ func (d *document) origin(ctx context.Context) (string, error) {
 	var got evaluated
 	p := d.cdp.Send(runtime.Evaluate.Method, runtime.EvaluateParams{Expression: "origin", UniqueContextID: d.ctxID, ReturnByValue: ptr(true)})
 	if err := d.frame.tab.wait(ctx, p, &got); err != nil {
-		return "", gone(err)
+		return "", failure.Gone(err)
 	}
 	var origin string
 	err := json.Unmarshal(got.Result.Value, &origin)
@@ -85,9 +88,9 @@ func (f *frame) focusedAt(ctx context.Context, confirmed string) error {
 	return cmp.Or(err, d.at(ctx, confirmed))
 }
 
-// worldAt is the page's own world in the frame's document, by its uniqueId, where
+// worldAt returns the page's own world in the frame's document, by its uniqueId, where
 // that has the confirmed origin: what is evaluated by it runs in no later document.
-// Empty, which stands for whatever document there is, where nothing was confirmed.
+// Empty, which stands for whatever document there is, if nothing was confirmed.
 func (f *frame) worldAt(ctx context.Context, confirmed string) (string, error) {
 	if confirmed == "" {
 		return "", nil

@@ -37,7 +37,7 @@ func (c *Context) PDF(ctx context.Context, o protocol.PDF) ([]byte, error) {
 		err = t.wait(ctx, t.cdp.Send(page.PrintToPDF.Method, params), &got)
 	}
 	if err != nil {
-		t.recovery.notice(ctx, err)
+		t.recovery.Notice(ctx, err)
 		return nil, failure.PDF(err, o)
 	}
 	return base64.StdEncoding.DecodeString(got.Data)

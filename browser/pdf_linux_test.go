@@ -16,6 +16,7 @@ import (
 // Whenever the page's process is killed while it is printed, that is what is said:
 // Chromium says "Printing failed" of it, before it tells why.
 func TestPDFOfAPageThatDies(t *testing.T) {
+	t.Parallel()
 	s := newStageApart(t)
 	page := strings.Repeat("<p>A line of a long page.</p>", 5000)
 	for after := time.Duration(0); after < 240*time.Millisecond; after += 30 * time.Millisecond {

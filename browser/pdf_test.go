@@ -9,6 +9,7 @@ import (
 
 // What Chromium does not print is a wrong option, and the error names it.
 func TestPDFRefusals(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<p>One page</p>`)
 	for _, c := range []struct {

@@ -13,6 +13,7 @@ import (
 // An answer whose body the page leaves unread has no end that Chromium tells where it
 // may not be stored: nobody waits for one, and it is not shown as under way.
 func TestRequestWhoseAnswerIsNotRead(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	pages := s.srv.Config.Handler
 	s.srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -23,7 +23,7 @@ type Pool struct {
 	// Chromium.
 	Ready int
 	// Idle is how long the pooled contexts and Chromium stay when no session has a
-	// context; 0: for ever.
+	// context; 0: forever.
 	Idle time.Duration
 	// Ahead launches Chromium at once, and again when it was lost, and never lets
 	// it go for being idle.
@@ -117,7 +117,7 @@ func (b *Browser) NewContext(ctx context.Context, o ContextOptions, emit func(ty
 	return c, nil
 }
 
-// next is a context that nobody else has or will have.
+// next returns a context that nobody else has or will have.
 func (b *Browser) next(ctx context.Context) (*Context, error) {
 	for {
 		b.mu.Lock()
@@ -145,7 +145,7 @@ func (b *Browser) next(ctx context.Context) (*Context, error) {
 	}
 }
 
-// usable says whether the context, and the page that it was made with, is still there.
+// usable reports whether the context, and the page that it was made with, is still there.
 func (c *Context) usable() bool {
 	if c.gone() {
 		return false

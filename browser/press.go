@@ -16,6 +16,7 @@ func pressKey(o protocol.Press) (step, error) {
 	pressed, err := input.ParseChord(o.Key)
 	pressed = pressed.Only(o.Action)
 	return func(ctx context.Context, a *action) error {
+		pressed := a.tab.pointer.Hold(pressed)
 		if o.Ref != "" {
 			el, into, guarded, err := a.focusOn(ctx, o.Ref, true)
 			if err != nil {
@@ -28,7 +29,7 @@ func pressKey(o protocol.Press) (step, error) {
 				}
 				node = -1
 			}
-			return a.hits(el, el.pressKeys(ctx, in, node, pressed, guarded))
+			return a.setHit(el, el.pressKeys(ctx, in, node, pressed, guarded))
 		}
 		if err := a.beginAtFocus(ctx); err != nil && protocol.CodeOf(err) != protocol.StaleRef {
 			return err
@@ -64,7 +65,7 @@ func (a *action) beginAtFocus(ctx context.Context) error {
 	return nil
 }
 
-// focused is the document that has the focus, in the frame or in those below it. holding is
+// focused returns the document that has the focus, in the frame or in those below it. holding is
 // asked in each for the frame's element in it that has the focus.
 func (f *frame) focused(ctx context.Context, holding script.Func[int, int]) (*document, error) {
 	for t := f.tab; ; {

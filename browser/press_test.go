@@ -11,6 +11,7 @@ import (
 
 // Keys have the codes of a US keyboard and do what they do in a browser.
 func TestPress(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct {
 		name, page string
@@ -61,6 +62,7 @@ func TestPress(t *testing.T) {
 // Where the keys go to while a field keeps the focus is to be seen: the option that the
 // field calls the active one.
 func TestPressMovesTheActiveOption(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<input role=combobox aria-label=Film aria-expanded=true aria-controls=l onkeydown="setAttribute('aria-activedescendant', event.key === 'ArrowDown' ? 'b' : 'none')"><ul role=listbox id=l><li role=option id=a>Alien<li role=option id=b>Brazil</ul>`)
 	focused := func() string {

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/browserd/browserd/browser/failure"
@@ -10,12 +11,9 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// foundDefault is how many nodes Find returns at most where no limit is given.
-const foundDefault = 20
-
 // Find returns the nodes that fit all of q, in document order through frames
 // and shadow trees, at most q.Limit: those of a role, those whose name holds a
-// string, and those that show a text, the innermost ones. Errors:
+// string, and those that show a text, the innermost ones; 20 without q.Limit. Errors:
 // invalid_params where q asks for nothing.
 func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Query) ([]snapshot.Node, error) {
 	if q.Text == "" && q.Role == "" && q.Name == "" && q.Locator == nil && len(q.Chain) == 0 {
@@ -31,9 +29,7 @@ func (c *Context) Find(ctx context.Context, refs *snapshot.Refs, q protocol.Quer
 
 // find searches the tab's frames.
 func (t *tab) find(ctx context.Context, q protocol.Query) ([]snapshot.Node, error) {
-	if q.Limit <= 0 {
-		q.Limit = foundDefault
-	}
+	q.Limit = cmp.Or(q.Limit, 20)
 	for searched := 0; ; {
 		there := func() bool { return t.frames.main.doc != 0 && t.frames.main.doc != searched }
 		if err := t.until(ctx, there); err != nil {
@@ -88,7 +84,9 @@ func (f *finder) find(ctx context.Context, in *frame) error {
 			if child == nil || f.frames >= maxFrames {
 				continue
 			}
-			f.frames++
+			if f.frames++; one.Rest != nil {
+				f.query.Chain = one.Rest
+			}
 			// A frame that cannot be searched costs its own nodes alone.
 			if err := f.find(ctx, child); err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)

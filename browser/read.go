@@ -42,7 +42,7 @@ func (c *Context) Read(ctx context.Context, refs *snapshot.Refs, ref, kind, attr
 		}
 		content, err = readRef(ctx, t, refs, ref, kind, attr)
 		if err == failure.ErrGone && ref != "" {
-			// Where its element was made anew, the ref moves with it.
+			// Where its element was re-created, the ref moves with it.
 			if err = c.findAgain(ctx, refs, ref); err == nil {
 				content, err = readRef(ctx, t, refs, ref, kind, attr)
 			}
@@ -139,7 +139,7 @@ func (r *reader) document(ctx context.Context, d *document, q script.ReadArgs) (
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// frameIn is the frame that an element holds, nil where it holds none.
+// frameIn returns the frame that an element holds, nil if it holds none.
 func (t *tab) frameIn(owner snapshot.Key) *frame {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()

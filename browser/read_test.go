@@ -23,6 +23,7 @@ const article = `<nav><a href="/x">Menu</a></nav><main><h1>Gold</h1><p>Spot <b>p
 
 // The page as a person reads it, in each kind.
 func TestRead(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, article+`<iframe srcdoc="<h2>Framed</h2><p>inside</p>"></iframe><p>after</p>`)
 	url := s.srv.URL
@@ -47,6 +48,7 @@ func TestRead(t *testing.T) {
 // A cell that spans rows has its columns in those below, too: what stands there is
 // under its own heading. web/readable has the same test.
 func TestReadTableSpans(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct{ name, page, want string }{
 		{"down", `<table><tr><th>Team<th>Day<th>Score<tr><td rowspan=2>Red<td>Mon<td>1<tr><td>Tue<td>2</table>`,
@@ -92,6 +94,7 @@ func cells(markdown string) string {
 
 // What is visible within what is not is read and found, and nothing else of it.
 func TestReadWhatIsVisibleWithin(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<div style="visibility:hidden">x<h2>no</h2><p>no<span style="visibility:visible">Visible inner</span><input value=no><img alt=no><button style="visibility:visible">VB</button></p>
 		<ul><li>no<li style="visibility:visible">yes</ul><select><option>no</select><iframe srcdoc=no></iframe></div>
@@ -130,6 +133,7 @@ func TestReadWhatIsVisibleWithin(t *testing.T) {
 
 // Values are those of controls, and secrets stay secret in every kind.
 func TestReadValues(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<form><input name=getAttribute aria-label=Text value=abc><input type=password aria-label=Pin value=hunter2><input autocomplete="cc-number" aria-label=Card value=4111>
 <select aria-label=Pick><option>Oslo<option selected>Rome</select><input type=checkbox checked aria-label=Check><div contenteditable role=textbox aria-label=Rich>rich <b>text</b></div><div role=slider aria-label=Vol aria-valuenow=3 tabindex=0>x</div><button>Plain</button><h1>Title</h1><textarea autocomplete="cc-number" aria-label=Long>4222</textarea></form>`)
@@ -172,6 +176,7 @@ func TestReadValues(t *testing.T) {
 
 // A box is where the mouse finds the element, in frames and after scrolling too.
 func TestReadBox(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<style>body{margin:0}iframe{border:0;margin:10px;width:200px;height:80px}</style><button style="position:absolute;left:20px;top:300px;width:60px;height:30px">Low</button><iframe srcdoc="<style>body{margin:0}</style><button style='width:50px;height:20px'>Framed</button>"></iframe><button style="position:absolute;top:900px;left:0;width:40.5px;height:30px">Far</button>`)
 	for _, c := range []struct{ name, want string }{
@@ -194,6 +199,7 @@ func TestReadBox(t *testing.T) {
 
 // What is found comes in document order, through frames and shadow trees.
 func TestFindNodes(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<h1>Offers of gold</h1><ul><li>Gold bar <button>Buy</button></li><li>Silver <button disabled>Buy</button></li></ul><p style="display:none">gold hidden</p><iframe srcdoc="<p>Fine <b>GOLD</b></p><button>Buy it</button>"></iframe><x-s></x-s><script>customElements.define('x-s',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'open'}).innerHTML='<button>Buy last</button>'}})</script>`)
 	for _, c := range []struct {
@@ -229,6 +235,7 @@ func TestFindNodes(t *testing.T) {
 // What a slot shows is found where it is shown: the control that the slot stands in, and
 // not the slot, which is nowhere.
 func TestFindWhatASlotShows(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<script>customElements.define('x-b',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'open'}).innerHTML='<button><slot name=icon></slot><slot></slot></button>'}})</script>
 <x-b>Delete all</x-b><x-b><i slot=icon>o</i> Keep <b>these</b></x-b>`)
@@ -244,6 +251,7 @@ func TestFindWhatASlotShows(t *testing.T) {
 // What has no role and is nothing to click has no name but what its author calls it,
 // so that what is found by name is what bears it.
 func TestFindByName(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<h1>x</h1><p>Other</p><div><button>Save</button></div><section><span aria-label="Save all">all</span></section><b aria-labelledby=l>y</b><p id=l>Saved</p><div onclick="0">Save me</div><svg><g><title>Bar</title><rect width=9 height=9 /></g></svg>`)
 	for _, c := range []struct {

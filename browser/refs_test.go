@@ -9,7 +9,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// rows is a list that its page makes anew, as the row tests have it.
+// rows is a list that its page re-creates, as the row tests have it.
 const rows = `<ul id=l></ul><script>let rows=['A','B','C','D','E'];
 function render(){l.innerHTML='';for(const r of rows){const li=document.createElement('li');li.append('Row '+r+' ');const b=document.createElement('button');b.textContent='Delete';b.onclick=()=>report(r);li.append(b);l.append(li)}}
 render()</script>`
@@ -25,6 +25,7 @@ render()</script>`
 // stands: a menu in a card that can be dragged, a cell of what is no table, an item
 // that is written in.
 func TestNamesOfRefs(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct{ role, name, page string }{
 		{"menu", "Move up | Move down", `<div draggable=true>Card <a href="#">Open</a><div role=menu onclick="0"><div role=menuitem>Move up</div><div role=menuitem>Move down</div></div></div>`},
@@ -43,6 +44,7 @@ func TestNamesOfRefs(t *testing.T) {
 // No ref ever acts on another row; where the row itself has moved, the ref has
 // moved with it.
 func TestRefsOfRows(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct {
 		name, page, act string
@@ -85,8 +87,9 @@ func TestRefsOfRows(t *testing.T) {
 }
 
 // Of two rows that the client was shown beside one another, and that are the same to
-// it, nobody can say which is the one that is left when all are made anew.
+// it, nobody can say which is the one that is left when all are re-created.
 func TestRefOfOneOfTwoAlike(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<ul id=l></ul><script>let n=2;function render(){l.innerHTML='<li>Tea <button onclick="report(1);n--;render()">Remove</button></li>'.repeat(n)}render()</script>`)
 	got, err := v.c.Capture(limit(t, 10*time.Second), snapshot.DefaultOptions(), v.refs)
@@ -104,6 +107,7 @@ func TestRefOfOneOfTwoAlike(t *testing.T) {
 
 // A renamed element is not clicked until the client has seen what it is now.
 func TestRefRenamed(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<button id=b onclick="report(this.textContent)">Save</button>`)
 	ref := v.ref("button", "Save")
@@ -116,6 +120,7 @@ func TestRefRenamed(t *testing.T) {
 
 // A ref whose element is gone names those that come near it.
 func TestRefStale(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<div id=d><button>Save draft</button></div><button>Save all</button><button>Close</button>`)
 	ref := v.ref("button", "Save draft")
@@ -130,6 +135,7 @@ func TestRefStale(t *testing.T) {
 
 // A client that edits a row knows that the row says something else now.
 func TestRefInEditedRow(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<ul><li><span>Walk dog</span> <input aria-label=Edit value="Walk dog" oninput="this.previousElementSibling.textContent=this.value" onkeydown="if(event.key==='Enter')report(this.value)"></li><li><span>Walk fox</span> <input aria-label=Edit></li></ul>`)
 	ref := v.ref("textbox", "Edit")
@@ -141,6 +147,7 @@ func TestRefInEditedRow(t *testing.T) {
 // Checking a row off may bring the next one into its elements: the ref does not
 // go on to that one by itself.
 func TestRefAfterItsOwnRowWasDone(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<ul id=l></ul><script>let rows=['Ann','Bob','Cy','Dan'];
 for(const r of rows){const li=document.createElement('li');li.innerHTML='<input type=checkbox aria-label=Done> <span></span>';li.firstChild.onclick=()=>{const name=li.lastChild.textContent;report(name);rows=rows.filter(r=>r!==name);render()};l.append(li)}
@@ -154,8 +161,9 @@ render()</script>`)
 }
 
 // A snapshot within an element that is gone, or after it, says so as an action does;
-// where the element was made anew it goes on from there.
+// where the element was re-created it goes on from there.
 func TestSnapshotOfWhatIsGone(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	page := `<div id=d><button>Save draft</button></div><button>Save all</button><iframe srcdoc="<button>In</button><button>Inner</button>"></iframe><p>End</p>`
 	stale := `stale_ref: @e1 is gone: it was button "Save draft" {"candidates":[{"name":"Save all","ref":"@e2","role":"button","why":"the same role and a similar name"}]}`

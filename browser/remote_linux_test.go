@@ -60,6 +60,7 @@ func startRemote(t *testing.T, path string) string {
 // A Chromium that runs elsewhere reaches the proxies of its sessions at the
 // one address that is advertised, each with its own list.
 func TestRemoteThroughTheAdvertisedProxy(t *testing.T) {
+	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func (c *Context) Screenshot(ctx context.Context, refs *snapshot.Refs, o protoco
 	}
 	pic, err := takeScreenshot(ctx, t, refs, o)
 	if err != nil {
-		t.recovery.notice(ctx, err)
+		t.recovery.Notice(ctx, err)
 	}
 	return pic, err
 }
@@ -104,7 +104,7 @@ func cornerOf(ctx context.Context, f *frame) (x, y float64, err error) {
 	for f.cdp.ID() != t.cdp.ID() {
 		owner, parent := t.ownerAt(ctx, f)
 		if parent == nil {
-			return 0, 0, errDocumentGone()
+			return 0, 0, failure.DocumentGone()
 		}
 		if parent.cdp.ID() != f.cdp.ID() {
 			object, err := parent.objectID(ctx, owner.Node)

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 )
@@ -12,22 +13,10 @@ import (
 // end. It returns where that scroller is then. Errors: those of a ref,
 // invalid_params.
 func scroll(o protocol.Scroll) (step, error) {
-	switch {
-	case o.Direction != "" && o.Direction != "up" && o.Direction != "down" && o.Direction != "left" && o.Direction != "right":
-		return nil, protocol.Errorf(protocol.InvalidParams, "direction %q: accepts up, down, left or right", o.Direction).With("parameter", "direction")
-	case o.To != "" && o.To != "top" && o.To != "bottom":
-		return nil, protocol.Errorf(protocol.InvalidParams, "to %q: accepts top or bottom", o.To).With("parameter", "to")
-	case o.To != "" && (o.Direction != "" || o.Pixels != 0):
-		return nil, protocol.Errorf(protocol.InvalidParams, "to and direction: only one of them").With("parameter", "to")
-	case o.Pixels < 0:
-		return nil, protocol.Errorf(protocol.InvalidParams, "pixels %d: accepts a number above 0; direction says where to", o.Pixels).With("parameter", "pixels")
-	case o.Ref == "" && o.Direction == "" && o.To == "":
-		o.Direction = "down"
+	with, err := script.ParseScroll(o)
+	if err != nil {
+		return nil, err
 	}
-	if o.Pixels != 0 && o.Direction == "" {
-		o.Direction = "down"
-	}
-	with := script.ScrollArgs{Direction: o.Direction, Pixels: o.Pixels, To: o.To}
 	return func(ctx context.Context, a *action) error {
 		a.then = func(ctx context.Context) {
 			if e := a.outcome.Effect; e.Navigated == "" && e.Dialog == nil {
@@ -43,11 +32,11 @@ func scroll(o protocol.Scroll) (step, error) {
 		if err != nil {
 			return err
 		}
-		if a.outcome.Position, err = script.ScrollFrom.Result(el.Then); err == nil && o.Direction == "" && o.To == "" {
+		if a.outcome.Position, err = script.ScrollFrom.Result(el.Then); err == nil && with.Direction == "" && with.To == "" {
 			// A frame's element stands in scrollers of the documents above as well.
 			err = el.frame.intoView(ctx)
 		}
-		return a.hits(el, err)
+		return a.setHit(el, err)
 	}, nil
 }
 
@@ -63,7 +52,7 @@ func (f *frame) intoView(ctx context.Context) error {
 	for f != f.tab.frames.main {
 		owner, parent := f.tab.ownerAt(ctx, f)
 		if parent == nil {
-			return errDocumentGone()
+			return failure.DocumentGone()
 		}
 		if _, err := evaluate(ctx, parent, script.ScrollIntoView, owner.Node); err != nil {
 			return err

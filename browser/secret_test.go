@@ -50,7 +50,7 @@ func (v *visit) everything() string {
 			fmt.Fprintf(&b, "find %s %q %q %v\n", n.Role, n.Name, n.Value, n.Attrs)
 		}
 	}
-	pic, err := v.c.Screenshot(ctx, v.refs, protocol.Screenshot{Annotate: refs, Format: "jpeg", Quality: 10})
+	pic, err := v.c.Screenshot(ctx, v.refs, protocol.Screenshot{Annotate: refs, Format: "jpeg", Scale: 0.1})
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -63,6 +63,7 @@ func (v *visit) everything() string {
 // A field that held a secret is masked as long as its document lives, whatever the page
 // makes of it.
 func TestOnceSecret(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	const field = `<form><label>Word <input id=i type=password></label></form><div id=other></div><button>Show</button>`
 	for _, c := range []struct{ name, page, script string }{
@@ -76,6 +77,9 @@ func TestOnceSecret(t *testing.T) {
 		{"a copy of the form", field, `const c = document.forms[0].cloneNode(true); c.querySelector('input').type = 'text'; document.forms[0].replaceWith(c)`},
 		{"a new field with its value", field, `const n = document.createElement('input'); n.value = i.value; i.replaceWith(n)`},
 		{"a new textarea with its value", field, `const n = document.createElement('textarea'); n.value = i.value; i.replaceWith(n)`},
+		{"a new field with more around it", field, `const n = document.createElement('input'); n.value = 'It is ' + i.value + '.'; i.replaceWith(n)`},
+		{"a new field of another type", field, `const n = document.createElement('input'); n.type = 'search'; n.value = i.value; i.replaceWith(n)`},
+		{"what is edited in its place", field, `const n = document.createElement('div'); n.contentEditable = true; n.setAttribute('role', 'textbox'); n.textContent = i.value; i.replaceWith(n)`},
 		{"a new textarea with its text", field, `const n = document.createElement('textarea'); n.textContent = i.value; i.replaceWith(n)`},
 		{"written again", field, `i.setAttribute('value', i.value); i.outerHTML = i.outerHTML.replace('password', 'text')`},
 		{"a new field of the same name, filled later", field, `const n = document.createElement('input'); n.id = 'i'; const v = i.value; i.replaceWith(n); n.value = v + '!'`},
@@ -85,6 +89,10 @@ func TestOnceSecret(t *testing.T) {
 		{"into a closed shadow tree", field + `<script>root = other.attachShadow({mode: 'closed'}); root.innerHTML = '<b>Here</b>'</script>`, `root.append(i); root.lastChild.type = 'text'`},
 		{"in a shadow tree", `<x-f></x-f><script>customElements.define('x-f', class extends HTMLElement { constructor() { super(); this.attachShadow({mode: 'open'}).innerHTML = '<input id=i type=password aria-label=Word>' } })</script>`,
 			`document.querySelector('x-f').shadowRoot.querySelector('input').type = 'text'`},
+		{"in a closed shadow tree of its own", `<x-f></x-f><script>customElements.define('x-f', class extends HTMLElement { constructor() { super(); window.root = this.attachShadow({mode: 'closed'}); root.innerHTML = '<input type=password aria-label=Word>' } })</script>`,
+			`root.querySelector('input').type = 'text'`},
+		{"a copy into a closed shadow tree", field, `const c = i.cloneNode(); c.type = 'text'; c.removeAttribute('id'); other.attachShadow({mode: 'closed'}).append(c); i.remove()`},
+		{"a new document", field, `const v = i.value; document.open(); document.write('<input id=i aria-label=Word>'); document.close(); i.value = v`},
 		{"autocomplete", `<input id=i aria-label=Word autocomplete="section-x one-time-code">`, `i.removeAttribute('autocomplete')`},
 		{"a card's number", `<input id=i aria-label=Word autocomplete=cc-number>`, `i.autocomplete = 'off'`},
 		{"dots by style", `<style>.dots{-webkit-text-security:disc}</style><input id=i aria-label=Word class=dots>`, `i.className = ''`},
@@ -137,6 +145,7 @@ func TestOnceSecret(t *testing.T) {
 
 // What is no secret is told, also beside one.
 func TestNeverSecret(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<form><input type=password aria-label=Word value=abc><input id=a aria-label=City value=abc><input id=b aria-label=Note value="hunter2xyz and more"><input type=password name=w aria-label=Other value=hunter2xyz></form>`)
 	v.eval(`void document.querySelectorAll('[type=password]').forEach(e => e.type = 'text')`)
@@ -150,6 +159,7 @@ func TestNeverSecret(t *testing.T) {
 
 // Which fields are secret, as snapshot/html decides.
 func TestSecretFields(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range corpus.Fields {
 		t.Run(c.HTML, func(t *testing.T) {

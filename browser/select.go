@@ -32,7 +32,7 @@ func selectOptions(o protocol.Select) step {
 		if err = failure.Choice(a.refs, o.Ref, got, values); err == nil {
 			a.outcome.Selected = got.Selected
 		}
-		return a.hits(el, err)
+		return a.setHit(el, err)
 	}
 }
 

@@ -11,6 +11,7 @@ const colours = `<option value=b>Blue<option value=g>Green<optgroup label=Warm><
 
 // Options are selected by label or value, all that are named or none.
 func TestSelect(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct {
 		name, page, role string
@@ -48,6 +49,7 @@ func TestSelect(t *testing.T) {
 
 // Check clicks where the state is another one, and only there.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct {
 		name, page, role string

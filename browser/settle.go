@@ -17,8 +17,8 @@ const (
 	navigationWait = 20 * time.Second
 	// requestsWait is how long the requests of an action may keep it waiting.
 	requestsWait = 2 * time.Second
-	// hoverWait is how long what a mouse opens by coming may take to begin, where
-	// somebody looks: Ant Design waits for 0.15 s, jQuery UI's menus for 0.3.
+	// hoverWait is how long a hover effect may take to start, if a snapshot follows:
+	// Ant Design waits for 0.15 s, jQuery UI's menus for 0.3.
 	hoverWait = 400 * time.Millisecond
 )
 
@@ -55,7 +55,7 @@ func (s *observation) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.awaitSaved(ctx, deadline)
+		s.awaitDownloadBegin(ctx, deadline)
 		if s.navigating() {
 			continue
 		}
@@ -66,7 +66,7 @@ func (s *observation) settle(ctx context.Context) error {
 	}
 }
 
-// navigating says whether the action asked for a navigation that has not come
+// navigating reports whether the action asked for a navigation that has not come
 // to anything yet.
 func (s *observation) navigating() bool {
 	t := s.tab
@@ -132,9 +132,9 @@ func (s *observation) awaitDownload(ctx context.Context) {
 	})
 }
 
-// awaitSaved waits, where a link was clicked that asks for a download, until that
-// begins: Chromium asks the server for it without a word on the tab's session.
-func (s *observation) awaitSaved(ctx context.Context, deadline time.Time) {
+// awaitDownloadBegin waits for the download to begin if a link that asks for one was clicked:
+// Chromium does not report that request on the tab's CDP session.
+func (s *observation) awaitDownloadBegin(ctx context.Context, deadline time.Time) {
 	t := s.tab
 	if !s.seen.Saves {
 		return
@@ -154,7 +154,7 @@ func (s *observation) quiet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seen, ok := s.settledAlready()
+	seen, ok := s.takeSettleResult()
 	if !ok || seen.doc != d.doc {
 		before := seen
 		for _, in := range t.actedIn() {
@@ -190,7 +190,7 @@ func (s *observation) quiet(ctx context.Context) error {
 	return nil
 }
 
-// quiet is that in one document.
+// quiet waits until the document is quiet.
 func (d *document) quiet(ctx context.Context, h settling) (settled, error) {
 	late := 0
 	if !h.unshown && h.late {
@@ -209,9 +209,9 @@ func (s *settled) add(o settled) {
 	}
 }
 
-// settledWith takes what the script saw of a frame's document where it came
-// back with the input itself, which spares a round trip.
-func (t *tab) settledWith(f *frame, s script.Settled) {
+// setSettleResult stores the settle result of a frame's document that came back with the
+// input itself, which saves a round trip.
+func (t *tab) setSettleResult(f *frame, s script.Settled) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	seen := settled{Settled: s, doc: f.doc, focusedIn: f.doc}
@@ -220,8 +220,8 @@ func (t *tab) settledWith(f *frame, s script.Settled) {
 	}
 }
 
-// settledAlready returns, once, what settledWith took.
-func (s *observation) settledAlready() (settled, bool) {
+// takeSettleResult returns, once, what setSettleResult took.
+func (s *observation) takeSettleResult() (settled, bool) {
 	c := s.tab.c
 	c.mu.Lock()
 	defer c.mu.Unlock()

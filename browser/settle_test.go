@@ -20,6 +20,7 @@ import (
 // the page write the answer down right behind that look: it is looked at once more,
 // and once only, or a page that asks all the time would never be done.
 func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
 	b := sharedBrowser(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -79,6 +80,7 @@ func TestAnAnswerThatComesWithTheLookIsLookedAtAgain(t *testing.T) {
 // What is done in a frame settles in the frame's document as well: what its script
 // goes on to do, what it announces and where it puts the focus are told.
 func TestActionsInFramesSettleThere(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	in := `<input aria-label=N oninput="setTimeout(()=>said.textContent='saw '+this.value)"><p id=said role=status></p><script>onclick=()=>setTimeout(()=>said.textContent='clicked')</script>`
 	const whole = ` style="position:fixed;top:0;left:0;border:0"`
@@ -103,6 +105,7 @@ func TestActionsInFramesSettleThere(t *testing.T) {
 // A live region is told as a whole where it is atomic, as alerts and states are, and
 // otherwise by what has come into it: a log says its new line, and nothing when one goes.
 func TestAnnounced(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	long := strings.Repeat("old line ", 40)
 	const box = `<script>customElements.define('status-box',class extends HTMLElement{connectedCallback(){window.box=this.attachShadow({mode:'open'});box.innerHTML='<p role=status id=s></p>'}})</script>`
@@ -140,6 +143,7 @@ func TestAnnounced(t *testing.T) {
 // What slides or fades into sight, or out of it, is waited for: the snapshot that
 // follows has it, or has it no more.
 func TestWhatComesIntoSight(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	const style = `<style>
 .drawer{position:fixed;top:0;right:0;width:300px;height:300px;transform:translateX(100%);visibility:hidden;transition:transform .3s,visibility .3s}
@@ -176,6 +180,7 @@ func TestWhatComesIntoSight(t *testing.T) {
 
 // A menu that opens a while after the mouse has come is there when hover answers.
 func TestHoverWaitsForWhatItOpens(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<button id=b onmouseenter="setTimeout(()=>{b.insertAdjacentHTML('afterend','<a href=#>In</a>')},250)">Menu</button>`)
 	ref := v.ref("button", "Menu")
@@ -199,6 +204,7 @@ func TestHoverWaitsForWhatItOpens(t *testing.T) {
 // What is not waited for: what is endless or long, small, without words, or moves
 // under the pointer alone.
 func TestWhatIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	const sheet = `<style>
 *{margin:0}div{width:200px;height:100px}

@@ -20,7 +20,7 @@ import (
 // Chromium would say, each with the function as it is without.
 var shortcuts = []struct{ function, without string }{
 	{"function plainName(el, role, f) {", "return '';"},
-	{"function nameless(el, role, f) {", "return false;"},
+	{"function neverNamed(el, role, f) {", "return false;"},
 	{"renders(child) {", "return false;"},
 }
 
@@ -130,6 +130,7 @@ func TestShortcutsSayWhatChromiumSays(t *testing.T) {
 // TestKeptStylesFollowThePage walks a page again after its style has changed in
 // ways that no observer of the document sees, and after elements have moved.
 func TestKeptStylesFollowThePage(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, `<!doctype html><meta charset=utf-8><style id=s></style><body><button id=b>Go</button><div id=d><a href=/1>Link</a> text</div><p id=e>more</p>
 <div id=host></div><script>const B = b, D = d, root = host.attachShadow({mode: 'open'}); root.innerHTML = '<style>button::before{content:"in "} a{display:none}</style>'</script>`)
 	for _, step := range []struct{ name, script, want string }{

@@ -10,25 +10,32 @@ import (
 	"github.com/browserd/browserd/browser/script"
 )
 
+// dialogsInOneScript is how many dialogs more a page may open before its script is ended: one
+// that opens them by a timer has found by then that nothing opens any more, one that opens
+// them in a loop cannot find it.
+const dialogsInOneScript = 3
+
 // cutOff ends the dialogs of a page that does not stop to open them: this one is
-// answered and reported to nobody, the script that opened it is ended, and what opens
-// the next by a timer finds that nothing opens any more, until the next action
-// begins. The caller holds mu.
+// answered and reported to nobody, and what opens the next finds that nothing opens any more,
+// until the next action begins. A script that goes on all the same is ended. Only then:
+// Runtime.terminateExecution ends whatever the page runs when it gets there, and that may be
+// what browserd waits for, which then never answers. The caller holds mu.
 func (d *dialogs) cutOff(kind string) {
 	t := d.t
 	if t.c.dialogs == maxDialogs+1 {
 		t.c.log.Write(t.name, "warning", fmt.Sprintf("browserd: the page opens one dialog after the other: it is cut off after %d", maxDialogs), "", 0)
 	}
 	accept := kind == "alert" || kind == "beforeunload"
-	if kind != "beforeunload" { // which is asked for when the page's script is over
+	for _, f := range t.frames.byID {
+		f.suppressDialogs()
+	}
+	// beforeunload is asked for when the page's script is over.
+	if kind != "beforeunload" && t.c.dialogs > maxDialogs+dialogsInOneScript {
 		// In front of the answer: V8 looks whether it is to end a script where a
 		// function is called, and in a loop that calls none not every time.
 		t.cdp.Send("Runtime.terminateExecution", cdproto.Empty{})
 	}
 	t.cdp.Send(page.HandleJavaScriptDialog.Method, page.HandleJavaScriptDialogParams{Accept: accept})
-	for _, f := range t.frames.byID {
-		f.suppressDialogs()
-	}
 }
 
 // suppressed is a document whose dialogs are suppressed. Guarded by the context's mu.

@@ -14,8 +14,12 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/cdproto/webmcp"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/event"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/script"
@@ -62,7 +66,7 @@ type tab struct {
 	requests *network.Requests
 	throttle *throttle.Throttle
 	popup    popup
-	recovery recovery
+	recovery recovering
 	changed  chan struct{} // closed and replaced when any of these changes
 
 	// activity counts what was done to the page, and what it has reported.
@@ -79,24 +83,17 @@ type popup struct {
 	refused  int       // tabs that it opened over the limit, since its script was ended for it
 }
 
-// stillborn is the error of a page that was made and that nothing could be attached to:
-// its process died before, or could not be started.
-func stillborn() error {
-	return protocol.Errorf(protocol.PageCrashed, "the process of the new page died at once, or could not be started").
-		With("reason", "crashed").Then("try again; where it stays so, the machine has no memory or no processes left")
-}
-
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
-	id, _, err := c.targets.create(ctx, false)
+	id, _, err := c.targets.Create(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	// Target.attachedToTarget was sent before the answer, so the tab is known by now.
 	t := c.byTarget(id)
 	if t == nil {
-		return nil, stillborn()
+		return nil, failure.NotAttached()
 	}
 	if url == "" {
 		url = blank
@@ -127,8 +124,8 @@ func (c *Context) byTarget(id target.ID) *tab {
 
 // attached takes a page that appeared in the context: one that newTab asked
 // for, or a popup. Called on the reader goroutine.
-func (c *Context) attached(e attachedToTarget) {
-	if c.targets.hold(e) {
+func (c *Context) attached(e event.AttachedToTarget) {
+	if c.targets.Hold(e) {
 		return
 	}
 	t := &tab{
@@ -137,7 +134,7 @@ func (c *Context) attached(e attachedToTarget) {
 		pointer: c.mouse.Over(c.host.conn.Session(e.SessionID)),
 	}
 	t.life, t.end = context.WithCancelCause(c.life)
-	t.frames, t.nav, t.dialogs, t.recovery = newFrames(t), newNavigation(t), newDialogs(t), recovery{t: t}
+	t.frames, t.nav, t.dialogs, t.recovery = newFrames(t), newNavigation(t), newDialogs(t), newRecovering(t)
 	t.requests = network.NewRequests(&c.log, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -231,6 +228,8 @@ func (t *tab) setUp(ctx context.Context) error {
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	// The full browser opens no window that asks for a passkey.
+	send(webauthn.Enable.Method, webauthn.EnableParams{EnableUI: ptr(false)})
 	wait = append(wait, t.c.overrides.Send(t.cdp, all, all, false)...)
 	wait = append(wait, t.c.routes.Pause(t.cdp)...)
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
@@ -240,6 +239,7 @@ func (t *tab) setUp(ctx context.Context) error {
 // attachDomains switches on, for a page or an out-of-process frame, what
 // browserd listens to, and puts the scripts into every document to come.
 func attachDomains(s *cdp.Session) []*cdp.Pending {
+	s.Send(webmcp.Enable.Method, cdproto.Empty{}) // an older Chromium refuses it
 	return []*cdp.Pending{
 		s.Send("Page.enable", cdproto.Empty{}),
 		s.Send(page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: true}),
@@ -320,6 +320,10 @@ func (t *tab) throttled(s *cdp.Session, domain string, pause time.Duration) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	switch domain {
+	case throttle.Tools:
+		t.frames.tools.Overflow(t.frames.main.doc)
+		t.c.log.Write(t.name, "warning", "browserd: the page registers too many tools: further ones are left out", "", 0)
+		return
 	case "Network":
 		t.requests.Clear() // their ends will not be reported
 		t.wake()

@@ -15,6 +15,7 @@ import (
 // one that is asked for, one that a page opens, and the one in the place of the
 // last that is closed.
 func TestTabsAreToldOf(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.pages["/"] = `<button onclick="window.open('/b')">With</button><button onclick="window.open()">Empty</button><button onclick="window.open('/b','','noopener')">Alone</button>`
 	s.pages["/b"] = `<title>B</title>`
@@ -81,6 +82,7 @@ func TestTabsAreToldOf(t *testing.T) {
 // An action tells of the tabs that it opened however it was asked for them: by the
 // page, by the link, or by the keys and the button that open one.
 func TestTabsOpenedByAClick(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct {
 		name, page string

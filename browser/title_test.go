@@ -29,6 +29,7 @@ func (v *visit) awaitTab(n int, url, title string) {
 
 // A page is named by its document's title, however far it was waited for.
 func TestTitle(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.pages["/b"] = `<title> Title
 	B </title><img name=title><form name=title></form>`
@@ -50,6 +51,7 @@ func TestTitle(t *testing.T) {
 
 // An empty page has an address and no title.
 func TestTitleOfAnEmptyPage(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	c, err := s.b.NewContext(limit(t, 20*time.Second), ContextOptions{}, func(string, map[string]any) {})
 	if err != nil {
@@ -65,6 +67,7 @@ func TestTitleOfAnEmptyPage(t *testing.T) {
 // A tab that a page opens has its title when it is loaded, although nobody looks
 // at it.
 func TestTitleOfAPopup(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<title>One</title><button onclick="window.open('/b')">Go</button>`, "/b", "<title>TitleB</title>")
 	v.click(v.ref("button", "Go"))
@@ -77,6 +80,7 @@ func TestTitleOfAPopup(t *testing.T) {
 
 // A title is taken as far as it is shown: a page may make it as long as it likes.
 func TestATitleWithoutEnd(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<title>One</title><button onclick="document.title = 'x'.repeat(1e6)">Go</button>`)
 	v.eval(`document.title = 'x'.repeat(1e6); 0`)
@@ -87,6 +91,7 @@ func TestATitleWithoutEnd(t *testing.T) {
 
 // A title that a script changes is the page's at the next answer.
 func TestTitleThatChanges(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<title>One</title>`)
 	v.eval(`document.title = 'Two'`)
@@ -108,6 +113,7 @@ func TestTitleThatChanges(t *testing.T) {
 // A page that holds itself once it is loaded does not hold the answer for its
 // title.
 func TestTitleOfAPageThatHangs(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<title>One</title>`, "/b", `<title>TitleB</title><script>addEventListener('load', () => setTimeout(() => { for (;;); }))</script>`)
 	begun := time.Now()

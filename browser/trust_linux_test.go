@@ -21,6 +21,7 @@ import (
 // other certificate stays refused, also behind a redirect, on another port, and
 // where the server sends the authority's own certificate without its signature.
 func TestPrivateCertificates(t *testing.T) {
+	t.Parallel()
 	private, foreign := fakeweb.NewAuthority(t), fakeweb.NewAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(file, private.PEM, 0o600); err != nil {

@@ -32,7 +32,7 @@ func typeText(o protocol.Type) (step, error) {
 		if el != nil && !o.Submit {
 			a.then = el.editedRow
 		}
-		return a.hits(el, err)
+		return a.setHit(el, err)
 	}, nil
 }
 
@@ -54,7 +54,7 @@ func (el *element) editedRow(ctx context.Context) {
 // typeInto types and returns the element, and what it holds where that is not
 // what was asked for.
 func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*element, *string, error) {
-	with := script.TypeArgs{Text: o.Text, Clear: o.Clear, Keys: o.Mode == "keys"}
+	with := script.TypeArgs{Text: o.Text, Clear: o.Clear, Keys: o.Mode == "keys", Secret: o.Secret}
 	q := script.Lookup{
 		Want: []string{wantVisible, wantStable, wantEnabled, wantEditable, wantTouch}, Control: "field", Ups: 1,
 		ElementCall: script.Prepare.With(with), Until: time.Now().Add(waiting(ctx)),
@@ -71,6 +71,9 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 		}
 		if ready.Framed {
 			el.endHitTest()
+			if o.Secret {
+				return nil, nil, failure.SecretInFrame(ref)
+			}
 			inner, err := el.fieldWithin(ctx)
 			if err != nil {
 				return nil, nil, err
@@ -123,7 +126,7 @@ func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*el
 			break
 		}
 		if q.Over() {
-			return nil, nil, el.missed(got)
+			return nil, nil, el.missed()
 		}
 	}
 	if ready.Elsewhere != nil || !ready.Focused && ready.Kind != "" {
@@ -184,7 +187,7 @@ func (el *element) write(ctx context.Context, o protocol.Type, ready script.Prep
 	if text == "" && o.Clear && (ready.Length > 0 || ready.Keys) {
 		pending = append(pending, keyboard.Press(input.MustChord("Delete"))...)
 	}
-	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", BreakLines: ready.Kind == "editable", Whole: ready.Whole}
+	how := input.Typing{Keys: o.Mode == "keys", InsertLong: ready.Kind != "", Insert: o.Secret && ready.Kind != "", BreakLines: ready.Kind == "editable", Whole: ready.Whole}
 	pending = append(pending, keyboard.Type(text, how)...)
 	guard.text = text
 	err = el.action.waitInput(ctx, pending)

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ i.addEventListener('input',()=>{if(d.get.call(i)!==last){last=d.get.call(i);repo
 // Typing puts into each kind of control what was asked for, in the way that
 // works for it, and says so where the page made something else of it.
 func TestType(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	const value = `i.value`
 	long := strings.Repeat("lorem ipsum ", 20)
@@ -75,6 +77,7 @@ func labelled(page string) string {
 // Inputs whose value is set whole take the formats of HTML, and refuse others
 // without touching what they hold.
 func TestTypeFormats(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct{ kind, text, holds, bad, says string }{
 		{"date", "2024-02-29", "2024-02-29", "2023-02-29", "a date such as 2026-03-31"},
@@ -106,6 +109,7 @@ func TestTypeFormats(t *testing.T) {
 
 // What accepts no text is refused, and nothing is typed anywhere.
 func TestTypeRefused(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct{ name, page, role, want string }{
 		{"readonly", `<input aria-label=N readonly value=keep>`, "textbox", `not_actionable: @e1 textbox "N" is readonly {"reason":"readonly"}`},
@@ -128,6 +132,7 @@ func TestTypeRefused(t *testing.T) {
 // A body that is edited is what would have the focus in its document, whether or not
 // that has it: keys are typed there only once it has.
 func TestTypeEditedBody(t *testing.T) {
+	t.Parallel()
 	v := newStage(t).open(t, `<input autofocus id=o aria-label=Other><iframe title=F src="/editor"></iframe>`, "/editor", `<body contenteditable>old`)
 	equal(t, "answer", v.write(v.ref("textbox", ""), protocol.Type{Text: "new", Clear: true}), `{"hit":"@e3","changed":true,"focused":"@e2"}`)
 	equal(t, "holds", v.text(`frames[0].document.body.innerText+' '+o.value`), "new ")
@@ -136,6 +141,7 @@ func TestTypeEditedBody(t *testing.T) {
 // The ref of a frame means what takes text in it, where that is one thing. Nothing
 // in the frame is clicked to find out.
 func TestTypeIntoFrame(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	const tell = `<script>onclick=e=>top.postMessage(e.target.localName,'*')</script>`
 	pages := []string{
@@ -201,6 +207,7 @@ func TestTypeIntoFrame(t *testing.T) {
 
 // A key for the ref of a frame goes to the page in it, at its caret where that is an editor.
 func TestPressInFrame(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, c := range []struct{ name, page, js, holds string }{
 		{"a page", `<body onkeydown="top.postMessage(event.key,'*')"><button>Go</button>`, `log.join()`, "x"},
@@ -215,6 +222,45 @@ func TestPressInFrame(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 			equal(t, "holds", v.text(c.js), c.holds)
+		})
+	}
+}
+
+// What is typed or pressed reaches a field in a closed shadow tree, of whose events listeners
+// outside are told the host alone; and no other field of the tree.
+func TestTypeIntoAClosedShadowTree(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	const element = `<x-f></x-f><script>customElements.define('x-f', class extends HTMLElement { constructor() { super(); window.root = this.attachShadow({mode: 'closed'});
+		root.innerHTML = '<div><slot></slot><input aria-label=Word><input aria-label=Other></div>'; %s } })</script>`
+	for _, c := range []struct {
+		what string
+		do   func(v *visit, ref string) string
+		want string
+	}{
+		{"insert", func(v *visit, ref string) string {
+			return v.write(ref, protocol.Type{Text: "words that are longer than a short text is, so that they are inserted"})
+		}, "words that are longer than a short text is, so that they are inserted|"},
+		{"keys", func(v *visit, ref string) string { return v.write(ref, protocol.Type{Text: "words", Mode: "keys"}) }, "words|"},
+		{"press", func(v *visit, ref string) string {
+			if _, err := v.c.Act(limit(v.t, 20*time.Second), v.refs, protocol.Act{Action: protocol.Press{Ref: ref, Key: "w"}}); err != nil {
+				return err.Error()
+			}
+			return ""
+		}, "w|"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			const held = `[...root.querySelectorAll('input')].map(e => e.value).join('|')`
+			v := s.open(t, fmt.Sprintf(element, ""))
+			said := c.do(v, v.ref("textbox", "Word"))
+			if got := v.text(held); got != c.want {
+				t.Errorf("the fields hold %q, want %q: %s", got, c.want, said)
+			}
+			v = s.open(t, fmt.Sprintf(element, "root.querySelector('input').onfocus = () => root.querySelectorAll('input')[1].focus()"))
+			said = c.do(v, v.ref("textbox", "Word"))
+			if got := v.text(held); got != "|" || said == "" {
+				t.Errorf("the other field took the focus, and they hold %q: %s", got, said)
+			}
 		})
 	}
 }

@@ -27,24 +27,26 @@ const chooserWait = 2 * time.Second
 func upload(o protocol.Upload) step {
 	return func(ctx context.Context, a *action) error {
 		if o.Drop {
-			return a.hits(a.dropFiles(ctx, o.Ref, o.Files))
+			el, got, err := a.dropFiles(ctx, o.Ref, o.Files)
+			return a.setReceiver(el, got, err)
 		}
-		return a.hits(a.uploadTo(ctx, o.Ref, o.Files))
+		return a.setHit(a.uploadTo(ctx, o.Ref, o.Files))
 	}
 }
 
-// dropFiles drops files on an element.
-func (a *action) dropFiles(ctx context.Context, ref string, files []protocol.File) (*element, error) {
-	el, err := a.locate(ctx, ref, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
+// dropFiles drops files on an element, and returns what received them.
+func (a *action) dropFiles(ctx context.Context, ref string, files []protocol.File) (el *element, got script.Hit, err error) {
+	el, err = a.locate(ctx, ref, script.Lookup{Want: []string{wantVisible, wantStable, wantHit}})
 	if err != nil {
-		return nil, err
+		return nil, got, err
 	}
 	el.endHitTest()
 	paths, err := store(a.c, files)
 	if err != nil {
-		return nil, err
+		return nil, got, err
 	}
-	return el, el.dropOn(ctx, a.tab.pointer.DragFiles(a.tab.wait, el.point(), paths))
+	got, err = el.dropOn(ctx, a.tab.pointer.DragFiles(a.tab.wait, el.point(), paths))
+	return el, got, err
 }
 
 func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File) (*element, error) {
@@ -64,7 +66,7 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 		return nil, protocol.Errorf(protocol.NotActionable, "the file input of %s is disabled", who).With("reason", "disabled")
 	}
 	if in.Input != 0 && !in.Multiple && len(files) > 1 {
-		return nil, onlyOne(who, len(files))
+		return nil, failure.OnlyOneFile(who, len(files))
 	}
 	if in.Input != 0 && len(files) == 0 {
 		return el, nil
@@ -76,7 +78,7 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 	if in.Input == 0 {
 		el, err := a.uploadByChooser(ctx, ref, who, paths)
 		if code := protocol.CodeOf(err); code == protocol.InvalidParams || code == protocol.NotActionable {
-			a.c.uploads.Unstore(paths, files) // no page was given them
+			a.c.uploads.Discard(paths, files) // no page was given them
 		}
 		return el, err
 	}
@@ -88,10 +90,6 @@ func (a *action) uploadTo(ctx context.Context, ref string, files []protocol.File
 	return el, el.frame.tab.wait(ctx, el.in.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
 }
 
-func onlyOne(who string, n int) error {
-	return protocol.Errorf(protocol.InvalidParams, "files: %s accepts one file, not %d", who, n).With("parameter", "files")
-}
-
 // fileChooser is what browserd needs of Page.fileChooserOpened.
 type fileChooser struct {
 	FrameID       cdproto.FrameID       `json:"frameId"`
@@ -99,7 +97,7 @@ type fileChooser struct {
 	BackendNodeID cdproto.BackendNodeID `json:"backendNodeId"`
 }
 
-// owns tells whether the document in that frame is the document itself or has its
+// owns reports whether the document in that frame is the document itself or has its
 // origin. The pages around a frame may use a click in it to open a file chooser of
 // their own.
 func (d *document) owns(ctx context.Context, id cdproto.FrameID) bool {
@@ -138,7 +136,7 @@ func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []s
 		select {
 		case raw, ok := <-opened:
 			if !ok { // the session that was to say it has ended
-				return el, gone(d.frame.tab.failure(ctx, d.cdp.Conn().SubscriptionError()))
+				return el, failure.Gone(d.frame.tab.failure(ctx, d.cdp.Conn().SubscriptionError()))
 			}
 			var e fileChooser
 			if err := json.Unmarshal(raw, &e); err != nil {
@@ -148,7 +146,7 @@ func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []s
 				continue // showOpenFilePicker, which has no input, or another site's
 			}
 			if e.Mode == "selectSingle" && len(paths) > 1 {
-				return nil, onlyOne(who, len(paths))
+				return nil, failure.OnlyOneFile(who, len(paths))
 			}
 			params := dom.SetFileInputFilesParams{Files: paths, BackendNodeID: e.BackendNodeID}
 			return el, d.frame.tab.wait(ctx, d.cdp.Send(dom.SetFileInputFiles.Method, params), nil)
@@ -160,8 +158,7 @@ func (a *action) uploadByChooser(ctx context.Context, ref, who string, paths []s
 			return el, context.Cause(d.frame.tab.life)
 		}
 	}
-	return nil, protocol.Errorf(protocol.InvalidParams, "ref %s has no file input, and a click on it opened no file chooser", who).
-		With("parameter", "ref").Then("use the ref of the file input")
+	return nil, failure.NoFileInput(who)
 }
 
 // store writes the files to upload. Where that fails because the context has ended,
@@ -174,7 +171,7 @@ func store(c *Context, files []protocol.File) ([]string, error) {
 	case c.life.Err() != nil:
 		return nil, context.Cause(c.life)
 	case c.host.conn.Err() != nil:
-		return nil, lost(c.host.conn.Err())
+		return nil, failure.Lost(c.host.conn.Err())
 	}
 	if refused := (*protocol.Error)(nil); errors.As(err, &refused) {
 		return nil, refused

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/browserd/browserd/browser/condition"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -150,7 +151,7 @@ func (w *waiter) holds(ctx context.Context, t *tab) (bool, error) {
 	return all, nil
 }
 
-// quiet says whether no request runs that the page may be waiting for, and the page has
+// quiet reports whether no request runs that the page may be waiting for, and the page has
 // not changed for a moment.
 func (w *waiter) quiet(ctx context.Context, t *tab) (bool, error) {
 	idle := func() bool {
@@ -178,7 +179,7 @@ func (w *waiter) quiet(ctx context.Context, t *tab) (bool, error) {
 	return false, nil
 }
 
-// ref says whether the element of the ref or locator is visible, hidden or gone.
+// ref reports whether the element of the ref or locator is visible, hidden or gone.
 func (w *waiter) ref(ctx context.Context, t *tab) (string, error) {
 	if l, ok, _ := protocol.ParseLocator(w.q.Ref); ok {
 		nodes, err := t.find(ctx, protocol.Query{Locator: &l, Limit: snapshot.MaxCandidates + 1})
@@ -205,7 +206,7 @@ func (w *waiter) ref(ctx context.Context, t *tab) (string, error) {
 	return "gone", nil
 }
 
-// shows says whether any frame shows the text.
+// shows reports whether any frame shows the text.
 func (w *waiter) shows(ctx context.Context, t *tab, text string) (bool, error) {
 	for i, f := range t.frames.live() {
 		shown, err := evaluate(ctx, f, script.HasText, text)
@@ -233,7 +234,7 @@ func truth(ctx context.Context, t *tab, expression, origin string) (value any, t
 		ReturnByValue: ptr(true), AwaitPromise: ptr(true), UniqueContextID: own,
 	})
 	if err := t.wait(ctx, p, &got); err != nil {
-		return nil, false, gone(err)
+		return nil, false, failure.Gone(err)
 	}
 	if e := got.ExceptionDetails; e != nil {
 		text := protocol.Cut(e.Said(), 200)
@@ -307,7 +308,7 @@ func (w *waiter) pause(ctx context.Context, t *tab) error {
 	return nil
 }
 
-// late is the error of a wait whose time is up, or that was cancelled.
+// late returns the error of a wait whose time is up, or that was cancelled.
 func (w *waiter) late(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return context.Cause(ctx)

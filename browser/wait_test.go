@@ -10,6 +10,7 @@ import (
 
 // A wait ends when all that it names holds, soon after it does.
 func TestWait(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	page := `<h1 id=h>Old</h1><button id=b>Go</button><div id=o></div><iframe srcdoc="<p>framed</p>"></iframe>
 <script>function soon(f){setTimeout(f,250)}</script>`
@@ -47,6 +48,7 @@ func TestWait(t *testing.T) {
 
 // A wait in vain says what it waited for and what was there instead.
 func TestWaitTimeout(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<h1>Old</h1>`)
 	url := s.srv.URL + "/0"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,9 +33,13 @@ func refLines(w walk.Result) []refLine {
 	return out
 }
 
+// first is what comes first where a budget ends before it: the page gave it the focus.
+var first = map[string]string{"forms.html": "Street"}
+
 // TestWalkResumes reads every page a few nodes at a time and compares what comes
 // together with a walk of the whole.
 func TestWalkResumes(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/walk/*.html")
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +53,15 @@ func TestWalkResumes(t *testing.T) {
 		for _, interactive := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/interactive=%t", filepath.Base(file), interactive), func(t *testing.T) {
 				p.load(string(html))
+				if strings.Contains(string(html), " autofocus") {
+					p.run(`document.querySelector('[autofocus]').focus()`) // which Chromium does with the next frame
+				}
 				o := walk.NewOptions(snapshot.DefaultOptions())
 				o.Interactive, o.MaxNodes, o.MaxChars = interactive, 1<<20, 1<<20
 				want := refLines(p.walk(o))
+				if i := slices.IndexFunc(want, func(l refLine) bool { return l.Name == first[filepath.Base(file)] }); i > 0 && first[filepath.Base(file)] != "" {
+					want = slices.Concat(want[i:i+1], want[:i], want[i+1:])
+				}
 				o.MaxNodes = 3
 				var got []refLine
 				for {
@@ -76,6 +87,7 @@ func TestWalkResumes(t *testing.T) {
 // TestWalkStopsAtTheBudget shows that the cost is the budget's: a page of 40,000
 // elements is not read to its end, from the start or from the middle.
 func TestWalkStopsAtTheBudget(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, "<!doctype html><title>Long</title><ul id=u></ul>")
 	p.run("u.innerHTML = Array.from({length: 20000}, (_, i) => `<li><a href=/${i}>Item ${i}</a></li>`).join('')")
 	o := walk.NewOptions(snapshot.DefaultOptions())
@@ -94,8 +106,37 @@ func TestWalkStopsAtTheBudget(t *testing.T) {
 	}
 }
 
-// TestWalkDeep walks as deep as Chromium lays out: at 3,000 its renderer is gone.
+// A line that had room goes again: a region in which nothing is, or a text that its control
+// says. What comes next has its room.
+func TestWalkTakesBackTheLastLineThatHadRoom(t *testing.T) {
+	t.Parallel()
+	p := launchTestPage(t)
+	o := walk.NewOptions(snapshot.DefaultOptions())
+	o.MaxNodes = 1
+	for _, c := range []struct {
+		html, want string
+		rest       int
+	}{
+		{"<nav><nav></nav></nav><button>Save</button>", "Save", 0},
+		{"<nav><main><form></form><section></section></main></nav><section></section><button>Save</button>", "Save", 0},
+		{"<nav><nav></nav></nav><button>Save</button><nav></nav>", "Save", 0},
+		{"<nav><nav></nav></nav><button>Save</button><button>Close</button>", "Save", 1},
+		{"<h2>Part</h2><div>Save</div><nav></nav><button>Save</button>", "Part", 1},
+	} {
+		p.load("<!doctype html><title>Room</title>" + c.html)
+		w := p.walk(o)
+		reasons := []string{}
+		if c.rest > 0 {
+			reasons = append(reasons, "max_nodes")
+		}
+		if len(w.Nodes) != 1 || w.Nodes[0].Name != c.want || w.Rest != c.rest || w.AtLeast || !slices.Equal(w.Reasons, reasons) {
+			t.Errorf("%s: %+v, rest %d, at least %t, reasons %q", c.html, w.Nodes, w.Rest, w.AtLeast, w.Reasons)
+		}
+	}
+}
+
 func TestWalkDeep(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, "<!doctype html><title>Deep</title><body>")
 	p.run(`let at = document.body; for (let i = 0; i < 1500; i++) at = at.appendChild(document.createElement('div')); at.innerHTML = '<button>Deep</button>'`)
 	w := p.walk(walk.NewOptions(snapshot.DefaultOptions()))
@@ -113,6 +154,7 @@ func TestWalkDeep(t *testing.T) {
 }
 
 func TestWalkScope(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, `<!doctype html><title>Scope</title><h1>Out</h1><section id=s aria-label=In><h2>Heading</h2><select id=c aria-label=C></select></section>
 		<script>for (let i = 0; i < 30; i++) c.add(new Option('o' + i))</script>`)
 	o := walk.NewOptions(snapshot.DefaultOptions())
@@ -153,6 +195,7 @@ func TestWalkScope(t *testing.T) {
 // TestWalkNumbers shows that a node keeps its number while it lives, and that
 // what stands in its place gets another.
 func TestWalkNumbers(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, "<!doctype html><title>Numbers</title><ul><li>Ann <button>Delete</button><li>Bob <button>Delete</button></ul>")
 	o := walk.NewOptions(snapshot.DefaultOptions())
 	first := p.walk(o)
@@ -186,6 +229,7 @@ func nodeByContext(w walk.Result, context string) *snapshot.Node {
 
 // TestWalkClosedRoot hands a closed shadow root over as the Go side does.
 func TestWalkClosedRoot(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, `<!doctype html><title>Closed</title><x-c>light</x-c><script>customElements.define("x-c",class extends HTMLElement{constructor(){super();
 		this.attachShadow({mode:"closed"}).innerHTML="<button>Closed</button><p><slot></slot></p>"}})</script>`)
 	o := walk.NewOptions(snapshot.DefaultOptions())

@@ -21,6 +21,7 @@ var updateWalks = flag.Bool("update-walks", false, "write testdata/walk/*.golden
 // TestWalkPages walks each testdata/walk/NAME.html twice, for interactive_only and
 // whole, and compares the lines with NAME.golden.
 func TestWalkPages(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/walk/*.html")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no pages", err)
@@ -114,6 +115,7 @@ type nameCase struct {
 // TestWalkNames plays the role and name cases, with Chromium's own names and with
 // the script's.
 func TestWalkNames(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("../../shared/cases/accname.json")
 	if err != nil {
 		t.Skip("the shared cases are not beside this checkout: ", err)
@@ -180,6 +182,7 @@ const items = `<main><p role=listitem>1</p></main><div role=none><div role=treei
 
 // TestItemsWithoutAList compares the roles of items with Chromium's.
 func TestItemsWithoutAList(t *testing.T) {
+	t.Parallel()
 	p := openTestPage(t, "<!doctype html>"+items)
 	// The roles of what is inert are not Chromium's to say.
 	got := p.ask(`[...document.querySelectorAll('[role*=item],[role*=option]')].map((e) => [e.firstChild.data, __bd.roleOf(e), e.computedRole])

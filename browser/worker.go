@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/event"
 )
 
 // childTargets are the targets that a page, a frame or a worker is asked to
@@ -22,21 +23,12 @@ var childTargets = target.Filter{
 	{Exclude: true},
 }
 
-// autoAttach has a cdp session attach to its children, and pause each until
+// autoAttach has a CDP session attach to its children, and pause each until
 // Runtime.runIfWaitingForDebugger lets it run.
 func autoAttach(s *cdp.Session) *cdp.Pending {
 	return s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
 		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: childTargets,
 	})
-}
-
-// isWorker says whether a target runs scripts and has no document.
-func (i targetInfo) isWorker() bool {
-	switch i.Type {
-	case "worker", "worklet", "shared_worker", "service_worker":
-		return true
-	}
-	return false
 }
 
 // setUpWorker listens to what a worker writes to the console and asks of the
@@ -58,7 +50,7 @@ func (c *Context) setUpWorker(s *cdp.Session) {
 // outlives the page that made it. What it does is reported for the tab that was
 // selected when it began or, once that has closed, of the oldest that is left.
 // Called on the reader goroutine.
-func (c *Context) workerAttached(e attachedToTarget) {
+func (c *Context) workerAttached(e event.AttachedToTarget) {
 	s := c.host.conn.Session(e.SessionID)
 	c.mu.Lock()
 	t := c.selected

@@ -68,6 +68,7 @@ func openContext(t *testing.T, cfg chromium.Config, url string) *Context {
 // Every kind of worker and worklet runs, what it writes is in the console, and
 // what it asks for is in the network log.
 func TestWorkersRun(t *testing.T) {
+	t.Parallel()
 	builds(t, workersRun)
 }
 
@@ -127,6 +128,7 @@ func workersRun(t *testing.T, cfg chromium.Config) {
 
 // A route answers what a worker asks for, as it does for its page.
 func TestRoutesHoldForWorkers(t *testing.T) {
+	t.Parallel()
 	c := openContext(t, testConfig(t), workerSite(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -150,6 +152,7 @@ func TestRoutesHoldForWorkers(t *testing.T) {
 
 // A request of a worker that ends before its answer is no longer awaited.
 func TestAWorkerThatEndsLeavesNoRequest(t *testing.T) {
+	t.Parallel()
 	asked := make(chan struct{}, 1)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/never" {

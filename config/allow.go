@@ -37,13 +37,16 @@ func ForgetHosts(c *Loaded, hosts []string) (path string, err error) {
 	})
 }
 
-// userFile is the user's own configuration file, which need not exist.
+// userFile returns the user's own configuration file, which need not exist.
 func (s Sources) userFile() (string, error) {
 	dir := s.UserDir
 	if dir == "" {
 		var err error
 		if dir, err = os.UserConfigDir(); err != nil {
 			return "", fmt.Errorf("there is no place for your configuration: %w", err)
+		}
+		if !filepath.IsAbs(dir) { // HOME is relative: it would be the working directory's
+			return "", fmt.Errorf("there is no place for your configuration: HOME is no absolute path")
 		}
 	}
 	return filepath.Join(dir, "browserd", fileName), nil
@@ -93,7 +96,7 @@ func allowedIn(path string, data []byte) ([]string, error) {
 	return have, nil
 }
 
-// withAllowed is a YAML file with policy.allow_hosts set to hosts.
+// withAllowed returns a YAML file with policy.allow_hosts set to hosts.
 func withAllowed(data []byte, hosts []string) ([]byte, error) {
 	var root yamlv3.Node
 	if err := yamlv3.Unmarshal(data, &root); err != nil {
@@ -121,7 +124,7 @@ func withAllowed(data []byte, hosts []string) ([]byte, error) {
 	return out.Bytes(), errors.Join(err, enc.Close())
 }
 
-// below is the value of a key in a mapping, which is made where it is not there.
+// below returns the value of a key in a mapping, which is made where it is not there.
 func below(mapping *yamlv3.Node, key string) *yamlv3.Node {
 	if mapping.Kind != yamlv3.MappingNode { // null: "policy:" with nothing behind it
 		mapping.Kind, mapping.Tag, mapping.Value = yamlv3.MappingNode, "", ""
@@ -134,7 +137,7 @@ func below(mapping *yamlv3.Node, key string) *yamlv3.Node {
 	return value
 }
 
-// valueIn is the value of a key in a mapping, nil where it is not there.
+// valueIn returns the value of a key in a mapping, nil if it is not there.
 func valueIn(mapping *yamlv3.Node, key string) *yamlv3.Node {
 	for i := 0; mapping.Kind == yamlv3.MappingNode && i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {

@@ -45,25 +45,25 @@ import (
 
 // Config is everything an operator can set.
 type Config struct {
-	Server   server.Config         `koanf:"server"`
-	Auth     server.AuthConfig     `koanf:"auth"`
-	Browser  browser.Config        `koanf:"browser"`
-	Session  session.Config        `koanf:"session"`
-	Journal  session.JournalConfig `koanf:"action_log"`
-	State    session.StateConfig   `koanf:"state"`
-	Policy   policy.Config         `koanf:"policy"`
-	Fallback fallback.Config       `koanf:"fallback"`
-	Ledger   ledger.Config         `koanf:"ledger"`
-	Search   search.Config         `koanf:"search"`
-	Extract  extract.Config        `koanf:"extract"`
-	HTTP     command.Config        `koanf:"http"`
-	Scripts  script.Config         `koanf:"scripts"`
-	Log      Log                   `koanf:"log"`
+	Server    server.Config           `koanf:"server"`
+	Auth      server.AuthConfig       `koanf:"auth"`
+	Browser   browser.Config          `koanf:"browser"`
+	Session   session.Config          `koanf:"session"`
+	ActionLog session.ActionLogConfig `koanf:"action_log"`
+	State     session.StateConfig     `koanf:"state"`
+	Policy    policy.Config           `koanf:"policy"`
+	Fallback  fallback.Config         `koanf:"fallback"`
+	Ledger    ledger.Config           `koanf:"ledger"`
+	Search    search.Config           `koanf:"search"`
+	Extract   extract.Config          `koanf:"extract"`
+	HTTP      command.Config          `koanf:"http"`
+	Scripts   script.Config           `koanf:"scripts"`
+	Log       Log                     `koanf:"log"`
 }
 
 // Log says what is logged, and how. The log goes to standard error.
 type Log struct {
-	Level  string `koanf:"level" workdir:"true" default:"info" oneof:"debug info warn error" doc:"the least level that is logged"`
+	Level  string `koanf:"level" workdir:"true" default:"info" oneof:"debug info warn error" doc:"the lowest level that is logged"`
 	Format string `koanf:"format" workdir:"true" default:"text" oneof:"text json" doc:"how a line of the log is written"`
 }
 

@@ -14,7 +14,7 @@ const (
 	FileEnv = "BROWSERD_CONFIG"
 )
 
-// envName is the variable that sets key.
+// envName returns the variable that sets key.
 func envName(key string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
 }

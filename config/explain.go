@@ -113,7 +113,7 @@ func (l *Loaded) Explain(w io.Writer) error {
 				shown = `""`
 			}
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", v.Key, shown, v.From)
+		fmt.Fprintf(tw, "%s\t%-20s  %s\n", v.Key, shown, v.From) // one long value makes no other line longer
 	}
 	return tw.Flush()
 }

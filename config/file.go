@@ -18,7 +18,7 @@ import (
 const fileName = "browserd.yaml"
 
 // Candidates lists the files that Load looks for, the first that exists
-// counts; named is true where it was asked for by name and so has to exist.
+// counts; named is true if it was asked for by name and so has to exist.
 func (s Sources) Candidates() (paths []string, named bool) {
 	if s.Path != "" {
 		return []string{s.Path}, true
@@ -45,8 +45,12 @@ func (s Sources) Candidates() (paths []string, named bool) {
 
 func (l *loader) loadFile(src Sources) error {
 	paths, named := src.Candidates()
+	own, _ := src.userFile()
 	l.named = named
 	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && !named && path == own && ofAnother(info, true) {
+			return fmt.Errorf("%s belongs to another user: to use it all the same, name it with --config", path)
+		}
 		data, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) && !named {
 			continue
@@ -86,8 +90,8 @@ func (l *loader) readFile(path string, data []byte) error {
 	return nil
 }
 
-// secondDocument is the line of the second YAML document in data (YAML 1.2.2,
-// section 9.2), which the parser would leave out; an error where there is none.
+// secondDocument returns the line of the second YAML document in data (YAML 1.2.2,
+// section 9.2), which the parser would leave out; an error if there is none.
 func secondDocument(data []byte) (line int, err error) {
 	documents := yamlv3.NewDecoder(bytes.NewReader(data))
 	var n yamlv3.Node

@@ -13,7 +13,7 @@ import (
 // every key, named for it. Keys that hold secrets have none: a command line is
 // read by every process of the machine.
 func AddFlags(fs *pflag.FlagSet, path *string) {
-	fs.StringVar(path, "config", "", "`file` to read (default: BROWSERD_CONFIG, browserd/browserd.yaml in the user's configuration directory, then in the system's)")
+	fs.StringVar(path, "config", "", "settings `file` (default: ~/.config/browserd/browserd.yaml or /etc/browserd/browserd.yaml)")
 	for _, f := range keys() {
 		switch {
 		case f.secret:
@@ -67,7 +67,7 @@ func (f field) usage() string {
 // keys are all keys. Each command takes them as flags.
 var keys = sync.OnceValue(func() []field { return schemaOf(reflect.TypeFor[Config](), "") })
 
-// NearestKey is the key that name most likely stands for, empty if none is
+// NearestKey returns the key that name most likely stands for, empty if none is
 // near: for the message about a flag that does not exist.
 func NearestKey(name string) string {
 	best, d := nearest(name, keysOf(keys()))

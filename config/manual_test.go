@@ -21,7 +21,7 @@ func TestManualIsCurrent(t *testing.T) {
 
 <!-- Written from the Config structs by "go test ./config -update"; do not edit. -->
 
-Defaults, then the file, then the environment, then flags: each over the one before it.
+Defaults, then the file, then the environment, then flags: each overrides the one before it.
 
 - The file is YAML: ` + "`--config FILE`, else `BROWSERD_CONFIG`, else `browserd/browserd.yaml`" + ` in the user's configuration directory
   ($XDG_CONFIG_HOME or ~/.config on Linux, ~/Library/Application Support on macOS, %AppData% on Windows), else /etc/browserd/browserd.yaml (not

@@ -108,7 +108,7 @@ func (l *loader) firstBelow(section string) string {
 	return ""
 }
 
-// leafAbove is the key that takes a value and was given keys.
+// leafAbove returns the key that takes a value and was given keys.
 func (l *loader) leafAbove(key string) string {
 	for _, f := range l.schema {
 		if strings.HasPrefix(key, f.key+".") {

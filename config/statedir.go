@@ -14,6 +14,9 @@ import (
 // ~/Library/Application Support/browserd, on Windows %LocalAppData%\browserd.
 func StateDir() (string, error) {
 	base, err := stateBase(runtime.GOOS)
+	if err == nil && !filepath.IsAbs(base) { // in the working directory, which may be a stranger's
+		err = fmt.Errorf("%s is no absolute path", base)
+	}
 	if err != nil {
 		return "", fmt.Errorf("no state directory: %w: set HOME or XDG_STATE_HOME", err)
 	}
@@ -21,7 +24,14 @@ func StateDir() (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("making the state directory: %w: set HOME or XDG_STATE_HOME", err)
 	}
-	// It may have been there before, made with a wider mode by somebody else.
+	// It may have been there before. Of another user's, that user could choose the token.
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("making the state directory: %w", err)
+	}
+	if ofAnother(info, false) {
+		return "", fmt.Errorf("the state directory %s belongs to another user: set HOME or XDG_STATE_HOME to a directory of your own", dir)
+	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return "", fmt.Errorf("closing the state directory to others: %w", err)
 	}

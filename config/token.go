@@ -51,6 +51,9 @@ func readToken(stateDir string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s is no plain file: remove it, and the daemon makes a new one", path)
 	}
+	if ofAnother(info, false) {
+		return "", fmt.Errorf("%s belongs to another user: remove it, and the daemon makes a new one", path)
+	}
 	if info.Mode().Perm()&0o077 != 0 && os.Getenv("OS") != "Windows_NT" {
 		return "", fmt.Errorf("%s can be read by others (mode %o): remove it, and the daemon makes a new one", path, info.Mode().Perm())
 	}

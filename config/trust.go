@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // A browserd.yaml in the working directory came with the directory: whoever wrote
@@ -143,16 +144,19 @@ func readWorkdirFile(path string) (workdirFile, error) {
 	if err != nil {
 		return f, err
 	}
-	if !info.Mode().IsRegular() { // to open a pipe would wait for ever
+	if !info.Mode().IsRegular() { // a device may act when it is opened
 		return f, fmt.Errorf("%s is no plain file", path)
 	}
-	in, err := os.Open(f.path)
+	in, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which would wait forever
 	if err != nil {
 		return f, err
 	}
 	defer in.Close()
 	if info, err = in.Stat(); err != nil {
 		return f, err
+	}
+	if !info.Mode().IsRegular() {
+		return f, fmt.Errorf("%s is no plain file", path)
 	}
 	if f.data, err = io.ReadAll(io.LimitReader(in, maxWorkdirFile+1)); err != nil {
 		return f, err
@@ -167,7 +171,7 @@ func readWorkdirFile(path string) (workdirFile, error) {
 
 func trustedFile(dir string) string { return filepath.Join(dir, "trusted.json") }
 
-// readTrusted is what the user trusts, by absolute path.
+// readTrusted returns what the user trusts, by absolute path.
 func readTrusted(dir string) (map[string]seal, error) {
 	trusted := map[string]seal{}
 	data, err := os.ReadFile(trustedFile(dir))

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -71,6 +73,132 @@ func TestWorkdirFileSetsOnlyWhatIsHarmless(t *testing.T) {
 	if d := cmp.Diff(slices.Sorted(slices.Values(harmless)), allowed); d != "" {
 		t.Errorf("-reviewed +allowed by tag\n%s", d)
 	}
+}
+
+// However a file writes a key that it may not set, trusted as it stands: none comes
+// through, in any form that YAML has.
+func TestWorkdirFileSetsNothingInAnyForm(t *testing.T) {
+	forms := map[string]string{
+		"nested":         "SECTION: {REST: VALUE}\n",
+		"dotted":         "SECTION.REST: VALUE\n",
+		"quoted":         "\"SECTION\": {'REST': VALUE}\n",
+		"escaped":        "\"\\x\u0000\": 1\n", // replaced below
+		"alias":          "log: {level: &v debug}\nSECTION: {REST: VALUE}\n",
+		"anchor":         "log: &l {level: debug}\nSECTION: &s {REST: VALUE}\n",
+		"merge":          "SECTION: {<<: {REST: VALUE}}\n",
+		"merge list":     "SECTION: {<<: [{REST: VALUE}]}\n",
+		"merge at top":   "<<: {SECTION: {REST: VALUE}}\n",
+		"twice":          "SECTION: {}\nSECTION: {REST: VALUE}\n",
+		"twice over":     "SECTION.REST: VALUE\nSECTION: {REST: VALUE}\n",
+		"tagged":         "!!map {!!str SECTION: !!map {!!str REST: VALUE}}\n",
+		"own tag":        "SECTION: !config {REST: VALUE}\n",
+		"explicit key":   "? SECTION\n: ? REST\n  : VALUE\n",
+		"upper case":     "UPPER: {REST: VALUE}\n",
+		"mark":           "\ufeffSECTION: {REST: VALUE}\n",
+		"second":         "log: {level: debug}\n---\nSECTION: {REST: VALUE}\n",
+		"directive":      "%YAML 1.1\n---\nSECTION: {REST: VALUE}\n...\n",
+		"JSON":           "{\"SECTION\": {\"REST\": VALUE}}\n",
+		"blank":          "\"SECTION \": {REST: VALUE}\n",
+		"dots around":    ".SECTION.REST.: VALUE\n",
+		"empty between":  "SECTION: {\"\": {REST: VALUE}}\n",
+		"a list between": "SECTION: [{REST: VALUE}]\n",
+		"below a leaf":   "log: {level: {SECTION: {REST: VALUE}}}\n",
+	}
+	src, file := workdir(t, "")
+	must(t, os.Remove(file))
+	plain := mustLoad(t, src).Config
+	through, tried, seen := 0, 0, map[string]bool{}
+	for _, f := range keys() {
+		section, rest, _ := strings.Cut(f.key, ".")
+		if f.workdir || seen[section] && seen[f.takes()] { // each section, and each kind of value
+			continue
+		}
+		seen[section], seen[f.takes()] = true, true
+		value := "evil.test"
+		switch {
+		case f.elem != nil:
+			value = "[{}]"
+		case f.isList():
+			value = "[\"1\"]"
+		case f.typ.Kind() == reflect.Bool:
+			value = map[bool]string{true: "false", false: "true"}[f.defaultValue().(bool)]
+		case f.typ == durationType:
+			value = "77s"
+		case f.typ.Kind() != reflect.String:
+			value = "77777"
+		case len(f.oneof) > 0:
+			value = f.oneof[len(f.oneof)-1]
+		}
+		for name, form := range forms {
+			if name == "escaped" {
+				form = fmt.Sprintf("\"\\x%02x%s\": {REST: VALUE}\n", section[0], section[1:])
+			}
+			if name == "below a leaf" || name == "twice over" || !strings.Contains(rest, ".") || strings.Contains(form, "SECTION.REST") {
+				form = strings.ReplaceAll(form, "REST", rest)
+			} else {
+				above, below, _ := strings.Cut(rest, ".")
+				form = strings.NewReplacer("{REST: VALUE}", "{"+above+": {"+below+": VALUE}}", "REST", rest).Replace(form)
+			}
+			form = strings.NewReplacer("SECTION", section, "UPPER", strings.ToUpper(section), "VALUE", value).Replace(form)
+			must(t, os.WriteFile(file, []byte(form), 0o600))
+			read, err := readWorkdirFile(file)
+			must(t, err)
+			dir, err := StateDir()
+			must(t, err)
+			must(t, changeTrusted(dir, func(m map[string]seal) { m[read.path] = read.seal }))
+			tried++
+			c, err := Load(src)
+			if err != nil {
+				continue
+			}
+			c.Config.Log = plain.Log // which such a file may set
+			if d := cmp.Diff(plain, c.Config, cmp.Exporter(func(reflect.Type) bool { return true })); d != "" {
+				through++
+				t.Errorf("%s, %s: -without +with the file\n%s", f.key, name, d)
+			}
+		}
+	}
+	t.Logf("%d files tried, %d came through", tried, through)
+}
+
+// A file that becomes a pipe while it is opened is waited for by nobody.
+func TestWorkdirFileBecomesAPipe(t *testing.T) {
+	_, file := workdir(t, "log: {level: debug}\n")
+	must(t, syscall.Mkfifo(file+"-pipe", 0o600))
+	must(t, os.Link(file, file+"-plain"))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				from := []string{"-pipe", "-plain"}[i%2]
+				os.Remove(file + "-next")
+				os.Link(file+from, file+"-next")
+				os.Rename(file+"-next", file)
+			}
+		}
+	}()
+	read := make(chan int)
+	go func() {
+		plain := 0
+		for range 20000 {
+			if f, err := readWorkdirFile(file); err == nil && string(f.data) == "log: {level: debug}\n" {
+				plain++
+			}
+		}
+		read <- plain
+	}()
+	select {
+	case plain := <-read:
+		t.Logf("20000 readings, %d of them of the plain file", plain)
+	case <-time.After(time.Minute):
+		t.Error("a reading waits for a pipe")
+	}
+	close(stop)
+	<-stopped
 }
 
 // A key that somebody adds is refused until its tag allows it.

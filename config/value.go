@@ -52,7 +52,7 @@ func keysOf(fields []field) []string {
 	return out
 }
 
-// wrong is the error for a value of the wrong kind. The value of a secret is
+// wrong returns the error for a value of the wrong kind. The value of a secret is
 // not shown.
 func (f field) wrong(v any, why string) error {
 	shown := "…"
@@ -84,7 +84,7 @@ func (f field) defaultValue() any {
 	return v
 }
 
-// zero is the value of a field that has no default, in the form that parse
+// zero returns the value of a field that has no default, in the form that parse
 // returns.
 func (f field) zero() any {
 	if f.elem != nil {

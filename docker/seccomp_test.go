@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 var update = flag.Bool("update", false, "write seccomp.json anew")
@@ -111,7 +113,7 @@ func moduleDir(t *testing.T) string {
 	}
 	dir := filepath.Join(strings.TrimSpace(string(out)), defaultProfile+"@"+defaultVersion)
 	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the engine's default profile is not on this machine: go test ./docker -update fetches it")
+		untested.Skip(t, "the engine's default profile is not on this machine: go test ./docker -update fetches it")
 	}
 	return dir
 }

@@ -47,6 +47,39 @@ func TestReadmeFiguresAreMeasured(t *testing.T) {
 	}
 }
 
+// Each name in the Makefile's lists of tests is that of a test: one that was renamed would be
+// run by nothing.
+func TestTheMakefileNamesTests(t *testing.T) {
+	var tests []string
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
+			tests = append(tests, m[1])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := regexp.MustCompile(`(?m)^(LONG|BUILDS|HOSTILE) = (.*)$`).FindAllStringSubmatch(read(t, "../Makefile"), -1)
+	if len(lists) != 3 {
+		t.Fatalf("%d lists were found, want 3", len(lists))
+	}
+	for _, list := range lists {
+		for name := range strings.SplitSeq(strings.ReplaceAll(list[2], "$$", "$"), "|") {
+			pattern := name
+			if list[1] == "LONG" { // there they are whole names
+				pattern = "^" + name + "$"
+			}
+			if !slices.ContainsFunc(tests, regexp.MustCompile(pattern).MatchString) {
+				t.Errorf("Makefile, %s: no test has the name %s", list[1], name)
+			}
+		}
+	}
+}
+
 // coded is a path in backquotes: of a package, or of a file.
 var coded = regexp.MustCompile("`([a-zA-Z][a-zA-Z0-9_./]*)`")
 
@@ -105,6 +138,35 @@ func TestNamedSourcesAreThere(t *testing.T) {
 				t.Errorf("%s names %s, which is not there", file, m[1])
 			}
 		}
+	}
+}
+
+// declaredIn are the names in backquotes that a document says stand in a source file:
+// "`name` in path", or "`name` there" for the file named last; "`path`, `name` and `name`".
+var declaredIn = regexp.MustCompile("((?:`\\w+`(?:, | and )?)+) (?:in `?([a-z0-9_/-]+\\.(?:go|js))`?|(there) \\|)|`([a-z0-9_/-]+\\.go)`, ((?:`\\w+`(?:, | and )?)+)")
+
+// The functions and constants that CONTRIBUTING.md and settling.md find in a source file are
+// declared in it.
+func TestNamedDeclarationsAreThere(t *testing.T) {
+	found := 0
+	for _, doc := range []string{"../CONTRIBUTING.md", "decisions/settling.md"} {
+		var path string
+		for _, m := range declaredIn.FindAllStringSubmatch(read(t, doc), -1) {
+			if m[3] == "" {
+				path = m[2] + m[4]
+			}
+			source := read(t, filepath.Join("..", path))
+			for _, name := range coded.FindAllStringSubmatch(m[1]+m[5], -1) {
+				found++
+				declared := regexp.MustCompile(`(?m)^(?:\t|(?:export )?const |(?:export )?func(?:tion)? (?:\([^)]*\) )?)` + name[1] + `\b`)
+				if !declared.MatchString(source) {
+					t.Errorf("%s names %s in %s, which does not declare it", doc, name[1], path)
+				}
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d names were found: does the pattern still match?", found)
 	}
 }
 

@@ -2,14 +2,14 @@ package docs
 
 import (
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
 // layers are the packages from the top down. A package imports only packages of
-// lower layers, never of its own or a higher one. Packages that are not listed
-// (internal, examples, benchmarks) are not checked.
+// lower layers, never of its own or a higher one. Each package of the program is listed.
 var layers = [][]string{
 	{"cmd/browserd"},
 	{"config"},
@@ -17,22 +17,45 @@ var layers = [][]string{
 	{"server/live", "server/tools"},
 	{"actions", "actions/schema"},
 	{"actions/command"},
-	{"actions/script"},
+	{"actions/script", "actions/loginform"},
 	{"actions/script/child"},
 	{"session"},
 	{"browser", "fallback", "ledger"},
 	{"browser/condition", "browser/emulation", "browser/permission", "browser/storage"},
-	{"browser/failure", "browser/files", "browser/history", "browser/network", "browser/report", "browser/screenshot", "browser/throttle", "browser/walk", "browser/listeners"},
-	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract"},
-	{"browser/cdp", "browser/chromium/jail"},
+	{"browser/failure", "browser/files", "browser/history", "browser/network", "browser/pagetools", "browser/recovery", "browser/report", "browser/screenshot", "browser/targets", "browser/throttle", "browser/walk", "browser/listeners"},
+	{"browser/chromium", "browser/input", "browser/script", "web/search", "web/extract", "web/pdf"},
+	{"browser/cdp", "browser/chromium/jail", "web/pdf/child"},
 	{"fallback/reader"},
 	{"fallback/fetch", "fallback/form", "web/readable"},
-	{"snapshot/html"},
+	{"snapshot/html", "secret"},
 	{"snapshot", "policy"},
-	{"protocol"},
+	{"snapshot/pagetext"},
+	{"protocol", "contain", "browser/event"},
 }
 
+// around are the folders whose packages are no part of the program: tests, documentation,
+// clients, and what only tests import.
+var around = regexp.MustCompile(`^(clients|docker|docs|e2e|examples|internal|packaging|scripts)(/|$)`)
+
+// shared are the packages of those folders that the program imports all the same.
+var shared = []string{"clients/go", "docs", "internal/ctxio", "internal/demoapp", "scripts"}
+
 const module = "github.com/browserd/browserd/"
+
+// imports are the packages of this module, each with the packages that it imports.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		list[strings.TrimPrefix(words[0], module)] = words[1:]
+	}
+	return list
+}
 
 func TestImportsRunDownwards(t *testing.T) {
 	layer := map[string]int{}
@@ -41,23 +64,22 @@ func TestImportsRunDownwards(t *testing.T) {
 			layer[p] = i
 		}
 	}
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := 0
-	for line := range strings.Lines(string(out)) {
-		words := strings.Fields(line)
-		pkg := strings.TrimPrefix(words[0], module)
+	for pkg, imported := range imports(t) {
 		from, ok := layer[pkg]
 		if !ok {
+			if !around.MatchString(pkg) {
+				t.Errorf("package %s is in no layer: add it to layers", pkg)
+			}
 			continue
 		}
 		seen++
-		for _, imported := range words[1:] {
-			imported = strings.TrimPrefix(imported, module)
-			if to, listed := layer[imported]; listed && to <= from {
-				t.Errorf("%s imports %s, which is not in a lower layer", pkg, imported)
+		for _, path := range imported {
+			name, ours := strings.CutPrefix(path, module)
+			if to, listed := layer[name]; listed && to <= from {
+				t.Errorf("%s imports %s, which is not in a lower layer", pkg, name)
+			} else if ours && !listed && !slices.Contains(shared, name) {
+				t.Errorf("%s imports %s, which is no part of the program", pkg, name)
 			}
 		}
 	}
@@ -68,11 +90,11 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // homes lists, for each third-party module, the only packages that may import
 // it. Tests may import any. A blank at the end stands for the package of that name
-// alone, without those below it.
+// alone, without those below it. nil: any package may import it; {}: only tests may.
 var homes = map[string][]string{
 	"github.com/chromedp/chromedp ":   {"browser/cdp"}, // itself, for its pipe
 	"github.com/chromedp/chromedp/kb": {"browser/input"},
-	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/history", "browser/input", "browser/listeners", "browser/network", "browser/permission", "browser/screenshot", "browser/storage", "browser/throttle"},
+	"github.com/chromedp/cdproto":     {"browser", "browser/cdp", "browser/chromium", "browser/emulation", "browser/event", "browser/history", "browser/input", "browser/listeners", "browser/network", "browser/pagetools", "browser/permission", "browser/screenshot", "browser/storage", "browser/targets", "browser/throttle"},
 	"github.com/gorilla/websocket":    {"server", "browser/cdp", "examples/go"},
 	"github.com/knadh/koanf":          {"config"},
 	"github.com/spf13/cobra":          {"cmd/browserd"},
@@ -81,6 +103,8 @@ var homes = map[string][]string{
 	"github.com/prometheus/":          {"server", "cmd/browserd"},
 	"modernc.org/sqlite":              {"ledger"},
 	"modernc.org/quickjs":             {"actions/script/child"},
+	"github.com/klippa-app/go-pdfium": {"web/pdf/child"},
+	"github.com/tetratelabs/wazero":   {"web/pdf/child"},
 	"github.com/jackc/pgx":            {"ledger", "internal/testpostgres"},
 	"github.com/andybalholm/brotli":   {"fallback/fetch"},
 	"github.com/andybalholm/cascadia": {"snapshot/html", "fallback"},
@@ -90,25 +114,42 @@ var homes = map[string][]string{
 	"codeberg.org/readeck":            {"web/readable"},
 	"github.com/JohannesKaufmann":     {"web/readable"},
 	"golang.org/x/image":              {"browser/screenshot"},
+	"golang.org/x/term":               {"cmd/browserd"},
 	"github.com/miekg/dns":            {"internal/fakedns"},
+	"github.com/spf13/pflag":          {"cmd/browserd", "config"},
+	"go.yaml.in/yaml":                 {"config"},
+	"golang.org/x/net":                nil, // Go's own: HTML, DNS messages, public suffixes
+	"golang.org/x/sys":                nil, // Go's own: system calls
+	"github.com/pquerna/otp":          {"secret"},
 	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},
 }
 
 func TestModulesHaveOneHome(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(out)) {
-		words := strings.Fields(line)
-		pkg := strings.TrimPrefix(words[0], module)
-		for _, imported := range words[1:] {
+	used := map[string]bool{}
+	for pkg, imported := range imports(t) {
+		for _, path := range imported {
+			if host, _, _ := strings.Cut(path, "/"); !strings.Contains(host, ".") || strings.HasPrefix(path, module) {
+				continue // of Go's library, or ours
+			}
+			home := ""
 			for prefix, packages := range homes {
-				if strings.HasPrefix(imported+" ", prefix) && !slices.Contains(packages, pkg) {
-					t.Errorf("%s imports %s, which only %v may import", pkg, imported, packages)
+				if !strings.HasPrefix(path+" ", prefix) {
+					continue
+				}
+				home = prefix
+				if used[prefix] = true; packages != nil && !slices.Contains(packages, pkg) {
+					t.Errorf("%s imports %s, which only %v may import", pkg, path, packages)
 				}
 			}
+			if home == "" {
+				t.Errorf("%s imports %s, which has no home: add it to homes", pkg, path)
+			}
+		}
+	}
+	for prefix, packages := range homes {
+		if !used[prefix] && len(packages) > 0 {
+			t.Errorf("nothing imports %s any more: take it off homes", prefix)
 		}
 	}
 }

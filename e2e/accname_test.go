@@ -22,7 +22,7 @@ type nameCase struct {
 	AnyRole        bool `json:"any_role"`
 }
 
-// scored says whether the case counts: Chromium's own tree has to agree with
+// scored reports whether the case counts: Chromium's own tree has to agree with
 // it, and the role must be one that a snapshot shows.
 func (c nameCase) scored() bool {
 	return c.ChromiumAgrees && c.Role != "none" && c.Role != "generic"
@@ -43,7 +43,7 @@ func TestNameCases(t *testing.T) {
 			cases = append(cases, c)
 		}
 	}
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.mux.HandleFunc("GET /n/{i}", func(rw http.ResponseWriter, r *http.Request) {
 		i, err := strconv.Atoi(r.PathValue("i"))
 		if err != nil || i < 0 || i >= len(cases) {

@@ -35,7 +35,7 @@ func TestActionLog(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
 		"BROWSERD_ACTION_LOG__DIR": logs, "BROWSERD_ACTION_LOG__PICTURES": "true", "BROWSERD_ACTION_LOG__SESSIONS": "2", "BROWSERD_ACTION_LOG__BYTES": "200000",
 	}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("log", `<label>Name <input></label><label>Word <input type=password></label><input aria-label=Code autocomplete=one-time-code><label>Anything <input name=csrf_token></label>
 		<button onclick="document.title='pressed'">Press</button>`), "")
 	a := newAgent(t, d)

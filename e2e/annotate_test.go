@@ -39,7 +39,7 @@ const annotatedPage = `<style>body{margin:20px;font:16px sans-serif} nav a{margi
 func TestAnnotatedScreenshot(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("annotate", fmt.Sprintf(annotatedPage, w.alt())), "")
 	w.serve("/inner", `<!doctype html><body style="margin:12px"><a href=#x>Inner link</a> <button>Inner</button>`, "")
 	a := newAgent(t, d)
@@ -149,7 +149,7 @@ func (a *agent) boxOf(ref string, inPage bool) [4]float64 {
 	return [4]float64(b[:4])
 }
 
-// isInk says whether a colour is, JPEG's loss aside, one of those that frames are drawn in.
+// isInk reports whether a colour is, JPEG's loss aside, one of those that frames are drawn in.
 func isInk(c color.Color) bool {
 	r, g, b, _ := c.RGBA()
 	for _, ink := range [][3]int{{0xc6, 0x28, 0x28}, {0x15, 0x65, 0xc0}, {0x2e, 0x7d, 0x32}, {0x6a, 0x1b, 0x9a}, {0xb4, 0x53, 0x09}, {0x00, 0x69, 0x6b}} {

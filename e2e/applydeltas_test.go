@@ -10,7 +10,7 @@ import (
 )
 
 // changingPage is a page whose button changes a list by chance, from a fixed seed: rows are
-// added, removed, moved to another list, sorted, renamed, made anew, hidden and covered.
+// added, removed, moved to another list, sorted, renamed, re-created, hidden and covered.
 const changingPage = `<!doctype html><title>Changing</title><button id=go>Go on</button>
 <h2>Todo</h2><ul id=todo></ul><h2>Done</h2><ul id=done></ul><p id=count></p>
 <dialog id=d><p>Sure?</p><button onclick="d.close()">Close</button></dialog>
@@ -44,7 +44,7 @@ onkeydown = e => { if (e.key === 'F2') { acts[chance(acts.length)](); count.text
 // A client that applies every delta has the page as Chromium shows it, whatever its script does.
 func TestAppliedDeltasMatchAChangingPage(t *testing.T) {
 	t.Parallel()
-	d, w := testdaemon.Start(t, testdaemon.Options{}), newWitness(t)
+	d, w := testdaemon.Start(t, testdaemon.Options{}), newPageServer(t)
 	for seed := 1; seed <= 3; seed++ {
 		w.serve(fmt.Sprint("/changing", seed), strings.Replace(changingPage, "SEED", fmt.Sprint(seed), 1), "")
 		for _, maxNodes := range []int{200, 30} {
@@ -80,7 +80,7 @@ func TestAppliedDeltasMatchAChangingPage(t *testing.T) {
 // The same with the generated pages, each control of which is used.
 func TestAppliedDeltasMatchTheGeneratedPages(t *testing.T) {
 	t.Parallel()
-	d, w := testdaemon.Start(t, testdaemon.Options{}), newWitness(t)
+	d, w := testdaemon.Start(t, testdaemon.Options{}), newPageServer(t)
 	for _, elements := range []int{30, 300, 1500} {
 		w.serve(fmt.Sprint("/page", elements), testpages.Page(elements), "")
 		a := newAgent(t, d)

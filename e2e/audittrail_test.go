@@ -19,7 +19,7 @@ import (
 func TestTheTrailOfASession(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	pages := newWitness(t)
+	pages := newPageServer(t)
 	pages.serve("/page", page("page", `<button>Go</button><input type=password aria-label=PIN>`), "")
 	c := d.Dial(t)
 	var opened struct{ Session string }
@@ -46,25 +46,12 @@ func TestTheTrailOfASession(t *testing.T) {
 		{Agent: "default", Session: opened.Session, Command: "type", URL: at, Status: 200, Source: "chromium", Verdict: "ok"},
 		{Agent: "default", Session: opened.Session, Command: "open", URL: "http://169.254.169.254/hunter2", Verdict: "policy_denied:ip_link_local"},
 	}
-	// The trail is written some entries at a time: the last ones may still be on their way.
-	var got []ledger.Entry
-	for deadline := time.Now().Add(10 * time.Second); len(got) < len(want) && time.Now().Before(deadline); {
-		out, err := d.Command("audit", "--json")
-		if err != nil {
-			t.Fatal(err)
+	got := trail(t, d, len(want))
+	for i := range got {
+		if got[i].Time.IsZero() || got[i].MS < 0 {
+			t.Errorf("%+v", got[i])
 		}
-		got = nil
-		for line := range strings.Lines(out) {
-			var e ledger.Entry
-			if err := json.Unmarshal([]byte(line), &e); err != nil {
-				t.Fatal(err)
-			}
-			if e.Time.IsZero() || e.MS < 0 {
-				t.Errorf("%+v", e)
-			}
-			e.Time, e.MS = time.Time{}, 0
-			got = append(got, e)
-		}
+		got[i].Time, got[i].MS = time.Time{}, 0
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -82,7 +69,7 @@ func TestTheTrailOfASession(t *testing.T) {
 func TestTheTrailHasWhatParametersImply(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	pages := newWitness(t)
+	pages := newPageServer(t)
 	pages.serve("/page", page("page", `<button>Go</button>`), "")
 	c := d.Dial(t)
 	for _, step := range []struct {
@@ -106,7 +93,22 @@ func TestTheTrailHasWhatParametersImply(t *testing.T) {
 	}
 	want := []string{"open", "wait", "route", "emulate", "cookies_set", "state_save", "cookies_clear", "session_open again"}
 	var got []string
-	for deadline := time.Now().Add(10 * time.Second); len(got) < len(want) && time.Now().Before(deadline); {
+	for _, e := range trail(t, d, len(want)) {
+		if e.Command == "session_open" {
+			e.Command += " " + e.Session
+		}
+		got = append(got, e.Command)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// trail is the audit trail once it has n entries, or what it has after ten seconds: it is
+// written some entries at a time.
+func trail(t *testing.T, d *testdaemon.Daemon, n int) (got []ledger.Entry) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); len(got) < n && time.Now().Before(deadline); {
 		out, err := d.Command("audit", "--json")
 		if err != nil {
 			t.Fatal(err)
@@ -117,13 +119,8 @@ func TestTheTrailHasWhatParametersImply(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
 				t.Fatal(err)
 			}
-			if e.Command == "session_open" {
-				e.Command += " " + e.Session
-			}
-			got = append(got, e.Command)
+			got = append(got, e)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	return got
 }

@@ -19,7 +19,7 @@ func TestAutonomiesDoNotMix(t *testing.T) {
 		"BROWSERD_AUTH__TOKENS":    fmt.Sprintf(`[{"agent":"ann","token":%q},{"agent":"bob","token":%q,"autonomy":"read_only"},{"agent":"cat","token":%q,"autonomy":"supervised"},{"agent":"dan","token":%q,"autonomy":"supervised"},{"agent":"olga","token":%q,"role":"operator"}]`, ann, bob, cat, dan, olga),
 		"BROWSERD_POLICY__CONFIRM": "eval", "BROWSERD_POLICY__CONFIRM_TIMEOUT": "10s",
 	}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("page", "<h1>Page</h1><button onclick='report(1)'>Go</button>"), "")
 	o := as(t, d, olga)
 	agents := map[string]*agent{"ann": as(t, d, ann), "bob": as(t, d, bob), "cat": as(t, d, cat), "dan": as(t, d, dan)}

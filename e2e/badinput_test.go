@@ -65,7 +65,7 @@ func (w wire) ask(frame string) (reply, error) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	pages := newWitness(t)
+	pages := newPageServer(t)
 	pages.serve("/page", page("page", "<h1>Still here</h1><button>Go</button>"), "")
 	w, _, err := dialWire(t, d, nil)
 	if err != nil {

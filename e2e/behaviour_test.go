@@ -8,5 +8,5 @@ var behaviourKnown = map[string]string{}
 // The 125 behavioural cases of ../shared/cases/behaviour.json: pages, steps by
 // role and name, and what the page itself must have seen.
 func TestBehaviourCases(t *testing.T) {
-	playAll(t, readCases[playCase](t, "behaviour.json"), newWitness(t), 0.99, behaviourKnown)
+	playAll(t, readCases[playCase](t, "behaviour.json"), newPageServer(t), 0.99, behaviourKnown)
 }

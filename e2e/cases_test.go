@@ -132,7 +132,7 @@ func (m match) String() string {
 	return fmt.Sprintf("%q", m.text)
 }
 
-// find is the nth node with a ref that fits; nil where there is none.
+// find is the nth node with a ref that fits; nil if there is none.
 func (v view) find(role, name match) *snapshot.NodeJSON {
 	nth := name.nth
 	for i, n := range v.Nodes {
@@ -162,7 +162,7 @@ func readCases[T any](t *testing.T, name string) []T {
 }
 
 // serveCase puts a case's pages under /b/ID.
-func serveCase(w *witness, c playCase) {
+func serveCase(w *pageServer, c playCase) {
 	fill := strings.NewReplacer("__ID__", c.ID, "__ALT__", w.alt())
 	if c.Raw != "" {
 		w.serve("/b/"+c.ID, fill.Replace(c.Raw), c.Type)
@@ -177,7 +177,7 @@ func serveCase(w *witness, c playCase) {
 // playAll plays every case with a few agents at once, prints the score, and
 // fails the test below the floor (a share of 1). known holds the ids that do
 // not pass, with the reason.
-func playAll(t *testing.T, cases []playCase, w *witness, floor float64, known map[string]string) {
+func playAll(t *testing.T, cases []playCase, w *pageServer, floor float64, known map[string]string) {
 	t.Helper()
 	d := sharedDaemon(t)
 	for _, c := range cases {
@@ -246,7 +246,7 @@ func score(t *testing.T, ids, reasons []string, floor float64, known map[string]
 // playing is one case under way.
 type playing struct {
 	*agent
-	w *witness
+	w *pageServer
 	c playCase
 
 	seen view   // the last snapshot, for clickold

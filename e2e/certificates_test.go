@@ -17,6 +17,7 @@ import (
 // ca_file and insecure_hosts hold for every source alike, and for no other host; a
 // page of an insecure host says so, and so does status.
 func TestPrivateCertificates(t *testing.T) {
+	t.Parallel()
 	private, foreign := fakeweb.NewAuthority(t), fakeweb.NewAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(file, private.PEM, 0o600); err != nil {

@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/browserd/browserd/internal/demoapp"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // loopPrints are what an example prints, in order: the page before, what
@@ -87,7 +87,7 @@ func goBuild(t *testing.T, bin, pkg string) {
 func TestNodeLoop(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {
-		missing(t, "the Node example cannot run: node is not installed")
+		untested.Missing(t, "the Node example cannot run: node is not installed")
 	}
 	runLoop(t, npmInstalled(t, "node"), "node", "loop.mjs")
 }
@@ -128,43 +128,26 @@ func npmInstalled(t *testing.T, example string) string {
 	return dir
 }
 
-// httpLoop runs an example that speaks to the HTTP door, as runLoop does.
-func httpLoop(t *testing.T, dir string, line ...string) {
-	t.Helper()
-	d := testdaemon.Start(t, testdaemon.Options{})
-	checkLoop(t, dir, d.Token, loopPrints, append(slices.Clone(line), d.URL(), demoServer(t)))
-	d = withoutChromium(t)
-	checkLoop(t, dir, d.Token, renderedPrints, append(slices.Clone(line), d.URL(), renderedServer(t)))
-}
-
 func TestPythonLoop(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		missing(t, "the Python example cannot run: python3 is not installed")
-	}
 	root, err := testdaemon.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	httpLoop(t, filepath.Join(root, "examples", "python"), python, "loop.py")
+	runLoop(t, root, "env", "PYTHONPATH=clients/python", "PYTHONDONTWRITEBYTECODE=1", python(t), "examples/python/loop.py")
 }
 
-// The TypeScript example passes the compiler's strictest look, and what the
-// compiler makes of it runs, also in a Node that does not run TypeScript itself.
+// The TypeScript example passes the compiler's strictest look, and what the compiler makes of
+// it runs, also in a Node that does not run TypeScript itself.
 func TestTypeScriptLoop(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("node"); err != nil {
-		missing(t, "the TypeScript example cannot run: node is not installed")
-	}
-	dir := npmInstalled(t, "typescript")
-	tsc := exec.Command("node", filepath.Join("node_modules", "typescript", "lib", "tsc.js"),
-		"--preserveSymlinks", "--strict", "--noUncheckedIndexedAccess", "--erasableSyntaxOnly", "--target", "es2022", "--module", "nodenext", "loop.ts")
-	tsc.Dir = dir
-	if out, err := tsc.CombinedOutput(); err != nil {
+	dir := typescriptProject(t, "examples/typescript/loop.ts", "examples/typescript/package.json")
+	build := exec.Command("npm", "run", "--silent", "build")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	httpLoop(t, dir, "node", "loop.js")
+	runLoop(t, dir, "node", "loop.js")
 }
 
 // The transcript comes out the same each time, on a fresh daemon each time.

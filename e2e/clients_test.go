@@ -196,7 +196,7 @@ func TestHalfFrames(t *testing.T) {
 func TestAnAnswerThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: steadily("BROWSERD_SERVER__SEND_BUFFER", "1000000", "BROWSERD_SERVER__WRITE_TIMEOUT", "1s")})
-	r := rowTest{newAgent(t, d), newWitness(t), "answers"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "answers"}
 	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	r.works()
 	before := vitalsOf(t, d)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestAConfirmationWithoutARefNamesTheFramesOrigin(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "press,mouse,dialog"})
-	shop, bank := newWitness(t), newWitness(t)
+	shop, bank := newPageServer(t), newPageServer(t)
 	bank.serve("/in", page("bank", `<style>body{margin:0}</style><input aria-label="PIN" style="height:60px;width:200px"><button onclick="setTimeout(()=>confirm('Pay?'))">Pay</button>`), "")
 	shop.serve("/page", page("shop", `<style>body{margin:0}iframe{display:block;border:0;width:400px;height:100px}</style><iframe src="`+bank.URL+`/in"></iframe>`+
 		`<button id=go style="display:block;width:400px;height:60px">Buy</button><iframe id=lure src="`+bank.URL+`/in" style="position:absolute;top:100px;visibility:hidden"></iframe>`+
@@ -24,26 +23,7 @@ func TestAConfirmationWithoutARefNamesTheFramesOrigin(t *testing.T) {
 	a.open(shop.URL + "/page")
 	v := a.snapshot()
 
-	asks := func(method string, p params, origin string, allow bool, remember string) *client.Pending {
-		t.Helper()
-		sent := a.send(method, p)
-		q := o.asked()
-		tab := any(shop.URL)
-		if origin == shop.URL {
-			tab = nil
-		}
-		if q["command"] != method || q["origin"] != origin || q["tab_origin"] != tab {
-			t.Errorf("%s %v: the operator is told origin %v, tab %v, want %s, %v", method, p, q["origin"], q["tab_origin"], origin, tab)
-		}
-		o.do("confirm", params{"id": q["id"], "allow": allow, "remember": remember})
-		return sent
-	}
-	answered := func(sent *client.Pending, want protocol.Code) {
-		t.Helper()
-		if _, err := a.wait(sent); protocol.CodeOf(err) != want && !(want == "" && err == nil) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
+	asks, answered := confirming(t, a, o, shop.URL)
 	pin, count := v.ref(t, "textbox", "PIN"), v.ref(t, "textbox", "Count")
 	a.do("click", params{"ref": count})
 	answered(asks("press", params{"key": "1"}, shop.URL, true, "session"), "")

@@ -9,12 +9,39 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
+// confirming returns asks, which sends a command of agent a in a tab of origin tabOrigin
+// and answers the question that operator o is asked, and answered, which waits for the
+// command's result.
+func confirming(t *testing.T, a, o *agent, tabOrigin string) (asks func(method string, p params, origin string, allow bool, remember string) *client.Pending, answered func(sent *client.Pending, want protocol.Code)) {
+	asks = func(method string, p params, origin string, allow bool, remember string) *client.Pending {
+		t.Helper()
+		sent := a.send(method, p)
+		q := o.asked()
+		tab := any(tabOrigin)
+		if origin == tabOrigin {
+			tab = nil
+		}
+		if q["command"] != method || q["origin"] != origin || q["tab_origin"] != tab {
+			t.Errorf("%s %v: the operator is told origin %v, tab %v, want %s, %v", method, p, q["origin"], q["tab_origin"], origin, tab)
+		}
+		o.do("confirm", params{"id": q["id"], "allow": allow, "remember": remember})
+		return sent
+	}
+	answered = func(sent *client.Pending, want protocol.Code) {
+		t.Helper()
+		if _, err := a.wait(sent); protocol.CodeOf(err) != want && !(want == "" && err == nil) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	return asks, answered
+}
+
 // An operator is told the origin of the frame in which a command will run, and the
 // tab's where that is another; the answer is remembered for the frame's alone.
 func TestAConfirmationNamesTheFramesOrigin(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "eval,click,fill,upload,drag"})
-	shop, bank := newWitness(t), newWitness(t)
+	shop, bank := newPageServer(t), newPageServer(t)
 	const fields = `<input aria-label="PIN"><input type=file aria-label="Proof"><button>Pay</button>`
 	bank.serve("/in", page("bank", fields), "")
 	bank.serve("/next", page("next", "<h1>Next</h1>"), "")
@@ -25,26 +52,7 @@ func TestAConfirmationNamesTheFramesOrigin(t *testing.T) {
 	v := a.snapshot()
 	pay, buy := v.ref(t, "button", "Pay"), v.ref(t, "button", "Buy")
 
-	asks := func(method string, p params, origin string, allow bool, remember string) *client.Pending {
-		t.Helper()
-		sent := a.send(method, p)
-		q := o.asked()
-		tab := any(shop.URL)
-		if origin == shop.URL {
-			tab = nil
-		}
-		if q["command"] != method || q["origin"] != origin || q["tab_origin"] != tab {
-			t.Errorf("%s %v: the operator is told origin %v, tab %v, want %s, %v", method, p, q["origin"], q["tab_origin"], origin, tab)
-		}
-		o.do("confirm", params{"id": q["id"], "allow": allow, "remember": remember})
-		return sent
-	}
-	answered := func(sent *client.Pending, want protocol.Code) {
-		t.Helper()
-		if _, err := a.wait(sent); protocol.CodeOf(err) != want && !(want == "" && err == nil) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
+	asks, answered := confirming(t, a, o, shop.URL)
 	where := params{"ref": pay, "expression": "location.href"}
 	answered(asks("eval", params{"ref": buy, "expression": "1"}, shop.URL, true, "session"), "")
 	// Remembered for the shop: not for the bank's frame in it.

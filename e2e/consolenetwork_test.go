@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -33,7 +34,7 @@ type networkAnswer struct {
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("console", `<script>
 console.log('plain', 1, {a: 1}); console.warn('careful'); console.error('token=abcdef failed'); console.debug('deep');
 </script><button onclick="missing()">Throw</button><script>for (let i = 0; i < 600; i++) setTimeout(() => 0)</script>`), "")
@@ -78,7 +79,7 @@ const canary = "cANaRy5ecret"
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Args: []string{"--log.level", "debug"}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("network", `<link rel=stylesheet href=/style.css><img src="/none.png?size=1"><script>
 const secret = 'cANaRy5' + 'ecret';
 onload = () => fetch('/api/v1?access_token=' + secret + '&q=a%20b', {method: 'POST', headers: {Authorization: 'Bearer ' + secret, 'Content-Type': 'application/json', 'X-Plain': 'yes'},
@@ -194,7 +195,7 @@ func validHAR(t *testing.T, har json.RawMessage) {
 		}
 	}
 	if _, err := exec.LookPath("node"); err != nil {
-		missing(t, "the HAR cannot be validated: node is not installed")
+		untested.Missing(t, "the HAR cannot be validated: node is not installed")
 	}
 	file := filepath.Join(t.TempDir(), "x.har")
 	if err := os.WriteFile(file, har, 0o600); err != nil {

@@ -46,7 +46,7 @@ var corpusKnown = map[string]string{
 func TestWidgetCorpus(t *testing.T) {
 	t.Parallel()
 	modules := npmModules(t, corpusDate, corpusPackages...)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.mux.Handle("GET /npm/", http.StripPrefix("/npm/", http.FileServer(http.Dir(modules))))
 	w.mux.Handle("GET /bundle/", http.StripPrefix("/bundle/", http.FileServer(http.Dir(bundledWidgets(t, modules)))))
 	files, err := filepath.Glob("testdata/widgets/*.html")

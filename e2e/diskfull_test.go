@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -42,7 +43,7 @@ func onSmallDisks(t *testing.T, tmp, state int, o testdaemon.Options) (d *testda
 func smallDisks(t *testing.T, tmp, state int, more string) []string {
 	t.Helper()
 	if os.Getuid() != 0 {
-		missing(t, "only root may mount a file system")
+		untested.Missing(t, "only root may mount a file system")
 	}
 	return []string{"unshare", "--mount", "sh", "-ec", fmt.Sprintf(`
 		mkdir -p "$HOME/state"
@@ -97,7 +98,7 @@ func (d disk) used() uint64 {
 func TestFullDiskBeforeChromiumStarts(t *testing.T) {
 	t.Parallel()
 	d, profiles, _ := onSmallDisks(t, 24, 4, testdaemon.Options{})
-	r := rowTest{newAgent(t, d), newWitness(t), "full"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "full"}
 	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	free := profiles.fill()
 	_, err := r.try("open", params{"url": r.w.URL + "/next", "source": "chromium", "timeout_ms": 20000})
@@ -128,7 +129,7 @@ func (r rowTest) opensSoon(path string) {
 func TestFullDiskBeforeTheDaemonStarts(t *testing.T) {
 	t.Parallel()
 	d, _, kept := onDisks(t, testdaemon.Options{Wrap: smallDisks(t, 64, 3, `head -c 4m /dev/zero > "$HOME/state/filling" || true`)})
-	r := rowTest{newAgent(t, d), newWitness(t), "full"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "full"}
 	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	r.do("open", params{"url": r.w.URL + "/next", "source": "http"})
 	_, err := r.try("open", params{"url": r.w.URL + "/next", "source": "chromium", "timeout_ms": 20000})
@@ -187,7 +188,7 @@ func TestFullDiskAndNoLedger(t *testing.T) {
 func TestFullDiskWhileAPageIsOpen(t *testing.T) {
 	t.Parallel()
 	d, profiles, _ := onSmallDisks(t, 32, 4, testdaemon.Options{})
-	r := rowTest{newAgent(t, d), newWitness(t), "full"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "full"}
 	r.w.serve("/next", page("full", "<h1>Next</h1><a href=/small>Small</a> <a href=/large>Large</a> <input type=file aria-label=Send onchange='report(files.length)'>"), "")
 	for name, size := range map[string]int{"small": 1000, "large": 64 << 20} {
 		r.w.mux.HandleFunc("/"+name, func(rw http.ResponseWriter, _ *http.Request) {
@@ -246,7 +247,7 @@ func TestFullStateDirectory(t *testing.T) {
 			"BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "1000",
 		},
 	})
-	r := rowTest{newAgent(t, d), newWitness(t), "full"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "full"}
 	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	r.w.serve("/plain", "gold", "text/plain")
 	r.open(r.w.URL + "/next")
@@ -289,7 +290,7 @@ func TestFullStateDirectory(t *testing.T) {
 func TestNoFileMayGrow(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true", "BROWSERD_LEDGER__AUDIT": "false"}})
-	r := rowTest{newAgent(t, d), newWitness(t), "limit"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "limit"}
 	r.do("open", params{"url": "about:blank"})
 	var before unix.Rlimit
 	if err := unix.Prlimit(d.PID, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1, Max: unix.RLIM_INFINITY}, &before); err != nil {

@@ -20,7 +20,7 @@ import (
 func TestDNSIsGoneAndBack(t *testing.T) {
 	t.Parallel()
 	dns := fakedns.Start(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.Config.SetKeepAlivesEnabled(false) // or the daemon's own connections are counted until they have been idle for long
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	u, err := url.Parse(w.URL)

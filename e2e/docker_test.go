@@ -18,6 +18,7 @@ import (
 	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/demoapp"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -47,7 +48,7 @@ func findEngine(t *testing.T) *engine {
 		}
 	}
 	if !strings.HasPrefix(host, "unix://") {
-		t.Skipf("the image is not tried: the engine at %s is no engine of this machine; %s", host, remedy)
+		untested.Skip(t, "the image is not tried: the engine at %s is no engine of this machine; %s", host, remedy)
 	}
 	for _, cli := range []string{"/usr/bin/docker", "docker"} {
 		e := &engine{t, cli, host}
@@ -55,11 +56,11 @@ func findEngine(t *testing.T) *engine {
 			continue
 		}
 		if _, err := e.try("image", "inspect", baseImage); err != nil {
-			t.Skipf("the image is not tried: the engine at %s has no %s, and a test pulls nothing; %s", host, baseImage, remedy)
+			untested.Skip(t, "the image is not tried: the engine at %s has no %s, and a test pulls nothing; %s", host, baseImage, remedy)
 		}
 		return e
 	}
-	t.Skipf("the image is not tried: no Docker engine answers at %s; %s", host, remedy)
+	untested.Skip(t, "the image is not tried: no Docker engine answers at %s; %s", host, remedy)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -155,7 +156,7 @@ func serveAt(t *testing.T, address string, h http.HandlerFunc) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", address+":0")
 	if err != nil {
-		missing(t, "%s: %v", address, err)
+		untested.Missing(t, "%s: %v", address, err)
 	}
 	s := &http.Server{Handler: h}
 	go s.Serve(l)

@@ -11,7 +11,7 @@ import (
 func TestADocumentWithoutElements(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/empty", page("empty", "<h1>Empty</h1>"), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/empty")

@@ -13,7 +13,7 @@ import (
 func TestEmulateBesideADialog(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/talk", page("talk", `<button onclick="this.textContent = confirm('sure?')">Ask</button>`), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/talk")

@@ -18,7 +18,7 @@ import (
 // is closed nothing of it is left.
 func TestPagesWithoutEnd(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{Env: steadily()})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/good", page("good", "<h1>Good</h1><button>Go</button>"), "")
 	serveEndless(w)
 	other := newAgent(t, d)
@@ -95,8 +95,8 @@ func TestPagesWithoutEnd(t *testing.T) {
 }
 
 // serveEndless serves documents that never end, one of a million elements, and
-// one that leads to itself for ever.
-func serveEndless(w *witness) {
+// one that leads to itself forever.
+func serveEndless(w *pageServer) {
 	w.mux.HandleFunc("/endless", func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(rw, "<!doctype html><title>endless</title><h1>Bad</h1>")
@@ -137,7 +137,7 @@ func serveEndless(w *witness) {
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__ARGS": "--js-flags=--max-old-space-size=100"}})
-	r := rowTest{newAgent(t, d), newWitness(t), "memory"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "memory"}
 	r.w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	r.w.serve("/eats", page("eats", `<h1>Eats</h1><button onclick="const all = []; for (;;) all.push(new Array(10000).fill(Math.random()))">Eat</button>`), "")
 	r.open(r.w.URL + "/eats")

@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/actions/command"
+	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
@@ -29,6 +32,8 @@ const shopPage = `<!doctype html><meta charset=utf-8><title>Bakery</title>
 <label>Invoice <input type=file name=file></label>
 <button>Send</button></form>
 <button onclick="confirm('Delete the order?')">Delete</button><p id=sent></p>
+<script>document.modelContext.registerTool({name: 'add_to_basket', description: 'Puts something into the basket',
+  inputSchema: {type: 'object', properties: {item: {type: 'string'}, count: {type: 'integer'}}, required: ['item']}, execute: ({item}) => { basket.textContent = 'Basket: ' + item; return {items: 1}; }})</script>
 <script>console.error('no prices'); fetch('/api/prices'); localStorage.basket = 'bread'; document.cookie = 'visitor=7'</script>
 <div style="height:2000px"></div><p>The end</p>`
 
@@ -57,91 +62,232 @@ func newShop(t *testing.T) *httptest.Server {
 	return s
 }
 
-// Every example in docs/commands.md works, over a WebSocket and in real Chromium, and
-// what it answers is as the schema says. Each has a new session that has opened the shop and taken a snapshot. What else must have
-// happened before, such as a dialog that is open, is in before.
+// Every example in docs/commands.md works in real Chromium, and what it answers is as the
+// schema says: the first of each command through the method that each client has for it, the
+// others over a WebSocket. What no command accepts is an error of the client's type for it.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	shop := newShop(t)
-	const sue = "sue-token-0123456789abcdef" // supervised
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
-		"BROWSERD_AUTH__TOKENS":      fmt.Sprintf(`[{"agent":"ann","token":%q},{"agent":"sue","token":%q,"autonomy":"supervised"},{"agent":"olga","token":%q,"role":"operator"}]`, ann, sue, olga),
-		"BROWSERD_SEARCH__PROVIDERS": "searxng", "BROWSERD_SEARCH__SEARXNG_URL": shop.URL,
-	}})
-	type step struct {
-		method string
-		params params
-	}
-	terms := step{"open", params{"url": shop.URL + "/terms"}}
-	named := func(role, name string) func(shown string) step {
-		return func(shown string) step { return step{"click", params{"ref": refIn(t, shown, role, name)}} }
-	}
-	always := func(s step) func(string) step { return func(string) step { return s } }
-	described := newDescribed(t)
-	before := map[string][]func(shown string) step{
-		"back":          {always(terms)},
-		"forward":       {always(terms), always(step{"back", nil})},
-		"dialog":        {named("button", "Delete")},
-		"downloads":     {named("link", "Price list")},
-		"state_delete":  {always(step{"state_save", params{"name": "shop"}})},
-		"state_load":    {always(step{"state_save", params{"name": "shop"}})},
-		"tab_select":    {always(step{"tab_new", nil})},
-		"tab_close":     {always(step{"tab_new", nil})},
-		"session_close": {always(step{"session_open", params{"name": "work"}})},
-	}
-	for _, cmd := range actions.All {
-		for _, e := range cmd.Examples {
-			a := as(t, d, ann)
-			opened := a.do("session_open", params{"downloads": true}).Session
-			a.open(shop.URL + "/")
-			shown := a.do("snapshot", nil)
-			for _, s := range before[cmd.Name] {
-				step := s(shown.Snapshot.Text)
-				a.do(step.method, step.params)
-			}
-			text := strings.NewReplacer("https://shop.example/", shop.URL+"/", "*shop.example/*", strings.TrimPrefix(shop.URL, "http://")+"/").Replace(e.Params)
-			var given params
-			if err := json.Unmarshal([]byte(text), &given); err != nil {
-				t.Fatal(err)
-			}
-			check := func() error { return nil }
-			switch cmd { // what only the running program knows
-			case actions.Cancel:
-				pending := a.send("wait", params{"ms": 30000})
-				given["id"] = pending.ID
-				check = func() error {
-					if _, err := a.wait(pending); protocol.CodeOf(err) != protocol.Cancelled {
-						return fmt.Errorf("the request ended with %v", err)
+	w := newExamples(t)
+	for _, name := range w.clients {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := w.player(t, name)
+			for _, cmd := range actions.All {
+				if len(cmd.Examples) == 0 {
+					t.Errorf("%s has no example, so that it is not tried", cmd.Name)
+					continue
+				}
+				mine := cmd.Examples[:1]
+				if name == "websocket" {
+					mine = cmd.Examples[1:]
+				}
+				for _, e := range mine {
+					if err := p.play(t, cmd, e); err != nil {
+						t.Errorf("%s %s: %v", cmd.Name, e.Params, err)
 					}
-					return nil
+					var wrong params
+					if err := json.Unmarshal([]byte(e.Params), &wrong); err != nil {
+						t.Fatal(err)
+					}
+					wrong["timeout_ms"] = -1
+					_, refused := p.call(cmd.Name, wrong)
+					typed := name == "go" || name == "websocket" || refused != nil && strings.HasPrefix(refused.Message, "InvalidParamsError: ")
+					if refused == nil || refused.Code != protocol.InvalidParams || !typed {
+						t.Errorf("%s with a negative timeout_ms: %+v", cmd.Name, refused)
+					}
 				}
-			case actions.Network:
-				if given["id"] != nil {
-					entries := ask[struct{ Entries []protocol.Exchange }](a, "network", nil).Entries
-					given["id"] = entries[len(entries)-1].ID
-				}
-			case actions.Confirm:
-				operator, asker := as(t, d, olga), as(t, d, sue)
-				asker.open(shop.URL + "/")
-				pending := asker.send("eval", params{"expression": "1"})
-				given["id"] = operator.asked()["id"]
-				a = operator
-				check = func() error { _, err := asker.wait(pending); return err }
 			}
-			var answer json.RawMessage
-			err := a.c.Call(t.Context(), cmd.Name, given, &answer)
-			if err == nil {
-				err = errors.Join(check(), described.result(cmd, answer))
-			}
-			if err != nil {
-				t.Errorf("%s %s: %v\n%s", cmd.Name, text, err, shown.Snapshot.Text)
-			}
-			a.c.Close()
-			last := as(t, d, ann)
-			for _, name := range []string{opened, "work"} {
-				last.try("session_close", params{"session": name})
-			}
-			last.c.Close()
-		}
+		})
 	}
+}
+
+// rawClient sends what it is given.
+func rawClient(t *testing.T, url, token string) clientCall {
+	c, err := client.Dial(t.Context(), url, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	var pending *client.Pending
+	return func(method string, p params) (answer json.RawMessage, e *protocol.ErrorData) {
+		var err error
+		switch method[0] {
+		case '+':
+			if pending, err = c.Send(method[1:], p); err == nil {
+				answer = json.RawMessage(fmt.Sprint(pending.ID))
+			}
+		case '-':
+			err = pending.Wait(t.Context(), &answer)
+		default:
+			err = c.Call(t.Context(), method, p, &answer)
+		}
+		if err != nil {
+			return nil, &protocol.ErrorData{Code: protocol.CodeOf(err), Message: err.Error()}
+		}
+		return answer, nil
+	}
+}
+
+// examples are what plays the examples of docs/commands.md: the shop, and a daemon that has
+// an agent for each client.
+type examples struct {
+	shop       *httptest.Server
+	daemon     *testdaemon.Daemon
+	described  described
+	clients    []string
+	confirming sync.Mutex // one question at a time: each operator is asked all of them
+}
+
+func newExamples(t *testing.T) *examples {
+	t.Helper()
+	w := &examples{shop: newShop(t), described: newDescribed(t), clients: []string{"websocket", "go", "python", "asyncio", "typescript"}}
+	tokens := []map[string]any{
+		{"agent": "sue", "token": w.token("sue"), "autonomy": "supervised"},
+		{"agent": "olga", "token": olga, "role": "operator"},
+	}
+	for _, name := range w.clients {
+		tokens = append(tokens, map[string]any{"agent": name, "token": w.token(name)})
+	}
+	text, err := json.Marshal(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.daemon = testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
+		"BROWSERD_AUTH__TOKENS": string(text), "BROWSERD_SEARCH__PROVIDERS": "searxng", "BROWSERD_SEARCH__SEARXNG_URL": w.shop.URL,
+	}})
+	return w
+}
+
+// token is the token of an agent.
+func (w *examples) token(name string) string { return name + "-token-0123456789abcdef" }
+
+// player plays examples through one client. Each has a new session that has opened the shop
+// and taken a snapshot; those that only read share one.
+type player struct {
+	*examples
+	name    string
+	connect func(t *testing.T, url, token string) clientCall
+	call    clientCall
+	agent   *agent // another connection of the same agent
+	kept    *shopping
+}
+
+// shopping is a session in the shop, and its first snapshot.
+type shopping struct{ session, shown string }
+
+func (w *examples) player(t *testing.T, name string) *player {
+	connect := clientsAt[name]
+	if name == "websocket" {
+		connect = rawClient
+	}
+	return &player{examples: w, name: name, connect: connect, call: connect(t, w.daemon.WS(), w.token(name)), agent: as(t, w.daemon, w.token(name))}
+}
+
+func (p *player) enter() shopping {
+	session := p.agent.do("session_open", params{"downloads": true}).Session
+	p.agent.open(p.shop.URL + "/")
+	return shopping{session, p.agent.do("snapshot", nil).Snapshot.Text}
+}
+
+// play plays an example. What else must have happened before, such as a dialog that is open,
+// is in before.
+func (p *player) play(t *testing.T, cmd *command.Command, e command.Example) error {
+	t.Helper()
+	a := p.agent
+	var v shopping
+	click := func(role, name string) func() {
+		return func() { a.do("click", params{"ref": refIn(t, v.shown, role, name)}) }
+	}
+	do := func(method string, p params) func() { return func() { a.do(method, p) } }
+	terms := do("open", params{"url": p.shop.URL + "/terms"})
+	here := strings.NewReplacer("https://shop.example/", p.shop.URL+"/", "*shop.example/*", strings.TrimPrefix(p.shop.URL, "http://")+"/")
+	saved := func() { // the example that saves a script
+		var run params
+		if err := json.Unmarshal([]byte(here.Replace(actions.Run.Examples[2].Params)), &run); err != nil || run["save"] != "order" {
+			t.Fatal(run, err)
+		}
+		a.do("run", run)
+	}
+	loggedIn := func() {
+		a.do("run", params{"save": "in", "code": "return page.title()"})
+		a.do("login", params{"name": "shop", "script": "in"})
+	}
+	before := map[string][]func(){
+		"back":          {terms},
+		"forward":       {terms, do("back", nil)},
+		"dialog":        {click("button", "Delete")},
+		"downloads":     {click("link", "Price list")},
+		"login_delete":  {loggedIn},
+		"run":           {saved},
+		"run_delete":    {saved},
+		"run_list":      {saved},
+		"state_delete":  {do("state_save", params{"name": "shop"})},
+		"state_load":    {do("state_save", params{"name": "shop"})},
+		"tab_select":    {do("tab_new", nil)},
+		"tab_close":     {do("tab_new", nil)},
+		"session_close": {do("session_open", params{"name": "work"})},
+		"view":          {do("session_open", params{"name": "work"})},
+	}[cmd.Name]
+	if before == nil && (cmd.Is(command.Inspects) || cmd.Is(command.NoSession)) {
+		if p.kept == nil {
+			kept := p.enter()
+			p.kept = &kept
+		}
+		v = *p.kept
+	} else {
+		v = p.enter()
+		defer a.try("session_close", params{"session": v.session})
+	}
+	for _, step := range before {
+		step()
+	}
+	text := here.Replace(e.Params)
+	var given params
+	if err := json.Unmarshal([]byte(text), &given); err != nil {
+		t.Fatal(err)
+	}
+	if given["session"] == nil && !cmd.Is(command.OpensSession) {
+		given["session"] = v.session
+	}
+	call, check := p.call, func() error { return nil }
+	switch cmd { // what only the running program knows
+	case actions.Cancel:
+		var refused *protocol.ErrorData
+		if given["id"], refused = call("+wait", params{"ms": 30000, "session": v.session}); refused != nil {
+			return errors.New(refused.Message)
+		}
+		check = func() error {
+			if _, refused := call("-", nil); refused == nil || refused.Code != protocol.Cancelled {
+				return fmt.Errorf("the request ended with %+v", refused)
+			}
+			return nil
+		}
+	case actions.Network:
+		if given["id"] != nil {
+			entries := ask[struct{ Entries []protocol.Exchange }](a, "network", params{"session": v.session}).Entries
+			given["id"] = entries[len(entries)-1].ID
+		}
+	case actions.Confirm:
+		p.confirming.Lock()
+		defer p.confirming.Unlock()
+		operator, asker := as(t, p.daemon, olga), as(t, p.daemon, p.token("sue"))
+		asker.open(p.shop.URL + "/")
+		pending := asker.send("eval", params{"expression": "1"})
+		given["id"] = operator.asked()["id"]
+		delete(given, "session")
+		call = p.connect(t, p.daemon.WS(), olga)
+		check = func() error { _, err := asker.wait(pending); return err }
+	}
+	answer, refused := call(cmd.Name, given)
+	if refused != nil {
+		return fmt.Errorf("%s: %s\n%s", refused.Code, refused.Message, v.shown)
+	}
+	if cmd.Is(command.OpensSession) {
+		var r result
+		if err := json.Unmarshal(answer, &r); err != nil {
+			return err
+		}
+		a.try("session_close", params{"session": r.Session})
+	}
+	return errors.Join(check(), p.described.result(cmd, answer))
 }

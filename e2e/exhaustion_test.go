@@ -41,7 +41,7 @@ func heldTo(t *testing.T, resource int, soft uint64, pids ...int) (lift func()) 
 func TestNoDescriptorsLeft(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: steadily()})
-	r := rowTest{newAgent(t, d), newWitness(t), "files"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "files"}
 	r.w.serve("/next", page("files", "<h1>Next</h1><button onclick='report(1)'>Go</button>"), "")
 	r.open(r.w.URL + "/next")
 	ref := r.snapshot().ref(t, "button", "Go")
@@ -78,7 +78,7 @@ func TestNoDescriptorsLeft(t *testing.T) {
 func TestNoProcessesLeft(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: steadily()})
-	r := rowTest{newAgent(t, d), newWitness(t), "processes"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "processes"}
 	r.w.serve("/next", page("processes", "<h1>Next</h1><button onclick='report(1)'>Go</button>"), "")
 	lift := heldTo(t, unix.RLIMIT_NPROC, 1, d.PID)
 	_, err := r.try("open", params{"url": r.w.URL + "/next", "source": "chromium", "timeout_ms": 20000})

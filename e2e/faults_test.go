@@ -247,7 +247,7 @@ func (r rowTest) atOnce() {
 // but not for long.
 func TestADialogsAnswerIsFollowed(t *testing.T) {
 	t.Parallel()
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/next", page("next", `<h1>Next</h1>`), "")
 	w.serve("/page", page("page", `<p id=p>Asked</p>
 		<button onclick="p.textContent = confirm('Sure?') ? 'Yes' : 'No'">Change</button>

@@ -51,10 +51,10 @@ type downloadsAnswer struct {
 // filesDaemon is a daemon and a server of downloads: /file?name= answers with
 // that name in Content-Disposition, /endless never ends, with 64 KiB each millisecond at
 // most: how far a download has come Chromium tells a few times a second.
-func filesDaemon(t *testing.T, env map[string]string, contents map[string][]byte) (*testdaemon.Daemon, *witness) {
+func filesDaemon(t *testing.T, env map[string]string, contents map[string][]byte) (*testdaemon.Daemon, *pageServer) {
 	t.Helper()
 	d := testdaemon.Start(t, testdaemon.Options{Env: env})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.mux.HandleFunc("/file", func(rw http.ResponseWriter, r *http.Request) {
 		name := r.URL.Query().Get("name")
 		rw.Header().Set("Content-Disposition", `attachment; filename="`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name)+`"`)
@@ -411,7 +411,7 @@ func TestUploadPaths(t *testing.T) {
 		}
 	}
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SESSION__UPLOAD_DIR": dir}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	arrived := make(chan []byte, 1) // the form is sent once
 	w.mux.HandleFunc("POST /take", func(rw http.ResponseWriter, r *http.Request) {
 		f, h, err := r.FormFile("f")

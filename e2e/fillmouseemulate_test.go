@@ -34,7 +34,7 @@ const formPage = `<form onsubmit="event.preventDefault(); report(Object.fromEntr
 func TestFill(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("fill", formPage), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/page")
@@ -104,7 +104,7 @@ type mouseAnswer struct {
 func TestMouse(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("mouse", `<style>body{margin:0} canvas{display:block;background:#eee} #s{height:100px;overflow:auto;width:200px} iframe{position:absolute;left:400px;top:20px;border:5px solid;width:200px;height:100px}</style>
 		<canvas width=300 height=200 aria-label=Map></canvas><div id=s aria-label=List role=region><div style="height:900px">Long</div></div><iframe src="`+w.alt()+`/inner"></iframe><script>
 		const c = document.querySelector('canvas');
@@ -160,7 +160,7 @@ const looks = `(async () => ({
 func TestEmulate(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.mux.HandleFunc("/page", func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "text/html")
 		rw.Write([]byte(`<!doctype html><meta name=viewport content="width=device-width"><title>` + r.Header.Get("X-Test") + " " + r.Header.Get("Accept-Language") + `</title><a href=/page target=_blank rel=opener>Again</a>`))
@@ -279,7 +279,7 @@ func TestSessionOpenSaysWhatItDoesNotTake(t *testing.T) {
 func TestAddressesThatAreNone(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("page", `<h1>Page</h1>`), "")
 	for _, source := range []string{"chromium", "http"} {
 		a := newAgent(t, d)
@@ -316,7 +316,7 @@ type routeAnswer struct {
 func TestRoute(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("route", `<h1>Page</h1><img src=/a.png>`), "")
 	w.serve("/api", `{"from": "server"}`, "application/json")
 	a := newAgent(t, d)
@@ -366,7 +366,7 @@ func TestRoute(t *testing.T) {
 	a.refused("route", params{"pattern": "*", "kind": "cat"}, protocol.InvalidParams)
 	a.refused("route", params{"action": "block"}, protocol.InvalidParams)
 	a.refused("route", params{"pattern": ""}, protocol.InvalidParams)
-	// Chromium would not answer with these, and the page would wait for ever.
+	// Chromium would not answer with these, and the page would wait forever.
 	for _, headers := range []params{{"a b": "c"}, {"": "c"}, {"a": "b\nc"}} {
 		a.refused("route", params{"pattern": "*/api", "action": "answer", "headers": headers}, protocol.InvalidParams)
 	}

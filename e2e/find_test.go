@@ -9,7 +9,7 @@ import (
 func TestFindSaysThatThereIsMore(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/14", page("14", strings.Repeat("<button>Go</button>", 14)), "")
 	a := newAgent(t, d)
 	for _, source := range []string{"chromium", "http"} {
@@ -37,7 +37,7 @@ func TestFindSaysThatThereIsMore(t *testing.T) {
 func TestFindByALabel(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/labels", page("Labels", `<label for=q>Search words</label><input id=q><label><b>Wrapped</b> words <input></label>
 <label><input type=checkbox> Agree to <a href="/terms">the terms</a></label><label>Alone</label><label>Hidden <input style="display:none"></label>`), "")
 	a := newAgent(t, d)

@@ -14,6 +14,7 @@ import (
 // The first hour of somebody who has just built browserd, at a terminal: each script in
 // testdata/firsthour is a session in a shell, with a home of its own and nothing set.
 func TestFirstHour(t *testing.T) {
+	t.Parallel()
 	bin, err := testdaemon.Binary()
 	if err != nil {
 		t.Fatal(err)

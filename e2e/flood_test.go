@@ -87,7 +87,7 @@ func socketOf(d *testdaemon.Daemon) string {
 	return filepath.Join(d.Home, "state", "browserd", d.Addr+".sock")
 }
 
-// answered is what came of one request; code is empty where it is not an error of browserd's.
+// answered is what came of one request; code is empty if it is not an error of browserd's.
 type answered struct {
 	status     int
 	code       string
@@ -164,7 +164,7 @@ func works(t *testing.T, d *testdaemon.Daemon) {
 	for name, a := range map[string]asker{"TCP": overTCP(t, d), "the socket": overSocket(t, d)} {
 		a.http.Timeout = 5 * time.Second
 		if got := a.send("POST", "/v1/ping", []byte(`{}`)); got.status != 200 {
-			t.Errorf("HTTP over %s: %+v", name, got)
+			t.Errorf("HTTP over %s: %+v, %v", name, got, got.err)
 		}
 		got := a.initialize("a client")
 		if got.status != 200 {

@@ -10,7 +10,7 @@ import (
 func TestFocusOnWhatComes(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/modal", page("modal", `<button onclick="m.innerHTML='<input aria-label=Code>';m.firstChild.focus()">Open</button><div id=m></div>`), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/modal")

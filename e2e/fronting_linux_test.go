@@ -20,6 +20,7 @@ import (
 	"github.com/browserd/browserd/internal/fakeweb"
 	"github.com/browserd/browserd/internal/netns"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -137,7 +138,7 @@ const asking3 = `(async () => {
 // the jail and without it.
 func TestNothingIsFronted(t *testing.T) {
 	t.Parallel()
-	if !netns.Inside(t, inCI()) {
+	if !netns.Inside(t, untested.InCI()) {
 		return
 	}
 	h := newHosts(t)
@@ -193,7 +194,7 @@ func TestNothingIsFronted(t *testing.T) {
 // it. An entry with an address opens that address to every name that means it, and no other.
 func TestRebindingBesideAllowHosts(t *testing.T) {
 	t.Parallel()
-	if !netns.Inside(t, inCI()) {
+	if !netns.Inside(t, untested.InCI()) {
 		return
 	}
 	h := newHosts(t)

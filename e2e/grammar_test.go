@@ -110,7 +110,7 @@ func unquote(quoted string) (string, error) {
 	return s, nil
 }
 
-// hidden says whether a reader cannot see the character or is misled by it:
+// hidden reports whether a reader cannot see the character or is misled by it:
 // controls, line and paragraph separators, bidirectional, zero-width and tag
 // characters.
 func hidden(r rune) bool {

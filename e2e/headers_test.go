@@ -58,7 +58,7 @@ func newHeaderSite(t *testing.T, host string, pages func(path string) (kind, bod
 	return s
 }
 
-// wait returns when the path was asked for, and says whether the secret came with it.
+// wait returns when the path was asked for, and reports whether the secret came with it.
 func (s *headerSite) wait(t *testing.T, name string) (secret bool) {
 	t.Helper()
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -147,6 +147,7 @@ new EventSource('/events')
 // Headers of a session go to the origin that it opened first, whoever frames, links,
 // redirects or fetches, and to no other; and a stranger's page does not have them sent.
 func TestHeadersStayWithTheirOrigin(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	for _, by := range []string{"session_open", "emulate"} {
 		t.Run(by, func(t *testing.T) {
@@ -211,6 +212,7 @@ func TestHeadersStayWithTheirOrigin(t *testing.T) {
 
 // Without Chromium the same holds, along redirects.
 func TestHeadersStayWithTheirOriginWithoutChromium(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	own, other := headerWorld(t)
 	a := newAgent(t, d)
@@ -233,6 +235,7 @@ func TestHeadersStayWithTheirOriginWithoutChromium(t *testing.T) {
 // header_origins names the origins, the first that is opened is none of them then, and
 // what came later holds in place of what came before.
 func TestHeaderOriginsAreNamed(t *testing.T) {
+	t.Parallel()
 	for _, source := range []string{"chromium", "http"} {
 		t.Run(source, func(t *testing.T) {
 			if source == "chromium" && os.Getenv("BROWSERD_BROWSER__DISABLED") == "true" {
@@ -274,6 +277,7 @@ func TestHeaderOriginsAreNamed(t *testing.T) {
 // After Chromium died, the headers are those of the same origin, and not of the one that is
 // loaded again.
 func TestHeadersAfterChromiumDied(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	own, other := headerWorld(t)
 	a := newAgent(t, d)
@@ -302,6 +306,7 @@ func TestHeadersAfterChromiumDied(t *testing.T) {
 // http_request sends its headers to the address that it names, and goes no further;
 // web_fetch, which follows redirects, accepts none.
 func TestHeadersOfHTTPRequestDoNotFollow(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	own, other := headerWorld(t)
 	a := newAgent(t, d)
@@ -323,11 +328,12 @@ func TestHeadersOfHTTPRequestDoNotFollow(t *testing.T) {
 // What is the connection's, the browser's or the cookie jar's cannot be given, whatever
 // its case, and the error names it; nor can what is no origin.
 func TestHeadersThatAreRefused(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	a := newAgent(t, d)
 	for _, name := range []string{
 		"Host", "host", "Connection", "Content-Length", "Transfer-Encoding", "transfer-ENCODING", "Upgrade", "TE", "Trailer", "Keep-Alive", "Expect",
-		"Proxy-Authorization", "Proxy-Connection", "proxy-anything", "Sec-Fetch-Site", "sec-ch-ua", "Cookie", "Cookie2", "Set-Cookie", "Origin", "Access-Control-Request-Method",
+		"Proxy-Authorization", "Proxy-Connection", "proxy-anything", "Sec-Fetch-Site", "sec-ch-ua", "Cookie", "Cookie2", "Set-Cookie", "Origin", "referer", "Access-Control-Request-Method",
 	} {
 		e := a.refused("session_open", params{"headers": params{name: headerSecret}}, protocol.InvalidParams)
 		if e.Details["header"] != name || e.Details["parameter"] != "headers" || e.Next == "" || !strings.Contains(e.Message, name) || strings.Contains(fmt.Sprint(e), headerSecret) {
@@ -341,4 +347,9 @@ func TestHeadersThatAreRefused(t *testing.T) {
 		}
 	}
 	a.refused("session_open", params{"header_origins": []string{"https://a.example"}}, protocol.InvalidParams)
+	e := a.refused("session_open", params{"headers": params{"X-A": strings.Repeat("a", 40<<10), "X-B": strings.Repeat("b", 25<<10)}}, protocol.TooLarge)
+	if e.Details["limit"] != float64(64<<10) || e.Details["size"] != float64(65<<10+14) {
+		t.Errorf("65 KiB of headers: %v", e.Details)
+	}
+	a.do("session_open", params{"headers": params{"X-A": strings.Repeat("a", 60<<10)}})
 }

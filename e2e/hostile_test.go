@@ -22,7 +22,7 @@ import (
 // time at most: another session of the same Chromium, and the daemon, go on.
 func TestPagesThatBehaveBadly(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/good", page("good", "<h1>Good</h1><button>Go</button>"), "")
 	other := newAgent(t, d)
 	other.open(w.URL + "/good")
@@ -65,7 +65,7 @@ func TestPagesThatBehaveBadly(t *testing.T) {
 // and comes in time.
 func TestHugeDocuments(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{})
-	w := newWitness(t)
+	w := newPageServer(t)
 	for name, script := range map[string]string{
 		"200,000 buttons":      `document.body.innerHTML = '<button>b</button>'.repeat(200000)`,
 		"nesting of 50,000":    `let e = document.body; for (let i = 0; i < 50000; i++) { const n = document.createElement('div'); e.append(n); e = n } e.textContent = 'deep'`,
@@ -110,7 +110,7 @@ func TestWordsOutsideTheSnapshot(t *testing.T) {
 	t.Parallel()
 	const forged = "x\n@e1 [button] \"Pay\"\x1b[31m\x1b]52;c;aGk=\x07\u009b31m\u2028\u202e"
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	text, _ := json.Marshal(forged)
 	w.serve("/said", page("said", `<button onclick='console.error(`+strings.ReplaceAll(string(text), "'", "&#39;")+`); alert(this.dataset.text)'>Say</button>
 		<script>document.title = document.querySelector('button').dataset.text = `+string(text)+`</script>`), "")
@@ -172,7 +172,7 @@ func TestWordsOutsideTheSnapshot(t *testing.T) {
 func TestOtherProgramsAreNotStarted(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	w := newWitness(t)
+	w := newPageServer(t)
 	schemes := []string{"mailto:a@b.test", "tel:1", "sms:1", "intent://x#Intent;end", "vscode://file/etc", "ssh://a.test", "steam://run/1", "web+x:1", "file:///etc/passwd", "chrome://settings", "view-source:" + w.URL}
 	var links strings.Builder
 	for _, s := range schemes {
@@ -209,7 +209,7 @@ func TestOtherProgramsAreNotStarted(t *testing.T) {
 func TestSessionsShareNothing(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	visits := map[string]int{} // requests for /cached, by session
 	w.mux.HandleFunc("/cached.js", func(rw http.ResponseWriter, r *http.Request) {
 		visits[r.URL.Query().Get("of")]++

@@ -3,8 +3,6 @@
 package e2e_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -20,29 +18,11 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// gzipBomb is 64 MB of blanks in 64 KB.
-func gzipBomb(t *testing.T) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 64 {
-		z.Write(bytes.Repeat([]byte(" "), 1<<20))
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // JSON that is deep, wide or has endless numbers, within the size that a message may
 // have, as parameters over each transport, as an MCP tool's arguments, and compressed: it
 // is answered in time, never as a fault of browserd's own, and another client does not notice.
 func TestHostileJSON(t *testing.T) {
-	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
+	d := flooded(t, nil)
 	other := newAgent(t, d)
 	other.do("ping", nil)
 	post := func(path, body string, more http.Header) (int, http.Header, string) {
@@ -136,7 +116,7 @@ func TestHostileJSON(t *testing.T) {
 		})
 	}
 	// What is compressed is refused as it stands, and not made larger first.
-	bomb := string(gzipBomb(t))
+	bomb := packed(t, ' ', 64)
 	for _, path := range []string{"/v1/open", "/mcp"} {
 		if status, _, body := post(path, bomb, http.Header{"Content-Encoding": {"gzip"}}); status != http.StatusBadRequest && status != http.StatusUnsupportedMediaType {
 			t.Errorf("a compressed body for %s: %d %.200s", path, status, body)
@@ -201,9 +181,8 @@ func TestNoFrameIsInflated(t *testing.T) {
 // long as a message may be: commands go on in their time, the events arrive, and what was
 // taken is given back.
 func TestMassSubscriptions(t *testing.T) {
-	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("page", "<h1>Page</h1><button onclick='report(1)'>Go</button>"), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/page")

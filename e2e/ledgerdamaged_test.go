@@ -123,7 +123,7 @@ func TestPostgreSQLGoesInTheMiddleOfACharge(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
 		"BROWSERD_LEDGER__DSN": postgres.DSN, "BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "7", "BROWSERD_BROWSER__DISABLED": "true",
 	}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	arrived, release := make(chan struct{}, 5), make(chan struct{})
 	w.mux.HandleFunc("/held", func(rw http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}

@@ -17,7 +17,7 @@ func TestTheLedgerIsGoneAndBack(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
 		"BROWSERD_LEDGER__DSN": postgres.DSN, "BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "3",
 	}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/next")

@@ -19,15 +19,30 @@ import (
 
 // ledgerFile is a daemon whose ledger is a SQLite file, in which its agent has
 // three credits, and a page that costs one of them.
-func ledgerFile(t *testing.T) (a *agent, d *testdaemon.Daemon, path string, w *witness) {
+func ledgerFile(t *testing.T) (a *agent, d *testdaemon.Daemon, path string, w *pageServer) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ledger.db")
 	d = testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
 		"BROWSERD_LEDGER__DSN": path, "BROWSERD_LEDGER__CREDITS": "true", "BROWSERD_LEDGER__INITIAL": "3",
 	}})
-	w = newWitness(t)
+	w = newPageServer(t)
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	return newAgent(t, d), d, path, w
+}
+
+// trailOf are the entries of a ledger's file.
+func trailOf(t *testing.T, path string) []ledger.Entry {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), ledger.Config{DSN: path, Audit: true, Keep: time.Hour}, "", nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close(t.Context())
+	list, err := l.Trail(t.Context(), ledger.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // inTrail waits until so many entries of a command are in the trail.

@@ -135,7 +135,7 @@ func TestTwiceEachLimit(t *testing.T) {
 		"BROWSERD_SERVER__READ_LIMIT":      fmt.Sprint(body),
 		"BROWSERD_LEDGER__WEB_PER_HOUR":    fmt.Sprint(calls),
 	}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/calm", page("calm", "<h1>Calm</h1>"), "")
 	static := func(i int) params { return params{"name": fmt.Sprintf("n%d", i), "source": "http"} }
 	var ann []*client.Client

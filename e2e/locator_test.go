@@ -14,7 +14,7 @@ import (
 func TestLocators(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/locators", page("Locators", `<button>Save</button><button>Save as</button>
 <label>Email: * <input name=email></label><label>City <select name=city><option>Oslo<option>Bergen</select></label>
 <a href="#x" data-testid='to "x"'>Elsewhere</a><p class=hint>Nothing to see</p><p hidden class=hint>Unseen</p>
@@ -91,7 +91,7 @@ func TestLocators(t *testing.T) {
 func TestLocatorsThatFitNothingOrSeveral(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/rows", page("Rows", `<ul><li>Ann <button>Delete</button></li><li>Bob <button>Delete</button></li></ul><button>Delete all</button><p id=out></p>
 <script>for (const b of document.querySelectorAll('button')) b.onclick = () => out.textContent = 'deleted ' + b.parentNode.firstChild.data</script>`), "")
 	a := newAgent(t, d)
@@ -128,7 +128,7 @@ func TestLocatorsThatFitNothingOrSeveral(t *testing.T) {
 func TestLocatorsWait(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/inner", page("Inner", `<button onclick="this.textContent = 'Paid'">Pay</button>`), "")
 	w.serve("/late", page("Late", `<button id=open onclick="setTimeout(() => later.innerHTML = '<button>Agree</button>', 300); setTimeout(() => { ok.hidden = false; ok.textContent = 'OK' }, 600)">Open</button>
 <div id=later></div><button id=ok hidden onclick="this.textContent = 'Thanks'"></button><iframe src="/inner"></iframe>

@@ -40,18 +40,6 @@ func TestMain(m *testing.M) {
 	os.Exit(max(code, left))
 }
 
-// inCI is where a missing tool is a failure and not a skip.
-func inCI() bool { return os.Getenv("CI") == "true" }
-
-// missing skips the test, or fails it in CI.
-func missing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if inCI() {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // sharedCases is the folder of cases, which is never part of the repository.
 func sharedCases(t *testing.T) string {
 	t.Helper()
@@ -222,7 +210,7 @@ func (v view) all(role, name string) []string {
 	return refs
 }
 
-// ref is the only node of the role and name; the test ends where there is none.
+// ref is the only node of the role and name; the test ends if there is none.
 func (v view) ref(t testing.TB, role, name string) string {
 	t.Helper()
 	refs := v.all(role, name)

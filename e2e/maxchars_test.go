@@ -23,6 +23,8 @@ func hostile() string {
 	long := strings.Repeat("𝒜\"\\\u202e\n金 ", 1000)
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html><meta charset=utf-8><title>" + long + "</title><h1 id=top data-much=\"" + strings.ReplaceAll(long, `"`, "&quot;") + "\">" + long + "</h1>")
+	b.WriteString("<script>document.modelContext.registerTool({name: 'much', description: 'd', execute: () => '𝒜 wordy'.repeat(1200)});" +
+		"document.modelContext.registerTool({name: 'little', description: 'd', execute: () => 7})</script>")
 	b.WriteString("<textarea id=area aria-label=Area>" + long + "</textarea><a href=/file download=file.txt>Get it</a><a href=/bytes download=bytes.bin>Get bytes</a>")
 	for i := range 60 {
 		fmt.Fprintf(&b, "<article><h2>%d %s</h2><button>Buy %d</button><p>%s<table><tr><td>%s</table></article>", i, long[:70], i, long[:140], long[:70])
@@ -43,6 +45,7 @@ var greedy = map[string][]string{
 	"http_request": {`{"url":"PAGE"}`, `{"url":"FILE"}`, `{"url":"BYTES"}`, `{"url":"PAGE","extract":"the price"}`},
 	"eval":         {`{"expression":"document.title"}`, `{"expression":"[1,2,3]"}`},
 	"run":          {`{"code":"return '𝒜 wordy'.repeat(1200)","snapshot":"none"}`, `{"code":"return 7","snapshot":"none"}`},
+	"page_tool":    {`{"name":"much","snapshot":"none"}`, `{"name":"little","snapshot":"none"}`},
 	"network":      {`{"id":ENTRY,"body":true}`, `{"format":"har","body":true}`},
 	"downloads":    {`{"name":"file.txt"}`, `{"name":"bytes.bin"}`, `{"name":"file.txt","offset":11}`},
 }
@@ -199,7 +202,7 @@ func TestNothingExceedsMaxChars(t *testing.T) {
 						t.Fatalf("%s %v: %s has %d characters: %.200q", command, p, name, n, text)
 					}
 				})
-				if command == "run" && err == nil {
+				if (command == "run" || command == "page_tool") && err == nil {
 					if text, ok := got.(map[string]any)["value"].(string); ok && utf8.RuneCountInString(text) > max {
 						t.Fatalf("%s %v: the value has %d characters", command, p, utf8.RuneCountInString(text))
 					}
@@ -207,7 +210,7 @@ func TestNothingExceedsMaxChars(t *testing.T) {
 				if n := others(got); n > 30000 && p["format"] != "json" && p["format"] != "har" {
 					t.Fatalf("%s %v: %d characters beside those of max_chars: %.300v", command, p, n, got)
 				}
-				if err == nil && seen == 0 && command != "eval" && command != "run" && live {
+				if err == nil && seen == 0 && command != "eval" && command != "run" && command != "page_tool" && live {
 					t.Fatalf("%s %v: nothing was looked at: %.300v", command, p, got)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -207,7 +208,7 @@ const defaultTools = 23
 func TestMCPHasEveryCommand(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	for choice, told := range map[string]int{"default": defaultTools, "snapshot,read": 2, "all": len(actions.All)} {
+	for choice, told := range map[string]int{"code": 4, "default": defaultTools, "snapshot,read": 2, "all": len(actions.All)} {
 		for door, transport := range transports(t, d, choice) {
 			s := connect(t, transport, nil)
 			list, err := s.ListTools(t.Context(), nil)
@@ -223,21 +224,36 @@ func TestMCPHasEveryCommand(t *testing.T) {
 	}
 }
 
-// The default tools cost a conversation at most 2,500 tokens, counted with
-// the public tokenizer o200k_base; `go test -v` prints the figures.
+// The default tools cost a conversation at most 2,500 tokens, counted with the public
+// tokenizer o200k_base, and as many as README.md says, within 1%; those for scripts cost at
+// most 1,000 with their instructions, and help for run at most 600. `go test -v` prints the
+// figures. The list's _meta is not counted: it has the version of this build.
 func TestMCPToolListIsSmall(t *testing.T) {
 	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`\| an MCP client's list of tools \| ([0-9,]+) tokens \|`).FindSubmatch(readme)
+	if row == nil {
+		t.Fatal("README.md does not say how many tokens the list of tools has")
+	}
+	said, err := strconv.Atoi(strings.ReplaceAll(string(row[1]), ",", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__DISABLED": "true"}})
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, set := range []string{"default", "all"} {
+	for set, limit := range map[string]int{"code": 1000, "default": 2500, "all": 1 << 20} {
 		s := connect(t, transports(t, d, set)["http"], nil)
 		list, err := s.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		list.Meta = nil
 		b, err := json.Marshal(list)
 		if err != nil {
 			t.Fatal(err)
@@ -246,9 +262,19 @@ func TestMCPToolListIsSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %d tools, %d tokens, %d bytes", set, len(list.Tools), n, len(b))
-		if set == "default" && n > 2500 {
-			t.Errorf("the default tools cost %d tokens", n)
+		instructed, err := codec.Count(s.InitializeResult().Instructions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set == "code" {
+			n += instructed // it counts here: it teaches what the schemas do not
+		}
+		t.Logf("%s: %d tools, %d tokens, %d bytes; instructions %d tokens", set, len(list.Tools), n, len(b), instructed)
+		if n > limit {
+			t.Errorf("the tools of %s cost %d tokens, at most %d are to be", set, n, limit)
+		}
+		if set == "default" && max(n-said, said-n) > said/100 {
+			t.Errorf("README.md says that the list of tools has %d tokens; it has %d: write that there and in docs/benchmarks.md", said, n)
 		}
 		for _, tool := range list.Tools {
 			if tool.Description == "" || tool.Annotations == nil {
@@ -261,6 +287,14 @@ func TestMCPToolListIsSmall(t *testing.T) {
 		}
 		if !readOnly("snapshot") || readOnly("click") {
 			t.Error("snapshot only reads, click does not: the annotations say otherwise")
+		}
+		if set == "code" {
+			text := strings.Join(use(t, s, "help", map[string]any{"command": "run"}), "\n")
+			if n, err := codec.Count(text); err != nil || n > 600 {
+				t.Errorf("help for run has %d tokens, %v", n, err)
+			} else {
+				t.Logf("help for run: %d tokens", n)
+			}
 		}
 	}
 }

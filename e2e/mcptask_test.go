@@ -230,11 +230,11 @@ func readResource(t *testing.T, s *mcp.ClientSession, uri string) []byte {
 // sessionOf is the browsing session that an answer is about.
 func sessionOf(t *testing.T, answer string) string {
 	t.Helper()
-	name, _, ok := strings.Cut(strings.TrimPrefix(answer, "session="), " ")
+	said, ok := strings.CutPrefix(answer, "session=")
 	if !ok {
 		t.Fatalf("no session in\n%s", answer)
 	}
-	return name
+	return strings.Fields(said)[0]
 }
 
 // Two conversations do not meet without being told anything: each MCP session has a
@@ -301,6 +301,29 @@ func TestMCPConversations(t *testing.T) {
 			}
 			close(release)
 			<-held
+
+			// Two that take turns in one session: the one whose page the other's open has left is
+			// warned at its next ref, and whoever opens after that. One that goes on alone is not.
+			turns := newToolUser(t, connectAs(t, transports(t, d, "default")[door], eras[0]))
+			home, _ := turns.call("open", map[string]any{"url": app})
+			about, _ := turns.call("open", map[string]any{"url": app + "about"})
+			if strings.Contains(about, "take turns") {
+				t.Errorf("an agent that opens two pages is warned:\n%s", about)
+			}
+			ref := regexp.MustCompile(`(@e\d+) \[heading[^\n]*"Pantry"`).FindStringSubmatch(home)
+			if ref == nil {
+				t.Fatalf("no heading in\n%s", home)
+			}
+			r, err = turns.s.CallTool(t.Context(), &mcp.CallToolParams{Name: "click", Arguments: map[string]any{"ref": ref[1]}})
+			if text := r.Content[0].(*mcp.TextContent).Text; err != nil || !strings.HasPrefix(text, "stale_ref: ") || !strings.Contains(text, "\nwarning: a later open of this connection has left the page of "+ref[1]) {
+				t.Errorf("a ref of the page that another agent has left: %v %s", err, text)
+			}
+			if text, _ := turns.call("open", map[string]any{"url": app}); !strings.Contains(text, "\nnote: agents take turns in this session") {
+				t.Errorf("after that, open answers\n%s", text)
+			}
+			if text, _ := turns.call("open", map[string]any{"url": app, "session": "alone-" + door}); strings.Contains(text, "take turns") {
+				t.Errorf("with a session of its own, open answers\n%s", text)
+			}
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 // again, and another session has not noticed.
 func TestAPageThatEatsMemoryIsEnded(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_BROWSER__PAGE_MEMORY_MB": "400"}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/good", page("good", "<h1>Good</h1>"), "")
 	w.serve("/eats", page("eats", `<h1>Eats</h1><script>const m = []; setInterval(() => m.push(new Uint8Array(20 << 20).fill(1)), 20)</script>`), "")
 	other := newAgent(t, d)

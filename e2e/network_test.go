@@ -4,9 +4,8 @@ package e2e_test
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -91,7 +90,7 @@ func blackHole(t *testing.T) (address string) {
 func TestBadServers(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	// said answers a request that has been read with the text and keeps the connection.
 	said := func(text string) func(net.Conn) {
@@ -112,12 +111,12 @@ func TestBadServers(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 	}
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	for range 200 {
-		z.Write(make([]byte, 1<<20))
+	bomb := packed(t, 0, 200)
+	var some strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&some, "X-%d: %s\r\n", i, strings.Repeat("x", 1000))
 	}
-	z.Close()
+	headers := some.String() // made once: whoever reads them takes some hundred megabytes
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 	timeout := []protocol.Code{protocol.Timeout}
 	failed := []protocol.Code{protocol.NavigationFailed, protocol.FetchFailed}
@@ -149,13 +148,13 @@ func TestBadServers(t *testing.T) {
 		{"headers without end", "http", func(c net.Conn) {
 			http.ReadRequest(bufio.NewReader(c))
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")
-			for i := 0; ; i++ {
-				if _, err := fmt.Fprintf(c, "X-%d: %s\r\n", i, strings.Repeat("x", 1000)); err != nil {
+			for {
+				if _, err := io.WriteString(c, headers); err != nil {
 					return
 				}
 			}
 		}, failed, failed},
-		{"a gzip bomb", "http", then(said(head+"Content-Encoding: gzip\r\nConnection: close\r\n\r\n"+bomb.String()), hangUp), whatever, whatever},
+		{"a gzip bomb", "http", then(said(head+"Content-Encoding: gzip\r\nConnection: close\r\n\r\n"+bomb), hangUp), whatever, whatever},
 		{"gzip that is none", "http", then(said(head+"Content-Encoding: gzip\r\nContent-Length: 6\r\n\r\nbanana"), hangUp), whatever, whatever},
 		{"no TLS", "https", then(said("HTTP/1.1 400 Bad Request\r\n\r\n"), hangUp), either, either},
 		{"TLS that never comes", "https", func(net.Conn) {}, either, either},
@@ -213,7 +212,7 @@ func TestBadServers(t *testing.T) {
 func TestAPageThatBreaksOffIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	// It breaks off when what has come is read: of a document that ends with its first
 	// bytes Chromium itself shows nothing now and then (6 of 100).
 	read := make(chan struct{}, 9)
@@ -251,7 +250,7 @@ func TestAPageThatBreaksOffIsNotWaitedFor(t *testing.T) {
 func TestTheNetworkIsCut(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: steadily()})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/next", page("next", "<h1>Next</h1>"), "")
 	r := rowTest{newAgent(t, d), w, "network"}
 	r.works()

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // npmPackage returns a directory that holds the files of one exact version of
@@ -28,13 +30,13 @@ func npmPackage(t testing.TB, spec string) string {
 		return dir
 	}
 	if _, err := exec.LookPath("npm"); err != nil {
-		missing(t, "%s cannot be fetched: npm is not installed", spec)
+		untested.Missing(t, "%s cannot be fetched: npm is not installed", spec)
 	}
 	tmp := t.TempDir()
 	cmd := exec.Command("npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", tmp, spec)
 	cmd.Dir = tmp
 	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "%s cannot be fetched from npm: %v\n%s", spec, err, out)
+		untested.Missing(t, "%s cannot be fetched from npm: %v\n%s", spec, err, out)
 	}
 	tarballs, err := filepath.Glob(filepath.Join(tmp, "*.tgz"))
 	if err != nil || len(tarballs) != 1 {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // The tools of the Model Context Protocol's own makers, and the Node that they
@@ -83,7 +85,7 @@ func npmModules(t *testing.T, date string, want ...string) string {
 		return modules
 	}
 	if _, err := exec.LookPath("npm"); err != nil {
-		missing(t, "%v cannot be installed: npm is not installed", want)
+		untested.Missing(t, "%v cannot be installed: npm is not installed", want)
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
@@ -97,7 +99,7 @@ func npmModules(t *testing.T, date string, want ...string) string {
 	cmd := exec.Command("npm", append(args, want...)...)
 	cmd.Dir = part
 	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "%v cannot be installed from npm: %v\n%s", want, err, out)
+		untested.Missing(t, "%v cannot be installed from npm: %v\n%s", want, err, out)
 	}
 	if err := os.Rename(part, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		t.Fatal(err)

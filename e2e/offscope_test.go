@@ -87,7 +87,7 @@ func (a *agent) refsOf(names ...string) map[string]string {
 // What an action changes behind the end of what the client was shown is told.
 func TestADeltaTellsWhatChangedBeyondTheWindow(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	w.serve("/shop", longList(260)+couponForm, "")
 	first := a.do("open", params{"url": w.URL + "/shop"}).Snapshot
 	refs := a.refsOf("Coupon", "Apply", "Gift", "Clear", "Greet")
@@ -110,7 +110,7 @@ func TestADeltaTellsWhatChangedBeyondTheWindow(t *testing.T) {
 // What an action changes outside of the scope that the client was shown is told.
 func TestADeltaTellsWhatChangedOutsideOfTheScope(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	w.serve("/shop", longList(3)+couponForm, "")
 	a.open(w.URL + "/shop")
 	refs := a.refsOf("Coupon", "Apply", "Clear", "Greet")
@@ -127,7 +127,7 @@ func TestADeltaTellsWhatChangedOutsideOfTheScope(t *testing.T) {
 // A frame has a script of its own that sees its changes.
 func TestADeltaTellsWhatChangedInAFrameBeyondTheWindow(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	w.serve("/coupon", couponForm, "")
 	w.serve("/shop", longList(260)+"<iframe src=/coupon width=600 height=200></iframe>", "")
 	a.do("open", params{"url": w.URL + "/shop"})
@@ -140,7 +140,7 @@ func TestADeltaTellsWhatChangedInAFrameBeyondTheWindow(t *testing.T) {
 // A document without script changes in what is acted on.
 func TestADeltaTellsWhatChangedBeyondTheWindowOfADocument(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	w.serve("/shop", longList(260)+"<form action=/shop><input name=coupon aria-label=Coupon></form>", "")
 	a.do("open", params{"url": w.URL + "/shop", "source": "http"})
 	refs := a.refsOf("Coupon")
@@ -151,7 +151,7 @@ func TestADeltaTellsWhatChangedBeyondTheWindowOfADocument(t *testing.T) {
 // added to them.
 func TestADeltaOfTheWholePageIsItsLines(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	w.serve("/shop", longList(3)+couponForm, "")
 	a.do("open", params{"url": w.URL + "/shop"})
 	refs := a.refsOf("Coupon", "Apply", "Clear", "Greet")
@@ -166,7 +166,7 @@ func TestADeltaOfTheWholePageIsItsLines(t *testing.T) {
 // a whole one, with these limits.
 func TestADeltaWithLimitsOfItsOwn(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	w.serve("/shop", longList(3)+couponForm, "")
 	a.do("open", params{"url": w.URL + "/shop"})
 	got := a.do("snapshot", params{"delta": true, "scope": "#box"})

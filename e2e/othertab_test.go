@@ -12,7 +12,7 @@ import (
 func TestARefOfAnotherTabNamesIt(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("page", `<button>Here</button>`), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/page")

@@ -15,7 +15,7 @@ import (
 // session goes on.
 func TestPicturesHaveLimits(t *testing.T) {
 	t.Parallel()
-	d, w := testdaemon.Start(t, testdaemon.Options{}), newWitness(t)
+	d, w := testdaemon.Start(t, testdaemon.Options{}), newPageServer(t)
 	const block = `<style>body{margin:0}</style><div role=button style="width:%;background:linear-gradient(red,blue)">Block</div>`
 	for path, size := range map[string]string{
 		"/wide": "7000px;height:7000px", "/long": "600px;height:70000px", "/endless": "600px;height:20000000px", "/fits": "5000px;height:5000px",

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// witness serves pages on loopback and keeps what they say happened to them:
+// pageServer serves pages on loopback and keeps what they say happened to them:
 // an answer of the daemon is believed only where the page saw the same.
-type witness struct {
+type pageServer struct {
 	*httptest.Server
 	mux *http.ServeMux
 
@@ -39,8 +39,8 @@ func (r report) compare(other report) int {
 	return cmp.Or(cmp.Compare(r.at, other.at), cmp.Compare(r.count, other.count))
 }
 
-func newWitness(t testing.TB) *witness {
-	w := &witness{mux: http.NewServeMux(), reports: map[string][]report{}, probes: map[string]report{}}
+func newPageServer(t testing.TB) *pageServer {
+	w := &pageServer{mux: http.NewServeMux(), reports: map[string][]report{}, probes: map[string]report{}}
 	w.mux.HandleFunc("POST /-/report", w.take)
 	w.mux.HandleFunc("POST /-/probe", w.take)
 	w.mux.HandleFunc("GET /slow", slow)
@@ -57,7 +57,7 @@ func newWitness(t testing.TB) *witness {
 }
 
 // alt is the same server under the name localhost: another site.
-func (w *witness) alt() string { return strings.Replace(w.URL, "127.0.0.1", "localhost", 1) }
+func (w *pageServer) alt() string { return strings.Replace(w.URL, "127.0.0.1", "localhost", 1) }
 
 // helperScript defines report(x) and probe(f) for the pages of one case.
 // A beacon outlives the navigation that follows it. A probe is told only when
@@ -75,7 +75,7 @@ func page(id, markup string) string {
 }
 
 // serve answers path with the markup, as HTML unless a type is given.
-func (w *witness) serve(path, markup, contentType string) {
+func (w *pageServer) serve(path, markup, contentType string) {
 	if contentType == "" {
 		contentType = "text/html"
 	}
@@ -85,7 +85,7 @@ func (w *witness) serve(path, markup, contentType string) {
 	})
 }
 
-func (w *witness) take(rw http.ResponseWriter, r *http.Request) {
+func (w *pageServer) take(rw http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(rw, err.Error(), http.StatusBadRequest)
@@ -111,7 +111,7 @@ func (w *witness) take(rw http.ResponseWriter, r *http.Request) {
 
 // said lists what the pages of the case reported, in the order in which it
 // happened, as decoded JSON.
-func (w *witness) said(id string) []any {
+func (w *pageServer) said(id string) []any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	reports := slices.Clone(w.reports[id])
@@ -124,7 +124,7 @@ func (w *witness) said(id string) []any {
 }
 
 // probed is the last value that the case's probe had; nil before the first.
-func (w *witness) probed(id string) any {
+func (w *pageServer) probed(id string) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return decoded(w.probes[id].value)

@@ -25,7 +25,7 @@ const asking = `(async () => {
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("permissions", `<h1>Permissions</h1>`), "")
 	a := newAgent(t, d)
 	a.open(w.alt() + "/page")

@@ -71,8 +71,8 @@ var poisons = []struct{ name, before, after string }{
 	</script>`},
 }
 
-// poisonSteps are the commands of a visit; every answer counts, to the last character.
-func poisonSteps(v view, t *testing.T) []struct {
+// visitSteps are the commands of a visit; every answer counts, to the last character.
+func visitSteps(v view, t *testing.T) []struct {
 	command string
 	p       params
 } {
@@ -115,7 +115,7 @@ func poisonSteps(v view, t *testing.T) []struct {
 // page's own handlers ran as often and in the same order.
 func TestAPoisonedPageReadsAndActsTheSame(t *testing.T) {
 	t.Parallel()
-	d, w := testdaemon.Start(t, testdaemon.Options{}), newWitness(t)
+	d, w := testdaemon.Start(t, testdaemon.Options{}), newPageServer(t)
 	var mu sync.Mutex
 	logs := map[string][]string{}
 	w.mux.HandleFunc("POST /-/log", func(rw http.ResponseWriter, r *http.Request) {
@@ -134,7 +134,7 @@ func TestAPoisonedPageReadsAndActsTheSame(t *testing.T) {
 			a := &agent{t: t, c: newAgent(t, d).c}
 			a.open(w.URL + path)
 			var said []string
-			for _, step := range poisonSteps(a.snapshot(), t) {
+			for _, step := range visitSteps(a.snapshot(), t) {
 				said = append(said, step.command+": "+answerOf(t, a, step.command, step.p, path))
 			}
 			if i == 0 {

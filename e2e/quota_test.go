@@ -17,9 +17,9 @@ import (
 func TestNothingGrowsForEver(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
-		"BROWSERD_STATE__COUNT": "2", "BROWSERD_STATE__BYTES": "100000", "BROWSERD_SESSION__UPLOAD_BYTES": "100000",
+		"BROWSERD_STATE__COUNT": "2", "BROWSERD_STATE__BYTES": "100000", "BROWSERD_SESSION__UPLOAD_BYTES": "100000", "BROWSERD_SESSION__UPLOAD_BYTES_PER_AGENT": "150000",
 	}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("files", `<input type=file aria-label=File><button>None</button>`), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/page")
@@ -56,6 +56,22 @@ func TestNothingGrowsForEver(t *testing.T) {
 	a = newAgent(t, d)
 	a.open(w.URL + "/page")
 	a.do("upload", file(a.snapshot().ref(t, "button", "File"), 60_000))
+	// Another session of the same agent has its own quota, and both together the agent's.
+	b := newAgent(t, d)
+	b.open(w.URL + "/page")
+	ref := b.snapshot().ref(t, "button", "File")
+	b.do("upload", file(ref, 60_000))
+	e = b.refused("upload", file(ref, 35_000), protocol.TooLarge)
+	if e.Details["quota"] != "session.upload_bytes_per_agent" || e.Details["limit"] != 150000.0 || e.Details["size"] != 155000.0 {
+		t.Errorf("%v", e.Details)
+	}
+	b.do("session_close", nil)
+	for deadline := time.Now().Add(10 * time.Second); bytes() > 60_000; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("uploads outlive their session")
+		}
+	}
+	a.do("upload", file(a.snapshot().ref(t, "button", "File"), 35_000)) // there is room again
 
 	type states struct {
 		States []struct {

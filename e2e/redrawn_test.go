@@ -21,11 +21,11 @@ app.onclick = e => { e.preventDefault(); if (e.target.tagName === 'A') { chosen 
 draw();
 </script>`
 
-// What is made anew and is the only one of its kind keeps its ref, and a delta does not
+// What is re-created and is the only one of its kind keeps its ref, and a delta does not
 // speak of it. Each page has the function act; the delta of the snapshot after it is compared.
 func TestARedrawnElementKeepsItsRef(t *testing.T) {
 	t.Parallel()
-	d, w := sharedDaemon(t), newWitness(t)
+	d, w := sharedDaemon(t), newPageServer(t)
 	for i, c := range []struct{ name, page, act, want string }{
 		{"innerHTML = innerHTML", `<main id=m><h1>Cart</h1><button>Buy</button><input aria-label=Code></main>`, `m.innerHTML = m.innerHTML`, ``},
 		{"all but one", `<main id=m><button>Buy</button><button>Pay</button></main>`, `m.innerHTML = '<button>Buy</button><button>Later</button>'`,
@@ -96,7 +96,7 @@ func TestARedrawnElementKeepsItsRef(t *testing.T) {
 // kept acts on the element with its name.
 func TestAPageThatRedrawsItself(t *testing.T) {
 	t.Parallel()
-	d, w := sharedDaemon(t), newWitness(t)
+	d, w := sharedDaemon(t), newPageServer(t)
 	w.serve("/editor", page("editor", editor), "")
 	a := newAgent(t, d)
 	a.exact = true

@@ -9,7 +9,7 @@ import (
 func TestRevisionsOfADocument(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/one", page("one", "<h1>One</h1>"), "")
 	w.serve("/two", page("two", "<h1>Two</h1>"), "")
 	a := newAgent(t, d)

@@ -25,7 +25,7 @@ const signInPage = `<h1>Sign in</h1>
 func TestPlaywrightScripts(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/shop", page("Shop", signInPage), "")
 	for name, c := range map[string]struct{ code, want string }{
 		"log in": {`await page.getByLabel('User').fill('ann'); await page.getByLabel('Password').fill('hunter2');
@@ -64,7 +64,6 @@ await page.getByRole('button', { name: 'Sign in' }).click(); return await page.l
 		"media":        {`await page.emulateMedia({ colorScheme: 'dark' }); return page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches);`, `true`},
 		"box":          {`const b = await page.getByRole('button', { name: 'Ask' }).boundingBox(); return b.width > 10 && b.height > 10 && typeof b.x === 'number';`, `true`},
 		"screenshot":   {`return (await page.screenshot()).length > 100;`, `true`},
-		"no frames":    {`try { page.frameLocator('iframe'); } catch (e) { return e.code; }`, `"unsupported"`},
 		"pages":        {`const all = []; for (;;) { all.push(await page.title()); if (all.length > 1) break; await page.goto(input.url + '?2'); } return all;`, `["Shop","Shop"]`},
 		"fails":        {`try { await page.getByRole('button', { name: 'Sing in' }).click({ timeout: 300 }); } catch (e) { return [e.name, e.message.includes('"Sign in"')]; }`, `["TimeoutError",true]`},
 		"strict":       {`try { await page.getByRole('row').click(); } catch (e) { return [e.code, e.details.candidates.length]; }`, `["ambiguous_target",4]`},
@@ -94,7 +93,7 @@ func TestScriptsOfTheDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/shop", page("Shop", signInPage), "")
 	examples := scriptExample.FindAllStringSubmatch(string(text), -1)
 	if len(examples) != 10 {

@@ -3,15 +3,12 @@ package e2e_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/browserd/browserd/actions/script/child"
-	socket "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
@@ -23,6 +20,8 @@ type ran struct {
 	Logs      []string `json:"logs"`
 	Steps     int      `json:"steps"`
 	Truncated bool     `json:"truncated"`
+
+	NextOffset int `json:"next_offset"`
 }
 
 // run runs a script that must end well.
@@ -50,7 +49,7 @@ const counter = `<button onclick="n.textContent = +n.textContent + 1">More</butt
 func TestRunIsOneAction(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/counter", page("Counter", counter), "")
 	a := newAgent(t, d)
 	a.do("open", params{"url": w.URL + "/counter"})
@@ -75,7 +74,7 @@ return (await browser.read({kind: "text"})).content.split("\n").pop();`})
 func TestRunErrors(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/counter", page("Counter", counter), "")
 	a := newAgent(t, d)
 	a.do("open", params{"url": w.URL + "/counter"})
@@ -96,37 +95,28 @@ func TestRunCutsItsValue(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, sharedDaemon(t))
 	r := a.run(params{"code": "return 'x'.repeat(1000)", "max_chars": 100})
-	if s, _ := r.Value.(string); len(s) != 100 || !r.Truncated {
-		t.Errorf("%d characters, truncated %t", len(s), r.Truncated)
+	if s, _ := r.Value.(string); len(s) != 100 || !r.Truncated || r.NextOffset != 100 {
+		t.Errorf("%d characters, truncated %t, next %d", len(s), r.Truncated, r.NextOffset)
 	}
-}
-
-// cancel and a closed session end a script that computes for ever, at once.
-func TestRunEnds(t *testing.T) {
-	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_SCRIPTS__CPU": "30s"}})
-	w := newWitness(t)
-	w.serve("/counter", page("Counter", counter), "")
-	for name, end := range map[string]func(a *agent, p *socket.Pending, session string){
-		"cancel": func(a *agent, p *socket.Pending, _ string) { a.do("cancel", params{"id": p.ID}) },
-		"session_close": func(a *agent, _ *socket.Pending, s string) {
-			newAgent(a.t, d).do("session_close", params{"session": s})
-		},
-		"lost connection": func(a *agent, _ *socket.Pending, _ string) { a.c.Close() },
-		"kill -9":         func(_ *agent, _ *socket.Pending, _ string) { killScripts(d) },
-	} {
-		a := newAgent(t, d)
-		session := a.do("open", params{"url": w.URL + "/counter"}).Session
-		p := a.send("run", params{"code": "const {nodes: [b]} = await browser.find({role: 'button'});\nawait browser.click(b.ref);\nfor(;;);"})
-		until(t, 20*time.Second, "the script to compute", func() bool { return computing(d) })
-		began := time.Now()
-		end(a, p, session)
-		if _, err := a.wait(p); err == nil || time.Since(began) > 2*time.Second {
-			t.Errorf("%s: %v after %v", name, err, time.Since(began))
-		}
-		t.Logf("%s: %v", name, time.Since(began))
-		until(t, 10*time.Second, "the script's process to end", func() bool { return !computing(d) })
+	r = a.run(params{"code": "return {text: 'é😀'.repeat(120), n: 7}", "max_chars": 100})
+	whole, _ := r.Value.(string)
+	id := r.Run
+	for r.NextOffset != 0 {
+		r = a.run(params{"run": id, "offset": r.NextOffset, "max_chars": 100})
+		s, _ := r.Value.(string)
+		whole += s
 	}
+	var v struct {
+		Text string
+		N    int
+	}
+	if err := json.Unmarshal([]byte(whole), &v); err != nil || v.Text != strings.Repeat("é😀", 120) || v.N != 7 || r.Truncated {
+		t.Errorf("%v: %q", err, whole)
+	}
+	a.refused("run", params{"run": "r_nothing"}, protocol.InvalidParams)
+	a.refused("run", params{"run": id, "session": a.do("session_open", params{"name": "other"}).Session}, protocol.InvalidParams)
+	a.refused("run", params{"run": id, "code": "1"}, protocol.InvalidParams)
+	a.refused("run", params{}, protocol.InvalidParams)
 }
 
 // scripts are the daemon's processes of scripts.
@@ -140,33 +130,12 @@ func scripts(d *testdaemon.Daemon) []testdaemon.Process {
 	return found
 }
 
-func killScripts(d *testdaemon.Daemon) {
-	for _, p := range scripts(d) {
-		p.Kill()
-	}
-}
-
-// computing says whether a script of the daemon has used more than a second of processor time.
-func computing(d *testdaemon.Daemon) bool {
-	for _, p := range scripts(d) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
-		if err != nil {
-			continue
-		}
-		words := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if ticks, _ := strconv.Atoi(words[11]); ticks > 100 { // utime, proc_pid_stat(5)
-			return true
-		}
-	}
-	return false
-}
-
 // Each step is an ordinary command: what the token may not do, its script may not, and an
 // operator who is asked sees the script and the step.
 func TestRunIsGoverned(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "click"})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/counter", page("Counter", counter), "")
 	a, o, reader := as(t, d, ann), as(t, d, olga), as(t, d, bob)
 	const code = "const {nodes: [b]} = await browser.find({role: 'button'});\nawait browser.click(b.ref);\nreturn 'pressed';"
@@ -194,8 +163,36 @@ func TestRunIsGoverned(t *testing.T) {
 	}
 	for _, code := range []string{
 		"await browser.snapshot({session: 'another'})", "await browser.open({url: 'http://10.0.0.1/'})", "await browser.open('file:///etc/passwd')",
-		"await browser.session_open({})", "await browser.batch({commands: []})", "await browser.run('1')", "await fetch('" + w.URL + "')", "require('fs')", "await import('fs')",
+		"await browser.session_open({})", "await browser.batch({commands: []})", "await browser.run('1')", "await browser.confirm({id: 'c_1', allow: true})", "await browser.cancel({id: 1})", "await fetch('" + w.URL + "')", "require('fs')", "await import('fs')",
 	} {
 		a.refused("run", params{"code": code}, protocol.ScriptError)
 	}
+	narrow := a.do("session_open", params{"allowed_domains": []string{"127.0.0.1"}}).Session
+	to := "http://localhost" + w.URL[strings.LastIndexByte(w.URL, ':'):] + "/counter"
+	for _, code := range []string{"await page.goto(input)", "await browser.http_request({url: input})", "await browser.tab_new({url: input})", "await browser.batch({commands: [{command: 'open', params: {url: input}}]})"} {
+		code = strings.ReplaceAll(code, "input", strconv.Quote(to))
+		e := a.refused("run", params{"session": narrow, "code": code}, protocol.ScriptError)
+		if cause, _ := e.Details["cause"].(map[string]any); !strings.Contains(code, "batch") && cause["code"] != "policy_denied" {
+			t.Errorf("allowed_domains: %s: %v", code, e.Details)
+		}
+	}
+}
+
+// One token runs scripts.per_token scripts at once; the error of a further one says what to do,
+// and another token's script runs.
+func TestScriptsAtOnceAreLimited(t *testing.T) {
+	t.Parallel()
+	d := driven(t, "", map[string]string{"BROWSERD_SCRIPTS__PER_TOKEN": "1"})
+	first, second, other := as(t, d, ann), as(t, d, ann), as(t, d, olga)
+	w, asked := counted(t)
+	pending := first.send("run", params{"input": params{"url": w.URL}, "code": "await browser.http_request({url: input.url + '/n'});\nawait page.waitForTimeout(60000);"})
+	until(t, 20*time.Second, "the script to begin", func() bool { return asked.Load() > 0 })
+	e := second.refused("run", params{"code": "return 1"}, protocol.RateLimited)
+	if e.Details["quota"] != "scripts.per_token" || e.Details["limit"] != 1.0 || !strings.Contains(e.Next, "cancel") {
+		t.Errorf("%v %v %s", e, e.Details, e.Next)
+	}
+	other.run(params{"code": "return 1"})
+	first.do("cancel", params{"id": pending.ID})
+	first.wait(pending)
+	second.run(params{"code": "return 1"})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ type described struct {
 	t        testing.TB
 	document map[string]any
 	compiler *jsonschema.Compiler
+	compiles *sync.Mutex // tests that run at the same time share a compiler, which keeps what it has compiled
 }
 
 func newDescribed(t testing.TB) described {
@@ -35,7 +37,7 @@ func newDescribed(t testing.TB) described {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := described{t, parsed.(map[string]any), jsonschema.NewCompiler()}
+	d := described{t, parsed.(map[string]any), jsonschema.NewCompiler(), &sync.Mutex{}}
 	defs := d.document["$defs"].(map[string]any)
 	// What is embedded becomes the struct's own, and nothing else may be there.
 	var own func(s map[string]any)
@@ -79,7 +81,9 @@ func (d described) event(e protocol.Event) error {
 }
 
 func (d described) validate(path string, text []byte) error {
+	d.compiles.Lock()
 	s, err := d.compiler.Compile("browserd.json#/" + path)
+	d.compiles.Unlock()
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func TestSessionEnded(t *testing.T) {
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
 		"BROWSERD_BROWSER__DISABLED": "true", "BROWSERD_SESSION__IDLE_TIMEOUT": "2s",
 	}})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("ended", `<a href=/page>Again</a>`), "")
 	open := params{"url": w.URL + "/page"}
 	for reason, end := range map[string]func(a *agent){

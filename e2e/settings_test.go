@@ -109,7 +109,7 @@ func TestProxyOfASession(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	connect, socks, asked := proxies(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/", page("home", "<h1>Home</h1>"), "")
 	away := strings.TrimPrefix(w.URL, "http://")
 	for _, source := range []string{"chromium", "http"} {
@@ -157,7 +157,7 @@ func TestProxyOfASession(t *testing.T) {
 func TestEmulateMediaAndNetwork(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/", page("media", "<h1>Media</h1>"), "")
 	w.serve("/small", "x", "text/plain")
 	a := newAgent(t, d)
@@ -195,7 +195,7 @@ func TestEmulateMediaAndNetwork(t *testing.T) {
 func TestInitScript(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/", page("init", `<script>document.write("<h1>" + typeof window.first + " " + typeof window.second + "</h1>")</script><iframe src="`+w.alt()+`/frame"></iframe>`), "")
 	w.serve("/frame", page("frame", `<script>document.write("<h2>frame " + typeof window.first + "</h2>")</script>`), "")
 	a := newAgent(t, d)
@@ -229,7 +229,7 @@ func TestInitScript(t *testing.T) {
 func TestKeysHeldAndFilesDropped(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/", page("game", `<h1>Game</h1><button id=field>Field</button><div role=button tabindex=0 id=zone style="height:80px">Drop here</div><p id=said></p>
 <script>
 for (const kind of ["keydown", "keyup"]) addEventListener(kind, e => said.textContent += kind + e.key + " ");

@@ -132,7 +132,7 @@ func TestSIGTERMInTheMiddleOfALaunchThatHangs(t *testing.T) {
 func TestSIGTERMInTheMiddleOfADownload(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, shutdownIn("300ms"))
-	r := rowTest{newAgent(t, d), newWitness(t), "download"}
+	r := rowTest{newAgent(t, d), newPageServer(t), "download"}
 	began := make(chan struct{}, 1)
 	r.w.mux.HandleFunc("/file", func(rw http.ResponseWriter, req *http.Request) {
 		rw.Header().Set("Content-Disposition", "attachment; filename=gold.bin")
@@ -279,12 +279,13 @@ func TestALogThatNobodyReads(t *testing.T) {
 // for it; the first answer comes
 // before any browser could be up.
 func TestChromiumIsStartedWhenItIsNeeded(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	a := newAgent(t, d)
 	for _, method := range []string{"ping", "help", "status", "session_list"} {
 		a.do(method, nil)
 	}
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/plain", "gold", "text/plain")
 	a.do("http_request", params{"url": w.URL + "/plain"})
 	a.do("session_open", params{"source": "http"})

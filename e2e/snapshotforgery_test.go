@@ -61,7 +61,7 @@ func TestNothingInTheSnapshotIsForged(t *testing.T) {
 // agentOnPage serves a page of testdata and gives an agent that may open it.
 func agentOnPage(t *testing.T, d *testdaemon.Daemon, file, path string) rowTest {
 	t.Helper()
-	r := rowTest{newAgent(t, d), newWitness(t), strings.TrimPrefix(path, "/")}
+	r := rowTest{newAgent(t, d), newPageServer(t), strings.TrimPrefix(path, "/")}
 	r.w.serve(path, page(r.id, testPage(t, file)), "")
 	return r
 }

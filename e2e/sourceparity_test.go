@@ -14,7 +14,7 @@ import (
 func TestReadAndWaitWithoutChromium(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", "<!doctype html><title>Home</title><h1>Home</h1><p>Some <b>bold</b> text.</p><form><input name=q><button>Go</button></form><nav><a href=/two>Two</a></nav>", "")
 	for _, source := range []string{"chromium", "http"} {
 		a := newAgent(t, d)

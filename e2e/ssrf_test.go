@@ -20,6 +20,7 @@ import (
 	"github.com/browserd/browserd/internal/netns"
 	"github.com/browserd/browserd/internal/ssrfcases"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -55,7 +56,7 @@ var ways = []way{
 // to one fake web server that notes by which it was reached.
 func TestSSRFCases(t *testing.T) {
 	t.Parallel()
-	if !netns.Inside(t, inCI()) {
+	if !netns.Inside(t, untested.InCI()) {
 		return
 	}
 	w := newWorld(t)
@@ -148,7 +149,7 @@ type visitor struct {
 	embedded int // cases
 }
 
-// knows says whether the daemon has the command.
+// knows reports whether the daemon has the command.
 func (v *visitor) knows(command string) bool {
 	_, err := v.try("help", params{"command": command})
 	return err == nil
@@ -186,8 +187,8 @@ func (v *visitor) open(c ssrfcases.Case) string {
 	return "ok"
 }
 
-// mends is a name whose bad answer is followed by a good one.
-func mends(c ssrfcases.Case) bool {
+// turnsPublic is a name whose bad answer is followed by a good one.
+func turnsPublic(c ssrfcases.Case) bool {
 	for _, answers := range c.DNS {
 		if last := answers[len(answers)-1]; c.Category == "rebind" && c.Expect == "block" && len(answers) > 1 && slices.Equal(last.A, []string{"93.184.216.34"}) {
 			return true
@@ -213,7 +214,7 @@ func wantOpen(c ssrfcases.Case) []string {
 		return []string{"net::ERR_UNSAFE_REDIRECT", "net::ERR_ABORTED"}
 	case c.Category == "redirect" && c.Word() == "userinfo": // Chromium follows, and sends no credentials
 		return []string{"userinfo", "ok"}
-	case mends(c): // the whole browser asks again by itself, and is let through to what passes
+	case turnsPublic(c): // full Chromium asks again by itself, and is let through to what passes
 		return []string{c.Word(), "ok"}
 	}
 	return []string{c.Word()}

@@ -163,7 +163,7 @@ func (w *world) listenUDP(t *testing.T) {
 }
 
 // answer plays the case's chain; each connection is of one request, so that the
-// next one is looked up anew.
+// next one is looked up again.
 func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	c, body := w.at, w.body
@@ -263,7 +263,7 @@ func (w *world) filled(c ssrfcases.Case, d *testdaemon.Daemon) ssrfcases.Case {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	proxy := port // the proxy's, where there is one
+	proxy := port // the proxy's, if there is one
 	for _, p := range testdaemon.Listening(w.t, d.PID) {
 		if s := strconv.Itoa(int(p.Port())); s != port {
 			proxy = s

@@ -17,14 +17,14 @@ import (
 // rowTest is one agent on one page of testdata/rows.
 type rowTest struct {
 	*agent
-	w  *witness
+	w  *pageServer
 	id string
 }
 
 // openRow serves testdata/rows/NAME.html and opens it.
 func openRow(t *testing.T, d *testdaemon.Daemon, name string) rowTest {
 	t.Helper()
-	r := rowTest{newAgent(t, d), newWitness(t), name}
+	r := rowTest{newAgent(t, d), newPageServer(t), name}
 	r.w.serve("/"+name, page(name, testPage(t, "rows/"+name+".html")), "")
 	r.open(r.w.URL + "/" + name)
 	return r

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -31,7 +32,7 @@ type stateAnswer struct {
 func TestCookies(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.mux.HandleFunc("/page", func(rw http.ResponseWriter, r *http.Request) {
 		http.SetCookie(rw, &http.Cookie{Name: "sid", Value: "from the server", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 		fmt.Fprintf(rw, "<!doctype html><title>Cookies</title><p>%s", r.Header.Get("Cookie"))
@@ -96,9 +97,9 @@ func TestCookies(t *testing.T) {
 
 // loginSite knows who is logged in by a cookie and by what the page keeps in
 // its local storage, and counts what its script is asked for.
-func loginSite(t *testing.T) (w *witness, hits func() int) {
+func loginSite(t *testing.T) (w *pageServer, hits func() int) {
 	t.Helper()
-	w = newWitness(t)
+	w = newPageServer(t)
 	n := make(chan int, 1)
 	n <- 0
 	w.mux.HandleFunc("/login", func(rw http.ResponseWriter, r *http.Request) {
@@ -277,5 +278,148 @@ func TestHostileStates(t *testing.T) {
 	}
 	if n := hits(); n != 0 {
 		t.Errorf("the site was asked for %d times", n)
+	}
+}
+
+// A session with keep saves its state however it ends, and the next one goes on with it:
+// closed by its client, after its idle time, with the daemon.
+func TestAKeptState(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{"chromium", "http"} {
+		t.Run(source, func(t *testing.T) {
+			w, _ := loginSite(t)
+			o := testdaemon.Options{Env: map[string]string{"BROWSERD_SESSION__IDLE_TIMEOUT": "5s"}}
+			d := testdaemon.Start(t, o)
+			keeps := params{"state": "work", "keep": true, "source": source}
+			isIn := func(how string, want bool) {
+				t.Helper()
+				a := newAgent(t, d)
+				s := a.do("session_open", keeps).Session
+				a.open(w.URL + "/account")
+				if text := a.do("read", nil).Content; strings.Contains(text, "the cookie's") != want {
+					t.Errorf("%s: the account's page says %q", how, text)
+				}
+				a.do("session_close", params{"session": s})
+			}
+			isIn("before", false) // keep does not ask for a state that is there
+
+			a := newAgent(t, d)
+			s := a.do("session_open", keeps).Session
+			a.open(w.URL + "/login")
+			a.do("session_close", params{"session": s})
+			isIn("closed", true)
+
+			// With Chromium its cookies are lost: what was kept before stays.
+			if source == "chromium" {
+				a := newAgent(t, d)
+				s := a.do("session_open", keeps).Session
+				a.open(w.URL + "/account")
+				for _, p := range d.Chromium("browser") {
+					p.Kill()
+				}
+				if got := ask[struct{ Note string }](a, "session_close", params{"session": s}); !strings.HasPrefix(got.Note, "the state was not kept: ") {
+					t.Errorf("without Chromium: %q", got.Note)
+				}
+				isIn("after Chromium was lost", true)
+			}
+
+			ended := newAgent(t, d)
+			ended.do("session_open", params{"state": "idle", "keep": true, "source": source})
+			ended.open(w.URL + "/login")
+			asks := newAgent(t, d)
+			until(t, 20*time.Second, "the state of a session that nobody uses", func() bool {
+				return strings.Contains(string(ask[json.RawMessage](asks, "state_list", nil)), `"idle"`)
+			})
+
+			last := newAgent(t, d)
+			last.do("session_open", params{"state": "daemon", "keep": true, "source": source})
+			last.open(w.URL + "/login")
+			d.Stop()
+			o.Home = d.Home
+			d = testdaemon.Start(t, o)
+			for _, name := range []string{"idle", "daemon"} {
+				keeps["state"] = name
+				isIn(name, true)
+			}
+
+			// One that cannot be loaded is not replaced by an empty one.
+			b := newAgent(t, d)
+			b.refused("session_open", params{"keep": true}, protocol.InvalidParams)
+			d.Stop()
+			files, _ := filepath.Glob(filepath.Join(d.Home, "state", "browserd", "states", "*", "work.json"))
+			if len(files) != 1 {
+				t.Fatalf("files of states: %v", files)
+			}
+			if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d = testdaemon.Start(t, o)
+			c := newAgent(t, d)
+			keeps["state"] = "work"
+			c.refused("session_open", keeps, protocol.InvalidParams)
+			if text, err := os.ReadFile(files[0]); err != nil || string(text) != "damaged" {
+				t.Errorf("the file is %q now, %v", text, err)
+			}
+		})
+	}
+}
+
+// What cannot be kept is said by session_close, and the session is closed all the same.
+func TestAStateThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	w, _ := loginSite(t)
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__BYTES": "100", "BROWSERD_BROWSER__DISABLED": "true"}})
+	a := newAgent(t, d)
+	s := a.do("session_open", params{"state": "work", "keep": true}).Session
+	a.open(w.URL + "/login")
+	closed := ask[struct {
+		Closed bool
+		Note   string
+	}](a, "session_close", params{"session": s})
+	if !closed.Closed || !strings.HasPrefix(closed.Note, "the state was not kept: ") {
+		t.Errorf("%+v", closed)
+	}
+	a.refused("snapshot", params{"session": s}, protocol.SessionNotFound)
+}
+
+// A login that another tool has saved goes on here.
+func TestStateImport(t *testing.T) {
+	t.Parallel()
+	d := sharedDaemon(t)
+	w := newPageServer(t)
+	w.mux.HandleFunc("/page", func(rw http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(rw, `<!doctype html><p>%s<p id=s><script>s.textContent = 'stored ' + localStorage.theme</script>`, r.Header.Get("Cookie"))
+	})
+	later := time.Now().Add(time.Hour).Unix()
+	type imported struct {
+		Name             string
+		Cookies          int
+		Origins, LeftOut []string
+	}
+	for _, c := range []struct{ name, content, text string }{
+		{"storageState", fmt.Sprintf(`{"cookies": [
+			{"name": "sid", "value": "42", "domain": "127.0.0.1", "path": "/", "expires": -1, "httpOnly": true, "secure": false, "sameSite": "Lax"},
+			{"name": "far", "value": "7", "domain": "127.0.0.1", "path": "/", "expires": %d.5, "httpOnly": false, "secure": false, "sameSite": "Lax"},
+			{"name": "elsewhere", "value": "1", "domain": ".example.test", "path": "/", "expires": -1, "httpOnly": false, "secure": true, "sameSite": "None"}],
+			"origins": [{"origin": %q, "localStorage": [{"name": "theme", "value": "dark"}]}]}`, later, w.URL), "sid=42; far=7 stored dark"},
+		{"cookies.txt", fmt.Sprintf("# Netscape HTTP Cookie File\n#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t0\tsid\t42\n127.0.0.1\tFALSE\t/\tFALSE\t%d\tfar\t7\n", later), "sid=42; far=7 stored undefined"},
+	} {
+		a := newAgent(t, d)
+		ask[imported](a, "state_import", params{"name": "taken-over", "content": c.content})
+		a.do("session_open", params{"state": "taken-over"})
+		a.open(w.URL + "/page")
+		if got := strings.Join(strings.Fields(a.do("read", nil).Content), " "); got != c.text {
+			t.Errorf("%s: the page says %q, want %q", c.name, got, c.text)
+		}
+	}
+	a := newAgent(t, d)
+	for _, c := range []struct{ content, says string }{
+		{"", "content"}, {"{}", "no cookies"}, {"{", "no storageState"}, {"[]", "line 1"}, {`{"cookies": [{"name": "a"}]}`, "cookies[0]"},
+		{`{"cookies": [{"name": "a", "domain": "x.test", "sameSite": "lax"}]}`, "cookies[0].sameSite"}, {`{"origins": [{"origin": "x.test", "localStorage": []}]}`, "origins[0].origin"},
+		{`{"origins": [{"origin": "file:///etc", "localStorage": []}]}`, "origins[0].origin"}, {"a\tb\tc", "line 1"}, {`{"cookies": 1}`, "no storageState"},
+	} {
+		if e := a.refused("state_import", params{"name": "bad", "content": c.content}, protocol.InvalidParams); !strings.Contains(e.Message, c.says) {
+			t.Errorf("%q: %s, want a word of %s", c.content, e.Message, c.says)
+		}
 	}
 }

@@ -94,7 +94,7 @@ const signIn = `<h1>Sign in</h1><form action="/done"><input aria-label="PIN" typ
 func TestSupervised(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "click,type,eval"})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/pay", page("pay", signIn), "")
 	w.serve("/done", page("done", "<h1>Paid</h1>"), "")
 	a, o := as(t, d, ann), as(t, d, olga)
@@ -187,7 +187,7 @@ func TestSupervised(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", nil)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/pay", page("pay", signIn), "")
 	b := as(t, d, bob)
 	b.open(w.URL + "/pay")
@@ -219,7 +219,7 @@ func TestReadOnly(t *testing.T) {
 func TestAutonomyHoldsOverEveryTransport(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", nil)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/pay", page("pay", signIn), "")
 	post := func(path, token, session, body string) (int, http.Header, string) {
 		t.Helper()
@@ -283,7 +283,7 @@ func TestARefusedAddressIsOpenedByAnOperator(t *testing.T) {
 	t.Parallel()
 	shut := map[string]string{"BROWSERD_POLICY__ALLOW_HOSTS": "other.test"}
 	d := driven(t, "", shut)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/in", page("in", "<h1>Inside</h1>"), "")
 	a, o := as(t, d, ann), as(t, d, olga)
 	e := a.refused("open", params{"url": w.URL + "/in"}, protocol.PolicyDenied)
@@ -321,7 +321,7 @@ func TestSecretsStayOutOfLogsErrorsAndSnapshots(t *testing.T) {
 		"BROWSERD_AUTH__TOKENS":           fmt.Sprintf(`[{"agent":"ann","token":"%s-0123456789"},{"agent":"olga","token":%q,"role":"operator"}]`, canary, olga),
 		"BROWSERD_POLICY__UPSTREAM_PROXY": "",
 	})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/in", page("in", signIn), "")
 	w.mux.HandleFunc("/cookie", func(rw http.ResponseWriter, _ *http.Request) {
 		http.SetCookie(rw, &http.Cookie{Name: "sid", Value: canary})
@@ -404,7 +404,7 @@ func TestSecretsStayOutOfLogsErrorsAndSnapshots(t *testing.T) {
 func TestTheTokenStaysWithTheDaemon(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", nil)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/in", page("in", "<h1>Inside</h1>"), "")
 	as(t, d, ann).open(w.URL + "/in")
 	below := testdaemon.Descendants(d.PID)
@@ -436,7 +436,7 @@ func TestConfirmedWhereItWasAsked(t *testing.T) {
 	})
 	arrived := make(chan bool, 1)
 	d := driven(t, "", map[string]string{"BROWSERD_POLICY__AUTONOMY": "supervised", "BROWSERD_POLICY__CONFIRM": "eval,cookies_get", "BROWSERD_POLICY__ALLOW_HOSTS": "127.0.0.0/8"})
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/good", page("good", `<title>good</title><script>
 		fetch("/wait").then(() => location = "http://`+elsewhere+`/")</script>`), "")
 	w.mux.HandleFunc("/wait", func(http.ResponseWriter, *http.Request) { <-arrived })

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // terminal is a pseudo-terminal (pts(4)): what is written to it comes out of
@@ -21,7 +22,7 @@ func terminal(t *testing.T) (tty, screen *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("there are no pseudo-terminals here: %v", err)
+		untested.Missing(t, "there are no pseudo-terminals here: %v", err)
 	}
 	t.Cleanup(func() { screen.Close() })
 	n, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
@@ -41,6 +42,7 @@ func terminal(t *testing.T) (tty, screen *os.File) {
 // A command that takes long says so on a terminal, and takes that back before
 // its answer; to a program and into a pipe it says nothing.
 func TestProgressAtATerminal(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	if out, err := d.Command("open", demoServer(t)); err != nil {
 		t.Fatal(out, err)
@@ -66,12 +68,15 @@ func TestProgressAtATerminal(t *testing.T) {
 	}
 	const erased = "\r\x1b[K"
 	seen := atTerminal(long...)
-	line, answer, ok := strings.Cut(strings.TrimPrefix(seen, erased+"wait: 1 s, at most 2 s (Ctrl-C ends it)"), erased+"browserd: timeout: ")
+	line, answer, ok := strings.Cut(strings.TrimPrefix(seen, erased+`wait "never said": 1 s, at most 2 s (Ctrl-C ends it)`), erased+"browserd: timeout: ")
 	if line == seen || !ok || strings.Contains(answer, "\x1b") {
 		t.Errorf("the terminal got %q", seen)
 	}
 	if seen := atTerminal(append(long, "--json")...); strings.Contains(seen, "\x1b") {
 		t.Errorf("with --json the terminal got %q", seen)
+	}
+	if seen := atTerminal(append(long, "--quiet")...); !strings.HasPrefix(seen, "browserd: timeout: ") {
+		t.Errorf("with --quiet the terminal got %q", seen)
 	}
 	if _, err := d.Command(long...); err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("a pipe got %q", err)
@@ -81,6 +86,7 @@ func TestProgressAtATerminal(t *testing.T) {
 // A person who opens a private page is asked whether it is allowed; what he answers
 // holds, and no other address opens with it.
 func TestLocalhostIsAskedForAtATerminal(t *testing.T) {
+	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_POLICY__ALLOW_HOSTS": ""}})
 	bin, err := testdaemon.Binary()
 	if err != nil {

@@ -1,11 +1,11 @@
 package e2e_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +78,7 @@ var threats = map[string][]string{
 
 // Every threat has its tests, and every test that is named exists.
 func TestEveryThreatIsTested(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(sharedCases(t), "ssrf_cases.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -119,9 +120,8 @@ func testExists(t *testing.T, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared := regexp.MustCompile(`(?m)^func ` + test + `\(`)
 	return slices.ContainsFunc(files, func(file string) bool {
 		text, err := os.ReadFile(file)
-		return err == nil && declared.Match(text)
+		return err == nil && bytes.Contains(text, []byte("\nfunc "+test+"("))
 	})
 }

@@ -16,7 +16,7 @@ import (
 // its place.
 func TestATimeoutSaysWhatItWaitedFor(t *testing.T) {
 	t.Parallel()
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("page", `<p>One</p>`), "")
 	w.mux.HandleFunc("/never", func(rw http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	a := newAgent(t, sharedDaemon(t))
@@ -53,7 +53,7 @@ func TestATimeoutSaysWhatItWaitedFor(t *testing.T) {
 // A batch that is cut short, by its time or by a cancel, says what it had done.
 func TestABatchThatIsCutShortSaysWhatItDid(t *testing.T) {
 	t.Parallel()
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/page", page("page", `<button onclick="document.title += '!'">Pay</button>`), "")
 	asked := make(chan struct{}, 9) // 9: more than there are
 	w.mux.HandleFunc("/hangs", func(_ http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	d := sharedDaemon(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.serve("/b", `<!doctype html><title>TitleB</title><button onclick="window.open('/c')">Open</button>`, "")
 	w.serve("/c", `<!doctype html><title>TitleC</title>`, "")
 	a := newAgent(t, d)

@@ -40,7 +40,7 @@ func todoDir(t *testing.T) (dir string, isPackage bool) {
 func TestTodoMVC(t *testing.T) {
 	t.Parallel()
 	dir, isPackage := todoDir(t)
-	w := newWitness(t)
+	w := newPageServer(t)
 	w.mux.Handle("GET /examples/", http.FileServer(http.Dir(dir)))
 	var apps []string
 	for _, app := range todoApps {

@@ -84,6 +84,7 @@ func TestEveryTransportAnswersTheSame(t *testing.T) {
 	compare("command line", viaCommandLine(t, d, script), want)
 
 	texts := make([]string, len(want))
+	var told tools.Told
 	for i := range want {
 		texts[i] = want[i]
 		if strings.HasPrefix(want[i], "{") {
@@ -91,7 +92,7 @@ func TestEveryTransportAnswersTheSame(t *testing.T) {
 			if script[i].method == "read" { // 60 characters of a longer text
 				more = []string{`next: for the rest, the same with "offset": 60`}
 			}
-			texts[i] = textOf(tools.Format(json.RawMessage(want[i]), more...))
+			texts[i] = textOf(tools.Format(json.RawMessage(want[i]), &told, more...))
 		}
 	}
 	for door, transport := range transports(t, d, "all") {

@@ -40,7 +40,7 @@ func liveView(t *testing.T, d *testdaemon.Daemon, token string) (http.Header, st
 func TestLiveView(t *testing.T) {
 	t.Parallel()
 	d := driven(t, "", nil)
-	w := newWitness(t)
+	w := newPageServer(t)
 	const title = `</td><script>document.body.textContent = "mine"</script>`
 	w.serve("/hostile", `<!doctype html><title>x</title><script>document.title = "<\/td><script>document.body.textContent = \"mine\"<\/script>"</script><p>Hostile`, "")
 	w.serve("/second", page("second", "<h1>Second</h1>"), "")

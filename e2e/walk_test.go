@@ -15,7 +15,7 @@ import (
 // is: nodes_visited is the measure that a busy machine does not change.
 func TestASnapshotLooksAtNoMoreThanItShows(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	visited := map[int]int{}
 	for _, n := range testpages.Sizes {
 		path := fmt.Sprintf("/%d", n)
@@ -39,7 +39,7 @@ func TestASnapshotLooksAtNoMoreThanItShows(t *testing.T) {
 // Continued by after, the pieces say once what the whole says.
 func TestContinuationByAfterShowsEverythingOnce(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	w.serve("/page", testpages.Page(1_500), "")
 	a.open(w.URL + "/page")
 	buttons := func(v view) []string { return v.all("button", "Add") }
@@ -65,7 +65,7 @@ func TestContinuationByAfterShowsEverythingOnce(t *testing.T) {
 // Nothing is written into the page: no attribute, no node, nothing to observe.
 func TestTheWalkDoesNotTouchThePage(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	w.serve("/page", page("page", testpages.Page(300)+`<script>
 new MutationObserver(l => report(l.map(m => m.type + ' ' + m.target.nodeName))).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
 var before = document.documentElement.outerHTML, globals = Object.getOwnPropertyNames(window).length;
@@ -108,7 +108,7 @@ for (const name of ['getComputedStyle', 'JSON', 'Map', 'WeakMap', 'WeakRef', 'Ob
 // and can be acted on.
 func TestTheWalkDoesNotLoseToRedefinedBuiltins(t *testing.T) {
 	t.Parallel()
-	a, w := newAgent(t, sharedDaemon(t)), newWitness(t)
+	a, w := newAgent(t, sharedDaemon(t)), newPageServer(t)
 	const hit = "/-/hit"
 	hits := make(chan struct{}, 1) // one click
 	w.mux.HandleFunc(hit, func(rw http.ResponseWriter, _ *http.Request) { hits <- struct{}{} })

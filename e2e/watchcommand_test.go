@@ -76,7 +76,7 @@ func (w *watcher) until(word string) []string {
 	}
 }
 
-// end waits for the process, after a signal where there is one.
+// end waits for the process, after a signal if there is one.
 func (w *watcher) end(signal os.Signal) {
 	w.t.Helper()
 	if signal != nil {
@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	d := testdaemon.Start(t, testdaemon.Options{})
 	app := demoServer(t)
-	web := newWitness(t)
+	web := newPageServer(t)
 	web.serve("/login", page("Login", `<label>Password <input type=password></label><label>Word <input type=password oninput="this.type = 'text'"></label>`), "")
 	w := watch(t, d)
 	c := d.Dial(t)

@@ -29,7 +29,7 @@ var widgetsKnown = map[string]string{}
 func TestWidgetCases(t *testing.T) {
 	t.Parallel()
 	cases := readCases[playCase](t, "widgets.json")
-	w := newWitness(t)
+	w := newPageServer(t)
 	for name, parts := range libraries {
 		var folders []string
 		for _, l := range parts {

@@ -23,16 +23,16 @@ type address struct {
 
 func (a address) String() string { return a.request() + a.fragment }
 
-// request is the URL without its fragment: what names a document.
+// request returns the URL without its fragment: what names a document.
 func (a address) request() string {
 	return a.scheme + "://" + a.authority + a.path + a.query
 }
 
-// origin is what two URLs of one site share (HTML 7.1.1); the authority is
+// origin returns what two URLs of one site share (HTML 7.1.1); the authority is
 // canonical where the URL comes from the policy.
 func (a address) origin() string { return a.scheme + "://" + a.authority }
 
-// site is what the origins of one owner share (HTML 7.1.1.1, schemeful): the
+// site returns what the origins of one owner share (HTML 7.1.1.1, schemeful): the
 // scheme and what is registered of the host.
 func (a address) site() string {
 	host := hostOf(a.authority)

@@ -19,7 +19,7 @@ type Config struct {
 	Order []string      `koanf:"order" default:"jina,http" doc:"sources beside Chromium, in the order in which reading tries them: jina (the reader), http (direct); one left out is not used. Opening takes http first"`
 	Jina  reader.Config `koanf:",squash"`
 	// MemoryMB is for all sessions together, in MiB.
-	MemoryMB int `koanf:"memory_mb" default:"2048" doc:"MiB that the daemon may take with the pages of sessions without Chromium, above which it opens no further large one (too_large); 0: as much as there is"`
+	MemoryMB int `koanf:"memory_mb" default:"2048" doc:"MiB that the daemon may take with the pages of sessions without Chromium, above which it opens no further large one (too_large); 0: no limit"`
 }
 
 // Check returns an error that names the first invalid key and its value.

@@ -23,6 +23,7 @@ type source struct {
 	status  int
 	name    string // http or jina
 	header  http.Header
+	pdf     bool // text is what the bytes of a PDF hold
 }
 
 // document is a loaded document: its tree and what its controls hold.
@@ -97,6 +98,9 @@ func (p *Page) show(d *document, at address) {
 	}
 	if at.scheme != "" {
 		p.state.URL = at.String()
+	}
+	if d.pdf {
+		p.state.Type = protocol.TypePDF
 	}
 }
 

@@ -103,7 +103,7 @@ func (j *Jar) shrink(domain string) {
 	}
 }
 
-// Header is the Cookie header of a request to u, empty where there is none
+// Header returns the Cookie header of a request to u, empty if there is none
 // (RFC 6265 5.4).
 func (j *Jar) Header(u address) string { return header(j.For(u)) }
 
@@ -176,7 +176,7 @@ func (j *Jar) Remove(list []Cookie) int {
 	return before - len(j.list)
 }
 
-// hostOf is the host of a canonical authority, brackets and port off.
+// hostOf returns the host of a canonical authority, brackets and port off.
 func hostOf(authority string) string {
 	if inner, ok := strings.CutPrefix(authority, "["); ok {
 		inner, _, _ = strings.Cut(inner, "]")

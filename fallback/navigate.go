@@ -167,6 +167,10 @@ func (p *Page) fetchFrom(ctx context.Context, name string, r request, more bool)
 		if err != nil {
 			return source{}, err
 		}
+		if readPDF := p.o.Sources.ReadPDF; readPDF != nil && isPDF(got) {
+			text, err := readPDF(ctx, got.body)
+			return source{at: got.at, text: text, charset: "utf-8", status: got.status, name: HTTP, header: http.Header{}, pdf: true}, err
+		}
 		return documentOf(got)
 	}
 	text, url, err := p.o.Sources.read(ctx, p.o.Gate, r.to.request())
@@ -217,6 +221,15 @@ type download struct {
 
 func (d *download) Error() string { return d.err.Error() }
 func (d *download) Unwrap() error { return d.err }
+
+// isPDF reports whether a response is a PDF.
+func isPDF(got *answer) bool {
+	media, _ := fetch.MediaType(got.header.Get("Content-Type"))
+	if media == "" {
+		media, _ = fetch.MediaType(http.DetectContentType(got.body))
+	}
+	return len(got.body) > 0 && (media == protocol.TypePDF || media == "application/x-pdf")
+}
 
 // documentOf returns the document that a browser would show of a response. Text and JSON
 // are shown in a pre element.

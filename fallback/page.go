@@ -148,7 +148,8 @@ func (p *Page) Capture(ctx context.Context, o snapshot.Options, refs *snapshot.R
 	return got, err
 }
 
-// document returns the open document. It makes refs forget the documents that were left.
+// document returns the open document, after refs, which must not be nil, has forgotten those
+// that were left.
 func (p *Page) document(refs *snapshot.Refs) *document {
 	for _, doc := range p.left {
 		refs.Forget(doc)

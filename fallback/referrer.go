@@ -22,7 +22,7 @@ var policies = []string{
 	noReferrer, "no-referrer-when-downgrade", sameOriginOnly, "origin", "strict-origin", "origin-when-cross-origin", defaultPolicy, unsafeURL,
 }
 
-// referer is the Referer header of a request to to that the document at from
+// referer returns the Referer header of a request to to that the document at from
 // makes, empty for none (Referrer Policy 8.3).
 func referer(policy string, from, to address) string {
 	if from.scheme == "" {
@@ -62,7 +62,7 @@ func referer(policy string, from, to address) string {
 	return whole
 }
 
-// originHeader is the Origin header of a request that is neither GET nor HEAD
+// originHeader returns the Origin header of a request that is neither GET nor HEAD
 // (Fetch 3.2, append a request Origin header).
 func originHeader(policy string, from, to address) string {
 	if from.scheme == "" || policy == noReferrer || policy == sameOriginOnly && from.origin() != to.origin() {
@@ -78,7 +78,7 @@ func originHeader(policy string, from, to address) string {
 	return from.origin()
 }
 
-// policyIn is the last policy that a header names, or else otherwise.
+// policyIn returns the last policy that a header names, or else otherwise.
 func policyIn(h http.Header, otherwise string) string {
 	for _, line := range h["Referrer-Policy"] {
 		for word := range strings.SplitSeq(line, ",") {
@@ -90,7 +90,7 @@ func policyIn(h http.Header, otherwise string) string {
 	return otherwise
 }
 
-// policyOf is a document's referrer policy: its meta element's, its header's,
+// policyOf returns a document's referrer policy: its meta element's, its header's,
 // or the default (HTML 4.2.5.1).
 func policyOf(root *html.Node, h http.Header) string {
 	policy := policyIn(h, defaultPolicy)
@@ -103,7 +103,7 @@ func policyOf(root *html.Node, h http.Header) string {
 	return policy
 }
 
-// policyWord is the policy that an attribute names, or else otherwise; the
+// policyWord returns the policy that an attribute names, or else otherwise; the
 // older words mean what they always did.
 func policyWord(n *html.Node, attribute, otherwise string) string {
 	word, _ := form.Attr(n, attribute)

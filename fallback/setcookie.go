@@ -14,7 +14,7 @@ const longestLife = 400 * 24 * time.Hour
 
 // parseSetCookie reads a Set-Cookie line as user agents do (RFC 6265bis 5.5,
 // 5.6), which is wider than what servers should send: a value may hold quotes,
-// commas and braces. ok is false where the line sets nothing at u.
+// commas and braces. ok is false if the line sets nothing at u.
 func parseSetCookie(line string, u address, now time.Time) (c Cookie, ok bool) {
 	if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return Cookie{}, false
@@ -72,7 +72,7 @@ func parseSetCookie(line string, u address, now time.Time) (c Cookie, ok bool) {
 	return c, c.claim(domain, host) && c.fits(u, host)
 }
 
-// claim applies a Domain attribute; false where the host may not set it.
+// claim applies a Domain attribute; false if the host may not set it.
 func (c *Cookie) claim(domain, host string) bool {
 	if domain == "" {
 		return true

@@ -23,6 +23,10 @@ type SourceChain struct {
 	reader  Reader // nil for none
 	breaker Breaker
 	memory  memoryBudget
+
+	// ReadPDF makes a page of a PDF's bytes: HTML without script. nil: PDFs are downloads. It
+	// is set before the first session.
+	ReadPDF func(ctx context.Context, body []byte) (html string, err error)
 }
 
 // NewSourceChain returns the sources that cfg names. reader may be nil, for none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/browserd/browserd/fallback/form"
 	"github.com/browserd/browserd/protocol"
+	snaphtml "github.com/browserd/browserd/snapshot/html"
 )
 
 // typeText writes into a text control, after its text or, with Clear, in place of it. As for a
@@ -37,6 +38,9 @@ func (a *actor) typeText(ctx context.Context, o protocol.Type) (protocol.Effect,
 	}
 	if form.Readonly(n) {
 		return protocol.Effect{}, el.not("readonly", "%s is readonly").Then("look for the control that changes it")
+	}
+	if o.Secret {
+		snaphtml.KeepSecret(d.tree, n)
 	}
 	e := protocol.Effect{Hit: el.ref, Focused: d.focus(a.refs, n)}
 	before, _ := d.controls.Value(n)

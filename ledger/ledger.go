@@ -205,7 +205,7 @@ func (l *Ledger) Close(ctx context.Context) error {
 	return l.db.Close()
 }
 
-// unavailable is the error for a database that does not answer. A call that may cost
+// unavailable returns the error for a database that does not answer. A call that may cost
 // credits does not begin without it.
 func (l *Ledger) unavailable(ctx context.Context, err error) error {
 	l.log.ErrorContext(ctx, "the ledger's database does not answer", "error", l.clean(err))

@@ -150,6 +150,7 @@ func TestTheTrailTellsWhoDidWhatAndKeepsNoSecret(t *testing.T) {
 	on(t, func(t *testing.T, dsn string) {
 		cfg := priced()
 		cfg.DSN, cfg.Credits = dsn, false
+		cfg.Keep = 50 * 365 * 24 * time.Hour // else the first hour's pruning may take the entries meanwhile
 		l := openTest(t, cfg, nil)
 		at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 		l.Record(Entry{Time: at, Agent: "a", Session: "s_1", Command: "open", URL: "https://u:hunter2@shop.example/cart?key=hunter2&x#hunter2", Status: 200, Source: "chromium", Verdict: "ok", MS: 12})
@@ -216,8 +217,18 @@ func TestTheDatabaseIsGoneAndBack(t *testing.T) {
 	charge.Settle(t.Context(), Refused)
 	l.Record(Entry{Agent: "a", Command: "open", Verdict: "ok"})
 
+	flushed := make(chan struct{})
+	go func() {
+		defer close(flushed)
+		l.Flush(t.Context())
+	}()
+	select {
+	case <-flushed:
+		t.Error("Flush returned without a database")
+	case <-time.After(300 * time.Millisecond): // a refused connection is told at once
+	}
 	server.Run(t)
-	l.Flush(t.Context())
+	<-flushed
 	if left, err := l.Balance(t.Context(), "a"); err != nil || left != 5 {
 		t.Errorf("%d credits left (%v), want the 5 that a had: its call was refused", left, err)
 	}

@@ -66,7 +66,7 @@ func (d dialect) q(statement string) string {
 	return b.String()
 }
 
-// tables is the schema, one statement each. Times are microseconds since 1970, UTC.
+// tables returns the schema, one statement each. Times are microseconds since 1970, UTC.
 func (d dialect) tables() []string {
 	id := "INTEGER PRIMARY KEY AUTOINCREMENT"
 	if d.postgres {

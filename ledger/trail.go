@@ -94,8 +94,22 @@ func (l *Ledger) write(ctx context.Context) {
 	var batch []Entry
 	var wait time.Time // no attempt before this time, after the database failed
 	failing := false
+	var flushing []chan struct{} // closed with the next write that succeeds
+	written := func() {
+		if len(l.trail) > 0 { // they may have been recorded before it
+			return
+		}
+		for _, c := range flushing {
+			close(c)
+		}
+		flushing = nil
+	}
 	write := func() {
-		if len(batch) == 0 && !l.waits() || time.Now().Before(wait) {
+		if time.Now().Before(wait) {
+			return
+		}
+		if len(batch) == 0 && !l.waits() {
+			written()
 			return
 		}
 		err := l.writeAll(ctx, batch)
@@ -106,6 +120,7 @@ func (l *Ledger) write(ctx context.Context) {
 				l.log.Info("the ledger's database is back")
 			}
 			failing = false
+			written()
 		default:
 			wait = time.Now().Add(retryAfter)
 			if !failing {
@@ -130,7 +145,8 @@ func (l *Ledger) write(ctx context.Context) {
 				pruned = time.Now()
 				l.prune(ctx)
 			}
-		case written := <-l.flush:
+		case c := <-l.flush:
+			flushing = append(flushing, c)
 			wait = time.Time{}
 			write()
 			for more := true; more && !failing; {
@@ -144,7 +160,6 @@ func (l *Ledger) write(ctx context.Context) {
 					more = false
 				}
 			}
-			close(written)
 		case <-ctx.Done():
 			l.mu.Lock()
 			l.dropped += len(batch) + len(l.trail)

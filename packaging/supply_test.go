@@ -2,6 +2,7 @@ package packaging
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,6 +36,31 @@ func TestBaseImagesHaveDigests(t *testing.T) {
 		if !known.MatchString(m[1]) {
 			t.Errorf("FROM %s: name the image in an ARG …_IMAGE, which make pin-images pins", m[1])
 		}
+	}
+}
+
+// The image and each archive bring the licences, and all else that the archives name is there.
+func TestLicencesAreShipped(t *testing.T) {
+	for _, file := range []string{"LICENSE", "THIRD_PARTY_NOTICES"} {
+		if !regexp.MustCompile(`(?m)^COPY .*\b` + file + `\b.* /usr/share/browserd/$`).MatchString(read(t, "../docker/Dockerfile")) {
+			t.Errorf("the image has no %s", file)
+		}
+		if !strings.Contains(read(t, "../.goreleaser.yaml"), "\n      - "+file+"\n") {
+			t.Errorf("the archives have no %s", file)
+		}
+		if strings.Contains(read(t, "../.dockerignore"), file) {
+			t.Errorf(".dockerignore leaves out %s", file)
+		}
+	}
+	_, list, _ := strings.Cut(read(t, "../.goreleaser.yaml"), "\n    files:\n")
+	files := regexp.MustCompile(`(?m)\A(?:      - \S+\n)+`).FindString(list)
+	for _, pattern := range strings.Fields(strings.ReplaceAll(files, "- ", "")) {
+		if found, err := filepath.Glob(filepath.Join("..", pattern)); err != nil || len(found) == 0 {
+			t.Errorf("the archives name %s, which is not there: %v", pattern, err)
+		}
+	}
+	if files == "" {
+		t.Error("no files of an archive were found in .goreleaser.yaml")
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // systemd takes every line of the unit, and finds the service as closed as it
@@ -13,7 +15,7 @@ import (
 func TestUnit(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("the unit is not looked at: systemd-analyze is not installed")
+		untested.Missing(t, "the unit is not looked at: systemd-analyze is not installed")
 	}
 	unit, err := os.ReadFile("browserd.service")
 	if err != nil {

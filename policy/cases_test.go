@@ -99,7 +99,7 @@ func play(t *testing.T, o *outside, g *Gate, c ssrfcases.Case) string {
 	return "ok"
 }
 
-// fetch is what a direct fetch does: each hop checked and dialled anew.
+// fetch is what a direct fetch does: each hop checked and dialled again.
 func fetch(t *testing.T, ctx context.Context, g *Gate, tr http.RoundTripper, c ssrfcases.Case) string {
 	t.Helper()
 	at := c.URL

@@ -70,6 +70,7 @@ type ScriptStep struct {
 	Step int    `json:"step"`           // from 1
 	Line int    `json:"line,omitempty"` // of Code, from 1
 	Call string `json:"call,omitempty"` // as the script wrote it
+	Name string `json:"name,omitempty"` // under which the script was saved, if it is replayed
 	Code string `json:"code"`
 }
 

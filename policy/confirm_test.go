@@ -200,9 +200,7 @@ func TestMemory(t *testing.T) {
 	answer := func(allow bool) {
 		t.Helper()
 		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval", Host: "a.test", Place: "a.test"})
-		for len(c.Pending()) == 0 {
-			time.Sleep(time.Millisecond) // the question comes from another goroutine
-		}
+		awaitQuestion(t, c)
 		if _, err := c.Answer(c.Pending()[0].ID, 2, Answer{Allow: allow, Remember: RememberAlways}); err != nil {
 			t.Fatal(err)
 		}
@@ -274,9 +272,7 @@ func TestMemoryThatCannotBeWritten(t *testing.T) {
 	} {
 		c := confirmations(t, path)
 		waits := ask(c, t.Context(), Question{Agent: "alice", Command: "eval"})
-		for len(c.Pending()) == 0 {
-			time.Sleep(time.Millisecond) // the question comes from another goroutine
-		}
+		awaitQuestion(t, c)
 		id := c.Pending()[0].ID
 		if _, err := c.Answer(id, 2, Answer{Allow: true, Remember: RememberAlways}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", path, err, want)
@@ -386,6 +382,16 @@ func TestAutonomyKeys(t *testing.T) {
 	} {
 		if err := c.Check(); want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%+v: got %v, want %s", c, err, want)
+		}
+	}
+}
+
+// awaitQuestion waits for a question that another goroutine asks.
+func awaitQuestion(t *testing.T, c *Confirmations) {
+	t.Helper()
+	for limit := time.Now().Add(10 * time.Second); len(c.Pending()) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("no question is asked")
 		}
 	}
 }

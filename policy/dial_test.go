@@ -263,7 +263,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// The machine's own addresses are read anew, and where that fails the last
+// The machine's own addresses are read again, and where that fails the last
 // list counts; without any, what cannot be told is refused.
 func TestOwnAddresses(t *testing.T) {
 	t.Parallel()

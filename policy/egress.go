@@ -55,7 +55,7 @@ type Egress struct {
 	cfg       EgressConfig
 	advertise string
 	limits    limits
-	ending    *tlsEnding // nil: no connection's TLS is ended here
+	ending    *tlsTerminator // nil: no connection's TLS is ended here
 	server    *http.Server
 	port      uint16
 	jailed    bool
@@ -101,7 +101,7 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 		e.cfg.MaxConnections = 64
 	}
 	if o.Trust != nil {
-		ending, err := newTLSEnding(o.Trust)
+		ending, err := newTLSTerminator(o.Trust)
 		if err != nil {
 			return nil, fmt.Errorf("a key for the egress proxy: %w", err)
 		}
@@ -141,13 +141,13 @@ func NewEgress(o EgressOptions, self func(netip.AddrPort)) (*Egress, error) {
 	return e, nil
 }
 
-// JailPort is the proxy's port inside a jail, where nothing else listens.
+// JailPort is the proxy's port inside a jail, if nothing else listens.
 const JailPort = 3128
 
-// Port is the one port of all session proxies.
+// Port returns the one port of all session proxies.
 func (e *Egress) Port() int { return int(e.port) }
 
-// Refusing is the address of the browser-wide proxy, which refuses everything. Requests
+// Refusing returns the address of the browser-wide proxy, which refuses everything. Requests
 // that Chromium makes by itself, outside of any session, end there.
 func (e *Egress) Refusing() string { return RefusingAt(int(e.port)) }
 
@@ -163,7 +163,7 @@ func (e *Egress) Serve(l net.Listener) {
 		l.Close()
 		return
 	}
-	e.work.Go(func() { e.server.Serve(lenient{l}) })
+	e.work.Go(func() { e.server.Serve(strayPercentListener{l}) })
 }
 
 // Close ends the proxy and all its connections, and waits until they have ended.
@@ -251,13 +251,13 @@ func (e *Egress) address(l *SessionProxy) error {
 			l.at, l.listener = addrPort(ln.Addr()), ln
 		}
 		ln := l.listener
-		e.work.Go(func() { e.server.Serve(lenient{ln}) })
+		e.work.Go(func() { e.server.Serve(strayPercentListener{ln}) })
 	}
 	l.server = "http://" + l.at.String()
 	return nil
 }
 
-// someLoopback is an address of 127.0.0.0/8 that nothing else is likely to use.
+// someLoopback returns an address of 127.0.0.0/8 that nothing else is likely to use.
 func someLoopback() netip.Addr {
 	var b [3]byte
 	rand.Read(b[:])
@@ -270,7 +270,7 @@ func addrPort(a net.Addr) netip.AddrPort {
 }
 
 // connContext is http.Server.ConnContext: it keeps the connection, whose request
-// targets asItCame reads. net/http has no other place for it.
+// targets targetAsSent reads. net/http has no other place for it.
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }

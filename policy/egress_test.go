@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -333,7 +334,7 @@ func TestSessionProxiesAreApart(t *testing.T) {
 	serve := func(addr string) string {
 		l, err := net.Listen("tcp4", addr+":0")
 		if err != nil {
-			t.Skipf("%s: %v", addr, err)
+			untested.Missing(t, "%s: %v", addr, err)
 		}
 		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, addr) })}
 		go s.Serve(l)

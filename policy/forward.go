@@ -96,7 +96,7 @@ func newForwarder(l *SessionProxy) *httputil.ReverseProxy {
 			p.Out.Host = p.In.URL.Host
 			p.Out.URL.RawQuery = p.In.URL.RawQuery
 			// Go re-encodes the path; send it as Chromium wrote it.
-			path, _, _ := strings.Cut(asItCame(p.In.Context(), p.In.RequestURI)[len("http://"):], "?")
+			path, _, _ := strings.Cut(targetAsSent(p.In.Context(), p.In.RequestURI)[len("http://"):], "?")
 			if i := strings.IndexByte(path, '/'); i >= 0 && !strings.HasPrefix(path[i:], "//") {
 				p.Out.URL.Opaque = path[i:]
 			}
@@ -190,7 +190,7 @@ func (p *SessionProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	browser, server := near, far
 	if p.egress.ending != nil {
-		if browser, server, err = p.endTLS(near, far, address); err != nil {
+		if browser, server, err = p.terminateTLS(near, far, address); err != nil {
 			p.failed(address, address, err)
 			return
 		}

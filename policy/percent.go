@@ -17,21 +17,21 @@ import (
 // maxLine is the longest request line, in bytes, that is rewritten.
 const maxLine = 1 << 20
 
-// lenient is a listener whose connections rewrite request lines in this way.
-type lenient struct{ net.Listener }
+// strayPercentListener is a listener whose connections rewrite request lines in this way.
+type strayPercentListener struct{ net.Listener }
 
 // Accept implements net.Listener.
-func (l lenient) Accept() (net.Conn, error) {
+func (l strayPercentListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &lenientConn{Conn: c, atLine: true}, nil
+	return &strayPercentConn{Conn: c, atLine: true}, nil
 }
 
-// lenientConn rewrites the request lines that it reads. Only one goroutine may read from
+// strayPercentConn rewrites the request lines that it reads. Only one goroutine may read from
 // it at a time, as net/http does.
-type lenientConn struct {
+type strayPercentConn struct {
 	net.Conn
 
 	mu      sync.Mutex
@@ -41,7 +41,7 @@ type lenientConn struct {
 }
 
 // Read implements net.Conn.
-func (c *lenientConn) Read(b []byte) (int, error) {
+func (c *strayPercentConn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	if c.atLine && len(c.ready) == 0 {
 		c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *lenientConn) Read(b []byte) (int, error) {
 
 // readLine reads at least up to the end of the request line, and rewrites the line. On an
 // error it keeps what it has read; the next read returns the error again.
-func (c *lenientConn) readLine() ([]byte, error) {
+func (c *strayPercentConn) readLine() ([]byte, error) {
 	buf := make([]byte, 0, 4096)
 	for {
 		if len(buf) == cap(buf) {
@@ -88,7 +88,7 @@ func (c *lenientConn) readLine() ([]byte, error) {
 		}
 		end += from
 		line := string(buf[:end])
-		whole, changed := mended(line)
+		whole, changed := escapeStrayPercents(line)
 		if !changed {
 			return buf, nil
 		}
@@ -98,12 +98,12 @@ func (c *lenientConn) readLine() ([]byte, error) {
 }
 
 // CloseWrite closes the sending half of the connection, for tunnels.
-func (c *lenientConn) CloseWrite() error { return closeWrite(c.Conn) }
+func (c *strayPercentConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // idle is http.Server.ConnState. When a connection becomes idle, the next byte begins a
 // request.
 func idle(c net.Conn, s http.ConnState) {
-	if lc, ok := c.(*lenientConn); ok && s == http.StateIdle {
+	if lc, ok := c.(*strayPercentConn); ok && s == http.StateIdle {
 		lc.mu.Lock()
 		defer lc.mu.Unlock()
 		lc.atLine = true
@@ -112,9 +112,9 @@ func idle(c net.Conn, s http.ConnState) {
 
 type connKey struct{}
 
-// asItCame returns the request target as the browser wrote it.
-func asItCame(ctx context.Context, parsed string) string {
-	c, ok := ctx.Value(connKey{}).(*lenientConn)
+// targetAsSent returns the request target as the browser wrote it.
+func targetAsSent(ctx context.Context, parsed string) string {
+	c, ok := ctx.Value(connKey{}).(*strayPercentConn)
 	if !ok {
 		return parsed
 	}
@@ -133,9 +133,9 @@ func targetOf(line string) string {
 	return between
 }
 
-// mended returns the request line with %25 for every % in the path that does not begin an
+// escapeStrayPercents returns the request line with %25 for every % in the path that does not begin an
 // escape. It returns any other line unchanged.
-func mended(line string) (whole string, changed bool) {
+func escapeStrayPercents(line string) (whole string, changed bool) {
 	of := targetOf(line)
 	if strings.Count(line, " ") != 2 || !strings.HasPrefix(of, "http://") {
 		return line, false

@@ -112,7 +112,7 @@ func TestMended(t *testing.T) {
 		"GET http://h?a=/% HTTP/1.1":        "GET http://h?a=/% HTTP/1.1",
 		"GET http://h/%e4%b8%ad%d HTTP/1.1": "GET http://h/%e4%b8%ad%25d HTTP/1.1",
 	} {
-		got, _ := mended(line)
+		got, _ := escapeStrayPercents(line)
 		if got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}

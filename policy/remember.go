@@ -32,7 +32,7 @@ type kept struct {
 }
 
 // keptCommand is an answer for an agent's command at a place (Question.Place), the
-// empty one where there was none.
+// empty one if there was none.
 type keptCommand struct {
 	Agent   string `json:"agent"`
 	Command string `json:"command"`
@@ -69,7 +69,7 @@ func readMemory(path string) (*memory, error) {
 		return nil, fmt.Errorf("reading what operators have confirmed: %w", err)
 	}
 	if err := m.decode(data); err != nil {
-		return nil, fmt.Errorf("%s: %w: mend it, or remove it, and what was confirmed for good is asked again", path, err)
+		return nil, fmt.Errorf("%s: %w: fix it, or remove it, and what was confirmed for good is asked again", path, err)
 	}
 	return m, nil
 }

@@ -33,7 +33,7 @@ type sessionUpstream struct {
 	bypass list
 }
 
-// parse returns nil where there is no proxy. Its errors do not quote the URL, which may
+// parse returns nil if there is no proxy. Its errors do not quote the URL, which may
 // hold a password.
 func (p Upstream) parse() (*sessionUpstream, error) {
 	bad := func(parameter, accepts string) error {

@@ -34,7 +34,7 @@ func (u target) defaultPort() uint16 {
 	return 80
 }
 
-// host is the host as the WHATWG serializer writes it (URL 3.6), with brackets.
+// host returns the host as the WHATWG serializer writes it (URL 3.6), with brackets.
 func (u target) host() string {
 	if u.name != "" {
 		return u.name
@@ -247,7 +247,7 @@ func parseHost(s string) (name string, addr netip.Addr, err error) {
 	return ascii, netip.Addr{}, nil
 }
 
-// endsInNumber is the ends-in-a-number checker (URL 3.5) on the last label.
+// endsInNumber returns the ends-in-a-number checker (URL 3.5) on the last label.
 func endsInNumber(last string) bool {
 	if last != "" && strings.Trim(last, "0123456789") == "" {
 		return true
@@ -256,7 +256,7 @@ func endsInNumber(last string) bool {
 	return err == nil
 }
 
-// parseIPv4 is the IPv4 parser (URL 3.5): one to four numbers in base 8, 10 or
+// parseIPv4 returns the IPv4 parser (URL 3.5): one to four numbers in base 8, 10 or
 // 16, of which the last fills all bytes that are left.
 func parseIPv4(labels []string) (netip.Addr, error) {
 	if len(labels) > 4 {
@@ -283,7 +283,7 @@ func parseIPv4(labels []string) (netip.Addr, error) {
 	return netip.AddrFrom4([4]byte{byte(ip >> 24), byte(ip >> 16), byte(ip >> 8), byte(ip)}), nil
 }
 
-// parseIPv4Number is the IPv4 number parser (URL 3.5).
+// parseIPv4Number returns the IPv4 number parser (URL 3.5).
 func parseIPv4Number(s string) (uint64, error) {
 	base := 10
 	switch {

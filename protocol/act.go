@@ -9,7 +9,7 @@ type Act struct {
 }
 
 // Action says what to do, and to which element: Click, Type, Press, Hover,
-// Focus, Scroll, Drag, Mouse, Select, Check or Upload. A Ref names the element;
+// Focus, Scroll, Drag, Mouse, Select, Check, Upload or CallTool. A Ref names the element;
 // zero values are the defaults unless a field says otherwise.
 type Action interface{ action() }
 
@@ -25,7 +25,8 @@ type Outcome struct {
 	Effect
 	Selected []string // Select: the labels that are selected now
 	Position Position // Scroll: where the scroller is now
-	Under    *Hit     // Mouse: what was at the point before; nil: nothing
+	Under    *Hit     // Mouse: what received the press, or was at the point; nil: nothing, or no document saw the press
+	Called   Called   // CallTool: what came of it
 }
 
 // Click clicks an element.
@@ -42,6 +43,7 @@ type Type struct {
 	Text   string
 	Clear  bool   // replace what is there
 	Submit bool   // press Enter afterwards
+	Secret bool   // the text is a secret: the element is treated as one that holds it, and a frame is refused
 	Mode   string // insert (default: at once, where that fires what typing fires) or keys (one key after the other)
 }
 
@@ -87,7 +89,8 @@ type Spot struct {
 	Focus  bool   // what has the focus
 	Point  bool   // what is hit at X and Y, in the viewport
 	X, Y   float64
-	Dialog bool // what has opened the dialog
+	Dialog bool     // what has opened the dialog
+	Tool   ToolName // the document that has the page tool
 }
 
 // Select selects options by their labels or values; none clears a select that

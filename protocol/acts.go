@@ -14,7 +14,7 @@ type Query struct {
 	Limit int
 	// Locator, if not nil, stands in place of Text, Role and Name, and fits whole.
 	Locator *Locator
-	// Unrendered: where nothing that is rendered fits the locator's CSS or TestID, what is
+	// Unrendered: if nothing that is rendered fits the locator's CSS or TestID, what is
 	// not rendered does.
 	Unrendered bool
 	// Chain is a JSON array of steps in place of the others. What is read of each element

@@ -42,6 +42,9 @@ const (
 	LedgerUnavailable   Code = "ledger_unavailable"
 	NoSpace             Code = "no_space"
 	ScriptError         Code = "script_error"
+	ScriptDrifted       Code = "script_drifted"
+	ToolFailed          Code = "tool_failed"
+	SecretDenied        Code = "secret_denied"
 )
 
 // Row is what a code means in each transport.
@@ -72,7 +75,7 @@ const (
 // Codes lists every code once, in the order of PROTOCOL.md.
 var Codes = []Row{
 	{ParseError, -32700, http.StatusBadRequest, exitRefused, false, "send one JSON object per message", "the message is not JSON"},
-	{InvalidRequest, -32600, http.StatusBadRequest, exitRefused, false, `send {"jsonrpc":"2.0","id":…,"method":…,"params":{…}}; for several commands use batch`, "it is JSON but not a JSON-RPC 2.0 request; or the request has no Host"},
+	{InvalidRequest, -32600, http.StatusBadRequest, exitRefused, false, `send {"jsonrpc":"2.0","id":…,"method":…,"params":{…}}; for several commands use batch`, "it is JSON but no JSON-RPC 2.0 request, or the HTTP request has no Host header"},
 	{UnknownCommand, -32601, http.StatusNotFound, exitRefused, false, "help lists the commands", "there is no such command; details: the nearest names"},
 	{InvalidParams, -32602, http.StatusBadRequest, exitRefused, false, `help {"command":…} lists the parameters`, "a parameter is unknown, missing or has an invalid value; the message names the parameter, the value and what it accepts"},
 	{Internal, -32603, http.StatusInternalServerError, exitFailed, false, "report details.incident; the cause is in the daemon's log under it", "a fault of browserd; its cause is in the daemon's log under details.incident"},
@@ -82,8 +85,8 @@ var Codes = []Row{
 	{UnknownRef, -32009, http.StatusNotFound, exitRef, false, "take a snapshot and use a ref from it", "no snapshot of this session has shown this ref"},
 	{StaleRef, -32010, http.StatusConflict, exitRef, false, "use one of details.candidates, or take a snapshot", "the ref's element or its document is gone; details.candidates: [{ref, role, name, why}]"},
 	{RefChanged, -32011, http.StatusConflict, exitRef, true, "send the same command again if the element as it is now is meant", "the same element has another role or name now; details: was, now"},
-	{AmbiguousTarget, -32037, http.StatusConflict, exitRef, false, "use the ref of the one that you mean, from details.candidates", "several elements fit the locator; details.candidates: their lines, as a snapshot shows them; truncated: there are more"},
-	{NotActionable, -32012, http.StatusConflict, exitRef, true, "take a snapshot to see what stands in the way", "the element cannot take the action; details.reason: hidden, disabled, covered (details.by is by what), moving, readonly, detached, focus (it was lost while keys were sent), unseen (no document saw the press) or missing (nothing fits the locator; details.nearest: lines of what comes near it)"},
+	{AmbiguousTarget, -32037, http.StatusConflict, exitRef, false, "use the ref of the one that you mean, from details.candidates", "several elements fit the locator, or several frames have a tool of that name; details.candidates: their lines, as a snapshot shows them, or {name, origin, frame} of each tool; truncated: there are more"},
+	{NotActionable, -32012, http.StatusConflict, exitRef, true, "take a snapshot to see what stands in the way", "the element cannot be acted on; details.reason: hidden, disabled, covered (details.by is by what), moving, readonly, detached, focus (it was lost while keys were sent), unseen (no document saw the press) or missing (nothing fits the locator; details.nearest: lines of what comes near it)"},
 	{DialogOpen, -32013, http.StatusConflict, exitRef, false, "answer it with dialog {accept}", "a dialog of the page waits for an answer, and everything else waits for the dialog; details: kind, message"},
 	{NavigationFailed, -32014, http.StatusBadGateway, exitPage, true, "check the URL, or try again", "the URL could not be opened; details.reason: Chromium's or the transport's"},
 	{Timeout, -32015, http.StatusGatewayTimeout, exitTime, true, "try again with a larger timeout_ms, or take a snapshot to see where the page is", "the command took longer than timeout_ms; details: what it waited for, and what it saw instead"},
@@ -102,6 +105,9 @@ var Codes = []Row{
 	{LedgerUnavailable, -32035, http.StatusServiceUnavailable, exitDaemon, true, "try again in a moment; the operator finds the cause in the daemon's log", "the ledger's database does not answer, so commands that cost credits are refused"},
 	{NoSpace, -32036, http.StatusInsufficientStorage, exitDaemon, true, "ask the operator to make room, then send the command again: nothing of it was kept", "the daemon's disk is full, so the file was not written"},
 	{ScriptError, -32038, http.StatusUnprocessableEntity, exitFailed, false, "correct the script at details.line; the steps before it are done: details.snapshot or details.delta shows the page now", "a script of run failed; details: run, line, column, step {number, call, command}, cause (the step's own error), limit (the one that it reached), steps, logs, page, and effect, delta or snapshot as run answers them"},
+	{ScriptDrifted, -32039, http.StatusConflict, exitRef, false, "read details.difference: if the script is to do the same on the page as it is now, send run with name and save; otherwise send the corrected code with save", "a saved script was about to act on another page than the one on which it was saved, and was stopped; details: script (its name), difference (lines: - what was there, + what is there now), acted (steps that acted before), run, line, column, step {number, call, command}, steps, logs, page, and effect, delta or snapshot as run answers them"},
+	{ToolFailed, -32040, http.StatusUnprocessableEntity, exitPage, false, "take a snapshot: the tool may have changed the page; then correct the arguments, or do without it", "a tool of the page threw an error or gave up; details: tool, error (the page's words)"},
+	{SecretDenied, -32041, http.StatusForbidden, exitDenied, false, "secret_list names your secrets and their origins", "a secret was not given, or JavaScript not run where one is; details.reason: unknown (you have none of that name), origin (not one of details.origins), frame (name the field in it), script (you have run JavaScript there), held (a document holds it) or source (the operator's environment or program did not say it)"},
 }
 
 var rows = func() map[Code]Row {
@@ -121,7 +127,7 @@ func (c Code) Row() Row {
 }
 
 // Error is an error that may leave the daemon: a code, one sentence for
-// people, the next step, and the facts. The cause, where there is one, stays
+// people, the next step, and the facts. The cause, if there is one, stays
 // in the log.
 type Error struct {
 	Code    Code

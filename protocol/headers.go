@@ -11,8 +11,8 @@ type Headers struct {
 	Origins []string
 }
 
-// Names says whether the origin is one of those that get the headers.
+// Names reports whether the origin is one of those that get the headers.
 func (h *Headers) Names(origin string) bool { return h != nil && slices.Contains(h.Origins, origin) }
 
-// Waits says whether the headers are still to be bound to the first origin.
+// Waits reports whether the headers are still to be bound to the first origin.
 func (h *Headers) Waits() bool { return h != nil && len(h.Values) > 0 && len(h.Origins) == 0 }

@@ -21,7 +21,7 @@ type Locator struct {
 // locatorForms is what a locator may look like, for messages.
 const locatorForms = `role=button[name="Save"], text=Save, label=Email, testid=save or css=#save`
 
-// ParseLocator reads the text of a locator, as String writes it. ok is false where the text
+// ParseLocator reads the text of a locator, as String writes it. ok is false if the text
 // is none, such as a ref's. The error is invalid_params.
 func ParseLocator(text string) (l Locator, ok bool, err error) {
 	kind, value, _ := strings.Cut(text, "=")
@@ -61,7 +61,7 @@ func (l *Locator) readName() bool {
 	return json.Unmarshal([]byte(quoted), &l.Name) == nil
 }
 
-// String is the locator as ParseLocator reads it.
+// String returns the locator as ParseLocator reads it.
 func (l Locator) String() string {
 	switch {
 	case l.Name != "":
@@ -123,5 +123,5 @@ func (t *Target) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Locator is the target's locator; ok is false where it is a ref, or empty.
+// Locator returns the target's locator; ok is false if it is a ref, or empty.
 func (t Target) Locator() (l Locator, ok bool, err error) { return ParseLocator(string(t)) }

@@ -22,7 +22,7 @@ var (
 	plain = strings.NewReplacer("-", "", "_", "")
 )
 
-// IsSecret says whether what bears the name is taken for a secret.
+// IsSecret reports whether what bears the name is taken for a secret.
 func IsSecret(name string) bool {
 	name = plain.Replace(strings.ToLower(name))
 	if secretNames[name] {

@@ -19,7 +19,7 @@ type Proof struct {
 	Proofs []string `json:"proofs"`
 }
 
-// ProofOf is what proves that somebody knows a token, of which digest is the SHA-256:
+// ProofOf returns what proves that somebody knows a token, of which digest is the SHA-256:
 // HMAC-SHA256 in hexadecimal, over the address that the client dialled (the request's
 // Host) and both nonces. With the address in it, whoever listens elsewhere cannot pass
 // on what the daemon answers.

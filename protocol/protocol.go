@@ -86,6 +86,9 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
+// TypePDF is the media type of PDFs.
+const TypePDF = "application/pdf"
+
 // Page says where a session's page is; every page command's result carries it.
 type Page struct {
 	// Tab is the session's name for the tab, "t1" and so on.
@@ -93,10 +96,12 @@ type Page struct {
 	// URL and Title are the document's, escaped by JSON alone.
 	URL   string `json:"url"`
 	Title string `json:"title"`
-	// Status is the main response's HTTP status, 0 where there was none.
+	// Status is the main response's HTTP status, 0 if there was none.
 	Status int `json:"status"`
 	// Source is chromium, jina or http.
 	Source string `json:"source"`
+	// Type is application/pdf where the page is the text of a PDF.
+	Type string `json:"type,omitempty"`
 	// Certificate is "unverified" for a page of a host in policy.insecure_hosts.
 	Certificate string `json:"certificate,omitempty"`
 	// Ready is loading, interactive or complete, as document.readyState.
@@ -118,7 +123,7 @@ type Effect struct {
 	// Navigated holds the new URL where the action loaded a new document or
 	// changed the URL within the document.
 	Navigated string `json:"navigated,omitempty"`
-	// Changed is true where the page's DOM or a control's value changed; what only
+	// Changed is true if the page's DOM or a control's value changed; what only
 	// follows the focus does not count.
 	Changed bool `json:"changed,omitempty"`
 	// Dialog is what opened last while acting, and how it was answered.

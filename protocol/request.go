@@ -8,7 +8,7 @@ type requestKey struct{}
 type requestOf struct{ id, session string }
 
 // WithRequest marks ctx as one command's: with the id that the daemon has given
-// it, and its session's name, empty where it has none.
+// it, and its session's name, empty if it has none.
 func WithRequest(ctx context.Context, id, session string) context.Context {
 	return context.WithValue(ctx, requestKey{}, requestOf{id, session})
 }

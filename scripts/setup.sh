@@ -4,9 +4,10 @@
 #
 #   scripts/setup.sh demo   a Chromium
 #   scripts/setup.sh chromium   the same, also without Go: browserd install
-#   scripts/setup.sh test   Chromium's headless shell and the whole browser,
-#                           PostgreSQL (never started but by the tests), and the
-#                           C compiler that Go's race detector links with
+#   scripts/setup.sh test   Chromium's headless shell and full Chromium,
+#                           PostgreSQL (never started but by the tests), the C
+#                           compiler that Go's race detector links with, and what
+#                           packs for pip
 #
 # It asks for root by sudo, and where that cannot be had says which command to
 # run. A Chromium of your own: set BROWSERD_BROWSER__PATH, and none is installed.
@@ -47,6 +48,14 @@ has_browser() {
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 }
 
+# packs_for_pip: whether a Python has all that the packages of a release need.
+packs_for_pip() {
+	for python in python3 /usr/bin/python3; do
+		if "$python" -c 'import setuptools, wheel, pip, venv, ensurepip' 2>/dev/null; then return 0; fi
+	done
+	return 1
+}
+
 has_postgres() { any initdb /usr/lib/postgresql/*/bin/initdb; }
 
 # root_for COMMANDS: stops here, with the commands to run, where this user may
@@ -76,6 +85,7 @@ setup_debian() {
 	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless-shell fonts-liberation; fi
 	if [ -n "$need_browser" ]; then set -- "$@" chromium chromium-sandbox fonts-liberation; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql; fi
+	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-venv python3-wheel; fi
 	root_for "apt-get update && apt-get install -y --no-install-recommends $*"
 	as_root apt-get update -q
 	if [ "$id" = ubuntu ] && ! installable chromium-headless-shell; then
@@ -91,6 +101,7 @@ setup_ubuntu() {
 	set --
 	if [ -n "$need_cc" ]; then set -- "$@" gcc libc6-dev; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql; fi
+	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-venv python3-wheel; fi
 	if [ $# -gt 0 ]; then
 		say "installing $*"
 		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
@@ -114,6 +125,7 @@ setup_fedora() {
 	if [ -n "$need_shell" ]; then set -- "$@" chromium-headless liberation-fonts; fi
 	if [ -n "$need_browser" ]; then set -- "$@" chromium liberation-fonts; fi
 	if [ -n "$need_postgres" ]; then set -- "$@" postgresql-server; fi
+	if [ -n "$need_python" ]; then set -- "$@" python3-pip python3-setuptools python3-wheel; fi
 	root_for "dnf install -y $*"
 	say "installing $*"
 	as_root dnf install -y "$@"
@@ -127,7 +139,7 @@ if [ -r /etc/os-release ]; then
 	like=$(. /etc/os-release && echo "${ID_LIKE:-}")
 fi
 
-need_cc= need_shell= need_browser= need_postgres=
+need_cc= need_shell= need_browser= need_postgres= need_python=
 case $what in
 demo | chromium)
 	if [ -z "${BROWSERD_BROWSER__PATH:-}" ] && ! has_shell && ! has_browser; then need_shell=yes; fi
@@ -135,21 +147,23 @@ demo | chromium)
 test)
 	if ! any gcc clang cc; then need_cc=yes; fi
 	if ! has_postgres; then need_postgres=yes; fi
+	if ! packs_for_pip; then need_python=yes; fi
 	if ! has_browser; then need_browser=yes; fi
 	# Ubuntu has no headless shell: there the browser is used alone.
 	if ! has_shell && ! { [ "$id" = ubuntu ] && has_browser; }; then need_shell=yes; fi
 	;;
 *) die "usage: scripts/setup.sh demo|chromium|test" ;;
 esac
-if [ -z "$need_cc$need_shell$need_browser$need_postgres" ]; then exit 0; fi
+if [ -z "$need_cc$need_shell$need_browser$need_postgres$need_python" ]; then exit 0; fi
 
 case " $id $like " in
 *" debian "* | *" ubuntu "*) setup_debian ;;
 *" fedora "* | *" rhel "*) setup_fedora ;;
 *)
 	if [ -n "$need_cc" ]; then say "a C compiler is missing: Go's race detector needs one"; fi
+	if [ -n "$need_python" ]; then say "a Python with pip, setuptools, venv and wheel is missing"; fi
 	if has_browser || has_shell; then
-		say "only one of Chromium's builds is here; the tests use it alone"
+		if [ -n "$need_shell$need_browser" ]; then say "only one of Chromium's builds is here; the tests use it alone"; fi
 		if [ -z "$need_cc" ]; then exit 0; fi
 		exit 1
 	fi

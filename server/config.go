@@ -21,6 +21,7 @@ type Config struct {
 	Listen          string        `koanf:"listen" default:"127.0.0.1:9333" doc:"address and port to listen on; an address that is not loopback needs auth.tokens"`
 	AllowedOrigins  []string      `koanf:"allowed_origins" default:"" doc:"origins (scheme://host:port) whose pages may connect; a request with any other Origin is refused"`
 	AllowedHosts    []string      `koanf:"allowed_hosts" default:"" doc:"names (host, or host:port) under which the daemon may be addressed, beside 127.0.0.1, localhost and [::1] with its own port"`
+	PublicURL       string        `koanf:"public_url" default:"" doc:"where people's browsers reach the daemon, such as https://browserd.example, for the links to the live view; empty: at server.listen"`
 	TLSCert         string        `koanf:"tls_cert" default:"" doc:"file with the certificate, and those between it and its authority (PEM); with server.tls_key: the daemon speaks TLS and nothing else. Both files are read again when they change"`
 	TLSKey          string        `koanf:"tls_key" default:"" doc:"file with the certificate's private key (PEM)"`
 	MaxConnections  int           `koanf:"max_connections" default:"256" doc:"connections open at once that have shown a right token; any more get status 503"`
@@ -48,6 +49,9 @@ func (c Config) Check() error {
 		if !isHost(h) {
 			return fmt.Errorf("server.allowed_hosts: %q: accepts a host name or address, with a port or without, such as browserd.example:9333", h)
 		}
+	}
+	if c.PublicURL != "" && (!isOrigin(c.PublicURL) || !strings.HasPrefix(c.PublicURL, "http")) {
+		return fmt.Errorf("server.public_url: %q: accepts an address without a path, such as https://browserd.example", c.PublicURL)
 	}
 	if c.TLSCert != "" && c.TLSKey == "" {
 		return errors.New("server.tls_cert: is set without server.tls_key: accepts both, or neither")

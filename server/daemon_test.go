@@ -178,7 +178,7 @@ func testConfig() Config {
 		Limits: LimitsConfig{
 			Unauthenticated: 32, AuthTimeout: 5 * time.Second, BodyTimeout: 30 * time.Second, ConnectionsPerToken: 64, ConnectionsPerAddress: 64,
 			QueuedBytes: 128 << 20, QueuedBytesPerToken: 64 << 20, QueuedBytesPerAddress: 96 << 20,
-			MCPSessions: 16, MCPSessionsPerToken: 8, MCPSessionsPerAddress: 12, ClientInfo: 16 << 10,
+			SendBytesPerToken: 64 << 20, RequestsPerToken: 2048, MCPSessions: 16, MCPSessionsPerToken: 8, MCPSessionsPerAddress: 12, ClientInfo: 16 << 10,
 		},
 	}
 }
@@ -224,6 +224,7 @@ func startWith(t testing.TB, change func(*Config), log io.Writer, tokens []Token
 	if err != nil {
 		t.Fatal(err)
 	}
+	runtime.View = s.ViewLink
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,7 @@ type task struct {
 	job      *command.Job
 	command  string
 	id       string // identifies the command in the log
+	agent    string
 	arrived  time.Time
 	begins   []byte // written before the encoded result, which saves copying the result
 }
@@ -74,7 +75,7 @@ func (d *dispatcher) prepare(caller *command.Caller, method string, params json.
 	if e != nil {
 		return nil, d.coded(id, "", method, e)
 	}
-	return &task{dispatch: d, job: job, command: method, id: id, arrived: arrived}, nil
+	return &task{dispatch: d, job: job, agent: caller.Agent, command: method, id: id, arrived: arrived}, nil
 }
 
 // run waits for the command's turn, runs it, and passes begins with the encoded result, or
@@ -107,11 +108,11 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 	if served, ok := value.(interface{ ServedBy() string }); ok {
 		source = served.ServedBy()
 	}
-	result, e = encodeBehind(t.begins, value)
+	result, e = appendJSON(t.begins, value)
 	if e != nil {
 		return nil, d.coded(t.id, session, t.command, fmt.Errorf("encoding the result: %w", e))
 	}
-	return result, nil
+	return d.runtime.Secrets.Redact(t.agent, result), nil
 }
 
 // coded returns err's *protocol.Error. For any other error it logs the cause under the
@@ -134,7 +135,7 @@ func internal(command, id string) *protocol.Error {
 	return protocol.Errorf(protocol.Internal, "%s failed for a reason of browserd's own", command).With("incident", id)
 }
 
-// enter admits a command. It returns false once the daemon is shutting down.
+// enter admits a command. It returns ErrShuttingDown once the daemon is shutting down.
 func (d *dispatcher) enter() *protocol.Error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,13 +147,14 @@ func (d *dispatcher) enter() *protocol.Error {
 	return nil
 }
 
-// begun returns the number of commands admitted so far; busy reports whether one runs.
+// begun returns the number of commands admitted so far.
 func (d *dispatcher) begun() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.entered
 }
 
+// busy reports whether a command runs or waits.
 func (d *dispatcher) busy() bool { return d.now() > 0 }
 
 // now returns the number of commands that run or wait.
@@ -204,10 +206,10 @@ func (d *dispatcher) count(id, session, command, source string, code protocol.Co
 // encode encodes v as JSON. It does not escape <, > and &, which are frequent in page text,
 // since no answer is read as HTML. It does escape characters that control a terminal, and
 // those that hide or reorder text.
-func encode(v any) (json.RawMessage, error) { return encodeBehind(nil, v) }
+func encode(v any) (json.RawMessage, error) { return appendJSON(nil, v) }
 
-// encodeBehind is encode with a prefix.
-func encodeBehind(begins []byte, v any) (json.RawMessage, error) {
+// appendJSON is encode with a prefix.
+func appendJSON(begins []byte, v any) (json.RawMessage, error) {
 	b := bytes.NewBuffer(begins)
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)

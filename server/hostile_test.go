@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -22,7 +24,8 @@ import (
 // wait, none of them gets as far as a command, and who comes from elsewhere
 // with the right token is let in meanwhile.
 func TestTenThousandGuesses(t *testing.T) {
-	d := start(t, nil)
+	// All come on one connection, which none of them makes known.
+	d := start(t, func(c *Config) { c.Limits.AuthTimeout = time.Minute })
 	before := heap()
 	conn, err := net.Dial("tcp", d.addr)
 	if err != nil {
@@ -66,7 +69,7 @@ func TestTenThousandGuesses(t *testing.T) {
 	req.Header.Set("Authorization", "Bearer "+aliceToken)
 	a, err := elsewhere.Do(req)
 	if err != nil {
-		t.Skipf("there is no second loopback address here: %v", err)
+		untested.Missing(t, "there is no second loopback address here: %v", err)
 	}
 	a.Body.Close()
 	if a.StatusCode != http.StatusOK {
@@ -202,5 +205,74 @@ func TestSessionFlood(t *testing.T) {
 	}
 	if got[""] != 100 || got[protocol.SessionLimit] != 100 || d.runtime.Sessions.Count() != 100 {
 		t.Errorf("answered %v with %d sessions open", got, d.runtime.Sessions.Count())
+	}
+}
+
+// A client that has begun a request and is too slow is answered 408, so that it knows to send
+// the request again; one that has sent nothing is closed without a word.
+func TestLateRequestsAreAnswered(t *testing.T) {
+	const half, token = "POST /v1/ping HTTP/1.1\r\nHost: HOST\r\n", "Authorization: Bearer " + aliceToken + "\r\n"
+	dir := t.TempDir()
+	certFile, keyFile := writePair(t, dir, "browserd.example")
+	for _, secured := range []bool{false, true} {
+		d := start(t, func(c *Config) {
+			c.Limits.AuthTimeout = 2 * time.Second // a request and its answer have to fit in
+			if secured {
+				c.TLSCert, c.TLSKey = certFile, keyFile
+			}
+		})
+		for _, test := range []struct {
+			name, first, then string // first is a whole request, answered before then is sent
+			status            int    // of what is answered to then; 0: nothing
+			kept              bool   // on a connection that had an answer: over TLS it may be closed without a word
+		}{
+			{"nothing", "", "", 0, false},
+			{"half a request line", "", "POST /v1", 408, false},
+			{"half the headers, with the token", "", half + token, 408, false},
+			{"half a request after one without a token", half + "Content-Length: 0\r\n\r\n", half, 408, true},
+			{"nothing after a request without a token", half + "Content-Length: 0\r\n\r\n", "", 0, false},
+			{"half a request after one with the token", half + token + "Content-Length: 0\r\n\r\n", half, 408, true},
+		} {
+			if secured && (test.kept || test.name == "nothing") {
+				continue // over TLS the handshake has begun something
+			}
+			t.Run(fmt.Sprint(test.name, ", TLS ", secured), func(t *testing.T) {
+				t.Parallel()
+				conn, err := net.Dial("tcp", d.addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(20 * time.Second))
+				if secured {
+					conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // whom it convinces is not the point
+				}
+				in := bufio.NewReader(conn)
+				if test.first != "" {
+					io.WriteString(conn, strings.ReplaceAll(test.first, "HOST", d.addr))
+					a, err := http.ReadResponse(in, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					io.Copy(io.Discard, a.Body)
+				}
+				io.WriteString(conn, strings.ReplaceAll(test.then, "HOST", d.addr))
+				if test.status == 0 {
+					if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
+						t.Errorf("answered %q, %v", rest, err)
+					}
+					return
+				}
+				a, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, _ := io.ReadAll(a.Body)
+				_, end := in.ReadByte()
+				if a.StatusCode != test.status || !a.Close || !strings.Contains(string(body), `"code":"timeout"`) || end == nil {
+					t.Errorf("%s close=%t %s, then %v", a.Status, a.Close, body, end)
+				}
+			})
+		}
 	}
 }

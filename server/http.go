@@ -43,7 +43,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request, who holder
 	defer context.AfterFunc(r.Context(), func() { cancel(command.ErrCancelled) })()
 
 	caller := who.caller()
-	caller.OneRequest = true
+	caller.Stateless = true
 	t, err := s.dispatch.prepare(caller, method, params)
 	if err != nil {
 		s.answerHTTP(w, nil, err)

@@ -250,7 +250,7 @@ func TestRawHTTP(t *testing.T) {
 }
 
 // A client that stops in the middle of a body has its answer all the same, at once
-// where nobody wants the body, and its connection ends: whoever it is, and whatever it
+// if nobody wants the body, and its connection ends: whoever it is, and whatever it
 // asks for.
 func TestStalledBody(t *testing.T) {
 	d := start(t, func(c *Config) { c.Limits.BodyTimeout = 200 * time.Millisecond })
@@ -388,7 +388,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 	}
 }
 
-// readyz is 503 where nothing works; liveness is another matter.
+// readyz is 503 if nothing works; liveness is another matter.
 func TestNotReady(t *testing.T) {
 	d := start(t, nil)
 	d.sources = func() []Source { return []Source{{Name: "chromium", Why: "there is no Chromium on PATH"}} }

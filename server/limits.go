@@ -13,7 +13,7 @@ import (
 // LimitsConfig limits what one token, one address and all clients together may use of the
 // daemon. The Unix socket counts as one address.
 type LimitsConfig struct {
-	Unauthenticated       int           `koanf:"unauthenticated" default:"256" doc:"connections that have shown no right token yet; they have these places to themselves, and the others server.max_connections. When one more comes, the oldest one of the address with most of them is closed"`
+	Unauthenticated       int           `koanf:"unauthenticated" default:"256" doc:"connections that have shown no right token yet; these places are reserved for them, and server.max_connections limits the others. When one more comes, the oldest one of the address with most of them is closed"`
 	AuthTimeout           time.Duration `koanf:"auth_timeout" default:"5s" doc:"how long a connection may take from its beginning until it has shown a right token, TLS handshake included; then how long the headers of one request may take"`
 	BodyTimeout           time.Duration `koanf:"body_timeout" default:"30s" doc:"how long the body of a request may take"`
 	ConnectionsPerToken   int64         `koanf:"connections_per_token" default:"192" doc:"connections open at once with one token (WebSocket, HTTP and MCP together); any more get status 429"`
@@ -21,6 +21,8 @@ type LimitsConfig struct {
 	QueuedBytes           int64         `koanf:"queued_bytes" default:"134217728" doc:"bytes of all requests that are being received, wait or run; a request beyond that is refused with rate_limited (status 503). Requests up to 4096 bytes do not count"`
 	QueuedBytesPerToken   int64         `koanf:"queued_bytes_per_token" default:"67108864" doc:"the same of one token's requests (status 429)"`
 	QueuedBytesPerAddress int64         `koanf:"queued_bytes_per_address" default:"100663296" doc:"the same of the requests from one address (status 429)"`
+	SendBytesPerToken     int64         `koanf:"send_bytes_per_token" default:"67108864" doc:"bytes of answers and events that may wait for the WebSocket clients with one token to read them; above half of it those that do not read are not read from, above all of it they are closed"`
+	RequestsPerToken      int64         `koanf:"requests_per_token" default:"2048" doc:"requests of the WebSocket clients with one token that may run or wait at once; a connection with at most 16 of them is not refused"`
 	MCPSessions           int64         `koanf:"mcp_sessions" default:"256" doc:"sessions of the MCP protocol at /mcp open at once; a client ends its own with DELETE, and one that is idle for 15 minutes ends by itself"`
 	MCPSessionsPerToken   int64         `koanf:"mcp_sessions_per_token" default:"64" doc:"the same with one token"`
 	MCPSessionsPerAddress int64         `koanf:"mcp_sessions_per_address" default:"128" doc:"the same from one address"`
@@ -35,6 +37,8 @@ func (c LimitsConfig) check(readLimit int64) error {
 		{"unauthenticated", int64(c.Unauthenticated)},
 		{"connections_per_token", c.ConnectionsPerToken},
 		{"connections_per_address", c.ConnectionsPerAddress},
+		{"send_bytes_per_token", c.SendBytesPerToken},
+		{"requests_per_token", c.RequestsPerToken},
 		{"mcp_sessions", c.MCPSessions},
 		{"mcp_sessions_per_token", c.MCPSessionsPerToken},
 		{"mcp_sessions_per_address", c.MCPSessionsPerAddress},
@@ -94,7 +98,10 @@ type quota struct {
 // usage counts what all clients use, except MCP sessions, which mcpTransport counts.
 type usage struct {
 	connections *connections
-	queued      *quota // bytes of requests
+	queued      *quota   // bytes of requests
+	unread      *byToken // bytes that WebSocket clients have not read
+	requests    *byToken // of WebSocket clients, that run or wait
+	refused     refusals
 }
 
 func newQuota(q *quota) *quota {

@@ -3,11 +3,15 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
@@ -31,11 +35,16 @@ type connection struct {
 	of    *connections
 	from  netip.Prefix
 	timer *time.Timer // closes the connection while it is unknown
+	over  net.Conn    // what the server writes to: the connection itself, or TLS on it
 
 	// of.mu guards these:
 	closed bool
 	admits bool // the connection is known and counts for peer
 	peer   peer
+
+	begun  atomic.Bool // bytes of a request have come, and no handler has it
+	served atomic.Bool // a handler has the request, or the connection
+	proved atomic.Bool // the daemon has proved itself on it
 }
 
 // listener accepts the connections of one address.
@@ -80,9 +89,55 @@ func (a *connections) expire(c *connection) {
 	a.mu.Lock()
 	admitted := c.admits
 	a.mu.Unlock()
-	if !admitted {
+	if !admitted && !c.timeOut() {
 		c.Close()
 	}
+}
+
+// timeOut answers 408 and closes the connection where a request was begun and did not come in
+// time (RFC 9110, 15.5.9), else it returns false. net/http answers nothing then, or 400.
+func (c *connection) timeOut() bool {
+	begun := c.begun.Swap(false)
+	c.of.mu.Lock()
+	over := c.over
+	c.of.mu.Unlock()
+	if secured, ok := over.(*tls.Conn); ok && begun {
+		begun = secured.ConnectionState().HandshakeComplete // waits for one under way, which has its own time limit
+	}
+	if !begun {
+		return false
+	}
+	defer c.Close()
+	over.SetWriteDeadline(time.Now().Add(timeoutWrite))
+	late := protocol.Errorf(protocol.Timeout, "the request's headers did not come within %v", c.of.limits.AuthTimeout).Then("send the request again, on a new connection")
+	body := encodeError(late, httpError(late))
+	fmt.Fprintf(over, "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return true
+}
+
+// timeoutWrite is how long the answer to a client that was too slow may take.
+const timeoutWrite = time.Second
+
+// Read notes that a request has begun.
+func (c *connection) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && !c.served.Load() {
+		c.begun.Store(true)
+	}
+	if _, plain := c.over.(*connection); plain && errors.Is(err, os.ErrDeadlineExceeded) {
+		c.timeOut() // of a known connection, whose headers are late
+	}
+	return n, err
+}
+
+// noteState is http.Server.ConnState.
+func noteState(conn net.Conn, state http.ConnState) {
+	c := unsecured(conn)
+	if c == nil {
+		return
+	}
+	c.served.Store(state == http.StateActive || state == http.StateHijacked)
+	c.begun.Store(false)
 }
 
 // admit makes a connection known when it shows its first right token, and returns the peer
@@ -136,10 +191,22 @@ type connectionKey struct{}
 
 // withConnection is http.Server.ConnContext.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
+	accepted := unsecured(c)
+	if accepted != nil {
+		accepted.of.mu.Lock()
+		accepted.over = c
+		accepted.of.mu.Unlock()
+	}
+	return context.WithValue(ctx, connectionKey{}, accepted)
+}
+
+// unsecured returns the connection that a listener accepted, without TLS.
+func unsecured(c net.Conn) *connection {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
 	}
-	return context.WithValue(ctx, connectionKey{}, c)
+	accepted, _ := c.(*connection)
+	return accepted
 }
 
 // admit makes the request's connection known.

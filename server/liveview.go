@@ -7,11 +7,17 @@ import (
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/server/live"
+	"github.com/browserd/browserd/session"
 )
 
 // serveLive answers with the live view of the caller's sessions, or, for an operator, of all
 // agents' sessions. It asks no page, and does not count as use of a session.
 func (s *Server) serveLive(w http.ResponseWriter, who holder) {
+	viewer := live.Viewer{Agent: who.agent, Everybody: who.role == RoleOperator}
+	s.writeLive(w, viewer, s.runtime.Sessions.Overviews(viewer.Agent, viewer.Everybody))
+}
+
+func (s *Server) writeLive(w http.ResponseWriter, viewer live.Viewer, sessions []session.Overview) {
 	now, sources := time.Now(), s.sources()
 	d := live.Daemon{
 		Version: s.runtime.Version, Began: s.began, NotReady: s.notReady(sources),
@@ -20,12 +26,15 @@ func (s *Server) serveLive(w http.ResponseWriter, who holder) {
 	for _, source := range sources {
 		d.Sources = append(d.Sources, live.Source(source))
 	}
-	viewer := live.Viewer{Agent: who.agent, Everybody: who.role == RoleOperator}
-	page, err := live.Page(now, d, viewer, s.runtime.Sessions.Overviews(viewer.Agent, viewer.Everybody))
+	page, err := live.Page(now, d, viewer, sessions)
 	if err != nil {
 		s.log.Error("the live view", "error", err)
 		writeError(w, http.StatusInternalServerError, protocol.Errorf(protocol.Internal, "the live view failed for a reason of browserd's own"))
 		return
+	}
+	page = []byte(s.runtime.Secrets.RedactText(viewer.Agent, string(page)))
+	if viewer.Everybody {
+		page = s.runtime.Secrets.RedactAll(page)
 	}
 	http.NewResponseController(w).SetWriteDeadline(now.Add(writeTime(s.cfg.WriteTimeout, len(page))))
 	live.SetHeader(w.Header())

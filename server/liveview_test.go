@@ -223,7 +223,7 @@ func TestViewEndpoint(t *testing.T) {
 			for name, want := range map[string]string{
 				"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 				"Referrer-Policy": "no-referrer", "Set-Cookie": "", "Access-Control-Allow-Origin": "",
-				"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + sum(css) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+				"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + sum(css) + "'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 			} {
 				if got := a.Header.Get(name); got != want {
 					t.Errorf("%s: %q, want %q", name, got, want)

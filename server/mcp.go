@@ -104,7 +104,7 @@ func (m *mcpTransport) serve(w http.ResponseWriter, r *http.Request, who holder,
 	m.await(agent, server, w.Header().Get(sessionHeader), from)
 }
 
-// chosen is the choice of tools that a request's query makes.
+// chosen returns the choice of tools that a request's query makes.
 func chosen(r *http.Request) (tools.Choice, *protocol.Error) {
 	choice, err := tools.Choose(r.URL.Query().Get("tools"))
 	if err != nil {
@@ -212,7 +212,7 @@ func (a *mcpAgent) release(s *toolServer) {
 	s.users--
 }
 
-// server is the MCP server for the tools that a request asks for, which serve uses.
+// server returns the MCP server for the tools that a request asks for, which serve uses.
 func (a *mcpAgent) server(r *http.Request) *mcp.Server {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -51,7 +51,7 @@ func (m *metrics) ended(command, source string, code protocol.Code, took time.Du
 	m.seconds.WithLabelValues(command).Observe(took.Seconds())
 }
 
-// collectors are the metrics of the server itself.
+// collectors returns the metrics of the server itself.
 func (s *Server) collectors() []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)

@@ -33,7 +33,7 @@ func newGate(hosts, origins []string, secured bool) gate {
 
 // check returns nil if the request is allowed, else invalid_request (no Host) or
 // policy_denied. net/http has already answered requests with several or invalid Host headers
-// with 400.
+// with 400. The live view is for its own pages: no configured Origin opens it.
 func (g gate) check(r *http.Request) *protocol.Error {
 	if r.Host == "" {
 		return protocol.Errorf(protocol.InvalidRequest, "the request has no Host header").
@@ -45,13 +45,28 @@ func (g gate) check(r *http.Request) *protocol.Error {
 			With("config", map[string]any{"key": "server.allowed_hosts", "add": []string{cut(r.Host)}})
 	}
 	origins, sent := r.Header["Origin"]
-	if !sent || len(origins) == 1 && g.origins[origins[0]] {
+	if !sent || isView(r) && g.ownOrigin(r) || !isView(r) && len(origins) == 1 && g.origins[origins[0]] {
 		return nil
 	}
 	origin := strings.Join(origins, ", ")
-	return protocol.Errorf(protocol.PolicyDenied, "pages of the origin %q may not use this daemon", cut(origin)).
-		With("reason", "origin").
+	denied := protocol.Errorf(protocol.PolicyDenied, "pages of the origin %q may not use this daemon", cut(origin)).With("reason", "origin")
+	if isView(r) {
+		return denied
+	}
+	return denied.
 		With("config", map[string]any{"key": "server.allowed_origins", "add": []string{cut(origin)}})
+}
+
+// ownOrigin reports whether the request's Origin is the one that the daemon has under the
+// request's Host, which check has found to be the daemon's: the request is a page's of its
+// own. https is right without TLS too: a proxy speaks it.
+func (g gate) ownOrigin(r *http.Request) bool {
+	origins := r.Header["Origin"]
+	if len(origins) != 1 {
+		return false
+	}
+	host := strings.ToLower(r.Host)
+	return origins[0] == "https://"+host || g.port == "80" && origins[0] == "http://"+host
 }
 
 // hostAllowed compares whole strings, so that it need not parse what an attacker wrote. It

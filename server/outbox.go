@@ -10,21 +10,24 @@ import (
 type outbox struct {
 	maxFrames int
 	maxBytes  int
+	unread    *byToken // bytes; server.limits.send_bytes_per_token
+	token     int      // for unread
 
-	mu     sync.Mutex
-	frames [][]byte
-	bytes  int
-	pong   []byte // payload of the last ping; nil if it has been answered
-	final  bool   // no more frames are accepted; those in the outbox are still written
-	taken  bool   // a goroutine is writing
+	mu      sync.Mutex
+	frames  [][]byte
+	bytes   int    // of frames
+	writing int    // bytes of the frame that next returned last
+	pong    []byte // payload of the last ping; nil if it has been answered
+	final   bool   // no more frames are accepted; those in the outbox are still written
+	taken   bool   // a goroutine is writing
 	// more holds at most one signal for the writer: there may be something to write.
 	more chan struct{}
 	// read holds at most one signal for the reader: the writer has taken a frame.
 	read chan struct{}
 }
 
-func newOutbox(maxFrames, maxBytes int) *outbox {
-	return &outbox{maxFrames: maxFrames, maxBytes: maxBytes, more: make(chan struct{}, 1), read: make(chan struct{}, 1)}
+func newOutbox(maxFrames, maxBytes int, all *byToken, token int) *outbox {
+	return &outbox{maxFrames: maxFrames, maxBytes: maxBytes, unread: all, token: token, more: make(chan struct{}, 1), read: make(chan struct{}, 1)}
 }
 
 // put adds a frame and wakes the writer.
@@ -35,18 +38,20 @@ func (o *outbox) put(frame []byte) bool {
 }
 
 // add adds a frame without waking the writer, for a caller that calls take next. It returns
-// false if the outbox is full. An outbox that is not full accepts a frame of any size.
+// false if the outbox is full, or has more than its share of what the token's clients have
+// not read and that is too much. An outbox that is not full accepts a frame of any size.
 func (o *outbox) add(frame []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.final {
 		return true
 	}
-	if len(o.frames) >= o.maxFrames || o.bytes >= o.maxBytes {
+	if len(o.frames) >= o.maxFrames || o.bytes >= o.maxBytes || o.bytes+o.writing > share && o.unread.of(o.token) >= o.unread.limit {
 		return false
 	}
 	o.frames = append(o.frames, frame)
 	o.bytes += len(frame)
+	o.unread.add(o.token, len(frame))
 	return true
 }
 
@@ -85,6 +90,8 @@ func (o *outbox) next() (frame, pong []byte, last bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	pong, o.pong = o.pong, nil
+	o.unread.add(o.token, -o.writing)
+	o.writing = 0
 	if len(o.frames) == 0 {
 		o.taken = o.final
 		return nil, pong, o.final
@@ -93,16 +100,54 @@ func (o *outbox) next() (frame, pong []byte, last bool) {
 	o.frames[0] = nil
 	o.frames = o.frames[1:]
 	o.bytes -= len(frame)
+	o.writing = len(frame)
 	signal(o.read)
 	return frame, pong, false
 }
 
-// crowded reports whether the outbox is half full. Then the reader pauses until the client
-// has read.
-func (o *outbox) crowded() bool {
+// isHalfFull reports whether the outbox is half full, or has more than its share where the
+// token's are. Then the reader pauses until the client has read.
+func (o *outbox) isHalfFull() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.frames) >= o.maxFrames/2 || o.bytes >= (o.maxBytes+1)/2
+	return len(o.frames) >= o.maxFrames/2 || o.bytes >= (o.maxBytes+1)/2 || o.bytes > share && o.unread.of(o.token) >= o.unread.limit/2
+}
+
+// discard removes all frames, and those that come later, when the connection has ended.
+func (o *outbox) discard() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.unread.add(o.token, -o.bytes-o.writing)
+	o.frames, o.bytes, o.writing, o.final = nil, 0, 0, true
+}
+
+// share is how many bytes a connection may leave unread whatever the token's others do, so
+// that a client that reads is never refused because of one that does not.
+const share = 256 << 10
+
+// byToken counts what the clients of each token have of something together. Any goroutine
+// may call its methods.
+type byToken struct {
+	limit int64
+
+	mu     sync.Mutex
+	tokens map[int]int64
+}
+
+func newByToken(limit int64) *byToken { return &byToken{limit: limit, tokens: map[int]int64{}} }
+
+func (b *byToken) add(token, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tokens[token] += int64(n); b.tokens[token] == 0 {
+		delete(b.tokens, token)
+	}
+}
+
+func (b *byToken) of(token int) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tokens[token]
 }
 
 func signal(c chan struct{}) {

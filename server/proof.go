@@ -14,7 +14,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Limits on the proofs that one address may request.
+// Limits on the proofs that one address may request, besides the first of each connection.
 const (
 	proofBurst     = 500
 	proofsASecond  = 100
@@ -34,7 +34,9 @@ func (s *Server) serveProof(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusForbidden, protocol.Errorf(protocol.PolicyDenied, "Host %q is not the address that was dialled", cut(r.Host)).With("reason", "host"))
 		return
 	}
-	if !s.proofs.allow(remoteNet(r.RemoteAddr), time.Now()) {
+	// The first of a connection is always given, or whoever shares a client's address could
+	// keep it from its daemon. It costs less than the connection.
+	if c, _ := r.Context().Value(connectionKey{}).(*connection); c.proved.Swap(true) && !s.proofs.allow(remoteNet(r.RemoteAddr), time.Now()) {
 		writeError(w, protocol.RateLimited.Row().HTTP, protocol.Errorf(protocol.RateLimited, "too many proofs were asked for from this address").With("retry_after_s", 1))
 		return
 	}
@@ -50,7 +52,7 @@ func (s *Server) serveProof(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, body)
 }
 
-// provesAt tells whether the daemon may prove itself under the request's Host. A
+// provesAt reports whether the daemon may prove itself under the request's Host. A
 // client on this machine names the very address that it dialled, so that nobody who
 // listens at another loopback address or port passes the proof on. An address of
 // another interface may have been translated, as a container's published port is.

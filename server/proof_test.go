@@ -3,14 +3,18 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	goclient "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -84,5 +88,47 @@ func TestProofsAreLimited(t *testing.T) {
 	}
 	if !a.allow(from, now.Add(time.Second)) {
 		t.Error("refused for ever")
+	}
+}
+
+// Whoever asks without end, from a client's own address or from a thousand others, keeps
+// nobody from the proof that comes before the token.
+func TestProofsOfOthersKeepNobodyOut(t *testing.T) {
+	d := start(t, nil)
+	path := "http://" + d.addr + protocol.ProofPath + "?nonce=" + strings.Repeat("ab", 32)
+	ask := func(from string) (statuses map[int]int) {
+		t.Helper()
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		tr := &http.Transport{DialContext: dialer.DialContext, MaxConnsPerHost: 1}
+		defer tr.CloseIdleConnections()
+		statuses = map[int]int{}
+		for range 2 * proofBurst {
+			resp, err := (&http.Client{Transport: tr}).Get(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if statuses[resp.StatusCode]++; from != "127.0.0.1" {
+				return statuses
+			}
+		}
+		return statuses
+	}
+	if got := ask("127.0.0.1"); got[http.StatusTooManyRequests] == 0 {
+		t.Fatalf("one connection asked %d times: %v, want an end of it", 2*proofBurst, got)
+	}
+	if runtime.GOOS == "linux" { // where all of 127.0.0.0/8 is this machine
+		for i := range proofAddresses + 10 {
+			ask(fmt.Sprintf("127.1.%d.%d", i/250, i%250+1))
+		}
+	}
+	own, err := goclient.Dial(t.Context(), "ws://"+d.addr+"/v1/ws", aliceToken)
+	if err != nil {
+		t.Fatalf("a client of that address: %v", err)
+	}
+	own.Close()
+	if got := ask("127.2.0.1"); runtime.GOOS == "linux" && got[http.StatusOK] != 1 {
+		t.Errorf("an address that never asked before: %v", got)
 	}
 }

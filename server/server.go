@@ -10,12 +10,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server/live"
 )
 
 // Limits on a request before it reaches a handler.
@@ -41,9 +43,8 @@ type Server struct {
 	log      *slog.Logger
 	dispatch *dispatcher
 	mcp      *mcpTransport
-	keys     *keyring
-	gate     gate
-	proofs   allowance
+	view     view
+	admission
 	usage
 	cert  *certificate // nil: no TLS
 	http  *http.Server
@@ -57,6 +58,13 @@ type Server struct {
 	shut     sync.Once
 	shutDone chan struct{}
 	shutErr  error
+}
+
+// admission decides who may use the daemon.
+type admission struct {
+	keys   *keyring
+	gate   gate
+	proofs allowance
 }
 
 // New makes a Server through which the tokens' agents use the runtime. sources returns the
@@ -83,8 +91,11 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 	s := &Server{
 		cfg: cfg, runtime: runtime, sources: sources, log: runtime.Log,
 		dispatch: newDispatcher(runtime),
-		keys:     newKeyring(tokens),
-		gate:     newGate(cfg.AllowedHosts, cfg.AllowedOrigins, cfg.TLS()),
+		admission: admission{
+			keys: newKeyring(tokens),
+			gate: newGate(append(slices.Clone(cfg.AllowedHosts), hostOf(cfg.PublicURL)), cfg.AllowedOrigins, cfg.TLS()),
+		},
+		view:     view{access: live.NewAccess(), base: cfg.PublicURL},
 		cert:     cert,
 		began:    time.Now(),
 		sockets:  map[*socket]bool{},
@@ -92,14 +103,16 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 	}
 	s.Collect(s.collectors)
 	known, queued, mcpSessions := quotas(cfg)
-	s.usage = usage{&connections{limits: cfg.Limits, known: known}, queued}
+	s.usage = usage{connections: &connections{limits: cfg.Limits, known: known}, queued: queued, unread: newByToken(cfg.Limits.SendBytesPerToken), requests: newByToken(cfg.Limits.RequestsPerToken)}
 	s.mcp = newMCPTransport(s.dispatch, cfg, mcpSessions)
 	s.http = &http.Server{
-		Handler:           http.HandlerFunc(s.route),
-		ReadHeaderTimeout: cfg.Limits.AuthTimeout,
+		Handler: http.HandlerFunc(s.route),
+		// After connections.expire, which answers.
+		ReadHeaderTimeout: cfg.Limits.AuthTimeout + timeoutWrite,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnContext:       withConnection,
+		ConnState:         noteState,
 		ErrorLog:          slog.NewLogLogger(runtime.Log.Handler(), slog.LevelDebug),
 		// Let route handle OPTIONS * like everything else.
 		DisableGeneralOptionsHandler: true,
@@ -135,7 +148,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		defer s.expectBody(w)(r.Body)
 	}
 	if err := s.gate.check(r); err != nil {
-		s.log.Warn("request refused", "remote", r.RemoteAddr, "reason", err.Details["reason"])
+		s.refused.log(r.Context(), s.log, time.Now(), slog.LevelWarn, "remote", r.RemoteAddr, "reason", err.Details["reason"])
 		writeError(w, err.Code.Row().HTTP, err)
 		return
 	}
@@ -156,6 +169,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if isView(r) {
+		s.serveView(w, r)
+		return
+	}
 	who, err := s.keys.authenticate(r)
 	if err != nil {
 		level := slog.LevelDebug // there may be many of an address that guesses
@@ -163,14 +180,14 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 			level = slog.LevelWarn
 			w.Header().Set("WWW-Authenticate", `Bearer realm="browserd"`) // RFC 6750 section 3
 		}
-		s.log.Log(r.Context(), level, "request refused", "remote", r.RemoteAddr, "reason", err.Code)
+		s.refused.log(r.Context(), s.log, time.Now(), level, "remote", r.RemoteAddr, "reason", err.Code)
 		writeError(w, err.Code.Row().HTTP, err)
 		return
 	}
 	from, err := s.admit(r, who.number)
 	if err != nil {
 		w.Header().Set("Connection", "close")
-		s.log.Debug("request refused", "remote", r.RemoteAddr, "agent", who.agent, "reason", err.Details["quota"])
+		s.refused.log(r.Context(), s.log, time.Now(), slog.LevelDebug, "remote", r.RemoteAddr, "agent", who.agent, "reason", err.Details["quota"])
 		writeError(w, s.connections.known.status(err), err)
 		return
 	}
@@ -231,6 +248,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		s.Shutdown(end)
 	})
 	defer stop()
+	s.view.listens(s.cfg, listeners)
 	ended := make(chan error, len(listeners)) // each listener sends once
 	for _, l := range listeners {
 		var in net.Listener = &listener{l, s.connections}

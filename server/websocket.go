@@ -62,7 +62,7 @@ func (s *Server) newSocket(who holder, from peer, ws *websocket.Conn) *socket {
 		server:   s,
 		ws:       ws,
 		from:     from,
-		out:      newOutbox(2*(2*s.cfg.MaxPending+slack), s.cfg.SendBuffer),
+		out:      newOutbox(2*(2*s.cfg.MaxPending+slack), s.cfg.SendBuffer, s.unread, who.number),
 		gone:     make(chan struct{}),
 		requests: map[string]context.CancelCauseFunc{},
 		sessions: map[string]bool{},
@@ -126,6 +126,7 @@ func (c *socket) serve() {
 	c.drop()
 	<-written
 	c.jobs.Wait()
+	c.out.discard()
 	var closed *websocket.CloseError
 	if errors.As(err, &closed) {
 		err = fmt.Errorf("closed by the client with code %d", closed.Code) // without the client's text
@@ -165,7 +166,7 @@ func (c *socket) read() error {
 	c.ws.SetPingHandler(func(payload string) error { c.out.ping(payload); return nil })
 	c.ws.SetPongHandler(func(string) error { return c.ws.SetReadDeadline(time.Now().Add(silence)) })
 	for {
-		for c.out.crowded() {
+		for c.out.isHalfFull() {
 			select {
 			case <-c.out.read:
 			case <-c.gone:
@@ -268,6 +269,10 @@ func (c *socket) handle(frame []byte, counted int64) {
 	}()
 }
 
+// ownRequests is how many requests of one connection may run or wait whatever the token's
+// other connections do.
+const ownRequests = 16
+
 // admit registers a request within the connection's limits, so that cancel finds it. Call done
 // when it has ended; that also returns its counted bytes.
 func (c *socket) admit(req protocol.Request, counted int64) (ctx context.Context, done func(), err *protocol.Error) {
@@ -287,7 +292,13 @@ func (c *socket) admit(req protocol.Request, counted int64) (ctx context.Context
 		return nil, nil, protocol.Errorf(protocol.RateLimited, "%d requests of this connection run or wait already", *pending).
 			With("retry_after_s", 1).With("limit", limit).Then("wait for answers before sending more requests")
 	}
+	all := c.server.requests
+	if c.queued+c.atOnce >= ownRequests && all.of(c.from.token) >= all.limit {
+		return nil, nil, protocol.Errorf(protocol.RateLimited, "%d requests with this token run or wait already", all.of(c.from.token)).
+			With("quota", "server.limits.requests_per_token").With("retry_after_s", 1).With("limit", all.limit).Then("wait for answers before sending more requests")
+	}
 	*pending++
+	all.add(c.from.token, 1)
 	ctx, cancel := context.WithCancelCause(c.work)
 	if named {
 		c.requests[key] = cancel
@@ -295,6 +306,7 @@ func (c *socket) admit(req protocol.Request, counted int64) (ctx context.Context
 	return ctx, func() {
 		cancel(nil)
 		c.server.queued.give(c.from, counted)
+		all.add(c.from.token, -1)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		*pending--
@@ -405,7 +417,7 @@ func (c *socket) tell(e protocol.Event) {
 		return
 	}
 	if frame := eventFrame(e); frame != nil {
-		c.send(frame)
+		c.send(c.server.runtime.Secrets.Redact(c.caller.Agent, frame))
 	}
 }
 

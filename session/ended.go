@@ -15,7 +15,7 @@ type Ended struct {
 	Reason  string    `json:"reason"` // as in the event session_closing
 }
 
-// String is the sentence for an error: "session \"work\" ended at 10:02:03 UTC, since it
+// String returns the sentence for an error: "session \"work\" ended at 10:02:03 UTC, since it
 // was idle for session.idle_timeout".
 func (e Ended) String() string {
 	why := "since session_close closed it"
@@ -57,7 +57,7 @@ func (m *Manager) Ended(agent, name string) *Ended {
 	return nil
 }
 
-// notFound is the error for a name that belongs to no open session.
+// notFound returns the error for a name that belongs to no open session.
 func notFound(name string, ended *Ended) error {
 	if ended == nil {
 		return protocol.Errorf(protocol.SessionNotFound, "there is no session %q", short(name)).With("session", short(name))

@@ -10,7 +10,7 @@ import (
 // later page of the session gets them too. Only for the holder of the turn.
 func (s *Session) SetHeaders(ctx context.Context, h *protocol.Headers) error {
 	if page := s.Page(); page != nil && !gone(page) {
-		if headed, ok := page.(Headed); ok {
+		if headed, ok := page.(HeaderSetter); ok {
 			if err := headed.SetHeaders(ctx, h); err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ func (k *kept) Emulated(e protocol.Emulation) {
 	k.emulation, k.emulated = e.Over(k.emulation), true
 }
 
-// InitScripts is how many scripts the session's documents begin with. Only for the holder
+// InitScripts returns how many scripts the session's documents begin with. Only for the holder
 // of the turn.
 func (k *kept) InitScripts() int { return len(k.emulation.InitScripts) }
 

@@ -23,6 +23,7 @@ type Source interface {
 // Options are the options of a new session. The zero value is an ordinary session.
 type Options struct {
 	Name      string            // empty: a name is made
+	Agent     string            // whose session it is; set by Open
 	Source    string            // auto (default), chromium, http, jina
 	Viewport  *Viewport         // nil: 1280 by 720
 	Locale    string            // BCP 47; empty: en-US
@@ -40,8 +41,8 @@ type Options struct {
 	Upstream    policy.Upstream   // proxy that the session's connections go through
 	Restore     *protocol.Restore // state to start with; nil: none
 	Follows     *Ended            // the client's previous session, which has ended; nil: none
-	// Dispensable: if Chromium takes long to start, the session goes on without it.
-	Dispensable bool
+	// Optional: if Chromium takes long to start, the session goes on without it.
+	Optional bool
 }
 
 // Viewport is the size of a page in CSS pixels.
@@ -60,8 +61,8 @@ type Manager struct {
 	// session is opened.
 	Unverified func(url string) bool
 
-	// journals is set before the first session is opened.
-	journals JournalConfig
+	// actionLogs is set before the first session is opened.
+	actionLogs ActionLogConfig
 
 	mu       sync.Mutex
 	sessions map[owned]*Session

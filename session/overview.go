@@ -24,7 +24,7 @@ func (m *Manager) Overviews(agent string, everybody bool) []Overview {
 	list := []Overview{}
 	for _, s := range m.inOrder() {
 		if everybody || s.agent == agent {
-			list = append(list, s.overview())
+			list = append(list, s.Overview())
 		}
 	}
 	return list
@@ -33,7 +33,8 @@ func (m *Manager) Overviews(agent string, everybody bool) []Overview {
 // Max returns how many sessions may be open at once in the daemon.
 func (m *Manager) Max() int { return m.cfg.Max }
 
-func (s *Session) overview() Overview {
+// Overview describes the session. What Overviews says of itself holds.
+func (s *Session) Overview() Overview {
 	v := Overview{Info: s.info(), Source: s.options.Source}
 	v.Agent, v.Waiting = s.agent, v.Queued
 	s.mu.Lock()

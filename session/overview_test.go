@@ -32,7 +32,7 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, end := works.Touch(t.Context(), "click")
+	_, end := works.BeginCommand(t.Context(), "click")
 	page, err := lost.Ensure(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestLookingIsNoUse(t *testing.T) {
 	var others sync.WaitGroup
 	others.Go(func() { // commands come and go meanwhile, for a while
 		for range 50 {
-			_, end := s.Touch(ctx, "click")
+			_, end := s.BeginCommand(ctx, "click")
 			end()
 		}
 	})

@@ -17,7 +17,7 @@ import (
 type Page interface {
 	// State returns the page's state as far as it is known without asking the page.
 	State() protocol.Page
-	// Open loads url and waits as waitUntil says: auto, none, domcontentloaded, load or
+	// Open loads url, then waits for what wait names: auto, none, domcontentloaded, load or
 	// networkidle.
 	Open(ctx context.Context, url, wait string) (protocol.Effect, error)
 	// History goes back (-1) or forward (+1), or reloads (0).
@@ -65,9 +65,9 @@ type Device interface {
 	Routes() []protocol.Route
 }
 
-// Headed is a page whose requests can be given extra headers. They hold for later documents
+// HeaderSetter is a page whose requests can be given extra headers. They hold for later documents
 // and tabs too.
-type Headed interface {
+type HeaderSetter interface {
 	SetHeaders(ctx context.Context, h *protocol.Headers) error
 }
 
@@ -83,18 +83,25 @@ type Evaluator interface {
 	EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (json.RawMessage, error)
 }
 
-// Framed is a page whose elements may be in frames of other origins.
-type Framed interface {
+// OriginReporter is a page whose elements may be in frames of other origins.
+type OriginReporter interface {
 	// Origin returns the origin of the document that is meant in the selected tab, as that
 	// document reports it ("null" for an opaque one). For a dialog any goroutine may ask.
 	Origin(ctx context.Context, refs *snapshot.Refs, at protocol.Spot) (string, error)
+}
+
+// ToolLister is a page that may register tools, which Act calls.
+type ToolLister interface {
+	// PageTools lists the tools of the selected tab's documents. left counts those over a
+	// limit.
+	PageTools(ctx context.Context, refs *snapshot.Refs) (tools []protocol.PageTool, left int, err error)
 }
 
 // Dialogs is a page that can open dialogs. Any goroutine may call Dialog, but only the
 // holder of the turn may pass refs.
 type Dialogs interface {
 	// Dialog answers the open dialog. With refs it waits a moment for the page to settle;
-	// settled says whether it did.
+	// settled reports whether it did.
 	Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.DialogAnswer) (d protocol.Dialog, e protocol.Effect, settled bool, err error)
 }
 

@@ -40,16 +40,16 @@ func (s *Session) Ensure(ctx context.Context, fresh bool) (Page, error) {
 
 // ensure makes a page at a source if there is none or the old one was lost.
 func (s *Session) ensure(ctx context.Context, source string, fresh bool) (Page, error) {
-	old, dispensable := s.Page(), source != SourceChromium
+	old, optional := s.Page(), source != SourceChromium
 	if old == nil {
-		return s.newPage(ctx, source, dispensable, nil)
+		return s.newPage(ctx, source, optional, nil)
 	}
 	restore := s.restorable(old)
-	page, err := s.newPage(ctx, source, dispensable, &restore)
+	page, err := s.newPage(ctx, source, optional, &restore)
 	if err != nil {
 		return nil, err
 	}
-	s.shown = shown{}
+	s.views = nil
 	s.missing = &restore
 	if page.State().Source != SourceChromium {
 		s.reported = false // the client does not know yet that the session has left Chromium

@@ -31,9 +31,9 @@ func TestRestingLetsReadersBy(t *testing.T) {
 	}
 	end := func(i int) { taken[i].End(); taken[i] = nil }
 	has("at first", 0)
-	err := taken[0].Rest(over, func() {
+	err := taken[0].Yield(over, func() {
 		has("while 0 rests", 1)
-		if err := taken[1].Rest(over, func() { has("while 0 and 1 rest", 2) }); !errors.Is(err, context.Canceled) {
+		if err := taken[1].Yield(over, func() { has("while 0 and 1 rest", 2) }); !errors.Is(err, context.Canceled) {
 			t.Fatalf("1 came back while 2 held the turn: %v", err)
 		}
 		end(2)
@@ -58,7 +58,7 @@ func TestRestThatNeverComesBack(t *testing.T) {
 	second, _ := q.take(true)
 	third, _ := q.take(false)
 	over, cancel := context.WithCancel(context.Background())
-	if err := first.Rest(over, cancel); !errors.Is(err, context.Canceled) {
+	if err := first.Yield(over, cancel); !errors.Is(err, context.Canceled) {
 		t.Fatalf("came back while another held it: %v", err)
 	}
 	first.End()
@@ -92,7 +92,7 @@ func TestRestIsExclusive(t *testing.T) {
 				acted = append(acted, i)
 			}
 			for range i % 4 {
-				if err := turn.Rest(ctx, func() {}); err != nil {
+				if err := turn.Yield(ctx, func() {}); err != nil {
 					t.Error(err)
 				}
 				held++

@@ -24,18 +24,20 @@ type Session struct {
 
 	// Only the holder of the turn touches these.
 	refs  *snapshot.Refs
-	shown shown
+	views []*View // the one used last at the end; maxViews at most
 	kept
 	loss
+	secrets SecretUse
 
 	mu        sync.Mutex
 	page      Page        // nil until a command needs it
 	revisions map[int]int // by document: how many snapshots of it the client was shown
 	activity
-	closed  bool
-	answers map[any]bool // operators' answers for the life of the session
-	journal *Journal
-	death   map[string]any // details of a crash that no command has reported yet; nil: none
+	closed    bool
+	answers   map[any]bool // operators' answers for the life of the session
+	actionLog *ActionLog
+	atEnd     func(ctx context.Context, p Page) error // see BeforeEnd; nil: nothing
+	death     map[string]any                          // details of a crash that no command has reported yet; nil: none
 }
 
 // identity is immutable.
@@ -87,6 +89,7 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 		return nil, protocol.Errorf(protocol.SessionLimit, "this agent holds %d sessions, as many as session.max_per_agent allows", own).
 			With("limit", m.cfg.MaxPerAgent).With("open", own)
 	}
+	o.Agent = agent
 	name := o.Name
 	if name == "" {
 		name = "s_" + strings.ToLower(rand.Text()[:12])
@@ -109,8 +112,11 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	return s, nil
 }
 
-// Name is the session's name, unique among its agent's.
+// Name returns the session's name, unique among its agent's.
 func (s *Session) Name() string { return s.name }
+
+// Done is closed when the session has ended.
+func (s *Session) Done() <-chan struct{} { return s.life.Done() }
 
 // AllowedDomains returns the hosts that the session is restricted to; empty: no
 // restriction.
@@ -123,10 +129,10 @@ func (s *Session) Take(reads bool) (*Turn, error) { return s.turns.take(reads) }
 // TakeIdle takes the session's turn if nobody holds it. Otherwise it returns nil.
 func (s *Session) TakeIdle() *Turn { return s.turns.takeIdle() }
 
-// Touch marks the beginning of a command, and the func that it returns marks the end. The
+// BeginCommand marks the beginning of a command, and the func that it returns marks the end. The
 // session does not expire in between, and the returned context ends with the session. Only
 // for the holder of the turn.
-func (s *Session) Touch(ctx context.Context, command string) (context.Context, func()) {
+func (s *Session) BeginCommand(ctx context.Context, command string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
 	s.mu.Lock()
@@ -193,26 +199,36 @@ func (s *Session) info() Info {
 	return i
 }
 
+// BeforeEnd has do called when the session ends, before its page is closed and after the
+// last command has left it; not where the page is lost. It replaces an earlier do.
+func (m *Manager) BeforeEnd(s *Session, do func(ctx context.Context, p Page) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.atEnd = do
+}
+
 // Close closes an agent's session. Commands that run in it answer session_not_found, its
 // page is closed, and its name is free again. Close returns when the page is closed or ctx
-// ends.
+// ends. The error of what BeforeEnd was given is its error: the session is closed all the
+// same.
 func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	s, err := m.Get(agent, name)
 	if err != nil {
 		return err
 	}
-	done := m.closeSession(s, reasonClosed)
 	select {
-	case <-done:
+	case err := <-m.closeSession(s, reasonClosed):
+		return err
 	case <-ctx.Done():
+		return nil
 	}
-	return nil
 }
 
 // closeSession removes the session from the manager and ends it in the background. The
-// channel is closed when it has ended.
-func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
-	done := make(chan struct{})
+// channel gets the error of what BeforeEnd was given, if any, and is closed when the session
+// has ended.
+func (m *Manager) closeSession(s *Session, reason string) <-chan error {
+	done := make(chan error, 1)
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -221,7 +237,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
 	}
 	s.closed = true
 	s.expiry.Stop()
-	page := s.page
+	page, atEnd := s.page, s.atEnd
 	s.mu.Unlock()
 
 	m.emit(s, protocol.EventSessionClosing, map[string]any{"reason": reason})
@@ -237,11 +253,26 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan struct{} {
 	go func() {
 		defer m.work.Done()
 		defer close(done)
-		if page != nil {
-			m.closePage(s, page)
+		if page == nil {
+			return
 		}
+		if atEnd != nil {
+			done <- m.beforeEnd(s, page, atEnd)
+		}
+		m.closePage(s, page)
 	}()
 	return done
+}
+
+func (m *Manager) beforeEnd(s *Session, page Page, do func(ctx context.Context, p Page) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s.turns.drain(ctx)
+	err := do(ctx, page)
+	if err != nil {
+		m.log.Warn("before the end of a session", "session", s.name, "error", err)
+	}
+	return err
 }
 
 func (m *Manager) closePage(s *Session, page Page) {

@@ -9,7 +9,15 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// shown is what the client was shown last, and of which document.
+// View is what one client of a session was shown last: what its deltas are against. Only
+// for the holder of the turn, as are its methods.
+type View struct {
+	*Session
+	client any
+	shown
+}
+
+// shown is what a client was shown last, and of which document.
 type shown struct {
 	any      bool
 	lines    snapshot.Baseline
@@ -17,26 +25,45 @@ type shown struct {
 	document int
 }
 
+// maxViews is how many clients a session keeps the view of: those that were shown
+// something last. Another one is sent a snapshot before its first delta.
+const maxViews = 8
+
+// View returns the view of a client, which is any comparable value. It is valid until the
+// session has another page. Only for the holder of the turn.
+func (s *Session) View(client any) *View {
+	i := slices.IndexFunc(s.views, func(v *View) bool { return v.client == client })
+	if i == len(s.views)-1 && i >= 0 {
+		return s.views[i]
+	}
+	v := &View{Session: s, client: client}
+	if i >= 0 {
+		v = s.views[i]
+		s.views = slices.Delete(s.views, i, i+1)
+	} else if len(s.views) == maxViews {
+		s.views = slices.Delete(s.views, 0, 1)
+	}
+	s.views = append(s.views, v)
+	return v
+}
+
 // Snapshot reads the page, writes it as o says, and remembers it as what the
-// client was shown. Only for the holder of the turn.
-func (s *Session) Snapshot(ctx context.Context, page Page, o snapshot.Options) (snapshot.Snapshot, error) {
+// client was shown.
+func (s *View) Snapshot(ctx context.Context, page Page, o snapshot.Options) (snapshot.Snapshot, error) {
 	got, err := page.Capture(ctx, o, s.refs)
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
-	if was := s.shown; was.any && was.document == page.State().Document && was.options.InteractiveOnly == o.InteractiveOnly && o.Scope == "" && o.After == "" {
-		s.refs.KeepRedrawn(&got, was.lines)
-	}
+	s.rebind(page, o, &got)
 	snap, lines := snapshot.Render(got, o, s.refs)
 	s.show(page, o, lines)
 	return snap, nil
 }
 
-// maxRevisions is of how many documents a session knows how often the client was
-// shown them.
+// maxRevisions limits the documents whose snapshots a session counts.
 const maxRevisions = 1000
 
-func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Baseline) {
+func (s *View) show(page Page, o snapshot.Options, lines snapshot.Baseline) {
 	document := page.State().Document
 	s.shown = shown{any: true, lines: lines, options: o, document: document}
 	s.mu.Lock()
@@ -48,18 +75,18 @@ func (s *Session) show(page Page, o snapshot.Options, lines snapshot.Baseline) {
 }
 
 // Changes says what has changed since the client's last snapshot: a delta
-// against it, or a whole snapshot where there was none, the document is
+// against it, or a whole snapshot if there was none, the document is
 // another, what it was limited to is gone, o limits it otherwise, or the snapshot is
 // shorter than the delta. The delta has the limits of the snapshot that it is against, but
 // o.MaxChars; so has the snapshot in its place. o is how any other whole snapshot is
-// written. e is what the client's action did, nil where it only looks: what changed
-// outside of those limits is told too. Only for the holder of the turn.
-func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options, e *protocol.Effect) (*snapshot.Snapshot, *snapshot.Delta, error) {
+// written. e is what the client's action did, nil if it only looks: what changed
+// outside of those limits is told too.
+func (s *View) Changes(ctx context.Context, page Page, o snapshot.Options, e *protocol.Effect) (*snapshot.Snapshot, *snapshot.Delta, error) {
 	was := s.shown
 	if was.any && was.document == page.State().Document && !limitedOtherwise(o, was.options) {
 		got, err := page.Capture(ctx, was.options, s.refs)
 		if err == nil {
-			s.refs.KeepRedrawn(&got, was.lines)
+			s.refs.RebindRedrawn(&got, was.lines)
 			snap, lines := snapshot.Render(got, was.options, s.refs)
 			told := was.options
 			told.MaxChars = o.MaxChars
@@ -83,8 +110,8 @@ func (s *Session) Changes(ctx context.Context, page Page, o snapshot.Options, e 
 	return &snap, nil, err
 }
 
-// limitedOtherwise says whether o asks for a limit that was does not have. A
-// parameter at its default asks for nothing.
+// limitedOtherwise reports whether o has a limit that differs from that of was. Defaults do
+// not count.
 func limitedOtherwise(o, was snapshot.Options) bool {
 	d := snapshot.DefaultOptions()
 	return other(o.Scope, d.Scope, was.Scope) || other(o.After, d.After, was.After) ||
@@ -128,17 +155,35 @@ func (s *Session) outside(ctx context.Context, page Page, d snapshot.Delta, line
 	return d.Add(out, lines, o, s.refs)
 }
 
-// KeepShown remembers what the client was shown last. The func that it returns makes that
-// the client's last view again: what was shown in between went to somebody else, such as a
-// script. Only for the holder of the turn, both.
-func KeepShown(s *Session) (restore func()) {
+// Nodes reads the page as o says for the daemon itself: the client is shown nothing, and no node
+// gets a ref.
+func (s *View) Nodes(ctx context.Context, page Page, o snapshot.Options) ([]snapshot.Node, error) {
+	got, err := page.Capture(ctx, o, s.refs)
+	if err != nil {
+		return nil, err
+	}
+	s.rebind(page, o, &got)
+	return got.Nodes, nil
+}
+
+// rebind gives the refs of elements that the page has redrawn since the client's last view to
+// what stands in their place.
+func (s *View) rebind(page Page, o snapshot.Options, got *snapshot.Capture) {
+	if was := s.shown; was.any && was.document == page.State().Document && was.options.InteractiveOnly == o.InteractiveOnly && o.Scope == "" && o.After == "" {
+		s.refs.RebindRedrawn(got, was.lines)
+	}
+}
+
+// Keep returns a func that makes what the client was shown last, as it is now, its last view
+// again: what it is shown in between goes to somebody else, or to nobody.
+func (s *View) Keep() (restore func()) {
 	was := s.shown
 	return func() { s.shown = was }
 }
 
-// Shown lists the refs that the client was shown last; false where it was
-// shown nothing of the document that is open. Only for the holder of the turn.
-func (s *Session) Shown(page Page) ([]string, bool) {
+// Shown lists the refs that the client was shown last; false if it was
+// shown nothing of the document that is open.
+func (s *View) Shown(page Page) ([]string, bool) {
 	if !s.shown.any || s.shown.document != page.State().Document {
 		return nil, false
 	}

@@ -47,10 +47,11 @@ func TestWhoSawTheWholePageAsksForNothingElse(t *testing.T) {
 	} {
 		s := &Session{refs: snapshot.NewRefs(), revisions: map[int]int{}}
 		p := &watched{rest: c.rest}
-		if _, err := s.Snapshot(t.Context(), p, c.o); err != nil {
+		v := s.View(nil)
+		if _, err := v.Snapshot(t.Context(), p, c.o); err != nil {
 			t.Fatal(err)
 		}
-		_, d, err := s.Changes(t.Context(), p, snapshot.DefaultOptions(), c.effect)
+		_, d, err := v.Changes(t.Context(), p, snapshot.DefaultOptions(), c.effect)
 		if err != nil || d == nil || d.Text != c.want || p.asked > 0 != (c.want != "") {
 			t.Errorf("%s: %+v, %v, asked %d times; want %q", name, d, err, p.asked, c.want)
 		}

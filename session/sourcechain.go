@@ -70,15 +70,15 @@ const (
 	SourceChromium = "chromium"
 )
 
-// move continues the session at another source, with its cookies. dispensable is as in
+// move continues the session at another source, with its cookies. optional is as in
 // Options.
-func (s *Session) move(ctx context.Context, old Page, source string, dispensable bool) (Page, error) {
+func (s *Session) move(ctx context.Context, old Page, source string, optional bool) (Page, error) {
 	restore := old.Restore()
-	page, err := s.newPage(ctx, source, dispensable, &restore)
+	page, err := s.newPage(ctx, source, optional, &restore)
 	if err != nil {
 		return nil, err
 	}
-	s.shown = shown{}
+	s.views = nil
 	s.discard(old)
 	return page, nil
 }
@@ -104,10 +104,10 @@ func (s *Session) discard(page Page) {
 }
 
 // newPage makes a page at a source and makes it the session's.
-func (s *Session) newPage(ctx context.Context, source string, dispensable bool, restore *protocol.Restore) (Page, error) {
+func (s *Session) newPage(ctx context.Context, source string, optional bool, restore *protocol.Restore) (Page, error) {
 	o := s.options
-	o.Name, o.Source, o.Dispensable, o.Restore = s.name, source, dispensable, restore
-	page, err := s.manager.source.NewPage(ctx, o, s.happens)
+	o.Name, o.Source, o.Optional, o.Restore = s.name, source, optional, restore
+	page, err := s.manager.source.NewPage(ctx, o, s.handleEvent)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (s *Session) newPage(ctx context.Context, source string, dispensable bool, 
 	return page, nil
 }
 
-// happens handles the events of the session's pages.
-func (s *Session) happens(typ string, fields map[string]any) {
+// handleEvent handles the events of the session's pages.
+func (s *Session) handleEvent(typ string, fields map[string]any) {
 	if typ == protocol.EventPageCrashed && fields["left_out"] == true {
 		s.mu.Lock()
 		s.death = fields

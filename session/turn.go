@@ -16,6 +16,7 @@ type turns struct {
 	holder *Turn // an element of the queue; nil if the holder lends its turn and no reader is next
 	limit  int
 	shut   bool
+	empty  chan struct{} // closed when the queue is empty; nil: nobody waits for it
 }
 
 // Turn is a place in a session's queue. Taking one does not block; Wait blocks until its
@@ -97,11 +98,11 @@ func (t *Turn) Wait(ctx context.Context) error {
 	}
 }
 
-// Rest runs pause and lends the turn meanwhile to those behind it that only read. It takes
+// Yield runs pause and lends the turn meanwhile to those behind it that only read. It takes
 // the turn back before anybody else gets it. pause must not use anything that requires the
 // turn. If ctx ends before the turn is back, Rest returns ctx's error, and the caller does
 // not hold the turn.
-func (t *Turn) Rest(ctx context.Context, pause func()) error {
+func (t *Turn) Yield(ctx context.Context, pause func()) error {
 	q := t.of
 	q.mu.Lock()
 	t.resting, t.ready, q.holder = true, make(chan struct{}), nil
@@ -128,6 +129,10 @@ func (t *Turn) End() {
 		if q.holder == t {
 			q.holder = nil
 		}
+		if len(q.queue) == 0 && q.empty != nil {
+			close(q.empty)
+			q.empty = nil
+		}
 		q.next()
 		return
 	}
@@ -145,6 +150,25 @@ func (q *turns) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.shut = true
+}
+
+// drain returns when nobody holds a turn or waits for one, or when ctx ends. Call close
+// before it.
+func (q *turns) drain(ctx context.Context) {
+	q.mu.Lock()
+	if len(q.queue) == 0 {
+		q.mu.Unlock()
+		return
+	}
+	if q.empty == nil {
+		q.empty = make(chan struct{})
+	}
+	empty := q.empty
+	q.mu.Unlock()
+	select {
+	case <-empty:
+	case <-ctx.Done():
+	}
 }
 
 func errClosed() error {

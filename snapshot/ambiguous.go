@@ -9,7 +9,7 @@ import (
 // MaxCandidates is how many nodes Ambiguous shows.
 const MaxCandidates = 10
 
-// Ambiguous is the error of a locator that several nodes fit. It shows the lines of the first.
+// Ambiguous returns the error of a locator that several nodes fit. It shows the lines of the first.
 func Ambiguous(locator string, nodes []Node, refs *Refs) *protocol.Error {
 	shown := nodes[:min(len(nodes), MaxCandidates)]
 	more := len(nodes) > MaxCandidates

@@ -46,7 +46,7 @@ type deltaWriter struct {
 	*alignment
 	text    []byte
 	chars   int
-	most    int // chars at which nobody reads on
+	most    int // chars; a longer delta is discarded
 	changes int
 	emitted int // lines with a ref, added, changed or moved
 	at      int // the line, by its index in cur, behind which the next one goes
@@ -120,7 +120,7 @@ func (w *deltaWriter) write() {
 	w.removals()
 }
 
-// unfocused is the line of an element without the state focused.
+// unfocused returns the line of an element without the state focused.
 func unfocused(line string) string {
 	start := strings.IndexByte(line, '[')
 	if start < 0 {
@@ -165,7 +165,7 @@ func (w *deltaWriter) place(j int) {
 	w.said[j-1] = true
 }
 
-// context writes the line p as one with a ref that the delta does not have yet.
+// context writes line p as context, unless it has no ref or was written before.
 func (w *deltaWriter) context(p int) {
 	if w.cur[p].ref == 0 || w.said[p] {
 		return
@@ -175,8 +175,8 @@ func (w *deltaWriter) context(p int) {
 	w.said[p] = true
 }
 
-// reach writes the lines without which the text at j would be taken for one that is
-// equal and stands before it.
+// reach writes context lines, so that a client does not take an earlier line with the same
+// text for the one at j.
 func (w *deltaWriter) reach(j int) {
 	var same []int
 	ref := -1

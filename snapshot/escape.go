@@ -200,7 +200,7 @@ func Literally(s string) string {
 
 var asTyped = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\t`, "\t")
 
-var ours = []string{"[more]", "[snapshot]", "text \"", "effect:", "details:", "next:", "session=", "tab=", "url=", "status=", "source=", "ready=", "→"}
+var ours = []string{"[more]", "[snapshot]", "[tools]", "text \"", "effect:", "details:", "next:", "session=", "tab=", "url=", "status=", "source=", "ready=", "→"}
 
 func looksLikeOurs(line string) bool {
 	if rest, ok := strings.CutPrefix(line, "@e"); ok {

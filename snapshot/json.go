@@ -56,6 +56,8 @@ func (l *line) json(tag string) NodeJSON {
 	switch l.kind {
 	case textLine:
 		return NodeJSON{Role: RoleText, Name: l.name, Depth: l.depth}
+	case toolsLine:
+		return NodeJSON{Role: roleTools, Name: l.name}
 	case moreLine:
 		name := strconv.Itoa(l.more) + moreFolded
 		if l.name != "" {

@@ -15,6 +15,7 @@ const (
 	elementLine
 	textLine
 	moreLine
+	toolsLine
 )
 
 // kindOf returns how a node is written. An element without a key cannot have a ref:
@@ -23,6 +24,8 @@ func kindOf(n *Node) lineKind {
 	switch {
 	case n.More > 0:
 		return moreLine
+	case n.Role == roleTools && n.Key == Key{}:
+		return toolsLine
 	case n.Role != RoleText && n.Key != Key{}:
 		return elementLine
 	case n.Name != "":
@@ -52,6 +55,10 @@ type line struct {
 func (l *line) fill(n *Node, ref, maxText int) {
 	*l = line{kind: kindOf(n), depth: min(max(n.Depth, 0), maxIndent), ref: ref, more: n.More,
 		quoted: l.quoted[:0], states: l.states[:0], bare: l.bare[:0]}
+	if l.kind == toolsLine {
+		l.name = n.Name // it has limits of its own
+		return
+	}
 	l.name = l.cut(n.Name, maxText)
 	if l.kind != elementLine {
 		return
@@ -104,6 +111,8 @@ func (l *line) append(dst []byte) []byte {
 	case textLine:
 		dst = append(dst, "text "...)
 		return appendQuoted(dst, l.name)
+	case toolsLine:
+		return append(append(dst, "[tools] "...), l.name...)
 	case moreLine:
 		dst = append(dst, "[more] "...)
 		dst = strconv.AppendInt(dst, int64(l.more), 10)

@@ -6,6 +6,7 @@ import "strconv"
 type rest struct {
 	what  restKind
 	count int
+	least bool   // there are more than count
 	after int    // the ref to continue after, 0 for none
 	limit string // the budget to raise, where after is 0
 	chars int    // for restCut: the characters at which texts were cut
@@ -23,6 +24,7 @@ const (
 
 const (
 	moreStart    = "[more] "
+	moreLeast    = "at least "
 	moreAfter    = " not shown; continue with after=@e"
 	moreRaise    = " not shown; raise "
 	moreDeeper   = "nodes not shown; raise max_depth, or set scope"
@@ -36,6 +38,9 @@ const (
 // String returns the [more] line.
 func (r rest) String() string {
 	n := strconv.Itoa(r.count)
+	if r.least {
+		n = moreLeast + n
+	}
 	switch r.what {
 	case restDeeper:
 		if r.count == 0 {

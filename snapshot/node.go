@@ -22,7 +22,7 @@ const RoleText = "text"
 // Node is one line of a document before it is written: an element that gets a ref,
 // or a text. The strings are those of the page, neither escaped nor cut.
 type Node struct {
-	Key    Key      // zero for a text and for More
+	Key    Key      // zero for a text, for More and for Tools
 	Depth  int      // from 0, in the tree of the nodes shown; written up to 512
 	Role   string   // an ARIA role, or RoleText
 	Name   string   // the accessible name; for a text, the text
@@ -53,14 +53,15 @@ type Capture struct {
 	Nodes   []Node
 	Input   int // the document's elements, as far as the source counted them
 	Visited int // the elements that the source looked at
-	// Rest is how many more nodes there are, at least, if the source stopped at a
-	// budget; 0 if it reached the end.
-	Rest int
+	// Rest and RestTexts count the nodes and texts that the source left out because of a
+	// budget. With AtLeast there are more.
+	Rest, RestTexts int
+	AtLeast         bool
 	// Reasons are the budgets at which the source stopped or cut: max_nodes, max_chars,
 	// max_depth, max_text. A source that returns at least MaxText+1 characters of a
 	// longer string leaves max_text to Render, which then counts the cuts.
 	Reasons []string
-	// Departed are the nodes that are gone, of each document some left; nil where the
+	// Departed are the nodes that are gone, of each document some left; nil if the
 	// source does not know.
 	Departed []Departed
 }
@@ -101,7 +102,7 @@ type Stats struct {
 	Chars        int      `json:"chars"`         // Unicode code points of the text
 	Truncated    bool     `json:"truncated"`     // a budget ended or cut the text
 	Reasons      []string `json:"reasons"`       // those budgets, never nil
-	After        string   `json:"after"`         // the ref to continue after; empty where nothing is left
+	After        string   `json:"after"`         // the ref to continue after; empty if nothing is left
 }
 
 // Snapshot is the field snapshot of a result.

@@ -29,7 +29,7 @@ const (
 	maxOffScopeChars = 1500
 )
 
-// OffScopeOptions are the options to capture and render off-scope changes with,
+// OffScopeOptions returns the options to capture and render off-scope changes with,
 // beside a snapshot that was rendered with o.
 func OffScopeOptions(o Options) Options {
 	o.Scope, o.After, o.JSON = "", "", false

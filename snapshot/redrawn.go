@@ -7,13 +7,13 @@ type Departed struct {
 	Last  int   // the highest number that the capture before has given out in that document
 }
 
-// likeness is what an element that is made anew has in common with the one before.
+// likeness is what a re-created element has in common with the one before.
 type likeness struct {
 	doc                             int
 	role, name, tag, ident, context string
 }
 
-// KeepRedrawn gives the nodes that the page has made anew the refs of those in whose place
+// RebindRedrawn gives the nodes that the page has re-created the refs of those in whose place
 // they came (PROTOCOL.md section 4), so that a delta says nothing of them. was is what the
 // client has, c is the capture to be rendered next, and both are of the whole page.
 //
@@ -21,7 +21,7 @@ type likeness struct {
 // last capture, and each is the only one with its role, name, tag, stable attributes and
 // context, then and now, below the same element. What has neither a name nor a context
 // passes its ref on only if it is a part of the page's structure.
-func (r *Refs) KeepRedrawn(c *Capture, was Baseline) {
+func (r *Refs) RebindRedrawn(c *Capture, was Baseline) {
 	if len(c.Departed) == 0 || !was.whole() || !c.whole() {
 		return
 	}

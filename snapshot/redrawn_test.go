@@ -23,7 +23,7 @@ func TestOnlyANewNodeTakesARef(t *testing.T) {
 		_, was := Render(button(3), DefaultOptions(), refs)
 		now := button(7)
 		now.Departed = c.departed
-		refs.KeepRedrawn(&now, was)
+		refs.RebindRedrawn(&now, was)
 		if got := refs.Number(now.Nodes[0]); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, RefOf(got), RefOf(c.want))
 		}

@@ -43,6 +43,12 @@ type Entry struct {
 // Ref returns the ref, such as "@e5".
 func (e Entry) Ref() string { return RefOf(e.N) }
 
+// LooksLikeRef tells whether s has the form of a ref.
+func LooksLikeRef(s string) bool {
+	_, err := NewRefs().Lookup(s)
+	return protocol.CodeOf(err) == protocol.UnknownRef
+}
+
 // RefOf returns the ref with the number n, such as "@e5".
 func RefOf(n int) string { return "@e" + strconv.Itoa(n) }
 
@@ -114,7 +120,7 @@ func (r *Refs) Lookup(ref string) (Entry, error) {
 	n, ok := parseRef(ref)
 	if !ok {
 		return Entry{}, protocol.Errorf(protocol.InvalidParams, "ref %s is not a ref", Quote(Cut(ref, maxDeadName))).
-			With("parameter", "ref").Then("write a ref as a snapshot shows it, such as @e5")
+			With("parameter", "ref").Then("write a ref as a snapshot shows it, such as @e5, or a locator such as text=Save")
 	}
 	if n > r.last && r.before != "" {
 		return Entry{}, protocol.Errorf(protocol.StaleRef, "%s is gone: %s", shownRef(ref), r.before).
@@ -201,7 +207,7 @@ func (r *Refs) Forget(doc int) {
 	slices.Sort(ns)
 	for _, n := range ns {
 		if e := r.entries[n]; e != nil && !e.gone {
-			r.bury(e)
+			r.retire(e)
 		}
 	}
 }
@@ -235,7 +241,7 @@ func (r *Refs) evict(keep int) {
 		if d := r.docs[e.Key.Doc]; d != nil {
 			delete(d.byNode, e.Key.Node)
 		}
-		r.bury(e)
+		r.retire(e)
 	}
 	for _, d := range r.docs {
 		d.moved = slices.DeleteFunc(d.moved, func(n int) bool {
@@ -264,8 +270,8 @@ func (r *Refs) number(key Key) *entry {
 	return e
 }
 
-// takeBack removes the refs above last: their lines did not fit into the text.
-func (r *Refs) takeBack(last int) {
+// releaseNumbers removes the refs above last: their lines did not fit into the text.
+func (r *Refs) releaseNumbers(last int) {
 	for ; r.last > last; r.last-- {
 		key := r.entries[r.last].Key
 		delete(r.docs[key.Doc].byNode, key.Node)
@@ -306,9 +312,9 @@ func (r *Refs) resolve(n int) *entry {
 	return e
 }
 
-// bury keeps of e what the message of stale_ref needs. For a ref that has moved that is
+// retire reduces e to what the message of stale_ref needs. For a ref that has moved that is
 // the node that it last meant.
-func (r *Refs) bury(e *entry) {
+func (r *Refs) retire(e *entry) {
 	if t := r.resolve(e.N); t != nil && t != e {
 		e.Role, e.Name = t.Role, t.Name
 	}

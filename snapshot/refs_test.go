@@ -165,7 +165,7 @@ func TestRefsMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// One document that makes new nodes for ever: what was shown last stays.
+// One document that makes new nodes forever: what was shown last stays.
 func TestRefsOfALongLifeAreBounded(t *testing.T) {
 	r := NewRefs()
 	for node := range maxLive + maxLive/4 {

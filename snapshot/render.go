@@ -20,13 +20,13 @@ import (
 // longer than o.MaxText characters is cut and ends with "…".
 //
 // The header's URL and title are cut without a reason, because a result's page has
-// them whole. They are left out where MaxChars is below 400. The text is empty where
+// them whole. They are left out where MaxChars is below 400. The text is empty if
 // not even the rest of the header fits.
 func Render(c Capture, o Options, refs *Refs) (Snapshot, Baseline) {
 	w := newWriter(&c, o, refs)
 	stop := w.write()
 	text, end := w.finish(stop)
-	refs.takeBack(end.lastNumber)
+	refs.releaseNumbers(end.lastNumber)
 	baseline := w.baseline(text, end)
 	baseline.part = baseline.part || o.Scope != "" || o.After != ""
 	w.release()
@@ -190,11 +190,11 @@ func (w *writer) reserve() int {
 	lines := len(w.c.Nodes)
 	header := snapshotHeader(reasonsOf(reasonOrder...), w.where)
 	more := 0
-	left := lines + max(w.c.Rest, 1)
+	left := lines + max(w.c.Rest, w.c.RestTexts, 1)
 	for _, r := range []rest{
-		{what: restNodes, count: left, after: w.refs.last + lines},
-		{what: restNodes, count: left, limit: reasonNodes},
-		{what: restDeeper, count: left},
+		{what: restNodes, count: left, least: true, after: w.refs.last + lines},
+		{what: restNodes, count: left, least: true, limit: reasonNodes},
+		{what: restDeeper, count: left, least: true},
 	} {
 		more = max(more, 1+len(r.String()))
 	}
@@ -260,15 +260,15 @@ func (w *writer) end(p place, stop reasonSet) (_ ending, fits bool) {
 func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
 	nodes, texts := count(w.c.Nodes[p.next:w.now.next])
 	nodes += w.nodesLeft + max(w.c.Rest, 0)
-	texts += w.textsLeft
+	texts += w.textsLeft + max(w.c.RestTexts, 0)
 	ended := reasonsOf(reasonNodes, reasonChars)
 	if nodes+texts > 0 && *reasons&(ended|reasonsOf(reasonDepth)) == 0 {
 		*reasons |= reasonsOf(reasonNodes)
 	}
 	switch {
 	case *reasons&ended != 0:
-		r := rest{what: restNodes, count: max(nodes, 1), after: p.lastRef, limit: reasonChars}
-		if nodes == 0 && texts > 0 {
+		r := rest{what: restNodes, count: max(nodes, 1), least: w.c.AtLeast || nodes == 0 && texts == 0, after: p.lastRef, limit: reasonChars}
+		if nodes == 0 && texts > 0 && !w.c.AtLeast {
 			r.what, r.count = restTexts, texts
 		}
 		if stop.has(reasonNodes) && !stop.has(reasonChars) {
@@ -276,7 +276,7 @@ func (w *writer) left(p place, stop reasonSet, reasons *reasonSet) *rest {
 		}
 		return &r
 	case reasons.has(reasonDepth):
-		return &rest{what: restDeeper, count: nodes}
+		return &rest{what: restDeeper, count: nodes, least: w.c.AtLeast && nodes > 0}
 	case reasons.has(reasonText):
 		return &rest{what: restCut, count: p.cuts, chars: w.maxText}
 	}

@@ -38,7 +38,7 @@ type named struct {
 	Name string `json:"name"`
 }
 
-// PageResult is what a result says about the page.
+// PageResult returns what a result says about the page.
 func (r Result) PageResult() Result { return r }
 
 // logAction prepares the line of a command that is about to run. The func that it
@@ -48,7 +48,7 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 	if c.Session == nil || c.Command.Is(NoSession) || c.Command.Is(Group) || c.Command.Is(Unqueued) && !c.Command.Is(Acts) {
 		return nil
 	}
-	j, heard := c.Session.Journal(), c.Session.Heard(protocol.EventCommand)
+	j, heard := c.Session.ActionLog(), c.Session.Heard(protocol.EventCommand)
 	if j == nil && !heard {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 		}
 		werr := j.Write(c.screenshot(ctx, j), func(n int, picture string) any {
 			l.Number, l.Picture = n, picture
-			return l
+			return redactedLine(c, l)
 		})
 		if werr != nil {
 			c.Runtime.Log.WarnContext(ctx, "writing an action down", "session", c.Session.Name(), "error", werr)
@@ -95,7 +95,16 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 	}
 }
 
-// event is the line for those who watch the session, with what the command showed of
+// redactedLine returns the line as JSON, without the secrets that the agent was given.
+func redactedLine(c *Call, l logged) any {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err.Error()
+	}
+	return json.RawMessage(c.Runtime.Secrets.Redact(c.Caller.Agent, text))
+}
+
+// event returns the line for those who watch the session, with what the command showed of
 // the page.
 func (l logged) event(shown Result) map[string]any {
 	e := map[string]any{"command": l.Command, "params": l.Params, "ms": l.MS, "code": l.Code}
@@ -123,9 +132,9 @@ func (l logged) event(shown Result) map[string]any {
 	return e
 }
 
-// screenshot is an image of the page after an acting command; nil where none is wanted
+// screenshot returns an image of the page after an acting command; nil if none is wanted
 // or possible.
-func (c *Call) screenshot(ctx context.Context, j *session.Journal) []byte {
+func (c *Call) screenshot(ctx context.Context, j *session.ActionLog) []byte {
 	page, ok := c.Session.Page().(session.Renderer)
 	if !j.Screenshots || !c.Command.Is(Acts) || c.Command.Is(Unqueued) || !ok || ctx.Err() != nil {
 		return nil
@@ -140,7 +149,7 @@ func (c *Call) screenshot(ctx context.Context, j *session.Journal) []byte {
 // maxLogged is how many characters of one text of the parameters are logged.
 const maxLogged = 1000
 
-// maskedParams are the parameters with their secrets masked, and the element
+// maskedParams returns the parameters with their secrets masked, and the element
 // that the command is for.
 func (c *Call) maskedParams(ctx context.Context) (any, *named) {
 	raw, err := json.Marshal(c.Params)
@@ -162,7 +171,7 @@ func (c *Call) maskedParams(ctx context.Context) (any, *named) {
 	return c.masked(ctx, "", params), of
 }
 
-// masked is a value of the parameters without secrets. What is written into a
+// masked returns a value of the parameters without secrets. What is written into a
 // field is one where the field is, as far as the page says.
 func (c *Call) masked(ctx context.Context, name string, value any) any {
 	switch v := value.(type) {
@@ -207,7 +216,7 @@ func (c *Call) masked(ctx context.Context, name string, value any) any {
 // maskedValue is what a page's field says that it holds where that is a secret.
 const maskedValue = "\u2022\u2022\u2022"
 
-// secretField says whether a field holds a secret, and also where the page
+// secretField reports whether a field holds a secret, and also where the page
 // cannot say.
 func (c *Call) secretField(ctx context.Context, ref string) bool {
 	e, err := c.Session.Refs().Lookup(ref)

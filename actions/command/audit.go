@@ -56,7 +56,7 @@ func (c *Call) recordRefusal(err error) {
 	}
 }
 
-// audited tells whether the audit trail has the call: every refusal, and every call that
+// audited reports whether the audit trail has the call: every refusal, and every call that
 // does the work of a command whose row does not exempt it.
 func (c *Call) audited(err error) bool {
 	refused := err != nil && slices.Contains([]protocol.Code{
@@ -88,7 +88,7 @@ func outcome(e ledger.Entry, err error) ledger.Outcome {
 	return ledger.Refused
 }
 
-// entry is the call in the audit trail: the URL that was asked for, or the
+// entry returns the call in the audit trail: the URL that was asked for, or the
 // one that was reached, and what the result says of itself.
 func (c *Call) entry(result any, err error) ledger.Entry {
 	e := ledger.Entry{Agent: c.Caller.Agent, Command: c.Command.Name, Verdict: verdict(err), Run: c.run}
@@ -104,6 +104,7 @@ func (c *Call) entry(result any, err error) ledger.Entry {
 	if r, ok := result.(interface{ Audit(e *ledger.Entry) }); ok && err == nil {
 		r.Audit(&e)
 	}
+	e.URL = c.Runtime.Secrets.RedactText(c.Caller.Agent, e.URL)
 	return e
 }
 

@@ -27,7 +27,7 @@ type Rules struct {
 	Add func(policy.Setting) (shut func(), err error)
 }
 
-// does are the commands whose work the call does: its own, and those that its
+// does returns the commands whose work the call does: its own, and those that its
 // parameters imply.
 func (c *Call) does() []*Command {
 	list := []*Command{c.Command}
@@ -39,7 +39,7 @@ func (c *Call) does() []*Command {
 	return list
 }
 
-// AutonomyOf is the caller's own autonomy, or else that of the rules.
+// AutonomyOf returns the caller's own autonomy, or else that of the rules.
 func (r *Runtime) AutonomyOf(caller *Caller) policy.Autonomy {
 	return cmp.Or(caller.Autonomy, r.Rules.Autonomy, policy.Full)
 }
@@ -75,7 +75,7 @@ func spoken(command, as string) string {
 }
 
 // confirm asks an operator, where the call needs that. It waits for the answer; nil
-// is a yes. The caller holds the turn of the call's session, where it has one.
+// is a yes. The caller holds the turn of the call's session, if it has one.
 func (c *Call) confirm(ctx context.Context) error {
 	if c.autonomy() != policy.Supervised {
 		return nil
@@ -142,7 +142,7 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 // grant is what an answer that is kept for a session is kept for.
 type grant struct{ agent, command, place string }
 
-// unconfirmed is the error of a question that got no answer.
+// unconfirmed returns the error of a question that got no answer.
 func (c *Call) unconfirmed(name string, err error) error {
 	switch {
 	case errors.Is(err, policy.ErrNoOperator):

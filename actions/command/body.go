@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/fallback/fetch"
+	"github.com/browserd/browserd/protocol"
 )
 
 // Kinds of body.
@@ -14,6 +15,7 @@ const (
 	KindHTML   = "html"
 	KindJSON   = "json"
 	KindText   = "text"
+	KindPDF    = "pdf"
 	KindBinary = "binary"
 )
 
@@ -27,6 +29,8 @@ func KindOf(body []byte, contentType string) string {
 	switch {
 	case media == "text/html" || media == "application/xhtml+xml":
 		return KindHTML
+	case media == protocol.TypePDF || media == "application/x-pdf":
+		return KindPDF
 	case media == "application/json" || strings.HasSuffix(media, "+json") || media == "text/json":
 		return KindJSON
 	case strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || textual[media]:
@@ -45,7 +49,7 @@ var textual = map[string]bool{
 	"application/yaml": true, "application/x-yaml": true, "application/toml": true, "application/x-ndjson": true, "application/sql": true,
 }
 
-// DescribeBinary is what is said of a body that is no text: its type and size.
+// DescribeBinary returns what is said of a body that is no text: its type and size.
 func DescribeBinary(r *fetch.Response) string {
 	media, _ := fetch.MediaType(r.Header.Get("Content-Type"))
 	if media == "" {

@@ -26,7 +26,7 @@ type Call struct {
 	Command *Command
 	Params  any // a pointer to the command's parameter struct
 	Common  Common
-	// Session is the session that the command is for; nil where it needs none.
+	// Session is the session that the command is for; nil if it needs none.
 	Session *session.Session
 	before  string         // the caller's own session before OpenSession
 	opened  bool           // Session was opened because the call named none
@@ -48,7 +48,7 @@ type Common struct {
 	TimeoutMS int    `json:"timeout_ms" default:"30000" min:"1" max:"120000" doc:"milliseconds after which the command answers timeout"`
 }
 
-// timeout is how long the command may take, from its arrival.
+// timeout returns how long the command may take, from its arrival.
 func (c *Common) timeout() time.Duration { return time.Duration(c.TimeoutMS) * time.Millisecond }
 
 // Job is a prepared command: its place in the queue is taken. Run must be
@@ -128,7 +128,7 @@ func (c *Call) FindSession() error {
 	if c.Command.Is(NeedsSession) {
 		return protocol.Errorf(protocol.SessionNotFound, "this connection has no session yet")
 	}
-	if c.Caller.OneRequest && !c.Command.Is(BeginsSession) {
+	if c.Caller.Stateless && !c.Command.Is(BeginsSession) {
 		return protocol.Errorf(protocol.SessionNotFound, "%s needs a session, and the request names none", c.Command.Name).
 			With("parameter", "session").Then("send open with a url, and pass the session that it answers with in every request")
 	}
@@ -142,7 +142,7 @@ func (c *Call) FindSession() error {
 	return nil
 }
 
-// lastEnded is how the own session of c's caller ended, nil where it has one or had none.
+// lastEnded returns how the own session of c's caller ended, nil if it has one or had none.
 func lastEnded(c *Call) *session.Ended {
 	if own := c.Caller.Session(); own != "" {
 		return c.Runtime.Sessions.Ended(c.Caller.Agent, own)
@@ -150,7 +150,7 @@ func lastEnded(c *Call) *session.Ended {
 	return nil
 }
 
-// SessionEnded is the session that the caller used before this one and that has ended
+// SessionEnded returns the session that the caller used before this one and that has ended
 // since, for the answer; nil: there is none.
 func (c *Call) SessionEnded() *session.Ended { return c.ended }
 
@@ -165,14 +165,14 @@ func (c *Call) CheckURL(ctx context.Context, url string) (string, error) {
 	return checked, err
 }
 
-// Origin is the only origin in which the call may run script, since an operator said
+// Origin returns the only origin in which the call may run script, since an operator said
 // yes for it; empty: nobody was asked.
 func (c *Call) Origin() string { return c.origin }
 
-// Supervised tells whether an operator answers for what the call's caller does.
+// Supervised reports whether an operator answers for what the call's caller does.
 func Supervised(c *Call) bool { return c.autonomy() == policy.Supervised }
 
-// SessionName is the name of the job's session, "" where it has none.
+// SessionName returns the name of the job's session, "" if it has none.
 func (j *Job) SessionName() string {
 	if j.call.Session == nil {
 		return ""
@@ -180,11 +180,11 @@ func (j *Job) SessionName() string {
 	return j.call.Session.Name()
 }
 
-// OpenedSession says whether the command opened its session, for want of one.
+// OpenedSession reports whether the command opened its session because there was none.
 func (j *Job) OpenedSession() bool { return j.call.opened }
 
-// Failed closes the session that a command opened and then failed in, where nothing was
-// opened in it or nobody will hear its name (unheard), and says whether it did.
+// Failed closes the session that a failed command had opened, if no page was opened in it or
+// the client will not learn its name (unheard). It reports whether it closed it.
 func (j *Job) Failed(unheard bool) (closed bool) {
 	c := j.call
 	if p := c.Session.Page(); p != nil && !unheard && strings.HasPrefix(p.State().URL, "http") {
@@ -197,7 +197,7 @@ func (j *Job) Failed(unheard bool) (closed bool) {
 }
 
 // OpenSession opens a session with these options and makes it the call's and the
-// caller's own. What is refused or fails later takes it back with CloseOpened.
+// caller's own. If the command is refused or fails later, call CloseOpened.
 func (c *Call) OpenSession(o session.Options) error {
 	c.ended = lastEnded(c)
 	o.Follows = c.ended
@@ -219,6 +219,10 @@ func (c *Call) CloseOpened(ctx context.Context) {
 	c.Caller.restore(c.Session.Name(), c.before)
 }
 
+// View returns what the client of c was shown of the session's page. Only while c has
+// the turn.
+func View(c *Call) *session.View { return c.Session.View(c.Caller.client()) }
+
 // Inner runs another command for the same caller, in this call's turn where it is for
 // the same session.
 func (c *Call) Inner(ctx context.Context, method string, params json.RawMessage) (any, error) {
@@ -229,15 +233,15 @@ func (c *Call) Inner(ctx context.Context, method string, params json.RawMessage)
 	return job.Run(ctx)
 }
 
-// Rest runs pause, which waits and touches nothing of the session or its page, while
+// Yield runs pause, which waits and touches nothing of the session or its page, while
 // commands behind this one that only read have their turn. Within a batch nothing else
 // runs. After an error the call does not have the turn.
-func (c *Call) Rest(ctx context.Context, pause func()) error {
+func (c *Call) Yield(ctx context.Context, pause func()) error {
 	if c.turn == nil || c.inherit {
 		pause()
 		return nil
 	}
-	return c.turn.Rest(ctx, pause)
+	return c.turn.Yield(ctx, pause)
 }
 
 // Drop gives the place in the queue up without running the command.
@@ -261,7 +265,7 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 			return nil, c.Failure(ctx, err)
 		}
 		var end func()
-		ctx, end = c.Session.Touch(ctx, c.Command.Name)
+		ctx, end = c.Session.BeginCommand(ctx, c.Command.Name)
 		defer end()
 	}
 	if c.opened && c.Command.Is(Unqueued) { // such commands find a page, as they do behind session_open
@@ -271,13 +275,19 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	}
 	growStack(0)
 	err := resolveTargets(ctx, c)
+	if err == nil {
+		err = guardSecrets(ctx, c)
+	}
 	written := c.logAction(ctx)
+	if err == nil {
+		err = c.script.before(ctx, c)
+	}
 	var result any
 	if err == nil {
 		result, err = c.charged(ctx)
 	}
 	if err != nil {
-		err = c.offer(c.Failure(ctx, err))
+		err = c.Runtime.redacted(c.Caller.Agent, c.offer(c.Failure(ctx, err)))
 		result = nil
 	}
 	if written != nil {

@@ -68,7 +68,7 @@ func (cmd *Command) markdown(b *strings.Builder) {
 	}
 }
 
-// CommandLine is the example on the command line; empty where that cannot run it.
+// CommandLine returns the example on the command line; empty if that cannot run it.
 func (cmd *Command) CommandLine(e Example) string {
 	given := map[string]json.RawMessage{}
 	if cmd.Is(WebSocketOnly) || json.Unmarshal([]byte(e.Params), &given) != nil {
@@ -106,7 +106,7 @@ func (cmd *Command) CommandLine(e Example) string {
 	return strings.Join(words, " ")
 }
 
-// words are a parameter's value as words of the command line: a list is a word for
+// words returns a parameter's value as words of the command line: a list is a word for
 // each, and a file is its name.
 func (cmd *Command) words(parameter string, value json.RawMessage) []string {
 	var text string
@@ -133,7 +133,7 @@ func (cmd *Command) words(parameter string, value json.RawMessage) []string {
 	return words
 }
 
-// quoted is a word as a POSIX shell reads it.
+// quoted returns a word as a POSIX shell reads it.
 func quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:@%,"
 	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {

@@ -38,9 +38,7 @@ func (r Repertoire) Help(name string) (HelpResult, error) {
 	if name == "" {
 		all := HelpResult{}
 		for _, cmd := range r {
-			h := cmd.Help()
-			h.Parameters = nil
-			all.Commands = append(all.Commands, h)
+			all.Commands = append(all.Commands, cmd.line())
 		}
 		return all, nil
 	}
@@ -52,10 +50,15 @@ func (r Repertoire) Help(name string) (HelpResult, error) {
 	return HelpResult{[]CommandHelp{cmd.Help()}}, nil
 }
 
+// line describes the command without its parameters.
+func (cmd *Command) line() CommandHelp {
+	return CommandHelp{Command: cmd.Name, Summary: cmd.Summary, Main: cmd.Main, Unqueued: cmd.Is(Unqueued), Acts: cmd.Is(Acts), Static: cmd.Is(Static)}
+}
+
 // Help describes the command with its parameters, those that all commands
 // take included.
 func (cmd *Command) Help() CommandHelp {
-	h := CommandHelp{Command: cmd.Name, Summary: cmd.Summary, Main: cmd.Main, Unqueued: cmd.Is(Unqueued), Acts: cmd.Is(Acts), Static: cmd.Is(Static)}
+	h := cmd.line()
 	fields := append(fieldsOf(reflect.New(cmd.params).Elem()), fieldsOf(reflect.New(reflect.TypeFor[Common]()).Elem())...)
 	for _, f := range fields {
 		p := ParamHelp{Name: f.name, Takes: f.takes(), Default: f.tag.Get("default"), Doc: f.tag.Get("doc")}
@@ -65,7 +68,7 @@ func (cmd *Command) Help() CommandHelp {
 	return h
 }
 
-// Positionals are the parameters that need no name on the command line, in their
+// Positionals returns the parameters that need no name on the command line, in their
 // order: the main one, then the others that are required.
 func (h CommandHelp) Positionals() []ParamHelp {
 	var list []ParamHelp

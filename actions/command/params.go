@@ -30,7 +30,7 @@ import (
 //	empty     "true" where a required text may be empty
 //	seldom    "true" where a short list of tools leaves the parameter out
 //
-// Embedded structs are flattened. Pointers stay nil where nothing was given.
+// Embedded structs are flattened. Pointers stay nil if nothing was given.
 
 // Decode reads the command's parameters into a new value of its struct, and those
 // that all commands take into common. Unknown names, wrong
@@ -79,7 +79,7 @@ func (cmd *Command) Decode(raw json.RawMessage, common *Common) (any, error) {
 	return p.Interface(), nil
 }
 
-// members are those of a JSON object. twice is the name of one that is there more
+// members returns those of a JSON object. twice is the name of one that is there more
 // than once: parsers disagree on which of them counts (RFC 8259 section 4), so a filter
 // before browserd could read another one than the command does.
 func members(object json.RawMessage) (given map[string]json.RawMessage, twice string, err error) {
@@ -171,7 +171,7 @@ func withDefaults(v reflect.Value) []field {
 	return fields
 }
 
-// literal is a default as it would be written in JSON.
+// literal returns a default as it would be written in JSON.
 func (f field) literal(text string) json.RawMessage {
 	switch f.v.Kind() {
 	case reflect.String:
@@ -202,7 +202,7 @@ func (f field) set(value json.RawMessage) error {
 		}
 		return f.bad(value)
 	}
-	if at := twiceIn(f.name, f.v.Type(), value); at != "" {
+	if at := duplicateKey(f.name, f.v.Type(), value); at != "" {
 		return protocol.Errorf(protocol.InvalidParams, "%s: is there twice", at).With("parameter", f.name)
 	}
 	if _, ok := f.v.Interface().([]string); ok && holdsNull(value) {
@@ -281,9 +281,9 @@ func stringsOf(v reflect.Value) []string {
 	return list
 }
 
-// twiceIn is where in an object, or a list of them, a name is there twice; empty:
+// duplicateKey is where in an object, or a list of them, a name is there twice; empty:
 // nowhere. A struct's names are the same in capitals, as encoding/json reads them.
-func twiceIn(path string, t reflect.Type, value json.RawMessage) string {
+func duplicateKey(path string, t reflect.Type, value json.RawMessage) string {
 	switch t = pointed(t); t.Kind() {
 	case reflect.Slice:
 		var list []json.RawMessage
@@ -291,7 +291,7 @@ func twiceIn(path string, t reflect.Type, value json.RawMessage) string {
 			return ""
 		}
 		for i, one := range list {
-			if at := twiceIn(fmt.Sprintf("%s[%d]", path, i), t.Elem(), one); at != "" {
+			if at := duplicateKey(fmt.Sprintf("%s[%d]", path, i), t.Elem(), one); at != "" {
 				return at
 			}
 		}
@@ -318,19 +318,19 @@ func twiceIn(path string, t reflect.Type, value json.RawMessage) string {
 
 var targetType = reflect.TypeFor[protocol.Target]()
 
-// bad is the error of a value that the parameter does not take. Of an object, or a
+// bad returns the error of a value that the parameter does not take. Of an object, or a
 // list of them, it names what is at fault.
 func (f field) bad(value json.RawMessage) error {
-	if e := faultIn(f.name, pointed(f.v.Type()), value); e != nil {
+	if e := findFault(f.name, pointed(f.v.Type()), value); e != nil {
 		return e.With("parameter", f.name)
 	}
 	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %s", f.name, f.takes(), protocol.Cut(string(value), 60)).With("parameter", f.name)
 }
 
-// faultIn finds what of a value its type does not take: path says where the value
-// stands, such as commands[1].method. It is nil where that is neither an object nor
+// findFault finds what of a value its type does not take: path says where the value
+// stands, such as commands[1].method. It is nil if that is neither an object nor
 // in one.
-func faultIn(path string, t reflect.Type, value json.RawMessage) *protocol.Error {
+func findFault(path string, t reflect.Type, value json.RawMessage) *protocol.Error {
 	var list []json.RawMessage
 	var object map[string]json.RawMessage
 	switch {
@@ -356,10 +356,10 @@ func faultIn(path string, t reflect.Type, value json.RawMessage) *protocol.Error
 	return nil
 }
 
-// fault is the error of what stands at path and does not fit, or of what is in it.
+// fault returns the error of what stands at path and does not fit, or of what is in it.
 func fault(path string, t reflect.Type, value json.RawMessage, err error) *protocol.Error {
 	t = pointed(t)
-	if e := faultIn(path, t, value); e != nil {
+	if e := findFault(path, t, value); e != nil {
 		return e
 	}
 	var said *protocol.Error
@@ -372,7 +372,7 @@ func fault(path string, t reflect.Type, value json.RawMessage, err error) *proto
 	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %s", path, kindWord(t), protocol.Cut(string(value), 60))
 }
 
-// pointed is the type itself, or what a pointer points to.
+// pointed returns the type itself, or what a pointer points to.
 func pointed(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
@@ -380,7 +380,7 @@ func pointed(t reflect.Type) reflect.Type {
 	return t
 }
 
-// fits says why a type does not take a value; nil where it does.
+// fits says why a type does not take a value; nil if it does.
 func fits(t reflect.Type, value json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.DisallowUnknownFields()
@@ -432,7 +432,7 @@ func kindWord(t reflect.Type) string {
 	return "an object"
 }
 
-// BadValue is the error of a parameter whose value has the right type and is not one
+// BadValue returns the error of a parameter whose value has the right type and is not one
 // that the command accepts.
 func BadValue(name, accepts string, got any) error {
 	return protocol.Errorf(protocol.InvalidParams, "%s: accepts %s, not %v", name, accepts, got).With("parameter", name)

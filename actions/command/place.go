@@ -30,7 +30,7 @@ const originWait = time.Second
 func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 	at := c.spots(as)
 	dialog := at[0].Dialog
-	if c.Session == nil || c.turn == nil && !dialog || c.Command.Is(SessionWide) || as.Is(SessionWide) ||
+	if c.Session == nil || c.turn == nil && !dialog || c.Command.Is(SessionWide) || as.Is(SessionWide) || keptOf(c) != "" ||
 		c.given("pattern") || c.given("url") && !c.Command.Is(URLPattern) {
 		return
 	}
@@ -40,7 +40,7 @@ func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 	}
 	tab := originOf(page.State().URL)
 	q.Origin = tab
-	if framed, ok := page.(session.Framed); ok {
+	if framed, ok := page.(session.OriginReporter); ok {
 		ctx, cancel := context.WithTimeout(ctx, originWait)
 		defer cancel()
 		var refs *snapshot.Refs
@@ -76,7 +76,7 @@ func (c *Call) locate(ctx context.Context, as *Command, q *policy.Question) {
 	q.Place = q.Origin
 }
 
-// spots are what of the page the call is for: the refs that it was given, or what its row
+// spots returns what of the page the call is for: the refs that it was given, or what its row
 // says. What the call does as another command, such as an expression of wait, it does in
 // the tab.
 func (c *Call) spots(as *Command) []protocol.Spot {
@@ -112,7 +112,7 @@ func refsIn(params reflect.Value) []string {
 	return refs
 }
 
-// originOf is a URL's origin; empty for what has none.
+// originOf returns a URL's origin; empty for what has none.
 func originOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {

@@ -36,8 +36,12 @@ func (c *Call) question(why string) policy.Question {
 		switch {
 		case f.v.Kind() != reflect.String || f.v.String() == "":
 		case f.name == "url" && !c.Command.Is(URLPattern):
+			// As it will be opened: other parsers find another host, or none, in what was written.
+			q.Place = policy.Origin(f.v.String())
+			q.Host, q.Once = hostOf(q.Place), q.Place == ""
+		case f.name == "proxy": // who answers in the place of every site without TLS
 			q.Host = hostOf(f.v.String())
-			q.Place = q.Host
+			q.Place, q.Once = "proxy "+q.Host, q.Host == ""
 		case f.name == "pattern": // the addresses that a route is for
 			q.Host, q.Place = f.v.String(), "pattern "+f.v.String()
 		case f.name == "ref" && c.turn != nil:
@@ -47,10 +51,21 @@ func (c *Call) question(why string) policy.Question {
 			}
 		}
 	}
+	if kept := keptOf(c); kept != "" {
+		q.Host, q.Place = kept, kept
+	}
 	return q
 }
 
-// given tells whether the parameter has a value that says something.
+// keptOf returns what says where the call goes, if it is something that was kept.
+func keptOf(c *Call) string {
+	if c.Command.Kept == nil {
+		return ""
+	}
+	return c.Command.Kept(c.Params)
+}
+
+// given reports whether the parameter has a value that says something.
 func (c *Call) given(parameter string) bool {
 	for _, f := range fieldsOf(reflect.ValueOf(c.Params).Elem()) {
 		if f.name == parameter {
@@ -60,16 +75,16 @@ func (c *Call) given(parameter string) bool {
 	return false
 }
 
-// maxShown is how many characters of one value an operator is shown, and of
-// an expression maxScript: who decides on it must read it whole, or be told
-// that it goes on.
+// maxShown is how many characters of one value an operator is shown, and maxScript of
+// one with the tag code, which is shown as it is: who decides on it must read it whole, or
+// be told that it goes on.
 const (
 	maxShown  = 200
 	maxURL    = 1000
 	maxScript = 4000
 )
 
-// summary is what the call was given, as an operator is shown it: what is typed
+// summary returns what the call was given, as an operator is shown it: what is typed
 // or may be a secret is only counted, and long values are cut.
 func (c *Call) summary() map[string]any {
 	all := map[string]any{}
@@ -82,7 +97,10 @@ func (c *Call) summary() map[string]any {
 			continue
 		}
 		var value any
-		if json.Unmarshal(text, &value) == nil {
+		switch {
+		case f.tag.Get("code") == "true": // the operator decides on it
+			all[f.name] = shorten(f.v.String(), maxScript)
+		case json.Unmarshal(text, &value) == nil:
 			all[f.name] = shownValue(f.name, value)
 		}
 	}
@@ -96,10 +114,14 @@ func shownValue(name string, value any) any {
 	switch v := value.(type) {
 	case string:
 		switch {
-		case name == "expression":
-			return shorten(v, maxScript)
 		case name == "url":
 			return shorten(maskURL(v), maxURL)
+		case name == "proxy":
+			u, err := url.Parse(v)
+			if err != nil {
+				return counted(v)
+			}
+			return shorten(u.Redacted(), maxURL)
 		case name == "key" && utf8.RuneCountInString(v) == 1:
 			return counted(v) // it may be one of a password's
 		case name == "body":
@@ -129,7 +151,7 @@ func shownValue(name string, value any) any {
 	return value
 }
 
-// hides tells whether values of that name are not for an operator's eyes: what
+// hides reports whether values of that name are not for an operator's eyes: what
 // is typed into a page, contents, and whatever is named like a secret
 // (protocol.IsSecret). press's key is none; one that is a single character is
 // hidden all the same.
@@ -185,7 +207,7 @@ func maskPairs(text string) string {
 	return strings.Join(parts, "&")
 }
 
-// hostOf is a URL's host with its port, where it names one; "" for what has none.
+// hostOf returns a URL's host with its port, where it names one; "" for what has none.
 func hostOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -29,7 +29,7 @@ type Result struct {
 	Attempts []protocol.Attempt `json:"attempts,omitempty"`
 }
 
-// ServedBy is the source of the page that the answer is about.
+// ServedBy returns the source of the page that the answer is about.
 func (r Result) ServedBy() string { return r.Page.Source }
 
 // Shows is the parameter of acting commands that says what they show of the
@@ -38,7 +38,7 @@ type Shows struct {
 	Snapshot string `json:"snapshot" seldom:"true" default:"delta" enum:"delta,full,none" doc:"what is shown afterwards: the change, the whole page, or nothing"`
 }
 
-// Acting is the action with what is shown after it.
+// Acting returns the action with what is shown after it.
 func (s Shows) Acting(a protocol.Action) protocol.Act {
 	return protocol.Act{Action: a, Unshown: s.Snapshot == "none"}
 }
@@ -73,7 +73,7 @@ func Live[T any](ctx context.Context, c *Call) (session.Page, T, error) {
 	return p, needed, nil
 }
 
-// attempts are the sources that were tried for the document that e led to.
+// attempts returns the sources that were tried for the document that e led to.
 func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
 	if l, ok := p.(session.SourceChain); ok && e.Navigated != "" {
 		return l.Attempts()
@@ -81,12 +81,12 @@ func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
 	return nil
 }
 
-// Result is what a command that only reads returns beside its own fields.
+// Result returns what a command that only reads returns beside its own fields.
 func (c *Call) Result(p session.Page) Result {
 	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(p), Since: since(p)}
 }
 
-// since is what happened on a page after the answer before.
+// since returns what happened on a page after the answer before.
 func since(p session.Page) *protocol.Since {
 	if r, ok := p.(session.Reporter); ok {
 		return r.Since()
@@ -116,10 +116,10 @@ func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err
 	if e.Dialog == nil || e.Dialog.Answer != "open" {
 		switch s.Snapshot {
 		case "delta":
-			r.Snapshot, r.Delta, err = c.Session.Changes(ctx, p, snapshot.DefaultOptions(), &e)
+			r.Snapshot, r.Delta, err = View(c).Changes(ctx, p, snapshot.DefaultOptions(), &e)
 		case "full":
 			var snap snapshot.Snapshot
-			snap, err = c.Session.Snapshot(ctx, p, snapshot.DefaultOptions())
+			snap, err = View(c).Snapshot(ctx, p, snapshot.DefaultOptions())
 			r.Snapshot = &snap
 		}
 		// The action is done, whatever became of the page since: a dialog that
@@ -146,7 +146,7 @@ func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effe
 	}
 	r := Result{Session: c.Session.Name(), SessionEnded: c.ended, Effect: &e, Attempts: attempts(page, e)}
 	if show != "none" && (e.Dialog == nil || e.Dialog.Answer != "open") {
-		snap, err := c.Session.Snapshot(ctx, page, snapshot.DefaultOptions())
+		snap, err := View(c).Snapshot(ctx, page, snapshot.DefaultOptions())
 		switch {
 		case err == nil:
 			r.Snapshot = &snap

@@ -13,7 +13,7 @@ import (
 
 // Row says everything about one command. No other list names it.
 //
-// What a row leaves unsaid is read in the most careful way: the command is in the
+// Defaults are the strictest. A command without any flag is in the
 // audit trail, a read_only caller may not send it, a supervised caller needs an
 // operator's confirmation, and an MCP client is told that it may destroy something
 // and does not see it by default.
@@ -29,6 +29,10 @@ type Row struct {
 	// At tells by the command's parameters, a pointer to their struct, what of the page a call
 	// without a ref is for; nil: the tab's document.
 	At func(params any) protocol.Spot
+	// Kept tells by the command's parameters, a pointer to their struct, what says where a call
+	// goes that neither names an address nor is for the page that is open: an operator's answer
+	// is remembered for it. nil or empty: nothing does.
+	Kept func(params any) string
 	// Implied are parameters by which this command does what another one does.
 	Implied []Implied
 	// Typed is the parameter whose text is written into a field: where that field
@@ -85,7 +89,7 @@ const (
 	// OpensSession: the command opens the session that its parameters describe.
 	OpensSession
 	// BeginsSession: an agent's work begins with the command, so that a single request
-	// (Caller.OneRequest) opens a session with it.
+	// (Caller.Stateless) opens a session with it.
 	BeginsSession
 	// NeedsSession: without a session the command is refused; other commands open one.
 	NeedsSession
@@ -112,12 +116,16 @@ const (
 	// SessionWide commands concern every host of the session, whatever page is open. A
 	// confirmation that an operator remembered for one host does not cover them.
 	SessionWide
+	// RunsScript: the command runs JavaScript of the agent's in a document.
+	RunsScript
 	// URLPattern: the parameter url is a pattern, not where the command goes.
 	URLPattern
 
 	// MCPDefault commands are tools that an MCP client sees without asking for more. Each
 	// costs tokens in every conversation: give it to what an ordinary task needs.
 	MCPDefault
+	// MCPCode commands are the tools of a client that writes scripts.
+	MCPCode
 	// MCPReadOnly sets the MCP hint readOnlyHint: the command changes nothing outside
 	// browserd.
 	MCPReadOnly
@@ -132,7 +140,7 @@ const (
 // Inspects are the flags of every command that only reads something.
 const Inspects = ReadOnly | Unconfirmed | Unaudited | MCPReadOnly
 
-// Is tells whether all of these facts hold.
+// Is reports whether all of these facts hold.
 func (r *Row) Is(f Flag) bool { return r.Flags&f == f }
 
 // Command is a row with its code. Define makes one.
@@ -213,12 +221,12 @@ func (r Repertoire) Lookup(name string) (*Command, bool) {
 	return nil, false
 }
 
-// With are the names of the commands for which all of these facts hold.
+// With returns the names of the commands for which all of these facts hold.
 func (r Repertoire) With(f Flag) []string {
 	return r.names(func(cmd *Command) bool { return cmd.Is(f) })
 }
 
-// Without are the names of the commands for which not all of these facts hold.
+// Without returns the names of the commands for which not all of these facts hold.
 func (r Repertoire) Without(f Flag) []string {
 	return r.names(func(cmd *Command) bool { return !cmd.Is(f) })
 }
@@ -251,7 +259,7 @@ func Nearest(word string, known []string) []string {
 		switch d := distance(word, k); {
 		case len(word) > 2 && strings.HasPrefix(k, word):
 			best = append(best, scored{k, 1})
-		case d <= (len(word)+2)/3:
+		case d <= (len(word)+2)/3 && (d < 2 || word[0] == k[0]): // ref is not near tree
 			best = append(best, scored{k, d})
 		}
 	}

@@ -35,7 +35,7 @@ func TestABareRowIsCareful(t *testing.T) {
 	row := command.Row{Name: "greet", Summary: "Greets."}
 	for name, flag := range map[string]command.Flag{
 		"ReadOnly": command.ReadOnly, "Unconfirmed": command.Unconfirmed, "Unaudited": command.Unaudited,
-		"MCPReadOnly": command.MCPReadOnly, "MCPNonDestructive": command.MCPNonDestructive, "MCPDefault": command.MCPDefault, "Offline": command.Offline,
+		"MCPReadOnly": command.MCPReadOnly, "MCPNonDestructive": command.MCPNonDestructive, "MCPDefault": command.MCPDefault, "MCPCode": command.MCPCode, "Offline": command.Offline,
 	} {
 		if row.Is(flag) {
 			t.Errorf("a row that says nothing is %s", name)
@@ -48,7 +48,7 @@ func TestNearest(t *testing.T) {
 	known := []string{"click", "count", "fill", "find", "focus", "ping", "screenshot", "snapshot", "type", "wait"}
 	for word, want := range map[string]string{
 		"clik": "[click]", "CLICK": "[click]", "fidn": "[fill find]", "screen": "[screenshot]", "snapshto": "[snapshot]",
-		"goto": "[]", "xyzzy": "[]", "a": "[]", "close": "[]", "hello": "[]", "evaluate": "[]",
+		"goto": "[]", "xyzzy": "[]", "a": "[]", "close": "[]", "hello": "[]", "evaluate": "[]", "pint": "[ping]", "gait": "[wait]", "tall": "[]", "": "[]",
 	} {
 		if got := fmt.Sprint(command.Nearest(word, known)); got != want {
 			t.Errorf("%s: %s, want %s", word, got, want)

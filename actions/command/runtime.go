@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 
+	"github.com/browserd/browserd/actions/loginform"
 	"github.com/browserd/browserd/actions/script"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/session"
 )
 
@@ -20,12 +23,21 @@ type Runtime struct {
 	Log      *slog.Logger
 	// States are what state_save writes.
 	States *session.States
+	// SavedScripts are what run saves.
+	SavedScripts *session.Store[script.Saved]
+	// Logins are the recipes that login keeps.
+	Logins *session.Store[loginform.Recipe]
+	// Secrets are what agents may use and not know; nil: there are none.
+	Secrets *secret.Vault
+	// View makes a link to the live view, which works once, until it expires; nil: there is
+	// no live view.
+	View func(v Viewing) (url string, expires time.Time)
 	// Status reports on what lies outside the sessions; nil for nothing.
 	Status func() map[string]any
 	// Rules are what agents may do by themselves.
 	Rules Rules
 	// CheckURL decides on a URL that an agent named for a session that reaches
-	// only those domains (empty: it narrows nothing), and returns it as it is to
+	// only those domains (empty: no restriction), and returns it as it is to
 	// be opened (policy.Gate.CheckURL).
 	CheckURL func(ctx context.Context, domains []string, url string) (string, error)
 	// Web is what the web tools work with; nil: they are unsupported.
@@ -45,9 +57,9 @@ type Caller struct {
 	Autonomy policy.Autonomy
 	// Token is the number of the caller's token: no two tokens share one.
 	Token int
-	// OneRequest: the caller is a single request, not a connection: it has no session of
+	// Stateless: the caller is a single request, not a connection: it has no session of
 	// its own, and only commands that are BeginsSession open one for it.
-	OneRequest bool
+	Stateless bool
 	// Shared: several agents may be behind the caller. A session that a command names with
 	// the parameter session does not become the caller's own.
 	Shared bool
@@ -55,7 +67,7 @@ type Caller struct {
 	// where the transport cannot.
 	Cancel func(id json.RawMessage) bool
 	// Subscribe chooses the events that the connection gets, of the sessions that
-	// it opened or named or of all the agent's; nil where the transport has no events.
+	// it opened or named or of all the agent's; nil if the transport has no events.
 	Subscribe func(types []string, all bool) error
 	// Use is called with every session that the caller opens or names; may be nil.
 	Use func(session string)
@@ -70,15 +82,24 @@ const (
 	RoleOperator = "operator"
 )
 
-// Session is the connection's own session: the last one it opened or named.
+// Session returns the connection's own session: the last one it opened or named.
 func (c *Caller) Session() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// restore makes the session before the connection's own again, where it is still
-// the one that could not be opened.
+// client identifies a holder of a page's text: each connection is one, and all single
+// requests with the same token together are one.
+func (c *Caller) client() any {
+	if c.Stateless {
+		return c.Token
+	}
+	return c
+}
+
+// restore makes before the connection's own session again, if failed, which could not be
+// opened, still is.
 func (c *Caller) restore(failed, before string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

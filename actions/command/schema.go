@@ -11,11 +11,11 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Schema is the command's parameters as a JSON Schema (draft 2020-12): an
+// Schema returns the command's parameters as a JSON Schema (draft 2020-12): an
 // object, with the parameters that all commands take included.
 func (cmd *Command) Schema() map[string]any { return Definitions(nil).Params(cmd) }
 
-// Params is the schema of the command's parameters.
+// Params returns the schema of the command's parameters.
 func (d Definitions) Params(cmd *Command) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	fields := append(fieldsOf(reflect.New(cmd.params).Elem()), fieldsOf(reflect.New(reflect.TypeFor[Common]()).Elem())...)
@@ -32,7 +32,7 @@ func (d Definitions) Params(cmd *Command) map[string]any {
 	return s
 }
 
-// Seldom are the parameters that an agent needs so seldom that a short list of tools leaves
+// Seldom returns the parameters that an agent needs so seldom that a short list of tools leaves
 // them out.
 func (cmd *Command) Seldom() []string {
 	var list []string
@@ -107,10 +107,10 @@ type Described interface {
 // each struct where it is used; any other collects them, and uses name them.
 type Definitions map[string]any
 
-// Result is the schema of what the command returns.
+// Result returns the schema of what the command returns.
 func (d Definitions) Result(cmd *Command) map[string]any { return d.Of(cmd.result) }
 
-// Of is the schema of a Go type as encoding/json writes it.
+// Of returns the schema of a Go type as encoding/json writes it.
 func (d Definitions) Of(t reflect.Type) map[string]any {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -147,7 +147,7 @@ func (d Definitions) Of(t reflect.Type) map[string]any {
 	return d.named(t, func() map[string]any { return d.Struct(t) })
 }
 
-// locator is the schema of a locator as an object.
+// locator returns the schema of a locator as an object.
 func (d Definitions) locator() map[string]any {
 	t := reflect.TypeFor[protocol.Locator]()
 	return d.named(t, func() map[string]any {
@@ -170,7 +170,7 @@ func (d Definitions) named(t reflect.Type, schema func() map[string]any) map[str
 	return map[string]any{"$ref": "#/$defs/" + name}
 }
 
-// nameOf is a type's name, with its package's where that alone would say little.
+// nameOf returns a type's name, with its package's where that alone would say little.
 func nameOf(t reflect.Type) string {
 	name := t.Name()
 	switch pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]; {
@@ -184,7 +184,7 @@ func nameOf(t reflect.Type) string {
 	return strings.TrimSuffix(name, "JSON")
 }
 
-// Struct is the schema of a struct. A member that is always there is required. What is
+// Struct returns the schema of a struct. A member that is always there is required. What is
 // embedded is in allOf, or with nil Definitions among the struct's own members.
 func (d Definitions) Struct(t reflect.Type) map[string]any {
 	properties := map[string]any{}

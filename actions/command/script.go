@@ -19,6 +19,10 @@ type Scripted struct {
 	Line int    // of the script, from 1; 0: unknown
 	Call string // as the script wrote it, such as page.click
 	Code string // the whole script
+	Name string // under which it was saved, of a replay
+	// Before is called when the step has its turn and its elements are found, before anything is
+	// asked, charged or done. Its error is the step's. It may be nil.
+	Before func(ctx context.Context, c *Call) error
 }
 
 // Step runs a command for a script that the call c runs: an ordinary command, in c's turn, which the action log, the audit trail and an operator who is asked see
@@ -42,7 +46,7 @@ func Step(ctx context.Context, c *Call, s Scripted, method string, params json.R
 	return job.Run(ctx)
 }
 
-// InScripts says whether a script may send the command.
+// InScripts reports whether a script may send the command.
 func (cmd *Command) InScripts() bool {
 	return !cmd.Is(NotInBatch) && !cmd.Is(OpensSession) && !cmd.Is(WebSocketOnly)
 }
@@ -70,19 +74,30 @@ func unshown(all Repertoire, method string, params json.RawMessage) json.RawMess
 // about one of its steps.
 const maxScriptShown = 20000
 
-// questioned is the script as an operator is shown it.
+// questioned returns the script as an operator is shown it.
 func (s *Scripted) questioned() *policy.ScriptStep {
-	return &policy.ScriptStep{Run: s.Run, Step: s.Step, Line: s.Line, Call: s.Call, Code: shorten(s.Code, maxScriptShown)}
+	return &policy.ScriptStep{Run: s.Run, Step: s.Step, Line: s.Line, Call: s.Call, Name: s.Name, Code: shorten(s.Code, maxScriptShown)}
 }
 
-// shows says whether the command shows the page afterwards unless it is told not to.
+// shows reports whether the command shows the page afterwards unless it is told not to.
 func (cmd *Command) shows() bool {
 	return slices.ContainsFunc(fieldsOf(reflect.New(cmd.params).Elem()), func(f field) bool {
 		return f.name == "snapshot" && slices.Contains(strings.Split(f.tag.Get("enum"), ","), "none")
 	})
 }
 
-// RunID is the id of the call, which runs a script: the audit trail has it under that id.
+// before calls Before, if the call is a step that has one.
+func (s *Scripted) before(ctx context.Context, c *Call) error {
+	if s == nil || s.Before == nil {
+		return nil
+	}
+	return s.Before(ctx, c)
+}
+
+// Refs returns the refs of the elements that c is for, in the order of its parameters.
+func Refs(c *Call) []string { return refsIn(reflect.ValueOf(c.Params).Elem()) }
+
+// RunID returns the id of the call, which runs a script: the audit trail has it under that id.
 func RunID(c *Call) string {
 	if c.run == "" {
 		c.run = "r_" + strings.ToLower(rand.Text()[:10])

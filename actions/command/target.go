@@ -90,7 +90,7 @@ func (r *resolver) resolve(ctx context.Context, l protocol.Locator) (string, err
 	}
 }
 
-// await waits until an element fits the locator, and says whether one does.
+// await waits until an element fits the locator, and reports whether one does.
 func (r *resolver) await(ctx context.Context, page session.Page, l protocol.Locator) bool {
 	until := r.until
 	if end, ok := ctx.Deadline(); ok && end.Add(-targetMargin).Before(until) {
@@ -105,7 +105,7 @@ func (r *resolver) await(ctx context.Context, page session.Page, l protocol.Loca
 	return err == nil
 }
 
-// missing is the error of a locator that no element fits, with those that come near it.
+// missing returns the error of a locator that no element fits, with those that come near it.
 func (r *resolver) missing(ctx context.Context, page session.Page, l protocol.Locator) error {
 	e := protocol.Errorf(protocol.NotActionable, "nothing on the page is %s", snapshot.Quote(snapshot.Cut(l.String(), 120))).With("reason", "missing")
 	refs := r.Session.Refs()

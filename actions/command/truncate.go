@@ -54,7 +54,7 @@ func (w *Web) Truncate(ctx context.Context, text string, plain bool, question st
 	return f, nil
 }
 
-// charAt is the last place at or before n where a character of s begins.
+// charAt returns the last place at or before n where a character of s begins.
 func charAt(s string, n int) int {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
@@ -62,7 +62,7 @@ func charAt(s string, n int) int {
 	return n
 }
 
-// Sentence is what an error says to people.
+// Sentence returns what an error says to people.
 func Sentence(err error) string {
 	var e *protocol.Error
 	if errors.As(err, &e) {

@@ -11,6 +11,7 @@ import (
 	"github.com/browserd/browserd/fallback/reader"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/web/extract"
+	"github.com/browserd/browserd/web/pdf"
 	"github.com/browserd/browserd/web/search"
 )
 
@@ -37,7 +38,7 @@ type Web struct {
 	// what its script made of it; it reaches those domains alone, where there are
 	// any. nil: there is never a Chromium.
 	Render func(ctx context.Context, domains []string, url string) (Rendered, error)
-	// HasChromium says whether Render may work now.
+	// HasChromium reports whether Render may work now.
 	HasChromium func() bool
 	// Order are the sources that reading tries where there is no Chromium.
 	Order []string
@@ -47,11 +48,13 @@ type Web struct {
 	Rest    *fallback.Breaker
 	Search  *search.Search
 	Extract *extract.Extractor // nil: no endpoint
+	PDF     *pdf.Reader        // nil: PDFs are not read
 }
 
 // Rendered is a page as its script left it.
 type Rendered struct {
 	HTML, URL string
+	PDF       string // its text, where it is a PDF; empty: it is none
 	Status    int
 }
 

@@ -14,7 +14,7 @@ import (
 
 type object = map[string]any
 
-// Document is the whole description as one JSON Schema (draft 2020-12). Its definitions
+// Document returns the whole description as one JSON Schema (draft 2020-12). Its definitions
 // are under $defs. The members commands and events say which of them are a command's
 // parameters (ClickParams) and its result, and an event.
 func Document(r command.Repertoire, version string) map[string]any {
@@ -67,7 +67,7 @@ func Document(r command.Repertoire, version string) map[string]any {
 	}
 }
 
-// Pascal is a name of the wire as one of a type: session_open is SessionOpen.
+// Pascal returns a name of the wire as one of a type: session_open is SessionOpen.
 func Pascal(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "_") {

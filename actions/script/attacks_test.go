@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // tight has limits that an attack reaches soon.
-var tight = Config{MemoryMB: 16, CPU: 300 * time.Millisecond, Steps: 20}
+var tight = Config{MemoryMB: 16, CPU: 300 * time.Millisecond, Steps: 20, PerToken: 1}
 
 // What scripts try against their process and the daemon: each ends by a limit or an error of
 // its own, or returns what shows that nothing was reached.
@@ -55,6 +56,18 @@ func TestAttacksOfScripts(t *testing.T) {
 		"require":                           {"const got = []; for (const m of ['fs', 'child_process', 'net', 'os', '/etc/passwd']) { try { require(m); got.push(m); } catch {} } return got;", none, `[]`},
 		"a network of its own":              {"return [typeof fetch, typeof XMLHttpRequest, typeof WebSocket];", none, `["undefined","undefined","undefined"]`},
 		"getters on arguments":              {"let n = 0; await browser.echo({ get text() { n++; throw new Error('a getter'); } });", "", ""},
+		"eval":                              {"return [eval('typeof std'), (0, eval)('typeof os'), (0, eval)('typeof __step')].join();", none, `"undefined,undefined,undefined"`},
+		"a repeated string":                 {"return 'x'.repeat(2 ** 29).length;", "memory_mb", ""},
+		"brackets to parse as JSON":         {"return JSON.parse('['.repeat(1e6));", "", ""},
+		"brackets to parse as a script":     {"return eval('('.repeat(1e5));", "", ""},
+		"a large number":                    {"return 2n ** (2n ** 40n);", "", ""},
+		"a promise of its own":              {"return { then() {} };", "", ""},
+		"a value that computes for ever":    {"return { toJSON() { for (;;); } };", "cpu_ms", ""},
+		"a getter in the value":             {"return { get a() { for (;;); } };", "cpu_ms", ""},
+		"a message that computes":           {"throw Object.assign(new Error(), { get message() { return 'x'; }, toString() { for (;;); } });", "", ""},
+		"a long message":                    {"throw new Error('x'.repeat(1e6));", "", ""},
+		"a long stack":                      {"const e = new Error('m'); e.stack = 'script:1e9:'.repeat(1e5); throw e;", "", ""},
+		"waiting in shared memory":          {"Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100); throw new Error('it waited');", "", ""},
 		"a proxy as argument":               {"return (await browser.echo(new Proxy({}, { ownKeys: () => ['text'], getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true, value: 'p' }), get: (_, k) => k === 'text' ? 'p' : undefined }))).text;", none, `"p"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +148,7 @@ func TestAHostileChild(t *testing.T) {
 	} {
 		c := &process{in: discardCloser{io.Discard}, out: bufio.NewReader(bytes.NewBufferString(sends))}
 		steps := 0
-		_, err := c.run(t.Context(), tight, Script{}, func(_ context.Context, s Step) Answer {
+		_, err := c.run(t.Context(), tight, func(_ context.Context, s Step) Answer {
 			if steps++; len(s.Command) > 100 {
 				t.Errorf("%s: a command of %d bytes", name, len(s.Command))
 			}
@@ -146,7 +159,7 @@ func TestAHostileChild(t *testing.T) {
 		}
 	}
 	c := &process{in: discardCloser{io.Discard}, out: bufio.NewReader(strings.NewReader(frame(`{"done":{"logs":["` + strings.Repeat("x", 1<<20) + `"],"error":{"message":"` + strings.Repeat("m", 1<<20) + `","step":99,"line":-5}}}`)))}
-	ended, err := c.run(t.Context(), tight, Script{}, nil)
+	ended, err := c.run(t.Context(), tight, nil)
 	if f := ended.Failure; err != nil || f == nil || len(f.Message) != maxMessage || f.Step != 0 || f.Line != 0 || len(ended.Logs[0]) != maxLogChars {
 		t.Errorf("%v %d log lines", err, len(ended.Logs))
 	}
@@ -159,7 +172,7 @@ func (discardCloser) Close() error { return nil }
 // A script's process has the kernel's filter, no privileges to gain, and no environment.
 func TestAScriptsProcessIsContained(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
-		t.Skip("this system has no /proc")
+		untested.Skip(t, "this system has no /proc")
 	}
 	pool := testPool(t, tight)
 	c, err := pool.start(t.Context())

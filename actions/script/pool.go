@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/actions/script/child"
+	"github.com/browserd/browserd/contain"
 )
 
 // Pool starts the processes of scripts, and keeps one ready after the first script.
@@ -19,11 +20,16 @@ type Pool struct {
 	config  Config
 	program string
 
-	mu     sync.Mutex
-	ready  chan *process // holds the process that waits for a script, or nil if it could not be started; nil: none
-	closed bool
-	bare   bool // namespaces cannot be had here
-	living sync.WaitGroup
+	// Values are those that were too long for one answer.
+	Values Values
+
+	mu      sync.Mutex
+	running map[int]int // scripts that run, by the number of their token
+	pace    *pace
+	ready   chan *process // holds the process that waits for a script, or nil if it could not be started; nil: none
+	closed  bool
+	bare    bool // namespaces cannot be had here
+	living  sync.WaitGroup
 }
 
 // NewPool makes a pool that starts nothing yet.
@@ -32,7 +38,7 @@ func NewPool(c Config) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
-	return &Pool{config: c, program: program}, nil
+	return &Pool{config: c, program: program, running: map[int]int{}, pace: newPace()}, nil
 }
 
 // startTimeout is how long a process may take until it is ready for a script.
@@ -45,6 +51,9 @@ type process struct {
 	out  *bufio.Reader
 	pipe io.Closer
 	once sync.Once
+
+	reading sync.WaitGroup // the goroutine of listen
+	end     error          // why no further message comes; written by listen
 }
 
 func (c *process) kill() { c.cmd.Process.Kill() }
@@ -125,7 +134,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 func (p *Pool) spawn(bare bool) (*process, error) {
 	cmd := exec.Command(p.program)
 	cmd.Args, cmd.Env, cmd.Dir = []string{child.Name}, []string{}, string(os.PathSeparator)
-	cmd.SysProcAttr = contained(bare)
+	cmd.SysProcAttr = contain.Attr(bare)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -134,7 +143,7 @@ func (p *Pool) spawn(bare bool) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := contain.Start(cmd, scriptNice); err != nil {
 		in.Close()
 		out.Close()
 		return nil, err
@@ -150,6 +159,7 @@ func (p *Pool) discard(c *process) {
 		p.living.Add(1)
 		go func() { // ends with the process, which was killed
 			defer p.living.Done()
+			c.reading.Wait() // Cmd.Wait closes what it reads from
 			c.cmd.Wait()
 		}()
 	})
@@ -171,9 +181,9 @@ func (p *Pool) Close() {
 	p.living.Wait()
 }
 
-// Namespaces says whether scripts run in namespaces of their own, as far as is known.
+// Namespaces reports whether scripts run in namespaces of their own, as far as is known.
 func (p *Pool) Namespaces() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return namespaces && !p.bare
+	return contain.Namespaces && !p.bare
 }

@@ -12,17 +12,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/browserd/browserd/actions/script/child"
+	"github.com/browserd/browserd/protocol"
 )
 
-// Config limits one script.
+// Config limits one script, and what is saved of all.
 type Config struct {
 	MemoryMB int           `koanf:"memory_mb" default:"64" doc:"megabytes that the values of one script may use"`
 	CPU      time.Duration `koanf:"cpu" default:"5s" doc:"processor time of one script; what it waits for does not count"`
 	Steps    int           `koanf:"steps" default:"1000" doc:"commands that one script may send"`
+	PerToken int           `koanf:"per_token" default:"8" doc:"scripts that may run at once with one token; a further one is refused with rate_limited"`
+	Count    int           `koanf:"count" default:"100" doc:"saved scripts that one agent may keep"`
+	Bytes    int           `koanf:"bytes" default:"4194304" doc:"bytes of saved scripts that one agent may keep, all together; one has at most 1 MiB"`
 }
 
 // Check says which value makes no sense.
@@ -34,12 +39,18 @@ func (c Config) Check() error {
 		return fmt.Errorf("scripts.cpu: %s: accepts 100ms to 30s", c.CPU)
 	case c.Steps < 1 || c.Steps > 100000:
 		return fmt.Errorf("scripts.steps: %d: accepts 1 to 100000", c.Steps)
+	case c.PerToken <= 0:
+		return fmt.Errorf("scripts.per_token: %d: accepts a number above 0", c.PerToken)
+	case c.Count <= 0:
+		return fmt.Errorf("scripts.count: %d: accepts a number above 0", c.Count)
+	case c.Bytes <= 0:
+		return fmt.Errorf("scripts.bytes: %d: accepts a number above 0", c.Bytes)
 	}
 	return nil
 }
 
 // DefaultConfig has the limits that hold where the operator sets none.
-var DefaultConfig = Config{MemoryMB: 64, CPU: 5 * time.Second, Steps: 1000}
+var DefaultConfig = Config{MemoryMB: 64, CPU: 5 * time.Second, Steps: 1000, PerToken: 8, Count: 100, Bytes: 4 << 20}
 
 // Limits of what a script says. A value and logs that fit are cut later to what the
 // client asked for.
@@ -56,6 +67,8 @@ type Script struct {
 	Input json.RawMessage
 	// Commands are the methods of the script's object browser, each with its main parameter.
 	Commands map[string]string
+	// Token is the number of the token with which the script was sent.
+	Token int
 }
 
 // Step is one command that a script sends.
@@ -78,26 +91,83 @@ type Ended struct {
 	Value json.RawMessage // JSON; empty: undefined
 	Logs  []string
 	Steps int
-	// Failure is nil where the script ended well.
+	// Failure is nil if the script ended well.
 	Failure *child.Failure
 }
 
 // Run runs a script and calls step for each command that it sends, one after the other, in
-// this goroutine. It returns how the script ended, or an error where the process could
-// not be started, died, sent what it must not, or ctx ended. When Run returns, the process
-// is dead or dying.
+// this goroutine. It returns how the script ended, or an error where as many scripts of the
+// token run as may, or where the process could not be started, died, sent what it must not,
+// or ctx ended. A step's context ends with the process too. When Run returns, the process is
+// dead or dying.
 func (p *Pool) Run(ctx context.Context, s Script, step func(context.Context, Step) Answer) (Ended, error) {
-	c, err := p.take(ctx)
+	if err := p.admit(s.Token); err != nil {
+		return Ended{}, err
+	}
+	defer p.leave(s.Token)
+	p.pace.begin(ctx, s.Token)
+	c, err := p.begun(ctx, s)
 	if err != nil {
 		return Ended{}, err
 	}
 	defer p.discard(c)
 	defer context.AfterFunc(ctx, c.kill)()
-	ended, err := c.run(ctx, p.config, s, step)
+	over, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { p.pace.watch(over, c, s.Token) })
+	defer func() { stop(); watching.Wait() }() // before the process ends, and its number is another's
+	ended, err := c.run(ctx, p.config, step)
 	if ctx.Err() != nil {
 		return ended, context.Cause(ctx)
 	}
 	return ended, err
+}
+
+// admit counts a script that is to run with the token, until leave.
+func (p *Pool) admit(token int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := p.running[token]; n >= p.config.PerToken {
+		return protocol.Errorf(protocol.RateLimited, "%d scripts of this token run already, as many as scripts.per_token allows", n).
+			With("quota", "scripts.per_token").With("limit", p.config.PerToken).With("retry_after_s", 1).
+			Then("wait until one of them has ended, or end one with cancel, then send this one again")
+	}
+	p.running[token]++
+	return nil
+}
+
+func (p *Pool) leave(token int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running[token]--; p.running[token] == 0 {
+		delete(p.running, token)
+	}
+}
+
+// begun returns a process that has the script. One that died while it waited for a script
+// is replaced: it has done nothing yet.
+func (p *Pool) begun(ctx context.Context, s Script) (*process, error) {
+	for again := true; ; again = false {
+		c, err := p.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		stop := context.AfterFunc(ctx, c.kill)
+		err = child.WriteFrame(c.in, child.Start{Code: s.Code, Input: s.Input, Commands: s.Commands, Limits: child.Limits{
+			MemoryMB: p.config.MemoryMB, CPUMS: int(p.config.CPU.Milliseconds()), Steps: p.config.Steps, ValueChars: maxValueChars, LogChars: maxLogChars,
+		}})
+		stop()
+		if err == nil {
+			return c, nil
+		}
+		p.discard(c)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if !again {
+			return nil, fmt.Errorf("%w: %w", ErrDied, err)
+		}
+	}
 }
 
 // ErrDied is the error of a child that ended without saying how its script did.
@@ -106,20 +176,17 @@ var ErrDied = errors.New("the script's process died")
 // ErrHostile is the error of a child that sent what no child sends.
 var ErrHostile = errors.New("the script's process sent something that it must not")
 
-func (c *process) run(ctx context.Context, limits Config, s Script, step func(context.Context, Step) Answer) (Ended, error) {
+func (c *process) run(ctx context.Context, limits Config, step func(context.Context, Step) Answer) (Ended, error) {
 	ended := Ended{Logs: []string{}}
-	err := child.WriteFrame(c.in, child.Start{Code: s.Code, Input: s.Input, Commands: s.Commands, Limits: child.Limits{
-		MemoryMB: limits.MemoryMB, CPUMS: int(limits.CPU.Milliseconds()), Steps: limits.Steps, ValueChars: maxValueChars, LogChars: maxLogChars,
-	}})
-	if err != nil {
-		return ended, fmt.Errorf("%w: %w", ErrDied, err)
-	}
+	alive, died := context.WithCancel(ctx)
+	defer died()
+	messages := c.listen(alive, died)
 	for {
 		// A child that computes for longer than its processor time, on however loaded a
 		// machine, ends by its own clock or the kernel's.
-		var m child.Message
-		if err := child.ReadFrame(c.out, &m); err != nil {
-			return ended, fmt.Errorf("%w: %w", ErrDied, err)
+		m, ok := <-messages
+		if !ok {
+			return ended, fmt.Errorf("%w: %w", ErrDied, c.end)
 		}
 		switch {
 		case m.Done != nil && m.Step == nil && !m.Ready:
@@ -132,7 +199,7 @@ func (c *process) run(ctx context.Context, limits Config, s Script, step func(co
 			ended.Steps--
 			return ended, &Limit{Name: "steps", Value: limits.Steps}
 		}
-		answer := step(ctx, Step{
+		answer := step(alive, Step{
 			Number: ended.Steps, Command: cut(m.Step.Command, 100), Params: m.Step.Params,
 			Call: cut(m.Step.Call, 200), Line: max(m.Step.Line, 0), Column: max(m.Step.Column, 0),
 		})
@@ -143,6 +210,30 @@ func (c *process) run(ctx context.Context, limits Config, s Script, step func(co
 			return ended, fmt.Errorf("%w: %w", ErrDied, err)
 		}
 	}
+}
+
+// listen reads what the child sends, also while a step is under way, so that its end is known
+// at once: then died is called, c.end is set, and the channel is closed. The goroutine ends
+// with the process or with ctx, and discard waits for it.
+func (c *process) listen(ctx context.Context, died func()) <-chan child.Message {
+	messages := make(chan child.Message)
+	c.reading.Go(func() {
+		defer close(messages)
+		for {
+			var m child.Message
+			if c.end = child.ReadFrame(c.out, &m); c.end != nil {
+				died()
+				return
+			}
+			select {
+			case messages <- m:
+			case <-ctx.Done():
+				c.end = context.Cause(ctx)
+				return
+			}
+		}
+	})
+	return messages
 }
 
 // Limit is the error of a script that reached a limit.
@@ -181,7 +272,7 @@ func (c *process) done(ended Ended, d *child.Done) (Ended, error) {
 	return ended, nil
 }
 
-// cut is at most n characters of s.
+// cut returns at most n characters of s.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

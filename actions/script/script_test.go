@@ -54,6 +54,25 @@ return {got: r.text, short: (await browser.echo("x")).text};`, `{"who":"you"}`)
 	}
 }
 
+// A process that died while it waited for a script is replaced, and the client sees nothing
+// of it.
+func TestAProcessThatDiedWhileItWaited(t *testing.T) {
+	pool := testPool(t, DefaultConfig)
+	s := Script{Code: "return 1", Input: json.RawMessage("{}"), Commands: map[string]string{}}
+	for i := range 3 {
+		ended, err := pool.Run(t.Context(), s, func(context.Context, Step) Answer { return Answer{} })
+		if err != nil || string(ended.Value) != "1" {
+			t.Fatalf("run %d: %s, %+v, %v", i, ended.Value, ended.Failure, err)
+		}
+		waits := <-pool.ready
+		waits.kill()
+		if _, err := waits.cmd.Process.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		pool.ready <- waits
+	}
+}
+
 // The forms in which models write a script.
 func TestFormsOfScripts(t *testing.T) {
 	for name, code := range map[string]string{
@@ -105,7 +124,7 @@ func TestErrorsOfScripts(t *testing.T) {
 
 // A script ends with its context, whatever it does.
 func TestAScriptEndsWithItsContext(t *testing.T) {
-	pool := testPool(t, Config{MemoryMB: 64, CPU: 20 * time.Second, Steps: 10})
+	pool := testPool(t, Config{MemoryMB: 64, CPU: 20 * time.Second, Steps: 10, PerToken: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := pool.Run(ctx, Script{Code: "await browser.echo('a'); for(;;);", Commands: map[string]string{"echo": "text"}}, func(context.Context, Step) Answer {
 		time.AfterFunc(50*time.Millisecond, cancel)

@@ -20,6 +20,7 @@ type agent struct {
 	tb   testdaemon.TB
 	c    *client.Client
 	took *timings // of its next commands; nil: they are not counted
+	only string   // the one command that is counted; empty: all
 
 	count, field string // refs on the page
 }
@@ -43,7 +44,7 @@ func (a *agent) try(method string, params map[string]any, result any) error {
 	defer cancel()
 	began := time.Now()
 	err := a.c.Call(ctx, method, params, result)
-	if err == nil && a.took != nil {
+	if err == nil && a.took != nil && (a.only == "" || a.only == method) {
 		a.took.add(time.Since(began))
 	}
 	return err
@@ -129,6 +130,16 @@ func each(n, parallel int, f func(i int)) {
 	}
 	close(next)
 	all.Wait()
+}
+
+// limitOf is the limit of a script that reached one.
+func limitOf(err error) string {
+	var e *protocol.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	limit, _ := e.Details["limit"].(string)
+	return limit
 }
 
 // codeOf is an answer's code: ok, or empty where there was no answer.

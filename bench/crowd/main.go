@@ -1,10 +1,11 @@
 // Command crowd holds one daemon to a hundred sessions at once, and to what one
 // bad page among them may do to the others. It prints what a session costs in
 // memory, how long commands take, and how much longer the others' take beside
-// a page that loops, floods or eats memory; it ends with 1 where a command was
+// a page or a script that loops, floods or eats memory; it ends with 1 where a command was
 // answered as it may not be. The daemon is BROWSERD_BIN, or the one that it builds.
 //
 //	go run ./crowd -sessions 100
+//	go run ./crowd -sessions 0 -beside scripts
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 func main() {
 	sessions := flag.Int("sessions", 100, "sessions open at once; 0: only the bad pages")
 	rounds := flag.Int("rounds", 3, "how often each session does its commands, and each bad page is compared")
+	only := flag.String("beside", "pages,scripts", "beside what the others are watched")
 	window := flag.Duration("window", 4*time.Second, "how long the others are watched, with the bad page and without; 0: not at all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -31,8 +34,11 @@ func main() {
 		if *sessions > 0 {
 			crowd(ctx, tb, site, *sessions, *rounds)
 		}
-		if *window > 0 {
+		if *window > 0 && strings.Contains(*only, "pages") {
 			isolation(ctx, tb, site, *rounds, *window)
+		}
+		if *window > 0 && strings.Contains(*only, "scripts") {
+			besideScripts(ctx, tb, site, *rounds, *window)
 		}
 	})
 	testdaemon.RemoveBinary()

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,6 +121,7 @@ func (d *agentBrowser) call(ctx context.Context, p params, result any) error {
 	// for the next one's.
 	stop := context.AfterFunc(ctx, func() { d.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
+	began := time.Now()
 	if _, err := d.conn.Write(append(b, '\n')); err != nil {
 		return errors.Join(err, ctx.Err())
 	}
@@ -127,11 +129,30 @@ func (d *agentBrowser) call(ctx context.Context, p params, result any) error {
 	if err != nil {
 		return errors.Join(err, ctx.Err())
 	}
+	waited := time.Since(began)
 	var a agentBrowserAnswer
 	if err := json.Unmarshal(line, &a); err != nil {
 		return err
 	}
+	if d.o.Told != nil {
+		d.o.Told(Call{fmt.Sprint(p["action"]), a.printed(), waited})
+	}
 	return a.decode(result)
+}
+
+// printed is what the command line prints of an answer: the value that was asked for, where
+// a page is, or that it is done.
+func (a agentBrowserAnswer) printed() string {
+	var r struct{ Snapshot, Value, HTML, Text, Title, URL string }
+	switch err := json.Unmarshal(a.Data, &r); {
+	case !a.Success:
+		return fmt.Sprint("✗ ", a.Error)
+	case err != nil:
+		return string(a.Data)
+	case r.URL != "" && r.Snapshot == "":
+		return "✓ " + r.Title + "\n  " + r.URL
+	}
+	return cmp.Or(r.Snapshot, r.Value, r.HTML, r.Text, "✓ Done")
 }
 
 func (d *agentBrowser) Open(ctx context.Context, url string) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,17 +14,26 @@ import (
 
 	client "github.com/browserd/browserd/clients/go"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/snapshot/pagetext"
 )
 
 // token is of a daemon that lives as long as a run, on loopback.
 const token = "bench-token-0123456789abcdef"
 
-// browserd is a session at the daemon's WebSocket.
+// browserd is a session of the daemon, over WebSocket or MCP.
 type browserd struct {
 	*process
-	addr   string
-	client *client.Client
-	first  bool
+	o     Options
+	name  string
+	addr  string
+	dial  func(ctx context.Context, o Options, addr string) (caller, error)
+	conn  caller
+	first bool
+
+	// Where answers show the page (Options.Steps):
+	page   pagetext.PageText
+	header string // of the last snapshot
+	fresh  bool   // Shown has not returned the page yet
 }
 
 // Browserd is the path of the daemon's program: BROWSERD_BIN, or cmd/browserd built
@@ -104,54 +114,110 @@ func serveBrowserd(ctx context.Context, o Options, first func(addr string) error
 }
 
 func startBrowserd(ctx context.Context, o Options) (Driver, error) {
-	d := &browserd{first: true}
-	p, _, err := serveBrowserd(ctx, o, func(addr string) error {
+	return start(ctx, o, "browserd", func(ctx context.Context, o Options, addr string) (caller, error) {
+		c, err := client.Dial(ctx, "ws://"+addr+"/v1/ws", token)
+		return overWebSocket{c, o.Told}, err
+	})
+}
+
+func startBrowserdMCP(ctx context.Context, o Options) (Driver, error) {
+	return start(ctx, o, "browserd (MCP)", func(ctx context.Context, o Options, addr string) (caller, error) {
+		h, c := newHTTPClient("http://" + addr + "/mcp?tools=all&structured=true")
+		h.header = http.Header{"Authorization": {"Bearer " + token}}
+		c.told = o.Told
+		return overMCP{c, h}, c.initialize(ctx)
+	})
+}
+
+func start(ctx context.Context, o Options, name string, dial func(context.Context, Options, string) (caller, error)) (Driver, error) {
+	d := &browserd{o: o, name: name, dial: dial, first: true}
+	p, _, err := serveBrowserd(ctx, o, func(addr string) (err error) {
 		d.addr = addr
-		return d.dial(ctx)
+		d.conn, err = dial(ctx, o, addr)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.process = p
-	if err := d.client.Call(ctx, "ping", nil, nil); err != nil {
-		d.stop(p.cmd.Process.Kill)
-		return nil, err
-	}
 	return d, nil
 }
 
-func (d *browserd) dial(ctx context.Context) (err error) {
-	d.client, err = client.Dial(ctx, "ws://"+d.addr+"/v1/ws", token)
-	return err
-}
-
 func (d *browserd) NewSession(ctx context.Context) (Driver, error) {
-	other := &browserd{process: d.process, addr: d.addr}
-	if err := other.dial(ctx); err != nil {
+	other := &browserd{process: d.process, o: d.o, name: d.name, addr: d.addr, dial: d.dial}
+	var err error
+	if other.conn, err = d.dial(ctx, d.o, d.addr); err != nil {
 		return nil, err
 	}
-	return other, other.client.Call(ctx, "session_open", nil, nil)
+	return other, other.conn.Call(ctx, "session_open", nil, nil)
 }
 
 func (d *browserd) Close() error {
 	if d.first {
-		d.client.Close()
+		d.conn.Close()
 		return d.stop(func() error { return d.cmd.Process.Signal(syscall.SIGTERM) })
 	}
-	err := d.client.Call(context.Background(), "session_close", nil, nil)
-	d.client.Close()
+	err := d.conn.Call(context.Background(), "session_close", nil, nil)
+	d.conn.Close()
 	return err
 }
 
-func (d *browserd) Name() string { return "browserd" }
+func (d *browserd) Name() string { return d.name }
 func (d *browserd) PIDs() []int  { return d.pids() }
 
 // params are a command's; acting ones that are asked for nothing say so.
 type params = map[string]any
 
 func (d *browserd) do(ctx context.Context, method string, p params) error {
-	p["snapshot"] = "none"
-	return d.client.Call(ctx, method, p, nil)
+	if !d.o.Steps {
+		p["snapshot"] = "none"
+	}
+	return d.call(ctx, method, p, nil)
+}
+
+// call runs a command. Where answers show the page, it keeps what this one shows.
+func (d *browserd) call(ctx context.Context, method string, p params, result any) error {
+	if !d.o.Steps {
+		return d.conn.Call(ctx, method, p, result)
+	}
+	var raw json.RawMessage
+	err := d.conn.Call(ctx, method, p, &raw)
+	if err != nil {
+		d.fresh = false
+		return err
+	}
+	var shown pagetext.Result
+	if err := json.Unmarshal(raw, &shown); err != nil {
+		return err
+	}
+	if err := d.page.Apply(shown); err != nil {
+		return err
+	}
+	if shown.Snapshot != nil {
+		d.header, _, _ = strings.Cut(shown.Snapshot.Text, "\n")
+	}
+	d.fresh = d.fresh || shown.Snapshot != nil || shown.Delta != nil
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, result)
+}
+
+// Shown is the default snapshot of open with every delta since.
+func (d *browserd) Shown() (Snapshot, bool) {
+	if !d.fresh {
+		return Snapshot{}, false
+	}
+	s, err := d.held()
+	return s, err == nil
+}
+
+// held is the page as the answers so far show it.
+func (d *browserd) held() (Snapshot, error) {
+	d.fresh = false
+	text := d.page.Text()
+	nodes, err := parseBrowserd(d.header + "\n" + text)
+	return Snapshot{text, nodes}, err
 }
 
 func (d *browserd) Open(ctx context.Context, url string) error {
@@ -160,12 +226,18 @@ func (d *browserd) Open(ctx context.Context, url string) error {
 
 func (d *browserd) Text(ctx context.Context, kind Kind) (string, error) {
 	var r struct{ Snapshot snapshot.Snapshot }
-	err := d.client.Call(ctx, "snapshot", browserdBudgets(kind), &r)
+	err := d.conn.Call(ctx, "snapshot", browserdBudgets(kind), &r)
 	return r.Snapshot.Text, err
 }
 
 func (d *browserd) Snapshot(ctx context.Context, kind Kind) (Snapshot, error) {
-	return read(ctx, d, kind, parseBrowserd)
+	if !d.o.Steps || kind != Default {
+		return read(ctx, d, kind, parseBrowserd)
+	}
+	if err := d.call(ctx, "snapshot", params{"delta": true}, nil); err != nil {
+		return Snapshot{}, err
+	}
+	return d.held()
 }
 
 // browserdBudgets are the parameters of a snapshot, unbounded but for the default.
@@ -189,7 +261,7 @@ func (d *browserd) ClickAndSee(ctx context.Context, ref string) (string, error) 
 		Delta    snapshot.Delta
 		Snapshot snapshot.Snapshot
 	}
-	err := d.client.Call(ctx, "click", params{"ref": ref}, &r)
+	err := d.conn.Call(ctx, "click", params{"ref": ref}, &r)
 	return r.Delta.Text + r.Snapshot.Text, err
 }
 
@@ -223,6 +295,6 @@ func (d *browserd) Drag(ctx context.Context, from, to string) error {
 
 func (d *browserd) Eval(ctx context.Context, expression string) (json.RawMessage, error) {
 	var r struct{ Value json.RawMessage }
-	err := d.client.Call(ctx, "eval", params{"expression": expression}, &r)
+	err := d.call(ctx, "eval", params{"expression": expression}, &r)
 	return r.Value, err
 }

@@ -17,6 +17,8 @@ type devtools struct {
 	*process
 	*mcpClient
 	page     int
+	steps    bool   // actions answer with the page
+	shown    string // the last answer that did; empty when it has been read
 	contexts *atomic.Int64
 	stop     func() error
 }
@@ -36,7 +38,7 @@ func startDevtools(ctx context.Context, o Options) (Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &devtools{process: p, mcpClient: c, page: 1, contexts: new(atomic.Int64), stop: stop}, nil
+	return &devtools{process: p, mcpClient: c, page: 1, steps: o.Steps, contexts: new(atomic.Int64), stop: stop}, nil
 }
 
 var selectedPage = regexp.MustCompile(`(?m)^(\d+): .*isolatedContext=(\S+)$`)
@@ -63,9 +65,28 @@ func (d *devtools) Close() error { return d.stop() }
 func (d *devtools) Name() string { return "chrome-devtools-mcp" }
 func (d *devtools) PIDs() []int  { return d.pids() }
 
+// do runs a tool for its effect. All but those for pages can answer with a snapshot.
 func (d *devtools) do(ctx context.Context, tool string, p params) error {
-	_, err := d.ask(ctx, tool, p)
+	d.shown = ""
+	if d.steps && tool != "close_page" {
+		p["includeSnapshot"] = true
+	}
+	text, err := d.ask(ctx, tool, p)
+	if err == nil && d.steps {
+		d.shown = text
+	}
 	return err
+}
+
+// Shown is the snapshot of the last action's answer.
+func (d *devtools) Shown() (Snapshot, bool) {
+	_, text, there := strings.Cut(d.shown, "## Latest page snapshot\n")
+	d.shown = ""
+	if !there {
+		return Snapshot{}, false
+	}
+	nodes, err := parseDevtools(text)
+	return Snapshot{text, nodes}, err == nil
 }
 
 func (d *devtools) ask(ctx context.Context, tool string, p params) (string, error) {

@@ -103,6 +103,12 @@ type Options struct {
 	Peers string
 	// Browserd is the daemon's program. Empty: built from this module.
 	Browserd string
+	// Steps has the tool show the page as its documentation tells agents to read it: where
+	// an action can answer with the page, it does ([Shower]).
+	Steps bool
+	// Told is called with each call of the tool. Nil: nobody is told. Only browserd,
+	// agent-browser and the tools over stdio tell.
+	Told func(Call)
 	// Log takes what the tools write to standard error. Nil: nobody.
 	Log io.Writer
 }
@@ -124,6 +130,7 @@ type Tool struct {
 func Tools() []Tool {
 	return []Tool{
 		{Name: "browserd", start: startBrowserd},
+		{Name: "browserd (MCP)", start: startBrowserdMCP},
 		{Name: "browserd (command line)", start: startBrowserdCommand},
 		{Name: "agent-browser", Package: agentBrowserPackage, start: startAgentBrowser},
 		{Name: "agent-browser (command line)", Package: agentBrowserPackage, start: startAgentBrowserCommand},

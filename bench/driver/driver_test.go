@@ -16,6 +16,7 @@ import (
 
 	"github.com/browserd/browserd/bench/driver"
 	"github.com/browserd/browserd/internal/testdaemon"
+	"github.com/browserd/browserd/internal/untested"
 )
 
 func TestMain(m *testing.M) {
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// make bench and make tasks give no program: the daemon is built from its own module.
+// make bench and make step give no program: the daemon is built from its own module.
 func TestBrowserdIsBuilt(t *testing.T) {
 	t.Setenv("BROWSERD_BIN", "")
 	bin, err := driver.Browserd(t.Context(), t.TempDir())
@@ -69,7 +70,7 @@ func TestEveryToolPlays(t *testing.T) {
 	for _, tool := range driver.Tools() {
 		t.Run(tool.Name, func(t *testing.T) {
 			if tool.Package != "" && os.Getenv("BENCH_PEERS") == "" {
-				t.Skip("BENCH_PEERS is not set")
+				untested.Skip(t, "BENCH_PEERS is not set: %s is not played", tool.Name)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -27,27 +28,36 @@ const (
 	pinchtabVersion = "0.15.0"
 )
 
-var packages = []string{agentBrowserPackage, playwrightPackage, devtoolsPackage, todoPackage}
-
-// Install brings the peers, and TodoMVC, into dir, at their versions, where they are
-// not there yet: with npm, and pinchtab with go. Where one of the two is missing or
-// does not get what it is asked for, the error says so, and a tool that is not in
-// dir fails to start with ErrMissing.
-func Install(ctx context.Context, dir string) error {
-	return errors.Join(installNPM(ctx, dir), installPinchtab(ctx, dir))
+// Install brings the tools that are no part of this module, and TodoMVC, into dir, at their
+// versions, where they are not there yet: with npm, and pinchtab with go. Where one of the
+// two is missing or does not get what it is asked for, the error says so, and a tool that is
+// not in dir fails to start with ErrMissing.
+func Install(ctx context.Context, dir string, tools []Tool) error {
+	wanted := []string{todoPackage}
+	var err error
+	for _, t := range tools {
+		switch {
+		case t.Package == pinchtabPackage:
+			err = installPinchtab(ctx, dir)
+		case t.Package != "" && !slices.Contains(wanted, t.Package):
+			wanted = append(wanted, t.Package)
+		}
+	}
+	return errors.Join(installNPM(ctx, dir, wanted), err)
 }
 
 // installNPM runs none of the packages' install scripts: they would download
 // browsers, and all are pointed at the one that is here.
-func installNPM(ctx context.Context, dir string) error {
-	var wanted []string
-	for _, spec := range packages {
-		if installed(dir, spec) != nil {
-			wanted = append(wanted, spec)
-		}
-	}
-	if len(wanted) == 0 {
+func installNPM(ctx context.Context, dir string, packages []string) error {
+	missing := func(spec string) bool { return installed(dir, spec) != nil }
+	if !slices.ContainsFunc(packages, missing) {
 		return nil
+	}
+	// npm removes what it is not told to keep, so it is told of all that is there.
+	for _, spec := range []string{agentBrowserPackage, playwrightPackage, devtoolsPackage, todoPackage} {
+		if !missing(spec) && !slices.Contains(packages, spec) {
+			packages = append(packages, spec)
+		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -56,7 +66,7 @@ func installNPM(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "npm", append(args, packages...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm install %s: %w: %s", strings.Join(wanted, " "), err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("npm install %s: %w: %s", strings.Join(packages, " "), err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }
@@ -117,13 +127,13 @@ func installed(dir, spec string) error {
 	return nil
 }
 
-// TodoMVC is the directory of an app of TodoMVC that Install brought; it is
-// empty where it did not.
-func TodoMVC(dir, app string) string {
+// TodoMVC is the directory of the apps of TodoMVC that Install brought; it is empty
+// where it did not.
+func TodoMVC(dir string) string {
 	if installed(dir, todoPackage) != nil {
 		return ""
 	}
-	return filepath.Join(dir, "node_modules", "todomvc", "examples", app)
+	return filepath.Join(dir, "node_modules", "todomvc", "examples")
 }
 
 // script is a JavaScript file of an installed package, with node to run it.

@@ -22,6 +22,9 @@ const mcpVersion = "2025-06-18"
 // that what is timed is the server: a call is one line, or one POST, and its answer.
 type mcpClient struct {
 	send func(ctx context.Context, m rpcMessage) (rpcMessage, error)
+	told func(Call) // nil: nobody is told of the calls
+
+	instructions string // of the server, for the model
 
 	mu   sync.Mutex
 	next int
@@ -43,12 +46,17 @@ type rpcError struct {
 
 // initialize is what a client says first.
 func (c *mcpClient) initialize(ctx context.Context) error {
-	_, err := c.request(ctx, "initialize", params{
+	raw, err := c.request(ctx, "initialize", params{
 		"protocolVersion": mcpVersion, "capabilities": params{}, "clientInfo": params{"name": "bench", "version": "1"},
 	})
 	if err != nil {
 		return err
 	}
+	var r struct{ Instructions string }
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return err
+	}
+	c.instructions = r.Instructions
 	_, err = c.send(ctx, rpcMessage{JSONRPC: "2.0", Method: "notifications/initialized"})
 	return err
 }
@@ -70,25 +78,40 @@ func (c *mcpClient) request(ctx context.Context, method string, p any) (json.Raw
 
 // tool calls a tool and returns the texts of its answer.
 func (c *mcpClient) tool(ctx context.Context, name string, arguments params) (string, error) {
+	text, _, err := c.call(ctx, name, arguments)
+	return text, err
+}
+
+// call is tool, and returns the answer's structured content with its texts.
+func (c *mcpClient) call(ctx context.Context, name string, arguments params) (text string, structured json.RawMessage, err error) {
+	if arguments == nil {
+		arguments = params{}
+	}
+	began := time.Now()
 	raw, err := c.request(ctx, "tools/call", params{"name": name, "arguments": arguments})
+	waited := time.Since(began)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var r struct {
-		Content []struct{ Text string }
-		IsError bool
+		Content           []struct{ Text string }
+		StructuredContent json.RawMessage
+		IsError           bool
 	}
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var b strings.Builder
 	for _, part := range r.Content {
 		b.WriteString(part.Text)
 	}
-	if r.IsError {
-		return "", fmt.Errorf("%s: %s", name, b.String())
+	if c.told != nil {
+		c.told(Call{name, b.String(), waited})
 	}
-	return b.String(), nil
+	if r.IsError {
+		return "", nil, fmt.Errorf("%s: %s", name, b.String())
+	}
+	return b.String(), r.StructuredContent, nil
 }
 
 // tools is the answer to tools/list as it stands.

@@ -56,7 +56,7 @@ func (d *browserd) Read(ctx context.Context, ref, kind string) (string, error) {
 		p["ref"] = ref
 	}
 	var r struct{ Content string }
-	err := d.client.Call(ctx, "read", p, &r)
+	err := d.call(ctx, "read", p, &r)
 	return r.Content, err
 }
 
@@ -64,7 +64,7 @@ func (d *browserd) Find(ctx context.Context, text string) ([]Node, error) {
 	var r struct {
 		Nodes []struct{ Ref, Role, Name string }
 	}
-	if err := d.client.Call(ctx, "find", params{"text": text}, &r); err != nil {
+	if err := d.call(ctx, "find", params{"text": text}, &r); err != nil {
 		return nil, err
 	}
 	var out []Node

@@ -78,6 +78,7 @@ func launchStdio(ctx context.Context, o Options, argv []string) (*process, *mcpC
 		return err
 	}
 	c := newStdioClient(inW, io.Reader(outR))
+	c.told = o.Told
 	if err := c.initialize(ctx); err != nil {
 		stop()
 		return nil, nil, nil, err

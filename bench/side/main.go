@@ -172,18 +172,16 @@ func (b *suite) options(chromium, full, peers string) (err error) {
 
 // install brings the peers, and says in one line which are not there.
 func (b *suite) install(wanted []string) error {
-	if err := driver.Install(b.ctx, b.o.Peers); err != nil {
-		fmt.Fprintf(b.out, "Peers could not be installed: %s\n\n", oneLine(err.Error()))
-	}
 	for _, name := range wanted {
 		if _, err := driver.Named(name); err != nil {
 			return fmt.Errorf("-tools: %w", err)
 		}
 	}
-	for _, t := range driver.Tools() {
-		if len(wanted) > 0 && !slices.Contains(wanted, t.Name) {
-			continue
-		}
+	tools := slices.DeleteFunc(driver.Tools(), func(t driver.Tool) bool { return len(wanted) > 0 && !slices.Contains(wanted, t.Name) })
+	if err := driver.Install(b.ctx, b.o.Peers, tools); err != nil {
+		fmt.Fprintf(b.out, "Peers could not be installed: %s\n\n", oneLine(err.Error()))
+	}
+	for _, t := range tools {
 		if err := t.Missing(b.o); err != nil {
 			fmt.Fprintf(b.out, "Missing: %s: %s\n\n", t.Name, oneLine(err.Error()))
 			continue

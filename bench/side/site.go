@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strconv"
 	"sync"
 
@@ -42,9 +43,9 @@ func newSite(peers string) *site {
 	mux.HandleFunc("GET /spa/", page(func(*http.Request) string { return testpages.SPA }))
 	mux.HandleFunc("GET /spa/frame", page(func(*http.Request) string { return testpages.SPAFrame }))
 	s := &site{}
-	if dir := driver.TodoMVC(peers, "react"); dir != "" {
+	if dir := driver.TodoMVC(peers); dir != "" {
 		s.todo = true
-		mux.Handle("GET /todo/", http.StripPrefix("/todo/", http.FileServer(http.Dir(dir))))
+		mux.Handle("GET /todo/", http.StripPrefix("/todo/", http.FileServer(http.Dir(filepath.Join(dir, "react")))))
 	}
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	s.Server = httptest.NewServer(mux)

@@ -7,28 +7,11 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/tiktoken-go/tokenizer"
-
 	"github.com/browserd/browserd/bench/driver"
 )
 
-// counter counts tokens as o200k_base has them.
-func counter() (func(string) int, error) {
-	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		return nil, err
-	}
-	return func(text string) int {
-		n, err := codec.Count(text)
-		if err != nil {
-			return -1
-		}
-		return n
-	}, nil
-}
-
 func (b *suite) toolLists() error {
-	count, err := counter()
+	count, err := driver.TokenCounter()
 	if err != nil {
 		return err
 	}
@@ -69,7 +52,7 @@ var acted = map[string]bool{
 func actable(n driver.Node) bool { return n.Ref != "" && acted[n.Role] }
 
 func (b *suite) tokens() error {
-	count, err := counter()
+	count, err := driver.TokenCounter()
 	if err != nil {
 		return err
 	}

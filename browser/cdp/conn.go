@@ -216,7 +216,7 @@ func (c *Conn) writeAll() {
 	}
 }
 
-// nextToWrite takes the first message of the outbox; nil where it is empty.
+// nextToWrite takes the first message of the outbox; nil if it is empty.
 func (c *Conn) nextToWrite() *Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()

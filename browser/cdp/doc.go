@@ -1,6 +1,6 @@
 // Package cdp is one connection to a Chromium over the Chrome DevTools Protocol (CDP):
 // its transport (a pipe, or a WebSocket), calls and their answers, events, flattened
-// sessions, message limits, and the watch over a browser that has stopped answering.
+// sessions, message limits, and detection of an unresponsive browser.
 // It is the only package that imports chromedp's transport.
 //
 // A [Conn] has one reader and one writer goroutine, which end with its transport. Any

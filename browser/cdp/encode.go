@@ -2,7 +2,7 @@ package cdp
 
 import "github.com/chromedp/cdproto/cdp/jsonv2"
 
-// Encode is the parameters of a command, encoded once for being sent often. It panics
+// Encode returns the parameters of a command, encoded once for being sent often. It panics
 // where they cannot be: a mistake of the build.
 func Encode(params any) jsonv2.Value {
 	b, err := jsonv2.Marshal(params)

@@ -10,7 +10,7 @@ import (
 // is (one line on its console may have 100 MB), and decoding takes ten times its memory.
 // An answer is what a command asked for, such as a screenshot of a long page. So is the
 // event of a request that a route has paused: it comes with the request's body, and the
-// request waits for ever when the event is dropped.
+// request waits forever when the event is dropped.
 const (
 	MaxEvent  = 16 << 20
 	MaxAnswer = 256 << 20

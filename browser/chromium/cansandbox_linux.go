@@ -9,7 +9,7 @@ import (
 // CanSandbox returns an error where Chromium cannot set up its sandbox, as far as
 // that can be known without starting it: a seccomp filter around browserd, which
 // containers have by default. The error has the code chromium_unavailable and the
-// next step. CanSandbox returns nil where nothing is known to prevent the sandbox, or
+// next step. CanSandbox returns nil if nothing is known to prevent the sandbox, or
 // where it is switched off. It starts nothing and takes microseconds.
 func CanSandbox(cfg Config) error {
 	if cfg.UnsafeNoSandbox || !filtered() {
@@ -25,7 +25,7 @@ func filtered() bool {
 	return unix.Unshare(unix.CLONE_NEWUSER) != unix.EINVAL
 }
 
-// sandboxRemedy is the next step where the sandbox cannot be set up.
+// sandboxRemedy returns the next step where the sandbox cannot be set up.
 func sandboxRemedy() string {
 	switch {
 	case inContainer() && filtered():

@@ -25,8 +25,8 @@ type Config struct {
 	ComputedNames       bool          `koanf:"computed_names" workdir:"true" doc:"take names and roles from Chromium itself; a page can see that this is on" default:"true"`
 	Jail                string        `koanf:"jail" doc:"put Chromium into a network namespace of its own, from which nothing but the egress proxy is reached (Linux): auto, where the system allows it; required, or do not start; off" default:"auto" oneof:"auto required off"`
 	RunAs               string        `koanf:"run_as" doc:"user (name, uid or uid:gid) that Chromium runs as when browserd runs as root; empty: browserd, chromium or nobody, the first there is" default:""`
-	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may say nothing at all although it was asked, before it is taken for lost and replaced; 0: for ever" default:"10s"`
-	PageMemoryMB        int           `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: as much as there is" default:"2048"`
+	AnswerTimeout       time.Duration `koanf:"answer_timeout" doc:"how long Chromium may stay silent after being asked before it is considered lost and replaced; 0: forever" default:"10s"`
+	PageMemoryMB        int           `koanf:"page_memory_mb" doc:"MiB that the process of one page may take before it is ended and its commands answer page_crashed (Linux); 0: no limit" default:"2048"`
 
 	// StateDir/browsers holds a mark, a small file, of each running browser, for Reap.
 	// Set by cmd. Empty: there are no marks, and a daemon that is killed leaves its

@@ -49,7 +49,7 @@ func failed(name, remedy, found string, args ...any) Check {
 	return Check{Name: name, Level: LevelFail, Found: fmt.Sprintf(found, args...), Remedy: remedy}
 }
 
-// failedBy is a failure that an error describes, with its next step.
+// failedBy returns a failure that an error describes, with its next step.
 func failedBy(name string, err error) Check {
 	c := failed(name, protocol.ChromiumUnavailable.Row().Next, "%s", err.Error())
 	if e := (*protocol.Error)(nil); errors.As(err, &e) {

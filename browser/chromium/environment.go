@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// withoutPrograms leaves Chromium no PATH to find programs by: a link such as
-// mailto: would make it start xdg-settings and xdg-open. It finds its own
-// helpers beside itself. A script that stands before Chromium, and whatever
-// runs on Windows, keeps its PATH.
-func withoutPrograms(env []string, program string) []string {
+// withoutPrograms leaves Chromium a PATH with nothing in it but the programs of dir: a link
+// such as mailto: would make it start xdg-open. It finds its own helpers beside itself. A
+// script that stands before Chromium, and whatever runs on Windows, keeps its PATH.
+func withoutPrograms(env []string, program, dir string) []string {
 	if runtime.GOOS == "windows" || isScript(program) {
 		return env
 	}
 	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 	// With no PATH at all the C library looks in /bin and /usr/bin.
-	return append(env, "PATH=/nonexistent")
+	return append(env, "PATH="+dir)
 }
 
-// isScript says whether the program is one that another interprets.
+// isScript reports whether the program is one that another interprets.
 func isScript(program string) bool {
 	f, err := os.Open(program)
 	if err != nil {

@@ -91,7 +91,7 @@ func (f finder) find(cfg Config) (Found, error) {
 	return Found{}, unavailable(f.remedy(), "no Chromium was found on PATH or where it is usually installed; %s", f.remedy())
 }
 
-// installed are the candidates that can be run, best first.
+// installed returns the candidates that can be run, best first.
 func (f finder) installed() iter.Seq[Found] {
 	return func(yield func(Found) bool) {
 		for path := range f.candidates() {
@@ -102,7 +102,7 @@ func (f finder) installed() iter.Seq[Found] {
 	}
 }
 
-// candidates are the paths to try, best first.
+// candidates returns the paths to try, best first.
 func (f finder) candidates() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, group := range f.groups() {
@@ -115,7 +115,7 @@ func (f finder) candidates() iter.Seq[string] {
 	}
 }
 
-// groups are the candidates by where they are found. A group is put together only when
+// groups returns the candidates by where they are found. A group is put together only when
 // no group before it has a Chromium that fits.
 func (f finder) groups() []func() []string {
 	shells := func() []string { return f.onPath(shellNames) }
@@ -139,7 +139,7 @@ func (f finder) groups() []func() []string {
 	}
 }
 
-// onPath are the names in the directories of PATH; never in the working directory.
+// onPath returns the names in the directories of PATH; never in the working directory.
 func (f finder) onPath(names []string) (list []string) {
 	for _, n := range names {
 		if f.goos == "windows" {
@@ -154,7 +154,7 @@ func (f finder) onPath(names []string) (list []string) {
 	return list
 }
 
-// applications are the places of macOS.
+// applications returns the places of macOS.
 func (f finder) applications() (list []string) {
 	for _, dir := range []string{"/Applications", f.env("HOME") + "/Applications"} {
 		for _, app := range []string{"Chromium", "Google Chrome", "Google Chrome for Testing", "Microsoft Edge"} {
@@ -164,7 +164,7 @@ func (f finder) applications() (list []string) {
 	return append(list, "/opt/homebrew/bin/chromium", "/usr/local/bin/chromium")
 }
 
-// programFiles are the places of Windows.
+// programFiles returns the places of Windows.
 func (f finder) programFiles() (list []string) {
 	for _, v := range []string{"ProgramFiles", "ProgramFiles(x86)", "LocalAppData"} {
 		dir := f.env(v)
@@ -178,7 +178,7 @@ func (f finder) programFiles() (list []string) {
 	return list
 }
 
-// remedy is the next step where nothing was found.
+// remedy returns the next step if nothing was found.
 func (f finder) remedy() string {
 	switch f.goos {
 	case "darwin":

@@ -68,6 +68,12 @@ var disabledFeatures = []string{
 	"DeferRendererTasksAfterInput", // after an input it holds back timers and messages until the next frame: a click took 17 ms in the place of 6
 }
 
+// enabledFeatures is the value of the one --enable-features. An operator's
+// --disable-features goes before it.
+var enabledFeatures = []string{
+	"WebMCP", // document.modelContext, where pages register tools for agents; without it only pages with a token of Chrome's trial have it
+}
+
 // egressFlags send all traffic of pages to the proxy. All of them are needed:
 // Chromium's implicit bypass covers loopback and link-local addresses, WebRTC
 // has sockets of its own (each build honours only one spelling of its flag), and
@@ -101,6 +107,10 @@ func flags(cfg Config, found Found, profile string, windows, smallShm bool) []st
 		list = append(list, "--no-sandbox")
 	}
 	off := slices.Clone(disabledFeatures)
+	if !found.Shell && !windows {
+		// Asks a person in a window of its own, which holds up all input of the tab.
+		off = append(off, "WebIdentityDigitalCredentials")
+	}
 	var keys []string
 	if cfg.ProxyServer != "" {
 		list = append(list, egressFlags(cfg.ProxyServer)...)
@@ -110,7 +120,8 @@ func flags(cfg Config, found Found, profile string, windows, smallShm bool) []st
 	if cfg.TrustedKey != "" {
 		keys = append(keys, cfg.TrustedKey)
 	}
-	var on, blink []string
+	on := slices.Clone(enabledFeatures)
+	var blink []string
 	if cfg.ComputedNames {
 		blink = append(blink, "ComputedAccessibilityInfo")
 	}
@@ -135,9 +146,7 @@ func flags(cfg Config, found Found, profile string, windows, smallShm bool) []st
 	if len(keys) > 0 {
 		list = append(list, trustedKeys+"="+strings.Join(keys, ","))
 	}
-	if len(on) > 0 {
-		list = append(list, "--enable-features="+strings.Join(on, ","))
-	}
+	list = append(list, "--enable-features="+strings.Join(on, ","))
 	if len(blink) > 0 {
 		list = append(list, "--enable-blink-features="+strings.Join(blink, ","))
 	}

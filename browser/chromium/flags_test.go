@@ -21,7 +21,7 @@ func TestFlags(t *testing.T) {
 		{
 			name: "the shell", cfg: defaults(), found: shell,
 			has:    []string{"--remote-debugging-pipe", "--user-data-dir=/p", "--enable-blink-features=ComputedAccessibilityInfo", "--disable-quic", "--no-first-run"},
-			hasNot: []string{"--headless", "--no-sandbox", "--disable-popup-blocking", "--disable-ipc-flooding-protection", "--remote-debugging-port", "--proxy", "--disable-dev-shm-usage", "--enable-features"},
+			hasNot: []string{"--headless", "--no-sandbox", "--disable-popup-blocking", "--disable-ipc-flooding-protection", "--remote-debugging-port", "--proxy", "--disable-dev-shm-usage"},
 		},
 		{name: "the full browser", cfg: defaults(), found: full, has: []string{"--headless=new"}, hasNot: []string{"--no-sandbox"}},
 		{name: "with windows", cfg: Config{}, found: full, windows: true, hasNot: []string{"--headless", "--enable-blink-features"}},
@@ -37,7 +37,7 @@ func TestFlags(t *testing.T) {
 		{
 			name: "args are merged and take the place of ours", found: shell,
 			cfg: Config{ComputedNames: true, Args: []string{"--disable-features=A,B", "--enable-features=C", "--enable-blink-features=D", "--window-size=1,2", "--lang=de"}},
-			has: []string{"--enable-features=C", "--enable-blink-features=ComputedAccessibilityInfo,D", "--window-size=1,2", "--lang=de"},
+			has: []string{"--enable-features=WebMCP,C", "--enable-blink-features=ComputedAccessibilityInfo,D", "--window-size=1,2", "--lang=de"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,9 +61,12 @@ func TestFlags(t *testing.T) {
 				seen[name] = true
 				if name == "--disable-features" {
 					off := strings.Split(value, ",")
-					want := append(slices.Clone(disabledFeatures), "WebRtcHideLocalIpsWithMdns")
-					if c.cfg.ProxyServer == "" {
-						want = want[:len(want)-1]
+					want := slices.Clone(disabledFeatures)
+					if !c.found.Shell && !c.windows {
+						want = append(want, "WebIdentityDigitalCredentials")
+					}
+					if c.cfg.ProxyServer != "" {
+						want = append(want, "WebRtcHideLocalIpsWithMdns")
 					}
 					if len(c.cfg.Args) > 0 {
 						want = append(want, "A", "B")

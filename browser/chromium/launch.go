@@ -105,10 +105,16 @@ func spawn(cfg Config, found Found, log *slog.Logger) (*Process, cdp.Transport, 
 	if !cfg.Headless && !windows {
 		log.Warn("browser.headless is false, but there is no display: running without windows")
 	}
+	if !windows {
+		if err := prof.askNobody(); err != nil {
+			prof.remove()
+			return nil, nil, unavailable("let browserd write in the temporary directory", "preparing Chromium's profile: %w", err)
+		}
+	}
 	args := flags(cfg, found, prof.userData(), windows, smallSharedMemory())
 	p.cmd = exec.Command(found.Path, args...)
 	p.cmd.Dir = prof.dir
-	p.cmd.Env = withoutPrograms(environment(os.Environ(), prof, windows), found.Path)
+	p.cmd.Env = withoutPrograms(environment(os.Environ(), prof, windows), found.Path, prof.programs())
 	confine(p.cmd, owner)
 
 	transport, err := p.start(cfg, owner)

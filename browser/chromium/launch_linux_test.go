@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -163,7 +164,7 @@ func checkSandbox(t *testing.T, browser int, uid string) {
 
 func TestSandboxAsRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("not root")
+		untested.Skip(t, "not root")
 	}
 	builds(t, func(t *testing.T, cfg Config) {
 		c := started(t, cfg)

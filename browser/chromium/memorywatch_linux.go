@@ -1,7 +1,6 @@
 package chromium
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/browserd/browserd/contain"
 )
 
 const (
@@ -68,7 +69,7 @@ func (s *Supervisor) watchMemory(r *running) {
 				s.log.Warn("a page takes more memory than browser.page_memory_mb: its process is ended", "pid", p.pid, "bytes", bytes)
 				p.end()
 			}
-			p.giveWay(now.cpu, at.Sub(last))
+			p.adjustPriority(now.cpu, at.Sub(last))
 		}
 		last = at
 	}
@@ -84,10 +85,10 @@ func (p *renderer) end() {
 	syscall.Kill(p.pid, signal)
 }
 
-// giveWay lowers or restores the priority of the process by how much of a core it has
+// adjustPriority lowers or restores the priority of the process by how much of a core it has
 // wanted since the last measurement. What it got does not tell: of several processes
 // that want a whole core, none gets it.
-func (p *renderer) giveWay(cpu uint64, since time.Duration) {
+func (p *renderer) adjustPriority(cpu uint64, since time.Duration) {
 	got := time.Duration(cpu-p.cpu) * 10 * time.Millisecond
 	p.cpu = cpu
 	if got == 0 {
@@ -107,14 +108,14 @@ func (p *renderer) giveWay(cpu uint64, since time.Duration) {
 	switch {
 	case p.busy >= hogMeasurements && !p.nice:
 		p.nice = true
-		niceAll(p.pid, min(ownNice()+hogNice, 19))
+		contain.SetNice(p.pid, hogNice)
 	case p.idle >= hogMeasurements && p.nice:
 		// Without the right to it the process keeps its place behind the others.
-		p.nice = niceAll(p.pid, ownNice()) != nil
+		p.nice = contain.SetNice(p.pid, 0) != nil
 	}
 }
 
-// wanted is how long the threads of the process have run or waited for a
+// wanted returns how long the threads of the process have run or waited for a
 // processor, all together (proc(5), schedstat).
 func wanted(pid int) (all time.Duration) {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -127,29 +128,6 @@ func wanted(pid int) (all time.Duration) {
 		}
 	}
 	return all
-}
-
-// ownNice is the nice value of the daemon, which its Chromium inherits.
-func ownNice() int {
-	v, err := syscall.Getpriority(syscall.PRIO_PROCESS, os.Getpid())
-	if err != nil {
-		return 0
-	}
-	return 20 - v // the system call returns 20 less the nice value (getpriority(2))
-}
-
-// niceAll sets the nice value of every thread of the process (setpriority(2):
-// on Linux each thread has its own; those that it starts later have that of who
-// starts them).
-func niceAll(pid, value int) error {
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	for _, t := range threads {
-		id, _ := strconv.Atoi(t.Name())
-		if e := syscall.Setpriority(syscall.PRIO_PROCESS, id, value); e != nil && !errors.Is(e, syscall.ESRCH) {
-			err = e
-		}
-	}
-	return err
 }
 
 // renderers lists the processes below the browser that run pages. known are
@@ -175,7 +153,7 @@ func renderers(browser int, known []*renderer) []*renderer {
 	return found
 }
 
-// resident is how much memory the process has in use, in bytes (proc(5), statm); 0
+// resident returns how much memory the process has in use, in bytes (proc(5), statm); 0
 // where it has ended.
 func resident(pid int) uint64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))

@@ -7,13 +7,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // The renderer of a page that keeps a whole core busy runs at a lower priority until the
 // page is quiet again; also where the daemon itself runs at a lower priority.
 func TestBusyRendererGetsLowerPriority(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root may raise a process's priority again")
+		untested.Skip(t, "only root may raise a process's priority again")
 	}
 	c := started(t, testConfig(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)

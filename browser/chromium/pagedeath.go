@@ -7,7 +7,7 @@ import "fmt"
 // says of what a page died, tells this from every other death.
 const limitSignal = 10
 
-// diedOfLimit tells whether the errorCode of Target.targetCrashed is that of
+// diedOfLimit reports whether the errorCode of Target.targetCrashed is that of
 // limitSignal: a wait status (wait(2)), of the process itself or, inside the
 // sandbox's process namespace, of its init, which exits with minus the signal.
 func diedOfLimit(errorCode int) bool {

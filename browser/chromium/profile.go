@@ -121,7 +121,36 @@ func MakeSharedDir(kind string) (string, error) {
 // sharedMark is the file in a shared directory that says whose it is.
 const sharedMark = ".daemon"
 
+// askNobody prepares the profile so that the whole browser opens no window of its own to ask
+// somebody, who is not there: such a window holds up all input of its tab.
+//   - A page that wants to see the screen is refused (pref hardware.screen_capture_enabled,
+//     of the policy ScreenCaptureAllowed).
+//   - For a link that another program is to open, Chromium first asks xdg-settings who opens
+//     such links, and does nothing where that is itself.
+func (p *profile) askNobody() error {
+	for _, f := range []struct {
+		path, content string
+		mode          os.FileMode
+	}{
+		{filepath.Join(p.userData(), "Default", "Preferences"), `{"hardware":{"screen_capture_enabled":false}}`, 0o600},
+		{filepath.Join(p.programs(), "xdg-settings"), "#!/bin/sh\necho yes\n", 0o700},
+	} {
+		dir := filepath.Dir(f.path)
+		err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(f.path, []byte(f.content), f.mode))
+		for _, of := range []string{dir, f.path} {
+			if err == nil && p.owner != nil {
+				err = os.Lchown(of, int(p.owner.uid), int(p.owner.gid))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (p *profile) userData() string { return filepath.Join(p.dir, "profile") }
+func (p *profile) programs() string { return filepath.Join(p.dir, "programs") }
 func (p *profile) home() string     { return filepath.Join(p.dir, "home") }
 func (p *profile) tmp() string      { return filepath.Join(p.dir, "tmp") }
 

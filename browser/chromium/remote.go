@@ -97,7 +97,7 @@ func debuggerURL(ctx context.Context, endpoint string) (string, error) {
 	return ws.String(), nil
 }
 
-// unnamed is an error without the address of the request, whose query may hold a token.
+// unnamed returns an error without the address of the request, whose query may hold a token.
 func unnamed(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err
@@ -105,7 +105,7 @@ func unnamed(err error) error {
 	return err
 }
 
-// redacted is an endpoint without what may be secret in it.
+// redacted returns an endpoint without what may be secret in it.
 func redacted(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {

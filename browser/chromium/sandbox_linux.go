@@ -33,7 +33,7 @@ func sandboxOf(browser int) string {
 	return verdict
 }
 
-// starting tells whether a process is so young that it may not have entered its
+// starting reports whether a process is so young that it may not have entered its
 // sandbox yet: a renderer does so before it reads anything of a page.
 func starting(pid int) bool {
 	fi, err := os.Stat(fmt.Sprintf("/proc/%d", pid))

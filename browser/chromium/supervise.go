@@ -157,7 +157,7 @@ func (s *Supervisor) StopIdle() bool {
 	return true
 }
 
-// Process returns the browser of a generation that runs; nil where it runs elsewhere
+// Process returns the browser of a generation that runs; nil if it runs elsewhere
 // (browser.endpoint), or no more.
 func (s *Supervisor) Process(gen Generation) *Process {
 	s.mu.Lock()
@@ -168,7 +168,7 @@ func (s *Supervisor) Process(gen Generation) *Process {
 	return nil
 }
 
-// postponed is the error of a launch that is not tried yet.
+// postponed returns the error of a launch that is not tried yet.
 func postponed(err error, wait time.Duration) error {
 	var cause *protocol.Error
 	if !errors.As(err, &cause) {
@@ -256,7 +256,7 @@ func (s *Supervisor) count(err error, hung bool) {
 // supervise waits for the end of a browser, for whatever reason, and removes all that
 // is left of it.
 func (s *Supervisor) supervise(r *running) {
-	var exited <-chan struct{} // for ever, at an endpoint
+	var exited <-chan struct{} // forever, at an endpoint
 	if r.proc != nil {
 		exited = r.proc.exited
 	}
@@ -437,7 +437,7 @@ func (s *Supervisor) Running() bool {
 	return r != nil && r.conn.Err() == nil
 }
 
-// Starting is how long the launch that is under way has taken so far; 0: none is.
+// Starting returns how long the launch that is under way has taken so far; 0: none is.
 func (s *Supervisor) Starting() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -447,7 +447,7 @@ func (s *Supervisor) Starting() time.Duration {
 	return time.Since(s.starting.began)
 }
 
-// Failed is why the last launch came to nothing; nil where it did not, or there was none.
+// Failed is why the last launch came to nothing; nil if it did not, or there was none.
 func (s *Supervisor) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

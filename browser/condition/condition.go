@@ -27,7 +27,7 @@ func Check(q protocol.Wait) error {
 	return nil
 }
 
-// Late is the error of a wait whose time is up, with what was seen instead.
+// Late returns the error of a wait whose time is up, with what was seen instead.
 func Late(q protocol.Wait, seen map[string]any) error {
 	waited := map[string]any{}
 	var words []string
@@ -51,7 +51,7 @@ func Late(q protocol.Wait, seen map[string]any) error {
 		With("waited_for", waited).With("seen", seen)
 }
 
-// MatchURL says whether a URL contains the pattern, or matches it as a whole
+// MatchURL reports whether a URL contains the pattern, or matches it as a whole
 // where it has a *.
 func MatchURL(pattern, url string) bool {
 	if !strings.Contains(pattern, "*") {

@@ -17,7 +17,7 @@ func CheckRef(refs *snapshot.Refs, ref string) error {
 	return nil
 }
 
-// Located is the word for what a locator found, as of a ref's element. Several elements are
+// Located returns the word for what a locator found, as of a ref's element. Several elements are
 // ambiguous_target, unless the wait is for them to go. err is that of the search.
 func Located(q protocol.Wait, nodes []snapshot.Node, refs *snapshot.Refs, err error) (string, error) {
 	switch {

@@ -20,7 +20,7 @@ import (
 	"github.com/browserd/browserd/protocol"
 )
 
-// Of is what a context is opened with, as an emulation of everything that was said and
+// Of returns what a context is opened with, as an emulation of everything that was said and
 // nothing else: empty texts are not.
 func Of(width, height int, timezone, locale, userAgent string) protocol.Emulation {
 	said := func(s string) *string {
@@ -62,7 +62,7 @@ func (o *Overrides) Set(e protocol.Emulation) (before protocol.Emulation) {
 	return before
 }
 
-// Send writes the overrides that e names to the cdp session of a page, or of an
+// Send writes the overrides that e names to the CDP session of a page, or of an
 // out-of-process frame or a worker (inner), which obeys a part of them. all is the
 // emulation in force: Chromium accepts some overrides only together with others.
 func (o *Overrides) Send(s *cdp.Session, e, all protocol.Emulation, inner bool) []*cdp.Pending {
@@ -114,7 +114,7 @@ func (o *Overrides) Send(s *cdp.Session, e, all protocol.Emulation, inner bool) 
 	return wait
 }
 
-// bytesASecond is a throughput as Chromium has it: -1 is as fast as it is.
+// bytesASecond returns a throughput as Chromium has it: -1 is as fast as it is.
 func bytesASecond(kbps int) int {
 	if kbps == 0 {
 		return -1
@@ -122,7 +122,7 @@ func bytesASecond(kbps int) int {
 	return kbps * 1000 / 8
 }
 
-// given is what p says, or otherwise.
+// given returns what p says, or otherwise.
 func given[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise

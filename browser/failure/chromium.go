@@ -11,7 +11,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Scope says why a scope cannot be used, or not after that node; nil where it can.
+// Scope says why a scope cannot be used, or not after that node; nil if it can.
 func Scope(s script.ScopeFailure, o snapshot.Options) error {
 	scope, after := snapshot.Quote(snapshot.Cut(o.Scope, 100)), snapshot.Quote(snapshot.Cut(o.After, 100))
 	switch s {
@@ -26,7 +26,7 @@ func Scope(s script.ScopeFailure, o snapshot.Options) error {
 	return protocol.Errorf(protocol.InvalidParams, "scope %s: accepts a ref or a CSS selector", scope).With("parameter", "scope")
 }
 
-// Value is the error of a value that JSON cannot hold.
+// Value returns the error of a value that JSON cannot hold.
 func Value(err error) error {
 	var e *cdp.Error
 	if errors.As(err, &e) && e.Code == -32000 {
@@ -63,7 +63,7 @@ func Refused(err error) error {
 	return err
 }
 
-// Navigation is the error of a navigation that Chromium says has failed for that reason
+// Navigation returns the error of a navigation that Chromium says has failed for that reason
 // (net::ERR_…).
 func Navigation(reason string) *protocol.Error {
 	e := protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", reason).With("reason", reason)

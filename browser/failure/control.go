@@ -10,7 +10,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Choice is the error of options of a select that were not selected, nil where they were.
+// Choice returns the error of options of a select that were not selected, nil if they were.
 // It lists the options.
 func Choice(refs *snapshot.Refs, ref string, got script.Choice, values []string) error {
 	who, err := Describe(refs, ref)
@@ -47,17 +47,7 @@ func Choice(refs *snapshot.Refs, ref string, got script.Choice, values []string)
 	return nil
 }
 
-// KeptState is the error of a checkbox that was clicked and kept its state.
-func KeptState(who string, checked bool) error {
-	word := "unchecked"
-	if !checked {
-		word = "checked"
-	}
-	return protocol.Errorf(protocol.NotActionable, "%s was clicked, and the page kept it %s", who, word).
-		With("reason", "readonly").Then("take a snapshot to see why")
-}
-
-// NotText is the error of an element that accepts no text, or none like this.
+// NotText returns the error of an element that accepts no text, or none like this.
 func NotText(refs *snapshot.Refs, ref, text string, p script.Prepared) error {
 	who, err := Describe(refs, ref)
 	if err != nil {
@@ -74,8 +64,8 @@ func NotText(refs *snapshot.Refs, ref, text string, p script.Prepared) error {
 	return err2.Then("use the ref of a textbox, or press to send keys")
 }
 
-// ClickedAway is the error of a field that a click does not put the caret in.
-// The focus went to another element of that document, nil where it went to none.
+// ClickedAway returns the error of a field that a click does not put the caret in.
+// The focus went to another element of that document, nil if it went to none.
 func ClickedAway(refs *snapshot.Refs, ref string, doc int, to *script.Element) error {
 	who, err := Describe(refs, ref)
 	if err != nil {
@@ -91,7 +81,7 @@ func ClickedAway(refs *snapshot.Refs, ref string, doc int, to *script.Element) e
 		Then("type into %s", by)
 }
 
-// NoField is the error of a frame to type into that has several fields, or none, in the
+// NoField returns the error of a frame to type into that has several fields, or none, in the
 // document with that number.
 func NoField(refs *snapshot.Refs, ref string, doc int, several []script.Element) error {
 	who, err := Describe(refs, ref)
@@ -113,7 +103,7 @@ func NoField(refs *snapshot.Refs, ref string, doc int, several []script.Element)
 		With("candidates", candidates).Then("type into one of them: %s", strings.Join(said, ", "))
 }
 
-// LostFocus is the error of an element that lost the focus while the text, or with an empty
+// LostFocus returns the error of an element that lost the focus while the text, or with an empty
 // one a key, went to it. What was left came to nothing. by is what a key came to, to the field
 // that has the focus, where got has them.
 func LostFocus(refs *snapshot.Refs, ref string, got script.KeysResulted, by, to snapshot.Node, text string) error {
@@ -148,7 +138,7 @@ func LostFocus(refs *snapshot.Refs, ref string, got script.KeysResulted, by, to 
 	return lost.With("reason", "focus").Then("%s", next)
 }
 
-// Unaccounted is the error of a press that was sent and that no document has seen.
+// Unaccounted returns the error of a press that was sent and that no document has seen.
 func Unaccounted(refs *snapshot.Refs, ref string) error {
 	who, err := Describe(refs, ref)
 	if err != nil {
@@ -158,20 +148,26 @@ func Unaccounted(refs *snapshot.Refs, ref string) error {
 		With("reason", "unseen").Then("take a snapshot to see whether something has happened before you click again")
 }
 
-// NoCheckbox is the error of an element that has no state to check.
+// NoCheckbox returns the error of an element that has no state to check.
 func NoCheckbox(who string) error {
 	return protocol.Errorf(protocol.InvalidParams, "ref %s can be neither checked nor unchecked", who).
 		With("parameter", "ref").Then("use the ref of a checkbox, a radio button or a switch")
 }
 
-// KeepsChecked is the error of a radio button that was to be unchecked.
+// KeepsChecked returns the error of a radio button that was to be unchecked.
 func KeepsChecked(who string) error {
 	return protocol.Errorf(protocol.InvalidParams, "checked false: %s is a radio button, which is unchecked by checking another one", who).
 		With("parameter", "checked").Then("check another radio button of its group")
 }
 
-// NoFocus is the error of an element that cannot have the focus.
+// NoFocus returns the error of an element that cannot have the focus.
 func NoFocus(who string) error {
 	return protocol.Errorf(protocol.NotActionable, "%s does not take the focus", who).
 		With("reason", "disabled").With("because", "not focusable").Then("click it, or focus a control in it")
+}
+
+// SecretInFrame is the error of a secret for a frame, in which another site may be.
+func SecretInFrame(ref string) error {
+	return protocol.Errorf(protocol.SecretDenied, "%s is a frame: a secret is given to a field only", ref).
+		With("reason", "frame").With("ref", ref).Then("use the ref of the field in it")
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Quote is a text as messages quote it, cut to 80 characters.
+// Quote returns a text as messages quote it, cut to 80 characters.
 func Quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }
 
-// Spoken is how a message names an element: `button "Go"`.
+// Spoken returns how a message names an element: `button "Go"`.
 func Spoken(role, name string) string {
 	if name == "" {
 		return role
@@ -22,7 +22,7 @@ func Spoken(role, name string) string {
 	return role + " " + Quote(name)
 }
 
-// Describe is how a message names the element of a ref: `@e1 button "Go"`. Errors: those
+// Describe returns how a message names the element of a ref: `@e1 button "Go"`. Errors: those
 // of a ref.
 func Describe(refs *snapshot.Refs, ref string) (string, error) {
 	e, err := refs.Lookup(ref)

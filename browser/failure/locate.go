@@ -9,7 +9,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// Stale is the error of a ref whose element is gone. near are elements like it that are
+// Stale returns the error of a ref whose element is gone. near are elements like it that are
 // there, in the document with that number.
 func Stale(refs *snapshot.Refs, e snapshot.Entry, doc int, near []script.Element) error {
 	candidates := make([]any, 0, len(near))
@@ -25,7 +25,7 @@ func Stale(refs *snapshot.Refs, e snapshot.Entry, doc int, near []script.Element
 	return err
 }
 
-// Changed is the error of an element that is no longer what the client was shown. From
+// Changed returns the error of an element that is no longer what the client was shown. From
 // now on the client knows it as what it is.
 func Changed(refs *snapshot.Refs, e snapshot.Entry, doc int, now script.Element) error {
 	refs.Number(now.In(doc))
@@ -40,7 +40,7 @@ func Changed(refs *snapshot.Refs, e snapshot.Entry, doc int, now script.Element)
 	return protocol.Errorf(protocol.RefChanged, "%s", message).With("was", was).With("now", is)
 }
 
-// NotActionable is the error of an element that cannot be acted on. It says why: what
+// NotActionable returns the error of an element that cannot be acted on. It says why: what
 // covers it, that it is disabled, that it moves.
 func NotActionable(refs *snapshot.Refs, e snapshot.Entry, doc int, got script.Located) error {
 	who := e.Ref() + " " + Spoken(e.Role, e.Name)

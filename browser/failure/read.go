@@ -13,7 +13,7 @@ var (
 	ErrNone = errors.New("the element has no such value or attribute")
 )
 
-// NotRead is the error of an element that was not read, for the client. Errors other than
+// NotRead returns the error of an element that was not read, for the client. Errors other than
 // ErrGone and ErrNone stay as they are.
 func NotRead(err error, refs *snapshot.Refs, e snapshot.Entry, kind, attr string) error {
 	switch {

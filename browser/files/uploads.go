@@ -15,20 +15,20 @@ import (
 // Uploads are the files that a browser context has uploaded, on disk where Chromium can
 // read them. Set Process first; then any goroutine may call the methods, which lock mu.
 type Uploads struct {
-	Process *chromium.Process // nil where Chromium runs elsewhere
+	Process *chromium.Process // nil if Chromium runs elsewhere
 
 	mu     sync.Mutex
-	dir    string // empty until the first file
-	limit  int64  // bytes that all files together may have, see Limit
-	used   int64  // bytes that count against limit
+	dir    string   // empty until the first file
+	quotas []*Quota // which the files count against, see Limit
+	used   int64    // bytes that count
 	closed bool
 }
 
-// Limit sets how many bytes all files together may have: none until it is called.
-func (u *Uploads) Limit(bytes int64) {
+// Limit sets the quotas that the files count against. Call it before the first Store.
+func (u *Uploads) Limit(quotas ...*Quota) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.limit = bytes
+	u.quotas = quotas
 }
 
 // Store writes the files where Chromium, which may run as another user, can
@@ -44,7 +44,7 @@ func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 	}
 	parent, err := u.directory()
 	if err != nil {
-		u.Unstore(nil, files)
+		u.Discard(nil, files)
 		return nil, err
 	}
 	paths := make([]string, 0, len(files))
@@ -58,7 +58,7 @@ func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 		}
 		if err != nil {
 			os.RemoveAll(dir) // half a file takes up space too
-			u.Unstore(paths, files)
+			u.Discard(paths, files)
 			return nil, err
 		}
 		paths = append(paths, path)
@@ -66,30 +66,44 @@ func (u *Uploads) Store(files []protocol.File) ([]string, error) {
 	return paths, nil
 }
 
-// reserve counts files against what the session may keep on disk. Pages read a file at
-// any time after it was given to them, so each counts until the session ends.
+// reserve counts files against the quotas. Pages read a file at any time after it was
+// given to them, so each counts until the session ends.
 func (u *Uploads) reserve(files []protocol.File) error {
 	size := sizeOf(files)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if total := u.used + size; total > u.limit {
-		return protocol.Errorf(protocol.TooLarge, "files: the uploads of this session would be %d bytes, and session.upload_bytes lets one session keep %d", total, u.limit).
-			With("quota", "session.upload_bytes").With("limit", u.limit).With("size", total).
-			Then("close the session, which removes its uploads, and go on in a new one; state_save keeps its login")
+	if u.closed {
+		return errClosed()
+	}
+	for i, q := range u.quotas {
+		if err := q.take(size); err != nil {
+			for _, taken := range u.quotas[:i] {
+				taken.give(size)
+			}
+			return err
+		}
 	}
 	u.used += size
 	return nil
 }
 
-// Unstore removes files that no page was given, and no longer counts them. paths are
+// giveBack no longer counts so many bytes. The caller holds mu.
+func (u *Uploads) giveBack(bytes int64) {
+	u.used -= bytes
+	for _, q := range u.quotas {
+		q.give(bytes)
+	}
+}
+
+// Discard removes files that no page was given, and no longer counts them. paths are
 // those that Store returned for files.
-func (u *Uploads) Unstore(paths []string, files []protocol.File) {
+func (u *Uploads) Discard(paths []string, files []protocol.File) {
 	for _, path := range paths {
 		os.RemoveAll(filepath.Dir(path))
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.used -= sizeOf(files)
+	u.giveBack(min(sizeOf(files), u.used)) // Remove may have given all back
 }
 
 // leastFile is how many bytes a file counts at least: an empty one takes up room too.
@@ -109,14 +123,14 @@ func (u *Uploads) Dir() string {
 	return u.dir
 }
 
-// directory is the directory of the uploads, made by the first of them: in Chromium's
+// directory returns the directory of the uploads, made by the first of them: in Chromium's
 // profile, so that it goes with it although the daemon is killed.
 func (u *Uploads) directory() (string, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
 	case u.closed:
-		return "", protocol.Errorf(protocol.SessionNotFound, "the session is closed")
+		return "", errClosed()
 	case u.dir != "":
 		return u.dir, nil
 	}
@@ -138,16 +152,21 @@ func (u *Uploads) Close() {
 	u.closed = true
 }
 
-// Remove removes the files.
+func errClosed() error { return protocol.Errorf(protocol.SessionNotFound, "the session is closed") }
+
+// Remove removes the files, which then no longer count, and has Store return
+// session_not_found from now on.
 func (u *Uploads) Remove() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.closed = true
+	u.giveBack(u.used)
 	if u.dir != "" {
 		os.RemoveAll(u.dir)
 	}
 }
 
-// fileName is a client's file name without any path, fit for a file system.
+// fileName returns a client's file name without any path, fit for a file system.
 func fileName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]

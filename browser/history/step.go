@@ -18,7 +18,7 @@ type Step struct {
 	legs map[cdproto.LoaderID]*leg
 }
 
-// NewStep is a step of which nothing has begun.
+// NewStep returns a step of which nothing has begun.
 func NewStep() *Step { return &Step{legs: map[cdproto.LoaderID]*leg{}} }
 
 // leg is what one frame has to do with a step.

@@ -1,9 +1,9 @@
 // Package input is the keyboard and the mouse: it writes keys, text, clicks, pointer
 // paths and drags as commands of CDP's domain Input.
 //
-// It knows cdp sessions and points, and nothing about tabs, frames or refs: which
+// It knows CDP sessions and points, and nothing about tabs, frames or refs: which
 // element stands at a point, and whether that element receives the input, is for
-// package browser to find out. Input goes to the cdp session of the page, wherever the
+// package browser to find out. Input goes to the CDP session of the page, wherever the
 // frame lives that receives it.
 //
 // Methods write their commands and return them without waiting, so that several cost

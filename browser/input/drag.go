@@ -110,14 +110,14 @@ func past(from, middle float64) float64 {
 	return middle
 }
 
-// DragFiles is the end of a drag of files from outside of the page: only Drop may be
+// DragFiles returns the end of a drag of files from outside of the page: only Drop may be
 // called on it.
 func (p *Pointer) DragFiles(wait Wait, at Point, paths []string) *Drag {
 	const copies = 1 // DragOperation: copy
 	return &Drag{pointer: p, wait: wait, at: at, outside: true, data: &input.DragData{Items: []*input.DragDataItem{}, Files: paths, DragOperationsMask: copies}}
 }
 
-// HasData says whether HTML's drag and drop has begun: then Drop ends the drag, else Release.
+// HasData reports whether HTML's drag and drop has begun: then Drop ends the drag, else Release.
 func (d *Drag) HasData() bool { return d.data != nil }
 
 // Release releases the button where the drag is.

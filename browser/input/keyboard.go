@@ -7,9 +7,11 @@ import (
 )
 
 // Keyboard writes keys and text to one page (Input.dispatchKeyEvent, Input.insertText).
+// No event has a nativeVirtualKeyCode: Chromium then gives the key to the page alone. With
+// one, the whole browser also takes its own shortcuts from it, such as Control+T.
 type Keyboard struct{ s *cdp.Session }
 
-// NewKeyboard returns the keyboard of the page that has this cdp session.
+// NewKeyboard returns the keyboard of the page that has this CDP session.
 func NewKeyboard(s *cdp.Session) Keyboard { return Keyboard{s} }
 
 func (k Keyboard) send(e input.DispatchKeyEventParams) *cdp.Pending {
@@ -24,20 +26,20 @@ func (k Keyboard) Press(c Chord) []*cdp.Pending {
 			pending = append(pending, k.send(e))
 		}
 	}
-	held := int64(0)
+	held := c.held
 	order := []struct {
 		name string
 		bit  int64
 	}{{"Control", controlKey}, {"Alt", altKey}, {"Meta", metaKey}, {"Shift", shiftKey}}
 	for _, m := range order {
-		if c.modifiers&m.bit != 0 {
+		if c.modifiers&^c.held&m.bit != 0 {
 			held |= m.bit
 			k := keyNames()[m.name]
-			send(input.DispatchKeyEventParams{Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk, Modifiers: held, Location: 1})
+			send(input.DispatchKeyEventParams{Type: "rawKeyDown", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, Modifiers: held, Location: 1})
 		}
 	}
 	down := input.DispatchKeyEventParams{
-		Type: "rawKeyDown", Key: c.key.name, Code: c.key.code, WindowsVirtualKeyCode: c.key.vk, NativeVirtualKeyCode: c.key.vk,
+		Type: "rawKeyDown", Key: c.key.name, Code: c.key.code, WindowsVirtualKeyCode: c.key.vk,
 		Modifiers: held | modifierBits[c.key.name], // a modifier key sets its own bit while it is down
 	}
 	// With Control, Alt or Meta a key commands and does not type.
@@ -53,10 +55,10 @@ func (k Keyboard) Press(c Chord) []*cdp.Pending {
 	send(up)
 	for i := len(order) - 1; i >= 0; i-- {
 		m := order[i]
-		if c.modifiers&m.bit != 0 {
+		if c.modifiers&^c.held&m.bit != 0 {
 			held &^= m.bit
 			k := keyNames()[m.name]
-			send(input.DispatchKeyEventParams{Type: "keyUp", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, NativeVirtualKeyCode: k.vk, Modifiers: held, Location: 1})
+			send(input.DispatchKeyEventParams{Type: "keyUp", Key: k.name, Code: k.code, WindowsVirtualKeyCode: k.vk, Modifiers: held, Location: 1})
 		}
 	}
 	return pending
@@ -75,6 +77,7 @@ const insertAbove = 100
 // by keys and inserts all others.
 type Typing struct {
 	Keys       bool // every character by keys, line breaks by Enter
+	Insert     bool // the same with a shorter one
 	InsertLong bool // insert a text of more than 100 characters at once, up to its last character
 	BreakLines bool // make line breaks by an editing command, as an editable element needs
 	Whole      bool // insert all of it at once, unless Keys is set
@@ -87,7 +90,7 @@ func (k Keyboard) Type(text string, o Typing) []*cdp.Pending {
 	var pending []*cdp.Pending
 	runes := []rune(text)
 	first := 0 // what comes before is inserted at once
-	if !o.Keys && o.InsertLong && len(runes) > insertAbove {
+	if !o.Keys && (o.InsertLong && len(runes) > insertAbove || o.Insert && len(runes) > 1) {
 		first = len(runes) - 1
 	}
 	if !o.Keys && o.Whole {
@@ -120,7 +123,7 @@ func (k Keyboard) Type(text string, o Typing) []*cdp.Pending {
 // text, and up.
 func (k Keyboard) tap(one key) []*cdp.Pending {
 	e := input.DispatchKeyEventParams{
-		Type: "keyDown", Key: one.name, Code: one.code, Text: one.text, UnmodifiedText: one.plain, WindowsVirtualKeyCode: one.vk, NativeVirtualKeyCode: one.vk,
+		Type: "keyDown", Key: one.name, Code: one.code, Text: one.text, UnmodifiedText: one.plain, WindowsVirtualKeyCode: one.vk,
 	}
 	if one.shift {
 		e.Modifiers = shiftKey
@@ -136,7 +139,7 @@ func (k Keyboard) tap(one key) []*cdp.Pending {
 func (k Keyboard) breakLine() []*cdp.Pending {
 	enter := keyNames()["Enter"]
 	e := input.DispatchKeyEventParams{
-		Type: "rawKeyDown", Key: enter.name, Code: enter.code, WindowsVirtualKeyCode: enter.vk, NativeVirtualKeyCode: enter.vk,
+		Type: "rawKeyDown", Key: enter.name, Code: enter.code, WindowsVirtualKeyCode: enter.vk,
 		Modifiers: shiftKey, Commands: []string{"insertNewline"},
 	}
 	up := e

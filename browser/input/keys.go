@@ -97,9 +97,10 @@ type Chord struct {
 	key       key
 	modifiers int64
 	only      string // down, up; empty: both
+	held      int64  // modifiers that are down before it and stay so
 }
 
-// Only is the chord of which only the keys' going down, or up, is written; press, and
+// Only returns the chord of which only the keys' going down, or up, is written; press, and
 // empty: both.
 func (c Chord) Only(action string) Chord {
 	if c.only = action; action == "press" {
@@ -152,7 +153,7 @@ func ParseChord(s string) (Chord, error) {
 			}
 		}
 	}
-	return c, forPage(s, c)
+	return c, nil
 }
 
 // MustChord is ParseChord of a chord that is known to exist; it panics otherwise.
@@ -171,7 +172,7 @@ func unknownKey(whole, name string) error {
 		Then("write a key as KeyboardEvent.key names it, such as Enter, ArrowDown, a, or with modifiers Control+a; nearest: %s", strings.Join(near, ", "))
 }
 
-// nearestKeys are the names that come closest to what was written.
+// nearestKeys returns the names that come closest to what was written.
 func nearestKeys(name string) []string {
 	type scored struct {
 		name string
@@ -196,7 +197,7 @@ func nearestKeys(name string) []string {
 	return near
 }
 
-// distance is the Levenshtein distance.
+// distance returns the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

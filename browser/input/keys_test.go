@@ -30,7 +30,7 @@ func TestParseChord(t *testing.T) {
 			t.Errorf("%s: got %+v %v, want key %q %q with modifiers %d", c.chord, got, err, c.name, c.code, c.modifiers)
 		}
 	}
-	for _, chord := range []string{"", "Control+Entr", "Hyper+a", "\x01", "Control+t", "Ctrl+T", "Control+Shift+q", "Alt+F4", "Control+KeyW", "F12", "Control+Shift+Delete"} {
+	for _, chord := range []string{"", "Control+Entr", "Hyper+a", "\x01"} {
 		if _, err := ParseChord(chord); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("%q: got %v, want %s", chord, err, protocol.InvalidParams)
 		}

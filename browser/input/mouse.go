@@ -65,15 +65,34 @@ type Pointer struct {
 	mouse *Mouse
 	s     *cdp.Session
 	at    Point // the zero value: not known
+	held  int64 // bits of the modifier keys that are down
 }
 
 // Forget forgets where the pointer is: the next click moves it first.
 func (p *Pointer) Forget() { p.at = Point{} }
 
+// IsAt tells whether the pointer is there already.
+func (p *Pointer) IsAt(at Point) bool { return at == p.at && at.Document != 0 }
+
+// Hold is the chord with the modifier keys that are down already. Where it presses or
+// releases one alone, the pointer and later chords have it, or no longer.
+func (p *Pointer) Hold(c Chord) Chord {
+	c.held = p.held
+	bits := c.modifiers | modifierBits[c.key.name]
+	switch c.only {
+	case "down":
+		p.held |= bits
+	case "up":
+		p.held &^= bits
+		c.held = p.held
+	}
+	return c
+}
+
 // send writes one mouse event (Input.dispatchMouseEvent). held says that the button is
 // down meanwhile.
 func (p *Pointer) send(kind input.DispatchMouseEventType, at Point, b Press, clicks int, held bool) *cdp.Pending {
-	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Modifiers: b.Modifiers, ClickCount: int64(clicks), Button: "none"}
+	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Modifiers: b.Modifiers | p.held, ClickCount: int64(clicks), Button: "none"}
 	if kind != input.DispatchMouseEventTypeMouseMoved || held {
 		e.Button = input.MouseButton(b.Button)
 	}
@@ -118,7 +137,7 @@ func (p *Pointer) Click(at Point, b Press) []*cdp.Pending {
 // without a move enters what has come under the pointer since (Pointer Events 3, 5.3).
 func (p *Pointer) MoveAndClick(at Point, b Press) []*cdp.Pending {
 	var pending []*cdp.Pending
-	if at != p.at || at.Document == 0 {
+	if !p.IsAt(at) {
 		pending = append(pending, p.send(input.DispatchMouseEventTypeMouseMoved, at, b, 0, false))
 	}
 	return append(pending, p.clicks(at, b)...)

@@ -42,7 +42,7 @@ const maxListening = 3000
 
 // A listener may come late, to an element that was there. Where no element has
 // come, the listeners are asked for again once askAgain times as long as asking
-// took has passed, since that is dear where there are many elements; and where
+// took has passed, since that is expensive with many elements; and where
 // nothing was done to the page and it said nothing either, so that only a timer of
 // its own can have added one, not before calm has passed.
 const (
@@ -59,13 +59,13 @@ type Document struct {
 	OwnNumber runtime.ExecutionContextID
 	// Group is the object group of what is kept while the document lives.
 	Group string
-	// Alone says whether the cdp session has no other frame.
+	// Alone reports whether the CDP session has no other frame.
 	Alone func() bool
 	// Wait waits for an answer while the tab lives.
 	Wait func(ctx context.Context, p *cdp.Pending, result any) error
 }
 
-// group is the group of the remote objects of one report: frames of one target are
+// group returns the group of the remote objects of one report: frames of one target are
 // reported to at the same time.
 func (d *Document) group() string { return fmt.Sprintf("marks-%d", d.Number) }
 
@@ -81,7 +81,7 @@ type Reported struct {
 // Expire has the listeners asked for again by the next Request: not all was reported.
 func (k *Reported) Expire() { k.asked = time.Time{} }
 
-// stale tells whether a listener may have come since they were asked for that is
+// stale reports whether a listener may have come since they were asked for that is
 // worth asking for.
 func (k *Reported) stale(activity int64) bool {
 	since := time.Since(k.asked)
@@ -112,7 +112,7 @@ func (k *Reported) Ask(d *Document, activity int64) *Request {
 	return r
 }
 
-// Sent says whether anything was asked for.
+// Sent reports whether anything was asked for.
 func (r *Request) Sent() bool { return r.page != nil || r.listening != nil }
 
 // ask asks for all listeners of the document.
@@ -168,7 +168,7 @@ func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pendin
 		} `json:"listeners"`
 	}
 	if d.Wait(ctx, listening, &got) != nil {
-		k.document = "" // ask for it anew
+		k.document = "" // ask for it again
 		return k.reported, nil
 	}
 	listen = map[cdproto.BackendNodeID]kinds{}
@@ -203,9 +203,9 @@ func (k *Reported) heard(ctx context.Context, d *Document, listening *cdp.Pendin
 	return listen, fresh
 }
 
-// ownOf are those of the nodes that stand in the frame's own document. The
+// ownOf returns those of the nodes that stand in the frame's own document. The
 // listing goes into the frames of the same process: a node of theirs would be
-// resolved into this frame's world, where nothing of its own frame's script
+// resolved into this frame's world, if nothing of its own frame's script
 // takes it for an element from then on. A node that is resolved without a world
 // comes in its own frame's, and the id of the object begins with
 // "isolate.context." (V8's RemoteObjectId).

@@ -52,14 +52,14 @@ type download struct {
 // maxListed bounds the list, denied downloads included.
 const maxListed = 200
 
-// NewDownloads is the list of a browser context without downloads: each is denied
+// NewDownloads returns the list of a browser context without downloads: each is denied
 // until Allow. life ends with the context. report is told of each download's new
 // state, with a lock held: it must not call Downloads.
 func NewDownloads(life context.Context, browser *cdp.Session, id cdproto.BrowserContextID, report func(protocol.Download)) *Downloads {
 	return &Downloads{browser: browser, context: id, life: life, report: report, changed: make(chan struct{})}
 }
 
-// Allowed tells whether downloads are kept.
+// Allowed reports whether downloads are kept.
 func (d *Downloads) Allowed() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,7 +86,7 @@ func (d *Downloads) Remove() {
 	os.RemoveAll(d.dir)
 }
 
-// taken is how many bytes the downloads have, other than d, and how many there are.
+// taken returns how many bytes the downloads have, other than d, and how many there are.
 func (d *Downloads) taken(other *download) (bytes int64, files int) {
 	for _, o := range d.list {
 		if o != other && (o.State == protocol.DownloadRunning || o.State == protocol.DownloadDone) {
@@ -168,7 +168,7 @@ func (d *Downloads) Disown(guid string) {
 	}
 }
 
-// Progress notes how far a download is; false where it is not one of this context.
+// Progress notes how far a download is; false if it is not one of this context.
 func (d *Downloads) Progress(e DownloadProgress) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -253,7 +253,7 @@ func (d *Downloads) watchSize(n *download) {
 	}
 }
 
-// written is how much of a download lies in its file. Whoever calls it knows that
+// written returns how much of a download lies in its file. Whoever calls it knows that
 // the directory is there: Allow is called once, before any download.
 func (d *Downloads) written(guid string) int64 {
 	for _, name := range []string{guid, guid + ".crdownload"} {
@@ -296,7 +296,7 @@ func (d *Downloads) forgetFile(guid string) {
 
 var guid = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Fa-f-]{8,64}$`) })
 
-// isGUID says whether s is a name that Chromium makes up, safe as the name of a file.
+// isGUID reports whether s is a name that Chromium makes up, safe as the name of a file.
 func isGUID(s string) bool { return guid().MatchString(s) }
 
 // List returns what the pages offered for download, in the order in which it
@@ -382,3 +382,15 @@ func noDownload(name string, list []protocol.Download) error {
 }
 
 func quote(s string) string { return snapshot.Quote(snapshot.Cut(s, 80)) }
+
+// DownloadFields are what the event of a download's new state says of it.
+func DownloadFields(d protocol.Download) map[string]any {
+	fields := map[string]any{"tab": d.Tab, "name": d.Name, "url": d.URL, "state": d.State}
+	if d.State != protocol.DownloadDenied {
+		fields["bytes"] = d.Bytes
+	}
+	if d.Why != "" {
+		fields["why"] = d.Why
+	}
+	return fields
+}

@@ -16,7 +16,7 @@ var reserved = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)`)
 })
 
-// downloadName is what a page suggests as the name of a download, made fit to
+// downloadName returns what a page suggests as the name of a download, made fit to
 // be shown and to be used as a file's name on any system: no path, no letters
 // that cannot be seen or turn the text around, no name of a device, and none
 // that is hidden.

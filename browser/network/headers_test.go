@@ -8,7 +8,7 @@ import (
 )
 
 // A session without headers, and one whose headers wait for their first origin, has no
-// request paused: nothing is written to Chromium, here to a cdp session that is none.
+// request paused: nothing is written to Chromium, here to a CDP session that is none.
 func TestNoHeadersCostNothing(t *testing.T) {
 	var r Routes
 	none := []*cdp.Session{nil}
@@ -27,26 +27,33 @@ func TestWhichRequestsGetHeaders(t *testing.T) {
 	h := &protocol.Headers{Values: map[string]string{"Authorization": "x"}, Origins: []string{own}}
 	for _, test := range []struct {
 		what, url string
-		by        Asker
+		by        Initiator
 		sent      map[string]string
 		want      bool
 	}{
-		{"a tab goes there", own + "/", Asker{Top: true}, nil, true},
-		{"… by a stranger's link", own + "/", Asker{Top: true}, map[string]string{"Referer": other + "/"}, true},
-		{"… by a stranger's form", own + "/", Asker{Top: true}, map[string]string{"Origin": other}, false},
-		{"… by a form of no origin", own + "/", Asker{Top: true}, map[string]string{"origin": "null"}, false},
-		{"… by its own form", own + "/", Asker{Top: true}, map[string]string{"Origin": own}, true},
-		{"its own document asks", own + "/a", Asker{Origin: own}, nil, true},
-		{"a document before was another's", own + "/a", Asker{Origin: other}, map[string]string{"Referer": own + "/"}, true},
-		{"a stranger asks", own + "/a", Asker{Origin: other}, nil, false},
-		{"a stranger asks, in a frame that was its own", own + "/a", Asker{Origin: own}, map[string]string{"referer": other + "/"}, false},
-		{"nobody knows who asks", own + "/a", Asker{}, nil, false},
-		{"another origin", other + "/", Asker{Top: true}, nil, false},
-		{"another scheme", "http://own.example/", Asker{Top: true}, nil, false},
-		{"another port", own + ":8443/", Asker{Top: true}, nil, false},
-		{"its own port", own + ":443/", Asker{Top: true}, nil, true},
-		{"a name that begins alike", own + ".evil.test/", Asker{Top: true}, nil, false},
-		{"a user of that name", "https://own.example@evil.test/", Asker{Top: true}, nil, false},
+		{"a tab goes there", own + "/", Initiator{Top: true}, nil, true},
+		{"… by a stranger's link", own + "/", Initiator{Top: true}, map[string]string{"Referer": other + "/"}, true},
+		{"… by a stranger's form", own + "/", Initiator{Top: true}, map[string]string{"Origin": other}, false},
+		{"… by a form of no origin", own + "/", Initiator{Top: true}, map[string]string{"origin": "null"}, false},
+		{"… by its own form", own + "/", Initiator{Top: true}, map[string]string{"Origin": own}, true},
+		{"its own document asks", own + "/a", Initiator{Origin: own}, nil, true},
+		{"its style sheet in a stranger's document", own + "/a", Initiator{Origin: other}, map[string]string{"Referer": own + "/"}, false},
+		{"a stranger's style sheet", own + "/a", Initiator{Origin: own}, map[string]string{"Referer": other + "/"}, false},
+		{"a sandboxed document", own + "/a", Initiator{Origin: "://"}, map[string]string{"Referer": own + "/"}, false},
+		{"by its own redirect", own + "/a", Initiator{Origin: own, Through: []string{own}}, nil, true},
+		{"by a stranger's redirect", own + "/a", Initiator{Origin: own, Through: []string{own, other}}, map[string]string{"Referer": own + "/"}, false},
+		{"its frame goes elsewhere, or is sent there", own + "/a", Initiator{Origin: own, Before: own}, nil, true},
+		{"a stranger's frame goes elsewhere by itself", own + "/a", Initiator{Origin: own, Before: other}, nil, false},
+		{"a stranger's frame is sent elsewhere by its own document", own + "/a", Initiator{Origin: own, Before: other}, map[string]string{"Referer": own + "/"}, true},
+		{"a stranger asks", own + "/a", Initiator{Origin: other}, nil, false},
+		{"a stranger asks, in a frame that was its own", own + "/a", Initiator{Origin: own}, map[string]string{"referer": other + "/"}, false},
+		{"nobody knows who asks", own + "/a", Initiator{}, nil, false},
+		{"another origin", other + "/", Initiator{Top: true}, nil, false},
+		{"another scheme", "http://own.example/", Initiator{Top: true}, nil, false},
+		{"another port", own + ":8443/", Initiator{Top: true}, nil, false},
+		{"its own port", own + ":443/", Initiator{Top: true}, nil, true},
+		{"a name that begins alike", own + ".evil.test/", Initiator{Top: true}, nil, false},
+		{"a user of that name", "https://own.example@evil.test/", Initiator{Top: true}, nil, false},
 	} {
 		e := PausedRequest{}
 		e.Request.URL, e.Request.Headers = test.url, test.sent

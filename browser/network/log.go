@@ -54,7 +54,7 @@ var recorded = map[string]bool{
 	"Network.requestServedFromCache": true, "Network.loadingFinished": true, "Network.loadingFailed": true,
 }
 
-// Record keeps an event that a tab's cdp session sent, if it belongs to the
+// Record keeps an event that a tab's CDP session sent, if it belongs to the
 // network log. It keeps params.
 func (l *Log) Record(tab string, s *cdp.Session, method string, params jsonv2.Value) {
 	if !recorded[method] {
@@ -82,7 +82,7 @@ func (l *Log) Record(tab string, s *cdp.Session, method string, params jsonv2.Va
 }
 
 // Write keeps a line of the console. kind is CDP's (Runtime.consoleAPICalled),
-// "exception" or "warning"; line counts from 1, 0 where it is unknown.
+// "exception" or "warning"; line counts from 1, 0 if it is unknown.
 func (l *Log) Write(tab, kind, text, url string, line int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

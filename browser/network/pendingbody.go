@@ -30,7 +30,7 @@ type pendingBody struct {
 	idle     *time.Timer
 }
 
-// endsWhenRead says whether an answer is one whose body Chromium does not read by
+// endsWhenRead reports whether an answer is one whose body Chromium does not read by
 // itself, because it may not be stored (FetchManager, BufferingBytesConsumer).
 func endsWhenRead(headers map[string]string) bool {
 	return strings.Contains(strings.ToLower(header(headers, "Cache-Control")), "no-store")
@@ -45,7 +45,7 @@ func header(headers map[string]string, name string) string {
 	return ""
 }
 
-// pending is the body to come of an answer. The caller holds mu.
+// pending returns the body to come of an answer. The caller holds mu.
 func (r *Requests) pending(tab string, s *cdp.Session, e ResponseReceived) *pendingBody {
 	b := &pendingBody{tab: tab, cdp: s, request: e.RequestID, length: -1, bytes: e.Response.EncodedDataLength, at: e.Timestamp}
 	if n, err := strconv.ParseFloat(header(e.Response.Headers, "Content-Length"), 64); err == nil {
@@ -62,7 +62,7 @@ func (r *Requests) pending(tab string, s *cdp.Session, e ResponseReceived) *pend
 	return b
 }
 
-// received takes it that some of the body has come, and says whether the request is over
+// received takes it that some of the body has come, and reports whether the request is over
 // by that. All of the body is the end: nobody needs to wait for the page to read it. Of a
 // body that is not read Chromium reports no part, so one that comes in parts is read, and
 // its end will be reported. The caller holds mu.
@@ -81,7 +81,7 @@ func (r *Requests) received(b *pendingBody, at, bytes float64) (over bool) {
 	return false
 }
 
-// over ends the request, here and in the log; false where it has ended. The caller holds mu.
+// over ends the request, here and in the log; false if it has ended. The caller holds mu.
 func (r *Requests) over(b *pendingBody) bool {
 	b.idle.Stop()
 	if _, ok := r.end(b.request); !ok {

@@ -33,6 +33,9 @@ type Requests struct {
 type Sent struct {
 	Method, URL string
 	session     target.SessionID
+	loader      cdp.LoaderID // of the document that asks, or that is asked for; empty: a worker asks
+	document    string       // URL of the document or worker that asks
+	through     []string     // origins that have redirected it; empty: one that is no http or https
 }
 
 const (
@@ -66,13 +69,17 @@ type RequestSent struct {
 	LoaderID  cdp.LoaderID      `json:"loaderId"`
 	FrameID   cdp.FrameID       `json:"frameId"`
 	Type      string            `json:"type"`
+	Document  string            `json:"documentURL"`
 	Request   struct {
 		URL    string `json:"url"`
 		Method string `json:"method"`
 	} `json:"request"`
+	Redirect *struct { // not nil: the request goes on from this answer
+		URL string `json:"url"`
+	} `json:"redirectResponse"`
 }
 
-// Sent says whether the request is one that a page may be waiting for.
+// Sent reports whether the request is one that a page may be waiting for.
 func (r *Requests) Sent(s *browsercdp.Session, e RequestSent) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +87,11 @@ func (r *Requests) Sent(s *browsercdp.Session, e RequestSent) bool {
 		clear(r.sent) // their ends have not been reported
 	}
 	if !strings.HasPrefix(e.Request.URL, policy.ChallengeURL) {
-		r.sent[e.RequestID] = Sent{Method: e.Request.Method, URL: protocol.Cut(e.Request.URL, maxSentURL), session: s.ID()}
+		sent := Sent{Method: e.Request.Method, URL: protocol.Cut(e.Request.URL, maxSentURL), session: s.ID(), loader: e.LoaderID, document: protocol.Cut(e.Document, maxSentURL)}
+		if e.Redirect != nil {
+			sent.through = append(r.sent[e.RequestID].through, policy.Origin(e.Redirect.URL))
+		}
+		r.sent[e.RequestID] = sent
 	}
 	if !awaited[e.Type] {
 		return false
@@ -104,7 +115,7 @@ type ResponseReceived struct {
 	} `json:"response"`
 }
 
-// Received takes the beginning of an answer to a request of the tab, and says whether
+// Received takes the beginning of an answer to a request of the tab, and reports whether
 // the request is over by it.
 func (r *Requests) Received(tab string, s *browsercdp.Session, e ResponseReceived) (over bool) {
 	r.mu.Lock()
@@ -130,7 +141,7 @@ type DataReceived struct {
 	EncodedDataLength float64           `json:"encodedDataLength"`
 }
 
-// Data takes a part of a body, and says whether the request is over by it.
+// Data takes a part of a body, and reports whether the request is over by it.
 func (r *Requests) Data(e DataReceived) (over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +167,7 @@ func (r *Requests) Fail(id network.RequestID) (of Sent, ok bool) {
 	return of, ok
 }
 
-// Pending are the requests that a page may be waiting for, made after that time, the
+// Pending returns the requests that a page may be waiting for, made after that time, the
 // oldest first.
 func (r *Requests) Pending(at time.Time) (list []protocol.PendingRequest) {
 	r.mu.Lock()
@@ -189,8 +200,8 @@ func (r *Requests) Clear() {
 	clear(r.inFlight)
 }
 
-// Forget forgets the requests of a cdp session that has ended, since nobody reports their
-// ends, and says whether there were any.
+// Forget forgets the requests of a CDP session that has ended, since nobody reports their
+// ends, and reports whether there were any.
 func (r *Requests) Forget(id target.SessionID) (any bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,14 +219,14 @@ func (r *Requests) Forget(id target.SessionID) (any bool) {
 	return any
 }
 
-// InFlight is how many requests are under way.
+// InFlight returns how many requests are under way.
 func (r *Requests) InFlight() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.inFlight)
 }
 
-// InFlightSince says whether a request is under way that was made after that time.
+// InFlightSince reports whether a request is under way that was made after that time.
 func (r *Requests) InFlightSince(at time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

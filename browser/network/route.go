@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -30,6 +31,9 @@ type Routes struct {
 	routes  []protocol.Route // never written to: replaced as a whole
 	matched []int            // requests that each has matched
 	headers *protocol.Headers
+	held    map[fetch.RequestID]heldRequest // until it is known who asks
+	// documents reports whether responses of documents are paused too (PauseDocuments).
+	documents bool
 }
 
 // PausedRequest is what browserd needs of Fetch.requestPaused.
@@ -41,6 +45,11 @@ type PausedRequest struct {
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers"`
 	} `json:"request"`
+	// Of a request that is paused at its response:
+	NetworkID cdproto.LoaderID    `json:"networkId"` // a document's request has its loader's id
+	Status    int                 `json:"responseStatusCode"`
+	Headers   []fetch.HeaderEntry `json:"responseHeaders"`
+	Error     string              `json:"responseErrorReason"`
 }
 
 // Set makes routes the ones that hold from now on for requests of these cdp
@@ -76,7 +85,7 @@ func pauseAll(ctx context.Context, sessions []*cdp.Session, patterns []map[strin
 	return nil
 }
 
-// Pause has Chromium pause the requests of a cdp session that match a route or go to an
+// Pause has Chromium pause the requests of a CDP session that match a route or go to an
 // origin that gets headers (Fetch.enable), and returns what to wait for: nothing where
 // there are neither.
 func (r *Routes) Pause(s *cdp.Session) []*cdp.Pending {
@@ -98,7 +107,7 @@ func pause(s *cdp.Session, patterns []map[string]any) *cdp.Pending {
 	return s.Send(fetch.Enable.Method, map[string]any{"patterns": patterns})
 }
 
-// patterns are what is paused: Fetch.RequestPattern. The caller holds mu.
+// patterns returns what is paused: Fetch.RequestPattern. The caller holds mu.
 func (r *Routes) patterns() []map[string]any {
 	var patterns []map[string]any
 	for _, r := range r.routes {
@@ -113,6 +122,9 @@ func (r *Routes) patterns() []map[string]any {
 		for _, origin := range r.headers.Origins {
 			patterns = append(patterns, map[string]any{"urlPattern": origin + "/*", "requestStage": "Request"})
 		}
+	}
+	if r.documents {
+		patterns = append(patterns, map[string]any{"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"})
 	}
 	return patterns
 }
@@ -131,14 +143,11 @@ func (r *Routes) List() []protocol.Route {
 // Paused answers a paused request by the newest route that matches it, and lets it go
 // on where none does, with its headers. The reader goroutine may call it: it writes on
 // another one, since a full pipe must never hold the reader.
-func (r *Routes) Paused(s *cdp.Session, e PausedRequest, by Asker) {
+func (r *Routes) Paused(s *cdp.Session, e PausedRequest, by func() (Initiator, bool)) {
 	route := r.match(e)
 	switch {
 	case route == nil:
-		r.mu.Lock()
-		h := r.headers
-		r.mu.Unlock()
-		go s.Send(fetch.ContinueRequest.Method, goOn(e, given(h, e, by)))
+		r.goOnOrHold(s, e, by)
 	case route.Action == "block":
 		go s.Send(fetch.FailRequest.Method, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: cdpnetwork.ErrorReasonBlockedByClient})
 	default:
@@ -147,7 +156,7 @@ func (r *Routes) Paused(s *cdp.Session, e PausedRequest, by Asker) {
 }
 
 // match counts a request for the newest route that matches it, and returns the
-// route; nil where none does.
+// route; nil if none does.
 func (r *Routes) match(e PausedRequest) *protocol.Route {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,23 +170,24 @@ func (r *Routes) match(e PausedRequest) *protocol.Route {
 	return nil
 }
 
+// phrase returns the phrase of a status.
+func phrase(status int) string { return cmp.Or(http.StatusText(status), "Unknown") }
+
 func answerOf(r protocol.Route, id fetch.RequestID) fetch.FulfillRequestParams {
 	p := fetch.FulfillRequestParams{RequestID: id, ResponseCode: int64(r.Status), Body: []byte(r.Body)}
 	if p.ResponseCode == 0 {
 		p.ResponseCode = 200
 	}
 	// Chromium refuses a status that has no phrase of its own, and the request
-	// would wait for ever.
-	if p.ResponsePhrase = http.StatusText(int(p.ResponseCode)); p.ResponsePhrase == "" {
-		p.ResponsePhrase = "Unknown"
-	}
+	// would wait forever.
+	p.ResponsePhrase = phrase(int(p.ResponseCode))
 	for name, value := range r.Headers {
 		p.ResponseHeaders = append(p.ResponseHeaders, &fetch.HeaderEntry{Name: name, Value: value})
 	}
 	return p
 }
 
-// matchesURL says whether the whole of an address matches a pattern with * and ?.
+// matchesURL reports whether the whole of an address matches a pattern with * and ?.
 // The fragment is not part of a request.
 func matchesURL(pattern, address string) bool {
 	address, _, _ = strings.Cut(address, "#")

@@ -35,7 +35,7 @@ var types = map[string][]cdpbrowser.PermissionType{
 	"storage-access":   {cdpbrowser.PermissionTypeStorageAccess},
 }
 
-// Names are the permissions that a session may be opened with, sorted.
+// Names returns the permissions that a session may be opened with, sorted.
 func Names() []string {
 	names := make([]string, 0, len(types))
 	for n := range types {

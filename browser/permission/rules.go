@@ -14,7 +14,7 @@ type Rules struct {
 	Downloads   cdpbrowser.SetDownloadBehaviorParams
 }
 
-// Denied are the rules of a context that may do nothing more.
+// Denied returns the rules of a context that may do nothing more.
 func Denied(id cdproto.BrowserContextID) Rules {
 	told := true
 	return Rules{[]cdpbrowser.PermissionType{}, cdpbrowser.SetDownloadBehaviorParams{
@@ -27,7 +27,7 @@ func (r *Rules) KeepDownloads(dir string) {
 	r.Downloads.Behavior, r.Downloads.DownloadPath = cdpbrowser.SetDownloadBehaviorBehaviorAllowAndName, dir
 }
 
-// Send tells Chromium, over the browser's own cdp session, what the context's pages may
+// Send tells Chromium, over the browser's own CDP session, what the context's pages may
 // do. The answers are still to be waited for.
 func (r Rules) Send(root *cdp.Session) []*cdp.Pending {
 	return []*cdp.Pending{

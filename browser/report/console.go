@@ -19,7 +19,7 @@ type Value struct {
 	Description string          `json:"description"`
 }
 
-// Text is the value as the console shows it.
+// Text returns the value as the console shows it.
 func (v Value) Text() string {
 	var s string
 	if v.Type == "string" && json.Unmarshal(v.Value, &s) == nil {
@@ -31,7 +31,6 @@ func (v Value) Text() string {
 	return string(v.Value)
 }
 
-// Text is the value as the console shows it.
 // Exception is what a script in a page threw.
 type Exception struct {
 	Text       string `json:"text"`
@@ -43,7 +42,7 @@ type Exception struct {
 	} `json:"exception"`
 }
 
-// Said is the exception as the console shows it.
+// Said returns the exception as the console shows it.
 func (e *Exception) Said() string {
 	switch {
 	case e.Exception.Description != "":
@@ -67,7 +66,7 @@ type ConsoleCalled struct {
 	} `json:"stackTrace"`
 }
 
-// Written is what the page wrote.
+// Written returns what the page wrote.
 func (e ConsoleCalled) Written() Written {
 	texts := make([]string, 0, len(e.Args))
 	for _, a := range e.Args {
@@ -85,7 +84,7 @@ type ExceptionThrown struct {
 	ExceptionDetails Exception `json:"exceptionDetails"`
 }
 
-// Written is the exception.
+// Written returns the exception.
 func (e ExceptionThrown) Written() Written {
 	d := &e.ExceptionDetails
 	return Written{Kind: "exception", Text: d.Said(), URL: d.URL, Line: d.LineNumber + 1, Error: true}
@@ -103,7 +102,7 @@ type EntryAdded struct {
 	} `json:"entry"`
 }
 
-// Written is the entry; without a kind where it is not kept. What it says of failed
+// Written returns the entry; without a kind where it is not kept. What it says of failed
 // requests the requests say themselves.
 func (e EntryAdded) Written() Written {
 	at := e.Entry

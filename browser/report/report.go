@@ -53,8 +53,8 @@ func (l *Log) Download(name, why string) {
 // ConsoleError notes an error by its line; the same is noted once.
 func (l *Log) ConsoleError(line string) { l.Add(protocol.Reports{ConsoleErrors: []string{line}}) }
 
-// Line is the first line of an error's text, with the place where it was written; line
-// counts from 1, 0 where it is unknown.
+// Line returns the first line of an error's text, with the place where it was written; line
+// counts from 1, 0 if it is unknown.
 func Line(text, address string, line int) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text = snapshot.Cut(protocol.MaskText(text), maxText)
@@ -67,7 +67,7 @@ func Line(text, address string, line int) string {
 	return text + " (" + Address(address) + ")"
 }
 
-// Address is a URL as the request log has it, shortened.
+// Address returns a URL as the request log has it, shortened.
 func Address(url string) string { return snapshot.Cut(protocol.MaskURL(url), maxURL) }
 
 // Failed notes a request that failed.

@@ -104,20 +104,20 @@ func (s *Shot) fits(width, height float64) error {
 	return nil
 }
 
-// Annotated says whether refs are drawn on it.
+// Annotated reports whether refs are drawn on it.
 func (s *Shot) Annotated() bool { return s.o.Annotate != nil }
 
-// NeedsLayout says whether SetLayout has to be called: for a part of the page, and for a
+// NeedsLayout reports whether SetLayout has to be called: for a part of the page, and for a
 // format whose size is not read from its header.
 func (s *Shot) NeedsLayout() bool {
 	return s.o.Ref != "" || s.o.FullPage || s.o.Scale != 1 || s.o.Format == "webp" || s.Annotated()
 }
 
-// ViewportOnly says whether the viewport is shown and nothing beyond it.
+// ViewportOnly reports whether the viewport is shown and nothing beyond it.
 func (s *Shot) ViewportOnly() bool { return !s.o.FullPage && s.o.Ref == "" }
 
 // SetLayout sets which part of the page is shown: that of the element's box in the
-// viewport where there is one, else the viewport or the whole page. Errors: too_large.
+// viewport if there is one, else the viewport or the whole page. Errors: too_large.
 func (s *Shot) SetLayout(l Layout, element *script.Box) error {
 	v := l.Viewport
 	s.pageX, s.pageY = v.PageX, v.PageY
@@ -135,7 +135,7 @@ func (s *Shot) SetLayout(l Layout, element *script.Box) error {
 	return s.fits(s.clip.Width, s.clip.Height)
 }
 
-// Picture is what Chromium answered (base64) as the client gets it. boxes are the boxes
+// Picture returns what Chromium answered (base64) as the client gets it. boxes are the boxes
 // of the refs to draw, in the viewport; they are changed.
 func (s *Shot) Picture(encoded string, boxes map[string]script.Box) (protocol.Picture, error) {
 	data, err := base64.StdEncoding.DecodeString(encoded)

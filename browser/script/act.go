@@ -2,6 +2,8 @@ package script
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/browserd/browserd/snapshot"
@@ -29,7 +31,7 @@ type Lookup struct {
 	Until time.Time `json:"-"` // how long input that misses is tried again; zero: not
 }
 
-// Over says whether there is no more time to try again.
+// Over reports whether there is no more time to try again.
 func (q Lookup) Over() bool { return !time.Now().Before(q.Until) }
 
 // Shown sets what the client was shown of the element.
@@ -61,7 +63,7 @@ type Located struct {
 	OK         bool            `json:"ok,omitempty"`
 	Node       int             `json:"node,omitempty"`   // the ref's element
 	Target     int             `json:"target,omitempty"` // the control that it stands for
-	Moved      bool            `json:"moved,omitempty"`  // it was made anew
+	Moved      bool            `json:"moved,omitempty"`  // it was re-created
 	Record     Element         `json:"record,omitzero"`
 	Kind       string          `json:"kind,omitempty"`
 	X          *float64        `json:"x,omitempty"` // in the viewport of its frame
@@ -134,17 +136,45 @@ type PointHit struct {
 // HitResultArgs say what else is wanted with the answer.
 type HitResultArgs struct {
 	ElementCall
-	Settle bool `json:"settle"` // wait as Settle does where the element was hit
-	Shown  bool `json:"shown"`  // SettleArgs.Shown
+	To     int  `json:"to,omitempty"` // the node that the release is for; -1: one of another document
+	Settle bool `json:"settle"`       // wait as Settle does where the element was hit
+	Shown  bool `json:"shown"`        // SettleArgs.Shown
+}
+
+// GuardPressArgs say which presses a document may have: none if they are zero.
+type GuardPressArgs struct {
+	Node int  `json:"node,omitempty"` // those on this element
+	Any  bool `json:"any,omitempty"`  // all
 }
 
 // Hit is what the hit test saw.
 type Hit struct {
 	Hit     bool            `json:"hit,omitempty"`  // the element received the input
 	Seen    bool            `json:"seen,omitempty"` // a press came to the document
-	By      *Element        `json:"by,omitempty"`   // what received it instead
+	Part    bool            `json:"part,omitempty"` // a release, or a further press, has not come to the element
+	By      *Element        `json:"by,omitempty"`   // what it came to instead, which was kept from it
+	To      *Element        `json:"to,omitempty"`   // what received it where that is not the element
 	Settled *Settled        `json:"settled,omitempty"`
 	Then    json.RawMessage `json:"then,omitempty"`
+
+	ByDoc, ToDoc int `json:"-"` // the documents of By and To
+}
+
+// In returns what the document with that number saw.
+func (h Hit) In(doc int) Hit {
+	h.ByDoc, h.ToDoc = doc, doc
+	return h
+}
+
+// Add adds what another document saw.
+func (h *Hit) Add(one Hit) {
+	h.Seen, h.Hit = h.Seen || one.Seen, h.Hit || one.Hit
+	if one.By != nil {
+		h.By, h.ByDoc = one.By, one.ByDoc
+	}
+	if one.To != nil {
+		h.To, h.ToDoc = one.To, one.ToDoc
+	}
 }
 
 // SettleArgs say what Settle waits for beside a quiet document.
@@ -159,7 +189,7 @@ type SettleArgs struct {
 // document was quiet.
 type Settled struct {
 	Changed   bool     `json:"changed"`
-	Focused   int      `json:"focused"` // node that has the focus now, 0 where it did not move
+	Focused   int      `json:"focused"` // node that has the focus now, 0 if it did not move
 	Announced []string `json:"announced"`
 	Saves     bool     `json:"saves"` // a link was clicked that asks for a download
 	Title     string   `json:"title"`
@@ -175,6 +205,14 @@ type LateReport struct {
 
 // Box is a rectangle in CSS pixels: x, y, width, height.
 type Box = [4]float64
+
+// BoxJSON returns the box as a client reads it, in tenths of a pixel.
+func BoxJSON(b Box) string {
+	for i := range b {
+		b[i] = math.Round(10*b[i]) / 10
+	}
+	return fmt.Sprintf(`{"x":%g,"y":%g,"width":%g,"height":%g}`, b[0], b[1], b[2], b[3])
+}
 
 // BoxesArgs are the nodes whose boxes are wanted.
 type BoxesArgs struct {

@@ -11,6 +11,7 @@ type TypeArgs struct {
 	Text    string `json:"text"`
 	Clear   bool   `json:"clear"`
 	Keys    bool   `json:"keys"`
+	Secret  bool   `json:"secret,omitempty"`  // what the control holds is not told from now on
 	Clicked bool   `json:"clicked,omitempty"` // the control was clicked for it
 }
 
@@ -35,8 +36,8 @@ type Prepared struct {
 	Whole     bool     `json:"whole,omitempty"`   // it closes brackets that are typed: the text is written at once
 }
 
-// Expect is what the control should hold when the text has been typed into it, in place of
-// what is there with clear; nil where nothing can be compared.
+// Expect returns what the control should hold when the text has been typed into it, in place of
+// what is there with clear; nil if nothing can be compared.
 func (p Prepared) Expect(text string, clear bool) *CompareArgs {
 	if p.Kind == "" || p.Keys && p.Kind != "editable" && p.Kind != "editor" || !clear && (p.Before == nil || p.Kind == "editor") {
 		return nil // it keeps its text elsewhere, or what it held is a secret
@@ -105,7 +106,7 @@ type CheckedNowArgs struct {
 	MS     int  `json:"ms"`
 }
 
-// CheckState is a checkbox's: true, false or "mixed"; nil where there is none.
+// CheckState is a checkbox's: true, false or "mixed"; nil if there is none.
 type CheckState struct {
 	There bool `json:"there,omitempty"`
 	State any  `json:"state,omitempty"`
@@ -117,7 +118,7 @@ type FileInputArgs struct {
 	Empty bool `json:"empty"`
 }
 
-// FileField is a file input; Input is 0 where there is none.
+// FileField is a file input; Input is 0 if there is none.
 type FileField struct {
 	Input    int    `json:"input"`
 	Multiple bool   `json:"multiple,omitempty"`
@@ -156,7 +157,7 @@ type KeysResulted struct {
 	Settled  *Settled  `json:"settled,omitempty"`
 }
 
-// Otherwise is what the control holds where that is not what was wanted.
+// Otherwise returns what the control holds where that is not what was wanted.
 func (r KeysResulted) Otherwise() *string {
 	if r.Compared == nil || r.Compared.Asked {
 		return nil

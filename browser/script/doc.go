@@ -32,7 +32,7 @@ const Reached = "__bdReached"
 // an action was answered: JSON of LateReport.
 const Late = "__bdLate"
 
-// Missing says whether V8 says this of a call in a document that the script is not in.
+// Missing reports whether V8 says this of a call in a document that the script is not in.
 // There an element of the page may have the name of our object (HTML, 7.2.2.3: named access
 // on the Window object): its now is no function.
 func Missing(said string) bool {

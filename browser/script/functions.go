@@ -14,11 +14,11 @@ var (
 	Read = function[ReadArgs, Content]("read")
 	// Find returns the elements that fit a query, and the frames to look into.
 	Find = function[Query, []Found]("find")
-	// HasText tells whether the document shows a text.
+	// HasText reports whether the document shows a text.
 	HasText = function[string, bool]("hasText")
-	// RefState tells whether a ref's element is attached and visible.
+	// RefState reports whether a ref's element is attached and visible.
 	RefState = function[Lookup, RefStatus]("refState")
-	// Change waits for the next change of the document, so many milliseconds at most.
+	// Change waits for the next change of the document, at most that many milliseconds.
 	Change = promised[int64, bool]("change")
 	// Boxes returns where elements are seen, and nil for those that are not.
 	Boxes = function[BoxesArgs, []*Box]("boxes")
@@ -26,7 +26,7 @@ var (
 	FrameBox = function[int, *FrameContent]("frameBox")
 	// HitAtPoint returns what is hit at a point of the frame's viewport.
 	HitAtPoint = function[Point, PointHit]("hitAtPoint")
-	// ContextNow returns an element's context; nil where it has gone.
+	// ContextNow returns an element's context; nil if it has gone.
 	ContextNow = function[int, *string]("contextNow")
 )
 
@@ -50,12 +50,11 @@ var (
 	ReleaseHitTest = function[None, bool]("releaseHitTest")
 	// EndHitTest lets every input through again, and says what was hit in the document.
 	EndHitTest = function[None, Hit]("endHitTest")
-	// GuardPress lets no press through to the document, or, with true, whichever comes.
-	GuardPress = function[bool, None]("guardPress")
-	// IsUnder tells whether what was found at its point is there now.
-	IsUnder = function[None, bool]("isUnder")
-	// IsOver tells whether the pointer has come over the element.
-	IsOver = function[None, bool]("isOver")
+	// GuardPress lets no press through to the document but those that are named.
+	GuardPress = function[GuardPressArgs, None]("guardPress")
+	// IsUnder reports whether what was found at its point is there now (Hit), or what is (By),
+	// and whether the pointer has come over it meanwhile (Seen).
+	IsUnder = function[None, Hit]("isUnder")
 	// GuardKeys lets keys through to one element of the document alone, 0 for none, and
 	// tells whether it has the focus. Prepare, Caret, CaretIn and FocusOn do so for theirs.
 	// KeysResult ends that.

@@ -2,7 +2,7 @@ package script
 
 import "github.com/browserd/browserd/protocol"
 
-// QueryOf is what the client looks for, in one document, with the attributes that lines show.
+// QueryOf returns what the client looks for, in one document, with the attributes that lines show.
 func QueryOf(q protocol.Query, limit int, attrs []string) Query {
 	asked := Query{Text: q.Text, Role: q.Role, Name: q.Name, Limit: limit, Attrs: attrs, Chain: q.Chain, Read: q.Read}
 	if l := q.Locator; l != nil {

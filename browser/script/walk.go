@@ -34,11 +34,17 @@ type WalkOptions struct {
 
 // WalkHead is the first line of Walk's answer, in JSON.
 type WalkHead struct {
-	URL      string       `json:"u"`
-	Title    string       `json:"t"`
-	Visited  int          `json:"v"` // elements that were looked at,
-	Elements int          `json:"n"` // and that there are
-	Rest     int          `json:"r"` // nodes left at least
+	URL      string `json:"u"`
+	Title    string `json:"t"`
+	Visited  int    `json:"v"` // elements that were looked at,
+	Elements int    `json:"n"` // and that there are
+	// Rest counts the nodes that are left out, RestTexts the texts; where AtLeast is 1, there are
+	// more. RestFrames are those frames whose lines are left out, by the ids of their owners.
+	Rest       int   `json:"r"`
+	RestTexts  int   `json:"rt"`
+	AtLeast    int   `json:"rl,omitempty"`
+	RestFrames []int `json:"rf,omitempty"`
+
 	Reasons  []string     `json:"rs"`
 	Modal    int          `json:"m,omitempty"` // 1: a modal dialog makes the rest inert
 	Hidden   int          `json:"h,omitempty"` // changes that have nothing to show; OffScope's
@@ -128,6 +134,8 @@ type Found struct {
 	// there are, in an entry of its own.
 	Read  json.RawMessage `json:"read,omitempty"`
 	Count *int            `json:"count,omitempty"`
+	// Rest, of a chain, is what of it is for the frame.
+	Rest json.RawMessage `json:"rest,omitempty"`
 }
 
 // RefStatus is whether a ref's element is in the document, and can be seen.

@@ -20,30 +20,33 @@ import (
 // in a second than any reader could want, the domain is disabled for a while, which
 // also spares Chromium the sending.
 const (
-	firstPause = time.Second
-	maxPause   = 8 * time.Second // the pause is doubled while the page goes on
+	maxPause = 8 // times FirstPause: the pause is doubled while the page goes on
 	// cpuRate is by how much the page's main thread is slowed down meanwhile: the
 	// browser process hears of each console message and each request as well, on the
 	// thread that serves all sessions, whoever listens.
 	cpuRate = 20
 )
 
+// FirstPause is how long a domain is disabled at first. Only tests change it, before they open
+// a page.
+var FirstPause = time.Second
+
 // MaxEvents are how many events a page may cause in a second, by their domain: a
 // request has four or more. Only tests change it, before they open a page.
-var MaxEvents = map[string]int{"Runtime": 1000, "Network": 6000, "Log": 1000}
+var MaxEvents = map[string]int{"Runtime": 1000, "Network": 6000, "Log": 1000, Tools: 1000}
 
 // maxBytes is how many bytes they may have together, the last of them left out: while
 // they are read nobody else's answer is, and on a busy machine the pipe takes no more
 // than some megabytes a second.
-var maxBytes = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20, "Log": 2 << 20}
+var maxBytes = map[string]int{"Runtime": 2 << 20, "Network": 8 << 20, "Log": 2 << 20, Tools: 8 << 20}
 
 // unbounded are the events of Runtime of which a page can cause any number.
 var unbounded = map[string]bool{"Runtime.consoleAPICalled": true, "Runtime.exceptionThrown": true}
 
-// Unbounded says whether an event is one of Runtime of which a page can cause any number.
+// Unbounded reports whether an event is one of Runtime of which a page can cause any number.
 func Unbounded(method string) bool { return unbounded[method] }
 
-// Throttle counts the events of one tab's cdp sessions, and disables a domain that
+// Throttle counts the events of one tab's CDP sessions, and disables a domain that
 // sends too many. Its methods are called on the reader goroutine alone; its timers
 // run on goroutines of their own.
 type Throttle struct {
@@ -55,13 +58,13 @@ type Throttle struct {
 	mu sync.Mutex // held while a domain is disabled, and while the page's CPU rate is put back
 }
 
-// key is one domain of one cdp session.
+// key is one domain of one CDP session.
 type key struct {
 	session target.SessionID
 	domain  string
 }
 
-// domain is what came of one domain of one cdp session. The reader goroutine owns
+// domain is what came of one domain of one CDP session. The reader goroutine owns
 // all but disabled, which the timers read and write as well.
 type domain struct {
 	since    time.Time // when this second began
@@ -72,16 +75,16 @@ type domain struct {
 }
 
 // New returns the throttle of a tab that lives as long as life. began is called on the
-// reader goroutine, without a lock, when a domain of a cdp session is about to be
+// reader goroutine, without a lock, when a domain of a CDP session is about to be
 // disabled for a time: what Chromium would say of it until then is lost.
 func New(life context.Context, began func(s *cdp.Session, domain string, pause time.Duration)) *Throttle {
 	return &Throttle{life: life, began: began, domains: map[key]*domain{}}
 }
 
-// Drop counts an event of so many bytes and says whether it is to be dropped.
+// Drop counts an event of so many bytes and reports whether it is to be dropped.
 func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 	name, _, _ := strings.Cut(method, ".")
-	if name != "Network" && name != "Log" && !unbounded[method] {
+	if name != "Network" && name != "Log" && name != Tools && !unbounded[method] {
 		return false
 	}
 	k := key{s.ID(), name}
@@ -105,7 +108,13 @@ func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 	if d.bytes += bytes; d.events < MaxEvents[name] && before < maxBytes[name] {
 		return false
 	}
-	d.pause = min(max(2*d.pause, firstPause), maxPause)
+	if name == Tools {
+		d.disabled.Store(true)
+		t.began(s, name, 0)
+		s.Send(name+".disable", cdproto.Empty{})
+		return true
+	}
+	d.pause = min(max(2*d.pause, FirstPause), maxPause*FirstPause)
 	t.mu.Lock()
 	d.disabled.Store(true)
 	setCPURate(s, cpuRate)
@@ -116,12 +125,17 @@ func (t *Throttle) Drop(s *cdp.Session, method string, bytes int) bool {
 	return true
 }
 
+// Tools is the domain of page tools. It is not enabled again while the document is there, since
+// Chromium would tell all of its tools once more.
+const Tools = "WebMCP"
+
 func setCPURate(s *cdp.Session, rate int) {
 	s.Send("Emulation.setCPUThrottlingRate", map[string]any{"rate": rate})
 }
 
 // enable switches a domain on again. What the page said meanwhile is forgotten where
-// forget says so; Chromium reports its execution contexts once more.
+// forget says so; Chromium reports its execution contexts once more. A document that has taken
+// the page's place, and of which the events have not told yet, loses what it has said so far.
 func (t *Throttle) enable(s *cdp.Session, name string, d *domain, forget bool) {
 	if !d.disabled.CompareAndSwap(true, false) || t.life.Err() != nil {
 		return
@@ -139,7 +153,7 @@ func (t *Throttle) enable(s *cdp.Session, name string, d *domain, forget bool) {
 	}
 	// A page that goes on would have queued up so much by the time it is heard that the
 	// browser process is held up for long behind it: it stays slow until it is found quiet.
-	time.AfterFunc(firstPause, func() {
+	time.AfterFunc(FirstPause, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if !d.disabled.Load() {
@@ -148,7 +162,7 @@ func (t *Throttle) enable(s *cdp.Session, name string, d *domain, forget bool) {
 	})
 }
 
-// Resume enables the disabled domains of a cdp session for a document that has just
+// Resume enables the disabled domains of a CDP session for a document that has just
 // come: it is another page, whose execution contexts must be known. V8 has forgotten
 // what the page before it said; what this one has said already is reported now. cleared says
 // that Runtime was disabled, so that the end of the old execution contexts was not reported.
@@ -163,7 +177,7 @@ func (t *Throttle) Resume(s *cdp.Session) (cleared bool) {
 	return cleared
 }
 
-// Forget forgets a cdp session that has ended.
+// Forget forgets a CDP session that has ended.
 func (t *Throttle) Forget(id target.SessionID) {
 	for k := range t.domains {
 		if k.session == id {

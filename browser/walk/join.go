@@ -16,10 +16,10 @@ type Part struct {
 	Skipped bool         // it was not walked: there are too many
 }
 
-// First runs the walks of the root and of the most frames below it whose lines come first.
+// ReadFirst runs the walks of the root and of the most frames below it whose lines come first.
 // All are in one process, mostly, and to look at one of them Chromium goes through all: a
 // thousand would take it half a minute.
-func First(root *Part, reads map[*Part]func(), most int) {
+func ReadFirst(root *Part, reads map[*Part]func(), most int) {
 	byOwner := map[snapshot.Key]*Part{}
 	for of := range reads {
 		if of.Skipped = of != root; of.Skipped && of.Owner.Node != 0 {
@@ -58,8 +58,8 @@ func First(root *Part, reads map[*Part]func(), most int) {
 	enter([]*Part{root})
 }
 
-// Join puts the frames' nodes where their owners stand. It ends in front of a frame
-// that was not read: who goes on behind the last line comes to it next.
+// Join puts the frames' nodes where their owners stand. It stops before a
+// frame that was not read, so that a continuation after the last line starts there.
 func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 	byOwner := map[snapshot.Key]*Part{}
 	for of := range parts {
@@ -70,6 +70,7 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 	got := snapshot.Capture{URL: root.URL, Title: root.Title}
 	if len(byOwner) == 0 {
 		got.Nodes, got.Input, got.Visited, got.Rest, got.Reasons = root.Nodes, root.Elements, root.Visited, root.Rest, root.Reasons
+		got.RestTexts, got.AtLeast = root.RestTexts, root.AtLeast
 		root.depart(&got)
 		return got
 	}
@@ -80,16 +81,24 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 	got.Nodes = make([]snapshot.Node, 0, lines)
 	reasons := map[string]bool{}
 	ended := false
+	var leftOut []*Part // the frames whose owners have no line
 	var add func(of *Part, depth int)
 	add = func(of *Part, depth int) {
 		got.Input += of.Elements
 		got.Visited += of.Visited
 		got.Rest += of.Rest
+		got.RestTexts += of.RestTexts
+		got.AtLeast = got.AtLeast || of.AtLeast
 		of.depart(&got)
 		for _, r := range of.Reasons {
 			if !reasons[r] {
 				reasons[r] = true
 				got.Reasons = append(got.Reasons, r)
+			}
+		}
+		for _, owner := range of.RestFrames {
+			if child := byOwner[snapshot.Key{Doc: of.Doc, Node: owner}]; child != nil {
+				leftOut = append(leftOut, child)
 			}
 		}
 		places := of.Frames
@@ -102,7 +111,7 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 				switch {
 				case child == nil:
 				case child.Skipped:
-					ended = true
+					ended, got.AtLeast = true, true
 					got.Rest++
 				default:
 					delete(byOwner, key) // a frame is shown once
@@ -112,9 +121,7 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 			if i < len(of.Nodes) {
 				n := of.Nodes[i]
 				if ended {
-					if n.Key.Node != 0 {
-						got.Rest++
-					}
+					leaveOut(&got, of.Nodes[i:i+1])
 					continue
 				}
 				n.Depth += depth
@@ -123,7 +130,42 @@ func Join(root *Part, parts iter.Seq[*Part]) snapshot.Capture {
 		}
 	}
 	add(root, 0)
+	for len(leftOut) > 0 {
+		of := leftOut[0]
+		leftOut = leftOut[1:]
+		got.Input += of.Elements
+		got.Rest += of.Rest
+		leaveOut(&got, of.Nodes)
+		got.RestTexts += of.RestTexts
+		got.AtLeast = got.AtLeast || of.AtLeast || of.Skipped
+		leftOut = append(leftOut, of.below(byOwner)...)
+	}
 	return got
+}
+
+// leaveOut counts nodes that got does not have.
+func leaveOut(got *snapshot.Capture, nodes []snapshot.Node) {
+	for i := range nodes {
+		if nodes[i].Key.Node != 0 {
+			got.Rest++
+		} else {
+			got.RestTexts++
+		}
+	}
+}
+
+// below returns the frames in of.
+func (of *Part) below(byOwner map[snapshot.Key]*Part) (list []*Part) {
+	owners := of.RestFrames
+	for _, place := range of.Frames {
+		owners = append(owners, place.Owner)
+	}
+	for _, owner := range owners {
+		if child := byOwner[snapshot.Key{Doc: of.Doc, Node: owner}]; child != nil {
+			list = append(list, child)
+		}
+	}
+	return list
 }
 
 // depart adds to got the nodes that have left the document.

@@ -39,8 +39,12 @@ type Result struct {
 	Frames []Place
 	// Visited is how many elements were looked at, Elements how many there are.
 	Visited, Elements int
-	// Rest is how many nodes are left at least, 0 where the walk reached the end.
-	Rest    int
+	// Rest counts the nodes that are left out, RestTexts the texts; with AtLeast there are more.
+	// RestFrames are the owners of the frames whose lines are left out.
+	Rest, RestTexts int
+	AtLeast         bool
+	RestFrames      []int
+
 	Reasons []string
 	// Modal tells that an open modal dialog makes the rest of the document inert.
 	Modal bool
@@ -50,7 +54,7 @@ type Result struct {
 	// before, which has given out numbers up to Last.
 	Departed []int
 	Last     int
-	// Scope tells why there is nothing; empty where the walk was made.
+	// Scope tells why there is nothing; empty if the walk was made.
 	Scope script.ScopeFailure
 }
 
@@ -63,7 +67,7 @@ type Place struct {
 // maxCapture is the highest number of a capture; behind it they begin again.
 const maxCapture = 8
 
-// NextCapture is the number of the capture after n.
+// NextCapture returns the number of the capture after n.
 func NextCapture(n int) int { return n%maxCapture + 1 }
 
 // Decode reads the answer raw of script.Walk or script.OffScope, which walked the
@@ -77,6 +81,7 @@ func Decode(doc int, raw string) (Result, error) {
 	}
 	out := Result{
 		URL: in.URL, Title: in.Title, Visited: max(in.Visited, 0), Elements: max(in.Elements, 0), Rest: max(in.Rest, 0),
+		RestTexts: max(in.RestTexts, 0), AtLeast: in.AtLeast != 0, RestFrames: in.RestFrames,
 		Reasons: in.Reasons, Modal: in.Modal != 0, Hidden: max(in.Hidden, 0), Departed: in.Departed, Last: in.Last, Scope: in.Scope, Nodes: []snapshot.Node{},
 	}
 	if more {

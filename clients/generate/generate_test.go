@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/browserd/browserd/actions"
 )
 
-// Each client is what follows from the repertoire, and short enough to read.
+// Each client is what follows from the repertoire, and short enough to read: 25 lines a command.
 func TestClientsAreFresh(t *testing.T) {
+	lines := map[string]int{}
 	for name, want := range files() {
 		got, err := os.ReadFile(filepath.Join("../..", name))
 		if err != nil {
@@ -17,8 +20,37 @@ func TestClientsAreFresh(t *testing.T) {
 		if string(got) != want {
 			t.Errorf("%s is stale, run go generate ./clients/generate", name)
 		}
-		if n := strings.Count(want, "\n"); n > 1600 {
-			t.Errorf("%s has %d lines, more than 1,600", name, n)
+		lines[strings.Join(strings.Split(name, "/")[:2], "/")] += strings.Count(want, "\n")
+	}
+	for name, n := range lines {
+		if limit := 25 * len(actions.All); n > limit {
+			t.Errorf("%s has %d generated lines, more than %d", name, n, limit)
 		}
+	}
+}
+
+// What is written by hand in each client, comments included: it is to become less.
+func TestClientsAreShort(t *testing.T) {
+	limits := map[string]int{"go/*.go": 601, "python/browserd/*.py": 440, "typescript/src/*.ts": 460}
+	for files, limit := range limits {
+		names, err := filepath.Glob(filepath.Join("..", files))
+		if err != nil || len(names) == 0 {
+			t.Fatal(files, err)
+		}
+		n := 0
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head, _, _ := strings.Cut(string(text), "\n")
+			if !strings.Contains(strings.ToLower(head), "generated") && !strings.HasSuffix(name, "_test.go") {
+				n += strings.Count(string(text), "\n")
+			}
+		}
+		if n > limit {
+			t.Errorf("%s: %d written lines, more than %d", files, n, limit)
+		}
+		t.Logf("%s: %d written lines", files, n)
 	}
 }

@@ -20,6 +20,8 @@ func files() map[string]string {
 	return map[string]string{
 		"clients/go/commands.go":               d.golang(),
 		"clients/python/browserd/_commands.py": d.python(),
+		"clients/typescript/src/commands.ts":   d.typescript(),
+		"clients/typescript/src/tools.ts":      d.tools(actions.All),
 	}
 }
 

@@ -57,8 +57,8 @@ type Options struct {
 	// Dial makes the connection, to a daemon that is known by other means; nil: as usual,
 	// and over TCP without TLS the daemon has to prove that it knows the token.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// once: a lost connection is not made again.
-	once bool
+	// Once: a lost connection is not made again.
+	Once bool
 }
 
 // Client is a connection to a daemon.
@@ -124,7 +124,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 				if err != nil { // it was left by a daemon that has ended
 					return DialProved(o.Token)(ctx, "tcp", "127.0.0.1:9333")
 				}
-				return conn, nil
+				return proved(ctx, conn, "localhost", o.Token) // the state directory may be somebody else's
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	} else if o.Dial == nil {
 		o.Dial = (&net.Dialer{}).DialContext // its certificate says who it is
 	}
-	c := &Client{once: o.once, session: o.Session, resume: o.Session != "", pending: map[int64]*Pending{}, arrived: make(chan struct{})}
+	c := &Client{once: o.Once, session: o.Session, resume: o.Session != "", pending: map[int64]*Pending{}, arrived: make(chan struct{})}
 	c.dial = func(ctx context.Context) (ws *webSocket, err error) {
 		conn, err := o.Dial(ctx, "tcp", address)
 		if err == nil {
@@ -162,21 +162,15 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 		}
 		return ws, nil
 	}
-	return c, c.connect(ctx)
-}
-
-// Dial is Connect to an address, for one connection that is not made again.
-func Dial(ctx context.Context, url, token string) (*Client, error) {
-	return DialVia(ctx, url, token, nil, nil)
-}
-
-// DialVia is Dial with Options.TLS and Options.Dial.
-func DialVia(ctx context.Context, url, token string, secured *tls.Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*Client, error) {
-	c, err := Connect(ctx, Options{URL: url, Token: token, TLS: secured, Dial: dial, once: true})
-	if err != nil {
+	if err := c.connect(ctx); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Dial is Connect with Options.Once.
+func Dial(ctx context.Context, url, token string) (*Client, error) {
+	return Connect(ctx, Options{URL: url, Token: token, Once: true})
 }
 
 // connect makes the connection. The caller holds writing, or has the only reference.
@@ -230,7 +224,7 @@ func (c *Client) Send(method string, params any) (*Pending, error) {
 	if err != nil {
 		return nil, fmt.Errorf("params of %s: %w", method, err)
 	}
-	if params == nil {
+	if string(raw) == "null" {
 		raw = []byte("{}")
 	}
 	// The id is taken under the lock that writes, so that ids go out in order.

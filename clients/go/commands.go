@@ -122,6 +122,21 @@ func (c *Client) InitScript(ctx context.Context, p InitScriptParams) (PageResult
 	return call[PageResult](ctx, c, "init_script", p)
 }
 
+// Login: Logs in with your secrets: fills in and sends the page's login form, or plays a script, and says by what the page shows whether it worked.
+func (c *Client) Login(ctx context.Context, p LoginParams) (LoginResult, error) {
+	return call[LoginResult](ctx, c, "login", p)
+}
+
+// LoginDelete: Deletes a login that you have kept.
+func (c *Client) LoginDelete(ctx context.Context, p LoginDeleteParams) (LoginDeleteResult, error) {
+	return call[LoginDeleteResult](ctx, c, "login_delete", p)
+}
+
+// LoginList: Lists the logins that you have kept.
+func (c *Client) LoginList(ctx context.Context, p LoginListParams) (LoginListResult, error) {
+	return call[LoginListResult](ctx, c, "login_list", p)
+}
+
 // Mouse: Moves or clicks the mouse, or turns its wheel, at a point of the viewport.
 func (c *Client) Mouse(ctx context.Context, p MouseParams) (MouseResult, error) {
 	return call[MouseResult](ctx, c, "mouse", p)
@@ -135,6 +150,16 @@ func (c *Client) Network(ctx context.Context, p NetworkParams) (NetworkResult, e
 // Open: Opens a URL and shows the page.
 func (c *Client) Open(ctx context.Context, p OpenParams) (PageResult, error) {
 	return call[PageResult](ctx, c, "open", p)
+}
+
+// PageTool: Calls a tool that the page registered for agents (WebMCP).
+func (c *Client) PageTool(ctx context.Context, p PageToolParams) (PageToolResult, error) {
+	return call[PageToolResult](ctx, c, "page_tool", p)
+}
+
+// PageTools: Lists the tools that the page registered for agents (WebMCP).
+func (c *Client) PageTools(ctx context.Context, p PageToolsParams) (PageToolsResult, error) {
+	return call[PageToolsResult](ctx, c, "page_tools", p)
 }
 
 // Pdf: Prints the page to PDF.
@@ -172,6 +197,16 @@ func (c *Client) Run(ctx context.Context, p RunParams) (RunResult, error) {
 	return call[RunResult](ctx, c, "run", p)
 }
 
+// RunDelete: Deletes a script that you have saved.
+func (c *Client) RunDelete(ctx context.Context, p RunDeleteParams) (RunDeleteResult, error) {
+	return call[RunDeleteResult](ctx, c, "run_delete", p)
+}
+
+// RunList: Lists the scripts that you have saved, or shows the code of one.
+func (c *Client) RunList(ctx context.Context, p RunListParams) (RunListResult, error) {
+	return call[RunListResult](ctx, c, "run_list", p)
+}
+
 // Screenshot: Takes a screenshot of the viewport, of an element, or of the whole page.
 func (c *Client) Screenshot(ctx context.Context, p ScreenshotParams) (ScreenshotResult, error) {
 	return call[ScreenshotResult](ctx, c, "screenshot", p)
@@ -180,6 +215,11 @@ func (c *Client) Screenshot(ctx context.Context, p ScreenshotParams) (Screenshot
 // Scroll: Scrolls an element into view, or scrolls the page.
 func (c *Client) Scroll(ctx context.Context, p ScrollParams) (ScrollResult, error) {
 	return call[ScrollResult](ctx, c, "scroll", p)
+}
+
+// SecretList: Lists the secrets that you may use and not see: write {{secret:NAME}} with type, fill, http_request or run, at one of its origins.
+func (c *Client) SecretList(ctx context.Context, p SecretListParams) (SecretListResult, error) {
+	return call[SecretListResult](ctx, c, "secret_list", p)
 }
 
 // Select: Chooses options of a select.
@@ -210,6 +250,11 @@ func (c *Client) Snapshot(ctx context.Context, p SnapshotParams) (PageResult, er
 // StateDelete: Deletes a state that you have saved.
 func (c *Client) StateDelete(ctx context.Context, p StateDeleteParams) (StateDeleteResult, error) {
 	return call[StateDeleteResult](ctx, c, "state_delete", p)
+}
+
+// StateImport: Saves under a name, for state_load, the cookies and local storage of Playwright's storageState or of a cookies.txt.
+func (c *Client) StateImport(ctx context.Context, p StateImportParams) (StateImportResult, error) {
+	return call[StateImportResult](ctx, c, "state_import", p)
 }
 
 // StateList: Lists the states that you have saved.
@@ -265,6 +310,11 @@ func (c *Client) Type(ctx context.Context, p TypeParams) (PageResult, error) {
 // Upload: Gives files to a file input.
 func (c *Client) Upload(ctx context.Context, p UploadParams) (PageResult, error) {
 	return call[PageResult](ctx, c, "upload", p)
+}
+
+// View: Makes a link by which a person sees a session live, and may take it over.
+func (c *Client) View(ctx context.Context, p ViewParams) (ViewLink, error) {
+	return call[ViewLink](ctx, c, "view", p)
 }
 
 // Wait: Waits for an element, text, URL, state or expression.
@@ -657,10 +707,10 @@ type Filled struct {
 	Value    string   `json:"value,omitzero"`
 }
 type FindParams struct {
-	Chain     []map[string]any `json:"chain,omitzero"`      // steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} …
+	Chain     []map[string]any `json:"chain,omitzero"`      // steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …
 	Limit     *int             `json:"limit,omitzero"`      // nodes returned; truncated says that there are more
 	Name      string           `json:"name,omitzero"`       // contained in the accessible name
-	Read      []string         `json:"read,omitzero"`       // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, attr:NAME
+	Read      []string         `json:"read,omitzero"`       // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, values, attr:NAME, css:NAME
 	Role      string           `json:"role,omitzero"`       // the ARIA role
 	Session   string           `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Text      string           `json:"text,omitzero"`       // contained in the element's text or name
@@ -679,11 +729,7 @@ type FocusParams struct {
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
-type ForwardParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type ForwardParams = BackParams
 type Found struct {
 	Nodes []Node `json:"nodes"`
 	Text  string `json:"text"`
@@ -794,12 +840,7 @@ type Hit struct {
 	Role string `json:"role"`
 	Tag  string `json:"tag"`
 }
-type HoverParams struct {
-	Ref       any    `json:"ref"`                 // the element
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type HoverParams = FocusParams
 type HttpRequestParams struct {
 	URL         string            `json:"url"`                   // an http or https URL
 	Body        any               `json:"body,omitzero"`         // a string is sent as it is, anything else as JSON
@@ -818,6 +859,11 @@ type InitScriptParams struct {
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
+type Listed struct {
+	Kind    string   `json:"kind"`
+	Name    string   `json:"name"`
+	Origins []string `json:"origins"`
+}
 type Locator struct {
 	Css    string `json:"css,omitzero"`
 	Label  string `json:"label,omitzero"`
@@ -825,6 +871,40 @@ type Locator struct {
 	Role   string `json:"role,omitzero"`
 	Testid string `json:"testid,omitzero"`
 	Text   string `json:"text,omitzero"`
+}
+type LoginDeleteParams struct {
+	Name      string `json:"name"`                // the name that login was given
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type LoginDeleteResult struct {
+	Deleted Saved `json:"deleted"`
+}
+type LoginListParams struct {
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type LoginListResult struct {
+	Limits SavedLimits `json:"limits"`
+	Logins []Saved     `json:"logins"`
+}
+type LoginParams struct {
+	Code      string `json:"code,omitzero"`       // the name of a secret that makes one-time codes; left out: your secret of kind totp for that origin
+	Name      string `json:"name,omitzero"`       // alone: the recipe that is played. With others: the name under which they are kept if it works: small letters, digits, '.', '_' and '-'
+	Password  string `json:"password,omitzero"`   // the name of a secret, not a password; left out: your secret of kind text for that origin
+	Script    string `json:"script,omitzero"`     // in place of finding fields: the name of a script that run saved, which logs in
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	URL       string `json:"url,omitzero"`        // the address of the form; left out: the page that is open
+	Username  string `json:"username,omitzero"`   // what is written as the name, may be {{secret:NAME}}; left out: your secret of kind username for the form's origin
+}
+type LoginResult struct {
+	PageResult
+	Filled  []string `json:"filled"`
+	Outcome string   `json:"outcome"`
+	Message string   `json:"message,omitzero"`
+	Saved   string   `json:"saved,omitzero"`
 }
 type Marked struct {
 	Box []int  `json:"box"`
@@ -919,6 +999,7 @@ type Page struct {
 	URL          string   `json:"url"`
 	Capabilities []string `json:"capabilities,omitzero"`
 	Certificate  string   `json:"certificate,omitzero"`
+	Type         string   `json:"type,omitzero"`
 }
 type PageCrashedEvent struct {
 	Tab     string `json:"tab"`
@@ -939,6 +1020,41 @@ type PageResult struct {
 	Since        *Since        `json:"since,omitzero"`
 	Snapshot     *Snapshot     `json:"snapshot,omitzero"`
 }
+type PageTool struct {
+	Description   string   `json:"description"`
+	Frame         string   `json:"frame"`
+	Name          string   `json:"name"`
+	Origin        string   `json:"origin"`
+	Hints         []string `json:"hints,omitzero"`
+	InputSchema   any      `json:"input_schema,omitzero"`
+	SchemaLeftOut string   `json:"schema_left_out,omitzero"`
+}
+type PageToolParams struct {
+	Name      string         `json:"name"`                // the tool's, as page_tools and the snapshot's line [tools] say it
+	Arguments map[string]any `json:"arguments,omitzero"`  // what the tool accepts: page_tools shows its input_schema
+	Frame     any            `json:"frame,omitzero"`      // where several frames have a tool of this name: main, or the frame's ref
+	MaxChars  *int           `json:"max_chars,omitzero"`  // characters of the value's JSON; a longer one is cut
+	Origin    string         `json:"origin,omitzero"`     // the same, by origin
+	Session   string         `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	Snapshot  string         `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
+	TimeoutMS *int           `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type PageToolResult struct {
+	PageResult
+	State     string `json:"state"`
+	Truncated *bool  `json:"truncated,omitzero"`
+	Value     any    `json:"value,omitzero"`
+}
+type PageToolsParams struct {
+	Name      string `json:"name,omitzero"`       // only the tools of this name
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type PageToolsResult struct {
+	PageResult
+	Tools   []PageTool `json:"tools"`
+	LeftOut *int       `json:"left_out,omitzero"`
+}
 type ParamHelp struct {
 	Doc      string `json:"doc"`
 	Name     string `json:"name"`
@@ -956,10 +1072,7 @@ type PendingRequest struct {
 	MS     int    `json:"ms"`
 	URL    string `json:"url"`
 }
-type PingParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type PingParams = LoginListParams
 type Place struct {
 	Accuracy  *float64 `json:"accuracy,omitzero"`
 	Latitude  *float64 `json:"latitude,omitzero"`
@@ -1015,6 +1128,7 @@ type ReadParams struct {
 	Kind      string `json:"kind,omitzero"`       // what of it; box: where it is in the viewport, as mouse takes it
 	MaxChars  *int   `json:"max_chars,omitzero"`  // characters of content
 	Offset    *int   `json:"offset,omitzero"`     // characters to begin after: the next_offset of the last answer
+	Pages     string `json:"pages,omitzero"`      // of a PDF: one page or a range of them, such as 3, 3-5 or 7-
 	Ref       any    `json:"ref,omitzero"`        // the element; left out: the whole page
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
@@ -1025,11 +1139,7 @@ type ReadResult struct {
 	Truncated  bool   `json:"truncated"`
 	NextOffset *int   `json:"next_offset,omitzero"`
 }
-type ReloadParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type ReloadParams = BackParams
 type Reports struct {
 	Announced       []string         `json:"announced,omitzero"`
 	ConsoleErrors   []string         `json:"console_errors,omitzero"`
@@ -1061,26 +1171,55 @@ type RouteResult struct {
 	PageResult
 	Routes []Route `json:"routes"`
 }
+type RunDeleteParams struct {
+	Name      string `json:"name"`                // the name that run was given as save
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type RunDeleteResult struct {
+	Deleted Saved `json:"deleted"`
+}
+type RunListParams struct {
+	Name      string `json:"name,omitzero"`       // of one script, to see its code; left out: all are listed
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type RunListResult struct {
+	Bytes   int         `json:"bytes"`
+	Limits  SavedLimits `json:"limits"`
+	Scripts []Saved     `json:"scripts"`
+	Code    string      `json:"code,omitzero"`
+}
 type RunParams struct {
-	Code      string         `json:"code"`                // the script, JavaScript
+	Code      string         `json:"code,omitzero"`       // the script, JavaScript
 	Input     map[string]any `json:"input,omitzero"`      // what the script finds in input
 	MaxChars  *int           `json:"max_chars,omitzero"`  // characters of the value's JSON
+	Name      string         `json:"name,omitzero"`       // in place of code: a script that you have saved. With save too, it is not compared with the pages on which it was saved, but kept with those on which it runs now
+	Offset    *int           `json:"offset,omitzero"`     // with run, characters of the value's JSON to begin after: the next_offset of the last answer
+	Run       string         `json:"run,omitzero"`        // in place of code: the id of your last run whose value was cut, to read on from offset
+	Save      string         `json:"save,omitzero"`       // a name under which the script is kept if it ends well: small letters, digits, '.', '_' and '-'
 	Session   string         `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string         `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int           `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
 type RunResult struct {
 	PageResult
-	Run       string   `json:"run"`
-	Steps     int      `json:"steps"`
-	Value     any      `json:"value"`
-	Logs      []string `json:"logs,omitzero"`
-	Truncated *bool    `json:"truncated,omitzero"`
+	Run        string   `json:"run"`
+	Steps      int      `json:"steps"`
+	Value      any      `json:"value"`
+	Logs       []string `json:"logs,omitzero"`
+	NextOffset *int     `json:"next_offset,omitzero"`
+	Saved      string   `json:"saved,omitzero"`
+	Truncated  *bool    `json:"truncated,omitzero"`
 }
-type SavedState struct {
+type Saved struct {
 	Bytes int       `json:"bytes"`
 	Name  string    `json:"name"`
 	Saved time.Time `json:"saved"`
+}
+type SavedLimits struct {
+	Bytes int `json:"bytes"`
+	Count int `json:"count"`
 }
 type ScreenshotParams struct {
 	Annotate  *bool    `json:"annotate,omitzero"`   // draw the refs of your last snapshot on it, or of a new one, which then comes with it
@@ -1106,6 +1245,7 @@ type ScriptStep struct {
 	Step int    `json:"step"`
 	Call string `json:"call,omitzero"`
 	Line *int   `json:"line,omitzero"`
+	Name string `json:"name,omitzero"`
 }
 type ScrollParams struct {
 	Direction string `json:"direction,omitzero"`  // which way
@@ -1125,6 +1265,10 @@ type SearchResult struct {
 	Title   string `json:"title"`
 	URL     string `json:"url"`
 }
+type SecretListParams = LoginListParams
+type SecretListResult struct {
+	Secrets []Listed `json:"secrets"`
+}
 type SelectParams struct {
 	Ref       any      `json:"ref"`                 // the select
 	Values    []string `json:"values"`              // labels or values of the options; none clears a select that takes several
@@ -1136,13 +1280,11 @@ type SelectResult struct {
 	PageResult
 	Selected []string `json:"selected"`
 }
-type SessionCloseParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type SessionCloseParams = LoginListParams
 type SessionClosed struct {
 	Closed  bool   `json:"closed"`
 	Session string `json:"session"`
+	Note    string `json:"note,omitzero"`
 }
 type SessionClosingEvent struct {
 	Reason  string `json:"reason"`
@@ -1163,10 +1305,7 @@ type SessionInfo struct {
 	Agent      string    `json:"agent,omitzero"`
 	Page       *Page     `json:"page,omitzero"`
 }
-type SessionListParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type SessionListParams = LoginListParams
 type SessionListResult struct {
 	Sessions []SessionInfo `json:"sessions"`
 }
@@ -1175,7 +1314,8 @@ type SessionOpenParams struct {
 	Dialogs        string            `json:"dialogs,omitzero"`         // what becomes of confirm and prompt
 	Downloads      *bool             `json:"downloads,omitzero"`       // its pages may download files, which the command downloads reads; otherwise they are denied
 	HeaderOrigins  []string          `json:"header_origins,omitzero"`  // origins, such as https://shop.example, that get headers; left out: the first that the session opens
-	Headers        map[string]string `json:"headers,omitzero"`         // sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Proxy-* and Sec-* are refused
+	Headers        map[string]string `json:"headers,omitzero"`         // sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Referer, Proxy-* and Sec-* are refused
+	Keep           *bool             `json:"keep,omitzero"`            // saves the state when the session ends, however it ends; with it, state may name one that is not there yet
 	Locale         string            `json:"locale,omitzero"`          // a language, such as de-DE
 	Name           string            `json:"name,omitzero"`            // how the session is to be called; left out: a name is made
 	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use without asking, such as geolocation or notifications; all else is denied
@@ -1229,20 +1369,25 @@ type StateDeleteParams struct {
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
 type StateDeleteResult struct {
-	Deleted SavedState `json:"deleted"`
+	Deleted Saved `json:"deleted"`
 }
-type StateLimits struct {
-	Bytes int `json:"bytes"`
-	Count int `json:"count"`
-}
-type StateListParams struct {
+type StateImportParams struct {
+	Content   string `json:"content"`             // the JSON that Playwright's context.storageState() gives, or the text of a cookies.txt (Netscape's format)
+	Name      string `json:"name"`                // your name for the state: small letters, digits, '.', '_' and '-'
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
+type StateImportResult struct {
+	Cookies int      `json:"cookies"`
+	Name    string   `json:"name"`
+	Origins []string `json:"origins"`
+	LeftOut []string `json:"left_out,omitzero"`
+}
+type StateListParams = LoginListParams
 type StateListResult struct {
-	Bytes  int          `json:"bytes"`
-	Limits StateLimits  `json:"limits"`
-	States []SavedState `json:"states"`
+	Bytes  int         `json:"bytes"`
+	Limits SavedLimits `json:"limits"`
+	States []Saved     `json:"states"`
 }
 type StateLoadParams struct {
 	Name      string `json:"name"`                // your name for the state: small letters, digits, '.', '_' and '-'
@@ -1256,11 +1401,7 @@ type StateResult struct {
 	Origins []string `json:"origins"`
 	Refused []string `json:"refused,omitzero"`
 }
-type StateSaveParams struct {
-	Name      string `json:"name"`                // your name for the state: small letters, digits, '.', '_' and '-'
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type StateSaveParams = StateLoadParams
 type Stats struct {
 	After        string   `json:"after"`
 	Chars        int      `json:"chars"`
@@ -1270,10 +1411,7 @@ type Stats struct {
 	Reasons      []string `json:"reasons"`
 	Truncated    bool     `json:"truncated"`
 }
-type StatusParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type StatusParams = LoginListParams
 type StatusResult struct {
 	Agent         string        `json:"agent"`
 	Autonomy      string        `json:"autonomy"`
@@ -1309,10 +1447,7 @@ type TabClosedEvent struct {
 	Type    string `json:"type"`
 	Session string `json:"session,omitzero"` // whose event it is
 }
-type TabListParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type TabListParams = LoginListParams
 type TabNewParams struct {
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
@@ -1325,12 +1460,7 @@ type TabOpenedEvent struct {
 	URL     string `json:"url"`
 	Session string `json:"session,omitzero"` // whose event it is
 }
-type TabSelectParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	Tab       string `json:"tab,omitzero"`        // the tab's name, as tab_list says it
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-}
+type TabSelectParams = TabCloseParams
 type TabsResult struct {
 	PageResult
 	Tabs []Tab `json:"tabs"`
@@ -1358,6 +1488,13 @@ type UploadParams struct {
 	Snapshot  string       `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int         `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 }
+type ViewLink struct {
+	Drives  bool      `json:"drives"`
+	Expires time.Time `json:"expires"`
+	URL     string    `json:"url"`
+	Session string    `json:"session,omitzero"`
+}
+type ViewParams = LoginListParams
 type Viewport struct {
 	Height int `json:"height"` // CSS pixels
 	Width  int `json:"width"`  // CSS pixels
@@ -1381,9 +1518,10 @@ type WaitResult struct {
 type WebFetchParams struct {
 	URL       string `json:"url"`                 // an http or https URL
 	Extract   string `json:"extract,omitzero"`    // what you want to know of a long page, in words: a small model reads it for you
-	Format    string `json:"format,omitzero"`     // text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came
+	Format    string `json:"format,omitzero"`     // text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came, of a PDF in base64. Of a PDF text, markdown and html are the text of its pages, each behind [page N]
 	MaxChars  *int   `json:"max_chars,omitzero"`  // characters of content
 	Offset    *int   `json:"offset,omitzero"`     // characters to begin after: the next_offset of the last answer
+	Pages     string `json:"pages,omitzero"`      // of a PDF: one page or a range of them, such as 3, 3-5 or 7-
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Source    string `json:"source,omitzero"`     // who fetches it; auto: direct HTTP, and Chromium where the page is empty without its script
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
@@ -1396,6 +1534,7 @@ type WebFetchResult struct {
 	Status      int       `json:"status"`
 	Truncated   bool      `json:"truncated"`
 	URL         string    `json:"url"`
+	Encoding    string    `json:"encoding,omitzero"`
 	Extracted   *bool     `json:"extracted,omitzero"`
 	NextOffset  *int      `json:"next_offset,omitzero"`
 	Note        string    `json:"note,omitzero"`

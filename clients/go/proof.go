@@ -31,22 +31,27 @@ func DialProved(token string) func(ctx context.Context, network, address string)
 		if err != nil {
 			return nil, err
 		}
-		stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-		conn.SetDeadline(time.Now().Add(3 * time.Second))
 		// The address that was really dialled, where a name such as localhost stands for several.
 		if host, _, err := net.SplitHostPort(address); err != nil || host == "localhost" || net.ParseIP(host) != nil {
 			address = conn.RemoteAddr().String()
 		}
-		err = prove(conn, address, token)
-		if !stop() {
-			err = errors.Join(ctx.Err(), err)
-		}
-		if err != nil {
-			conn.Close()
-			return nil, fmt.Errorf("%s: %w", address, err)
-		}
-		return conn, conn.SetDeadline(time.Time{})
+		return proved(ctx, conn, address, token)
 	}
+}
+
+// proved is conn once the daemon at its other end has proved itself under the name host.
+func proved(ctx context.Context, conn net.Conn, host, token string) (net.Conn, error) {
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	conn.SetDeadline(time.Now().Add(3 * time.Second))
+	err := prove(conn, host, token)
+	if !stop() {
+		err = errors.Join(ctx.Err(), err)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("%s: %w", host, err)
+	}
+	return conn, conn.SetDeadline(time.Time{})
 }
 
 func prove(conn net.Conn, host, token string) error {

@@ -33,15 +33,10 @@ other private addresses stay closed. Without an argument it lists what is allowe
 With --once nothing is written: the host is allowed until the daemon ends.`,
 		Example: "  browserd allow localhost:8000\n  browserd allow\n  browserd allow --forget localhost:8000",
 	}
-	load := configured(cmd, args)
 	once := cmd.Flags().Bool("once", false, "until the daemon ends")
 	forget := cmd.Flags().Bool("forget", false, "no longer allow the host; a daemon that runs goes on allowing it")
 	cmd.MarkFlagsMutuallyExclusive("once", "forget")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
+	runConfigured(cmd, args, func(cmd *cobra.Command, args []string, c *config.Loaded) (err error) {
 		out := cmd.OutOrStdout()
 		if len(args) == 0 {
 			for _, v := range c.Values {
@@ -65,11 +60,11 @@ With --once nothing is written: the host is allowed until the daemon ends.`,
 			return err
 		}
 		return allowHosts(cmd.Context(), c, hosts, !*once, out)
-	}
+	})
 	return cmd
 }
 
-// openable is the host that a word names, as an entry of policy.allow_hosts, also where
+// openable returns the host that a word names, as an entry of policy.allow_hosts, also where
 // the word is a URL. It is an error where no entry would open it.
 func openable(ctx context.Context, word string) (string, error) {
 	if u, err := url.Parse(word); err == nil && u.Host != "" {
@@ -127,7 +122,7 @@ func allowHosts(ctx context.Context, c *config.Loaded, hosts []string, keep bool
 	return nil
 }
 
-// closedHost is the private host of which err says that an entry of policy.allow_hosts
+// closedHost returns the private host of which err says that an entry of policy.allow_hosts
 // would open it; empty: err says something else.
 func closedHost(err error) string {
 	var refused *protocol.Error
@@ -142,7 +137,7 @@ func closedHost(err error) string {
 	return add[0]
 }
 
-// typed tells whether a person has named that host in the command's address. A page
+// typed reports whether a person has named that host in the command's address. A page
 // that leads there has not.
 func typed(host string, address any) bool {
 	raw, _ := address.(string)
@@ -154,7 +149,7 @@ func typed(host string, address any) bool {
 }
 
 // askToAllow asks the person at the terminal whether a closed host is to be allowed,
-// and allows it. yes is the answer that was given before the question; it is false where
+// and allows it. yes is the answer that was given before the question; it is false if
 // nobody is there to answer.
 func askToAllow(ctx context.Context, c *config.Loaded, host string, yes bool, in io.Reader, stderr io.Writer) (allowed bool, err error) {
 	keep := false
@@ -184,7 +179,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 		text string
 		err  error
 	}
-	read := make(chan line, 1) // one send; where nobody waits any more the process ends
+	read := make(chan line, 1) // one send; if nobody waits any more the process ends
 	go func() {
 		text, err := bufio.NewReader(in).ReadString('\n')
 		if errors.Is(err, io.EOF) {

@@ -76,13 +76,13 @@ func notProved(err error) error {
 	return fmt.Errorf("%w: the token was not sent; choose another server.listen, or set BROWSERD_TOKEN to that daemon's", err)
 }
 
-// byDefault tells whether nobody has chosen server.listen. Then whatever else has that
+// byDefault reports whether nobody has chosen server.listen. Then whatever else has that
 // port is none of the user's, and a daemon does with its socket.
 func byDefault(c *config.Loaded) bool {
 	return slices.Contains(c.Values, config.Value{Key: "server.listen", Value: c.Server.Listen, From: config.FromDefault})
 }
 
-// tokenOf is what a client on this machine shows the daemon: BROWSERD_TOKEN, an
+// tokenOf returns what a client on this machine shows the daemon: BROWSERD_TOKEN, an
 // agent's token of the configuration, or the one in the state directory. An
 // operator's is used only where it is BROWSERD_TOKEN: whoever runs a command
 // for an agent is not to confirm it as well by the way.
@@ -158,13 +158,13 @@ func startDaemon(ctx context.Context, c *config.Loaded, token string, more ...st
 	}
 }
 
-// portOf is the port of a listening address.
+// portOf returns the port of a listening address.
 func portOf(listen string) string {
 	_, port, _ := net.SplitHostPort(listen)
 	return port
 }
 
-// dialable is the listening address as a client on this machine dials it.
+// dialable returns the listening address as a client on this machine dials it.
 func dialable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
@@ -173,7 +173,7 @@ func dialable(listen string) string {
 	return listen
 }
 
-// lastLine is the last line of a file, for an error's sentence.
+// lastLine returns the last line of a file, for an error's sentence.
 func lastLine(path string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {

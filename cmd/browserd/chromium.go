@@ -25,7 +25,7 @@ type installation struct {
 }
 
 // lookForChromium looks once whether there is a Chromium, and logs in one line what
-// to do where there is none.
+// to do if there is none.
 func lookForChromium(cfg chromium.Config, supervisor *chromium.Supervisor, log *slog.Logger) *installation {
 	c := &installation{cfg: cfg, supervisor: supervisor}
 	switch {
@@ -51,7 +51,7 @@ func lookForChromium(cfg chromium.Config, supervisor *chromium.Supervisor, log *
 	return c
 }
 
-// hostOf is what may be said of an endpoint: its path and query may hold a token.
+// hostOf returns what may be said of an endpoint: its path and query may hold a token.
 func hostOf(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -60,7 +60,7 @@ func hostOf(endpoint string) string {
 	return u.Host
 }
 
-// missing says why there is no Chromium to try, nil where there may be one. One
+// missing says why there is no Chromium to try, nil if there may be one. One
 // that runs needs no program any more.
 func (c *installation) missing() error {
 	if c.cfg.Disabled {
@@ -117,7 +117,7 @@ func (c *installation) patient(ctx context.Context) (context.Context, context.Ca
 	}
 }
 
-// source says whether Chromium works now.
+// source reports whether Chromium works now.
 func (c *installation) source() server.Source {
 	err := c.missing()
 	if err == nil && !c.supervisor.Running() {
@@ -168,7 +168,7 @@ func names(sources []server.Source) []string {
 	return list
 }
 
-// statusOf is what status says about the running Chromium.
+// statusOf returns what status says about the running Chromium.
 func statusOf(i chromium.Info) map[string]any {
 	return map[string]any{
 		"running": i.Running, "launches": int(i.Generation), "product": i.Product, "path": i.Path, "sandbox": i.Sandbox,

@@ -29,7 +29,7 @@ type client struct {
 	session string
 }
 
-// own is the session that commands without one are for; "" for none yet.
+// own returns the session that commands without one are for; "" for none yet.
 func (c *client) own() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func (c *client) body(method string, params any) ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// namesSession tells whether a command's params name a session.
+// namesSession reports whether a command's params name a session.
 func namesSession(params any) bool {
 	data, err := json.Marshal(params)
 	var named struct {
@@ -136,7 +136,7 @@ func namesSession(params any) bool {
 	return err == nil && json.Unmarshal(data, &named) == nil && named.Session != ""
 }
 
-// opensSession tells whether the command opens the session that it is for.
+// opensSession reports whether the command opens the session that it is for.
 func opensSession(name string) bool {
 	cmd, known := actions.All.Lookup(name)
 	return known && cmd.Is(command.OpensSession)

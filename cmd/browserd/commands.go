@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server/tools"
 )
 
 // repertoire makes one subcommand of each row of the registry.
@@ -35,6 +37,8 @@ func repertoire(args []string) []*cobra.Command {
 		switch {
 		case row == actions.Status:
 			list = append(list, statusCommand(args))
+		case row == actions.View:
+			list = append(list, viewCommand(args))
 		case row == actions.Help: // cobra's, made to answer as the command by speaksHelp
 		case slices.Contains(args, row.Name):
 			list = append(list, commandOf(row, args))
@@ -45,7 +49,7 @@ func repertoire(args []string) []*cobra.Command {
 	return list
 }
 
-// commandOf is one row as a subcommand: the first positional argument is its
+// commandOf returns one row as a subcommand: the first positional argument is its
 // main parameter, the following ones its other required parameters, and every
 // parameter is a flag too.
 func commandOf(row *command.Command, args []string) *cobra.Command {
@@ -91,14 +95,15 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			return wrongWords(row, "%w", err)
 		}
 		completed(row, params)
+		var before *tools.Told
 		show := func(result json.RawMessage) error {
 			if !*asJSON {
-				return show(cmd.OutOrStdout(), row.Name, result, file)
+				return show(cmd.OutOrStdout(), row.Name, result, file, before)
 			}
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(result)); err != nil || file == "" {
 				return err
 			}
-			return show(io.Discard, row.Name, result, file)
+			return show(io.Discard, row.Name, result, file, nil)
 		}
 		if is, err := local.given(cmd.Flags(), params); err != nil {
 			return wrongWords(row, "%w", err)
@@ -116,7 +121,7 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 		ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 		run := func() (json.RawMessage, error) {
 			if !*asJSON {
-				defer progress(stderr, row.Name, params)()
+				defer progress(stderr, row, params)()
 			}
 			return runCommand(ctx, c, row, params, stderr)
 		}
@@ -136,10 +141,19 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			}
 			return explain(row, err)
 		}
-		return show(result)
+		kept := keptSession{address: c.Server.Listen}
+		before = kept.told()
+		if err := show(result); err != nil || *asJSON {
+			return err
+		}
+		kept.tell(before)
+		return nil
 	}
 	return cmd
 }
+
+// valueKind is what help shows as a flag's value: pflag takes the word in backquotes.
+var valueKind = regexp.MustCompile(`^(an? )(list|object)`)
 
 // addFlag declares a parameter. What is no plain value is taken as JSON.
 func addFlag(flags *pflag.FlagSet, p command.ParamHelp, schema map[string]any) {
@@ -151,11 +165,23 @@ func addFlag(flags *pflag.FlagSet, p command.ParamHelp, schema map[string]any) {
 	case "boolean":
 		flags.Bool(p.Name, p.Default == "true", doc)
 	case "array", "object":
-		flags.StringArray(p.Name, nil, doc+"; may be given several times")
+		doc = p.Doc + " (" + strings.TrimSuffix(valueKind.ReplaceAllString(p.Takes, "$1`$2`"), " of strings") + "; repeatable)"
+		flags.StringArray(p.Name, nil, doc)
+	case "integer":
+		flags.Var(&numberFlag{p.Default, "int"}, p.Name, doc)
+	case "number":
+		flags.Var(&numberFlag{p.Default, "number"}, p.Name, doc)
 	default:
 		flags.String(p.Name, p.Default, doc)
 	}
 }
+
+// numberFlag is a flag for a number. It keeps what was typed: the command checks it.
+type numberFlag struct{ text, kind string }
+
+func (f *numberFlag) String() string     { return f.text }
+func (f *numberFlag) Set(s string) error { f.text = s; return nil }
+func (f *numberFlag) Type() string       { return f.kind }
 
 // paramsOf gathers what was given, as the params object of the protocol.
 func paramsOf(flags *pflag.FlagSet, row *command.Command, positional []command.ParamHelp, schema map[string]any, args []string) (map[string]any, error) {
@@ -276,8 +302,8 @@ func localFiles(paths []string) (any, error) {
 	return files, nil
 }
 
-// localText is the text of a file of this machine, or of standard input (-). What names no
-// file and reads like code is the text itself.
+// localText returns the text of a file of this machine, or of standard input (-). What names no
+// file and reads like code or JSON is the text itself.
 func localText(path string) (any, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
@@ -285,7 +311,7 @@ func localText(path string) (any, error) {
 	}
 	b, err := read()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {
-		if strings.ContainsAny(path, "(;\n") {
+		if strings.ContainsAny(path, "(;{\n") {
 			return path, nil
 		}
 	}
@@ -298,7 +324,7 @@ func localText(path string) (any, error) {
 	return string(b), nil
 }
 
-// pairsOf is an object of words KEY=VALUE.
+// pairsOf returns an object of words KEY=VALUE.
 func pairsOf(name string, words []string) (any, error) {
 	object := map[string]string{}
 	for _, word := range words {
@@ -311,7 +337,7 @@ func pairsOf(name string, words []string) (any, error) {
 	return object, nil
 }
 
-// examplesOf are the row's examples as --help shows them. A command that only
+// examplesOf returns the row's examples as --help shows them. A command that only
 // makes sense within one connection has no command line: its message is shown.
 func examplesOf(row *command.Command) string {
 	var lines []string
@@ -365,32 +391,4 @@ func runCommand(ctx context.Context, c *config.Loaded, row *command.Command, par
 		kept.write(now)
 	}
 	return result, err
-}
-
-// keptSession remembers the session of the last command line, in the state
-// directory, for the daemon at one address. What cannot be remembered is not:
-// the next command begins a session.
-type keptSession struct{ address string }
-
-func (k keptSession) path() string {
-	dir, err := config.StateDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "session")
-}
-
-func (k keptSession) read() string {
-	b, err := os.ReadFile(k.path())
-	address, name, ok := strings.Cut(strings.TrimSpace(string(b)), " ")
-	if err != nil || !ok || address != k.address {
-		return ""
-	}
-	return name
-}
-
-func (k keptSession) write(name string) {
-	if path := k.path(); path != "" {
-		os.WriteFile(path, []byte(k.address+" "+name+"\n"), 0o600)
-	}
 }

@@ -64,7 +64,7 @@ func (a about) otherProgram() string {
 // difference is a key that has one value here and another in the daemon.
 type difference struct{ here, there config.Value }
 
-// differences are the settings that a daemon would have if it were started here and that
+// differences returns the settings that a daemon would have if it were started here and that
 // the running one has not. How it is reached is left out: it was.
 func (a about) differences(here []config.Value) []difference {
 	var list []difference
@@ -80,7 +80,7 @@ func (a about) differences(here []config.Value) []difference {
 	return list
 }
 
-// shown are the differences that a person would not expect: not those that come from how
+// shown returns the differences that a person would not expect: not those that come from how
 // the daemon was started.
 func (a about) shown(here []config.Value) []difference {
 	return slices.DeleteFunc(a.differences(here), func(d difference) bool {
@@ -88,7 +88,7 @@ func (a about) shown(here []config.Value) []difference {
 	})
 }
 
-// opens tells whether the daemon opens these hosts and no others but what its user
+// opens reports whether the daemon opens these hosts and no others but what its user
 // allowed while it ran.
 func (a about) opens(hosts any) bool {
 	i := slices.IndexFunc(a.Settings, func(v config.Value) bool { return v.Key == policy.KeyAllowHosts })
@@ -97,7 +97,7 @@ func (a about) opens(hosts any) bool {
 		!slices.ContainsFunc(there, func(h string) bool { return !slices.Contains(want, h) })
 }
 
-// textsOf is a list of strings, also where JSON has made it one of any values.
+// textsOf returns a list of strings, also where JSON has made it one of any values.
 func textsOf(v any) []string {
 	if list, ok := v.([]string); ok {
 		return list

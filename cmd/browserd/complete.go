@@ -53,7 +53,7 @@ func completes(cmd *cobra.Command, row *command.Command, positional []command.Pa
 	}
 }
 
-// sessionsOf are the names of the agent's sessions in the daemon that runs; none
+// sessionsOf returns the names of the agent's sessions in the daemon that runs; none
 // is started to be asked.
 func sessionsOf(ctx context.Context, load func() (*config.Loaded, error)) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)

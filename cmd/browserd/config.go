@@ -20,13 +20,8 @@ daemon that runs already may have others: what differs is said on standard error
 		Example: "  browserd config\n  browserd config --config browserd.yaml --json",
 		Args:    cobra.NoArgs,
 	}
-	load := configured(cmd, args)
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {file, workdir_file, ignored_file: {path, why}, values: [{key, value, from}]}")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
+	runConfigured(cmd, args, func(cmd *cobra.Command, _ []string, c *config.Loaded) error {
 		if *asJSON {
 			enc := json.NewEncoder(cmd.OutOrStdout())
 			enc.SetIndent("", "  ")
@@ -52,6 +47,6 @@ daemon that runs already may have others: what differs is said on standard error
 			}
 		}
 		return nil
-	}
+	})
 	return cmd
 }

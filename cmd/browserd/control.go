@@ -14,9 +14,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/server"
+	"github.com/browserd/browserd/session"
 )
 
 // about is what a running daemon tells its own user, by its socket.
@@ -51,7 +53,7 @@ func (a about) uptime() string {
 	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }
 
-// program is the file that this process runs, and when that was written.
+// program returns the file that this process runs, and when that was written.
 func program() (path string, built time.Time) {
 	path, err := os.Executable()
 	if err != nil {
@@ -68,6 +70,9 @@ type controls struct {
 	rules *policy.Policy
 	stop  context.CancelFunc
 	log   *slog.Logger
+	// For the live view.
+	sessions *session.Manager
+	view     func(command.Viewing) (url string, expires time.Time)
 
 	mu    sync.Mutex
 	about about
@@ -102,6 +107,8 @@ func (c *controls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
+	case "POST view":
+		c.serveView(w, r)
 	default:
 		http.NotFound(w, r)
 	}

@@ -18,7 +18,7 @@ import (
 // out the machine's credentials.
 const metadataURL = "http://169.254.169.254/latest/meta-data/"
 
-// checkMetadata says whether this configuration refuses the clouds' metadata
+// checkMetadata reports whether this configuration refuses the clouds' metadata
 // address. Nothing is sent to find out.
 func checkMetadata(ctx context.Context, c config.Config) check {
 	const name, fix = "policy", "report it with the policy keys that are set: no configuration may open it"

@@ -101,7 +101,7 @@ func (w pageEgress) configure(cfg *chromium.Config) {
 	}
 }
 
-// stats returns a function that reads the egress proxy's counts; nil where there is
+// stats returns a function that reads the egress proxy's counts; nil if there is
 // no proxy.
 func (x egressSetup) stats(cfg chromium.Config) func() policy.EgressStats {
 	if cfg.Endpoint != "" && !cfg.Advertised {
@@ -124,7 +124,7 @@ func (x egressSetup) close() {
 	}
 }
 
-// status is what the command status says about it.
+// status returns what the command status says about it.
 func (x egressSetup) status(rules *policy.Policy) map[string]any {
 	w, err := x()
 	if err != nil {
@@ -141,7 +141,7 @@ func (x egressSetup) status(rules *policy.Policy) map[string]any {
 }
 
 // open returns a function that makes a proxy for a browser context that no session
-// has yet; nil where pages do not leave through browserd.
+// has yet; nil if pages do not leave through browserd.
 func (x egressSetup) open(cfg chromium.Config) func() (browser.Egress, error) {
 	if cfg.Endpoint != "" && !cfg.Advertised {
 		return nil
@@ -188,7 +188,7 @@ type seldom struct {
 	unsaid int
 }
 
-// next says whether a line may be written, and how many were not since the last.
+// next reports whether a line may be written, and how many were not since the last.
 func (s *seldom) next(now time.Time) (unsaid int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

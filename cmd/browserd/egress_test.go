@@ -11,6 +11,7 @@ import (
 
 	"github.com/browserd/browserd/browser/chromium"
 	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/internal/untested"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
@@ -39,7 +40,7 @@ func TestPageEgress(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.root && os.Geteuid() != 0 {
-				t.Skip("not root: browser.run_as does not count")
+				untested.Skip(t, "not root: browser.run_as does not count")
 			}
 			var log strings.Builder
 			cfg := c.cfg

@@ -56,7 +56,7 @@ func find(ctx context.Context, cfg server.Config, token string) (endpoint, error
 	return over, conn.Close()
 }
 
-// bySocket is the daemon of this user that has the socket.
+// bySocket returns the daemon of this user that has the socket.
 func bySocket(path string) endpoint {
 	return endpoint{base: "http://localhost", socket: path, dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dialSocket(ctx, path)

@@ -4,13 +4,18 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/config"
 )
 
 // Each example of docs/commands.md says the same on the command line as in JSON.
@@ -70,31 +75,83 @@ func plain(t *testing.T, value any) (v any) {
 	return v
 }
 
-// Every --help has an example. (The texts of "completion bash" and the other shells are
-// cobra's, and say what to run.)
-func TestEveryHelpHasAnExample(t *testing.T) {
-	for _, cmd := range append(newRoot([]string{"completion"}).Commands(), newRoot(nil)) {
-		args := []string{cmd.Name(), "--help"}
-		if !cmd.HasParent() {
-			args = args[1:]
+// Every --help has an example, fits on a screen, and lists every flag of the command but the
+// settings, which are in help configuration; a flag that it speaks of is one of these. (The texts
+// of "completion bash" and the other shells are cobra's, and say what to run.)
+func TestEveryHelp(t *testing.T) {
+	topics := []string{"configuration", "commands"}
+	root := newRoot([]string{"completion", "mcp"})
+	lines := [][]string{{"--help"}, {"mcp", "config", "--help"}, {"help", "click"}}
+	for _, cmd := range root.Commands() {
+		if !slices.Contains(topics, cmd.Name()) {
+			lines = append(lines, []string{cmd.Name(), "--help"})
 		}
+	}
+	for _, args := range lines {
+		line := "browserd " + strings.Join(args, " ")
 		var out, stderr strings.Builder
-		if code := execute(args, &out, &stderr); code != 0 {
-			t.Errorf("browserd %s: exit code %d, %s", strings.Join(args, " "), code, stderr.String())
+		if code := execute(args, &out, &stderr); code != 0 || stderr.String() != "" {
+			t.Errorf("%s: exit code %d, %s", line, code, stderr.String())
 		}
-		if _, examples, ok := strings.Cut(out.String(), "\nExamples:\n  "); !ok || strings.HasPrefix(examples, "\n") {
-			t.Errorf("browserd %s shows no example:\n%s", strings.Join(args, " "), out.String())
+		help := out.String()
+		_, examples, ok := strings.Cut(help, "\nExamples:\n  ")
+		if !ok || strings.HasPrefix(examples, "\n") {
+			t.Errorf("%s shows no example:\n%s", line, help)
 		}
-		if lines := strings.Count(out.String(), "\n"); lines > 45 && cmd.HasParent() && cmd.Name() != "configuration" {
-			t.Errorf("browserd %s has %d lines, more than a screen", strings.Join(args, " "), lines)
+		if rows := rowsOf(help, 120); rows > 52 {
+			t.Errorf("%s takes %d rows of a terminal, more than a screen:\n%s", line, rows, help)
+		}
+		of := slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == "--help" })
+		if len(of) == 2 && of[0] == "help" {
+			of = of[1:]
+		}
+		cmd, _, err := newRoot(args).Find(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, listed, ok := strings.Cut(help, "\nFlags:\n")
+		if !ok { // browserd's own has a sentence
+			_, listed, _ = strings.Cut(help, "\nEvery command accepts")
+		}
+		settings := pflag.NewFlagSet("", pflag.ContinueOnError)
+		config.AddFlags(settings, new(string))
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			is := strings.Contains(listed, " --"+f.Name)
+			setting := settings.Lookup(f.Name) != nil && f.Name != "config"
+			if internal := cmd.Name() == "serve" && slices.Contains([]string{"background", "log_file"}, f.Name); is == (setting || internal) {
+				t.Errorf("%s lists the flag --%s: %t", line, f.Name, is)
+			}
+		})
+		for _, m := range flagNamed.FindAllStringSubmatch(help, -1) {
+			name := strings.ReplaceAll(m[1], "-", "_")
+			if f := cmd.Flags().Lookup(name); f == nil && settings.Lookup(name) == nil && !slices.Contains([]string{"quiet", "help"}, name) && !strings.HasPrefix(m[0], "browserd") {
+				t.Errorf("%s speaks of --%s, which it does not accept", line, m[1])
+			}
 		}
 	}
-	for _, args := range []string{"mcp config --help", "help click"} {
+	// The topics list what the others leave out.
+	for _, topic := range topics {
 		var out strings.Builder
-		if execute(strings.Fields(args), &out, &out); !strings.Contains(out.String(), "\nExamples:\n  ") {
-			t.Errorf("browserd %s shows no example:\n%s", args, out.String())
+		if code := execute([]string{"help", topic}, &out, &out); code != 0 {
+			t.Errorf("help %s: exit code %d, %s", topic, code, out.String())
+		}
+		for _, row := range actions.All {
+			if topic == "commands" && row != actions.Help && !strings.Contains(out.String(), "\n  "+row.Name+" ") {
+				t.Errorf("help commands does not list %s:\n%s", row.Name, out.String())
+			}
 		}
 	}
+}
+
+// flagNamed is a flag in a text, or in an example of another command.
+var flagNamed = regexp.MustCompile(`(?:browserd [a-z_]+ [^\n]*)?--([a-z][a-z_.-]*[a-z])`)
+
+// rowsOf returns how many rows of a terminal so wide a text takes.
+func rowsOf(text string, width int) (rows int) {
+	for line := range strings.Lines(text) {
+		rows += 1 + (utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))-1)/width
+	}
+	return rows
 }
 
 // shellWords are the words of a line as a POSIX shell reads it, as far as the examples

@@ -18,8 +18,8 @@ import (
 )
 
 // show writes a result for a person: the text that a model would get, and
-// pictures into files whose names it prints.
-func show(w io.Writer, command string, result json.RawMessage, file string) error {
+// pictures into files whose names it prints. before is what was told before it; nil for nothing.
+func show(w io.Writer, command string, result json.RawMessage, file string, before *tools.Told) error {
 	if lines, ok := linesOf(command, result); ok {
 		for _, line := range lines {
 			if _, err := fmt.Fprintln(w, snapshot.Literally(line)); err != nil {
@@ -32,7 +32,7 @@ func show(w io.Writer, command string, result json.RawMessage, file string) erro
 	for _, step := range tools.NextSteps(result) {
 		next = append(next, step.ForTerminal())
 	}
-	for i, part := range tools.Format(result, next...).Content {
+	for i, part := range tools.Format(result, before, next...).Content {
 		var err error
 		switch p := part.(type) {
 		case *mcp.TextContent:
@@ -52,10 +52,11 @@ func show(w io.Writer, command string, result json.RawMessage, file string) erro
 	return nil
 }
 
-// linesOf is a list as lines, of the commands whose result is one.
+// linesOf returns a list as lines, of the commands whose result is one.
 func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 	var r struct {
 		Text      string              `json:"text"`
+		Note      string              `json:"note"`
 		Truncated bool                `json:"truncated"`
 		Entries   []protocol.Exchange `json:"entries"`
 		HAR       json.RawMessage     `json:"har"`
@@ -75,6 +76,9 @@ func linesOf(command string, result json.RawMessage) (lines []string, ok bool) {
 	case actions.Find.Name:
 		if r.Text != "" {
 			fmt.Fprintln(&b, r.Text)
+		}
+		if r.Note != "" {
+			fmt.Fprintln(&b, r.Note)
 		}
 		if r.Truncated {
 			fmt.Fprintln(&b, "more match: --limit shows them")

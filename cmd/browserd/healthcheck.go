@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/server"
 )
 
@@ -22,17 +23,12 @@ does not answer.`,
 		Example: "  browserd healthcheck",
 		Args:    cobra.NoArgs,
 	}
-	load := configured(cmd, args)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
+	runConfigured(cmd, args, func(cmd *cobra.Command, _ []string, c *config.Loaded) error {
 		if err := healthy(cmd.Context(), c.Server); err != nil {
 			return fmt.Errorf("no browserd answers at %s: %w", c.Server.Listen, err)
 		}
 		return nil
-	}
+	})
 	return cmd
 }
 

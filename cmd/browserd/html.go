@@ -39,7 +39,7 @@ func htmlFlags(cmd *cobra.Command, row *command.Command) *htmlFile {
 // ofSessions are the parameters of snapshot that mean nothing without a session.
 var ofSessions = []string{"session", "timeout_ms", "after", "delta"}
 
-// given tells whether the command line names a file. It is an error if --html or --url
+// given reports whether the command line names a file. It is an error if --html or --url
 // stands without what it needs, or beside a parameter of sessions.
 func (f *htmlFile) given(flags *pflag.FlagSet, params map[string]any) (bool, error) {
 	if !flags.Changed("html") {

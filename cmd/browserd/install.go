@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/browserd/browserd/browser/chromium"
+	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/scripts"
 )
 
@@ -22,12 +23,7 @@ Where there is one already it installs nothing, and elsewhere it says what to do
 		Example: "  browserd install",
 		Args:    cobra.NoArgs,
 	}
-	load := configured(cmd, args)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
+	runConfigured(cmd, args, func(cmd *cobra.Command, _ []string, c *config.Loaded) error {
 		found, err := chromium.Find(c.Browser.Config)
 		if err == nil {
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "there is one already:", found.Path)
@@ -56,6 +52,6 @@ Where there is one already it installs nothing, and elsewhere it says what to do
 		}
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), "installed:", found.Path)
 		return err
-	}
+	})
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/browserd/browserd/server"
 )
 
-// credits are what the agents start with, by name, where their tokens say so.
+// credits returns what the agents start with, by name, where their tokens say so.
 func credits(tokens []server.Token) map[string]int {
 	initial := map[string]int{}
 	for _, t := range tokens {
@@ -94,6 +94,9 @@ them. This uses the database of ledger.dsn; the daemon need not run.`,
 			fmt.Fprintf(w, "%s\t%d\n", printable(a.Agent), a.Balance)
 		}
 		w.Flush()
+		if len(accounts) == 0 {
+			fmt.Fprintln(cmd.ErrOrStderr(), "browserd: no agent has credits yet: each gets ledger.initial at its first command that costs some")
+		}
 		if !c.Ledger.Credits {
 			fmt.Fprintln(cmd.ErrOrStderr(), "browserd: ledger.credits is false: nothing is charged")
 		}

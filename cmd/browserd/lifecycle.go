@@ -33,13 +33,8 @@ after 15 idle minutes.`,
 		Example: "  browserd start\n  browserd start --policy.allow_hosts localhost:8000",
 		Args:    cobra.NoArgs,
 	}
-	load := configured(cmd, args)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	runConfigured(cmd, args, func(cmd *cobra.Command, _ []string, c *config.Loaded) error {
 		ctx, out := cmd.Context(), cmd.OutOrStdout()
-		c, err := load()
-		if err != nil {
-			return err
-		}
 		at, err := running(ctx, c)
 		switch {
 		case err == nil && at.socket == "":
@@ -54,7 +49,7 @@ after 15 idle minutes.`,
 			return err
 		}
 		return startAndTell(ctx, c, out)
-	}
+	})
 	return cmd
 }
 
@@ -67,12 +62,7 @@ its Chromium.`,
 		Example: "  browserd stop",
 		Args:    cobra.NoArgs,
 	}
-	load := configured(cmd, args)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
+	runConfigured(cmd, args, func(cmd *cobra.Command, _ []string, c *config.Loaded) error {
 		at, err := running(cmd.Context(), c)
 		if err != nil {
 			if errors.Is(err, errNoDaemon) {
@@ -82,7 +72,7 @@ its Chromium.`,
 		}
 		_, err = end(cmd.Context(), at, cmd.OutOrStdout())
 		return err
-	}
+	})
 	return cmd
 }
 
@@ -96,13 +86,8 @@ that are given here. Its sessions end.`,
 		Example: "  browserd restart\n  browserd restart --policy.allow_hosts localhost:8000",
 		Args:    cobra.NoArgs,
 	}
-	load := configured(cmd, args)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	runConfigured(cmd, args, func(cmd *cobra.Command, _ []string, c *config.Loaded) error {
 		ctx, out := cmd.Context(), cmd.OutOrStdout()
-		c, err := load()
-		if err != nil {
-			return err
-		}
 		at, err := running(ctx, c)
 		if errors.Is(err, errNoDaemon) {
 			return startAndTell(ctx, c, out)
@@ -122,14 +107,14 @@ that are given here. Its sessions end.`,
 			idle = []string{"--" + idleKey, fmt.Sprint(was.Settings[i].Value)}
 		}
 		return startAndTell(ctx, c, out, idle...)
-	}
+	})
 	return cmd
 }
 
 // errNoDaemon is returned where none runs.
 var errNoDaemon = errors.New("no daemon runs")
 
-// running is the daemon at server.listen; errNoDaemon says that there is none. Where
+// running returns the daemon at server.listen; errNoDaemon says that there is none. Where
 // nothing listens, no token is made to ask.
 func running(ctx context.Context, c *config.Loaded) (endpoint, error) {
 	if path := socketPath(c.Server.Listen); path != "" {

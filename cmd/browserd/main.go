@@ -15,7 +15,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +37,9 @@ const (
 	exitRefused = 2
 )
 
+// quietFlag is a flag of every command.
+const quietFlag = "quiet"
+
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // execute runs one command line and returns the exit code. Errors are written
@@ -47,23 +49,39 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 
 	begun := false
-	args, err := typedWords(newRoot([]string{"completion"}), args)
+	root := newRoot([]string{"completion"})
+	of := root // the command that failed
+	args, err := typedWords(root, args)
 	if err == nil {
-		root := newRoot(args)
-		root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+		root = newRoot(args)
+		root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+			begun = true
+			if quiet, _ := cmd.Flags().GetBool(quietFlag); quiet {
+				root.SetErr(io.Discard)
+			}
+		}
 		root.SetArgs(joinSwitches(root, args))
 		root.SetOut(stdout)
 		root.SetErr(stderr)
-		err = root.ExecuteContext(ctx)
+		of, err = root.ExecuteContextC(ctx)
 	}
 	if err == nil {
 		return 0
 	}
 	if !errors.Is(err, errReported) {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
+		text := err.Error()
+		if next := otherwiseNext(of, err, begun); !strings.Contains(text, nextMark) && next != "" && ctx.Err() == nil {
+			text += "\n" + nextMark + next
+		}
+		for line := range strings.SplitSeq(text, "\n") {
 			fmt.Fprintln(stderr, "browserd:", line)
 		}
 	}
+	return exitOf(err, begun)
+}
+
+// exitOf returns the exit code for an error; begun says that the command line was right.
+func exitOf(err error, begun bool) int {
 	if c := (coded{}); errors.As(err, &c) {
 		return c.code
 	}
@@ -104,16 +122,17 @@ func untilSignal() (ctx context.Context, stop func()) {
 	}
 }
 
-// newRoot is the command line's tree, of which the commands that args name are
+// newRoot returns the command line's tree, of which the commands that args name are
 // complete.
 func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "browserd",
 		Short:         "Headless Chromium for agents: pages as small snapshots of refs",
-		Example:       "  browserd open https://example.com\n  browserd click @e2\n  browserd help click",
+		Example:       rootExamples,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.PersistentFlags().Bool(quietFlag, false, "write nothing to standard error but errors: no progress, no notes, no questions")
 	root.SetFlagErrorFunc(explainFlag)
 	root.SetGlobalNormalizationFunc(underscores)
 	root.AddGroup(&cobra.Group{ID: groupCommands, Title: "Commands of a browsing session:"}, &cobra.Group{ID: groupTools, Title: "The daemon and its tools:"})
@@ -121,15 +140,16 @@ func newRoot(args []string) *cobra.Command {
 	root.SetCompletionCommandGroupID(groupTools)
 	root.AddCommand(repertoire(args)...)
 	root.AddCommand(watchCommand(args))
-	for _, cmd := range []*cobra.Command{allowCommand(args), startCommand(args), stopCommand(args), restartCommand(args), serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), installCommand(args), trustCommand(), skillCommand(), schemaCommand(), versionCommand()} {
+	for _, cmd := range []*cobra.Command{allowCommand(args), startCommand(args), stopCommand(args), restartCommand(args), serveCommand(args), demoCommand(args), configCommand(args), doctorCommand(args), healthcheckCommand(args), creditsCommand(args), auditCommand(args), mcpCommand(args), installCommand(args), trustCommand(), secretCommand(args), skillCommand(), schemaCommand(), versionCommand()} {
 		cmd.GroupID = groupTools
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(configurationTopic(args))
+	root.AddCommand(configurationTopic(args), commandsTopic())
+	root.SetHelpFunc(helpOfRoot(root.HelpFunc()))
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{actions.Help.Name})
 	help.Args = helpTopic
-	help.Example = "  browserd help\n  browserd help click"
+	help.Example = "  browserd help\n  browserd help commands\n  browserd help click"
 	speaksHelp(help)
 	if slices.Contains(args, "completion") {
 		root.InitDefaultCompletionCmd()
@@ -140,69 +160,6 @@ func newRoot(args []string) *cobra.Command {
 		}
 	}
 	return root
-}
-
-// configurationTopic is what help says of the flags that all commands have.
-func configurationTopic(args []string) *cobra.Command {
-	cmd := &cobra.Command{Use: "configuration", Short: "The settings, each of which is a flag of every command"}
-	if !slices.Contains(args, cmd.Use) {
-		return cmd
-	}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	var path string
-	config.AddFlags(flags, &path)
-	cmd.Long = `Settings come from the file, then the environment (BROWSERD_POLICY__ALLOW_HOSTS), then
-flags. "browserd config" prints those in force and where each comes from; a daemon
-that runs keeps those it was started with, until "browserd restart".
-
-` + flags.FlagUsages() + `
-Examples:
-  browserd config
-  browserd start --policy.allow_hosts localhost:8000`
-	return cmd
-}
-
-// noShell refuses a script for what is no shell, for which cobra shows the list as well.
-func noShell(completion *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("unknown command %q for %q", args[0], completion.CommandPath())
-	}
-	return nil
-}
-
-// speaksHelp gives cobra's subcommand help the flags of the command of that name, and
-// with --json its result.
-func speaksHelp(help *cobra.Command) {
-	command := help.Flags().String("command", "", "one command, with its parameters; left out: a line for each")
-	asJSON := help.Flags().Bool("json", false, "print the result object as JSON")
-	usage := help.Run
-	help.RunE = func(cmd *cobra.Command, args []string) error {
-		if *command != "" {
-			args = append([]string{*command}, args...)
-		}
-		if !*asJSON {
-			if err := helpTopic(cmd, args); err != nil {
-				return refusal{err}
-			}
-			usage(cmd, args)
-			return nil
-		}
-		result, err := actions.All.Help(strings.Join(args, " "))
-		if err != nil {
-			return explain(actions.Help, err)
-		}
-		return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
-	}
-}
-
-// helpTopic refuses help for what is no command, of which cobra's own help shows the
-// list and says that all went well.
-func helpTopic(help *cobra.Command, args []string) error {
-	cmd, rest, err := help.Root().Find(args)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
-	}
-	return err
 }
 
 // The groups in which help lists the subcommands.
@@ -259,8 +216,11 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	}
 	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) && cmd.Flags().Lookup("config") != nil {
 		if key := config.NearestKey(missing.GetSpecifiedName()); key != "" && cmd.Flags().Lookup(key) != nil {
-			return fmt.Errorf("%w: the nearest is --%s", err, key)
+			return badSetting{fmt.Errorf("%w: the nearest is --%s", err, key)}
 		}
+	}
+	if missing := (*pflag.NotExistError)(nil); errors.As(err, &missing) {
+		return fmt.Errorf("%w\n→ %s --help", err, cmd.CommandPath())
 	}
 	return err
 }
@@ -273,19 +233,34 @@ func (r refusal) Unwrap() error { return r.error }
 // errReported is a failure of which stdout has said everything.
 var errReported = errors.New("reported")
 
+// runConfigured gives cmd the flags of the configuration and has it run f with what is
+// configured.
+func runConfigured(cmd *cobra.Command, args []string, f func(cmd *cobra.Command, args []string, c *config.Loaded) (err error)) {
+	load := configured(cmd, args)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		return f(cmd, args, c)
+	}
+}
+
 // configured gives cmd the flags of the configuration, where args name it: they
 // are many. The returned function loads it; its errors are refusals.
 func configured(cmd *cobra.Command, args []string) func() (*config.Loaded, error) {
 	var path string
 	if slices.Contains(args, cmd.Name()) {
-		config.AddFlags(cmd.Flags(), &path)
+		settings := pflag.NewFlagSet("", pflag.ContinueOnError)
+		config.AddFlags(settings, &path)
 		// They are many: help configuration lists them.
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" })
+		settings.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "config" })
+		cmd.Flags().AddFlagSet(settings)
 	}
 	return func() (*config.Loaded, error) {
 		c, err := config.Load(config.Sources{Path: path, Flags: cmd.Flags()})
 		if err != nil {
-			return nil, refusal{err}
+			return nil, refusal{badSetting{err}}
 		}
 		if c.IgnoredFile != nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "browserd:", c.IgnoredFile)

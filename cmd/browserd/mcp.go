@@ -36,7 +36,7 @@ stops after 15 idle minutes.
 	}
 	load := configured(cmd, args)
 	structured := cmd.Flags().Bool("structured", false, "give every result as structuredContent too, for clients that are programs")
-	choice := cmd.Flags().String("tools", tools.SetDefault, "default, all, or names of commands separated by commas")
+	choice := cmd.Flags().String("tools", tools.SetDefault, "default, code (scripts), all, or names of commands separated by commas")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		chosen, err := tools.Choose(*choice)
 		if err != nil {
@@ -111,7 +111,7 @@ func (b *bridge) call(ctx context.Context, cl *client, method string, params jso
 	}
 }
 
-// begins tells whether an agent's work may begin with the command.
+// begins reports whether an agent's work may begin with the command.
 func begins(method string) bool {
 	row, known := actions.All.Lookup(method)
 	return known && (row.Is(command.BeginsSession) || row.Is(command.OpensSession))
@@ -230,7 +230,11 @@ them. With --write it puts browserd into the client's own file, where all else s
 		}
 		i := slices.IndexFunc(snippets, func(s snippet) bool { return s.client == args[0] })
 		if i < 0 {
-			return refusal{fmt.Errorf("there is no snippet for %q: accepts one of %s", args[0], strings.Join(names, ", "))}
+			next := "browserd mcp config lists them"
+			if near := command.Nearest(args[0], names); len(near) > 0 {
+				next = "browserd mcp config " + near[0]
+			}
+			return refusal{fmt.Errorf("there is no client %q: accepts one of %s\n%s%s", args[0], strings.Join(names, ", "), nextMark, next)}
 		}
 		s := snippets[i]
 		if s.text == nil {

@@ -38,7 +38,7 @@ func writeEntry(s snippet, program string) (path string, err error) {
 	return path, config.ReplaceFile(path, merged)
 }
 
-// merge is the client's file with the snippet in it.
+// merge returns the client's file with the snippet in it.
 func (s snippet) merge(old []byte, text string) ([]byte, error) {
 	if strings.HasSuffix(s.where, ".toml") {
 		if header, _, _ := strings.Cut(text, "\n"); bytes.Contains(old, []byte(header)) {
@@ -82,7 +82,7 @@ func (s snippet) merge(old []byte, text string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// inHome is a file below the user's home.
+// inHome returns a file below the user's home.
 func inHome(path ...string) func() (string, error) {
 	return func() (string, error) {
 		home, err := os.UserHomeDir()
@@ -90,7 +90,7 @@ func inHome(path ...string) func() (string, error) {
 	}
 }
 
-// inConfig is a file below the directory for the user's configuration.
+// inConfig returns a file below the directory for the user's configuration.
 func inConfig(path ...string) func() (string, error) {
 	return func() (string, error) {
 		dir, err := os.UserConfigDir()

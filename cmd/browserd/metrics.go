@@ -8,7 +8,7 @@ import (
 	"github.com/browserd/browserd/policy"
 )
 
-// collectors are what /metrics shows of the browser, of its pages' egress
+// collectors returns what /metrics shows of the browser, of its pages' egress
 // (nil: they have their own) and of the ledger. Sums alone: no label
 // names an agent, a session or a host.
 func collectors(chromium *chromium.Supervisor, egress func() policy.EgressStats, db *ledger.Ledger) []prometheus.Collector {

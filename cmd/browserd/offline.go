@@ -16,9 +16,10 @@ import (
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
+	"github.com/browserd/browserd/web/pdf"
 )
 
-// needsNoDaemon says whether a command may be run without a daemon: one of the
+// needsNoDaemon reports whether a command may be run without a daemon: one of the
 // web tools, outside every session, not to be rendered by Chromium, and for an
 // agent who needs nobody's confirmation.
 func needsNoDaemon(cfg config.Config, row *command.Command, params map[string]any) bool {
@@ -35,7 +36,7 @@ func needsNoDaemon(cfg config.Config, row *command.Command, params map[string]an
 	return policy.Autonomy(autonomy) != policy.Supervised
 }
 
-// agentOf is the agent that tokenOf speaks for.
+// agentOf returns the agent that tokenOf speaks for.
 func agentOf(cfg config.Config) server.Token {
 	own := os.Getenv(config.TokenEnv)
 	for _, t := range cfg.Auth.Tokens {
@@ -72,10 +73,15 @@ func runOffline(ctx context.Context, cfg config.Config, name string, params map[
 		return nil, refusal{err}
 	}
 	defer out.close()
+	pdfs, err := pdf.NewReader(cfg.Browser.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	defer pdfs.Close()
 	runtime := &command.Runtime{
 		Commands: actions.All,
 		Version:  buildVersion(), Log: log, Rules: supervision, CheckURL: rules.CheckURLWithin, Ledger: db,
-		Web: out.web(cfg, fallback.NewSourceChain(cfg.Fallback, out.chainReader())),
+		Web: out.web(cfg, fallback.NewSourceChain(cfg.Fallback, out.chainReader()), pdfs),
 	}
 	given, err := json.Marshal(params)
 	if err != nil {

@@ -16,15 +16,19 @@ const patience = time.Second
 // clearLine goes to the line's beginning and erases it (ECMA-48, EL).
 const clearLine = "\r\x1b[K"
 
-// progress says on w, where that is a terminal, that the command still runs: a
-// line that counts the seconds, and that is gone when stop returns.
-func progress(w io.Writer, name string, params map[string]any) (stop func()) {
+// progress says on w, where that is a terminal, that the command still runs, and with
+// what: a line that counts the seconds, and that is gone when stop returns.
+func progress(w io.Writer, row *command.Command, params map[string]any) (stop func()) {
 	if !isTerminal(w) {
 		return func() {}
 	}
 	limit := command.DefaultTimeout
 	if ms, err := json.Number(fmt.Sprint(params["timeout_ms"])).Int64(); err == nil {
 		limit = time.Duration(ms) * time.Millisecond
+	}
+	doing := row.Name
+	if of, ok := params[row.Main].(string); ok {
+		doing += " " + compact(clipped(of, 60))
 	}
 	began := time.Now()
 	end, done := make(chan struct{}), make(chan struct{})
@@ -36,7 +40,7 @@ func progress(w io.Writer, name string, params map[string]any) (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprintf(w, "%s%s: %.0f s, at most %.0f s (Ctrl-C ends it)", clearLine, name, time.Since(began).Seconds(), limit.Seconds())
+				fmt.Fprintf(w, "%s%s: %.0f s, at most %.0f s (Ctrl-C ends it)", clearLine, doing, time.Since(began).Seconds(), limit.Seconds())
 				said = true
 			case <-end:
 				if said {
@@ -49,7 +53,7 @@ func progress(w io.Writer, name string, params map[string]any) (stop func()) {
 	return func() { close(end); <-done }
 }
 
-// isTerminal says whether f is a terminal at which a person sits.
+// isTerminal reports whether f is a terminal at which a person sits.
 func isTerminal(of any) bool {
 	f, ok := of.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
@@ -57,4 +61,12 @@ func isTerminal(of any) bool {
 	}
 	about, err := f.Stat()
 	return err == nil && about.Mode()&os.ModeCharDevice != 0
+}
+
+// clipped returns a text of at most so many runes.
+func clipped(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
 }

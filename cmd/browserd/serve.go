@@ -18,6 +18,7 @@ import (
 
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/actions/loginform"
 	"github.com/browserd/browserd/actions/script"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/browser/chromium"
@@ -25,8 +26,10 @@ import (
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/web/pdf"
 )
 
 func serveCommand(args []string) *cobra.Command {
@@ -126,8 +129,8 @@ func prepare(cfg *config.Config, log *slog.Logger) error {
 	return nil
 }
 
-// run is the daemon: it serves on the listeners, which it closes, until ctx ends, and then
-// ends everything that it started. It returns nil where it was told to stop.
+// run returns the daemon: it serves on the listeners, which it closes, until ctx ends, and then
+// ends everything that it started. It returns nil if it was told to stop.
 func run(ctx context.Context, cfg config.Config, listeners []net.Listener, controls *controls, log *slog.Logger) error {
 	for _, l := range listeners {
 		defer l.Close()
@@ -169,6 +172,12 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	}
 	defer out.close()
 	chain := fallback.NewSourceChain(cfg.Fallback, out.chainReader())
+	pdfs, err := pdf.NewReader(cfg.Browser.StateDir)
+	if err != nil {
+		return refusal{err}
+	}
+	defer pdfs.Close()
+	chain.ReadPDF = pdfs.Page
 	sources := sourcesOf(found, chain)
 	contexts := browser.New(supervisor, log)
 	contexts.Keep(browser.Pool{
@@ -176,7 +185,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	})
 	defer contexts.Close()
 	source := pages{
-		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, log: log,
+		browser: contexts, chromium: found, chain: chain, rules: rules, egress: egress, cfg: cfg.Session, uploads: &uploadQuotas{}, log: log,
 	}
 	scripts, err := script.NewPool(cfg.Scripts)
 	if err != nil {
@@ -184,28 +193,33 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	}
 	defer scripts.Close()
 	runtime := &command.Runtime{
-		Commands: actions.All,
-		Sessions: session.NewManager(cfg.Session, source, log),
-		States:   session.NewStates(stateFiles(cfg.Browser.StateDir), cfg.State),
-		Version:  buildVersion(),
-		Log:      log,
-		Rules:    supervision,
-		CheckURL: rules.CheckURLWithin,
-		Web:      out.webWith(cfg, source),
-		Scripts:  scripts,
-		Ledger:   db,
+		Commands:     actions.All,
+		Sessions:     session.NewManager(cfg.Session, source, log),
+		States:       session.NewStates(savedFiles(cfg.Browser.StateDir, "states"), cfg.State),
+		Logins:       loginform.NewStore(savedFiles(cfg.Browser.StateDir, "logins"), cfg.State),
+		Secrets:      secret.NewVault(newSecretFile(cfg).load),
+		SavedScripts: script.NewStore(savedFiles(cfg.Browser.StateDir, "scripts"), cfg.State.Key, cfg.Scripts),
+		Version:      buildVersion(),
+		Log:          log,
+		Rules:        supervision,
+		CheckURL:     rules.CheckURLWithin,
+		Web:          out.webWith(cfg, source, pdfs),
+		Scripts:      scripts,
+		Ledger:       db,
 		Status: func() map[string]any {
 			return map[string]any{"chromium": statusOf(supervisor.Info()), "sources": names(sources()), "source_chain": append([]fallback.SourceState{found.state()}, chain.States()...), "egress": egress.status(rules)}
 		},
 	}
+	redactLog(log, runtime.Secrets)
 	runtime.Sessions.Unverified = rules.Trust().Unverified
-	runtime.Sessions.Keep(cfg.Journal)
+	runtime.Sessions.KeepActionLogs(cfg.ActionLog)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, runtime, sources)
 	if err != nil {
 		return refusal{err}
 	}
+	runtime.View = s.ViewLink
 	if controls != nil { // the demo's daemon has none
-		controls.rules = rules
+		controls.rules, controls.sessions, controls.view = rules, runtime.Sessions, s.ViewLink
 		s.Control(controls)
 	}
 	s.Collect(func() []prometheus.Collector { return collectors(supervisor, egress.stats(cfg.Browser.Config), db) })
@@ -256,15 +270,15 @@ func bounded(ctx context.Context, limit time.Duration, f func(context.Context) e
 	return f(ctx)
 }
 
-// stateFiles is where the states of sessions are kept; empty: nowhere.
-func stateFiles(stateDir string) string {
+// savedFiles is where what agents save is kept, such as the states of sessions; empty: nowhere.
+func savedFiles(stateDir, what string) string {
 	if stateDir == "" {
 		return ""
 	}
-	return filepath.Join(stateDir, "states")
+	return filepath.Join(stateDir, what)
 }
 
-// own are the addresses on which the daemon listens: no page may reach them.
+// own returns the addresses on which the daemon listens: no page may reach them.
 func own(listeners []net.Listener) (own []netip.AddrPort) {
 	for _, l := range listeners {
 		if addr, err := netip.ParseAddrPort(l.Addr().String()); err == nil {

@@ -10,8 +10,8 @@ import (
 // errRuns is returned where another daemon of this user has the socket.
 var errRuns = errors.New("another browserd of this user has the socket")
 
-// socketPath is the socket of the daemon that server.listen names, in the state
-// directory; empty where there is none: without a state directory, and for a port
+// socketPath returns the socket of the daemon that server.listen names, in the state
+// directory; empty if there is none: without a state directory, and for a port
 // that the system chooses.
 func socketPath(listen string) string {
 	dir, err := config.StateDir()

@@ -121,7 +121,7 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkPeer returns nil where the process at the other end is this user's or root's.
+// checkPeer returns nil if the process at the other end is this user's or root's.
 func checkPeer(conn net.Conn) error {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/browserd/browserd/browser"
+	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
@@ -23,7 +25,27 @@ type pages struct {
 	rules    *policy.Policy
 	egress   egressSetup
 	cfg      session.Config
+	uploads  *uploadQuotas
 	log      *slog.Logger
+}
+
+// uploadQuotas are the quotas of the agents' uploads. Any goroutine may call its methods.
+type uploadQuotas struct {
+	mu      sync.Mutex
+	byAgent map[string]*files.Quota // agents are those of the configuration, so their number is limited
+}
+
+// of returns the quota of the agent, which allows so many bytes.
+func (u *uploadQuotas) of(agent string, bytes int64) *files.Quota {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.byAgent == nil {
+		u.byAgent = map[string]*files.Quota{}
+	}
+	if u.byAgent[agent] == nil {
+		u.byAgent[agent] = files.AgentQuota(bytes)
+	}
+	return u.byAgent[agent]
 }
 
 // A page in Chromium can do all that a command may ask of a page.
@@ -41,7 +63,7 @@ var _ interface {
 
 // NewPage opens a page with what the session was opened with, from the source
 // that it asks for: chromium, or http and jina, or for auto Chromium where there
-// is one and the others where there is none.
+// is one and the others if there is none.
 func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ string, fields map[string]any)) (session.Page, error) {
 	gate, err := p.rules.Gate(policy.GateOptions{AllowedDomains: o.AllowedDomains, Upstream: o.Upstream})
 	if err != nil {
@@ -77,7 +99,7 @@ func (p pages) NewPage(ctx context.Context, o session.Options, emit func(typ str
 	return p.static(gate, o, attempts), nil
 }
 
-// live opens a browser context; tried is false where there was no Chromium to try.
+// live opens a browser context; tried is false if there was no Chromium to try.
 func (p pages) live(ctx context.Context, gate *policy.Gate, o session.Options, emit func(typ string, fields map[string]any)) (page session.Page, tried bool, err error) {
 	if err := p.chromium.missing(); err != nil {
 		return nil, false, err
@@ -96,12 +118,13 @@ func (p pages) live(ctx context.Context, gate *policy.Gate, o session.Options, e
 		Dialogs: o.Dialogs, DialogTimeout: p.cfg.DialogTimeout, MaxTabs: p.cfg.MaxTabs, Restore: o.Restore,
 		Bind:        egress.bind(gate, o.Name, p.log),
 		Permissions: o.Permissions, Downloads: o.Downloads,
-		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles, UploadBytes: int64(p.cfg.UploadBytes),
+		DownloadBytes: int64(p.cfg.DownloadBytes), DownloadFiles: p.cfg.DownloadFiles, ReadPDF: p.chain.ReadPDF,
+		UploadQuotas: []*files.Quota{files.SessionQuota(int64(p.cfg.UploadBytes)), p.uploads.of(o.Agent, int64(p.cfg.UploadBytesPerAgent))},
 	}
 	if o.Viewport != nil {
 		c.Width, c.Height = o.Viewport.Width, o.Viewport.Height
 	}
-	if o.Dispensable {
+	if o.Optional {
 		var cancel context.CancelFunc
 		ctx, cancel = p.chromium.patient(ctx)
 		defer cancel()

@@ -17,7 +17,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// statusCommand is the command status for a person: what the daemon answers, and beside
+// statusCommand returns the command status for a person: what the daemon answers, and beside
 // it what it tells its own user alone. It starts no daemon.
 func statusCommand(args []string) *cobra.Command {
 	row := actions.Status
@@ -27,13 +27,8 @@ func statusCommand(args []string) *cobra.Command {
 differs from what this shell would start it with, its Chromium and your sessions.`,
 		Example: "  browserd status\n  browserd status --json",
 	}
-	load := configured(cmd, args)
 	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: the result of the command, with the member daemon")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := load()
-		if err != nil {
-			return err
-		}
+	runConfigured(cmd, args, func(cmd *cobra.Command, _ []string, c *config.Loaded) error {
 		at, err := running(cmd.Context(), c)
 		if !errors.Is(err, errNoDaemon) && err != nil {
 			return coded{err, exitNoDaemon}
@@ -73,7 +68,7 @@ differs from what this shell would start it with, its Chromium and your sessions
 			return err
 		}
 		return w.Flush()
-	}
+	})
 	return cmd
 }
 

@@ -53,7 +53,7 @@ func (m *messages) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line is the next line without the white space around it. Of one that is too long
+// line returns the next line without the white space around it. Of one that is too long
 // it is as much as shows that.
 func (m *messages) line() ([]byte, error) {
 	var line []byte

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +36,9 @@ none names a program, an address or a token, or weakens a protection.`,
 		}
 		path, err := config.Trust(file)
 		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("there is no %s to trust; settings of your own go into ~/.config/browserd/browserd.yaml\n%sbrowserd config shows those in use, and from where", file, nextMark)
+			}
 			return refusal{err}
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), "trusted:", path)

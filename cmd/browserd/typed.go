@@ -29,9 +29,9 @@ var otherTools = map[string]string{
 // stands before the command is told by that from one with a value.
 var switches = []string{"--json", "--" + allowLocal}
 
-// typedWords are the words of a command line with its command first, by its name here:
-// flags may stand before it, and it may be another tool's word. It is an error where
-// there is no such command.
+// typedWords returns the words of a command line with its command first, by its name here:
+// flags may stand before it, it may be another tool's word, and run list is run_list, behind
+// help too. It is an error where there is no such command.
 func typedWords(root *cobra.Command, args []string) ([]string, error) {
 	i := 0
 	for i < len(args) && strings.HasPrefix(args[i], "-") && otherTools[args[i]] == "" {
@@ -51,9 +51,30 @@ func typedWords(root *cobra.Command, args []string) ([]string, error) {
 	if ours := otherTools[name]; ours != "" {
 		name = ours
 	}
-	var known []string
+	var known, own []string // own: commands of two words that are no command of an agent
 	for _, cmd := range root.Commands() {
 		known = append(known, cmd.Name())
+		for _, sub := range cmd.Commands() {
+			own = append(own, cmd.Name()+"_"+sub.Name())
+		}
+	}
+	rest := args[i+1:]
+	joined := func(first string, rest []string) string { // empty: they are no command
+		if len(rest) == 0 {
+			return ""
+		}
+		both := first + "_" + rest[0]
+		if !slices.Contains(known, both) || slices.Contains(own, both) {
+			return ""
+		}
+		return both
+	}
+	if both := joined(name, rest); both != "" {
+		name, rest = both, rest[1:]
+	} else if name == actions.Help.Name && len(rest) > 0 {
+		if both := joined(rest[0], rest[1:]); both != "" {
+			rest = slices.Concat([]string{both}, rest[2:])
+		}
 	}
 	if !slices.Contains(known, name) && !strings.HasPrefix(name, "__") {
 		next := "browserd help lists the commands"
@@ -62,7 +83,7 @@ func typedWords(root *cobra.Command, args []string) ([]string, error) {
 		}
 		return nil, fmt.Errorf("unknown command %q for %q\n→ %s", name, root.Name(), next)
 	}
-	return slices.Concat([]string{name}, args[:i], args[i+1:]), nil
+	return slices.Concat([]string{name}, args[:i], rest), nil
 }
 
 // underscores lets a flag be typed with either: --wait-until is --wait_until.
@@ -83,7 +104,7 @@ func fileAmong(row *command.Command, args []string) (file string, rest []string)
 	return last, args[:len(args)-1]
 }
 
-// formatOf is the format that a file's name asks for, where the command has a choice of
+// formatOf returns the format that a file's name asks for, where the command has a choice of
 // them: .jpg is jpeg. Empty: it asks for none.
 func formatOf(schema map[string]any, file string) string {
 	about, _ := schema["format"].(map[string]any)
@@ -98,7 +119,7 @@ func formatOf(schema map[string]any, file string) string {
 	return format
 }
 
-// asParams are the parameters for words that a command has no parameter for, but that
+// asParams returns the parameters for words that a command has no parameter for, but that
 // can mean one thing only: wait 500, fill @e3=Ann. It returns nil for all others.
 func asParams(row *command.Command, args []string) map[string]any {
 	switch row {
@@ -135,7 +156,7 @@ func completed(row *command.Command, params map[string]any) {
 	}
 }
 
-// opensNamed tells whether a command failed only because the session that a person
+// opensNamed reports whether a command failed only because the session that a person
 // names with --session is yet to be opened. One that has ended is reported first.
 func opensNamed(row *command.Command, params map[string]any, err error) bool {
 	var said *protocol.Error

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/browserd/browserd/actions"
@@ -35,5 +36,32 @@ func TestWordsOfOneMeaning(t *testing.T) {
 	}
 	if file, rest := fileAmong(actions.Click, []string{"a.png"}); file != "" || len(rest) != 1 {
 		t.Error("click writes a file")
+	}
+}
+
+// A command of two words may be typed as two, behind help too.
+func TestCommandsOfTwoWords(t *testing.T) {
+	for line, want := range map[string]string{
+		"run list":                 "run_list",
+		"run delete order":         "run_delete order",
+		"--json run list":          "run_list --json",
+		"run list --help":          "run_list --help",
+		"help run list":            "help run_list",
+		"help run":                 "help run",
+		"session close --all":      "session_close --all",
+		"run ./list":               "run ./list",
+		"run order.js --input a=b": "run order.js --input a=b",
+		"run -- list":              "run -- list",
+		"secret list":              "secret list", // the operator's own
+		"help secret list":         "help secret list",
+		"secret_list":              "secret_list",
+	} {
+		got, err := typedWords(newRoot(nil), strings.Fields(line))
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v; want %q", line, got, err, want)
+		}
+	}
+	if _, err := typedWords(newRoot(nil), []string{"session", "nothing"}); err == nil || !strings.Contains(err.Error(), "session_") {
+		t.Errorf("session nothing: %v", err)
 	}
 }

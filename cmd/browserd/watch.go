@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,8 @@ func watchCommand(args []string) *cobra.Command {
 		Long: `Shows what happens in your sessions as it happens: each command with its effect
 and its change to the page, and the events (navigations, dialogs, downloads,
 tabs, crashes, refusals). With a session's name it shows that session until it
-closes.`,
+closes. At a terminal it is a table of the sessions with the latest lines below it; into a
+pipe it is the lines.`,
 		Example: "  browserd watch\n  browserd watch shop",
 		GroupID: groupCommands,
 		Args:    cobra.MaximumNArgs(1),
@@ -54,6 +56,9 @@ closes.`,
 			return explain(nil, err)
 		}
 		defer events.Close()
+		if out, ok := cmd.OutOrStdout().(*os.File); ok && isTerminal(out) && !*asJSON {
+			return watchAtTerminal(ctx, out, c.Server.Listen, events, name)
+		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "browserd: watching at %s until interrupted\n", c.Server.Listen)
 		write := writeEvent
 		if *asJSON {
@@ -63,7 +68,7 @@ closes.`,
 			}
 		}
 		for {
-			e, err := events.Event(ctx, func(e protocol.Event) bool { return e.Type != protocol.EventHello })
+			e, err := events.Event(ctx, notHello)
 			if ctx.Err() != nil {
 				return nil // interrupted
 			}
@@ -81,14 +86,53 @@ closes.`,
 	return cmd
 }
 
-// subscribed is a connection that is told every event of one session, or, where
+func notHello(e protocol.Event) bool { return e.Type != protocol.EventHello }
+
+// watchAtTerminal shows a table of the sessions, or of the one that is named, until
+// interrupted or, where one is named, until it closes.
+func watchAtTerminal(ctx context.Context, terminal *os.File, at string, events *socket.Client, name string) error {
+	var answer json.RawMessage
+	if err := events.Call(ctx, actions.SessionList.Name, nil, &answer); err != nil {
+		return explain(nil, err)
+	}
+	sessions := slices.DeleteFunc(sessionsIn(answer), func(s listedSession) bool { return name != "" && s.Session != name })
+	table := newWatchTable(terminal, "browserd at "+at, sessions)
+	table.begin()
+	defer table.end()
+	if err := table.draw(time.Now()); err != nil {
+		return err
+	}
+	for {
+		// Once a second at least, for how long ago the last commands were.
+		second, cancel := context.WithTimeout(ctx, time.Second)
+		e, err := events.Event(second, notHello)
+		elapsed := second.Err() != nil
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil // interrupted
+		case err == nil:
+			table.event(e, time.Now())
+		case !elapsed:
+			return explain(nil, err)
+		}
+		if err := table.draw(time.Now()); err != nil {
+			return err
+		}
+		if err == nil && name != "" && e.Type == protocol.EventSessionClosing {
+			return nil
+		}
+	}
+}
+
+// subscribed returns a connection that is told every event of one session, or, where
 // none is named, of all the agent's.
 func subscribed(ctx context.Context, c *config.Loaded, session string, stderr io.Writer) (*socket.Client, error) {
 	cl, err := reach(ctx, c, stderr)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := socket.DialVia(ctx, strings.Replace(cl.base, "http", "ws", 1)+"/v1/ws", cl.token, cl.secured, cl.dial)
+	conn, err := socket.Connect(ctx, socket.Options{URL: strings.Replace(cl.base, "http", "ws", 1) + "/v1/ws", Token: cl.token, TLS: cl.secured, Dial: cl.dial, Once: true})
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +177,7 @@ func writeEvent(w io.Writer, e protocol.Event) error {
 	return err
 }
 
-// commandWords are the words of a command's line, and the lines below it.
+// commandWords returns the words of a command's line, and the lines below it.
 func commandWords(f map[string]any) (words, below []string) {
 	words = append(words, fmt.Sprint(f["command"]))
 	params, _ := f["params"].(map[string]any)
@@ -182,7 +226,7 @@ func dropDefaults(command string, params map[string]any) {
 	}
 }
 
-// compact is a value in one line of JSON.
+// compact returns a value in one line of JSON.
 func compact(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -13,6 +13,7 @@ import (
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/snapshot"
 	"github.com/browserd/browserd/web/extract"
+	"github.com/browserd/browserd/web/pdf"
 	"github.com/browserd/browserd/web/search"
 )
 
@@ -41,7 +42,7 @@ func newDaemonEgress(cfg config.Config, rules *policy.Policy) (*daemonEgress, er
 
 func (w *daemonEgress) close() { w.transport.CloseIdleConnections() }
 
-// chainReader is the reader, or no interface where there is none.
+// chainReader returns the reader, or no interface if there is none.
 func (w *daemonEgress) chainReader() fallback.Reader {
 	if w.reader == nil {
 		return nil
@@ -49,19 +50,19 @@ func (w *daemonEgress) chainReader() fallback.Reader {
 	return w.reader
 }
 
-// web is what the web tools work with; nothing renders yet what needs script.
-func (w *daemonEgress) web(cfg config.Config, chain *fallback.SourceChain) *command.Web {
+// web returns what the web tools work with; nothing renders yet what needs script.
+func (w *daemonEgress) web(cfg config.Config, chain *fallback.SourceChain, pdfs *pdf.Reader) *command.Web {
 	return &command.Web{
 		Config: cfg.HTTP, Transport: w.transport,
-		Order: cfg.Fallback.Order, Reader: w.reader, Rest: chain.Breaker(),
+		Order: cfg.Fallback.Order, Reader: w.reader, Rest: chain.Breaker(), PDF: pdfs,
 		Search:  search.New(cfg.Search, cfg.Fallback.Jina, search.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 		Extract: extract.New(cfg.Extract, extract.Options{Transport: w.transport, Check: w.gate.CheckURL}),
 	}
 }
 
 // webWith is web with Chromium, in which p opens what needs script.
-func (w *daemonEgress) webWith(cfg config.Config, p pages) *command.Web {
-	web := w.web(cfg, p.chain)
+func (w *daemonEgress) webWith(cfg config.Config, p pages, pdfs *pdf.Reader) *command.Web {
+	web := w.web(cfg, p.chain, pdfs)
 	web.Render = w.render(p)
 	web.HasChromium = func() bool { return p.chromium.missing() == nil }
 	return web
@@ -93,7 +94,11 @@ func (w *daemonEgress) render(p pages) func(ctx context.Context, domains []strin
 			return command.Rendered{}, err
 		}
 		state := page.State()
-		return command.Rendered{HTML: html, URL: state.URL, Status: state.Status}, nil
+		rendered := command.Rendered{HTML: html, URL: state.URL, Status: state.Status}
+		if state.Type == protocol.TypePDF {
+			rendered.PDF, err = page.Read(ctx, snapshot.NewRefs(), "", "text", "")
+		}
+		return rendered, err
 	}
 }
 

@@ -1,36 +1,23 @@
 """Calls the methods of the Python client: a line of stdin is {"method", "params"}, one of
-stdout is {"result"} or {"error"}. With "async" the asyncio client. A method may be
-"+wait", which does not wait for its answer."""
+stdout is {"result"} or {"error"}. With "async" the asyncio client. "+wait" does not wait for
+its answer and has its id as the result; "-" is the answer of the last of these, "!" gives it
+up, and "?dialog" is the next event of that type."""
 import asyncio
 import json
 import sys
+from concurrent.futures import CancelledError
 
 import browserd
-
-
-def said(call):
-    try:
-        return {"result": call()}
-    except browserd.BrowserdError as e:
-        return {"error": {"code": e.code, "message": e.message, "class": type(e).__name__}}
-    except ConnectionError as e:
-        return {"error": {"code": "", "message": str(e), "class": type(e).__name__}}
-
-
-async def said_async(call):
-    try:
-        result = await call
-        return said(lambda: result)
-    except browserd.BrowserdError as e:
-        return {"error": {"code": e.code, "message": e.message, "class": type(e).__name__}}
-    except ConnectionError as e:
-        return {"error": {"code": "", "message": str(e), "class": type(e).__name__}}
 
 
 def lines():
     for line in sys.stdin:
         step = json.loads(line)
         yield step["method"], {k + "_" if k == "for" else k: v for k, v in (step.get("params") or {}).items()}
+
+
+def failed(e):
+    return {"error": {"code": getattr(e, "code", ""), "message": str(e), "class": type(e).__name__}}
 
 
 def answer(value):
@@ -45,41 +32,69 @@ def corpus(file):
             sys.exit(f"step {number}:\n{step['text']}\nholds\n{page.text}\nnot\n{step['held']}")
 
 
+ERRORS = (browserd.BrowserdError, ConnectionError, CancelledError, asyncio.CancelledError)
+
+
 async def main_async(url):
-    loop, tasks = asyncio.get_running_loop(), []
+    loop, tasks, ids, steps = asyncio.get_running_loop(), [], 0, lines()
     async with browserd.connect_async(url) as client:
-        steps = lines()
+        unread = asyncio.ensure_future(client.events().__anext__())  # it is given up
+        await asyncio.sleep(0)
+        unread.cancel()
         while True:
             step = await loop.run_in_executor(None, next, steps, None)
             if step is None:
                 return
             method, params = step
-            if method[0] == "+":
-                tasks.append(asyncio.ensure_future(said_async(getattr(client, method[1:])(**params))))
-                await client.ping()
-                answer({"result": None})
-            elif method == "-":
-                answer(await tasks.pop())
-            else:
-                answer(await said_async(getattr(client, method)(**params)))
+            ids += method[0] not in "-?"
+            try:
+                if method[0] == "+":
+                    tasks.append(asyncio.ensure_future(getattr(client, method[1:])(**params)))
+                    await asyncio.sleep(0)  # the task sends it first
+                    result = ids
+                elif method == "-":
+                    result = await tasks.pop()
+                elif method == "!":
+                    tasks[-1].cancel()
+                    result = await tasks.pop()
+                elif method[0] == "?":
+                    async for result in client.events():
+                        if result["type"] == method[1:]:
+                            break
+                else:
+                    result = await getattr(client, method)(**params)
+                answer({"result": result})
+            except ERRORS as e:
+                answer(failed(e))
 
 
 def main(url):
-    pending = None
+    pending, ids = [], 0
     with browserd.connect(url) as client:
         for method, params in lines():
-            if method[0] == "+":
-                pending = client.send(method[1:], params)[1]
-                answer({"result": None})
-            elif method == "-":
-                answer(said(lambda: client._result(pending.result(60))))
-            else:
-                answer(said(lambda: getattr(client, method)(**params)))
+            ids += method[0] not in "-?"
+            try:
+                if method[0] == "+":
+                    pending.append(client.send(method[1:], params))
+                    result = ids
+                elif method == "-":
+                    result = pending.pop().result()
+                elif method == "!":
+                    pending[-1].cancel()
+                    result = pending.pop().result()
+                elif method[0] == "?":
+                    result = next(e for e in client.events() if e["type"] == method[1:])
+                else:
+                    result = getattr(client, method)(**params)
+                answer({"result": result})
+            except ERRORS as e:
+                answer(failed(e))
 
 
+url = sys.argv[2] or None
 if sys.argv[1] == "corpus":
-    corpus(sys.argv[2])
+    corpus(url)
 elif sys.argv[1] == "async":
-    asyncio.run(main_async(sys.argv[2]))
+    asyncio.run(main_async(url))
 else:
-    main(sys.argv[2])
+    main(url)

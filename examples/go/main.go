@@ -1,85 +1,49 @@
-// Command go is an agent loop in a few dozen lines: it connects to a running
-// `browserd serve`, opens a page, and acts on it by refs that it reads in the
-// snapshot, as a language model would.
+// Command go is an agent's loop on the Go client: it shows a model the page, runs the command
+// that the model answers with, and shows it what that changed, until the model has done its
+// task.
 //
 //	BROWSERD_TOKEN=… go run ./examples/go ws://127.0.0.1:9333/v1/ws http://127.0.0.1:8080/
 //
-// The page is the app of `browserd demo`: the loop puts a thing on its list. An
-// app that a server renders will do as well, and then also without Chromium.
+// The page is the app of `browserd demo`; an app that a server renders will do as well, and
+// then also without Chromium. The model is a function, in place of a language model: its
+// task is to put oat milk on the list.
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"log"
-	"net/http"
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
-	"github.com/gorilla/websocket"
+	browserd "github.com/browserd/browserd/clients/go"
+	"github.com/browserd/browserd/snapshot/pagetext"
 )
 
-// answer is the part of a result that the loop looks at.
-type answer struct {
-	Snapshot struct{ Text string }
-	Delta    struct{ Text string }
-	Content  string
-}
-
-// shown is what the answer shows of the page: what changed, or after a
-// navigation the new page.
-func (a answer) shown() string { return a.Delta.Text + a.Snapshot.Text }
-
-// agent is one connection; its session is the daemon's for this connection.
-type agent struct {
-	conn *websocket.Conn
-	id   int
-}
-
-// call sends one command and waits for its answer; events are passed over.
-func (a *agent) call(method string, params map[string]any) answer {
-	a.id++
-	request := map[string]any{"jsonrpc": "2.0", "id": a.id, "method": method, "params": params}
-	if err := a.conn.WriteJSON(request); err != nil {
-		log.Fatalf("%s: %v", method, err)
+// model reads the page and answers with a command, or with none when the task is done.
+func model(page string) (command string, params map[string]any) {
+	find := func(role, name string) []string {
+		return regexp.MustCompile(`(?m)^ *(@e\d+) \[` + role + `\b(.*)\] "` + name + `"$`).FindStringSubmatch(page)
 	}
-	for {
-		var reply struct {
-			ID     int
-			Result json.RawMessage
-			Error  *struct {
-				Message string
-				Data    struct{ Code, Next string }
-			}
+	field, add, items := find("textbox", "New item"), find("button", "Add"), find("link", "Items")
+	for line := range strings.Lines(page) {
+		if strings.Contains(line, "Oat milk") && !strings.Contains(line, "[textbox") {
+			return "", nil
 		}
-		if err := a.conn.ReadJSON(&reply); err != nil {
-			log.Fatalf("%s: %v", method, err)
-		}
-		if reply.ID != a.id {
-			continue
-		}
-		if e := reply.Error; e != nil {
-			log.Fatalf("%s: %s: %s; next: %s", method, e.Data.Code, e.Message, e.Data.Next)
-		}
-		var result answer
-		if err := json.Unmarshal(reply.Result, &result); err != nil {
-			log.Fatalf("%s: %v", method, err)
-		}
-		return result
 	}
-}
-
-// ref takes a snapshot and finds the line of a role and name in it:
-// `@e7 [button …] "Add"`.
-func (a *agent) ref(role, name string) string {
-	text := a.call("snapshot", map[string]any{}).Snapshot.Text
-	line := regexp.MustCompile(`(?m)^ *(@e\d+) \[` + role + `\b.*\] "` + regexp.QuoteMeta(name) + `"$`)
-	found := line.FindStringSubmatch(text)
-	if found == nil {
-		log.Fatalf("no %s %q in:\n%s", role, name, text)
+	switch {
+	case field != nil && add != nil && strings.Contains(field[2], `value="Oat milk"`):
+		return "click", map[string]any{"ref": add[1]}
+	case field != nil && add != nil:
+		return "type", map[string]any{"ref": field[1], "text": "Oat milk"}
+	case items != nil:
+		return "click", map[string]any{"ref": items[1]}
 	}
-	return found[1]
+	log.Fatalf("the model does not know what to do with\n%s", page)
+	return "", nil
 }
 
 func main() {
@@ -87,22 +51,45 @@ func main() {
 	if len(os.Args) != 3 {
 		log.Fatal("usage: BROWSERD_TOKEN=… go run ./examples/go WEBSOCKET-URL APP-URL")
 	}
-	header := http.Header{"Authorization": {"Bearer " + os.Getenv("BROWSERD_TOKEN")}}
-	conn, _, err := websocket.DefaultDialer.Dial(os.Args[1], header)
+	if err := loop(os.Args[1], os.Args[2]); err != nil {
+		if e := (*browserd.Error)(nil); errors.As(err, &e) { // a language model reads it and tries something else
+			log.Fatalf("%s: %s; next: %s", e.Code, e.Message, e.Next)
+		}
+		log.Fatal(err)
+	}
+}
+
+func loop(url, app string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	client, err := browserd.Connect(ctx, browserd.Options{URL: url})
 	if err != nil {
-		log.Fatalf("connecting to %s: %v", os.Args[1], err)
+		return err
 	}
-	defer conn.Close()
-	a := &agent{conn: conn}
-
-	fmt.Println(a.call("open", map[string]any{"url": os.Args[2]}).Snapshot.Text)
-	fmt.Println(a.call("click", map[string]any{"ref": a.ref("link", "Items")}).shown())
-	a.call("type", map[string]any{"ref": a.ref("textbox", "New item"), "text": "Oat milk"})
-	fmt.Println(a.call("click", map[string]any{"ref": a.ref("button", "Add")}).shown())
-
-	page := a.call("read", map[string]any{"kind": "text"}).Content
-	if !strings.Contains(page, "Oat milk") {
-		log.Fatalf("the page does not show what was added:\n%s", page)
+	defer client.Close()
+	var held browserd.PageText // the whole page, as the model would put it together of what it is shown
+	command, params := "open", map[string]any{"url": app}
+	for range 10 {
+		var result pagetext.Result
+		if err := client.Call(ctx, command, params, &result); err != nil {
+			return fmt.Errorf("%s: %w", command, err)
+		}
+		if result.Delta != nil {
+			fmt.Println(result.Delta.Text)
+		} else if result.Snapshot != nil {
+			fmt.Println(result.Snapshot.Text)
+		}
+		if err := held.Apply(result); err != nil {
+			return err
+		}
+		if command, params = model(held.Text()); command == "" {
+			break
+		}
 	}
-	fmt.Println(page)
+	page, err := client.Read(ctx, browserd.ReadParams{Kind: "text"})
+	if err != nil {
+		return err
+	}
+	fmt.Println(page.Content)
+	return nil
 }

@@ -1,69 +1,54 @@
-"""An agent loop in a few dozen lines, with Python's standard library alone: it
-speaks to a running `browserd serve` over HTTP, opens a page, and acts on it by
-refs that it reads in the snapshot, as a language model would.
+"""An agent's loop on the Python client: it shows a model the page, runs the command that the
+model answers with, and shows it what that changed, until the model has done its task.
 
-    BROWSERD_TOKEN=… python3 loop.py http://127.0.0.1:9333 http://127.0.0.1:8080/
+    BROWSERD_TOKEN=… PYTHONPATH=clients/python python3 examples/python/loop.py ws://127.0.0.1:9333/v1/ws http://127.0.0.1:8080/
 
-The page is the app of `browserd demo`: the loop puts a thing on its list.
+The page is the app of `browserd demo`. The model is a function, in place of a language
+model: its task is to put oat milk on the list.
 """
-
-import json
-import os
 import re
 import sys
-import urllib.error
-import urllib.request
+from typing import Any, Dict, Optional, Tuple
 
-# Never through a proxy of the environment, which would be handed the token.
-direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+import browserd
 
 
-class Browser:
-    """One session of a daemon: the first command opens it, the others name it."""
+def model(page: str) -> Optional[Tuple[str, Dict[str, Any]]]:
+    """Reads the page and answers with a command, or with None when the task is done."""
 
-    def __init__(self, base: str, token: str):
-        self.base, self.session = base.rstrip("/"), None
-        self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    def find(role: str, name: str) -> Optional["re.Match[str]"]:
+        return re.search(rf'^ *(@e\d+) \[{role}\b(.*)\] "{name}"$', page, re.MULTILINE)
 
-    def call(self, command: str, **params) -> dict:
-        if self.session:
-            params["session"] = self.session
-        body = json.dumps(params).encode()
-        request = urllib.request.Request(f"{self.base}/v1/{command}", body, self.headers)
-        try:
-            with direct.open(request) as answer:
-                result = json.load(answer)
-        except urllib.error.HTTPError as refused:
-            error = json.load(refused)["error"]
-            raise RuntimeError(f"{command}: {error['code']}: {error['message']}; next: {error['next']}") from None
-        self.session = result.get("session", self.session)
-        return result
-
-    def ref(self, role: str, name: str) -> str:
-        """Takes a snapshot and finds the line of a role and name: @e7 [button …] "Add"."""
-        text = self.call("snapshot")["snapshot"]["text"]
-        line = re.search(rf'^ *(@e\d+) \[{role}\b.*\] {re.escape(json.dumps(name))}$', text, re.MULTILINE)
-        if not line:
-            raise RuntimeError(f'no {role} "{name}" in:\n{text}')
-        return line[1]
+    field, add, items = find("textbox", "New item"), find("button", "Add"), find("link", "Items")
+    if any("Oat milk" in line and "[textbox" not in line for line in page.split("\n")):
+        return None
+    if field and add:
+        if 'value="Oat milk"' in field[2]:
+            return "click", {"ref": add[1]}
+        return "type", {"ref": field[1], "text": "Oat milk"}
+    if items:
+        return "click", {"ref": items[1]}
+    raise RuntimeError("the model does not know what to do with\n" + page)
 
 
-def shown(result: dict) -> str:
-    """What an action changed; after a navigation, the new document."""
-    return (result.get("delta") or result["snapshot"])["text"]
+def main(url: str, app: str) -> None:
+    held = browserd.PageText()  # the whole page, as the model would put it together of what it is shown
+    with browserd.connect(url) as client:
+        result: Any = client.open(url=app)
+        for _ in range(10):
+            print((result.get("delta") or result["snapshot"])["text"])
+            step = model(held.apply(result))
+            if step is None:
+                break
+            command, params = step
+            try:
+                result = client.call(command, params)
+            except browserd.BrowserdError as e:  # a language model reads it and tries something else
+                sys.exit(f"{command}: {e.code}: {e.message}; next: {e.next}")
+        print(client.read(kind="text")["content"])
+        client.session_close()
 
 
 if len(sys.argv) != 3:
-    sys.exit("usage: BROWSERD_TOKEN=… python3 loop.py DAEMON-URL APP-URL")
-browser = Browser(sys.argv[1], os.environ["BROWSERD_TOKEN"])
-
-print(browser.call("open", url=sys.argv[2])["snapshot"]["text"])
-print(shown(browser.call("click", ref=browser.ref("link", "Items"))))
-browser.call("type", ref=browser.ref("textbox", "New item"), text="Oat milk")
-print(shown(browser.call("click", ref=browser.ref("button", "Add"))))
-
-page = browser.call("read", kind="text")["content"]
-if "Oat milk" not in page:
-    sys.exit(f"the page does not show what was added:\n{page}")
-print(page)
-browser.call("session_close")
+    sys.exit("usage: BROWSERD_TOKEN=… python3 loop.py WEBSOCKET-URL APP-URL")
+main(sys.argv[1], sys.argv[2])

@@ -1,80 +1,46 @@
-// An agent loop in a few dozen lines, without a package: it speaks to a running
-// `browserd serve` over HTTP, opens a page, and acts on it by refs that it reads
-// in the snapshot, as a language model would.
+// An agent's loop on the TypeScript client: it shows a model the page, runs the command that
+// the model answers with, and shows it what that changed, until the model has done its task.
 //
-//   BROWSERD_TOKEN=… node loop.ts http://127.0.0.1:9333 http://127.0.0.1:8080/
+//   npm install && npm run build
+//   BROWSERD_TOKEN=… node loop.js ws://127.0.0.1:9333/v1/ws http://127.0.0.1:8080/
 //
-// Node runs it as it is from 22.18 on. The page is the app of `browserd demo`:
-// the loop puts a thing on its list.
+// The page is the app of `browserd demo`. The model is a function, in place of a language
+// model: its task is to put oat milk on the list.
+import { BrowserdError, connect, PageText, type PageResult } from '@browserd/client';
 
-interface Shown {
-  text: string;
-}
+type Step = { command: 'click' | 'type'; params: { ref: string; text?: string } };
 
-/** The part of a result that the loop looks at. */
-interface Result {
-  session?: string;
-  snapshot?: Shown;
-  delta?: Shown;
-  content?: string;
-}
-
-interface Refusal {
-  error: { code: string; message: string; next: string };
-}
-
-/** One session of a daemon: the first command opens it, the others name it. */
-class Browser {
-  #base: string;
-  #token: string;
-  #session?: string;
-
-  constructor(base: string, token: string) {
-    this.#base = base.replace(/\/$/, '');
-    this.#token = token;
+/** Reads the page and answers with a command, or with nothing when the task is done. */
+function model(page: string): Step | undefined {
+  const find = (role: string, name: string) => new RegExp(`^ *(@e\\d+) \\[${role}\\b(.*)\\] "${name}"$`, 'm').exec(page);
+  const [field, add, items] = [find('textbox', 'New item'), find('button', 'Add'), find('link', 'Items')];
+  if (page.split('\n').some((line) => line.includes('Oat milk') && !line.includes('[textbox'))) return undefined;
+  if (field && add) {
+    if (field[2]!.includes('value="Oat milk"')) return { command: 'click', params: { ref: add[1]! } };
+    return { command: 'type', params: { ref: field[1]!, text: 'Oat milk' } };
   }
-
-  async call(command: string, params: Record<string, unknown> = {}): Promise<Result> {
-    const answer = await fetch(`${this.#base}/v1/${command}`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(this.#session ? { session: this.#session, ...params } : params),
-    });
-    if (!answer.ok) {
-      const { error } = (await answer.json()) as Refusal;
-      throw new Error(`${command}: ${error.code}: ${error.message}; next: ${error.next}`);
-    }
-    const result = (await answer.json()) as Result;
-    this.#session = result.session ?? this.#session;
-    return result;
-  }
-
-  /** Takes a snapshot and finds the line of a role and name: @e7 [button …] "Add". */
-  async ref(role: string, name: string): Promise<string> {
-    const text = (await this.call('snapshot')).snapshot?.text ?? '';
-    for (const line of text.split('\n')) {
-      const found = /^ *(@e\d+) \[(\w+).*\] (".*")$/.exec(line);
-      if (found?.[1] && found[2] === role && JSON.parse(found[3]!) === name) return found[1];
-    }
-    throw new Error(`no ${role} "${name}" in:\n${text}`);
-  }
+  if (items) return { command: 'click', params: { ref: items[1]! } };
+  throw new Error('the model does not know what to do with\n' + page);
 }
 
-/** What an action changed; after a navigation, the new document. */
-const shown = (result: Result) => (result.delta ?? result.snapshot)?.text;
-
-const [door, app] = process.argv.slice(2);
-if (!door || !app) throw new Error('usage: BROWSERD_TOKEN=… node loop.ts DAEMON-URL APP-URL');
-const browser = new Browser(door, process.env.BROWSERD_TOKEN ?? '');
-
-console.log(shown(await browser.call('open', { url: app })));
-console.log(shown(await browser.call('click', { ref: await browser.ref('link', 'Items') })));
-await browser.call('type', { ref: await browser.ref('textbox', 'New item'), text: 'Oat milk' });
-console.log(shown(await browser.call('click', { ref: await browser.ref('button', 'Add') })));
-
-const page = (await browser.call('read', { kind: 'text' })).content ?? '';
-if (!page.includes('Oat milk')) throw new Error(`the page does not show what was added:\n${page}`);
-console.log(page);
-await browser.call('session_close');
-
-export {};
+const [url, app] = process.argv.slice(2);
+if (!url || !app) throw new Error('usage: BROWSERD_TOKEN=… node loop.js WEBSOCKET-URL APP-URL');
+const client = await connect({ url });
+const held = new PageText(); // the whole page, as the model would put it together of what it is shown
+try {
+  let result: PageResult = await client.open({ url: app });
+  for (let steps = 0; steps < 10; steps++) {
+    console.log((result.delta ?? result.snapshot)?.text);
+    const step = model(held.apply(result));
+    if (!step) break;
+    result = await client.call(step.command, step.params, { signal: AbortSignal.timeout(60_000) });
+  }
+  console.log((await client.read({ kind: 'text' })).content);
+  await client.session_close();
+} catch (e) {
+  // A language model reads it and tries something else.
+  if (e instanceof BrowserdError) console.error(`${e.code}: ${e.message}; next: ${e.next}`);
+  throw e;
+} finally {
+  client.close();
+}

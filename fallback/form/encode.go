@@ -123,7 +123,7 @@ func (e entry) text() string {
 	return e.value
 }
 
-// urlencoded is the application/x-www-form-urlencoded serializer (URL 5.2).
+// urlencoded returns the application/x-www-form-urlencoded serializer (URL 5.2).
 func urlencoded(list []entry, cs charset) string {
 	var b strings.Builder
 	escape := func(s string) {
@@ -149,7 +149,7 @@ func urlencoded(list []entry, cs charset) string {
 	return b.String()
 }
 
-// plain is the text/plain encoding algorithm (HTML 4.10.22.8).
+// plain returns the text/plain encoding algorithm (HTML 4.10.22.8).
 func plain(list []entry, cs charset) []byte {
 	var b bytes.Buffer
 	for _, e := range list {
@@ -158,7 +158,7 @@ func plain(list []entry, cs charset) []byte {
 	return b.Bytes()
 }
 
-// multipart is the multipart/form-data encoding algorithm (HTML 4.10.22.7): a
+// multipart returns the multipart/form-data encoding algorithm (HTML 4.10.22.7): a
 // name's quotes and line breaks are percent-encoded, nothing else.
 func multipart(list []entry, cs charset) (contentType string, body []byte) {
 	boundary := "----WebKitFormBoundary" + rand.Text()[:16]

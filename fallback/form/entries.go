@@ -91,7 +91,7 @@ func sent(n *html.Node, kind string, submitter *html.Node, checked bool) bool {
 	return true
 }
 
-// takesDirname are the auto-directionality form-associated elements (HTML 3.2.6.4).
+// takesDirname returns the auto-directionality form-associated elements (HTML 3.2.6.4).
 func takesDirname(n *html.Node, kind string) bool {
 	if Is(n, "textarea") {
 		return true

@@ -84,7 +84,7 @@ type Page struct {
 	Title   string
 	Content string // in the format that was asked for
 	// Warning is what the reader found odd, such as "Target URL returned error
-	// 404: Not Found"; Status is the status in it, 200 where there is none.
+	// 404: Not Found"; Status is the status in it, 200 if there is none.
 	Warning string
 	Status  int
 	Tokens  int // that the reader counts against the key
@@ -146,7 +146,7 @@ func (r *Reader) Read(ctx context.Context, target string, format Format) (Page, 
 	return p, nil
 }
 
-// request is the documented call: the URL behind the reader's own, or, where it
+// request returns the documented call: the URL behind the reader's own, or, where it
 // has a fragment, which is not sent, in the body of a POST.
 func (r *Reader) request(ctx context.Context, target string, format Format) fetch.Request {
 	wait := 30 * time.Second
@@ -194,7 +194,7 @@ type answer struct {
 	ReadableMessage string `json:"readableMessage"`
 }
 
-// statusIn is the target's HTTP status as the reader words it in a warning.
+// statusIn returns the target's HTTP status as the reader words it in a warning.
 func statusIn(warning string) int {
 	_, rest, ok := strings.Cut(warning, "returned error ")
 	if ok && len(rest) >= 3 {

@@ -133,7 +133,7 @@ func has(tag html.Token, name string) bool {
 	return slices.ContainsFunc(tag.Attr, func(a html.Attribute) bool { return a.Key == name })
 }
 
-// active says whether an attribute loads something, runs something or leads away. onclick
+// active reports whether an attribute loads something, runs something or leads away. onclick
 // stays: it makes an element clickable.
 func active(a html.Attribute) bool {
 	return slices.Contains(refers, a.Key) || a.Key == "style" && strings.Contains(a.Val, "url(") ||

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Text is a text that ends with ctx, with its error: who parses it asks for the next
+// Text returns a text that ends with ctx, with its error: who parses it asks for the next
 // part again and again, and spends as long as a page was written to make it spend.
 func Text(ctx context.Context, text string) io.Reader {
 	return &reader{ctx, strings.NewReader(text)}

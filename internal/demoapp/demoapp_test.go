@@ -70,7 +70,7 @@ func TestContact(t *testing.T) {
 	}
 }
 
-// The demo is the first command in the README and must run where nothing can
+// The demo is the first command in the README and must run if nothing can
 // be reached.
 func TestNothingIsLoadedFromElsewhere(t *testing.T) {
 	outside := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9]`)
@@ -81,6 +81,26 @@ func TestNothingIsLoadedFromElsewhere(t *testing.T) {
 		}
 		if at := outside.FindString(body); at != "" {
 			t.Errorf("%s names another host: %q", path, at)
+		}
+	}
+}
+
+// No task of the shop is done before it has begun, nor by another task's answer.
+func TestTasksBeginUndone(t *testing.T) {
+	tasks := demoapp.Tasks()
+	if len(tasks) != 6 {
+		t.Errorf("%d tasks", len(tasks))
+	}
+	for _, task := range tasks {
+		for _, answer := range []string{"", "done", task.Ask} {
+			if (&demoapp.Shop{}).Done(task, answer) == nil {
+				t.Errorf("%s is done with the answer %q", task.Name, answer)
+			}
+		}
+		w := httptest.NewRecorder()
+		(&demoapp.Shop{}).Handler().ServeHTTP(w, httptest.NewRequest("GET", task.Path, nil))
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "</main>") {
+			t.Errorf("%s: %d %s", task.Path, w.Code, w.Body)
 		}
 	}
 }

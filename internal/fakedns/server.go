@@ -96,7 +96,7 @@ func (s *Server) Set(name string, answers ...Answer) {
 	}
 }
 
-// Lookups is how often name was looked up: questions for A or for AAAA,
+// Lookups returns how often name was looked up: questions for A or for AAAA,
 // whichever were more.
 func (s *Server) Lookups(name string) int {
 	s.mu.Lock()
@@ -125,7 +125,7 @@ func (s *Server) Names() []string {
 	return names
 }
 
-// OverTCP is how many questions came over TCP.
+// OverTCP returns how many questions came over TCP.
 func (s *Server) OverTCP() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

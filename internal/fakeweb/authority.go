@@ -65,7 +65,7 @@ func newKey(tb testing.TB) *ecdsa.PrivateKey {
 	return k
 }
 
-// DER is the authority's own certificate.
+// DER returns the authority's own certificate.
 func (a *Authority) DER() []byte { return a.cert.Raw }
 
 // Certificate is tls.Config.GetCertificate: for the name that the client sends,

@@ -85,6 +85,31 @@ func TestNoCommandNameOutsideItsFile(t *testing.T) {
 	}
 }
 
+// Package actions has a file for each command, named for it, and all.go.
+func TestEachCommandHasAFileOfItsName(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(root, "actions/*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files, commands []string
+	for _, path := range paths {
+		if name := strings.TrimSuffix(filepath.Base(path), ".go"); name != "all" && !strings.HasSuffix(name, "_test") {
+			files = append(files, name)
+		}
+	}
+	for _, cmd := range actions.All {
+		commands = append(commands, cmd.Name)
+		if !slices.Contains(files, cmd.Name) {
+			t.Errorf("actions/%s.go is not there: the command %s has a file of its own", cmd.Name, cmd.Name)
+		}
+	}
+	for _, name := range files {
+		if !slices.Contains(commands, name) {
+			t.Errorf("actions/%s.go is the file of no command: what commands share is in actions/command", name)
+		}
+	}
+}
+
 // The rule finds what it is for, and leaves alone what only looks like it.
 func TestTheRuleForCommandNames(t *testing.T) {
 	commands := map[string]bool{"open": true, "click": true, "select": true, "type": true, "session_close": true, "eval": true}

@@ -1,6 +1,7 @@
 package layout_test
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,7 +13,8 @@ import (
 	"testing"
 )
 
-// The limits. A type that reaches one has more than one subject: divide it.
+// The limits. What exceeds one has more than one subject, and is read by nobody as a whole:
+// divide it.
 const (
 	maxPackageLines     = 8000 // without tests
 	maxFileLines        = 600
@@ -33,7 +35,7 @@ type file struct {
 
 // notProduct are folders that hold modules of their own, examples, and what only
 // tests import.
-var notProduct = regexp.MustCompile(`^(bench|tools|examples|e2e|clients|internal/(corpus|layout|demoapp|fake\w+|netns|ssrfcases|snapshottext|test\w+))(/|$)`)
+var notProduct = regexp.MustCompile(`^(bench|tools|examples|e2e|clients|internal/(corpus|layout|demoapp|fake\w+|netns|ssrfcases|snapshottext|test\w+|untested))(/|$)`)
 
 // product parses the product's files.
 func product(t *testing.T) []file {
@@ -79,12 +81,38 @@ func product(t *testing.T) []file {
 	return files
 }
 
+// scripts are the JavaScript modules of the product, by path, without what is generated.
+func scripts(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, pattern := range []string{"browser/script/js/*.js", "actions/script/child/prelude/*.js"} {
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %d modules, %v", pattern, len(paths), err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rel, _ := filepath.Rel(root, path)
+			files[filepath.ToSlash(rel)] = string(text)
+		}
+	}
+	return files
+}
+
 func TestPackageAndFileSizes(t *testing.T) {
 	packages := map[string]int{}
 	for _, f := range product(t) {
 		packages[f.pkg] += f.lines
 		if f.lines > maxFileLines {
 			t.Errorf("%s has %d lines, more than %d", f.path, f.lines, maxFileLines)
+		}
+	}
+	for path, text := range scripts(t) {
+		if n := strings.Count(text, "\n"); n > maxFileLines {
+			t.Errorf("%s has %d lines, more than %d", path, n, maxFileLines)
 		}
 	}
 	for pkg, lines := range packages {
@@ -96,6 +124,8 @@ func TestPackageAndFileSizes(t *testing.T) {
 
 func TestTypeSizes(t *testing.T) {
 	methods := map[string]int{}
+	names := map[ast.Expr]string{} // of types that have one
+	name := func(e ast.Expr) string { return cmp.Or(names[e], "without a name") }
 	for _, f := range product(t) {
 		for _, d := range f.ast.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
@@ -103,18 +133,18 @@ func TestTypeSizes(t *testing.T) {
 			}
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok {
-				return true
-			}
-			switch of := spec.Type.(type) {
+			switch of := n.(type) {
+			case *ast.TypeSpec:
+				if _, ok := of.Type.(*ast.Ident); !ok {
+					names[of.Type] = of.Name.Name
+				}
 			case *ast.StructType:
 				if n := of.Fields.NumFields(); n > maxStructFields {
-					t.Errorf("%s: struct %s has %d fields, more than %d", f.set.Position(spec.Pos()), spec.Name.Name, n, maxStructFields)
+					t.Errorf("%s: struct %s has %d fields, more than %d: group those that belong together into a type of their own", f.set.Position(of.Pos()), name(of), n, maxStructFields)
 				}
 			case *ast.InterfaceType:
 				if n := of.Methods.NumFields(); n > maxInterfaceMethods {
-					t.Errorf("%s: interface %s has %d methods, more than %d", f.set.Position(spec.Pos()), spec.Name.Name, n, maxInterfaceMethods)
+					t.Errorf("%s: interface %s has %d methods, more than %d: ask for what the caller calls, or divide it", f.set.Position(of.Pos()), name(of), n, maxInterfaceMethods)
 				}
 			}
 			return true
@@ -122,7 +152,7 @@ func TestTypeSizes(t *testing.T) {
 	}
 	for name, n := range methods {
 		if n > maxTypeMethods {
-			t.Errorf("%s has %d methods, more than %d", name, n, maxTypeMethods)
+			t.Errorf("%s has %d methods, more than %d: make one a function, or move a subject into a type of its own", name, n, maxTypeMethods)
 		}
 	}
 }
@@ -229,18 +259,10 @@ func TestGlossary(t *testing.T) {
 			report(f.set.Position(obj).String(), name)
 		}
 	}
-	scripts, err := filepath.Glob(filepath.Join(root, "browser/script/js/*.js"))
-	if err != nil || len(scripts) == 0 {
-		t.Fatalf("browser/script/js: %d modules, %v", len(scripts), err)
-	}
-	for _, path := range scripts {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for path, text := range scripts(t) {
 		report(path, strings.TrimSuffix(filepath.Base(path), ".js"))
-		for _, m := range scriptExport.FindAllSubmatch(text, -1) {
-			report(path, string(m[1]))
+		for _, m := range scriptExport.FindAllStringSubmatch(text, -1) {
+			report(path, m[1])
 		}
 	}
 }

@@ -73,7 +73,7 @@ func again(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// ways are how a namespace may be had: as root, or below a user namespace in
+// ways returns how a namespace may be had: as root, or below a user namespace in
 // which the same user keeps the two capabilities that the set-up needs.
 func ways() []*syscall.SysProcAttr {
 	asUser := &syscall.SysProcAttr{

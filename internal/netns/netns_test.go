@@ -6,16 +6,16 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/browserd/browserd/internal/netns"
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // Inside, every address leads to ourselves, and there is no way out.
 func TestEverythingIsHere(t *testing.T) {
-	if !netns.Inside(t, os.Getenv("CI") == "true") {
+	if !netns.Inside(t, untested.InCI()) {
 		return
 	}
 	ifs, err := net.Interfaces()

@@ -30,8 +30,8 @@ type Parsed struct {
 type Line struct {
 	Depth  int    // indentation, two blanks a level
 	Ref    int    // 0 for a text and a [more] line
-	Role   string // "text" for a text line, "more" for a [more] line
-	Name   string // the text of a text line, the hint of a [more] line
+	Role   string // "text" for a text line, "more" for a [more] line, "tools" for a [tools] line
+	Name   string // the text of a text line, the hint of a [more] line, the count and names of a [tools] line
 	Value  string
 	Attrs  []Attr // quoted ones, then bare ones; value is in Value
 	States []string
@@ -48,12 +48,14 @@ type Attr struct {
 // Rest is the content of a text's last [more] line.
 type Rest struct {
 	// Kind is nodes, texts, deeper (nodes below max_depth), cut (texts at
-	// max_text); empty where there is no such line.
+	// max_text); empty if there is no such line.
 	Kind  string
-	Count int    // 0 where it was not counted
-	After int    // the ref to continue after, 0 for none
-	Raise string // the budget to raise, where After is 0
-	At    int    // for cut: the characters at which texts were cut
+	Count int // 0 if it was not counted
+	// AtLeast: there are more than Count.
+	AtLeast bool
+	After   int    // the ref to continue after, 0 for none
+	Raise   string // the budget to raise, where After is 0
+	At      int    // for cut: the characters at which texts were cut
 }
 
 const maxDepth = 512
@@ -111,6 +113,8 @@ func Parse(text string, quote func(string) string) (Parsed, error) {
 var (
 	word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
 	bare = regexp.MustCompile(`^[A-Za-z0-9.-]{1,64}$`)
+
+	tools = regexp.MustCompile(`^[1-9][0-9]*: ([A-Za-z0-9_.-]{1,128}|"([^"\\]|\\.)*")(, ([A-Za-z0-9_.-]{1,128}|"([^"\\]|\\.)*"|…))*$`)
 )
 
 func isWord(s string) bool { return word.MatchString(s) }
@@ -241,6 +245,11 @@ func (p *parser) body() (l Line, err error) {
 	case p.take(moreStart):
 		l.Role = "more"
 		err = p.folded(&l)
+	case l.Depth == 0 && p.take("[tools] "):
+		l.Role, l.Name = "tools", p.while(func(byte) bool { return true })
+		if !tools.MatchString(l.Name) {
+			err = p.fail("a count and names")
+		}
 	default:
 		err = p.fail("a ref, text or [more]")
 	}
@@ -453,6 +462,7 @@ func parseRest(s string) (Rest, bool) {
 	r := Rest{}
 	if !p.take("some texts cut at ") {
 		var ok bool
+		r.AtLeast = p.take("at least ")
 		if r.Count, ok = p.number(); !ok || r.Count == 0 {
 			return Rest{}, false
 		}

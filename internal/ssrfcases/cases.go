@@ -52,7 +52,7 @@ type Hop struct {
 	Body     string
 }
 
-// Word is the case's reason as the protocol spells it; ok for what is allowed.
+// Word returns the case's reason as the protocol spells it; ok for what is allowed.
 func (c Case) Word() string {
 	if c.Reason == "ip_linklocal" {
 		return "ip_link_local"

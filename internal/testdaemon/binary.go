@@ -15,12 +15,16 @@ var build = sync.OnceValues(func() (string, error) {
 		return bin, nil
 	}
 	if RaceEnabled {
-		return buildAs("browserd-race", "-race")
+		// Without it in the engine of scripts: see the Makefile.
+		return buildAs("browserd-race", "-race", "-gcflags=modernc.org/libquickjs=-race=false")
 	}
 	return buildAs("browserd")
 })
 
 var buildPlain = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv("BROWSERD_PLAIN_BIN"); bin != "" {
+		return bin, nil
+	}
 	if RaceEnabled {
 		return buildAs("browserd")
 	}
@@ -59,8 +63,9 @@ func buildAs(name string, flags ...string) (string, error) {
 // for this test process, with -race where the test itself runs with it.
 func Binary() (string, error) { return build() }
 
-// PlainBinary is the path of the daemon without the race detector, for tests that
-// measure memory: the detector takes several times as much.
+// PlainBinary is the path of the daemon without the race detector, for tests that measure
+// memory or compute for long: the detector takes several times as much. It is
+// BROWSERD_PLAIN_BIN, or cmd/browserd built once for this test process.
 func PlainBinary() (string, error) { return buildPlain() }
 
 // RemoveBinary removes what Binary and PlainBinary built. TestMain calls it last.

@@ -187,13 +187,13 @@ func (d *Daemon) healthy() error {
 	return fmt.Errorf("browserd did not answer /healthz within %v\n%s", startWithin, d.Log())
 }
 
-// URL is the base URL of HTTP.
+// URL returns the base URL of HTTP.
 func (d *Daemon) URL() string { return "http://" + d.Addr }
 
-// WS is the WebSocket endpoint.
+// WS returns the WebSocket endpoint.
 func (d *Daemon) WS() string { return "ws://" + d.Addr + "/v1/ws" }
 
-// Environ is the daemon's own environment: with it a command line finds the
+// Environ returns the daemon's own environment: with it a command line finds the
 // daemon and its token.
 func (d *Daemon) Environ() []string { return d.cmd.Env }
 
@@ -205,6 +205,9 @@ func (d *Daemon) Started() string {
 
 // Exited closes when the daemon has ended.
 func (d *Daemon) Exited() <-chan struct{} { return d.exited }
+
+// Binary returns the path of the daemon's program.
+func (d *Daemon) Binary() string { return d.binary }
 
 // Command runs the daemon's program with args in the daemon's own home and
 // environment, as its operator would, and returns what it wrote to stdout.
@@ -220,7 +223,7 @@ func (d *Daemon) Command(args ...string) (string, error) {
 	return string(out), err
 }
 
-// Log is what the daemon has written so far.
+// Log returns what the daemon has written so far.
 func (d *Daemon) Log() string {
 	b, err := os.ReadFile(d.logPath())
 	if err != nil {

@@ -94,7 +94,7 @@ func (d *Daemon) Background() []Process {
 	return found
 }
 
-// Alive says whether the process still runs; one that ended and has not been
+// Alive reports whether the process still runs; one that ended and has not been
 // waited for does not.
 func (p Process) Alive() bool {
 	s, ok := readStat(p.PID)
@@ -111,13 +111,20 @@ func (p Process) Kill() {
 	}
 }
 
-// CPU is the user and system time that the process with this number has used.
+// CPU returns the user and system time that the process with this number has used.
 func (p Process) CPU() time.Duration {
 	s, ok := readStat(p.PID)
 	if !ok {
 		return 0
 	}
 	return s.cpu
+}
+
+// State is the letter of proc(5) for what the process does, such as T for stopped; empty if
+// it has ended.
+func (p Process) State() string {
+	s, _ := readStat(p.PID)
+	return s.state
 }
 
 // String names the process and how it was started.
@@ -141,7 +148,7 @@ func AwaitGone(ps []Process, within time.Duration) []Process {
 	}
 }
 
-// kind is the process's --type; one without is Chromium's browser process.
+// kind returns the process's --type; one without is Chromium's browser process.
 func (p Process) kind() string {
 	args := p.Args()
 	if len(args) == 0 {
@@ -155,7 +162,7 @@ func (p Process) kind() string {
 	return "browser"
 }
 
-// Args is how the process was started; nil where it has ended.
+// Args returns how the process was started; nil if it has ended.
 func (p Process) Args() []string {
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 	if err != nil {
@@ -167,6 +174,7 @@ func (p Process) Args() []string {
 
 type stat struct {
 	parent int
+	state  string
 	ended  bool
 	start  string
 	cpu    time.Duration
@@ -194,6 +202,7 @@ func readAnyStat(pid int) (s stat, ok bool) {
 	if len(fields) < 20 {
 		return s, false
 	}
+	s.state = fields[0]
 	s.ended = fields[0] == "Z" || fields[0] == "X"
 	s.parent, _ = strconv.Atoi(fields[1])
 	user, _ := strconv.Atoi(fields[11])

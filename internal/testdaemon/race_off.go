@@ -2,6 +2,6 @@
 
 package testdaemon
 
-// RaceEnabled tells whether the test, and so the daemon that Start builds, has the race
+// RaceEnabled reports whether the test, and so the daemon that Start builds, has the race
 // detector.
 const RaceEnabled = false

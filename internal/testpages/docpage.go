@@ -17,7 +17,7 @@ var SPA string
 const SPAFrame = `<!doctype html><meta charset="utf-8"><title>Preview</title><h2>Preview</h2><p>Nothing is chosen.</p>` +
 	`<label>Answer <textarea name="answer"></textarea></label> <button type="button">Send</button>`
 
-// DocPage is a reference manual on one page, as programming languages and
+// DocPage returns a reference manual on one page, as programming languages and
 // libraries have them: a table of contents, and for each of so many entries a
 // heading with its anchor, prose with links, code, and a table of parameters.
 // It has a search field called Search and a button called Count, which changes

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// run lets cmd run as a, where there is one, and end with the test.
+// run lets cmd run as a, if there is one, and end with the test.
 func (a *account) run(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if a != nil {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // Server is a running cluster.
@@ -39,10 +41,7 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{bin: binaries()}
 	if s.bin == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("PostgreSQL is not installed: scripts/setup.sh test installs it")
-		}
-		t.Skip("PostgreSQL is not installed: scripts/setup.sh test installs it")
+		untested.Missing(t, "PostgreSQL is not installed: scripts/setup.sh test installs it")
 	}
 	s.as = unprivileged(t)
 	dir, err := os.MkdirTemp("", "browserd-pg-")
@@ -117,7 +116,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// binaries is the directory of the newest server that is installed, or "".
+// binaries returns the directory of the newest server that is installed, or "".
 func binaries() string {
 	// Debian keeps the server's programs off PATH.
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")

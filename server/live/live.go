@@ -46,7 +46,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 // style sheet, by its hash.
 var contentPolicy = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(pageCSS))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 })
 
 // Daemon is what the page shows about the daemon.
@@ -96,7 +96,34 @@ func SetHeader(h http.Header) {
 	h.Set("Content-Security-Policy", contentPolicy())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+}
+
+// Notice is a page that says one thing, and may have a button that opens the same address
+// with POST.
+type Notice struct {
+	Title, Text string
+	Button      string // empty: none
+}
+
+//go:embed notice.html
+var noticeHTML string
+
+var noticeTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("notice").Parse(noticeHTML))
+})
+
+// HTML returns the page.
+func (n Notice) HTML() ([]byte, error) {
+	var out bytes.Buffer
+	err := noticeTemplate().Execute(&out, struct {
+		Notice
+		Style template.CSS
+	}{n, template.CSS(pageCSS)})
+	return out.Bytes(), err
 }
 
 // page is the data of the template. All of it is text. Text from web pages is cut and quoted,

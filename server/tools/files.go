@@ -115,7 +115,7 @@ func (s *server) link(answer *mcp.CallToolResult, cmd *command.Command, result j
 	answer.Content = parts
 }
 
-// mimeOf is the media type that a name's extension stands for.
+// mimeOf returns the media type that a name's extension stands for.
 func mimeOf(name string) string {
 	kind, _, _ := strings.Cut(mime.TypeByExtension(path.Ext(name)), ";")
 	if kind == "" {

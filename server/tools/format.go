@@ -36,18 +36,19 @@ type told struct {
 
 const mimePDF = "application/pdf"
 
-// changed says whether the effect is a change of the page.
+// changed reports whether the effect is a change of the page.
 func (t told) changed() bool {
 	var e protocol.Effect
 	return json.Unmarshal(t.Effect, &e) == nil && e.Changed
 }
 
-// Format writes a result for a model: one line that says where the page is, the
-// effect, the rest as JSON, and the snapshot or delta as it is; then, each in a
-// part of its own, the nodes where the format is json, what was read and what was pictured. Text that comes from
-// pages stands in a part of its own or in JSON, and its lines are escaped where they look like
-// a line of the answer. more are lines that stand in front of the snapshot or delta.
-func Format(result json.RawMessage, more ...string) *mcp.CallToolResult {
+// Format writes a result for a model. The first part has one line that says where the page
+// is, the effect, the rest as JSON, and the snapshot or delta as it is. The nodes (if the
+// format is json), what was read, and an image or PDF follow, each in a part of its own. Text
+// of pages has a part of its own or is in JSON; its lines are escaped if they look like a line
+// of the answer. more are lines before the snapshot or delta. before is what the reader was
+// told already; nil: nothing.
+func Format(result json.RawMessage, before *Told, more ...string) *mcp.CallToolResult {
 	var t told
 	var p pictured
 	rest := map[string]json.RawMessage{}
@@ -61,7 +62,7 @@ func Format(result json.RawMessage, more ...string) *mcp.CallToolResult {
 		delete(rest, key)
 	}
 	var lines []string
-	if line := where(t); line != "" {
+	if line := before.where(t); line != "" {
 		lines = append(lines, line)
 	}
 	if len(t.Effect) > 0 && string(t.Effect) != "{}" && string(t.Effect) != "null" {
@@ -85,6 +86,9 @@ func Format(result json.RawMessage, more ...string) *mcp.CallToolResult {
 		delete(rest, "text")
 		delete(rest, "nodes")
 	}
+	if string(rest["truncated"]) == "false" { // it is all there: nothing to say
+		delete(rest, "truncated")
+	}
 	for _, key := range keysOf(rest) {
 		lines = append(lines, fmt.Sprintf("%s: %s", snapshot.Literally(key), rest[key]))
 	}
@@ -105,33 +109,14 @@ func Format(result json.RawMessage, more ...string) *mcp.CallToolResult {
 	case t.Delta != nil:
 		lines = append(lines, "nothing changed")
 	}
-	if len(lines) == 0 {
+	switch {
+	case len(lines) == 0 && len(parts) > 0:
+		return &mcp.CallToolResult{Content: parts}
+	case len(lines) == 0:
 		lines = []string{"done"}
 	}
 	return &mcp.CallToolResult{Content: append([]mcp.Content{&mcp.TextContent{Text: strings.Join(lines, "\n")}}, parts...)}
 }
-
-// where says which session and page the answer is about. A snapshot's header
-// has the URL and the title already.
-func where(t told) string {
-	var words []string
-	if t.Session != "" {
-		words = append(words, "session="+t.Session)
-	}
-	if t.Page != nil {
-		words = append(words, "tab="+t.Page.Tab)
-		if t.Snapshot == nil {
-			words = append(words, fmt.Sprintf("url=%s title=%s", quoted(t.Page.URL), quoted(t.Page.Title)))
-		}
-		words = append(words, fmt.Sprintf("status=%d source=%s", t.Page.Status, t.Page.Source))
-		if t.Page.Ready != "complete" {
-			words = append(words, "ready="+t.Page.Ready)
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-func quoted(s string) string { return snapshot.Quote(s) }
 
 func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}

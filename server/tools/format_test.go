@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,9 +16,50 @@ func TestAChangeThatIsNotShownIsNotNothing(t *testing.T) {
 		`{"effect":{"hit":"@e1"},"delta":{"text":""}}`:    true,
 		`{"delta":{"text":""}}`:                           true,
 	} {
-		text := Format(json.RawMessage(result)).Content[0].(*mcp.TextContent).Text
+		text := Format(json.RawMessage(result), nil).Content[0].(*mcp.TextContent).Text
 		if strings.Contains(text, "nothing changed") != silent || strings.Contains(text, "take a snapshot") == silent {
 			t.Errorf("%s is told as %q", result, text)
+		}
+	}
+}
+
+// What was read stands alone if there is nothing else to say; truncated is said if it is true.
+func TestOnlyTruncatedContentSaysSo(t *testing.T) {
+	for result, want := range map[string]string{
+		`{"content":"Tea","truncated":false}`:                     "Tea",
+		`{"content":"Tea","truncated":true,"next_offset":3}`:      "next_offset: 3\ntruncated: true|Tea",
+		`{"effect":{"hit":"@e1"},"content":"","truncated":false}`: `effect: {"hit":"@e1"}|`,
+		`{"truncated":false}`:                                     "done",
+	} {
+		var parts []string
+		for _, part := range Format(json.RawMessage(result), nil).Content {
+			parts = append(parts, part.(*mcp.TextContent).Text)
+		}
+		if got := strings.Join(parts, "|"); got != want {
+			t.Errorf("%s is told as %q, want %q", result, got, want)
+		}
+	}
+}
+
+// An answer says where it is as far as its conversation was not told, in each session.
+func TestWhereIsSaidOnce(t *testing.T) {
+	page := func(session, tab string, document int, url, shown string) string {
+		return `{"session":"` + session + `","page":{"tab":"` + tab + `","document":` + strconv.Itoa(document) + `,"url":"` + url + `","title":"T","status":200,"source":"chromium","ready":"complete"},` + shown + `}`
+	}
+	snapshot, delta := `"snapshot":{"text":"[snapshot] url=\"u\" title=\"T\"\ntext \"x\""}`, `"delta":{"text":"+ text \"y\""}`
+	var told Told
+	for i, c := range []struct{ result, want string }{
+		{page("a", "t1", 1, "u", snapshot), "session=a tab=t1 status=200 source=chromium\n[snapshot] url=\"u\" title=\"T\"\ntext \"x\""},
+		{page("a", "t1", 1, "u", delta), `+ text "y"`},
+		{page("a", "t1", 1, "u#2", delta), `url="u#2"` + "\n" + `+ text "y"`},
+		{page("a", "t2", 2, "v", delta), `tab=t2 url="v" status=200` + "\n" + `+ text "y"`},
+		{page("b", "t1", 1, "u", delta), `session=b tab=t1 url="u" title="T" status=200 source=chromium` + "\n" + `+ text "y"`},
+		{page("a", "t2", 2, "v", delta), `session=a` + "\n" + `+ text "y"`},
+		{page("a", "t2", 2, "w", `"snapshot":{"text":"[snapshot]"}`), `[snapshot]`},
+		{page("a", "t2", 2, "w", delta), `url="w"` + "\n" + `+ text "y"`},
+	} {
+		if got := Format(json.RawMessage(c.result), &told).Content[0].(*mcp.TextContent).Text; got != c.want {
+			t.Errorf("answer %d:\n%s\nwant\n%s", i, got, c.want)
 		}
 	}
 }

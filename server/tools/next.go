@@ -19,17 +19,17 @@ type NextStep struct {
 	Params  string // a JSON object
 }
 
-// forModel is the step as a line of a tool's answer.
+// forModel returns the step as a line of a tool's answer.
 func (s NextStep) forModel() string {
 	return fmt.Sprintf("next: %s: %s %s", s.Why, s.Command.Name, s.Params)
 }
 
-// ForTerminal is the step as a line for a person.
+// ForTerminal returns the step as a line for a person.
 func (s NextStep) ForTerminal() string {
 	return fmt.Sprintf("next: %s: %s", s.Why, s.Command.CommandLine(command.Example{Params: s.Params}))
 }
 
-// NextSteps are the steps that a result's effect calls for.
+// NextSteps returns the steps that a result's effect calls for.
 func NextSteps(result json.RawMessage) []NextStep {
 	var r struct {
 		Page   protocol.Page   `json:"page"`
@@ -60,7 +60,7 @@ func NextSteps(result json.RawMessage) []NextStep {
 	return steps
 }
 
-// object is a JSON object with one member.
+// object returns a JSON object with one member.
 func object(name, value string) string {
 	return fmt.Sprintf("{%q:%s}", name, snapshot.Quote(value))
 }

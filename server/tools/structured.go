@@ -7,7 +7,7 @@ import (
 	"github.com/browserd/browserd/snapshot"
 )
 
-// onlyFacts tells whether a result has nothing that is written for a reader or looked at:
+// onlyFacts reports whether a result has nothing that is written for a reader or looked at:
 // no page, no content, no picture.
 func onlyFacts(result json.RawMessage) bool {
 	var members map[string]json.RawMessage
@@ -22,7 +22,7 @@ func onlyFacts(result json.RawMessage) bool {
 	return true
 }
 
-// withoutFiles is a result without the pictures and PDFs, to which it has links.
+// withoutFiles returns a result without the pictures and PDFs, to which it has links.
 func withoutFiles(result json.RawMessage) any {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {
@@ -33,7 +33,7 @@ func withoutFiles(result json.RawMessage) any {
 	return members
 }
 
-// structuredError is an error as every transport has it.
+// structuredError returns an error as every transport has it.
 func structuredError(err *protocol.Error) any {
 	b, wrong := json.Marshal(map[string]any{"error": err.Data()})
 	if wrong != nil {

@@ -48,10 +48,8 @@ func (d *Document) Capture(ctx context.Context, o snapshot.Options, refs *snapsh
 	if err := ctx.Err(); err != nil {
 		return snapshot.Capture{}, err
 	}
-	got.Nodes, got.Visited, got.Rest = w.lines, w.visited, w.rest
-	if w.counting > 0 || w.ended {
-		got.Rest = max(1, w.rest)
-	}
+	got.Rest, got.RestTexts, got.AtLeast = w.left()
+	got.Nodes, got.Visited = w.lines, w.visited
 	for _, r := range []string{"max_nodes", "max_chars", "max_depth", "max_text"} {
 		if w.reasons[r] {
 			got.Reasons = append(got.Reasons, r)

@@ -125,7 +125,24 @@ func (k *resolver) clickable(n *html.Node, f clickContext) bool {
 	if begins || drag {
 		return !k.wide(n)
 	}
-	return own && !k.wide(n) && (seriesListens(n) || ownText(n))
+	return own && !k.wide(n) && (seriesListens(n) && !k.aroundOne(n) || ownText(n))
+}
+
+// aroundOne reports whether n is around one control, which says all that n says: a click on
+// it reaches the handler of n too.
+func (k *resolver) aroundOne(n *html.Node) bool {
+	var one *html.Node
+	for c, i := after(n, n), 0; c != nil && i < maxInside; c, i = after(c, n), i+1 {
+		k.steps++
+		if !isElement(c) || !operableTag(c) && !listens(c) {
+			continue
+		}
+		if one != nil {
+			return false
+		}
+		one = c
+	}
+	return one != nil && k.rendered(one) && fold(k.someText(one, 200)) == fold(k.someText(n, 200))
 }
 
 // besideChoice reports whether the label n, which has no control, is right beside a checkbox or

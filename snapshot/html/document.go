@@ -35,6 +35,8 @@ type Document struct {
 	maps        map[string]*imageMap // by name
 	images      []*html.Node         // that use one
 	autofocus   []*html.Node
+
+	secrets map[*html.Node]bool // fields that KeepSecret named
 }
 
 // positionEvery is the distance of the nodes in positions. A map of all nodes would be as
@@ -149,7 +151,7 @@ func (d *Document) Title() string {
 	return fold(textContent(d.title, nameMax*4))
 }
 
-// Element returns the element with that number, nil where there is none.
+// Element returns the element with that number, nil if there is none.
 func (d *Document) Element(number int) *html.Node {
 	if number < 1 || number > d.count {
 		return nil
@@ -234,7 +236,7 @@ func (d *Document) linkMaps() {
 	}
 }
 
-// ByID returns the first element with that id, nil where there is none.
+// ByID returns the first element with that id, nil if there is none.
 func (d *Document) ByID(id string) *html.Node {
 	if d.ids == nil {
 		d.ids = map[string]*html.Node{}

@@ -155,16 +155,10 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 		}
 		return
 	}
-	if f.depth > w.o.MaxDepth || w.counting > 0 {
-		w.rest++
-		if w.counting == 0 {
-			w.reasons["max_depth"] = true
-		}
-		return
-	}
-	if w.nodes >= w.o.MaxNodes {
-		w.stop("max_nodes")
-		w.rest++
+	tooDeep := f.depth > w.o.MaxDepth
+	if tooDeep && w.rest >= countDeep {
+		w.least = true
+		w.below++
 		return
 	}
 	name := w.shownName(n, role, clicks)
@@ -173,20 +167,23 @@ func (w *walk) show(n *html.Node, what *line, f, child *frame) {
 		child.names = ""
 		return // empty
 	}
-	l, chars := w.record(n, role, name, clicks, invisible, f.depth)
-	if w.chars+chars > w.o.MaxChars && w.nodes > 0 {
-		w.stop("max_chars")
-		w.rest++
+	if tooDeep {
+		if what.prune && name == "" {
+			w.reason("max_depth")
+			w.rest++
+			child.line, child.left = deepLine, w.below
+			return
+		}
+		w.deep()
 		return
 	}
+	l, chars := w.record(n, role, name, clicks, invisible, f.depth)
 	if w.o.DedupeText && what.control {
 		w.dropLabelText(name)
 	}
-	if !w.add(l, chars) {
-		return
-	}
+	w.add(l, chars)
 	if what.prune && name == "" {
-		child.line, child.left = len(w.lines)-1, w.rest
+		child.line, child.left = len(w.lines)-1, w.below
 	}
 	if what.control && role != "button" && !is(n, atom.Button) && isField(n) {
 		return

@@ -39,7 +39,7 @@ var knownRoles = func() map[string]bool {
 	return set
 }()
 
-// Roles are the roles that a snapshot may show.
+// Roles returns the roles that a snapshot may show.
 func Roles() []string { return slices.Sorted(maps.Keys(knownRoles)) }
 
 var tagRoles = map[string]string{

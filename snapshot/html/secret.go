@@ -39,12 +39,23 @@ func saysSecret(s string) bool {
 	return w.says.MatchString(s) && !w.about.MatchString(s)
 }
 
+// KeepSecret has a field of the document count as one whose value must be masked.
+func KeepSecret(d *Document, n *html.Node) {
+	if d.secrets == nil {
+		d.secrets = map[*html.Node]bool{}
+	}
+	d.secrets[n] = true
+}
+
 // Secret reports whether the value of a field must be masked: a password, a code that
 // counts once, a card's data, by its type, its autofill, its style, its names and its labels.
 func (d *Document) Secret(n *html.Node) bool {
 	input := is(n, atom.Input)
 	if !input && !is(n, atom.Textarea) {
 		return false
+	}
+	if d.secrets[n] {
+		return true
 	}
 	kind := "text"
 	if input {

@@ -14,7 +14,8 @@ var skipped = words("script style template head meta link title base source trac
 
 const (
 	optionsShown = 12  // of a closed select (PROTOCOL.md section 5)
-	countOn      = 100 // elements visited after the end of a budget, to count what is left
+	countOn      = 60  // elements visited after the end of a budget, to count the lines that are left out
+	countDeep    = 500 // lines below max_depth that are counted
 	lineChars    = 12  // characters of a line without its strings
 )
 
@@ -32,10 +33,13 @@ type walk struct {
 	chars   int
 	nodes   int
 	visited int
-	rest    int
+	rest    int  // nodes below max_depth
+	below   int  // lines below max_depth, as far as they were looked at
+	least   bool // more is left than rest counts
 	reasons map[string]bool
 
 	counting int // elements still to visit after the end of a budget; 0 before it
+	kept     int // lines before the end of the budget
 	ended    bool
 	run      strings.Builder // text of the current block
 	gap      int             // characters of text since the last line with a ref
@@ -61,7 +65,7 @@ type frame struct {
 	cell       bool
 	code       bool // in the text of a program
 	shown      bool // has a line
-	line       int  // index of its line if that is left out where nothing is in it, else -1
+	line       int  // index of its line if that is left out if nothing is in it, else -1
 	left       int
 	prose      int8 // 0 not known, 1 running text, -1 not
 }
@@ -141,7 +145,14 @@ func (w *walk) leave(f *frame) {
 	} else if f.spaced {
 		w.space()
 	}
-	if f.line >= 0 && f.line == len(w.lines)-1 && f.left == w.rest && w.counting == 0 { // nothing in it
+	w.prune(f)
+}
+
+func (w *walk) prune(f *frame) {
+	if f.line == deepLine && f.left == w.below {
+		w.rest--
+	}
+	if f.line >= 0 && f.line == len(w.lines)-1 && f.left == w.below { // nothing in it
 		w.lines = w.lines[:f.line]
 		w.nodes--
 	}
@@ -155,7 +166,7 @@ func (w *walk) space() {
 
 func (w *walk) text(n *html.Node, f *frame) {
 	s := &f.style
-	if w.resuming || s.hidden || s.transparent || f.ariaHidden || f.nameShown || w.counting > 0 {
+	if w.resuming || s.hidden || s.transparent || f.ariaHidden || f.nameShown {
 		return
 	}
 	if w.o.InteractiveOnly && w.gap > w.o.MaxText {
@@ -200,7 +211,9 @@ func (w *walk) flush(f *frame) {
 			return
 		}
 	}
-	if w.counting > 0 || f.depth > w.o.MaxDepth {
+	if f.depth > w.o.MaxDepth {
+		w.below++
+		w.reason("max_depth")
 		return
 	}
 	size := length(s)
@@ -208,7 +221,7 @@ func (w *walk) flush(f *frame) {
 		free := w.o.MaxText - w.gap
 		w.gap += size
 		if size > free {
-			w.reasons["max_text"] = true
+			w.reason("max_text")
 			if free < 2 {
 				return
 			}
@@ -222,19 +235,60 @@ func (w *walk) flush(f *frame) {
 	chars := 2*f.depth + size + 8
 	if w.chars+chars > w.o.MaxChars && w.nodes > 0 {
 		w.stop("max_chars")
-		return
 	}
 	w.chars += chars
 	w.lines = append(w.lines, snapshot.Node{Depth: f.depth, Role: snapshot.RoleText, Name: s})
 }
 
+// stop notes that a budget ends before the line that is written next. The walk goes on for a
+// while, so that what is left is counted as it would be written; see left.
 func (w *walk) stop(reason string) {
 	if w.counting > 0 {
 		return
 	}
 	w.reasons[reason] = true
 	w.counting = countOn
-	w.run.Reset()
+	w.kept = len(w.lines)
+}
+
+// reason notes a budget that cuts a line or leaves one out.
+func (w *walk) reason(r string) {
+	if w.counting == 0 {
+		w.reasons[r] = true
+	}
+}
+
+// deep counts a line below max_depth.
+func (w *walk) deep() {
+	w.reason("max_depth")
+	w.below++
+	w.rest++
+}
+
+// deepLine is the line of an element that has it below max_depth and that goes if nothing is
+// in it.
+const deepLine = -2
+
+// left takes back the lines behind the end of a budget and counts them.
+func (w *walk) left() (nodes, texts int, least bool) {
+	nodes, least = w.rest, w.least || w.ended
+	if w.counting == 0 {
+		return nodes, 0, least
+	}
+	w.kept = min(w.kept, len(w.lines))
+	for _, l := range w.lines[w.kept:] {
+		if l.Key.Node > 0 {
+			nodes++
+		} else {
+			texts++
+		}
+	}
+	w.lines = w.lines[:w.kept]
+	if nodes+texts == 0 && !least { // what had no room went again
+		delete(w.reasons, "max_nodes")
+		delete(w.reasons, "max_chars")
+	}
+	return nodes, texts, least
 }
 
 // element visits an element: it writes its line, if it has one, and walks its content.
@@ -257,7 +311,7 @@ func (w *walk) element(n *html.Node, f *frame) {
 	w.visited++
 	if w.counting > 0 {
 		if w.counting--; w.counting == 0 {
-			w.ended = true
+			w.counting, w.ended = 1, true
 			return
 		}
 	}
@@ -416,7 +470,7 @@ func pictures(n *html.Node, f *frame) bool {
 
 // picture writes the name of a picture as text, in place of its content.
 func (w *walk) picture(n *html.Node, f *frame) bool {
-	if f.style.transparent || f.nameShown || w.counting > 0 || w.resuming || !w.visible(n) {
+	if f.style.transparent || f.nameShown || w.resuming || !w.visible(n) {
 		return false
 	}
 	name := w.name(n, "img")
@@ -461,13 +515,8 @@ func (w *walk) option(n *html.Node, f *frame) {
 	if !w.o.InteractiveOnly && role == "option" && is(parent(n), atom.Optgroup) {
 		depth++
 	}
-	if w.counting > 0 || depth > w.o.MaxDepth || w.nodes >= w.o.MaxNodes {
-		if depth <= w.o.MaxDepth {
-			w.stop("max_nodes")
-		} else {
-			w.reasons["max_depth"] = true
-		}
-		w.rest++
+	if depth > w.o.MaxDepth {
+		w.deep()
 		return
 	}
 	l, chars := w.record(n, role, w.name(n, role), false, false, depth)
@@ -479,13 +528,8 @@ func (w *walk) area(n *html.Node, f *frame) {
 	if w.resuming || f.style.transparent || f.style.hidden || f.ariaHidden {
 		return
 	}
-	if w.counting > 0 || f.depth > w.o.MaxDepth || w.nodes >= w.o.MaxNodes {
-		if f.depth <= w.o.MaxDepth {
-			w.stop("max_nodes")
-		} else {
-			w.reasons["max_depth"] = true
-		}
-		w.rest++
+	if f.depth > w.o.MaxDepth {
+		w.deep()
 		return
 	}
 	w.flush(f)
@@ -493,18 +537,18 @@ func (w *walk) area(n *html.Node, f *frame) {
 	w.add(l, chars)
 }
 
-// add writes a line with a ref, if it fits into max_chars.
-func (w *walk) add(l snapshot.Node, chars int) bool {
+// add writes a line with a ref.
+func (w *walk) add(l snapshot.Node, chars int) {
+	if w.nodes >= w.o.MaxNodes {
+		w.stop("max_nodes")
+	}
 	if w.chars+chars > w.o.MaxChars && w.nodes > 0 {
 		w.stop("max_chars")
-		w.rest++
-		return false
 	}
 	w.lines = append(w.lines, l)
 	w.nodes++
 	w.chars += chars
 	w.gap = 0
-	return true
 }
 
 // inProse reports whether n, a text-level element, is part of running text. Alone, or with

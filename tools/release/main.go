@@ -1,19 +1,21 @@
-// Command release writes what installs a release: the npm and pip packages of
-// packaging, and the Homebrew formula, each with the checksums of the release's archives.
+// Command release writes what is published of a release beside its archives: what installs
+// the program (the npm and pip packages of packaging, the Homebrew formula), with the
+// checksums of the archives, and the clients for npm and pip.
 //
 //	go run ./release -tag v1.2.3 -sums ../dist/SHA256SUMS -out ../dist/installers
+//
+// npm publish takes each .tgz, twine upload each .whl. It needs npm, and a Python with pip,
+// setuptools and wheel: pip is asked for nothing that is not installed.
 package main
 
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"text/template"
 )
 
@@ -21,8 +23,9 @@ func main() {
 	tag := flag.String("tag", "", "the release's tag, such as v1.2.3")
 	sums := flag.String("sums", "../dist/SHA256SUMS", "its file of checksums")
 	out := flag.String("out", "../dist/installers", "where to write, a directory that is not there yet")
+	python := flag.String("python", "python3", "the Python that packs for pip")
 	flag.Parse()
-	if err := write("../packaging", *tag, *sums, *out); err != nil {
+	if err := write("..", *tag, *sums, *out, *python); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
@@ -68,39 +71,27 @@ func read(tag, file string) (*release, error) {
 	return r, nil
 }
 
-func write(packaging, tag, sums, out string) error {
+// write packs the release of the repository at root into out.
+func write(root, tag, sums, out, python string) error {
 	r, err := read(tag, sums)
 	if err != nil {
 		return err
 	}
-	facts, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
+	if err := os.Mkdir(out, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{"npm", "pip"} {
-		if err := os.CopyFS(filepath.Join(out, name), os.DirFS(filepath.Join(packaging, name))); err != nil {
-			return err
+	if err := r.formula(filepath.Join(root, "packaging/browserd.rb.tmpl"), filepath.Join(out, "browserd.rb")); err != nil {
+		return err
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		return err
+	}
+	for _, p := range packages {
+		if err := r.pack(p, root, out, python); err != nil {
+			return fmt.Errorf("packing %s: %w", p.dir, err)
 		}
 	}
-	for _, file := range []string{"npm/release.json", "pip/browserd_cli/release.json"} {
-		if err := os.WriteFile(filepath.Join(out, file), append(facts, '\n'), 0o644); err != nil {
-			return err
-		}
-	}
-	for _, file := range []string{"npm/package.json", "pip/pyproject.toml"} {
-		text, err := os.ReadFile(filepath.Join(out, file))
-		if err != nil {
-			return err
-		}
-		if n := strings.Count(string(text), `"`+placeholder+`"`); n != 1 {
-			return fmt.Errorf("%s has the version %s %d times, want once", file, placeholder, n)
-		}
-		text = bytes.ReplaceAll(text, []byte(`"`+placeholder+`"`), []byte(`"`+r.Version+`"`))
-		if err := os.WriteFile(filepath.Join(out, file), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return r.formula(filepath.Join(packaging, "browserd.rb.tmpl"), filepath.Join(out, "browserd.rb"))
+	return nil
 }
 
 // formula writes the Homebrew formula. It wants all four archives that Homebrew's

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,18 +14,47 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
 
-// made writes the archives of release v1.2.3 into a directory: this system's with a
-// browserd that was built for it, the others with a word. It returns the directory of
-// the archives, with SHA256SUMS, and that of the installers.
+// TestMain removes what made has made.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(madeIn)
+	os.Exit(code)
+}
+
+var (
+	madeIn string // made's directory; empty: not made yet
+	making sync.Mutex
+)
+
+// made writes the archives of release v1.2.3 into a directory, once for all tests: this system's
+// with a browserd that was built for it, the others with a word. It returns the directory of
+// the archives, with SHA256SUMS, and that of the installers. Nobody may change them.
 func made(t *testing.T) (archives, installers string) {
 	t.Helper()
-	archives = t.TempDir()
+	python := packer(t)
+	making.Lock()
+	defer making.Unlock()
+	archives, installers = filepath.Join(madeIn, "archives"), filepath.Join(madeIn, "installers")
+	if madeIn != "" {
+		return archives, installers
+	}
+	dir, err := os.MkdirTemp("", "browserd-release-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	madeIn = dir
+	archives, installers = filepath.Join(dir, "archives"), filepath.Join(dir, "installers")
+	if err := os.Mkdir(archives, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	program := filepath.Join(t.TempDir(), "browserd")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=v1.2.3", "-o", program, "./cmd/browserd")
+	// As the Makefile's daemon without the race detector, so that only the linker has work.
+	build := exec.Command("go", "build", "-ldflags", "-s -w -X main.version=v1.2.3", "-o", program, "./cmd/browserd")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -57,11 +87,46 @@ func made(t *testing.T) (archives, installers string) {
 	if err := os.WriteFile(filepath.Join(archives, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	installers = filepath.Join(t.TempDir(), "installers")
-	if err := write("../../packaging", "v1.2.3", filepath.Join(archives, "SHA256SUMS"), installers); err != nil {
+	if err := write("../..", "v1.2.3", filepath.Join(archives, "SHA256SUMS"), installers, python); err != nil {
 		t.Fatal(err)
 	}
 	return archives, installers
+}
+
+// packer is a Python that has what packs for pip.
+func packer(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(name, "-c", "import setuptools, wheel, pip, venv, ensurepip").Run() == nil {
+			return name
+		}
+	}
+	missing(t, "there is no Python with pip, setuptools, venv and wheel")
+	return ""
+}
+
+// missing ends t because of a tool that is not there, which fails it in CI.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// npmInstall and pipInstall install a file of the release below prefix, as a user would.
+// pipInstall returns the directory of the programs.
+func npmInstall(t *testing.T, prefix, file string, options ...string) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		missing(t, "not installed: %v", err)
+	}
+	run(t, prefix, "npm", append([]string{"install", "--silent", "--offline", "--no-audit", "--no-fund", file}, options...)...)
+}
+
+func pipInstall(t *testing.T, prefix, file string) (bin string) {
+	run(t, prefix, packer(t), "-m", "venv", "venv")
+	run(t, prefix, "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-index", file)
+	return filepath.Join(prefix, "venv/bin")
 }
 
 // The npm and the pip package, installed as a user would, fetch the program once,
@@ -72,36 +137,17 @@ func TestWrappersFetchTheProgramOfTheRelease(t *testing.T) {
 		t.Skip("the wrappers are not tried on Windows")
 	}
 	archives, installers := made(t)
-	for _, wrapper := range []struct {
-		tool    string
-		install func(t *testing.T, prefix string) (program string)
-	}{
-		{"npm", func(t *testing.T, prefix string) string {
-			run(t, filepath.Join(installers, "npm"), "npm", "pack", "--silent", "--pack-destination", prefix)
-			run(t, prefix, "npm", "install", "--silent", "--offline", "--no-audit", "--no-fund", "--global", "--prefix", prefix, "./browserd-cli-1.2.3.tgz")
-			return filepath.Join(prefix, "bin", "browserd")
-		}},
-		{"python3", func(t *testing.T, prefix string) string {
-			run(t, prefix, "python3", "-m", "venv", "--system-site-packages", "venv")
-			if out, err := exec.Command(filepath.Join(prefix, "venv/bin/python"), "-c", "import setuptools, wheel").CombinedOutput(); err != nil {
-				// Without pip's build tools the package is run from where it lies.
-				t.Logf("pip install is not tried: %s", bytes.TrimSpace(out))
-				program := filepath.Join(prefix, "browserd")
-				script := fmt.Sprintf("#!/bin/sh\nPYTHONPATH='%s' exec python3 -c 'import browserd_cli; browserd_cli.main()' \"$@\"\n", filepath.Join(installers, "pip"))
-				if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				return program
-			}
-			run(t, prefix, "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps", filepath.Join(installers, "pip"))
-			return filepath.Join(prefix, "venv/bin/browserd")
-		}},
+	for name, install := range map[string]func(t *testing.T, prefix string) (program string){
+		"npm": func(t *testing.T, prefix string) string {
+			npmInstall(t, prefix, filepath.Join(installers, "browserd-cli-1.2.3.tgz"), "--global", "--prefix", prefix)
+			return filepath.Join(prefix, "bin/browserd")
+		},
+		"pip": func(t *testing.T, prefix string) string {
+			return filepath.Join(pipInstall(t, prefix, filepath.Join(installers, "browserd_cli-1.2.3-py3-none-any.whl")), "browserd")
+		},
 	} {
-		t.Run(wrapper.tool, func(t *testing.T) {
-			if _, err := exec.LookPath(wrapper.tool); err != nil {
-				t.Skipf("the wrapper is not tried: %v", err)
-			}
-			program := wrapper.install(t, t.TempDir())
+		t.Run(name, func(t *testing.T) {
+			program := install(t, t.TempDir())
 			var fetched atomic.Int32
 			serve := func(change func([]byte) []byte) string {
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -155,6 +201,57 @@ func TestWrappersFetchTheProgramOfTheRelease(t *testing.T) {
 	}
 }
 
+// The clients, installed from their packages as a user would, prove their daemon
+// and have its answer. Each package brings the licence.
+func TestClientsOfTheRelease(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the packages are not tried on Windows")
+	}
+	archives, installers := made(t)
+	home, bin := t.TempDir(), t.TempDir()
+	run(t, bin, "tar", "-xzf", filepath.Join(archives, "browserd_1.2.3_"+runtime.GOOS+"_"+runtime.GOARCH+".tar.gz"))
+	for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"} {
+		t.Setenv(name, home)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	t.Setenv("BROWSERD_SERVER__LISTEN", free.Addr().String())
+	t.Setenv("URL", "ws://"+free.Addr().String()+"/v1/ws")
+	run(t, bin, "./browserd", "start")
+	defer run(t, bin, "./browserd", "stop")
+	for name, ask := range map[string]func(t *testing.T, prefix string) *exec.Cmd{
+		"npm": func(t *testing.T, prefix string) *exec.Cmd {
+			npmInstall(t, prefix, filepath.Join(installers, "browserd-client-1.2.3.tgz"))
+			for _, file := range []string{"LICENSE", "dist/index.d.ts"} {
+				if _, err := os.Stat(filepath.Join(prefix, "node_modules/@browserd/client", file)); err != nil {
+					t.Error(err)
+				}
+			}
+			return exec.Command("node", "--input-type=module", "-e", `import { connect } from "@browserd/client";
+				const page = await connect({ url: process.env.URL }); console.log((await page.status()).version); await page.close()`)
+		},
+		"pip": func(t *testing.T, prefix string) *exec.Cmd {
+			bin := pipInstall(t, prefix, filepath.Join(installers, "browserd_client-1.2.3-py3-none-any.whl"))
+			run(t, prefix, filepath.Join(bin, "python"), "-c", `import importlib.metadata as m, pathlib
+files = {f.name for f in m.files("browserd-client")}
+assert {"LICENSE", "py.typed"} <= files and m.version("browserd-client") == "1.2.3", files`)
+			return exec.Command(filepath.Join(bin, "python"), "-c", "import browserd, os\nwith browserd.connect(os.environ['URL']) as page: print(page.status()['version'])")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			prefix := t.TempDir()
+			cmd := ask(t, prefix)
+			cmd.Dir = prefix
+			if out, err := cmd.CombinedOutput(); err != nil || string(out) != "v1.2.3\n" {
+				t.Errorf("the daemon's version: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
 func run(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -202,7 +299,7 @@ func TestWhatIsNoRelease(t *testing.T) {
 		if err := os.WriteFile(sums, []byte(c.sums), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		err := write("../../packaging", c.tag, sums, filepath.Join(t.TempDir(), "out"))
+		err := write("../..", c.tag, sums, filepath.Join(t.TempDir(), "out"), "python3")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

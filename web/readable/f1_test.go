@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/browserd/browserd/fallback/fetch"
+	"github.com/browserd/browserd/internal/untested"
 )
 
 // TestArticleExtraction scores Text on scrapinghub's article-extraction-benchmark
@@ -20,7 +21,7 @@ import (
 func TestArticleExtraction(t *testing.T) {
 	dir := os.Getenv("ARTICLE_BENCHMARK")
 	if dir == "" {
-		t.Skip("ARTICLE_BENCHMARK does not name a checkout of article-extraction-benchmark")
+		untested.Skip(t, "ARTICLE_BENCHMARK does not name a checkout of article-extraction-benchmark")
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
 	if err != nil {

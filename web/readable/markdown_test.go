@@ -195,7 +195,7 @@ func cells(markdown string) string {
 	return strings.Join(rows, "|")
 }
 
-// Links and pictures are relative to the page's base element where it has one.
+// Links and pictures are relative to the page's base element if it has one.
 func TestBaseElement(t *testing.T) {
 	at, _ := url.Parse("https://example.com/dir/page")
 	for _, c := range []struct{ head, want string }{

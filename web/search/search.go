@@ -93,15 +93,15 @@ func New(cfg Config, jina reader.Config, o Options) *Search {
 	for _, name := range cfg.Providers {
 		switch {
 		case name == "jina" && jina.APIKey != "" && jina.SearchURL != "":
-			s.providers = append(s.providers, jinaSearch{w, jina.SearchURL, jina.APIKey})
+			s.providers = append(s.providers, jinaSearch{api{w, name, jina.SearchURL, jina.APIKey}})
 		case name == "brave" && cfg.BraveAPIKey != "":
-			s.providers = append(s.providers, brave{w, cfg.BraveURL, cfg.BraveAPIKey})
+			s.providers = append(s.providers, brave{api{w, name, cfg.BraveURL, cfg.BraveAPIKey}})
 		case name == "serper" && cfg.SerperAPIKey != "":
-			s.providers = append(s.providers, serper{w, cfg.SerperURL, cfg.SerperAPIKey})
+			s.providers = append(s.providers, serper{api{w, name, cfg.SerperURL, cfg.SerperAPIKey}})
 		case name == "tavily" && cfg.TavilyAPIKey != "":
-			s.providers = append(s.providers, tavily{w, cfg.TavilyURL, cfg.TavilyAPIKey})
+			s.providers = append(s.providers, tavily{api{w, name, cfg.TavilyURL, cfg.TavilyAPIKey}})
 		case name == "searxng" && cfg.SearxngURL != "":
-			s.providers = append(s.providers, searxng{w, cfg.SearxngURL})
+			s.providers = append(s.providers, searxng{api{w, name, cfg.SearxngURL, ""}})
 		case name == "duckduckgo" && cfg.DuckDuckGoURL != "":
 			s.providers = append(s.providers, duckduckgo{w, cfg.DuckDuckGoURL})
 		}

@@ -1,7 +1,7 @@
 package child
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"modernc.org/quickjs"
+
+	"github.com/browserd/browserd/contain"
 )
 
 func init() {
@@ -32,12 +34,24 @@ const (
 // maxStack is how many calls of JavaScript may be nested.
 const maxStack = 3000
 
-//go:embed prelude.js
-var prelude string
+//go:embed prelude
+var preludeFiles embed.FS
 
-// serve runs one script. The exit code is 0 where it could say how the script ended.
+// prelude is one module in four files, in this order.
+var prelude = func() (text string) {
+	for _, name := range []string{"steps", "locators", "page", "expect"} {
+		part, err := preludeFiles.ReadFile("prelude/" + name + ".js")
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		text += string(part)
+	}
+	return text
+}()
+
+// serve runs one script. The exit code is 0 if it could say how the script ended.
 func serve(in io.Reader, out io.Writer) int {
-	if err := contain(maxCPUSeconds, maxDataBytes); err != nil {
+	if err := contain.Self(maxCPUSeconds, maxDataBytes); err != nil {
 		fmt.Fprintln(os.Stderr, "browserd-script:", err)
 		return 1
 	}
@@ -173,7 +187,7 @@ var isFunction = regexp.MustCompile(`^\s*(?:(?://[^\n]*\n|/\*[\s\S]*?\*/)\s*)*(?
 
 var exporting = regexp.MustCompile(`^((?:\s|//[^\n]*\n|/\*[\s\S]*?\*/)*)export\s+default\s+`)
 
-// source is the script as a module whose default export is a function. Its lines have the
+// source returns the script as a module whose default export is a function. Its lines have the
 // numbers that they have in the script.
 func (s *script) source() string {
 	code := importing.ReplaceAllStringFunc(s.start.Code, func(line string) string { return newlines.ReplaceAllString(line, " ") })
@@ -181,8 +195,14 @@ func (s *script) source() string {
 		code = exporting.ReplaceAllString(code, "$1")
 		return "export const whole = true; export default " + strings.TrimRight(strings.TrimSpace(code), ";") + "\n;"
 	}
-	return prefix + code + "\n}"
+	return prefix + returning(code) + "\n}"
 }
+
+// calling is a last statement that calls the function which is the script: its value is the
+// script's.
+var calling = regexp.MustCompile(`(?s)\A(.*\n|)(\(async\b.*\n\}\)\(\)|(?:await )?(?:main|run)\(\))((?:\s*\.(?:catch|finally|then)\(.*\))?;?\s*)\z`)
+
+func returning(code string) string { return calling.ReplaceAllString(code, "${1}return ${2}${3}") }
 
 // prefix stands before the first line of a script that is no function.
 const prefix = "export const whole = false; export default async function ({ page, context, browser, input, request }) { "
@@ -243,9 +263,12 @@ func (s *script) used() bool {
 	}
 }
 
+// typed are scripts that seem to be TypeScript.
+var typed = regexp.MustCompile(`(?m)^\s*(?:export\s+)?(?:interface|type|enum|declare)\s+\w+|[\w)]\??:\s*(?:string|number|boolean|any|void|Promise<)|\bas\s+(?:string|number|any|unknown)\b|:\s*\w+\[\]\s*=`)
+
 var placeOf = regexp.MustCompile(`\bscript:(\d+)(?::(\d+))?`)
 
-// failed is the end of a script that the engine stopped.
+// failed returns the end of a script that the engine stopped.
 func (s *script) failed(err error) Done {
 	f := &Failure{Message: err.Error()}
 	var e *quickjs.Error
@@ -259,6 +282,9 @@ func (s *script) failed(err error) Done {
 	}
 	if f.Line == 1 && f.Column > len(prefix) && !isFunction.MatchString(s.start.Code) {
 		f.Column -= len(prefix)
+	}
+	if strings.HasPrefix(f.Message, "SyntaxError") && typed.MatchString(s.start.Code) {
+		f.Message += " (scripts are JavaScript: leave out the types)"
 	}
 	s.limited(f)
 	return Done{Error: f}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processorTime is what the process has used so far.
+// processorTime returns what the process has used so far.
 func processorTime() time.Duration {
 	var created, ended, kernel, user windows.Filetime
 	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &ended, &kernel, &user) != nil {

@@ -29,10 +29,10 @@ export const frameTurn = () => /** @type {Promise<void>} */ (new Promise((done) 
   requestAnimationFrame(end);
   setTimeout(end, 100); // no frames are drawn in a tab that is not shown
 }));
-export const nap = (ms) => new Promise((done) => setTimeout(done, ms));
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-// disabled: HTML's disabled state with its fieldsets and option groups, and
-// ARIA's, which holds for what is below it too (WAI-ARIA 1.2, aria-disabled).
+// isDisabled reports HTML's disabled state, with fieldsets and option groups, and ARIA's,
+// which applies to descendants too (WAI-ARIA 1.2, aria-disabled).
 export const isDisabled = (el) => {
   if (matches(el, ':disabled')) return true;
   for (let e = el; e; e = flatParent(e)) if (attr(e, 'aria-disabled') === 'true') return true;
@@ -48,7 +48,7 @@ const readonly = (el) => {
 // PAINT are animated properties that move nothing.
 const PAINT = /^(opacity|color|background.*|box-?[sS]hadow|border.*[cC]olor|outline.*|filter|backdrop-?[fF]ilter|visibility|text-?[sS]hadow|text-?[dD]ecoration.*|fill|stroke.*|caret-?[cC]olor|offset|computedOffset|easing|composite|accent-?[cC]olor)$/;
 
-// moving are the animations that may move the element now; endless ones apart.
+// moving returns the animations that may move the element now; endless ones apart.
 export const moving = (el) => {
   const finite = [], endless = [];
   for (let e = el; e; e = flatParent(e)) {
@@ -71,8 +71,8 @@ export const boxKey = (el) => {
   return b.left + ',' + b.top + ',' + b.width + ',' + b.height;
 };
 
-// boxesOf are the places on which the element can be hit: its boxes, one per
-// line for inline text; those of its text where it has none of its own; those
+// boxesOf returns the places on which the element can be hit: its boxes, one per
+// line for inline text; those of its text if it has none of its own; those
 // of what is in it where they are empty.
 export const boxesOf = (el) => {
   if (localName(el) === 'area') return areaBoxes(el);
@@ -99,7 +99,7 @@ export const boxesOf = (el) => {
   return list;
 };
 
-// areaBoxes is the box of an image map's area, in its image.
+// areaBoxes returns the box of an image map's area, in its image.
 const areaBoxes = (el) => {
   const img = imageOf(el);
   if (!img) return [];
@@ -114,8 +114,8 @@ const areaBoxes = (el) => {
   return [new DOMRect(b.left + x, b.top + y, Math.max(...xs) - x, Math.max(...ys) - y)];
 };
 
-// under is the innermost element at a point, through shadow roots; those that
-// el stands in are entered although they may be closed.
+// elementUnder returns the innermost element at a point, through shadow roots. Those that
+// contain el are entered even if they are closed.
 export const elementUnder = (x, y, el) => {
   let hit = atPoint(page, x, y);
   const roots = new Map();
@@ -131,16 +131,16 @@ export const elementUnder = (x, y, el) => {
 
 const CONTROL_SELECTOR = 'a[href],button,input:not([type=hidden]),select,textarea,summary,[contenteditable=""],[contenteditable=true],[role=button],[role=link],[role=checkbox],[role=switch],[role=radio],[role=tab],[role=menuitem],[role=option]';
 
-// labelList are the labels of a control.
+// labelList returns the labels of a control.
 const labelList = (el) => {
   const list = el.labels instanceof NodeList ? [...el.labels] : [];
   return list.filter((l) => l instanceof Element);
 };
 
-// acceptsInput says whether input that lands on hit is input to el, as a person would
+// acceptsInput reports whether input that lands on hit is input to el, as a person would
 // see it: el itself and what is in it; its label, unless on another control in
 // there; the styled twin that stands for a hidden control.
-export const acceptsInput = (hit, el, { labels = labelList(el), twins = twinsOf(el) } = {}) => {
+export const acceptsInput = (hit, el, { labels = labelList(el), twins = replacementsOf(el) } = {}) => {
   if (!hit) return false;
   if (flatContains(el, hit)) return true;
   for (const label of labels) if (flatContains(label, hit) && !between(hit, label, el)) return true;
@@ -157,7 +157,7 @@ export const acceptsInput = (hit, el, { labels = labelList(el), twins = twinsOf(
   return root instanceof ShadowRoot && root.mode === 'closed' && root.host === hit;
 };
 
-// between says whether another control than el lies between hit and box, which
+// between reports whether another control than el lies between hit and box, which
 // it is in: a link in a label is not the label.
 const between = (hit, box, el) => {
   for (let e = hit; e && e !== box; e = flatParent(e)) if (e !== el && matches(e, CONTROL_SELECTOR)) return true;
@@ -169,10 +169,10 @@ const isNative = (el) => el instanceof HTMLInputElement || el instanceof HTMLSel
 const isChoice = (el) => isNative(el) || CHOICE.has(roleOf(el));
 const GROUP_SELECTOR = 'form,main,section,article,li,td,th,tr,table,ul,ol,fieldset,dialog,body,[role=dialog],[role=group],[role=radiogroup]';
 
-// twinsOf are what was drawn in place of a control that cannot be hit itself
+// replacementsOf returns what was drawn in place of a control that cannot be hit itself
 // (transparent, clipped, under its own decoration), the nearest first: what
 // follows a select, and the boxes around the control that hold no other one.
-export const twinsOf = (el) => {
+export const replacementsOf = (el) => {
   const list = [], editor = editorOf(el);
   if (editor) return [editor.box];
   if (!isChoice(el)) return list;
@@ -189,7 +189,7 @@ export const twinsOf = (el) => {
   return list;
 };
 
-// pointsIn are the points of a box to try, the middle first.
+// pointsIn returns the points of a box to try, the middle first.
 const pointsIn = (r) => {
   const l = Math.max(r.left, 0), t = Math.max(r.top, 0), w = Math.min(r.right, innerWidth) - l, h = Math.min(r.bottom, innerHeight) - t;
   if (w <= 0 || h <= 0) return [];
@@ -217,7 +217,7 @@ export const aim = (el) => {
   let at = tryBoxes(boxesOf(el));
   if (at) return at;
   for (const label of labels) if ((at = tryBoxes(boxesOf(label)))) return at;
-  twins = twinsOf(el);
+  twins = replacementsOf(el);
   for (const box of twins.length ? [el, ...twins] : []) if ((at = tryBoxes(boxesOf(box)))) return at;
   return answer;
 };
@@ -230,7 +230,7 @@ export const ALIGN = ['center', 'start', 'end', 'nearest'];
 const findPoint = (el) => {
   let first = aim(el);
   if (first.hit) return first;
-  const target = boxesOf(el).length ? el : labelList(el).find(rendered) || twinsOf(el)[0] || el;
+  const target = boxesOf(el).length ? el : labelList(el).find(rendered) || replacementsOf(el)[0] || el;
   for (const block of ALIGN) {
     scrollTo(target, block);
     const at = aim(el);
@@ -266,23 +266,23 @@ export const scrollTo = (el, block) => {
   Element.prototype.scrollIntoView.call(el, { block, inline: block === 'start' ? 'start' : block === 'end' ? 'end' : 'center', behavior: 'instant' });
 };
 
-// why says what keeps el from being acted on now, or what is needed to act.
+// obstacle returns why el cannot be acted on now, as {reason}, or what an action needs.
 export const obstacle = (el, want) => {
   if (!isConnected(el)) return { reason: 'detached' };
-  if (want.enabled && isDisabled(el)) return inertNow(el) ? shutOff(el, 'inert') : { reason: 'disabled' };
+  if (want.enabled && isDisabled(el)) return inertNow(el) ? blockedByPopup(el, 'inert') : { reason: 'disabled' };
   if (want.editable && readonly(el)) return { reason: 'readonly' };
   if (want.hit || want.touch) {
     const at = findPoint(el);
     if (at.hit) return { at };
     // A field that nobody could see (an editor's own) is typed into by its focus.
     if (want.touch && rendered(el) && unseen(el)) return {};
-    const place = boxesOf(el).length > 0 || labelList(el).some((l) => rendered(l) && boxesOf(l).length) || twinsOf(el).length > 0;
+    const place = boxesOf(el).length > 0 || labelList(el).some((l) => rendered(l) && boxesOf(l).length) || replacementsOf(el).length > 0;
     if (!place || !shown(el)) return { reason: 'hidden' };
     if (at.by && flatContains(at.by, el)) {
       const modal = allIn(page, 'dialog:modal');
       if (modal.length) return { reason: 'covered', by: modal[modal.length - 1] };
       // Its ancestor is hit in its place: it takes no input, or is clipped away.
-      return untouchable(el) ? shutOff(el, 'pointer-events: none') : { reason: 'hidden', because: 'clipped' };
+      return hasNoPointerEvents(el) ? blockedByPopup(el, 'pointer-events: none') : { reason: 'hidden', because: 'clipped' };
     }
     if (!at.by) {
       const modal = allIn(page, 'dialog:modal');
@@ -297,23 +297,22 @@ export const obstacle = (el, want) => {
 
 // shown: not hidden by display, visibility or content-visibility, or else
 // stood for by a label or a twin.
-const shown = (el) => rendered(el) && styleOf(el).visibility === 'visible' || isChoice(el) && (labelList(el).some(rendered) || twinsOf(el).length > 0);
-const untouchable = (el) => {
+const shown = (el) => rendered(el) && styleOf(el).visibility === 'visible' || isChoice(el) && (labelList(el).some(rendered) || replacementsOf(el).length > 0);
+const hasNoPointerEvents = (el) => {
   for (let e = el; e; e = flatParent(e)) if (styleOf(e).pointerEvents === 'none') return true;
   return false;
 };
 
 const DIALOGS = 'dialog,[role=dialog],[role=alertdialog]';
 
-// shutOff is what keeps from el, which its page has shutOff off: the menu, list or dialog
-// that has the focus, where el is not in it, for while it is open nothing else is to
-// be mutated.
-const shutOff = (el, because) => {
+// blockedByPopup returns why el, which the page made inert, cannot be acted on: it is covered by the
+// open menu, list or dialog that has the focus, if el is not in that; otherwise it is disabled.
+const blockedByPopup = (el, because) => {
   const by = opened();
   return by && !flatContains(by, el) ? { reason: 'covered', by, because } : { reason: 'disabled', because };
 };
 
-// coverOf is what to call the thing that was hit: the nearest thing around it
+// coverOf returns what to call the thing that was hit: the nearest thing around it
 // with a role or a name, else the dialog that it lies around, or behind which it
 // lies as its backdrop.
 export const coverOf = (hit) => {
@@ -326,7 +325,7 @@ export const coverOf = (hit) => {
   return blank(textContent(hit)) && onTop().tops.find((t) => matches(t, DIALOGS)) || hit;
 };
 
-// cover is the record of what lies over something, with what it says where it has
+// cover returns the record of what lies over something, with what it says where it has
 // no name: it is to be recognised by whoever was shown neither.
 export const cover = (el) => {
   const r = record(el);

@@ -15,7 +15,7 @@ const PLACES = /^(transform|translate|scale|top|right|bottom|left|inset.*|margin
 const SIZES = /^((max|min)?(width|height|inlineSize|blockSize)|gridTemplate(Rows|Columns)|flexBasis)$/i;
 const LARGE = 10000; // square pixels: less moves within what is in sight, as a field's label does
 
-// arriving are the animations that are over within so many milliseconds, and with which
+// arriving returns the animations that are over within so many milliseconds, and with which
 // something that has words or can be acted on comes into sight or goes. What is
 // under the pointer lifts and grows by that alone.
 export const arriving = (within) => {
@@ -37,7 +37,7 @@ export const arriving = (within) => {
   });
 };
 
-// arrived waits until those are over that are there now, and tells whether there were any.
+// arrived waits until those are over that are there now, and reports whether there were any.
 export const arrived = async (until) => {
   const left = until - performance.now(), list = left > 0 && visibilityOf(document) === 'visible' ? arriving(left) : [];
   if (!list.length) return false;

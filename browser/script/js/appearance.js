@@ -8,32 +8,32 @@ import { styleOf } from './node-cache.js';
 import { isHost } from './role.js';
 import { fold, headOf } from './text.js';
 
-const MARK_MAX = 40; // characters of a class or an id
+const CLASS_MAX = 40; // characters of a class or an id
 
 // addAppearance adds to out, as key, value, key, value: for what has no name its class
 // and id; for a swatch (a box without text) and a shape of a drawing its colour, as
 // #rrggbb; for a shape also its tag and its size.
 export function addAppearance(el, name, clicks, html, out) {
   if (html && (name || localName(el) !== 'button' && isField(el) || isHost(el))) return;
-  const drawn = clicks && !html && namespaceURI(el) === SVG && localName(el) !== 'svg';
-  if (drawn) out.push('tag', localName(el));
+  const mayBeLegible = clicks && !html && namespaceURI(el) === SVG && localName(el) !== 'svg';
+  if (mayBeLegible) out.push('tag', localName(el));
   if (!name) {
     for (const a of ['class', 'id']) {
-      const v = has(el, a) ? headOf(fold(attr(el, a)), MARK_MAX) : '';
+      const v = has(el, a) ? headOf(fold(attr(el, a)), CLASS_MAX) : '';
       if (v) out.push(a, v);
     }
     const icon = iconOf(el);
     if (icon) out.push('icon', icon);
   }
-  const color = drawn ? inkOf(styleOf(el)) : clicks && html ? opaque(styleOf(el).backgroundColor) : '';
+  const color = mayBeLegible ? fillColorOf(styleOf(el)) : clicks && html ? opaque(styleOf(el).backgroundColor) : '';
   if (color) out.push('color', color);
-  if (drawn) {
+  if (mayBeLegible) {
     const r = rectOf(el);
     out.push('size', Math.round(r.width) + 'x' + Math.round(r.height));
   }
 }
 
-// iconOf is what tells the icon in el, which has no name, from others: its class, or the
+// iconOf returns what tells the icon in el, which has no name, from others: its class, or the
 // drawing that it uses.
 function iconOf(el) {
   const all = queryAll(el, '[class],use');
@@ -41,13 +41,13 @@ function iconOf(el) {
     const e = all[i];
     if (localName(e) !== 'use' && firstElementChild(e)) continue; // around it
     const v = localName(e) === 'use' ? attr(e, 'href') || attr(e, 'xlink:href') || '' : attr(e, 'class');
-    if (v.trim() && v.length < 200) return headOf(fold(v), MARK_MAX);
+    if (v.trim() && v.length < 200) return headOf(fold(v), CLASS_MAX);
   }
   return '';
 }
 
-// inkOf is the colour that a shape is filled with or, where it is not, drawn in.
-const inkOf = (s) => opaque(s.fill) || opaque(s.stroke);
+// fillColorOf returns the colour that a shape is filled with or, where it is not, drawn in.
+const fillColorOf = (s) => opaque(s.fill) || opaque(s.stroke);
 
 // opaque writes a computed colour as #rrggbb; empty for none and for one that lets
 // everything through.

@@ -1,6 +1,6 @@
 // Where elements are seen, for a picture of the page.
 
-import { acceptsInput, boxesOf, coverOf, elementUnder, twinsOf } from './actionable.js';
+import { acceptsInput, boxesOf, coverOf, elementUnder, replacementsOf } from './actionable.js';
 import { bodyOf, localName, rectOf, scrollerOf } from './dom.js';
 import { flatParent } from './flat-tree.js';
 import { imageOf } from './image-map.js';
@@ -8,17 +8,18 @@ import { styleOf } from './node-cache.js';
 import { idOf, node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { record } from './refs.js';
-import { standIn } from './stand-in.js';
+import { FRAMES } from './role.js';
+import { replacementOf } from './stand-in.js';
 import { boxOf, visible } from './visibility.js';
 
-// common is what two boxes [left, top, right, bottom] share, null for nothing.
+// common returns what two boxes [left, top, right, bottom] share, null for nothing.
 const common = (a, b) => {
   const c = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
   return c[2] - c[0] >= 1 && c[3] - c[1] >= 1 ? c : null;
 };
 const edges = (r) => [r.left, r.top, r.right, r.bottom];
 
-// inSight is the part of a box of el that no scroller around it cuts away.
+// inSight returns the part of a box of el that no scroller around it cuts away.
 const inSight = (el, box) => {
   for (let p = el; box && p; p = flatParent(p)) {
     const s = styleOf(p);
@@ -28,11 +29,11 @@ const inSight = (el, box) => {
   return box;
 };
 
-// uncovered tells whether el, or what stands for it, is hit at some point of a
+// uncovered reports whether el, or what stands for it, is hit at some point of a
 // box that is in the viewport.
 const uncovered = (el, box) => {
   const at = common(box, [0, 0, innerWidth, innerHeight]);
-  if (!at || twinsOf(el).length || styleOf(el).pointerEvents === 'none') return true;
+  if (!at || replacementsOf(el).length || styleOf(el).pointerEvents === 'none') return true;
   const w = at[2] - at[0], h = at[3] - at[1];
   return [[0.5, 0.5], [0.1, 0.5], [0.9, 0.5], [0.5, 0.1], [0.5, 0.9], [0.1, 0.1], [0.9, 0.9]]
     .some(([x, y]) => acceptsInput(elementUnder(at[0] + w * x, at[1] + h * y, el), el));
@@ -47,7 +48,7 @@ export const boxes = ({ nodes: ids, view: only }) => {
   return ids.map((id) => {
     const el = node(id);
     if (!el) return null;
-    const shown = visible(el) ? el : standIn(el);
+    const shown = visible(el) ? el : replacementOf(el);
     let box = shown && inSight(shown, edges(imageOf(shown) ? boxesOf(shown)[0] : boxOf(shown)));
     if (box && only) box = common(box, [0, 0, innerWidth, innerHeight]);
     if (!box || !uncovered(el, box)) return null;
@@ -77,6 +78,6 @@ export const hitAtPoint = ({ x, y }) => {
   const hit = elementUnder(x, y, null);
   if (!hit) return {};
   const tag = localName(hit);
-  if (tag === 'iframe' || tag === 'frame') return { hit: record(hit), frame: frameBox(idOf(hit)) };
+  if (FRAMES.has(tag)) return { hit: record(hit), frame: frameBox(idOf(hit)) };
   return { hit: record(coverOf(hit)) };
 };

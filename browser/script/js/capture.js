@@ -8,30 +8,31 @@
 // there belong the lines of the document that stands in that element. Tabs and line
 // feeds that are part of a value are written as plain() says.
 
+import { ahead, seekAhead } from './ahead.js';
 import { clickable } from './clickable.js';
 import { allOf, documentElementOf, ELEMENT, nodeType, queryPage, titleOfPage } from './dom.js';
 import { flatContains } from './flat-tree.js';
 import { imageOf } from './image-map.js';
 import { markShown } from './mutations.js';
-import { cutName, NAME_MAX, trusting } from './name.js';
+import { cutName, NAME_MAX, withDeferredNameChecks } from './name.js';
 import { node } from './node-ids.js';
-import { onTop } from './overlays.js';
+import { NOTHING_ON_TOP, onTop } from './overlays.js';
 import { forget, page } from './page.js';
-import { departures } from './refs.js';
+import { removals } from './refs.js';
 import { beginRoles, CONTROLS, FROM_CONTENT, isHost, roleOf } from './role.js';
 import { around, shownName } from './shown-name.js';
-import { standIn } from './stand-in.js';
+import { replacementOf } from './stand-in.js';
 import { saysUnseen, unseen } from './visibility.js';
 import { Walk } from './walk.js';
-import { lone } from './walk-frame.js';
+import { frameOf } from './walk-frame.js';
 import { opened } from './walk-parts.js';
 
 // walk walks the document.
 /** @param {import('./functions.js').WalkOptions} o */
 export function walk(o) {
   markShown(o.capture || 0);
-  const found = trusting(() => walkOnce(o));
-  Object.assign(found.answer, departures(o.capture || 0));
+  const found = withDeferredNameChecks(() => walkOnce(o));
+  Object.assign(found.answer, removals(o.capture || 0));
   return toText(found);
 }
 
@@ -45,11 +46,14 @@ export const answerOf = (w) => ({
   u: location.href, t: cutName(titleOfPage(page)), v: 0, n: allOf(page, '*').length, r: 0, rs: [], x: w.contexts, f: w.frames,
 });
 
-// finish puts into the answer what w has counted; left counts the nodes that are not
-// among its lines.
+// finish puts into the answer what w has counted; left counts nodes that w was not to walk.
 export function finish(w, answer, left) {
+  w.countLeft();
   answer.v = w.visited;
-  answer.r = left;
+  answer.r = left + w.rest;
+  answer.rt = w.restTexts;
+  if (w.least) answer.rl = 1;
+  if (w.framesLeft.length) answer.rf = w.framesLeft;
   answer.rs = [...w.reasons];
   return { answer, lines: w.lines };
 }
@@ -62,34 +66,49 @@ export function toText({ answer, lines }) {
 }
 
 function walkOnce(o) {
+  const first = pass(o);
+  if (!first.otherFirst) return first.found;
+  return pass(o).found; // with these first
+}
+
+// pass is one pass over the document. otherFirst: something else is to be walked first, since
+// it covers a part of the page or is open beyond the end of a budget.
+function pass(o) {
   const w = begun(o), answer = answerOf(w);
   const root = scopeOf(o, answer);
-  if (!root) return { answer, lines: [] };
+  if (!root) return { found: { answer, lines: [] }, otherFirst: false };
   const after = o.after ? node(o.after) : null;
   const at = after && imageOf(after) || after;
   if (o.after && !(after && flatContains(root, at))) {
     answer.e = after ? 'after' : 'past';
-    return { answer, lines: [] };
+    return { found: { answer, lines: [] }, otherFirst: false };
   }
-  const top = !w.whole ? { tops: [], modal: false, all: false } : onTop();
+  const top = !w.whole ? NOTHING_ON_TOP : onTop();
   if (!w.whole) w.scope = root;
   if (top.modal) answer.m = 1;
-  w.coversAll = top.all;
+  const layers = w.coverage.begin(top);
   let segments = top.modal ? top.tops : [...top.tops, root];
+  if (w.whole && !top.modal) {
+    const first = [...top.tops, ...layers];
+    segments = [...first, ...ahead().filter((el) => !first.some((f) => flatContains(f, el) || flatContains(el, f))), root];
+  }
   let from = after ? segments.findIndex((s) => flatContains(s, at)) : 0;
   if (from < 0) { segments = [root]; from = 0; } // what was on top has gone meanwhile
-  for (let i = 0; i < segments.length && !w.ended && !w.counting; i++) {
+  for (let i = 0; i < segments.length && !w.ended; i++) {
     w.skip.delete(segments[i]);
     if (i >= from) {
       w.segment(segments[i], i === from ? after : null, o.base_depth || 0);
-      w.tops.push(segments[i]);
+      if (i < top.tops.length) w.coverage.tops.push(segments[i]);
     }
     w.skip.add(segments[i]);
     for (const later of segments.slice(i + 2)) w.skip.add(later);
   }
-  if (top.modal && !w.counting && !w.ended) w.behind(top.tops[0]);
-  else if (w.behindOpen && !w.counting && !w.ended && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
-  return finish(w, answer, w.counting || w.ended ? Math.max(1, w.rest) : w.rest);
+  const cut = w.counting > 0 || w.ended;
+  if (top.modal && !cut) w.behind(top.tops[0]);
+  else if (w.behindOpen && !cut && (top.tops.length || opened())) w.lines.push(-w.behindOpen + '\t0\tbehind what is open; close it to reach them');
+  const seeks = w.whole && !after && !top.modal;
+  const otherFirst = seeks && (w.coverage.layersChanged(cut) || seekAhead(cut, w.last));
+  return { found: finish(w, answer, 0), otherFirst };
 }
 
 // plain writes a tab as VT t, a line feed as VT n, and VT itself as VT v.
@@ -115,9 +134,9 @@ export function scopeOf(o, answer) {
 // nodeLine returns the line of el by itself, as walk writes it, without a context.
 export function nodeLine(el, attrs) {
   const w = new Walk({ interactive: true, max_chars: Infinity, max_text: NAME_MAX, attrs, dedupe_text: false });
-  const f = lone(el), role = roleOf(el, f.bits);
+  const f = frameOf(el), role = roleOf(el, f.bits);
   f.clicks = !CONTROLS.has(role) && clickable(el, f.tag, f.s, around(el), f.bits);
   f.control = CONTROLS.has(role) || isHost(el);
-  w.record(el, role, shownName(el, role, f.clicks, f), (unseen(el) || FROM_CONTENT.has(role) && saysUnseen(el)) && !standIn(el), 0, f, null);
+  w.record(el, role, shownName(el, role, f.clicks, f), (unseen(el) || FROM_CONTENT.has(role) && saysUnseen(el)) && !replacementOf(el), 0, f, null);
   return w.lines[0];
 }

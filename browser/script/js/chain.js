@@ -4,14 +4,15 @@
 import { isDisabled } from './actionable.js';
 import { checkedOf } from './controls.js';
 import {
-  activeOf, attr, bodyOf, checkVisibility, contains, documentElementOf, ELEMENT, has, innerText, isContentEditable, localName, matches, nodeType, parentNode, position,
+  activeOf, attr, checkVisibility, contains, documentElementOf, ELEMENT, has, innerText, isContentEditable, localName, matches, nodeType, parentNode, position,
   queryAll, rectOf, textContent, textData, FOLLOWING, TEXT,
 } from './dom.js';
 import { flatChildren } from './flat-tree.js';
 import { labelsOf } from './labels.js';
 import { page } from './page.js';
-import { FRAME_TAGS, laidOut, UNREAD } from './read-text.js';
+import { FRAME_TAGS, laidOut, SKIPPED_TAGS } from './read-text.js';
 import { readOf } from './read.js';
+import { styleOf } from './node-cache.js';
 import { roleOf } from './role.js';
 import { hidesText } from './secrets.js';
 import { nameOf } from './shown-name.js';
@@ -24,7 +25,7 @@ const seen = (el) => {
   return r.width > 0 && r.height > 0;
 };
 
-// fits tells whether a text is the wanted one: a string, or {re, flags}.
+// fits reports whether a text is the wanted one: a string, or {re, flags}.
 const fits = (want, text, exact) => {
   const s = fold(text || '');
   if (want && typeof want === 'object') return new RegExp(want.re, want.flags || '').test(s);
@@ -34,10 +35,10 @@ const fits = (want, text, exact) => {
 const says = (el) => {
   if (hidesText(el)) return '';
   if (el instanceof HTMLInputElement && /^(button|submit|reset)$/.test(el.type)) return el.value;
-  return UNREAD.has(localName(el)) && localName(el) !== 'option' ? '' : flatChildren(el).map((k) => (nodeType(k) === TEXT ? textData(k) : nodeType(k) === ELEMENT ? says(k) : '')).join('');
+  return SKIPPED_TAGS.has(localName(el)) && localName(el) !== 'option' ? '' : flatChildren(el).map((k) => (nodeType(k) === TEXT ? textData(k) : nodeType(k) === ELEMENT ? says(k) : '')).join('');
 };
 
-// within are all elements below a scope, through shadow roots, in order.
+// within returns all elements below a scope, through shadow roots, in order.
 const within = (scope) => {
   const list = [];
   const visit = (el) => {
@@ -65,22 +66,27 @@ const labelText = (el) => {
 
 const innermost = (list) => list.filter((el) => !list.some((o) => o !== el && contains(el, o)));
 
-// below are the elements in scope that one step names.
+// descendants returns the parts of a selector between which an element may be anywhere below the
+// one before, in a shadow root too, where no selector reaches from outside.
+const descendants = (css) => (/^[^"'[\](),]*$/.test(css) ? css.trim().split(/(?<![>+~\s])\s+(?![>+~\s])/) : []);
+
+// below returns the elements in scope that one step names.
 const below = (scope, s) => {
-  const all = () => within(scope);
+  const all = () => (scope === documentElementOf(page) ? [scope, ...within(scope)] : within(scope));
   if (s.css !== undefined) {
     if (s.css.includes(':scope')) return [...queryAll(scope, s.css)];
-    return all().filter((el) => matches(el, s.css));
+    const whole = all().filter((el) => matches(el, s.css)), pieces = whole.length ? [] : descendants(s.css);
+    return pieces.length < 2 ? whole : pieces.reduce((from, css) => [...new Set(from.flatMap((el) => within(el).filter((k) => matches(k, css))))], [scope]);
   }
   if (s.xpath !== undefined) {
     const got = page.evaluate(s.xpath, scope === documentElementOf(page) && !s.xpath.startsWith('.') ? page : scope, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null);
     return Array.from({ length: got.snapshotLength }, (_, i) => got.snapshotItem(i)).filter((n) => n && nodeType(n) === ELEMENT);
   }
   if (s.role !== undefined) {
-    return all().filter((el) => (roleOf(el) || 'generic') === s.role.toLowerCase() && (s.include_hidden || laidOut(el)) && (s.name === undefined || fits(s.name, nameOf(el), s.exact)) &&
+    return all().filter((el) => (roleOf(el) || 'generic') === s.role.toLowerCase() && (s.include_hidden || laidOut(el)) && (s.name === undefined || fits(s.name, nameOf(el) || (s.role === 'row' && !hidesText(el) ? innerText(el) : ''), s.exact)) &&
       ['checked', 'disabled', 'selected', 'expanded', 'pressed', 'level'].every((k) => s[k] === undefined || (stateOf(el, k) || false) === s[k]));
   }
-  if (s.text !== undefined || s.own_text !== undefined) return innermost(all().filter((el) => !/^(script|style|noscript|head|title|body)$/.test(localName(el)) && fits(s.text ?? s.own_text, says(el), s.exact)));
+  if (s.text !== undefined || s.own_text !== undefined) return innermost(all().filter((el) => !/^(script|style|noscript|head|title|html|body)$/.test(localName(el)) && fits(s.text ?? s.own_text, says(el), s.exact)));
   if (s.label !== undefined) return all().filter((el) => labelText(el).some((t) => fits(s.label, t, s.exact)));
   for (const [key, name] of [['placeholder', 'placeholder'], ['alt', 'alt'], ['title', 'title']]) if (s[key] !== undefined) return all().filter((el) => has(el, name) && fits(s[key], attr(el, name), s.exact));
   if (s.testid !== undefined) return all().filter((el) => has(el, 'data-testid') && fits(s.testid, attr(el, 'data-testid'), true));
@@ -107,10 +113,12 @@ const chain = (scopes, steps) => {
 
 const readKey = (el, key) => {
   if (key.startsWith('attr:')) return readOf(el, 'attrs')[key.slice(5).toLowerCase()] ?? null;
+  if (key.startsWith('css:')) return styleOf(el).getPropertyValue(key.slice(4));
   switch (key) {
     case 'text': return hidesText(el) || localName(el) === 'textarea' ? '' : textContent(el);
     case 'inner_text': return hidesText(el) ? '' : el instanceof HTMLElement ? innerText(el) : textContent(el);
     case 'value': return el instanceof HTMLSelectElement ? el.value : readOf(el, 'value') ?? '';
+    case 'values': return el instanceof HTMLSelectElement ? Array.from(el.selectedOptions, (o) => o.value) : [];
     case 'html': { const whole = readOf(el, 'html'); return whole.slice(whole.indexOf('>') + 1, Math.max(whole.lastIndexOf('</'), 0)); }
     case 'visible': return seen(el);
     case 'enabled': return !isDisabled(el);
@@ -122,9 +130,12 @@ const readKey = (el, key) => {
 };
 
 // follow finds what the chain names, in the whole document, and what is to be read of
-// the first q.limit of it.
+// the first q.limit of it. A step {frame} says that the rest is for the document of the one
+// frame that was found.
 export const follow = (q) => {
-  const root = documentElementOf(page);
-  const all = root ? chain([root], q.chain).filter((el) => el !== root || !bodyOf(page)) : [];
+  const root = documentElementOf(page), at = q.chain.findIndex((s) => s.frame), steps = at < 0 ? q.chain : q.chain.slice(0, at);
+  const all = root ? chain([root], steps) : [];
+  if (at >= 0 && all.length === 1 && FRAME_TAGS.has(localName(all[0]))) return { count: 0, elements: [], read: () => ({}), frame: all[0], rest: q.chain.slice(at + 1) };
+  if (at >= 0 && all.length === 1) all.length = 0;
   return { count: all.length, elements: all.slice(0, q.limit), read: (el) => Object.fromEntries((q.read || []).map((key) => [key, readKey(el, key)])) };
 };

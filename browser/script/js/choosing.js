@@ -9,7 +9,7 @@ import { roleOf } from './role.js';
 import { styledSelect } from './stand-in.js';
 import { fold } from './text.js';
 
-// optionsOf are the options of a select as a client may name them.
+// optionsOf returns the options of a select as a client may name them.
 const optionsOf = (el) => /** @type {HTMLOptionElement[]} */ ([...allIn(el, 'option')]);
 const labelOf = (o) => fold(attr(o, 'label') || textContent(o));
 
@@ -47,7 +47,7 @@ export const chooseOption = (id) => {
   return choose(el, { values: [option.value] });
 };
 
-// checkState is a checkbox's, radio button's or switch's state, native or ARIA:
+// checkState returns a checkbox's, radio button's or switch's state, native or ARIA:
 // true, false, mixed, or null for what has none.
 export const checkState = (el) => {
   if (el instanceof HTMLInputElement && ['checkbox', 'radio'].includes(inputType(el))) return el.indeterminate ? 'mixed' : checkedOf(el);

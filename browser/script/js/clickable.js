@@ -8,7 +8,7 @@ import {
 import { someText } from './element-text.js';
 import { isHTML, rootOf } from './flat-tree.js';
 import { labelsOf } from './labels.js';
-import { containsListener, hasListener, MORE } from './listeners.js';
+import { containsListener, hasListener, GESTURES } from './listeners.js';
 import { styleOf } from './node-cache.js';
 import { authorName, CONTROLS, roleOf } from './role.js';
 import { blank, fold } from './text.js';
@@ -21,41 +21,41 @@ export const OPERABLE = 'a[href],button,input:not([type=hidden]),select,textarea
 
 export const listens = (el, bits = bitsOf(el)) => (bits & HANDLER) !== 0 || hasListener.has(el);
 
-// clickable tells whether el, which is no control by its role, is one by its
+// clickable reports whether el, which is no control by its role, is one by its
 // listeners, by the cursor that begins at it, by tabindex or by draggable.
-// s is its style; around tells {el: what is around it, pointer: the cursor of that is
-// such a one, forItems: that is a list which listens for its items, inControl: the
-// control it stands in}.
+// s is its style. around is {el: the element around it, pointer: whether that has a pointer
+// cursor, forItems: whether that is a list whose listener is for its items, inControl: the
+// control that contains it}.
 export function clickable(el, tag, s, around, bits = bitsOf(el)) {
   if (tag === 'body' || tag === 'html') return false;
   const own = listens(el, bits);
-  if (around.inControl) return (own || tag === 'a' && CURSORS.has(s.cursor) && !CONTROLS.has(roleOf(around.inControl))) && linked(el, around.inControl) && touchable(el);
-  const begins = CURSORS.has(s.cursor) && !pointed(around);
+  if (around.inControl) return (own || tag === 'a' && CURSORS.has(s.cursor) && !CONTROLS.has(roleOf(around.inControl))) && linked(el, around.inControl) && hasClickableBox(el);
+  const begins = CURSORS.has(s.cursor) && !hasInheritedPointerCursor(around);
   const tab = (bits & TABINDEX) !== 0 && (isHTML(el) ? tabIndexOf(el) : namespaceURI(el) === SVG ? svgTabIndex(el) : -1) >= 0;
   const drag = (bits & DRAGGABLE) !== 0 && attr(el, 'draggable') === 'true' && tag !== 'a';
   if (tag === 'label' && !own) {
     if (el.control) return !rendered(el.control); // else its control has the ref
     if (besideChoice(el)) return true;
   }
-  if (!own && !begins && !tab && !drag) return tag === 'li' && forItems(around) || around.meant !== 0 && saysWhatIsMeant(el, s, around.meant);
+  if (!own && !begins && !tab && !drag) return tag === 'li' && forItems(around) || around.delegated !== 0 && isDelegatedTo(el, s, around.delegated);
   if (begins && !own && LISTS.has(tag)) return false; // its items are what is clicked
   if (own && !tab && listensForItems(el)) return false; // or dragged
   if (!drag && shell(el, tag)) return false;
   if (!operablesIn(el)) return own && !begins && !tab ? someText(el, 1001).length <= 1000 && !listensFor(el, s) : true;
-  // A listener around other controls listens for them, unless each of a series
-  // has one, or what it has to say is its own.
-  if (begins || drag) return !wide(el);
-  return own && !wide(el) && (seriesListens(el) || ownText(el));
+  // A listener on an element around other controls is for them, unless every sibling has
+  // one too or the element has text of its own.
+  if (begins || drag) return !coversHalfViewport(el);
+  return own && !coversHalfViewport(el) && (seriesListens(el) && !aroundOne(el) || ownText(el));
 }
 
-// linked tells whether el says something, and not all that the control around it says: a
+// linked reports whether el says something, and not all that the control around it says: a
 // link without an address, to which the page's script may pass the click.
 function linked(el, control) {
   const says = fold(someText(el, 200));
   return says !== fold(someText(control, 200)) && (says !== '' || localName(el) !== 'a');
 }
 
-// besideChoice tells whether the label el, which is no control's, stands right beside a
+// besideChoice reports whether the label el, which is no control's, stands right beside a
 // checkbox or radio button that nothing names: it is what is read in its place.
 function besideChoice(el) {
   for (const e of [previousElementSibling(el), nextElementSibling(el)]) {
@@ -64,25 +64,34 @@ function besideChoice(el) {
   return false;
 }
 
-const SAID = 200; // characters of what is meant by a listener around it: more is text to read
+const SAID = 200; // characters of an element that a listener around it handles: more is text to read
 
-// saysWhatIsMeant tells whether el is the text that a listener around it may be meant for. A
+// isDelegatedTo reports whether el is the text for which an element around it listens (event delegation). A
 // press may be for anything, so it counts only for what is made to be dragged.
-function saysWhatIsMeant(el, s, kinds) {
+function isDelegatedTo(el, s, kinds) {
   if (!ownText(el) || someText(el, SAID + 1).length > SAID || operablesIn(el)) return false;
-  return (kinds & MORE) !== 0 || s.position === 'absolute' || s.userSelect === 'none' && s.display !== 'inline';
+  return (kinds & GESTURES) !== 0 || s.position === 'absolute' || s.userSelect === 'none' && s.display !== 'inline';
 }
 
-// shell tells whether el is a web component around one control, which says all that el
+// shell reports whether el is a web component around one control, which says all that el
 // says.
 function shell(el, tag) {
   const root = rootOf(el, tag), inner = root && root.querySelector(OPERABLE);
-  return !!inner && rendered(inner) && !authorName(el) && fold(someText(inner, 200)) === fold(someText(el, 200));
+  return !!inner && rendered(inner) && !authorName(el) && sameText(inner, el);
 }
 
-// touchable tells whether there is a place of el, or of what is in it, that takes a
+const sameText = (a, b) => fold(someText(a, 200)) === fold(someText(b, 200));
+
+// aroundOne reports whether el is around one control, which says all that el says: a click
+// on it reaches the listener of el too.
+function aroundOne(el) {
+  const all = queryAll(el, OPERABLE);
+  return all.length === 1 && rendered(all[0]) && sameText(all[0], el);
+}
+
+// hasClickableBox reports whether there is a place of el, or of what is in it, that takes a
 // click. A ripple that is drawn over a button has none.
-function touchable(el) {
+function hasClickableBox(el) {
   if (sized(el)) return true;
   const all = queryAll(el, '*');
   for (let i = 0; i < all.length && i < 20; i++) if (sized(all[i]) && styleOf(all[i]).pointerEvents !== 'none') return true;
@@ -94,9 +103,9 @@ function sized(el) {
   return r.width >= 1 && r.height >= 1;
 }
 
-// pointed tells whether such a cursor has begun around what is in the frame f of
+// hasInheritedPointerCursor reports whether such a cursor has begun around what is in the frame f of
 // the walk. Few have to know.
-function pointed(f) {
+function hasInheritedPointerCursor(f) {
   if (f.pointer === undefined) f.pointer = CURSORS.has(f.s.cursor) && !(passesCursor(f.tag) && !listens(f.el));
   return f.pointer;
 }
@@ -108,7 +117,7 @@ function forItems(f) {
 
 const LISTS = wordSet('ul ol dl menu table thead tbody tfoot');
 
-// listensForItems tells whether el is a list whose listener is meant for its
+// listensForItems reports whether el is a list whose listener is meant for its
 // items: several, with nothing to operate in them.
 function listensForItems(el) {
   if (!el || !/^(ul|ol|menu)$/.test(localName(el)) || !listens(el) || containsListener.has(el)) return false;
@@ -116,7 +125,7 @@ function listensForItems(el) {
   return first !== null && nextElementSibling(first) !== null && localName(first) === 'li' && !operablesIn(first);
 }
 
-// passesCursor tells whether a cursor that begins at such an element is meant for
+// passesCursor reports whether a cursor that begins at such an element is meant for
 // its items.
 export const passesCursor = (tag) => LISTS.has(tag);
 
@@ -127,7 +136,7 @@ export function operablesIn(el) {
   return false;
 }
 
-// listensFor tells whether el listens for what is in it and not for itself: the
+// listensFor reports whether el listens for what is in it and not for itself: the
 // pointer, or a place in the order of focus, begins further in.
 function listensFor(el, s) {
   if (CURSORS.has(s.cursor)) return false;
@@ -138,7 +147,7 @@ function listensFor(el, s) {
   return false;
 }
 
-function wide(el) {
+function coversHalfViewport(el) {
   const r = rectOf(el);
   return r.width * r.height > innerWidth * innerHeight / 2;
 }

@@ -34,7 +34,7 @@ export const fire = (el, type) => dispatch(el, new Event(type, { bubbles: true, 
 
 export const mask = (el, v) => (v && secret(el) ? MASK : v);
 
-// contents is what a control holds: its value, or an editable element's text.
+// contents returns what a control holds: its value, or an editable element's text.
 export const contents = (el) => {
   const editor = editorOf(el);
   if (editor && !isTerminal(editor)) return painted(editor);
@@ -43,7 +43,7 @@ export const contents = (el) => {
   return (el instanceof HTMLElement ? innerText(el) : '').replace(/\u00a0/g, ' ').replace(/\u200b|\ufeff/g, '').replace(/\n$/, '');
 };
 
-// deepActive is the focused element, through shadow roots.
+// deepActive returns the focused element, through shadow roots.
 export const deepActive = (el) => {
   let a = activeIn(page);
   const roots = new Map();
@@ -59,7 +59,7 @@ export const deepActive = (el) => {
 export const FIELD = 'input:not([type=hidden]):not([type=button]):not([type=submit]):not([type=reset]):not([type=image]):not([type=checkbox]):not([type=radio]):not([type=file]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]';
 export const CONTROL_SELECTORS = { field: FIELD + ',select', select: 'select', file: 'input[type=file]', check: 'input[type=checkbox],input[type=radio]' };
 
-// controlOf is the control that el stands for: itself, a label's, the only one
+// controlOf returns the control that el stands for: itself, a label's, the only one
 // in it; for a file also the only one beside it.
 export const controlOf = (el, what) => {
   const selector = CONTROL_SELECTORS[what];
@@ -84,7 +84,7 @@ export const controlOf = (el, what) => {
   return null;
 };
 
-// fillKind is how a control is filled in.
+// fillKind returns how a control is filled in.
 export const fillKind = (el) => {
   const tag = localName(el);
   if (tag === 'select' || tag === 'textarea') return tag;

@@ -2,7 +2,7 @@
 // CodeMirror 5, Ace and xterm. The field is what is typed into; what is painted is what it
 // holds. Their own models are the page's, and out of reach.
 
-import { closest, has, matches, queryAll, queryAllOf, rectOf, textContent } from './dom.js';
+import { allOf, allOfClass, closest, has, matches, queryAll, queryAllOf, rectOf, textContent } from './dom.js';
 import { onForget, page } from './page.js';
 
 const KINDS = [
@@ -20,7 +20,11 @@ onForget(() => {
   layers = new Set();
 });
 
+// The field of each is a text area or has the class native-edit-context. To count those
+// costs a tenth of what it costs to look for the boxes.
 function look() {
+  any = false;
+  if (allOf(page, 'textarea').length === 0 && allOfClass(page, 'native-edit-context').length === 0) return;
   const boxes = queryAllOf(page, BOXES);
   any = boxes.length > 0;
   for (const box of boxes) {
@@ -29,13 +33,13 @@ function look() {
   }
 }
 
-// isPainted tells whether el is a layer that an editor paints: its field says what is there.
+// isPainted reports whether el is a layer that an editor paints: its field says what is there.
 export function isPainted(el) {
   if (any === null) look();
   return layers.size > 0 && layers.has(el);
 }
 
-// editorOf returns the editor whose field el is: {box, kind}; null where it is none's.
+// editorOf returns the editor whose field el is: {box, kind}; null if it is none's.
 export function editorOf(el) {
   if (any === null) look();
   if (!any) return null;
@@ -45,12 +49,12 @@ export function editorOf(el) {
   return kind && matches(el, kind.field) ? { box, kind } : null;
 }
 
-// isTerminal tells whether an editor is a terminal, in which what was written stays.
+// isTerminal reports whether an editor is a terminal, in which what was written stays.
 export const isTerminal = (editor) => editor.kind.box === '.xterm';
 
-// isWhole tells whether el holds its text in its editor's way, to be written as a whole: key
+// isWrittenAsWhole reports whether el holds its text in its editor's way, to be written as a whole: key
 // by key, brackets would be closed that the text closes itself.
-export const isWhole = (el) => {
+export const isWrittenAsWhole = (el) => {
   const editor = editorOf(el);
   return editor ? !isTerminal(editor) : has(el, 'class') && matches(el, '.cm-content');
 };

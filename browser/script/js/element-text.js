@@ -23,7 +23,7 @@ export function someText(el, max, tight = false) {
 }
 
 // moreText adds the text from n on to so.out, with a space between nodes; tight, with
-// one between lines. list begins with n, and is null where n and its siblings are read
+// one between lines. list begins with n, and is null if n and its siblings are read
 // one by one.
 function moreText(list, n, so) {
   let first = true;
@@ -39,8 +39,7 @@ function moreText(list, n, so) {
         if (so.tight && data) so.out += ' ';
         continue;
       }
-      const part = data.slice(0, so.max + 50);
-      so.out += LOOSE.test(part) ? part.replace(/\s+/g, ' ') : part;
+      addText(data, so);
     } else if (type === ELEMENT) {
       const tag = localName(n);
       if (WORDLESS.has(tag)) continue;
@@ -50,6 +49,34 @@ function moreText(list, n, so) {
       moreText(inner, start, so);
       if (so.tight && apart) so.out += ' ';
     }
+  }
+}
+
+function addText(data, so) {
+  const part = data.slice(0, so.max + 50);
+  so.out += LOOSE.test(part) ? part.replace(/\s+/g, ' ') : part;
+}
+
+// cachedText is someText, but for white space, of an element that a walk reads anyway: what
+// it has read, and what this reads, is not asked for again.
+export function cachedText(k, max) {
+  const so = { out: '', max, left: 400 };
+  moreCached(k, so);
+  return so.out;
+}
+
+function moreCached(k, so) {
+  const list = flatList(k.el, k.tag, k.shadow());
+  if (list) {
+    moreText(list, list[0], so);
+    return;
+  }
+  for (let i = 0, n; so.out.length < so.max && so.left > 0 && (n = k.child(i)) !== null; i++) {
+    so.left--;
+    if (i > 0) so.out += ' ';
+    if (n.text === null) {
+      if (!WORDLESS.has(n.tag)) moreCached(n, so);
+    } else if (!n.blank) addText(n.text, so);
   }
 }
 

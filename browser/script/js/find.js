@@ -8,7 +8,7 @@ import { flatChildren, flatParent } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { forget, page } from './page.js';
-import { childElements, FRAME_TAGS, laidOut, UNREAD, veiled } from './read-text.js';
+import { childElements, FRAME_TAGS, laidOut, SKIPPED_TAGS, isNotRendered } from './read-text.js';
 import { allIn, everyElement } from './refs.js';
 import { roleOf, shownRole } from './role.js';
 import { hidesText, secret } from './secrets.js';
@@ -35,17 +35,17 @@ export const seek = (q) => {
     if (nodeType(n) === TEXT) return { says: textData(n), hit: false };
     if (nodeType(n) !== ELEMENT || count >= q.limit) return { says: '', hit: false };
     const tag = localName(n), hides = tag === 'textarea' ? secret(n) : hidesText(n); // what it holds is not searched
-    if (UNREAD.has(tag) && tag !== 'option' && tag !== 'optgroup' && tag !== 'video' && tag !== 'audio') return { says: '', hit: false };
-    if (tag !== 'option' && tag !== 'optgroup' && (!laidOut(n) || tag === 'select' && veiled(n))) return { says: '', hit: false };
+    if (SKIPPED_TAGS.has(tag) && tag !== 'option' && tag !== 'optgroup' && tag !== 'video' && tag !== 'audio') return { says: '', hit: false };
+    if (tag !== 'option' && tag !== 'optgroup' && (!laidOut(n) || tag === 'select' && isNotRendered(n))) return { says: '', hit: false };
     if (FRAME_TAGS.has(tag)) {
-      if (veiled(n)) return { says: '', hit: false };
+      if (isNotRendered(n)) return { says: '', hit: false };
       if (byItself && !text && fits(n)) add(n);
       found.push({ frame: idOf(n) });
       return { says: '', hit: false };
     }
     // An element comes before those in it: its place is kept.
     const place = found.length;
-    const shown = tag === 'option' || tag === 'optgroup' || !veiled(n);
+    const shown = tag === 'option' || tag === 'optgroup' || !isNotRendered(n);
     const mine = shown && byItself && fits(n);
     if (mine && !text) add(n);
     let says = '', hit = false;
@@ -85,9 +85,9 @@ export const seek = (q) => {
 const TEXT_MAX = 300; // characters of what was found
 const cutText = (s) => (s.length > TEXT_MAX ? headOf(s, TEXT_MAX) : s);
 
-// controlOf is what is acted on where n, which shows a text, is meant: the field whose label
+// controlOf returns what is acted on where n, which shows a text, is meant: the field whose label
 // it is, else the nearest thing around it that a snapshot shows as something to act on; n
-// where there is none.
+// if there is none.
 const controlOf = (n) => {
   const field = labelled(n);
   if (field !== n) return field;
@@ -96,7 +96,7 @@ const controlOf = (n) => {
 };
 const CONTROL_AROUND = 8; // elements
 
-// labelWords are the words of a label, without the marks that often end one: "Email: *".
+// labelWords returns the words of a label, without the marks that often end one: "Email: *".
 const labelWords = (s) => fold(s).toLowerCase().replace(/[\s:*\uff1a]+$/, '');
 
 const FIELDS = new Set(['checkbox', 'combobox', 'listbox', 'menuitemcheckbox', 'menuitemradio', 'radio', 'searchbox', 'slider', 'spinbutton', 'switch', 'textbox']);
@@ -123,7 +123,7 @@ const select = (q) => {
   return { found: [...(seen.length || !q.unrendered ? seen : fit).slice(0, q.limit), ...frames], texts: new Map() };
 };
 
-// labelled is the field whose label n is, or is part of, as a snapshot shows it by
+// labelled returns the field whose label n is, or is part of, as a snapshot shows it by
 // that name; n where it is none's, or another control's in the label.
 const labelled = (n) => {
   const label = closest(n, 'label'), c = label && label.control;
@@ -136,7 +136,8 @@ const labelled = (n) => {
 export const find = (q) => {
   forget();
   if (q.chain) {
-    const { count, elements, read } = follow(q);
+    const { count, elements, read, frame, rest } = follow(q);
+    if (frame) return [{ frame: idOf(frame), rest }];
     return [...elements.map((el) => ({ line: nodeLine(el, q.attrs), context: contextOf(el), read: read(el) })), { count }];
   }
   const { found, texts } = q.css || q.testid ? select(q) : seek(q);

@@ -20,7 +20,7 @@ export const isElement = (n) => nodeType(n) === ELEMENT;
 export const isHTML = (el) => namespaceURI(el) === HTML;
 export const tagOf = (el) => localName(el).toLowerCase();
 
-// slotOf returns the slot that shows n, a child of a shadow host; null where none does.
+// slotOf returns the slot that shows n, a child of a shadow host; null if none does.
 function slotOf(n) {
   const type = nodeType(n);
   const slot = type === ELEMENT ? assignedSlot(n) : type === TEXT ? textSlot(n) : null;
@@ -47,7 +47,7 @@ export function flatParent(n) {
 // have a hyphen.
 const HOSTS = new Set('article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '));
 
-// rootOf is shadowOf for who knows the tag of el.
+// rootOf is shadowOf for callers that know the tag of el.
 export const rootOf = (el, tag) => (anyClosed || HOSTS.has(tag) || tag.includes('-') ? shadowOf(el) : null);
 
 // The shadow roots that a walk has visited: the watch of the document observes them too.
@@ -96,7 +96,7 @@ export function flatChildren(el) {
   return Array.from(flatList(el) || childNodes(el));
 }
 
-// flatContains tells whether n is outer or stands in it in the flat tree.
+// flatContains reports whether n is outer or stands in it in the flat tree.
 export function flatContains(outer, n) {
   for (; n; n = flatParent(n)) if (n === outer) return true;
   return false;

@@ -23,13 +23,12 @@ export interface Functions {
   frameAt(args: FrameAtArgs): FramePoint;
   frameBox(args: number): FrameContent | null;
   guardKeys(args: number): boolean;
-  guardPress(args: boolean): void;
+  guardPress(args: GuardPressArgs): void;
   hasText(args: string): boolean;
   hitAtPoint(args: Point): PointHit;
   hitResult(args: HitResultArgs): Promise<Hit>;
   idOf(...nodes: any[]): void;
-  isOver(): boolean;
-  isUnder(): boolean;
+  isUnder(): Hit;
   keysResult(args: KeysResultArgs): Promise<KeysResulted>;
   locate(args: Lookup): Promise<Located>;
   middle(args: MiddleArgs): ElementPoint;
@@ -176,6 +175,7 @@ export interface Found {
   says?: string;
   read?: any;
   count?: number | null;
+  rest?: any;
 }
 
 export interface FrameAtArgs {
@@ -200,10 +200,17 @@ export interface FramePoint {
   by?: Element | null;
 }
 
+export interface GuardPressArgs {
+  node?: number;
+  any?: boolean;
+}
+
 export interface Hit {
   hit?: boolean;
   seen?: boolean;
+  part?: boolean;
   by?: Element | null;
+  to?: Element | null;
   settled?: Settled | null;
   then?: any;
 }
@@ -211,6 +218,7 @@ export interface Hit {
 export interface HitResultArgs {
   then?: string;
   with?: any;
+  to?: number;
   settle: boolean;
   shown: boolean;
 }
@@ -391,6 +399,7 @@ export interface TypeArgs {
   text: string;
   clear: boolean;
   keys: boolean;
+  secret?: boolean;
   clicked?: boolean;
 }
 

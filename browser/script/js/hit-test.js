@@ -3,19 +3,24 @@
 // is remembered. The listeners stand on the window before any of the page's own.
 
 import { acceptsInput, boxKey, cover, coverOf, elementUnder } from './actionable.js';
-import { animationsOf, isConnected, rectOf } from './dom.js';
+import { animationsOf, closest, exitPointerLock, isConnected, localName, pointerLockOf, rectOf, textContent } from './dom.js';
 import { elementCalls } from './element-calls.js';
-import { forget } from './page.js';
+import { flatContains } from './flat-tree.js';
+import { node } from './node-ids.js';
+import { forget, page } from './page.js';
 import { settle } from './settle.js';
 import { recentlyAdded } from './recently-added.js';
 
 const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart', 'dragenter', 'dragover', 'drop'];
 
 // What is watched over: el (null: nothing of this document may be hit), at where
-// it was found, ups the releases to come, open that the press has reached el,
-// moved that el was somewhere else than where it was expected, any that the whole
-// document may be hit, since what is clicked is the frame that shows it.
-let armed = null;
+// it was found, ups the releases to come, received that a press has reached el, open that
+// none has been refused since, moved that el was somewhere else than where it was
+// expected, any that the whole document may be hit, since what is clicked is the frame
+// that shows it, or a point. seen and released count mouseup and pointerup, judged is
+// released when the last press was judged; hit is what that came to, let what the last
+// release or drop came to, and where.
+let pressGuard = null;
 
 // reached tells the daemon that the input has reached its element, before the page
 // hears of it: a document that is left, or held by a dialog, answers nothing later.
@@ -24,8 +29,8 @@ const reached = () => {
   if (typeof tell === 'function') tell('');
 };
 
-// turn is one turn of the event loop.
-const oneTurn = () => new Promise((done) => {
+// nextMacrotask resolves after one macrotask.
+const nextMacrotask = () => new Promise((done) => {
   const c = new MessageChannel();
   c.port1.onmessage = done;
   c.port2.postMessage(0);
@@ -37,41 +42,58 @@ const refuse = (e) => {
 };
 
 const onPress = (e) => {
-  const g = armed;
+  const g = pressGuard;
   if (!e.isTrusted) return;
   if (!g) {
     if (recentlyAdded()) refuse(e);
     return;
   }
   const target = e.composedPath()[0] || e.target;
-  if (!g.decided && target instanceof Element) {
-    g.decided = true;
-    g.open = g.any || !!g.el && (acceptsInput(target, g.el) || acceptsInput(elementUnder(e.clientX, e.clientY, g.el), g.el));
-    g.hit = target;
-    g.moved = !g.open && !!g.el && isConnected(g.el) && boxKey(g.el) !== g.at;
-    if (g.open) reached();
+  // Of a double click each press is judged.
+  if (target instanceof Element && (!g.decided || g.open && g.released > g.judged && (e.type === 'pointerdown' || e.type === 'mousedown'))) judge(g, target, e);
+  if (target instanceof Element && (e.type === 'dragover' || e.type === 'drop' || !g.drop && (e.type === 'pointerup' || e.type === 'mouseup'))) {
+    g.let = { target, x: e.clientX, y: e.clientY };
+    g.drop = e.type === 'drop' ? 'dropped' : e.type === 'dragover' ? 'over' : '';
   }
+  if (e.type === 'pointerup') g.released++;
   // It was let go somewhere else because the element has moved away meanwhile: no
   // click comes of that.
   if (g.open && e.type === 'pointerup' && g.pressed) g.slips = boxKey(g.el) !== g.pressed.at;
   if (g.open && e.type === 'mouseup' && g.el && isConnected(g.el) && !acceptsInput(target, g.el) && movedAway(g, e)) {
-    g.open = false;
+    g.open = g.received = false;
     g.hit = target;
     g.moved = true;
   }
   if (!g.open) refuse(e);
   // A click follows its mouseup in the same task: one turn later it is over.
-  if (e.type === 'mouseup' && ++g.seen >= g.ups) oneTurn().then(() => g.finish());
+  if (e.type === 'mouseup' && ++g.seen >= g.ups) nextMacrotask().then(() => g.finish());
+};
+const judge = (g, target, e) => {
+  const again = g.decided;
+  g.decided = true;
+  g.judged = g.released;
+  g.hit = target;
+  g.dragged = /^d(rag|rop)/.test(e.type);
+  g.open = g.any || !!g.el && (acceptsInput(target, g.el) || acceptsInput(elementUnder(e.clientX, e.clientY, g.el), g.el) || again && standsFor(target, g.el));
+  if (again) return;
+  g.moved = !g.open && !!g.el && isConnected(g.el) && boxKey(g.el) !== g.at;
+  g.received = g.open;
+  if (g.open) reached();
+};
+// standsFor reports whether the page has put what was hit in the place of el, which was
+// pressed once: many write a line anew for each click.
+const standsFor = (hit, el) => {
+  const twin = !isConnected(el) && closest(hit, CSS.escape(localName(el)));
+  return !!twin && textContent(twin) === textContent(el);
 };
 const movedAway = ({ el, slips, pressed }, e) => {
-  const r = rectOf(el);
-  if (r.width === 0 || e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom) return false;
+  if (rectOf(el).width === 0 || inBox(el, e.clientX, e.clientY)) return false;
   return slips && e.clientX === pressed.x && e.clientY === pressed.y || animationsOf(el).length > 0; // a drag moves the mouse
 };
 // onPressed comes last of all, when the page has done what it does with the press:
 // what moves the element from then on is not that.
 const onPressed = (e) => {
-  if (armed && armed.open && armed.el && e.isTrusted) armed.pressed = { at: boxKey(armed.el), x: e.clientX, y: e.clientY };
+  if (pressGuard && pressGuard.open && pressGuard.el && e.isTrusted) pressGuard.pressed = { at: boxKey(pressGuard.el), x: e.clientX, y: e.clientY };
 };
 const listen = () => {
   for (const type of PRESS) addEventListener(type, onPress, { capture: true, passive: false });
@@ -81,66 +103,95 @@ const listen = () => {
 
 /** @param {{el: any, ups?: number, any?: boolean, point?: {x: number, y: number} | null, under?: any}} what */
 export const armHitTest = ({ el, ups = 0, any = false, point = null, under = el }) => {
-  // page.open() takes the listeners of the window away (HTML, 8.4.1);
-  // where they still stand this changes nothing.
+  // Where an element has the pointer for itself, a person presses Escape before pressing another.
+  const holder = el && pointerLockOf(page);
+  if (holder && !acceptsInput(holder, el)) exitPointerLock(page);
+  // document.open() removes the window's listeners (HTML, 8.4.1). Adding one that is still
+  // there changes nothing.
   listen();
   /** @type {Record<string, any>} */
-  const g = armed = { el, at: el && boxKey(el), ups, any, point, under, seen: 0, decided: false, open: false, hit: null, moved: false, pressed: null, slips: false };
+  const g = pressGuard = { el, at: under && boxKey(under), ups, any, point, under, dragged: false, seen: 0, released: 0, judged: 0, decided: false, received: false, open: false, hit: null, let: null, drop: '', moved: false, pressed: null, slips: false };
   g.done = new Promise((done) => { g.finish = done; });
 };
 
-// guardPress lets no press through to this document, or, with any, whichever comes.
+// guardPress lets no press through to this document but to that node, or, with any,
+// whichever comes.
 /** @type {import('./functions.js').Functions['guardPress']} */
-export const guardPress = (any) => armHitTest({ el: null, any });
+export const guardPress = ({ node: id, any }) => armHitTest({ el: id && node(id) || null, any });
 
-// isUnder says whether what was found at its point is there now.
+// isUnder reports whether what was found at its point is there now, or what is, and
+// whether the pointer has come over it. Where it is there, by is what else the pointer has
+// come over before.
 /** @type {import('./functions.js').Functions['isUnder']} */
 export const isUnder = () => {
-  const g = armed;
-  if (!g || !g.point) return true;
-  const hit = elementUnder(g.point.x, g.point.y, g.under);
-  return g.el ? acceptsInput(hit, g.el) : hit === g.under;
+  const g = pressGuard;
+  if (!g) return { hit: true };
+  const hit = g.point && elementUnder(g.point.x, g.point.y, g.under);
+  if (!g.point || (g.el ? acceptsInput(hit, g.el) : hit === g.under)) return { hit: true, seen: !!g.over, by: g.strayed && !g.any ? named(g.strayed) : null };
+  return { seen: !!g.over, by: hit && boxKey(g.under) === g.at ? named(hit) : null };
 };
-
-// isOver says whether the pointer came over the element, or the element is under it.
-/** @type {import('./functions.js').Functions['isOver']} */
-export const isOver = () => !!armed && armed.over || isUnder();
 const onMove = (e) => {
-  const g = armed;
-  if (g && g.el && e.isTrusted && !g.over) g.over = acceptsInput(e.composedPath()[0], g.el);
+  const g = pressGuard;
+  if (!g || !e.isTrusted) return;
+  const target = e.composedPath()[0];
+  g.over = g.over || !!g.el && acceptsInput(target, g.el);
+  if (!g.over && target instanceof Element && target !== g.under) g.strayed = target;
 };
 
-// endHitTest lets every input through again, and says what was hit here.
+// named is the record of what was hit. The page is another than it was when el was found.
+const named = (hit) => {
+  forget();
+  return cover(coverOf(hit));
+};
+
+// endHitTest lets every input through again, and says what was hit here: by is what was
+// refused, to what received a press or a drop and is not the element.
 /** @type {import('./functions.js').Functions['endHitTest']} */
 export const endHitTest = () => {
-  const g = armed;
-  armed = null;
-  return g && g.decided ? { seen: true, hit: g.open, by: g.open ? null : cover(coverOf(g.hit)) } : {};
+  const g = pressGuard;
+  pressGuard = null;
+  if (!g || !g.decided) return {};
+  if (!g.open) return { seen: true, by: named(g.hit) };
+  if (g.dragged && g.drop !== 'dropped') return { seen: true }; // nothing accepts it
+  return { seen: true, hit: true, to: elsewhere(g, g.dragged ? g.let : { target: g.hit }, g.el) };
+};
+
+// elsewhere names what input came to that was for el: null where el has it. What is dragged
+// lies over what it is dragged to, or has the pointer for itself: then what is below it counts.
+const elsewhere = (g, { target, x = 0, y = 0 }, el) => {
+  if (g.el && g.el !== el && flatContains(g.el, target)) {
+    const below = Document.prototype.elementsFromPoint.call(page, x, y).find((n) => !flatContains(g.el, n));
+    if (el && below && (acceptsInput(below, el) || flatContains(below, el) && inBox(el, x, y))) return null;
+  }
+  return el && acceptsInput(target, el) ? null : named(target);
+};
+const inBox = (el, x, y) => {
+  const r = rectOf(el);
+  return x >= r.left && x <= r.right && y >= r.top && y <= r.bottom;
 };
 
 // releaseHitTest ends the waiting of hitResult(): the input has been answered for.
 /** @type {import('./functions.js').Functions['releaseHitTest']} */
 export const releaseHitTest = () => {
-  if (armed) armed.finish();
+  if (pressGuard) pressGuard.finish();
   return true;
 };
 
 // hitResult waits until the input is over, disarms the guard, and says what was
 // hit: {hit: true} where it was the element, else {by: what}, or {} where
-// nothing in this document was, or the element had moved away. then names what else is wanted of the element.
+// nothing in this document was, or the element had moved away. With part, not all of it
+// came to the element. then names what else is wanted of the element.
 /** @type {import('./functions.js').Functions['hitResult']} */
 export const hitResult = async (q) => {
-  const g = armed;
+  const g = pressGuard;
   if (!g) return {};
   await g.done;
-  if (armed === g) armed = null;
-  const answer = { hit: g.open, seen: g.decided };
-  if (!answer.hit && g.hit && !g.moved) {
-    forget(); // the page is another than it was when el was found
-    answer.by = cover(coverOf(g.hit));
-  }
+  if (pressGuard === g) pressGuard = null;
+  const answer = { hit: g.received, seen: g.decided, part: !g.open || Math.max(g.seen, g.released) < g.ups };
+  if (!g.open && g.hit && !g.moved) answer.by = named(g.hit);
+  if (answer.hit && q && q.to && g.let) answer.to = elsewhere(g, g.let, q.to > 0 ? node(q.to) : null);
   if (g.el && isConnected(g.el) && q && q.then) answer.then = elementCalls[q.then](g.el, q.with);
-  // What the input set off, in the same round trip, where nothing follows it.
+  // What the input set off, in the same round trip, if nothing follows it.
   if (answer.hit && q && q.settle) answer.settled = await settle({ shown: q.shown });
   return answer;
 };

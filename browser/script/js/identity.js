@@ -1,12 +1,12 @@
 // What an element is recognised by when another has come in its place.
 
-import { ALL_LASTING, bitsOf, ID, LASTING, LASTING_KEYS, LASTING_SHIFT } from './attributes.js';
+import { ALL_LASTING, bitsOf, ID, STABLE_ATTRS, LASTING_KEYS, LASTING_SHIFT } from './attributes.js';
 import { attr } from './dom.js';
 import { tagOf } from './flat-tree.js';
 
-// identOf returns a digest of the element's tag and of those attributes that
+// stableIdOf returns a digest of the element's tag and of those attributes that
 // outlive a new rendering of the same thing.
-export function identOf(el, bits = bitsOf(el), tag = tagOf(el)) {
+export function stableIdOf(el, bits = bitsOf(el), tag = tagOf(el)) {
   if (!(bits & (ID | ALL_LASTING))) {
     let s = tagIdents.get(tag);
     if (s === undefined) tagIdents.set(tag, s = digits(fnv(0x811c9dc5, tag)));
@@ -18,7 +18,7 @@ export function identOf(el, bits = bitsOf(el), tag = tagOf(el)) {
     if (id && !/\d|^:|--|__/.test(id)) h = fnv(fnv(h, '#'), id); // others are numbered by a machine
   }
   for (let left = bits & ALL_LASTING; left; left &= left - 1) { // the lowest bit first
-    const i = 31 - Math.clz32(left & -left) - LASTING_SHIFT, a = LASTING[i];
+    const i = 31 - Math.clz32(left & -left) - LASTING_SHIFT, a = STABLE_ATTRS[i];
     if (a === 'value' && !/^(radio|checkbox|submit|button)$/.test(attr(el, 'type'))) continue;
     h = fnv(fnv(h, LASTING_KEYS[i]), attr(el, a).slice(0, 500));
   }

@@ -3,7 +3,7 @@
 // gets to the page. The listeners stand on the window before any of the page's own.
 
 import { contents, deepActive, editable, fillKind, hasFocus } from './controls.js';
-import { attr, FOLLOWING, isConnected, localName, position } from './dom.js';
+import { attr, FOLLOWING, getRootNode, isConnected, localName, position } from './dom.js';
 import { flatContains } from './flat-tree.js';
 import { node } from './node-ids.js';
 import { page } from './page.js';
@@ -20,7 +20,14 @@ const KEYS = ['keydown', 'keypress', 'keyup', 'beforeinput', 'textInput', 'paste
 /** @type {Record<string, any> | null} */
 let guard = null;
 
-const holds = (g, target) => target instanceof Node && (flatContains(g.el, target) || g.holder && flatContains(g.holder, target) || flatContains(target, g.el) && editable(target));
+const holds = (g, target) => target instanceof Node && (hosts(target, g.el) ? focused(g) : flatContains(g.el, target) || g.holder && flatContains(g.holder, target) || flatContains(target, g.el) && editable(target));
+
+// hosts tells whether el is in a shadow tree of host: of what happens in a closed one, listeners
+// on the window are told the host.
+const hosts = (host, el) => {
+  for (let r = getRootNode(el); r instanceof ShadowRoot; r = getRootNode(r.host)) if (r.host === host) return true;
+  return false;
+};
 
 const onKey = (e) => {
   const g = guard;
@@ -70,10 +77,10 @@ const onBlur = () => {
 };
 const focused = (g) => {
   const active = hasFocus(page) && deepActive(g.el);
-  return !!active && holds(g, active);
+  return !!active && !hosts(active, g.el) && holds(g, active);
 };
 
-// isNextBox tells whether a page that moves the focus from one field to the other means a
+// isNextBox reports whether a page that moves the focus from one field to the other means a
 // code that is typed into a box for each character: the first is full, the other is empty,
 // of the same kind and length, and comes after it in the same form.
 const isNextBox = (box, next) => {
@@ -90,10 +97,10 @@ const listen = () => {
 };
 listen();
 
-// armKeys lets keys through to the element alone, null for nothing here, and tells whether it
+// armKeys lets keys through to the element alone, null for nothing here, and reports whether it
 // has the focus. any: whatever has the focus here is meant. text: a text is typed.
 export const armKeys = (el, { any = false, text = false } = {}) => {
-  listen(); // page.open() takes them away
+  listen(); // document.open() removes them
   acceptInput();
   const g = guard = { el, holder: null, boxes: [el], text, got: 0, chars: 0, key: false, refused: null, lost: false };
   if (!el) return false;
@@ -112,6 +119,7 @@ export const guardKeys = (id) => armKeys(id < 0 ? page.documentElement : id ? no
 export const endKeys = () => {
   const g = guard;
   guard = null;
+  if (g && g.el && g.got) secret(g.el, true);
   if (g && g.el && !isConnected(g.el)) g.lost = true;
   return g;
 };

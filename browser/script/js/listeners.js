@@ -8,26 +8,26 @@ export const containsListener = new WeakSet(); // contain such
 
 // What an element may listen for on behalf of what is in it: a press, as a drag begins with,
 // or a double click, a context menu, a drag of HTML.
-export const PRESSED = 1, MORE = 2;
-const meant = new WeakMap(); // element → PRESSED, MORE or both
-let anyMeant = false;
+export const PRESS_LISTENED = 1, GESTURES = 2;
+const delegated = new WeakMap(); // element → PRESSED, MORE or both
+let anyDelegated = false;
 
-// addMeant tells the script which elements may listen so.
-export function addMeant(kind, els) {
+// addDelegated tells the script which elements may listen so.
+export function addDelegated(kind, els) {
   for (const el of els) {
     if (!el || nodeType(el) !== ELEMENT || localName(el) === 'body' || localName(el) === 'html') continue;
-    meant.set(el, (meant.get(el) || 0) | kind);
-    anyMeant = true;
+    delegated.set(el, (delegated.get(el) || 0) | kind);
+    anyDelegated = true;
   }
 }
 
-// meantBy returns what el itself listens for so.
-export const meantBy = (el) => (anyMeant && meant.get(el)) || 0;
+// delegatedBy returns what el itself listens for so.
+export const delegatedBy = (el) => (anyDelegated && delegated.get(el)) || 0;
 
-// meantAround returns what el and the elements around it listen for so.
-export function meantAround(el) {
+// delegatedAround returns what el and the elements around it listen for so.
+export function delegatedAround(el) {
   let kinds = 0;
-  for (let p = el; anyMeant && p; p = flatParent(p)) kinds |= meant.get(p) || 0;
+  for (let p = el; anyDelegated && p; p = flatParent(p)) kinds |= delegated.get(p) || 0;
   return kinds;
 }
 

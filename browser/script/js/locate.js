@@ -1,7 +1,7 @@
 // The one round trip before an input: locate finds the element of a ref, waits until a
 // person could act on it, chooses the point to hit and arms the hit test.
 
-import { aim, ALIGN, boxesOf, boxKey, cover, coverOf, elementUnder, frameTurn, isDisabled, moving, nap, obstacle, scrollTo } from './actionable.js';
+import { aim, ALIGN, boxesOf, boxKey, cover, coverOf, elementUnder, frameTurn, isDisabled, moving, sleep, obstacle, scrollTo } from './actionable.js';
 import { controlOf, fillKind } from './controls.js';
 import { closest, focus, isConnected, localName, rectOf } from './dom.js';
 import { elementCalls } from './element-calls.js';
@@ -11,7 +11,7 @@ import { styleOf } from './node-cache.js';
 import { idOf, node } from './node-ids.js';
 import { findRef, record } from './refs.js';
 import { FRAMES } from './role.js';
-import { watchChanges } from './settle.js';
+import { startObserving } from './settle.js';
 
 // locate answers {ok, node, moved, x, y, hit, …} or why not:
 // {stale, candidates}, {changed}, {twin, now}, {reason, by}. Until the deadline
@@ -22,10 +22,10 @@ export const locate = async (q) => {
   for (const w of q.want || []) want[w] = true;
   const until = performance.now() + (q.deadline || 0);
   // Chromium finds what is in a frame only once that has been drawn as it is.
-  let drawn = !!q.again;
-  if (drawn) await frameTurn().then(frameTurn);
+  let mayBeLegible = !!q.again;
+  if (mayBeLegible) await frameTurn().then(frameTurn);
   const began = performance.now();
-  let invited = false;
+  let focusedToLoad = false;
   let last = { reason: 'hidden' }, pause = 16, tolerate = 0;
   for (;;) {
     const found = findRef(q);
@@ -39,13 +39,12 @@ export const locate = async (q) => {
       const m = moving(el);
       if (m.finite.length) {
         now = { reason: 'moving' };
-        await Promise.race([Promise.allSettled(m.finite.map((a) => a.finished)), nap(Math.max(0, Math.min(250, until - performance.now())))]);
+        await Promise.race([Promise.allSettled(m.finite.map((a) => a.finished)), sleep(Math.max(0, Math.min(250, until - performance.now())))]);
         await frameTurn();
         pause = 0;
       } else if (m.endless.length && performance.now() >= tolerate) {
-        // It will not come to rest. Where it stands still between two frames it
-        // is hit there, and after a second it is tried in its flight: the guard
-        // lets nothing else take the input.
+        // The animation is endless. Click the element if it is still between two
+        // frames; after a second try it while it moves: the guard rejects a miss.
         const before = boxKey(el);
         await frameTurn();
         if (boxKey(el) !== before) {
@@ -57,13 +56,13 @@ export const locate = async (q) => {
     }
     const under = !now.reason && now.at ? elementUnder(now.at.x, now.at.y, el) || el : null;
     const frame = under && FRAMES.has(localName(under)) ? under : null;
-    if (frame && !drawn) {
+    if (frame && !mayBeLegible) {
       await frameTurn().then(frameTurn);
-      drawn = true;
+      mayBeLegible = true;
       continue;
     }
     if (!now.reason) {
-      if (!q.again && !invited) watchChanges(el);
+      if (!q.again && !focusedToLoad) startObserving(el);
       const answer = { ok: true, node: idOf(found.el), moved: !!found.moved, target: idOf(el), kind: fillKind(el) };
       if (found.moved || q.any) answer.record = record(found.el);
       if (option) answer.option = { select: idOf(option), value: el.value, index: el.index };
@@ -74,14 +73,14 @@ export const locate = async (q) => {
         armHitTest({ el, ups: q.ups || 0, point: now.at });
       }
       if (q.then) answer.then = elementCalls[q.then](el, q.with);
-      if (q.then !== 'choose' || !late(answer.then) || performance.now() >= Math.min(until, began + LATE)) return answer;
-      if (!invited) focus(el, { preventScroll: true }); // some are loaded when it has the focus
-      invited = true;
+      if (q.then !== 'choose' || !late(answer.then) || performance.now() >= Math.min(until, began + OPTIONS_WAIT_MS)) return answer;
+      if (!focusedToLoad) focus(el, { preventScroll: true }); // some are loaded when it has the focus
+      focusedToLoad = true;
       now = { reason: 'option' };
     }
     last = now;
     if (performance.now() >= until && last.reason !== 'option') break;
-    if (pause) await Promise.race([frameTurn().then(() => nap(pause - 16)), nap(Math.max(1, until - performance.now()))]);
+    if (pause) await Promise.race([frameTurn().then(() => sleep(pause - 16)), sleep(Math.max(1, until - performance.now()))]);
     pause = Math.min(100, (pause || 8) * 2);
   }
   const answer = { reason: last.reason };
@@ -90,12 +89,12 @@ export const locate = async (q) => {
   return answer;
 };
 
-// LATE is how long options are waited for, in milliseconds: more often they are asked for by
+// OPTIONS_WAIT_MS is how long options are waited for, in milliseconds: more often they are asked for by
 // a wrong name.
-const LATE = 2000;
+const OPTIONS_WAIT_MS = 2000;
 const late = (choice) => choice.missing !== undefined || choice.disabled !== undefined;
 
-// closedOption is the select of an option that has no box of its own.
+// closedOption returns the select of an option that has no box of its own.
 const closedOption = (el) => {
   if (localName(el) !== 'option') return null;
   const select = closest(el, 'select');

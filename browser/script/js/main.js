@@ -9,9 +9,9 @@ import { checked, checkedNow, choose, chooseIn, chooseOption, fileInput } from '
 import { elementCalls } from './element-calls.js';
 import { find } from './find.js';
 import { addClosedRoot } from './flat-tree.js';
-import { endHitTest, guardPress, hitResult, isOver, isUnder, releaseHitTest } from './hit-test.js';
+import { endHitTest, guardPress, hitResult, isUnder, releaseHitTest } from './hit-test.js';
 import { guardKeys } from './key-guard.js';
-import { addListeners, addMeant } from './listeners.js';
+import { addListeners, addDelegated } from './listeners.js';
 import { frameAt, locate, middle, scrollIntoView } from './locate.js';
 import { idOf, node } from './node-ids.js';
 import { offScope } from './off-scope.js';
@@ -40,13 +40,13 @@ const declared = {
   },
   addClosedRoot, afterScroll, beginSettle, boxes, caretIn, change, checkedNow, chooseIn,
   chooseOption, closedRootHosts, closedRootHostsAsked, contextNow, endHitTest, fieldWithin, find,
-  findAgain, focusEdited, focusedFrame, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isOver, isUnder, keysResult, locate, middle, node,
+  findAgain, focusEdited, focusedFrame, frameAt, frameBox, guardKeys, guardPress, hasText, hitAtPoint, hitResult, idOf, isUnder, keysResult, locate, middle, node,
   offScope, pendingListeners, read, refState, releaseHitTest, reportListeners, reportMore, reportPressed, scrollIntoView, scrollPage,
   settle, walk, warmUp,
 };
 
 // What tests ask besides.
-const forTests = { addListeners, addMeant, arriving, contextOf, nameOf, roleOf: (el) => shownRole(roleOf(el)) };
+const forTests = { addListeners, addDelegated, arriving, contextOf, nameOf, roleOf: (el) => shownRole(roleOf(el)) };
 
 /** @type {import('./functions.js').Functions} */
 const functions = Object.assign(Object.create(null), forTests);

@@ -6,7 +6,7 @@ import { flatChildren } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
 import { page } from './page.js';
-import { BLOCK, childElements, isSilent, Out, seenText, veiled, wholeText } from './read-text.js';
+import { BLOCK, childElements, isSilent, Out, seenText, isNotRendered, wholeText } from './read-text.js';
 import { allIn } from './refs.js';
 import { hidesText } from './secrets.js';
 import { fold } from './text.js';
@@ -16,12 +16,12 @@ const url = (el, name) => {
   try { return new URL(attr(el, name), baseOf(page)).href; } catch { return attr(el, name); }
 };
 
-// inline is a run of text with its links, emphasis and code.
+// inline returns a run of text with its links, emphasis and code.
 const inline = (n, c) => {
   if (nodeType(n) === TEXT) return c.pre ? seenText(n) : seenText(n).replace(/\s+/g, ' ');
   if (nodeType(n) !== ELEMENT || isSilent(n) || c.skip(n)) return '';
   if (hidesText(n)) return MASK;
-  if (veiled(n)) return childElements(n).map((k) => inline(k, c)).join('');
+  if (isNotRendered(n)) return childElements(n).map((k) => inline(k, c)).join('');
   const tag = localName(n);
   const inner = () => flatChildren(n).map((k) => inline(k, c)).join('');
   // around puts marks at the words, not at the white space beside them.
@@ -77,7 +77,7 @@ const blocks = (el, c) => {
       c.out.br(2);
     }
   };
-  for (const n of veiled(el) ? childElements(el) : flatChildren(el)) {
+  for (const n of isNotRendered(el) ? childElements(el) : flatChildren(el)) {
     if (nodeType(n) === ELEMENT && !isSilent(n) && !c.skip(n) && (isBlock(n) || localName(n) !== 'a' && holdsBlock(n))) {
       flush();
       block(n, c);
@@ -96,7 +96,7 @@ const part = (el, c, indent) => {
 };
 
 const block = (n, c) => {
-  if (veiled(n)) return blocks(n, c);
+  if (isNotRendered(n)) return blocks(n, c);
   if (hidesText(n)) { c.out.br(2); c.out.add(MASK); return c.out.br(2); }
   const { out } = c, tag = localName(n);
   const put = (s) => {
@@ -153,9 +153,9 @@ const list = (el, c) => {
 // table writes a table of data with pipes; one that only lays out is looked
 // through.
 const table = (el, c) => {
-  const rows = [...el.rows].filter((r) => !isSilent(r) && ![r, ...allIn(r, '*')].every(veiled));
-  const wide = Math.max(0, ...rows.map((r) => r.cells.length));
-  if (wide < 2 || allIn(el, 'table').length || /^(none|presentation)$/.test(attr(el, 'role') || '')) {
+  const rows = [...el.rows].filter((r) => !isSilent(r) && ![r, ...allIn(r, '*')].every(isNotRendered));
+  const coversHalfViewport = Math.max(0, ...rows.map((r) => r.cells.length));
+  if (coversHalfViewport < 2 || allIn(el, 'table').length || /^(none|presentation)$/.test(attr(el, 'role') || '')) {
     const out = [];
     for (const r of rows) for (const cell of r.cells) if (!isSilent(cell)) out.push(part(cell, c, ''));
     return out.filter(Boolean).join('\n\n');
@@ -185,7 +185,7 @@ const table = (el, c) => {
   const line = (r) => '| ' + [...r, ...Array(columns - r.length).fill('')].join(' | ') + ' |';
   const headed = rows[0] && [...rows[0].cells].every((x) => localName(x) === 'th');
   const head = headed ? grid.shift() : Array(columns).fill('');
-  const caption = el.caption && !isSilent(el.caption) && !veiled(el.caption) ? fold(wholeText(el.caption)) + '\n\n' : '';
+  const caption = el.caption && !isSilent(el.caption) && !isNotRendered(el.caption) ? fold(wholeText(el.caption)) + '\n\n' : '';
   return caption + [line(head), '|' + ' --- |'.repeat(columns), ...grid.map(line)].join('\n');
 };
 

@@ -10,7 +10,7 @@ import {
   attr, byId, childNodes, closest, contains, ELEMENT, firstChild, firstElementChild, getRootNode, has, localName, namespaceURI,
   nextElementSibling, nextSibling, nodeType, parentNode, queryAll, SVG, TEXT, textContent, textData,
 } from './dom.js';
-import { flatList, isElement, isHTML, rootOf, shadowOf, tagOf } from './flat-tree.js';
+import { flatList, isElement, isHTML, shadowOf, tagOf } from './flat-tree.js';
 import { isField, labelsOf } from './labels.js';
 import { styleOf } from './node-cache.js';
 import { onCall, onForget, page } from './page.js';
@@ -19,7 +19,7 @@ import { secret } from './secrets.js';
 import { blank, fold, hasGlyphs, headOf, withoutGlyphs } from './text.js';
 import { valueOf } from './values.js';
 import { rendered } from './visibility.js';
-import { lone } from './walk-frame.js';
+import { frameOf } from './walk-frame.js';
 import { wordSet } from './word-set.js';
 
 export const NAME_MAX = 2000; // characters of a name, for those that show it and compare it alike
@@ -30,7 +30,7 @@ export const cutName = (s) => (s.length > NAME_MAX ? headOf(s, NAME_MAX) : s);
 // nameFor returns the name of el, which has this role and the frame f. Glyphs of icon
 // fonts are no name: the title takes their place. What a heading says is not acted on,
 // and stays as Chromium has it.
-export function nameFor(el, role, f = lone(el)) {
+export function nameFor(el, role, f = frameOf(el)) {
   if (role === 'row' && !(f.bits & NAMING)) return ''; // its cells say it
   const name = computedOr(el, role, f);
   if (!hasGlyphs(name)) return name;
@@ -41,7 +41,7 @@ export function nameFor(el, role, f = lone(el)) {
 // computedOr is Chromium's own name of el where it can be asked for, otherwise that of accname.
 function computedOr(el, role, f) {
   if (useComputed && !f.inAriaHidden) {
-    if (nameless(el, role, f)) return '';
+    if (neverNamed(el, role, f)) return '';
     const plain = plainName(el, role, f);
     if (plain) return cutName(plain);
     const s = fold(computedName(el));
@@ -52,7 +52,7 @@ function computedOr(el, role, f) {
   return cutName(fold(accname(el, role, { seen: new Set() })));
 }
 
-// readsSecret tells whether the name of el is read from something in which a field
+// readsSecret reports whether the name of el is read from something in which a field
 // holds a secret: Chromium says what such a field holds, accname that it holds something.
 export function readsSecret(el, bits) {
   if (holdsSecret(el) || (isField(el) && Array.from(labelsOf(el, bits)).some(holdsSecret))) return true;
@@ -64,7 +64,7 @@ export function readsSecret(el, bits) {
   });
 }
 
-// holdsSecret tells whether el is, or is around, a field that holds a secret.
+// holdsSecret reports whether el is, or is around, a field that holds a secret.
 function holdsSecret(el) {
   for (const left = [el]; left.length;) {
     const e = left.pop(), tag = localName(e);
@@ -101,21 +101,21 @@ function plainName(el, role, f) {
     case 'fieldset': return role === 'group' ? namingText(firstElementChild(el), 'legend', null) : '';
     case 'button': if (labelsOf(el, bits).length) return ''; // falls through
     case 'a': case 'h1': case 'h2': case 'h3': case 'h4': case 'h5': case 'h6': case 'td': case 'th':
-      return FROM_CONTENT.has(role) && !rootOf(el, f.tag) && !f.hides() ? soleText(el, f) : '';
+      return FROM_CONTENT.has(role) && !f.k.shadow() && !f.hides() ? soleText(el, f) : '';
   }
   return '';
 }
 
 const NAMED = wordSet([...CONTROLS, ...LANDMARKS, ...GROUPS].join(' ') + ' list article figure dialog alertdialog img heading');
 const LABELLED = wordSet('textbox searchbox checkbox radio spinbutton slider combobox listbox switch');
-const MEANT = wordSet('h1 h2 h3 h4 h5 h6 label legend th td a button b strong'); // most cannot have a shadow tree that nobody sees
+const NAMING_TAGS = wordSet('h1 h2 h3 h4 h5 h6 label legend th td a button b strong'); // most cannot have a shadow tree that nobody sees
 
 // referredText returns the only text of the one element that aria-labelledby means.
 function referredText(el) {
   const id = attr(el, 'aria-labelledby');
   if (!id || /\s/.test(id) || getRootNode(el) !== page) return '';
   const e = byId(page, id);
-  return e && e !== el && MEANT.has(localName(e)) && (within(e, el) || near(e, el)) ? namingText(e, '', null) : '';
+  return e && e !== el && NAMING_TAGS.has(localName(e)) && (within(e, el) || near(e, el)) ? namingText(e, '', null) : '';
 }
 
 // within and near tell whether e stands a little way inside el, or right in
@@ -180,36 +180,36 @@ function onlyText(e, control) {
 function plainText(e, text, s) {
   if (!text || UNSEEN.test(text)) return '';
   if (s.textTransform !== 'none' || s.webkitTextSecurity !== 'none' || s.content !== 'normal') return '';
-  if (unasked) {
-    unasked.push(e);
+  if (deferredPseudoChecks) {
+    deferredPseudoChecks.push(e);
     return text;
   }
-  return adorned(e) ? '' : text;
+  return hasGeneratedContent(e) ? '' : text;
 }
 
-// The elements whose name was taken from their text without asking whether a style
-// sheet adds to it; null where each is asked at once. To ask makes the next box
-// that is measured four times as dear, so a walk asks about all of them at its end.
-let unasked = null;
-onCall(() => { unasked = null; }); // a walk may have been ended in the middle
+// The elements whose name was taken from their text without checking whether a style sheet
+// adds to it; null if each is checked at once. Reading a pseudo-element's style makes the next
+// layout query four times as expensive, so a walk defers all of them to its end.
+let deferredPseudoChecks = null;
+onCall(() => { deferredPseudoChecks = null; }); // a walk may have been ended in the middle
 let adornsNames = false; // a style sheet has added to such a name in this document
 
 const adornments = new WeakMap(); // element → the styles of its ::before and ::after, which Blink keeps up to date
 
-// adorned tells whether a style sheet puts something before or after el.
-function adorned(el) {
+// hasGeneratedContent reports whether a style sheet puts something before or after el.
+function hasGeneratedContent(el) {
   let a = adornments.get(el);
   if (a === undefined) adornments.set(el, a = [styleOf(el, '::before'), styleOf(el, '::after')]);
   return !(contentless(a[0]) && contentless(a[1]));
 }
 
-// trusting writes a second time where a name that was taken on trust is not the
-// whole of it, which happens once in a document.
-export function trusting(write) {
-  unasked = adornsNames ? null : [];
-  const written = write(), trusted = unasked;
-  unasked = null;
-  if (!trusted || !trusted.some(adorned)) return written;
+// withDeferredNameChecks calls write again if a name that was taken from text alone turns out to be
+// incomplete, which happens at most once per document.
+export function withDeferredNameChecks(write) {
+  deferredPseudoChecks = adornsNames ? null : [];
+  const written = write(), trusted = deferredPseudoChecks;
+  deferredPseudoChecks = null;
+  if (!trusted || !trusted.some(hasGeneratedContent)) return written;
   adornsNames = true;
   return write();
 }
@@ -219,13 +219,13 @@ function contentless(s) {
   return content === 'none' || content === 'normal';
 }
 
-// Of such a role and tag nothing but an attribute makes a name.
+// Elements with these roles and tags get a name from an attribute only.
 const NAMELESS = wordSet('paragraph list article blockquote main navigation banner contentinfo complementary emphasis strong code form caption search status');
 const NAMELESS_TAGS = wordSet('p ul ol menu article blockquote main nav header footer aside em strong code form caption search div');
 
-// nameless tells whether el plainly has no name. A list item and a row are named
+// neverNamed reports whether el plainly has no name. A list item and a row are named
 // by their content where they can have the focus.
-function nameless(el, role, f) {
+function neverNamed(el, role, f) {
   if (role === 'listitem') return !f.bits && f.tag === 'li' && !inComposite(el);
   if (role === 'row') return !f.bits && f.tag === 'tr' && !tableOf(el).grid && !inComposite(el);
   return !(f.bits & (NAMING | OWNS | ARIA)) && NAMELESS.has(role) && NAMELESS_TAGS.has(f.tag);
@@ -234,7 +234,7 @@ function nameless(el, role, f) {
 let composites = new Map(); // parent → whether its children stand in one; of one walk or question
 onForget(() => { composites = new Map(); });
 
-// inComposite tells whether el, without attributes, stands in what says which of its
+// inComposite reports whether el, without attributes, stands in what says which of its
 // descendants has the focus.
 function inComposite(el) {
   const p = parentNode(el);
@@ -246,9 +246,9 @@ function inComposite(el) {
 // Roles of which Chromium keeps an empty name although text is there.
 const EMPTY_NAMED = wordSet('textbox');
 
-export const SILENT = wordSet('script style noscript template head meta link title source track param col colgroup datalist rp');
+export const SILENT_TAGS = wordSet('script style noscript template head meta link title source track param col colgroup datalist rp');
 
-// accname is the computation proper. c.seen holds the nodes on the way, so that
+// accname returns the computation proper. c.seen holds the nodes on the way, so that
 // none counts twice; c.inside tells that el is being read as part of another
 // name; c.referred that aria-labelledby led here; c.hidden that hidden text counts.
 function accname(el, role, c) {
@@ -286,7 +286,7 @@ export const titleOf = (el) => (has(el, 'title') ? fold(attr(el, 'title')) : '')
   (has(el, 'placeholder') && holdsPlaceholder(el) ? fold(attr(el, 'placeholder')) : '') ||
   (has(el, 'aria-placeholder') && /^(textbox|searchbox)$/.test(roleOf(el)) ? fold(attr(el, 'aria-placeholder')) : '');
 
-// holdsPlaceholder tells whether el shows its placeholder: others have it in vain.
+// holdsPlaceholder reports whether el shows its placeholder: others have it in vain.
 const holdsPlaceholder = (el) => localName(el) === 'textarea' || localName(el) === 'input' && /^(text|search|url|tel|email|password|number)$/.test(el.type);
 
 // labelledBy joins the names of the elements that aria-labelledby lists.
@@ -303,7 +303,7 @@ export function labelledBy(el) {
 }
 
 // embedded returns what a control contributes to the name of something else: its
-// value; null where el is no such control.
+// value; null if el is no such control.
 function embedded(el, role, c) {
   switch (role) {
     case 'textbox': case 'searchbox':
@@ -352,7 +352,7 @@ export function nativeName(el, role, c) {
 }
 
 // optionName returns the name of an option or a group of them, whose frame is f.
-export const optionName = (el, role, f = lone(el)) => (f.bits & (LABEL | LABELLEDBY) && nameFor(el, role, f) || cutName(withoutGlyphs(fold(el.label))));
+export const optionName = (el, role, f = frameOf(el)) => (f.bits & (LABEL | LABELLEDBY) && nameFor(el, role, f) || cutName(withoutGlyphs(fold(el.label))));
 
 function childName(el, tag, c) {
   for (let k = firstElementChild(el); k; k = nextElementSibling(k)) {
@@ -396,7 +396,7 @@ function owned(el) {
 function partName(k, c) {
   const tag = tagOf(k);
   if (tag === 'br') return ' ';
-  if (SILENT.has(tag) && !(c.hidden && tag !== 'script' && tag !== 'style')) return '';
+  if (SILENT_TAGS.has(tag) && !(c.hidden && tag !== 'script' && tag !== 'style')) return '';
   if (!c.hidden && (attr(k, 'aria-hidden') === 'true' || has(k, 'inert'))) return '';
   const s = styleOf(k);
   const shows = c.hidden || rendered(k);
@@ -420,7 +420,7 @@ function contentHidden(el, c) {
 // BORDER stands between the parts of what is read, until joinParts.
 export const BORDER = '\x1f';
 
-// isPart tells whether what has this display is a part by itself: a cell, or a line of its own.
+// isPart reports whether what has this display is a part by itself: a cell, or a line of its own.
 export const isPart = (display) => !display.startsWith('inline') && display !== 'contents' && !display.startsWith('ruby');
 
 // joinParts writes the borders between parts as those between the cells of a table.

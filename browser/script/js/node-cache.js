@@ -5,7 +5,7 @@
 
 import { bitsOf } from './attributes.js';
 import { computedStyle, ELEMENT, firstChild, localName, nextSibling, nodeType, TEXT, textData } from './dom.js';
-import { flatParent, isHTML } from './flat-tree.js';
+import { flatParent, isHTML, rootOf } from './flat-tree.js';
 import { onForget } from './page.js';
 import { blank, fold, withoutGlyphs } from './text.js';
 
@@ -19,8 +19,9 @@ export class CachedElement {
     this.up = up; // what it stands in, null for none
     this.tag = localName(el);
     this.html = isHTML(el);
-    this.text = null; // it is none
+    this.text = null; // it is not a text node
     this.css = null; // its style
+    this.root = undefined; // its shadow root, null for none; undefined until it is asked for
     this.id = 0;
     this.bits = -1; // of its attributes
     this.ident = '';
@@ -32,6 +33,11 @@ export class CachedElement {
   bitset() {
     if (this.bits < 0) this.bits = bitsOf(this.el);
     return this.bits;
+  }
+
+  shadow() {
+    if (this.root === undefined) this.root = rootOf(this.el, this.tag);
+    return this.root;
   }
 
   // child returns the element or text that is the child at i, null behind the last one.
@@ -52,6 +58,12 @@ export class CachedElement {
   sole() {
     const first = this.child(0);
     return first !== null && first.text !== null && this.child(1) === null ? first : null;
+  }
+
+  // elementless tells whether no element is right in it.
+  elementless() {
+    for (let i = 0, n; (n = this.child(i)) !== null; i++) if (n.text === null) return false;
+    return true;
   }
 }
 
@@ -83,7 +95,7 @@ export function cached(el, up) {
   return k;
 }
 
-// cachedOf is cached for who has not come from what is around el.
+// cachedOf is cached for callers that did not descend from the parent of el.
 export function cachedOf(el) {
   const k = cache.get(el);
   if (k !== undefined) return k;
@@ -91,8 +103,8 @@ export function cachedOf(el) {
   return cached(el, p === null ? null : cachedOf(p));
 }
 
-// styleOf returns the style of el, of which Blink keeps the words up to date, or that of
-// what a style sheet puts before or after it.
+// styleOf returns the computed style of el, which is live, or with which that of its
+// pseudo-element ::before or ::after.
 export function styleOf(el, which) {
   if (which !== undefined) return computedStyle(el, which);
   const k = cache.get(el);

@@ -20,7 +20,7 @@ export function idOf(node) {
   return id;
 }
 
-// node returns the node with that number, or null where it is no longer in the
+// node returns the node with that number, or null if it is no longer in the
 // document (it may come back: a number is never given to another node).
 export function node(id) {
   const ref = nodes.get(id);

@@ -4,8 +4,8 @@ import { answerOf, begun, finish, scopeOf, toText } from './capture.js';
 import { closest, FOLLOWING, isConnected, localName, position } from './dom.js';
 import { flatContains, flatParent } from './flat-tree.js';
 import { imageOf } from './image-map.js';
-import { MAX_APART, takeMutations } from './mutations.js';
-import { trusting } from './name.js';
+import { MAX_REPORTED, takeMutations } from './mutations.js';
+import { withDeferredNameChecks } from './name.js';
 import { styleOf } from './node-cache.js';
 import { node } from './node-ids.js';
 import { onTop } from './overlays.js';
@@ -14,9 +14,9 @@ import { CONTROLS, roleOf } from './role.js';
 import { rendered } from './visibility.js';
 import { SKIPPED } from './walk.js';
 
-// wholeOf is what a change in el is shown with: the control that it is part of, or
+// changeContext returns what a change in el is shown with: the control that it is part of, or
 // the block whose text it is.
-function wholeOf(el) {
+function changeContext(el) {
   for (let p = el, n = 0; p && n < 8; p = flatParent(p), n++) {
     const role = roleOf(p);
     if (localName(p) !== 'option' && CONTROLS.has(role) || role === 'heading') return p;
@@ -26,16 +26,16 @@ function wholeOf(el) {
   return block;
 }
 
-// upOf lists el and what it stands in, the outermost first.
-function upOf(el) {
+// ancestorsOf lists el and what it stands in, the outermost first.
+function ancestorsOf(el) {
   const list = [];
   for (let p = imageOf(el) || el; p; p = flatParent(p)) list.unshift(p);
   return list;
 }
 
-// comesAfter tells whether b begins behind a's beginning, in the order of a walk.
+// comesAfter reports whether b begins behind a's beginning, in the order of a walk.
 function comesAfter(a, b) {
-  const x = upOf(a), y = upOf(b);
+  const x = ancestorsOf(a), y = ancestorsOf(b);
   let i = 0;
   while (i < x.length && x[i] === y[i]) i++;
   if (i === x.length || i === y.length) return y.length > x.length;
@@ -60,7 +60,7 @@ class Part {
     return i < 0 ? this.tops.length : i;
   }
 
-  // leavesOut tells whether el is outside: true, false, or 'some' where the part ends or
+  // leavesOut reports whether el is outside: true, false, or 'some' where the part ends or
   // begins in it. What a modal dialog makes inert is not outside: nobody is shown it.
   leavesOut(el) {
     if (this.modal && this.turn(el) === this.tops.length) return false;
@@ -83,7 +83,7 @@ function leftOut(part, elements) {
   let hidden = 0;
   for (const [el, there] of elements) {
     if (!isConnected(el) || SKIPPED.has(localName(el)) || closest(el, 'head')) continue;
-    let whole = there ? wholeOf(el) : el;
+    let whole = there ? changeContext(el) : el;
     let out = part.leavesOut(whole);
     if (out === 'some') out = part.leavesOut(whole = el);
     if (out === true && rendered(whole)) found.add(whole);
@@ -97,20 +97,20 @@ function leftOut(part, elements) {
 /** @param {import('./functions.js').OffScopeOptions} o */
 export function offScope(o) {
   forget();
-  const changes = takeMutations(o.capture), { apart, hidden } = leftOut(new Part(o), changes.mutated), more = changes.spilled ? 1 : 0;
-  return toText(trusting(() => writeOffScope(o, apart, hidden, more)));
+  const changes = takeMutations(o.capture), { apart, hidden } = leftOut(new Part(o), changes.mutated), more = changes.overflowed ? 1 : 0;
+  return toText(withDeferredNameChecks(() => writeOffScope(o, apart, hidden, more)));
 }
 
 function writeOffScope(o, apart, hidden, more) {
   const w = begun(o), answer = answerOf(w);
   answer.h = hidden;
   let written = 0;
-  for (const el of apart.slice(0, MAX_APART)) {
+  for (const el of apart.slice(0, MAX_REPORTED)) {
     if (w.ended || w.counting) break;
     const lines = w.lines.length;
     w.segment(el, null, 0);
     if (w.lines.length === lines && !w.counting) answer.h++;
     written++;
   }
-  return finish(w, answer, apart.length - written + w.rest + more);
+  return finish(w, answer, apart.length - written + more);
 }

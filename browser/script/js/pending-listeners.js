@@ -3,38 +3,38 @@
 
 import { documentElementOf, ELEMENT, elementsIn, getRootNode, isConnected, localName, nodeType } from './dom.js';
 import { addClosedRoot, shadowOf } from './flat-tree.js';
-import { addListeners, addMeant, MORE, PRESSED } from './listeners.js';
-import { saysModal, seekModals } from './overlays.js';
+import { addListeners, addDelegated, GESTURES, PRESS_LISTENED } from './listeners.js';
+import { declaresModal, seekModals } from './overlays.js';
 import { onNewDocument } from './page.js';
 
 export const MANY = 200; // elements that came, after which the document is looked at whole
-let newcomers = null; // what came with its descendants; null: as good as all of it
+let addedElements = null; // what came with its descendants; null: so many that the whole document is scanned
 let arrivals = null;
-const noteArrivals = (records) => {
+const noteAdded = (records) => {
   for (const r of records) {
-    if (r.type === 'attributes') saysModal.add(r.target);
+    if (r.type === 'attributes') declaresModal.add(r.target);
     for (const n of r.addedNodes) {
-      if (newcomers === null || nodeType(n) !== ELEMENT) continue;
-      newcomers.push(n);
-      if (newcomers.length <= MANY) continue;
-      newcomers = null;
-      arrivals.disconnect(); // more of them say no more
+      if (addedElements === null || nodeType(n) !== ELEMENT) continue;
+      addedElements.push(n);
+      if (addedElements.length <= MANY) continue;
+      addedElements = null;
+      arrivals.disconnect(); // no need to observe further
     }
   }
 };
 
 // pendingListeners says what has come since it was asked last that CDP must be asked about:
 // 'elements', which may have listeners; 'hosts' where there are among them
-// custom elements that may have a closed shadow root; '' where nothing has.
+// custom elements that may have a closed shadow root; '' if nothing has.
 /** @type {import('./functions.js').Functions['pendingListeners']} */
 export const pendingListeners = () => {
-  if (arrivals) noteArrivals(arrivals.takeRecords());
-  else arrivals = new MutationObserver(noteArrivals);
-  if (newcomers && newcomers.length === 0) return suspects.length ? 'hosts' : '';
-  for (const el of newcomers || [documentElementOf(document)]) if (el) seekModals(el);
-  const found = newcomers === null ? suspect([documentElementOf(document)]) : suspect(newcomers);
-  if (newcomers === null) arrivals.observe(document, { subtree: true, childList: true, attributeFilter: ['aria-modal'] });
-  newcomers = [];
+  if (arrivals) noteAdded(arrivals.takeRecords());
+  else arrivals = new MutationObserver(noteAdded);
+  if (addedElements && addedElements.length === 0) return suspects.length ? 'hosts' : '';
+  for (const el of addedElements || [documentElementOf(document)]) if (el) seekModals(el);
+  const found = addedElements === null ? suspect([documentElementOf(document)]) : suspect(addedElements);
+  if (addedElements === null) arrivals.observe(document, { subtree: true, childList: true, attributeFilter: ['aria-modal'] });
+  addedElements = [];
   return found ? 'hosts' : 'elements';
 };
 
@@ -50,9 +50,9 @@ export const reportListeners = (...els) => {
   addListeners(...els);
 };
 /** @type {import('./functions.js').Functions['reportPressed']} */
-export const reportPressed = (...els) => addMeant(PRESSED, els);
+export const reportPressed = (...els) => addDelegated(PRESS_LISTENED, els);
 /** @type {import('./functions.js').Functions['reportMore']} */
-export const reportMore = (...els) => addMeant(MORE, els);
+export const reportMore = (...els) => addDelegated(GESTURES, els);
 
 // Custom elements that have been asked about, or have shown their root.
 const asked = new WeakSet();
@@ -87,5 +87,5 @@ export const closedRootHostsAsked = () => {
 
 onNewDocument(() => {
   if (arrivals) arrivals.disconnect();
-  newcomers = null;
+  addedElements = null;
 });

@@ -12,8 +12,6 @@ import { blank, fold } from './text.js';
 import { MASK } from './values.js';
 import { rendered, showsText, transparent } from './visibility.js';
 
-// seek finds what shows a text, or has a role and a name; see below.
-
 // Out collects pieces: strings, and {frame} where a frame's content belongs.
 // Lines are broken as innerText does: at most as many breaks as were asked
 // for, between things that say something.
@@ -48,13 +46,13 @@ export class Out {
   }
 }
 
-export const UNREAD = new Set(['script', 'style', 'noscript', 'template', 'head', 'meta', 'link', 'title', 'datalist', 'audio', 'video', 'canvas', 'object', 'embed', 'param', 'source', 'track', 'option', 'optgroup']);
+export const SKIPPED_TAGS = new Set(['script', 'style', 'noscript', 'template', 'head', 'meta', 'link', 'title', 'datalist', 'audio', 'video', 'canvas', 'object', 'embed', 'param', 'source', 'track', 'option', 'optgroup']);
 export const FRAME_TAGS = new Set(['iframe', 'frame']);
 export const BLOCK = /^(block|flex|grid|table|list-item|flow-root|table-row|table-row-group|table-header-group|table-footer-group|table-caption|-webkit-box)$/;
-export const isSilent = (el) => UNREAD.has(localName(el)) || !laidOut(el) || transparent(el);
+export const isSilent = (el) => SKIPPED_TAGS.has(localName(el)) || !laidOut(el) || transparent(el);
 // What is visibility:hidden says nothing itself, and may hold what is visible.
 export const laidOut = (el) => rendered(el) || checkVisibility(el);
-export const veiled = (el) => !rendered(el);
+export const isNotRendered = (el) => !rendered(el);
 export const childElements = (el) => flatChildren(el).filter((k) => nodeType(k) === ELEMENT);
 
 let asked = null; // what was asked for where nobody sees it; of one question
@@ -63,17 +61,17 @@ onForget(() => { asked = null; });
 // readUnseen has the text in el read although nobody sees el: who asks for it was told.
 export const readUnseen = (el) => { asked = el; };
 
-// seenText is what a text says to a person: the text, or nothing but the space in it.
+// seenText returns what a text says to a person: the text, or nothing but the space in it.
 export const seenText = (n) => {
   const s = textData(n), p = flatParent(n);
   return blank(s) || p === null || asked !== null || showsText(p, n) ? s : ' ';
 };
 
-// wholeText is the text of n as it is written, of what a person sees.
+// wholeText returns the text of n as it is written, of what a person sees.
 export const wholeText = (n) => {
   if (nodeType(n) === TEXT) return seenText(n);
   if (nodeType(n) !== ELEMENT || isSilent(n)) return '';
-  return flatChildren(n).map((k) => (nodeType(k) === TEXT && veiled(n) ? '' : wholeText(k))).join('');
+  return flatChildren(n).map((k) => (nodeType(k) === TEXT && isNotRendered(n) ? '' : wholeText(k))).join('');
 };
 
 export const say = (out, n, pre) => {
@@ -87,7 +85,7 @@ export const say = (out, n, pre) => {
     return;
   }
   if (nodeType(n) !== ELEMENT || isSilent(n)) return;
-  if (veiled(n)) {
+  if (isNotRendered(n)) {
     for (const k of childElements(n)) say(out, k, false);
     return;
   }

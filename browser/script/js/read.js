@@ -46,7 +46,7 @@ const attributes = (el) => {
   return all;
 };
 
-// html is the markup, with the secrets in it masked.
+// html returns the markup, with the secrets in it masked.
 const html = (el) => {
   const of = getter(Element, 'outerHTML');
   let s = of(el);
@@ -62,7 +62,7 @@ const html = (el) => {
   return s;
 };
 
-// readOf is one of an element's value, attributes and html, with secrets masked.
+// readOf returns one of an element's value, attributes and html, with secrets masked.
 export const readOf = (el, kind) => (kind === 'value' ? readValue(el) : kind === 'attrs' ? attributes(el) : html(el));
 
 const answer = (pieces) => ({ pieces: pieces.map((p) => (typeof p === 'string' ? { text: p } : p)) });

@@ -1,4 +1,5 @@
-// A document that was just added to the tab gets no input until the daemon has addressed it:
+// A document that was just added to the tab receives no input until the daemon has called its
+// script:
 // a page may add a frame to catch the input that is meant for another element.
 
 const RECENT = 1000; // milliseconds

@@ -4,7 +4,7 @@
 
 import { has } from './dom.js';
 import { flatContains, shadowOf, tagOf } from './flat-tree.js';
-import { identOf } from './identity.js';
+import { stableIdOf } from './identity.js';
 import { inertNow } from './inert.js';
 import { idOf, lastNumber, node } from './node-ids.js';
 import { forget, page } from './page.js';
@@ -12,8 +12,8 @@ import { roleOf, shownRole } from './role.js';
 import { contextOf, nameOf } from './shown-name.js';
 import { rendered } from './visibility.js';
 
-// record is what the daemon keeps of an element that it gives a ref to.
-export const record = (el) => ({ node: idOf(el), role: shownRole(roleOf(el)), name: nameOf(el) || '', tag: tagOf(el), ident: identOf(el), context: contextOf(el) });
+// record returns what the daemon keeps of an element that it gives a ref to.
+export const record = (el) => ({ node: idOf(el), role: shownRole(roleOf(el)), name: nameOf(el) || '', tag: tagOf(el), ident: stableIdOf(el), context: contextOf(el) });
 
 // allIn is querySelectorAll of a document, a shadow root or an element.
 export const allIn = (root, selector) => {
@@ -32,7 +32,7 @@ export const everyElement = (root, f) => {
 };
 
 // A node that was numbered before another was seen to be gone stood beside it:
-// it is not the other made anew. Walks are counted; born and died keep the
+// it is not the other re-created. Walks are counted; born and died keep the
 // count at which a number was first given and first found gone.
 let walks = 0, counted = 0;
 const born = new Map(), died = new Map(), alive = new Set();
@@ -51,12 +51,12 @@ export const countNumbers = () => {
   }
 };
 
-// departures returns what the capture tells the daemon of nodes that have left the
+// removals returns what the capture tells the daemon of nodes that have left the
 // document since the capture before: their numbers, and the last number that it gave out.
 // A capture that walks again, since a frame was changing, tells it again.
 let capture = -1, lastBefore = 0, lastNow = 0, reported = 0;
 const departed = [], MAX_DEPARTED = 5000;
-export const departures = (number) => {
+export const removals = (number) => {
   if (number !== capture) {
     capture = number;
     lastBefore = lastNow;
@@ -67,13 +67,13 @@ export const departures = (number) => {
   reported = departed.length;
   return departed.length ? { d: departed, l: lastBefore } : null;
 };
-// twins are the elements of the document, other than el, that are what the
+// twins returns the elements of the document, other than el, that are what the
 // client was shown: the same role, name, tag, stable attributes and row.
 const twins = (q, el) => {
   const found = [];
   everyElement(page, (e) => {
     if (e === el || tagOf(e) !== q.tag || found.length > 1) return;
-    if (identOf(e) !== q.ident || !rendered(e)) return;
+    if (stableIdOf(e) !== q.ident || !rendered(e)) return;
     if (shownRole(roleOf(e)) === q.role && (nameOf(e) || '') === q.name && contextOf(e) === q.context) found.push(e);
   });
   return found;
@@ -89,7 +89,7 @@ const candidates = (q) => {
     const role = shownRole(roleOf(el));
     if (role !== q.role) return;
     const name = nameOf(el) || '', context = contextOf(el);
-    const points = (name === q.name ? 4 : alike(name, q.name) ? 2 : 0) + (context === q.context && context ? 2 : 0) + (identOf(el) === q.ident ? 1 : 0);
+    const points = (name === q.name ? 4 : alike(name, q.name) ? 2 : 0) + (context === q.context && context ? 2 : 0) + (stableIdOf(el) === q.ident ? 1 : 0);
     if (points < 2) return;
     const why = name === q.name
       ? (context === q.context ? 'the same role and name' : 'the same role and name in another place')
@@ -110,7 +110,7 @@ const alike = (a, b) => {
 
 const wordsIn = (s) => s.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) || [];
 
-// sameRow says whether a row whose text has changed is still the row that the
+// sameRow reports whether a row whose text has changed is still the row that the
 // client was shown: most of the words that told it from the rows beside it are
 // still there. A counter, a clock or a state may have changed; where rows
 // differ in nothing but numbers, the numbers tell them apart. A list that
@@ -119,7 +119,7 @@ const sameRow = (el, q, context) => {
   const count = new Map();
   let rows = 0;
   everyElement(page, (e) => {
-    if (rows >= 50 || e === el || tagOf(e) !== q.tag || identOf(e) !== q.ident) return;
+    if (rows >= 50 || e === el || tagOf(e) !== q.tag || stableIdOf(e) !== q.ident) return;
     const text = contextOf(e);
     if (text === context || text === '') return;
     rows++;
@@ -132,7 +132,7 @@ const sameRow = (el, q, context) => {
   return own.length > 0 && own.filter((w) => now.has(w)).length > own.length * 0.6;
 };
 
-// unnamed says whether an element is outside of the accessibility tree now: inert
+// unnamed reports whether an element is outside of the accessibility tree now: inert
 // by the attribute or because a modal dialog is open.
 const unnamed = (el) => {
   if (inertNow(el)) return true;
@@ -141,7 +141,7 @@ const unnamed = (el) => {
 };
 
 // findRef returns {el} where the element of a ref is there and is what the
-// client was shown, {el, moved} where it was made anew, or {answer}: what to
+// client was shown, {el, moved} where it was re-created, or {answer}: what to
 // tell instead.
 export const findRef = (q) => {
   forget();
@@ -177,5 +177,5 @@ export const findRef = (q) => {
 export const findAgain = (q) => {
   const found = findRef(q);
   if (found.answer) return found.answer;
-  return found.moved ? { moved: true, record: record(found.el) } : {};
+  return { moved: found.moved, record: record(found.el) };
 };

@@ -2,7 +2,7 @@
 //
 // roleOf returns '' where an element has no role that says something (generic),
 // 'none' where its author took the role away. Roles of Chromium's tree that are
-// not ARIA's are written as the nearest ARIA role or, where there is none, as the
+// not ARIA's are written as the nearest ARIA role or, if there is none, as the
 // tag: image → img, DisclosureTriangle and ColorWell → button, Date, DateTime and
 // InputTime → textbox (its type says which), Iframe, Video, Audio, Canvas, Abbr
 // and Ruby → iframe, video, audio, canvas, abbr and ruby.
@@ -81,7 +81,7 @@ export function beginRoles(computed) {
 // author gives it.
 export const FRAMES = wordSet('iframe frame embed object');
 
-// shownRole is the role that a line shows, of what roleOf returned.
+// shownRole returns the role that a line shows, of what roleOf returned.
 export const shownRole = (role) => (role && role !== 'none' ? role : 'generic');
 
 // roleOf returns the role of el.
@@ -90,7 +90,7 @@ export function roleOf(el, bits = bitsOf(el), tag = localName(el), html = isHTML
   const given = bits & ROLE ? authorRole(el) : '';
   if (given) return given === 'generic' ? '' : given;
   const role = nativeRole(el, bits, tag.toLowerCase(), html) || (html && tag.includes('-') ? ownRole(el, bits) : '');
-  if (html && role && inherited[role] && takenAway(el, role)) return 'none';
+  if (html && role && inherited[role] && losesRole(el, role)) return 'none';
   return role;
 }
 
@@ -128,7 +128,7 @@ const HOLDERS = { __proto__: null, option: 'listbox', listitem: 'list', treeitem
 
 const WRAPS = /^(none|presentation)?$/;
 
-// orphan tells whether el, which its author calls such an item, is none. Chromium is
+// orphan reports whether el, which its author calls such an item, is none. Chromium is
 // asked where what is around el does not say plainly that it is one.
 function orphan(el, role) {
   if (!canCompute) return false;
@@ -143,13 +143,13 @@ function orphan(el, role) {
   return r !== role && r !== '' && r !== 'none';
 }
 
-// keepsRole tells whether role=none does not hold: on what can be focused or has
-// a global ARIA attribute (WAI-ARIA 1.2, presentational roles conflict resolution).
+// keepsRole reports whether role=none is ignored because el is focusable or has a global
+// ARIA attribute (WAI-ARIA 1.2, presentational roles conflict resolution).
 function keepsRole(el) {
   return focusable(el) || GLOBAL_ARIA.some((a) => has(el, a));
 }
 
-// focusable tells whether el can take the focus by itself or by tabindex.
+// focusable reports whether el can take the focus by itself or by tabindex.
 function focusable(el) {
   if (has(el, 'tabindex') && !isNaN(parseInt(attr(el, 'tabindex'), 10))) return true;
   switch (localName(el)) {
@@ -165,17 +165,17 @@ function focusable(el) {
 // A child that belongs to its container loses its role with it.
 const inherited = { __proto__: null, listitem: 1, row: 1, rowgroup: 1, cell: 1, gridcell: 1, columnheader: 1, rowheader: 1, caption: 1 };
 
-function takenAway(el, role) {
-  return role === 'listitem' ? deprives(parentNode(el)) : tableOf(el).deprives;
+function losesRole(el, role) {
+  return role === 'listitem' ? removesChildRoles(parentNode(el)) : tableOf(el).removesChildRoles;
 }
 
-const deprives = (owner) => !!owner && nodeType(owner) === ELEMENT && has(owner, 'role') && authorRole(owner) === 'none';
+const removesChildRoles = (owner) => !!owner && nodeType(owner) === ELEMENT && has(owner, 'role') && authorRole(owner) === 'none';
 
 let tables = new Map(); // parent → what its children are parts of; of one walk or question
 onForget(() => { tables = new Map(); });
 
-// tableOf tells of what table el, that is no table, is a part: {data: of one, and
-// of none that only lays out; grid: of a grid; deprives: of one without a role}.
+// tableOf describes the table that el is part of: {data: it is not for layout only, grid: it
+// is a grid, removesChildRoles: it has no role, and so its parts have none}.
 export function tableOf(el) {
   const p = parentNode(el);
   let t = tables.get(p);
@@ -184,7 +184,7 @@ export function tableOf(el) {
     t = {
       data: any !== null && (localName(any) !== 'table' || !layoutTable(any)),
       grid: grid !== null && /^(grid|treegrid)$/.test(attr(grid, 'role') || ''),
-      deprives: deprives(closest(el, 'table')),
+      removesChildRoles: removesChildRoles(closest(el, 'table')),
     };
     tables.set(p, t);
   }
@@ -193,7 +193,7 @@ export function tableOf(el) {
 
 export const NAMING = LABEL | LABELLEDBY | TITLE;
 
-// authorName tells whether the author named el, as region and form need.
+// authorName reports whether the author named el, as region and form need.
 export function authorName(el, bits = NAMING) {
   if (!(bits & NAMING)) return false;
   return (has(el, 'aria-label') && attr(el, 'aria-label').trim() !== '') || has(el, 'aria-labelledby') ||
@@ -245,7 +245,7 @@ function nativeRole(el, bits = bitsOf(el), tag = tagOf(el), html = isHTML(el)) {
 
 const DATES = wordSet('date time month week datetime-local');
 
-// isHost tells whether el is where editing begins (contenteditable).
+// isHost reports whether el is where editing begins (contenteditable).
 export function isHost(el) {
   if (!has(el, 'contenteditable') || !isHTML(el)) return false;
   const v = attr(el, 'contenteditable').toLowerCase();
@@ -287,7 +287,7 @@ function headerRole(th) {
   return (next && localName(next) === 'td') || (before && localName(before) === 'td') ? 'rowheader' : 'columnheader';
 }
 
-// layoutTable tells whether a table only places things. Chromium is asked where
+// layoutTable reports whether a table only places things. Chromium is asked where
 // it can be; otherwise a table is one of data where it is marked up as such or
 // has two rows and two columns and no table within.
 function layoutTable(t) {
@@ -315,7 +315,7 @@ function looksData(t) {
   return !!rows && rows.length > 1 && rows[0].cells.length > 1 && rows[1].cells.length > 1 && !query(t, 'table');
 }
 
-// headingLevel returns the level of a heading, 2 where nobody says (WAI-ARIA).
+// headingLevel returns the level of a heading, 2 if nobody says (WAI-ARIA).
 export function headingLevel(el) {
   const n = parseInt(attr(el, 'aria-level'), 10);
   if (n > 0) return n;

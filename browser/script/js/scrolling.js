@@ -7,9 +7,9 @@ import { flatParent } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { page } from './page.js';
 import { everyElement } from './refs.js';
-import { watchChanges } from './settle.js';
+import { startObserving } from './settle.js';
 
-// scroller is what scrolls when a person turns the wheel over el.
+// scroller returns what scrolls when a person turns the wheel over el.
 const scroller = (el, axis) => {
   for (let e = el; e && e !== bodyOf(page) && e !== documentElementOf(page); e = flatParent(e)) {
     const s = styleOf(e), o = axis === 'x' ? s.overflowX : s.overflowY;
@@ -18,7 +18,7 @@ const scroller = (el, axis) => {
   }
   return scrollerOf(page) || documentElementOf(page);
 };
-// widest is the page's main scroller where the page itself does not scroll.
+// widest returns the page's main scroller where the page itself does not scroll.
 const widest = () => {
   const whole = scrollerOf(page) || documentElementOf(page);
   if (!whole || scrollHeight(whole) - clientHeight(whole) > 1) return whole;
@@ -58,7 +58,7 @@ const doScroll = (el, { direction, pixels, to }) => {
 export const scrollFrom = (el, o) => doScroll(el, o);
 /** @type {import('./functions.js').Functions['scrollPage']} */
 export const scrollPage = async (o) => {
-  watchChanges(null);
+  startObserving(null);
   return doScroll(null, o);
 };
 // afterScroll lets what listens to scrolling run: its events come with a frame.

@@ -7,7 +7,7 @@
 // what was written into the first, or by its name or id where the first has gone. Not
 // known is a copy that is made while the document is being loaded, before anybody looks.
 
-import { attr, closest, getRootNode, isConnected, localName, queryAllOf } from './dom.js';
+import { attr, closest, getRootNode, isConnected, localName, queryAllOf, textContent } from './dom.js';
 import { someText } from './element-text.js';
 import { isHTML } from './flat-tree.js';
 import { labelsOf } from './labels.js';
@@ -17,7 +17,7 @@ import { onCall, onNewDocument } from './page.js';
 // The tokens of autofill (HTML, 4.10.18.7.1) that stand for secrets.
 const AUTOFILL = /\b(one-time-code|cc-[a-z-]+|current-password|new-password)\b/;
 
-const LONGEST = 60; // characters of a label; what is longer explains something
+const MAX_ANIMATION_MS = 60; // characters of a label; what is longer explains something
 const WORD = new RegExp('(^|\\s)(\\p{L}*(password|passwd|passphrase|passcode|passwort|kennwort|pwd)|otp|totp|cvv|cvc|csc|mot de passe|' +
   'contrase\u00f1a|senha|wachtwoord|l\u00f6senord|has\u0142o|heslo|\u015fifre|salasana|adgangskode|passord|\u043f\u0430\u0440\u043e\u043b\u044c|' +
   '(one time|verification|authentication|security) (code|password|passcode|pin))(\\s|$)|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638', 'u');
@@ -27,7 +27,7 @@ const ABOUT = /(^|\s)(hints?|length|strength|reset|forgot|forgotten|recover|reco
 // code that counts once; not one about a password. A PIN may be a postal code, and a code
 // anything: neither says so by itself.
 export function saysSecret(text) {
-  if (!text || text.length > LONGEST) return false;
+  if (!text || text.length > MAX_ANIMATION_MS) return false;
   const words = text.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().replace(/[^\p{L}]+/gu, ' ').trim();
   return WORD.test(words) && !ABOUT.test(words);
 }
@@ -40,14 +40,15 @@ function named(el) {
   const by = attr(el, 'aria-labelledby');
   for (const id of by ? by.split(/\s+/) : []) {
     const root = getRootNode(el), e = id && root.getElementById && root.getElementById(id);
-    if (e && saysSecret(someText(e, LONGEST + 1).trim())) return true;
+    if (e && saysSecret(someText(e, MAX_ANIMATION_MS + 1).trim())) return true;
   }
-  for (const l of labelsOf(el)) if (saysSecret(someText(l, LONGEST + 1).trim())) return true;
+  for (const l of labelsOf(el)) if (saysSecret(someText(l, MAX_ANIMATION_MS + 1).trim())) return true;
   return false;
 }
 
 const dotted = (el) => styleOf(el).webkitTextSecurity !== 'none';
 const LINES = /^(text|tel|number)$/; // types of inputs that hold any text
+const COPIES = /^(text|tel|number|search|email|url)$/; // types that show what another held
 
 // secretNow tells whether el is secret by what it is now.
 function secretNow(el, tag) {
@@ -58,6 +59,7 @@ function secretNow(el, tag) {
 
 const MOST = 100; // fields of which is known what they held
 const SHORTEST = 4; // characters by which a copy is recognised
+const SURE = 8; // characters by which it is recognised in a longer text
 const fields = new WeakMap(); // what was secret → {field, value, id, name} of it
 let held = []; // of the last of them
 
@@ -78,9 +80,9 @@ function keep(el, tag, typed = false) {
 // copies tells whether el holds what was written into a secret field, or has come in the
 // place of one.
 function copies(el) {
-  const value = el.value, id = attr(el, 'id'), name = attr(el, 'name');
+  const value = isField(localName(el)) ? el.value : textContent(el), id = attr(el, 'id'), name = attr(el, 'name');
   return held.some((was) => {
-    if (was.typed && value.length >= SHORTEST && was.value === value) return true;
+    if (was.typed && was.value.length >= SHORTEST && (was.value === value || was.value.length >= SURE && value.includes(was.value))) return true;
     if (!(id && id === was.id) && !(name && name === was.name)) return false;
     const field = was.field.deref();
     return !field || !isConnected(field);
@@ -91,16 +93,26 @@ function copies(el) {
 // written in otherwise. typed: something has been written into it just now.
 export function secret(el, typed = false) {
   const tag = isHTML(el) ? localName(el) : '';
-  if (!fields.has(el) && !secretNow(el, tag) && !(held.length > 0 && (tag === 'textarea' || tag === 'input' && LINES.test(el.type)) && copies(el))) return false;
+  if (!fields.has(el) && !secretNow(el, tag) && !(held.length > 0 && (tag === 'input' ? COPIES.test(el.type) : tag === 'textarea' || edited(el)) && copies(el))) return false;
   keep(el, tag, typed);
   return true;
 }
 
+// keepSecret treats el as one that holds a secret from now on, and shows dots for its text.
+// Chromium copies the dots.
+export function keepSecret(el) {
+  const tag = isHTML(el) ? localName(el) : '';
+  keep(el, tag, true);
+  if (!dotted(el) && !(tag === 'input' && el.type === 'password')) el.style.setProperty('-webkit-text-security', 'disc', 'important');
+}
+
 // hides tells whether el is an element that is written in, and what is in it is secret.
-export const hidesText = (el) => {
+export const hidesText = (el) => edited(el) && secret(el);
+
+function edited(el) {
   const v = attr(el, 'contenteditable');
-  return v !== null && v !== 'false' && secret(el);
-};
+  return v !== null && v !== 'false';
+}
 
 // noteSecrets looks at the password fields that are there.
 export function noteSecrets() {

@@ -20,15 +20,20 @@ import { headOf } from './text.js';
 import { rendered } from './visibility.js';
 import { acceptInput } from './recently-added.js';
 
-// What has been seen since watchChanges().
+// What has been seen since startObserving().
 /** @type {Record<string, any> | null} */
 export let watched = null;
 
 const EVERYTHING = { subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true };
 
-// watchChanges starts to watch the document, the shadow roots that el stands in and those that
+// The elements that actions were for.
+const acted = new WeakSet();
+export const wasActedOn = (el) => acted.has(el);
+
+// startObserving starts to watch the document, the shadow roots that el stands in and those that
 // have been looked into. roots are those that el stands in, and those that came.
-export const watchChanges = (el) => {
+export const startObserving = (el) => {
+  if (el) acted.add(el);
   end();
   endKeys(); // of an action that was given up
   /** @type {Record<string, any>} */
@@ -58,7 +63,7 @@ export const watchChanges = (el) => {
   };
   w.saves = [];
   w.click = (e) => {
-    if (w.saves.length < 10 && e.composedPath().some(savesOn)) w.saves.push(e);
+    if (w.saves.length < 10 && e.composedPath().some(isDownloadLink)) w.saves.push(e);
   };
   addEventListener('input', w.input, true);
   addEventListener('change', w.input, true);
@@ -67,16 +72,16 @@ export const watchChanges = (el) => {
   return w;
 };
 
-// savesOn tells whether a click on n, or in it, asks for a download (HTML, 4.6.5):
+// isDownloadLink reports whether a click on n, or in it, asks for a download (HTML, 4.6.5):
 // no request of the document's tells of that.
-const savesOn = (n) => n instanceof Element && (localName(n) === 'a' || localName(n) === 'area') && has(n, 'download') && /** @type {any} */ (n).href !== '';
+const isDownloadLink = (n) => n instanceof Element && (localName(n) === 'a' || localName(n) === 'area') && has(n, 'download') && /** @type {any} */ (n).href !== '';
 
 // beginSettle begins, and returns the frame that has the focus, 0 for none.
 /** @type {import('./functions.js').Functions['beginSettle']} */
 export const beginSettle = (id) => {
   noteSecrets();
   acceptInput();
-  watchChanges(id ? node(id) : null);
+  startObserving(id ? node(id) : null);
   return focusedFrame(0);
 };
 
@@ -90,7 +95,7 @@ function end() {
   if (!watched) return;
   if (watched.idle) {
     for (const r of [watched.observer.takeRecords()]) if (r.length) note(watched, r);
-    tellLate(watched, true);
+    reportLate(watched, true);
   }
   dropDetached();
   clearTimeout(watched.timer);
@@ -104,14 +109,15 @@ function end() {
 }
 
 const LIVE = '[aria-live=polite],[aria-live=assertive],[role=alert],[role=status],[role=log],output';
-// What speaks when it comes in something else: a log that does has its past in it.
-const SPEAKS = ':is(' + LIVE + '):not([role=log],[aria-live=off])';
+// Live regions that are announced when they are inserted inside another element. A log is
+// not: its content is history.
+const ANNOUNCED_ON_INSERT = ':is(' + LIVE + '):not([role=log],[aria-live=off])';
 
 // note counts mutations, and keeps what live regions (WAI-ARIA 1.2, 6.6.4) say: a whole
 // region where it is new or atomic, else what has come into it.
 function note(w, records) {
   w.mutations += records.length;
-  if (w.idle ? !w.lateChange && records.some(visibly) : !w.changes && !records.every(ofFocus)) changed(w);
+  if (w.idle ? !w.lateChange && records.some(visibly) : !w.changes && !records.every(isFocusOnlyMutation)) changed(w);
   w.wake();
   const regions = w.regions || (w.regions = new Map());
   noteRoots(w, records.length > MANY ? records.slice(0, MANY) : records);
@@ -124,7 +130,7 @@ function note(w, records) {
       for (const n of r.addedNodes) {
         if (nodeType(n) !== ELEMENT) continue;
         if (matches(n, LIVE)) said(regions, n).add(n);
-        else noteRegions(regions, queryAll(n, SPEAKS));
+        else noteRegions(regions, queryAll(n, ANNOUNCED_ON_INSERT));
       }
     } else if (atomic(region)) {
       said(regions, region).add(region);
@@ -132,22 +138,22 @@ function note(w, records) {
       for (const n of r.type === 'characterData' ? [r.target] : r.addedNodes) said(regions, region).add(n);
     }
   }
-  if (w.idle && regions.size) tellSoon(w);
+  if (w.idle && regions.size) scheduleReport(w);
 }
 
-// changed notes that something else than the focus has changed.
+// changed records a change other than of the focus.
 function changed(w) {
   w.changes++;
   if (!w.idle) return;
   w.lateChange = true;
-  tellSoon(w);
+  scheduleReport(w);
 }
 
 // FOCUS is what pages call the classes and attributes that follow the focus.
 const FOCUS = /focus/i;
 
-// ofFocus tells whether a mutation only follows the focus: a roving tabindex, a class.
-function ofFocus(r) {
+// isFocusOnlyMutation reports whether a mutation only follows the focus: a roving tabindex, a class.
+function isFocusOnlyMutation(r) {
   if (r.type !== 'attributes') return false;
   const name = r.attributeName, now = attr(r.target, name) || '', was = r.oldValue || '';
   if (now === was || name === 'tabindex' || name.startsWith('data-') && FOCUS.test(name)) return true;
@@ -156,14 +162,14 @@ function ofFocus(r) {
   return [...a.filter((c) => !b.includes(c)), ...b.filter((c) => !a.includes(c))].every((c) => !c || FOCUS.test(c));
 }
 
-// visibly tells whether a mutation is of something that a client would be shown.
+// visibly reports whether a mutation is of something that a client would be shown.
 function visibly(r) {
   if (r.type === 'characterData') return true;
   if (r.type === 'childList') return [...r.addedNodes, ...r.removedNodes].some(says);
-  return /^(class|style|hidden|open|disabled|aria-(?!describedby|labelledby|owns).*)$/.test(r.attributeName) && !ofFocus(r) && says(r.target);
+  return /^(class|style|hidden|open|disabled|aria-(?!describedby|labelledby|owns).*)$/.test(r.attributeName) && !isFocusOnlyMutation(r) && says(r.target);
 }
 
-// says tells whether there is text in a node, or something to act on.
+// says reports whether there is text in a node, or something to act on.
 const says = (n) => /\S/.test(textContent(n)) || nodeType(n) === ELEMENT && (matches(n, CONTROLS) || queryAll(n, CONTROLS).length > 0);
 const CONTROLS = 'a,button,input,select,textarea,img';
 
@@ -172,12 +178,12 @@ const LATE_DELAY = 100;
 // How long a document is watched after an action, in milliseconds, and for how many mutations.
 const LATE_WATCH = 30000, LATE_MUTATIONS = 20000;
 
-function tellSoon(w) {
-  if (!w.late) w.late = setTimeout(() => tellLate(w, false), LATE_DELAY);
+function scheduleReport(w) {
+  if (!w.late) w.late = setTimeout(() => reportLate(w, false), LATE_DELAY);
 }
 
-// tellLate tells the daemon what has come since the page was quiet.
-function tellLate(w, before) {
+// reportLate tells the daemon what has come since the page was quiet.
+function reportLate(w, before) {
   clearTimeout(w.late);
   w.late = 0;
   const tell = /** @type {any} */ (globalThis).__bdLate; // a binding of CDP
@@ -204,13 +210,13 @@ function noteRoots(w, records) {
         if (!come || w.roots.has(come)) continue;
         w.roots.add(come);
         w.observer.observe(come, EVERYTHING);
-        noteRegions(w.regions, come.querySelectorAll(SPEAKS));
+        noteRegions(w.regions, come.querySelectorAll(ANNOUNCED_ON_INSERT));
       }
     }
   }
 }
 
-// said is what has come into a region, of some regions and some of each.
+// said returns the set of nodes added to a region: of 20 regions at most, 50 nodes each.
 function said(regions, region) {
   let list = regions.get(region);
   if (!list) {
@@ -220,14 +226,14 @@ function said(regions, region) {
   return list.size < 50 ? list : new Set();
 }
 
-// atomic tells whether a region is told as a whole (WAI-ARIA 1.2, 6.6.4.1): alerts and
+// atomic reports whether a region is told as a whole (WAI-ARIA 1.2, 6.6.4.1): alerts and
 // states are, where their author says nothing else.
 function atomic(region) {
   const says = attr(region, 'aria-atomic');
   return says ? says === 'true' : localName(region) === 'output' || /^(alert|status)$/.test(attr(region, 'role'));
 }
 
-// announced are the texts that the live regions said.
+// announced returns the texts that the live regions said.
 function announced(w) {
   const list = [];
   for (const [region, nodes] of w.regions || []) {
@@ -240,21 +246,21 @@ function announced(w) {
   return list;
 }
 
-// saidBy is the text of n; what slots show in it is not in its innerText.
+// saidBy returns the text of n; what slots show in it is not in its innerText.
 const saidBy = (n) => (n instanceof HTMLElement ? innerText(n) || (rendered(n) ? someText(n, 200) : '') : textContent(n));
 
 const tick = () => new Promise((r) => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); });
 export const pause = (ms) => new Promise((r) => setTimeout(r, ms));
 
-// nextFrame is the next frame, or a moment where none is drawn.
+// nextFrame returns the next frame, or a moment where none is drawn.
 const nextFrame = () => /** @type {Promise<void>} */ (new Promise((r) => { requestAnimationFrame(() => r()); setTimeout(r, 50); }));
 
-// QUIET is how long the document may keep an action waiting by changing, in milliseconds.
-const QUIET = 500;
+// MAX_QUIET_WAIT_MS is how long the document may keep an action waiting by changing, in milliseconds.
+const MAX_QUIET_WAIT_MS = 500;
 
 // untilQuiet waits until the document has not changed for a moment, at most QUIET.
 const untilQuiet = async (w, newDocument, shown) => {
-  const until = performance.now() + QUIET;
+  const until = performance.now() + MAX_QUIET_WAIT_MS;
   let seen = -1, unchanged = 0, followed = false;
   while (performance.now() < until) {
     for (const r of [w.observer.takeRecords()]) if (r.length) note(w, r);
@@ -282,7 +288,7 @@ const untilChanged = (w, max) => Promise.race([new Promise((r) => { w.wake = r; 
 const SHOWN = 'img,canvas,svg,video,audio,iframe,frame,object,embed,input,button,select,textarea,a[href],[contenteditable]';
 const MANY_SEEN = 500; // elements and texts that showsNothing looks at
 
-// showsNothing tells whether a person would see an empty page: no text, no control, no picture.
+// showsNothing reports whether a person would see an empty page: no text, no control, no picture.
 function showsNothing() {
   const body = bodyOf(document);
   if (!body) return true;
@@ -304,11 +310,11 @@ function showsNothing() {
   return true;
 }
 
-// LONGEST is how long what comes into sight is waited for, in milliseconds; what takes
+// MAX_ANIMATION_MS is how long what comes into sight is waited for, in milliseconds; what takes
 // longer is not waited for at all.
-const LONGEST = 600;
+const MAX_ANIMATION_MS = 600;
 
-// settle waits until the document is quiet, and says what happened since watchChanges().
+// settle waits until the document is quiet, and says what happened since startObserving().
 // new_document: it waits a little longer, since the document's scripts may only be starting.
 // shown: a snapshot or delta follows. A change is then followed to the next animation
 // frame, where pages often go on (a dialog's close event comes with it; HTML, 8.1.7.3).
@@ -317,7 +323,7 @@ const LONGEST = 600;
 // empty is how many milliseconds a document with scripts may take to show anything at all.
 /** @type {import('./functions.js').Functions['settle']} */
 export const settle = async ({ new_document: newDocument = false, shown = false, late = 0, empty = 0 }) => {
-  const w = watched || watchChanges(null);
+  const w = watched || startObserving(null);
   w.idle = false;
   clearTimeout(w.late);
   w.late = 0;
@@ -326,7 +332,7 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
   if (!newDocument) await tick();
   else if (!inert()) await pause(1);
   if (!inert()) await untilQuiet(w, newDocument, shown);
-  if (late && !w.mutations && !arriving(LONGEST).length) {
+  if (late && !w.mutations && !arriving(MAX_ANIMATION_MS).length) {
     await untilChanged(w, late);
     if (w.mutations) {
       for (let i = 0; i < 3; i++) await nextFrame(); // transparent first, animated some frames later
@@ -337,7 +343,7 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
     for (const until = performance.now() + empty; performance.now() < until && showsNothing();) await untilChanged(w, 50);
     await untilQuiet(w, newDocument, shown);
   }
-  if (newDocument || shown) for (const until = performance.now() + LONGEST; await arrived(until);) await untilQuiet(w, newDocument, shown);
+  if (newDocument || shown) for (const until = performance.now() + MAX_ANIMATION_MS; await arrived(until);) await untilQuiet(w, newDocument, shown);
   const focused = activeElement();
   const result = {
     changed: w.changes > 0,
@@ -346,8 +352,8 @@ export const settle = async ({ new_document: newDocument = false, shown = false,
     saves: w.saves.some((e) => !e.defaultPrevented),
     title: cutName(titleOfPage(document)), url: location.href,
   };
-  // What is told is told once. The watching goes on, for what comes later, until the
-  // next action, for LATE_WATCH at most.
+  // Each result is reported once. Observation continues until the next action, at most
+  // LATE_WATCH.
   w.regions = null;
   w.saves = [];
   w.focus = focused;

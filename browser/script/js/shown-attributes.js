@@ -1,6 +1,6 @@
 // The attributes that a line shows.
 
-import { ARIA, BITS, HANDLER, LABEL, LABELLEDBY, ROLE, SOME, TABINDEX } from './attributes.js';
+import { ARIA, BITS, HANDLER, LABEL, LABELLEDBY, ROLE, HAS_ATTRIBUTES, TABINDEX } from './attributes.js';
 import { operablesIn } from './clickable.js';
 import { attr, has } from './dom.js';
 import { FIELD_TAGS } from './labels.js';
@@ -12,15 +12,15 @@ import { wordSet } from './word-set.js';
 // Input types that the role says already.
 const SAID_TYPE = wordSet('text checkbox radio range number search submit button');
 
-// wantedOf is a list of attributes for attrsOf: of each its name and the bit that says
+// wantedOf returns a list of attributes for attrsOf: of each its name and the bit that says
 // whether an element may have it; `any` has the bits of all.
 export function wantedOf(list) {
   const wanted = { list: /** @type {{name: string, bit: number, own: boolean}[]} */ ([]), any: 0, src: list.includes('src') };
   for (const name of list) {
     if (name === 'value') continue; // valueOf says it
     const bit = BITS.get(name), own = bit !== undefined && bit !== HANDLER;
-    wanted.list.push({ name, bit: own ? bit : SOME, own });
-    wanted.any |= own ? bit : SOME;
+    wanted.list.push({ name, bit: own ? bit : HAS_ATTRIBUTES, own });
+    wanted.any |= own ? bit : HAS_ATTRIBUTES;
   }
   return wanted;
 }
@@ -45,14 +45,14 @@ export function attrsOf(el, role, name, wanted, bits, tag) {
   return out;
 }
 
-// rowsSaid is how many rows a table says that it has, of which a part may be there; 0
+// rowsSaid returns how many rows a table says that it has, of which a part may be there; 0
 // where it does not say.
 export const rowsSaid = (el, role) => ((role === 'grid' || role === 'treegrid' || role === 'table') && /^[1-9]\d{0,8}$/.test(attr(el, 'aria-rowcount')) ? +attr(el, 'aria-rowcount') : 0);
 
-// sorted tells whether el is the header by which its table is sorted.
+// sorted reports whether el is the header by which its table is sorted.
 export const sorted = (el, role) => (role === 'columnheader' || role === 'rowheader') && /^(ascending|descending|other)$/i.test(attr(el, 'aria-sort'));
 
-// ofItsOwn tells whether a cell of a grid is something by itself: its author names it, as
+// ofItsOwn reports whether a cell of a grid is something by itself: its author names it, as
 // the days of a calendar, or has it take the focus, as what is edited in place.
 export const ofItsOwn = (el, role, bits) => role === 'gridcell' && (bits & ROLE) !== 0 &&
   ((bits & (LABEL | LABELLEDBY)) !== 0 || (bits & TABINDEX) !== 0 && !operablesIn(el));

@@ -5,8 +5,8 @@ import { bitsOf } from './attributes.js';
 import { clickable, CURSORS, listens, OPERABLE, operablesIn, passesCursor } from './clickable.js';
 import { attr, childNodes, ELEMENT, has, localName, matches, namespaceURI, nodeType, SVG, TEXT, textData } from './dom.js';
 import { flatList, flatParent, isHTML } from './flat-tree.js';
-import { hasListener, meantAround } from './listeners.js';
-import { BORDER, contentName, cutName, isPart, joinParts, labelledBy, NAME_MAX, nameFor, nativeName, readsSecret, SILENT, titleOf } from './name.js';
+import { delegatedAround, hasListener } from './listeners.js';
+import { BORDER, contentName, cutName, isPart, joinParts, labelledBy, NAME_MAX, nameFor, nativeName, readsSecret, SILENT_TAGS, titleOf } from './name.js';
 import { styleOf } from './node-cache.js';
 import { onForget } from './page.js';
 import { ATOMS, computedName, CONTROLS, FROM_CONTENT, isHost, roleOf, useComputed } from './role.js';
@@ -39,7 +39,7 @@ export function shownText(el) {
     if (out.length > NAME_MAX) break;
     const type = nodeType(k);
     if (type === TEXT) out += textData(k);
-    else if (type === ELEMENT && !SILENT.has(localName(k)) && !hasListener.has(k) && !matches(k, OPERABLE) && rendered(k)) {
+    else if (type === ELEMENT && !SILENT_TAGS.has(localName(k)) && !hasListener.has(k) && !matches(k, OPERABLE) && rendered(k)) {
       const s = shownText(k);
       const display = styleOf(k).display;
       out += display === 'inline' ? s : isPart(display) ? BORDER + s + BORDER : ' ' + s + ' ';
@@ -69,7 +69,7 @@ export function nameOf(el) {
   return shownName(el, role, !isHost(el) && clickable(el, localName(el), styleOf(el), around(el)));
 }
 
-// operable tells whether el is shown as something to act on.
+// operable reports whether el is shown as something to act on.
 export function operable(el) {
   return CONTROLS.has(roleOf(el)) || isHost(el) || clickable(el, localName(el), styleOf(el), around(el));
 }
@@ -87,7 +87,7 @@ export function around(el) {
   return surroundings(p, controlAt(p));
 }
 
-const surroundings = (p, inControl) => ({ el: p, pointer: !!p && CURSORS.has(styleOf(p).cursor) && !(passesCursor(localName(p)) && !listens(p)), forItems: undefined, inControl, meant: meantAround(p) });
+const surroundings = (p, inControl) => ({ el: p, pointer: !!p && CURSORS.has(styleOf(p).cursor) && !(passesCursor(localName(p)) && !listens(p)), forItems: undefined, inControl, delegated: delegatedAround(p) });
 
 let controlsAt = new Map(); // element → the control that it is or stands in; of one walk or question
 onForget(() => { controlsAt = new Map(); });

@@ -9,10 +9,10 @@ import { page } from './page.js';
 import { rendered, unseen, visible } from './visibility.js';
 import { receivesClick } from './walk-parts.js';
 
-// standIn returns what a person clicks in the place of a checkbox, radio, select
+// replacementOf returns what a person clicks in the place of a checkbox, radio, select
 // or file input that is itself hidden: its label, or the styled twin beside or
-// around it. null where there is none, or where el is not such a control.
-export function standIn(el) {
+// around it. null if there is none, or where el is not such a control.
+export function replacementOf(el) {
   const tag = localName(el);
   if (tag !== 'select' && !(tag === 'input' && /^(checkbox|radio|file)$/.test(el.type))) return null;
   for (const l of labelsOf(el)) if (visible(l)) return l;
@@ -29,7 +29,7 @@ const ENTERED = 'input:not([type=hidden]):not([type=button]):not([type=submit]):
 
 // styledSelect returns what stands beside a select that nobody sees and has handlers of its
 // own: a widget which is operated in the place of the select, and may not hear of a choice
-// made there. null where there is none.
+// made there. null if there is none.
 export function styledSelect(el) {
   if (localName(el) !== 'select' || !unseen(el) || receivesClick(el)) return null;
   for (const s of [nextElementSibling(el), previousElementSibling(el)]) {
@@ -39,12 +39,12 @@ export function styledSelect(el) {
 }
 const WIDGET = '[role=combobox],[role=button],[role=listbox],[tabindex],[onclick],[onmousedown]';
 
-// standsFor tells whether el is, or is around, an input in whose place something
+// isReplacementFor reports whether el is, or is around, an input in whose place something
 // else is clicked. Of those in it the first few are looked at.
-export function standsFor(el) {
-  if (localName(el) === 'input') return standIn(el) !== null;
+export function isReplacementFor(el) {
+  if (localName(el) === 'input') return replacementOf(el) !== null;
   const inputs = queryAll(el, 'input');
-  for (let i = 0; i < inputs.length && i < 20; i++) if (standIn(inputs[i])) return true;
+  for (let i = 0; i < inputs.length && i < 20; i++) if (replacementOf(inputs[i])) return true;
   return false;
 }
 

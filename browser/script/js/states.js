@@ -36,7 +36,7 @@ export function statesOf(el, role, f, focused, invisible, covered) {
   if (open !== null) out += open ? ' expanded' : ' collapsed';
   if (aria && is(el, 'aria-current')) out += ' current';
   if (focused) out += ' focused';
-  if (aria && attr(el, 'aria-busy') === 'true') out += ' busy';
+  if (f.loading || aria && attr(el, 'aria-busy') === 'true') out += ' busy';
   if ((aria && attr(el, 'aria-modal') === 'true') || (tag === 'dialog' && matches(el, ':modal'))) out += ' modal';
   if (tag === 'textarea' || (aria && attr(el, 'aria-multiline') === 'true')) out += ' multiline';
   if (bits & EDITABLE && isHost(el)) out += ' editable';
@@ -49,14 +49,14 @@ export function statesOf(el, role, f, focused, invisible, covered) {
 const DISABLING = wordSet('button input select textarea option optgroup fieldset');
 const TYPED = wordSet('text search url tel email password date month week time datetime-local number');
 
-// disabled tells whether el is disabled, by itself, its fieldset or aria-disabled
+// disabled reports whether el is disabled, by itself, its fieldset or aria-disabled
 // on it or around it.
 function disabled(el, tag = localName(el), off = true) {
   if (DISABLING.has(tag) && matches(el, ':disabled')) return true;
   return off && closest(el, '[aria-disabled=true]') !== null;
 }
 
-// expanded tells whether what el opens is open; null where it opens nothing.
+// expanded reports whether what el opens is open; null if it opens nothing.
 function expanded(el, tag, role, bits) {
   const popover = bits & (POPOVER | COMMAND) ? popoverOf(el, tag, bits) : null;
   if (popover) return matches(popover, ':popover-open');
@@ -70,7 +70,7 @@ function expanded(el, tag, role, bits) {
 }
 
 // popoverOf returns the popover that the button el shows or hides, whose state is the
-// button's, before what its author says (Chromium); null where el stands in it.
+// button's, before what its author says (Chromium); null if el stands in it.
 function popoverOf(el, tag, bits) {
   if (tag !== 'button' && tag !== 'input' || matches(el, ':disabled') || el.form && /^(submit|image)$/.test(el.type)) return null;
   const target = !(bits & COMMAND) ? el.popoverTargetElement : /^(toggle|show|hide)-popover$/i.test(attr(el, 'command')) ? el.commandForElement : null;

@@ -20,7 +20,7 @@ export const withoutGlyphs = (s) => (GLYPH.test(s) ? fold(s.replace(GLYPHS, ''))
 // headOf returns the first n code units of s, without half a character at the end.
 export const headOf = (s, n) => s.slice(0, (s.charCodeAt(n - 1) & 0xfc00) === 0xd800 ? n - 1 : n);
 
-// blank tells whether s is nothing but white space.
+// blank reports whether s is nothing but white space.
 export function blank(s) {
   const first = s.charCodeAt(0);
   return !(first > 32 && first < 128) && !/\S/.test(s);

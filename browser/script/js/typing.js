@@ -1,12 +1,12 @@
 // Readying a control for the keyboard: focus, caret and selection.
 
-import { activeIn, frameTurn, twinsOf } from './actionable.js';
+import { activeIn, frameTurn, replacementsOf } from './actionable.js';
 import { assign, contents, CONTROL_SELECTORS, deepActive, editable, FIELD, fillKind, FORMATS, hasFocus, mask } from './controls.js';
 import {
   bodyOf, documentElementOf, ELEMENT, focus, has, isConnected, isContentEditable, lastChild, localName, matches, nodeType, rectOf, rectsOf,
   tabIndexOf, TEXT,
 } from './dom.js';
-import { editorOf, isTerminal, isWhole } from './editors.js';
+import { editorOf, isTerminal, isWrittenAsWhole } from './editors.js';
 import { flatContains } from './flat-tree.js';
 import { endHitTest } from './hit-test.js';
 import { armKeys, endKeys } from './key-guard.js';
@@ -14,7 +14,7 @@ import { idOf, node } from './node-ids.js';
 import { forget, page } from './page.js';
 import { everyElement, record } from './refs.js';
 import { roleOf } from './role.js';
-import { secret } from './secrets.js';
+import { keepSecret, secret } from './secrets.js';
 import { settle } from './settle.js';
 import { contextOf } from './shown-name.js';
 import { fold } from './text.js';
@@ -33,7 +33,7 @@ export const caret = (el, { clear, clicked }) => {
     if (clicked && active && active !== bodyOf(page) && active !== documentElementOf(page) && (matches(active, FIELD) || editable(active))) {
       // The click took the focus to another field. One that lies in the same
       // widget is where this widget is typed into.
-      if (!twinsOf(el).some((box) => flatContains(box, active))) return { elsewhere: record(active) };
+      if (!replacementsOf(el).some((box) => flatContains(box, active))) return { elsewhere: record(active) };
     }
     focus(el, { preventScroll: true });
     active = deepActive(el);
@@ -42,7 +42,7 @@ export const caret = (el, { clear, clicked }) => {
   /** @type {any} */
   const answer = { focused, kind: fillKind(el), before: null, keys: false };
   const editor = editorOf(el);
-  if (isWhole(el)) answer.whole = true;
+  if (isWrittenAsWhole(el)) answer.whole = true;
   if (editor) {
     answer.keys = clear && !isTerminal(editor); // all is selected by the keyboard, which the editor reads
     if (!isTerminal(editor)) {
@@ -104,6 +104,7 @@ const NOT_TEXT = { checkbox: 'check', radio: 'check', file: 'upload', button: 'c
 /** @type {import('./functions.js').ElementFunctions['prepare']} */
 export const prepare = (el, q) => {
   const kind = fillKind(el);
+  if (q.secret) keepSecret(el);
   if (kind === 'select') return {};
   if (roleOf(el) === 'iframe') return { framed: true };
   if (NOT_TEXT[kind]) return { textless: NOT_TEXT[kind] };
@@ -120,13 +121,13 @@ export const prepare = (el, q) => {
   return {};
 };
 
-// acceptsKeys says whether an element that holds no text of its own may listen
+// acceptsKeys reports whether an element that holds no text of its own may listen
 // to the keyboard: it can have the focus, and is no button or link.
 const acceptsKeys = (el) => (el instanceof HTMLElement ? tabIndexOf(el) : has(el, 'tabindex') ? 0 : -1) >= 0 && !['button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'menuitem', 'option', 'slider'].includes(roleOf(el)) || ['application', 'textbox', 'combobox', 'searchbox', 'document'].includes(roleOf(el));
 
 // fieldWithin is what takes text in the document of a frame: its only field, or that
 // which has the focus, or the page where all of it is edited (designMode). It answers
-// {field}, {frame: the only frame in it, where nothing else takes text}, {several}, or {}.
+// {field}, {frame: the only frame in it, if nothing else takes text}, {several}, or {}.
 /** @type {import('./functions.js').Functions['fieldWithin']} */
 export const fieldWithin = () => {
   forget();
@@ -146,10 +147,10 @@ const MAX_FIELDS = 12; // that are told
 
 const PAINTED_WITHIN = 30; // frames
 const joined = (s) => s.replace(/\s+/g, '');
-// paints tells whether what an editor has painted is what was wanted, or a part of it.
+// paints reports whether what an editor has painted is what was wanted, or a part of it.
 const paints = (value, wanted) => joined(value) === joined(wanted) || value.length > 400 && joined(wanted).includes(joined(value));
 
-// compare says whether controls hold what was asked, without telling a secret. An editor
+// compare reports whether controls hold what was asked, without telling a secret. An editor
 // paints with the next frames, and of a long text a part.
 const compare = async (boxes, { wanted, loose }) => {
   if (!boxes.every(isConnected)) return null;

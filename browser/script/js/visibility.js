@@ -1,15 +1,24 @@
 // Whether a person could see an element, and where.
 
 import {
-  checkVisibility, clientHeight, clientWidth, documentElementOf, ELEMENT, firstChild, localName, nodeType, rectOf, scrollerOf, scrollHeight,
+  bodyOf, checkVisibility, clientHeight, clientWidth, documentElementOf, ELEMENT, firstChild, localName, nodeType, rectOf, scrollerOf, scrollHeight,
   scrollLeft, scrollTop, scrollWidth, TEXT, textData,
 } from './dom.js';
 import { flatChildren, flatParent } from './flat-tree.js';
 import { imageOf } from './image-map.js';
 import { styleOf } from './node-cache.js';
 import { onForget, page } from './page.js';
-import { inked, DRAWN_TAGS, sightOf } from './sight.js';
+import { isLegible, DRAWN_TAGS, sightOf } from './sight.js';
 import { blank } from './text.js';
+
+// measure returns the box of el in viewport pixels, as numbers: to read one of a DOMRect
+// costs as much as to ask an element for its tag.
+/** @param {Element} el @returns {Box} */
+export function measure(el) {
+  const r = rectOf(el);
+  return { left: r.left, top: r.top, width: r.width, height: r.height };
+}
+/** @typedef {{left: number, top: number, width: number, height: number}} Box */
 
 export const VISIBLE = { visibilityProperty: true, opacityProperty: true };
 
@@ -49,8 +58,15 @@ onForget(() => { view = null; });
 function extent() {
   const s = scrollerOf(page) || documentElementOf(page);
   if (!s) return null;
-  const wide = scrollWidth(s), left = wide > clientWidth(s) && styleOf(s).direction === 'rtl' ? clientWidth(s) - wide : 0;
-  return { x: scrollX, y: scrollY, left, right: left + wide, bottom: scrollHeight(s) };
+  const coversHalfViewport = scrollWidth(s), left = coversHalfViewport > clientWidth(s) && styleOf(s).direction === 'rtl' ? clientWidth(s) - coversHalfViewport : 0;
+  const right = left + (heldAcross() ? Math.max(clientWidth(s), scrollX + clientWidth(s)) : coversHalfViewport);
+  return { x: scrollX, y: scrollY, left, right, bottom: scrollHeight(s) };
+}
+
+// heldAcross tells whether nobody can scroll the page to the right (CSS Overflow, 3.3).
+function heldAcross() {
+  const html = styleOf(documentElementOf(page)).overflowX, body = bodyOf(page);
+  return /hidden|clip/.test(html === 'visible' && body ? styleOf(body).overflowX : html);
 }
 
 // inScroller tells whether a scroller around el that is no more than its own
@@ -68,8 +84,7 @@ function inScroller(el) {
 // offPage tells whether a box lies where no scrolling brings it.
 export const offPage = (r, el) => outside(r.left, r.top, r.width, r.height, el);
 
-// outside is offPage by the numbers of the box: to read one costs as much as to ask
-// an element for its tag.
+// outside is offPage by the numbers of the box.
 export function outside(x, y, width, height, el) {
   if (!view) view = extent();
   if (!view) return false;
@@ -107,9 +122,8 @@ function outOfSight(el) {
 
 // outOfPlace is outOfSight as far as the box of el tells; null where it is to be
 // seen unless it is cut away.
-export function outOfPlace(el) {
-  const own = rectOf(el), width = own.width, height = own.height;
-  if (width >= 1 && height >= 1) return outside(own.left, own.top, width, height, el) || null;
+export function outOfPlace(el, own = measure(el)) {
+  if (own.width >= 1 && own.height >= 1) return outside(own.left, own.top, own.width, own.height, el) || null;
   const r = fullBox(el, own);
   if (r.width < 1 || r.height < 1) return styleOf(el).display !== 'contents';
   return offPage(r, el) || null;
@@ -122,14 +136,13 @@ export function visible(el) {
 
 // textSeen tells whether a person could see the text n right in el, whose style is s.
 export function textSeen(el, n, s, sight) {
-  return inked(el, s, sight) && textShows(el, n, s, sight);
+  return isLegible(el, s, sight) && textShows(el, n, s, sight);
 }
 
 // textShows tells whether the text n right in el lies where a person could see it.
-export function textShows(el, n, s, sight) {
-  const r = rectOf(el), indent = s.textIndent, plain = indent === '0px';
-  const width = r.width, height = r.height;
-  if (plain && width >= 2 && height >= 2 && !outside(r.left, r.top, width, height, el) && r.left + /** @type {any} */ (view).x >= 0) return true;
+export function textShows(el, n, s, sight, box = measure(el)) {
+  const { left, top, width, height } = box, plain = s.textIndent === '0px';
+  if (plain && width >= 2 && height >= 2 && !outside(left, top, width, height, el) && left + /** @type {any} */ (view).x >= 0) return true;
   const range = new Range(); // the box says nothing: ask for the text's own
   range.selectNodeContents(n);
   const t = range.getBoundingClientRect();

@@ -8,7 +8,7 @@ import { forget, page } from './page.js';
 import { allIn, findRef } from './refs.js';
 import { rendered } from './visibility.js';
 
-// hasText says whether the page shows a text.
+// hasText reports whether the page shows a text.
 /** @type {import('./functions.js').Functions['hasText']} */
 export const hasText = (text) => {
   forget();

@@ -8,17 +8,10 @@
 
 import { checkVisibility } from './dom.js';
 import { hiddenFromAX } from './inert.js';
-import { meantBy } from './listeners.js';
+import { delegatedBy } from './listeners.js';
 import { CachedElement, styleOf } from './node-cache.js';
-import { cutAway, drawn, FAINT, inked, sightIn } from './sight.js';
-import { saysUnseen, textShows } from './visibility.js';
-
-// Each question to Blink has its price, and one asked in a bad order a higher
-// one: a name or the style of a pseudo-element leaves something behind that makes
-// the next box cost four times as much, and the next style little more. So the
-// facts below are asked for where they first matter, and once; what follows from
-// the facts of the element around is not asked for; and boxes are measured before
-// names are asked for.
+import { isClippedOut, mayBeLegible, FAINT, isLegible, sightIn } from './sight.js';
+import { measure, saysUnseen, textShows } from './visibility.js';
 
 // What follows from a display: whether an element is part of a line of text, with
 // space around it, and whether it has no box in which what is in it would be.
@@ -38,8 +31,8 @@ function flowOf(display) {
 }
 
 export class WalkFrame {
-  // k is what is known of el, up the frame of what is around it, null for none; s the
-  // style of el, null where nobody will ask.
+  // k caches what was read of the element; up is the frame of its flat parent, null for
+  // none; s is its computed style, null where no caller needs it.
   constructor(k, up, s, display) {
     this.k = k;
     this.el = k === null ? null : k.el;
@@ -60,18 +53,19 @@ export class WalkFrame {
     this.next = null; // where the walk goes on in the middle, that one itself
     this.resumed = false;
     this.depth = up === null ? 0 : up.depth;
-    this.dark = up !== null && up.dark; // in aria-hidden, as far as the walk has come
+    this.ariaHiddenInSegment = up !== null && up.ariaHiddenInSegment; // aria-hidden is on it or on an element that this walk has entered
     this.behind = up !== null && up.behind; // in what the page withholds while something is open
-    this.inAriaHidden = up !== null && up.inAriaHidden; // in aria-hidden at all
-    this.clear = up !== null && up.clear; // transparent
+    this.inAriaHidden = up !== null && up.inAriaHidden; // aria-hidden is on it or on any element around it
+    this.transparent = up !== null && up.transparent; // its opacity is 0, or that of an element around it
     this.off = up !== null && up.off; // aria-disabled is on it or around it
     this.textOmitted = up !== null && up.textOmitted; // its text belongs to a control around it
     this.names = up === null ? '' : up.names; // what its text need not say again
     this.inControl = up === null ? null : up.inControl;
     this.only = false;
     this.unseen = false; // it is marked invisible
+    this.loading = false; // it is a loading screen over the whole page
     this.beside = undefined;
-    this.meant = up === null || up.clicks && (up.role === 'row' || up.tag === 'tr' || up.tag === 'li') ? 0 : up.meant | meantBy(up.el); // what is listened for on its behalf, unless the line of a row says so
+    this.delegated = up === null || up.clicks && (up.role === 'row' || up.tag === 'tr' || up.tag === 'li') ? 0 : up.delegated | delegatedBy(up.el); // what elements around it listen for on its behalf; 0 in a row, whose own line says so
     this.code = up !== null && up.code; // in a program's text
     this.block = false;
     this.spaced = false;
@@ -87,6 +81,7 @@ export class WalkFrame {
     this.cut = undefined;
     this.alpha = up === null ? 1 : up.alpha; // its opacity
     this.sight = null; // how what is in it is painted
+    this.rect = null; // its box, where it has been measured
     this.skips = undefined;
     this.locked = undefined;
   }
@@ -113,8 +108,13 @@ export class WalkFrame {
   // cuts tells whether el is cut away, by its own style or by what is around it, or all
   // but transparent.
   cuts() {
-    if (this.cut === undefined) this.cut = this.alpha < FAINT || this.up.cuts() || this.tag !== 'html' && this.tag !== 'body' && cutAway(this.el, this.s, this.display);
+    if (this.cut === undefined) this.cut = this.alpha < FAINT || this.up.cuts() || this.tag !== 'html' && this.tag !== 'body' && isClippedOut(this.el, this.s, this.display);
     return this.cut;
+  }
+
+  // box returns the box of el. Nothing moves during a walk, so it is measured once.
+  box() {
+    return this.rect || (this.rect = measure(this.el));
   }
 
   // look returns how what is in el is painted.
@@ -123,9 +123,9 @@ export class WalkFrame {
     return this.sight;
   }
 
-  // veils tells whether the text in el may be out of sight although its box is not.
-  veils() {
-    return this.s.textIndent !== '0px' || !inked(this.el, this.s, this.look());
+  // mayHideText tells whether the text in el may be out of sight although its box is not.
+  mayHideText() {
+    return this.s.textIndent !== '0px' || !isLegible(this.el, this.s, this.look());
   }
 
   // locks tells whether more than its own style decides if a child of el is
@@ -142,7 +142,7 @@ export class WalkFrame {
   // transparent: what checkVisibility says but for visibility, which costs several
   // times as much. False leaves it to that.
   renders(child) {
-    return child.html && !this.clear && !(child.flow & BOXLESS) && !this.locks() && this.fades(child);
+    return child.html && !this.transparent && !(child.flow & BOXLESS) && !this.locks() && this.fades(child);
   }
 
   // fades tells whether the element of child is not wholly transparent, and notes how much
@@ -158,9 +158,9 @@ export class WalkFrame {
   // that costs a third of a walk.
   sees(n, data) {
     if (this.seen === undefined) {
-      const before = told.get(n) === data;
+      const before = seenText.get(n) === data;
       this.seen = this.checksText(n, before);
-      if (this.seen && !before) told.set(n, data);
+      if (this.seen && !before) seenText.set(n, data);
     }
     return this.seen;
   }
@@ -168,27 +168,27 @@ export class WalkFrame {
   // What is inline in a block whose text is seen needs no box of its own looked at.
   checksText(n, before) {
     const s = this.s;
-    if (this.hides() || this.skipsContents() || !(before ? drawn(s) : inked(this.el, s, this.look()))) return false;
+    if (this.hides() || this.skipsContents() || !(before ? mayBeLegible(s) : isLegible(this.el, s, this.look()))) return false;
     if (before && this.display === 'inline' && this.up !== null && this.up.seen) {
       const position = s.position;
       if (position === 'static' || position === 'relative') return true;
     }
-    return !this.cuts() && textShows(this.el, n, s, this.sight);
+    return !this.cuts() && textShows(this.el, n, s, this.sight, this.box());
   }
 
   // says tells whether the name of el, which is shown by its text, is seen; as sees does.
   says(name, written) {
-    if (told.get(this.el) === name) return true;
-    if (this.look().gone || written && (this.role === 'heading' || this.veils()) && saysUnseen(this.el)) return false;
-    told.set(this.el, name);
+    if (seenText.get(this.el) === name) return true;
+    if (this.look().gone || written && (this.role === 'heading' || this.mayHideText()) && saysUnseen(this.el)) return false;
+    seenText.set(this.el, name);
     return true;
   }
 }
 
-const told = new WeakMap(); // text or element → what it said when it was seen
+const seenText = new WeakMap(); // text or element → what it said when it was seen
 
-// lone is the frame of el by itself, for who asks outside of a walk.
-export function lone(el) {
+// frameOf returns a frame for el alone, for callers outside of a walk.
+export function frameOf(el) {
   const k = new CachedElement(el, null), f = new WalkFrame(k, null, styleOf(el), '');
   f.bits = k.bitset();
   f.inAriaHidden = hiddenFromAX(el);

@@ -1,18 +1,17 @@
 // Questions that a walk asks about an element in its document.
 
-import { aim } from './actionable.js';
 import {
-  attr, byId, clientHeight, closest, documentElementOf, firstChild, getRootNode, has, localName, matches, nextSibling, nodeType, parentNode,
-  rectOf, rectsOf, scrollHeight, TEXT, textData,
+  attr, byId, closest, documentElementOf, firstChild, getRootNode, has, localName, matches, nextSibling, nodeType, parentNode, rectOf, rectsOf,
+  TEXT, textData,
 } from './dom.js';
 import { flatContains, flatParent } from './flat-tree.js';
 import { styleOf } from './node-cache.js';
 import { activeElement, hitAt } from './overlays.js';
 import { page } from './page.js';
 import { authorName } from './role.js';
-import { standsFor } from './stand-in.js';
+import { isReplacementFor } from './stand-in.js';
 import { blank } from './text.js';
-import { offPage, rendered, transparent } from './visibility.js';
+import { boxOf, offPage, rendered, transparent } from './visibility.js';
 
 // descendantOf returns what the keys go to while el has the focus: the option of a list
 // that el says is the active one (WAI-ARIA 1.2, aria-activedescendant).
@@ -29,7 +28,8 @@ export function opened() {
   return e;
 }
 
-// owner decides on the element that holds another document.
+// ownsDocument marks el, which holds another document, as its owner, and reports whether it
+// gets a line.
 export function ownsDocument(el, child) {
   const r = rectOf(el);
   child.role = 'iframe';
@@ -37,10 +37,10 @@ export function ownsDocument(el, child) {
   return child.tag === 'frame' || !(r.width < 8 || r.height < 8 || offPage(r, el)); // others count visitors
 }
 
-// linesLabel tells whether c, which a label is for, gets a line that says its name.
-// What a widget unchanged in front of gets none.
-export function linesLabel(c) {
-  if (!rendered(c) || transparent(c) && styleOf(c).pointerEvents === 'none' && !standsFor(c)) return false;
+// hasLineForLabel reports whether c, which a label is for, gets a line that says its name.
+// A control that a widget replaces on the screen gets none.
+export function hasLineForLabel(c) {
+  if (!rendered(c) || transparent(c) && styleOf(c).pointerEvents === 'none' && !isReplacementFor(c)) return false;
   return !closest(c, '[aria-hidden="true"]') || receivesClick(c);
 }
 
@@ -74,36 +74,24 @@ export function inProse(el, f) {
   return f.prose && firstChild(el) !== null;
 }
 
-// coversFor tells whether hit, which is at the point in the place of el, keeps clicks from
-// el: at every point of it, and however it is scrolled.
-export function coversFor(el, hit, x, y) {
-  if (aim(el).hit) return false;
-  for (let p = flatParent(el); p && p !== documentElementOf(page); p = flatParent(p)) { // it is scrolled out of sight
-    const s = styleOf(p);
-    if (s.overflowX === 'visible' && s.overflowY === 'visible') continue;
-    const r = rectOf(p);
-    if (x < r.left || y < r.top || x >= r.right || y >= r.bottom) return false;
-  }
-  for (let p = hit; p && !flatContains(p, el); p = flatParent(p)) {
-    const position = styleOf(p).position; // what stays where it is while el is scrolled away from it
-    if (position === 'sticky' || position === 'fixed') return !scrolls(el);
-  }
-  return true;
-}
-
-// scrolls tells whether something around el can be scrolled.
-function scrolls(el) {
-  for (let p = flatParent(el); p; p = flatParent(p)) {
-    if (styleOf(p).position === 'fixed') return false;
-    if (scrollHeight(p) > clientHeight(p) + 1 && (p === documentElementOf(page) || /auto|scroll/.test(styleOf(p).overflowY))) return true;
-  }
-  return false;
-}
-
 // receivesClick tells whether a click at the middle of el reaches it.
 export function receivesClick(el) {
   const r = rectsOf(el)[0];
   if (!r || r.width < 2 || r.height < 2) return false;
   const hit = hitAt(r.left + r.width / 2, r.top + r.height / 2);
   return hit !== null && flatContains(el, hit);
+}
+
+// isInertButVisible tells whether el, which is inert or aria-hidden, is a part of the page that a
+// person sees: menus and lists that are open make the page behind them inert.
+export function isInertButVisible(el, child) {
+  if (child.hides() || child.transparent) return false;
+  const r = boxOf(el);
+  if (r.width < 1 || r.height < 1 || r.right <= 0 || r.bottom <= 0 || r.left >= innerWidth || r.top >= innerHeight) return false;
+  const all = rectOf(documentElementOf(page)), much = Math.min(all.width * all.height, innerWidth * innerHeight) / 2;
+  for (let up = child.up; up && up.el && up.tag !== 'body'; up = up.up) {
+    const around = rectOf(up.el);
+    if (around.width * around.height < much) return false; // a part of the page withholds one of its own
+  }
+  return !child.cuts();
 }

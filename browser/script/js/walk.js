@@ -8,51 +8,50 @@
 // as would take the click at their middle. What is transparent and lets clicks through
 // is left out, controls included.
 
-import { coverOf } from './actionable.js';
 import { addAppearance } from './appearance.js';
 import { ARIA, ARIA_HIDDEN, EDITABLE, INERT, ROLE } from './attributes.js';
 import { plain } from './capture.js';
 import { clickable, CURSORS, listens, OPERABLE, passesCursor } from './clickable.js';
+import { Coverage, isCover } from './coverage.js';
 import {
-  attr, bodyOf, checkVisibility, childElementCount, childNodes, documentElementOf, ELEMENT, firstChild, has, localName, matches,
-  nextSibling, nodeType, parentNode, query, queryAll, queryAllOf, rectOf, rectsOf, TEXT,
+  attr, bodyOf, checkVisibility, childNodes, ELEMENT, firstChild, has, localName, matches,
+  nextSibling, nodeType, parentNode, query, queryAll, queryAllOf, rectOf, TEXT,
 } from './dom.js';
 import { editorOf, isPainted } from './editors.js';
-import { flatContains, flatList, flatParent, rootOf, shadowOf } from './flat-tree.js';
-import { identOf } from './identity.js';
+import { flatList, flatParent, shadowOf } from './flat-tree.js';
+import { stableIdOf } from './identity.js';
 import { areasOf, imageOf } from './image-map.js';
 import { hiddenFromAX } from './inert.js';
-import { isField } from './labels.js';
-import { containsListener, hasListener, meantAround } from './listeners.js';
+import { FIELD_TAGS } from './labels.js';
+import { containsListener, delegatedAround } from './listeners.js';
 import { NAME_MAX, nameFor, optionName } from './name.js';
 import { cached, cachedOf, CachedText, styleIn, styleOf } from './node-cache.js';
 import { idOf } from './node-ids.js';
-import { activeElement, hitAt } from './overlays.js';
+import { activeElement } from './overlays.js';
 import { page } from './page.js';
-import { ATOM, authorName, CONTENT, CONTROL, CONTROLS, GROUP, isHost, kindOf, LANDMARK, LANDMARKS, PHRASE, roleOf, shownRole } from './role.js';
+import { ATOM, authorName, CONTENT, CONTROL, CONTROLS, GROUP, isHost, kindOf, LANDMARK, PHRASE, roleOf, shownRole } from './role.js';
 import { rowOf, rowText } from './row-context.js';
 import { attrsOf, ofItsOwn, rowsSaid, sorted, wantedOf } from './shown-attributes.js';
 import { shownName } from './shown-name.js';
 import { PLAIN, sightOf } from './sight.js';
-import { standIn, standsFor, styledSelect } from './stand-in.js';
+import { replacementOf, isReplacementFor, styledSelect } from './stand-in.js';
 import { statesOf } from './states.js';
 import { fold, headOf, withoutGlyphs } from './text.js';
 import { valueOf } from './values.js';
-import { boxOf, outOfPlace, VISIBLE, visible } from './visibility.js';
+import { outOfPlace, VISIBLE, visible } from './visibility.js';
 import { INLINE, SPACED, WalkFrame } from './walk-frame.js';
-import { coversFor, descendantOf, inProse, linesLabel, ownsDocument, receivesClick, shownOptions } from './walk-parts.js';
+import { descendantOf, inProse, hasLineForLabel, ownsDocument, receivesClick, shownOptions, isInertButVisible } from './walk-parts.js';
 import { wordSet } from './word-set.js';
 
 export const SKIPPED = wordSet('script style noscript template head meta link title base source track param col colgroup datalist rp area wbr');
-// covers are the elements that cover a control, as far as the last walk from the start and
-// those that continue it (o.after) have found them.
-let covers = new WeakSet();
 
-const COUNT_ON = 100; // elements looked at, after the budget's end, to count what is left
-const LINE = 12; // characters of a line beside its strings
+const MAX_COUNT_AFTER_END = 60; // elements walked, after the budget's end, to count the lines that are left out
+const MAX_COUNT_BELOW_DEPTH = 500; // lines below max_depth that are counted
+const BELOW_MAX_DEPTH = -2; // the line of an element that has it below max_depth
+const LINE_OVERHEAD_CHARS = 12; // characters of a line beside its strings
 
 // Of a whole page, these are left out where nothing of what they contain is shown.
-const HOLLOW = wordSet('paragraph listitem list blockquote definition group figure article emphasis strong code');
+const DROP_IF_EMPTY = wordSet('paragraph listitem list blockquote definition group figure article emphasis strong code');
 
 const CELL = /^(grid)?cell$|^(column|row)header$/;
 
@@ -80,20 +79,23 @@ export class Walk {
     this.chars = 0;
     this.nodes = 0;
     this.visited = 0;
-    this.rest = 0;
-    this.counting = 0; // elements left to look at after the end; 0 while it writes
+    this.rest = 0; // nodes below max_depth, and those that countLeft adds
+    this.below = 0; // lines below max_depth, as far as they were looked at
+    this.restTexts = 0;
+    this.counting = 0; // elements left to walk after the budget's end; 0 before it
+    this.kept = null; // what there was at the budget's end
+    this.framesLeft = []; // ids of the owners of frames whose lines are left out
+    this.least = false; // more is left than rest says
     this.ended = false;
     this.run = ''; // text of the block under way
     this.gap = 0; // characters of text since the last line with a ref
     this.stack = [];
-    this.tops = [];
-    if (!o.after) covers = new WeakSet();
+    this.coverage = new Coverage(!o.after);
     this.skip = new Set();
-    this.coversAll = false; // what is on top covers whatever is scrolled to
-    this.found = { covered: 0, free: 0 };
     this.active = activeElement();
     this.descendant = descendantOf(this.active);
     this.scope = null;
+    this.last = null; // the element of the last line that has room
     this.labelled = new Map(); // control → its name, of those whose label has been met
     this.whole = !o.scope && !o.selector;
     this.behindOpen = 0; // controls in sight that the page withholds while something is open
@@ -114,7 +116,7 @@ export class Walk {
     base.cut = base.sight.gone;
     base.alpha = base.sight.opacity;
     base.off = p !== null;
-    base.meant = meantAround(p);
+    base.delegated = delegatedAround(p);
     if (after) this.resume(el, after, base);
     else this.element(cachedOf(el), base);
     for (const stack = this.stack; stack.length && !this.ended;) {
@@ -125,7 +127,7 @@ export class Walk {
       else this.text(n, f);
     }
     if (this.stack.length === 0) this.flush(base);
-    this.stack.length = 0;
+    while (this.stack.length) this.prune(this.stack.pop()); // nobody knows what else is in it
     this.run = '';
   }
 
@@ -171,7 +173,12 @@ export class Walk {
     this.stack.pop();
     if (f.block || f.names || f.shown) this.flush(f);
     else if (f.spaced) this.space();
-    if (f.line >= 0 && f.line === this.lines.length - 1 && f.left === this.rest && !this.counting) { // nothing in it
+    this.prune(f);
+  }
+
+  prune(f) {
+    if (f.line === BELOW_MAX_DEPTH && f.left === this.below) this.rest--;
+    if (f.line >= 0 && f.line === this.lines.length - 1 && f.left === this.below) { // nothing in it
       this.unwrite();
       this.nodes--;
     }
@@ -184,7 +191,7 @@ export class Walk {
   }
 
   text(piece, f) {
-    if (f.clear || f.dark || f.textOmitted || this.counting) return;
+    if (f.transparent || f.ariaHiddenInSegment || f.textOmitted) return;
     if (!this.full && this.gap > this.maxText) return;
     if (piece.blank) {
       if (this.run && !f.hides()) this.run += ' ';
@@ -204,22 +211,26 @@ export class Walk {
     if (!s) return;
     if (this.dedupe) {
       if (f.names && f.names.includes(s.toLowerCase())) return;
-      // What unchanged by itself is a label only where it is the name to the letter.
+      // Text outside of f's element repeats the line before only where both are the same to the letter.
       const last = this.lines.length - 1;
       if (last >= 0 && this.depths[last] < 0 && this.said[last] === s) return;
     }
-    if (this.counting || f.depth > this.maxDepth) return;
+    if (f.depth > this.maxDepth) {
+      this.below++;
+      if (!this.counting) this.reasons.add('max_depth');
+      return;
+    }
     if (!this.full) {
       const room = this.maxText - this.gap;
       this.gap += s.length;
       if (s.length > room) {
-        this.reasons.add('max_text');
+        if (!this.counting) this.reasons.add('max_text');
         if (room < 2) return;
         s = headOf(s, room - 1).trimEnd() + '\u2026';
       }
     } else if (s.length > this.maxText + 1) s = headOf(s, Math.max(this.maxText + 1, NAME_MAX));
     const chars = 2 * f.depth + s.length + 8;
-    if (this.chars + chars > this.maxChars && this.nodes > 0) { this.stop('max_chars'); return; }
+    if (this.chars + chars > this.maxChars && this.nodes > 0) this.stop('max_chars');
     this.chars += chars;
     this.write('0\t' + f.depth + '\t' + s, s, f.depth);
   }
@@ -234,13 +245,42 @@ export class Walk {
     this.lines.pop();
     this.said.pop();
     this.depths.pop();
+    if (this.kept && this.lines.length < this.kept.lines && !this.ended) this.unstop(this.kept.reason);
   }
 
+  // stop notes that a budget ends before the line that is written next. The walk goes on for
+  // a while, so that what is left is counted as it would be written; countLeft takes it back.
   stop(reason) {
     if (this.counting) return;
     this.reasons.add(reason);
-    this.counting = COUNT_ON;
-    this.run = '';
+    this.counting = MAX_COUNT_AFTER_END;
+    this.kept = { reason, lines: this.lines.length, frames: this.frames.length, contexts: this.contexts.length };
+  }
+
+  // unstop goes on writing where a line that had room is taken back: what was behind it has
+  // gone before, so there is room again, and nothing is left out.
+  unstop(reason) {
+    this.reasons.delete(reason);
+    this.counting = 0;
+    this.kept = null;
+  }
+
+  // countLeft takes back what was written behind the budget's end, and counts it.
+  countLeft() {
+    if (!this.kept) return;
+    const lines = Math.min(this.kept.lines, this.lines.length);
+    for (let i = lines; i < this.lines.length; i++) {
+      if (this.depths[i] < 0) this.rest++;
+      else this.restTexts++;
+    }
+    this.least ||= this.ended;
+    if (!this.least && !this.rest && !this.restTexts) { // what had no room went again
+      this.reasons.delete('max_nodes');
+      this.reasons.delete('max_chars');
+    }
+    this.lines.length = lines;
+    this.contexts.length = this.kept.contexts;
+    for (const [, , owner] of this.frames.splice(this.kept.frames)) this.framesLeft.push(owner);
   }
 
   // ---- elements
@@ -256,10 +296,8 @@ export class Walk {
     if (this.skip.size > 0 && this.skip.has(el)) return;
     if (isPainted(el)) return; // the editor's field says what it paints
     this.visited++;
-    if (this.counting && --this.counting === 0) { this.ended = true; return; }
+    if (this.counting && --this.counting === 0) { this.counting = 1; this.ended = true; return; }
     if (f.tag === 'select' && (tag === 'option' || tag === 'optgroup')) { this.option(k, f); return; }
-
-    if (this.counting) { this.count(k, f); return; }
 
     const s = styleIn(k);
     const display = s.display;
@@ -269,19 +307,19 @@ export class Walk {
       child.hidden = false;
       if (!checkVisibility(el, VISIBLE)) {
         child.hidden = s.visibility !== 'visible';
-        child.clear = f.clear || parseFloat(s.opacity) === 0;
-        if (!child.hidden && !child.clear && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
-        if (child.clear && s.pointerEvents === 'none' && !standsFor(el)) return;
+        child.transparent = f.transparent || parseFloat(s.opacity) === 0;
+        if (!child.hidden && !child.transparent && display !== 'contents' && !checkVisibility(el)) return; // content-visibility around it
+        if (child.transparent && s.pointerEvents === 'none' && !isReplacementFor(el)) return;
       }
     }
     const bits = child.bits = k.bitset();
     if (bits & INERT && !this.silent) {
-      if (this.withholds(el, child)) this.behindOpen += queryAll(el, OPERABLE).length + (matches(el, OPERABLE) ? 1 : 0);
+      if (this.whole && isInertButVisible(el, child)) this.behindOpen += queryAll(el, OPERABLE).length + (matches(el, OPERABLE) ? 1 : 0);
       return;
     }
     if (bits & ARIA_HIDDEN && attr(el, 'aria-hidden') === 'true') {
-      if (!child.dark) child.behind = this.withholds(el, child);
-      child.inAriaHidden = child.dark = true;
+      if (!child.ariaHiddenInSegment) child.behind = this.whole && isInertButVisible(el, child);
+      child.inAriaHidden = child.ariaHiddenInSegment = true;
     }
     if (bits & ARIA && attr(el, 'aria-disabled') === 'true') child.off = true;
     child.block = !(child.flow & INLINE);
@@ -302,30 +340,9 @@ export class Walk {
     if (what) this.show(el, f, child);
     else if (tag === 'label' && html && !child.hides()) this.label(el, f, child);
     else if (tag === 'img' ? html && f.inControl !== null && f.names === '' : bits & ROLE && attr(el, 'role') === 'img') {
-      if (!child.dark && !child.hides() && this.picture(el, f)) return;
+      if (!child.ariaHiddenInSegment && !child.hides() && this.picture(el, f)) return;
     }
     if (this.ended) return;
-    this.enter(el, child, what);
-  }
-
-  // count looks at an element behind the end of the budget, without its style
-  // where it is none that a line is written for.
-  count(k, f) {
-    const { el, tag, html } = k, bits = k.bitset();
-    if (bits & INERT || f.dark || f.textOmitted || bits & ARIA_HIDDEN && attr(el, 'aria-hidden') === 'true') return;
-    const child = new WalkFrame(k, f, null, '');
-    let what = false;
-    if (bits || this.full || !(html && PLAIN_TAGS.has(tag)) || hasListener.has(el)) {
-      const role = roleOf(el, bits, tag, html);
-      const counts = this.full ? role && role !== 'none'
-        : CONTROLS.has(role) || role === 'heading' || LANDMARKS.has(role) && role !== 'form' || listens(el, bits) || (bits & EDITABLE) !== 0 && isHost(el);
-      if (counts && attr(el, 'type') !== 'hidden') {
-        if (!checkVisibility(el, VISIBLE)) return;
-        what = true;
-        child.role = role;
-        this.rest++;
-      }
-    }
     this.enter(el, child, what);
   }
 
@@ -360,8 +377,8 @@ export class Walk {
       }
     } else if (tag === 'svg' && (what && child.role === 'img' && !this.full || !containsListener.has(el) && !query(el, 'a,text,foreignObject,[tabindex],[onclick],[role]'))) return;
     else if (tag === 'title' || tag === 'desc' || tag === 'defs' || tag === 'metadata') return;
-    if (child.only && tag !== 'slot' && !rootOf(el, tag)) return; // its one text is its name
-    const root = rootOf(el, tag);
+    const root = child.k.shadow();
+    if (child.only && tag !== 'slot' && !root) return; // its one text is its name
     child.list = flatList(el, tag, root);
     if (child.list || child.k.child(0)) this.stack.push(child);
     else this.leaf(child);
@@ -386,7 +403,7 @@ export class Walk {
     const clicks = child.clicks = !control && clickable(el, tag, child.s, f, bits);
     if (plainTag && clicks) role = roleOf(el, bits, tag, html);
     child.role = role;
-    if (child.dark) {
+    if (child.ariaHiddenInSegment) {
       if (!control && !clicks) return false;
       if (receivesClick(el)) return true;
       if (control && child.behind && !child.hides()) this.behindOpen++;
@@ -394,7 +411,7 @@ export class Walk {
     }
     if (tag === 'select' && control && !this.full && styledSelect(el)) return false; // the widget in its place is shown
     if (control || clicks) return !f.textOmitted || control || listens(el, bits);
-    if (covers.has(el)) return true; // a refusal names it by this ref
+    if (isCover(el)) return true; // a refusal names it by this ref
     if (!role || role === 'none' || f.textOmitted) return false;
     if (role === 'heading') return true;
     if (kind & LANDMARK) {
@@ -415,26 +432,24 @@ export class Walk {
       return (kind & GROUP) !== 0 && (authorName(el, bits) || tag === 'fieldset' || tag === 'table' && !!el.caption);
     }
     if (kind & PHRASE && (f.code || child.flow & INLINE && inProse(el, f))) return false;
-    child.prune = HOLLOW.has(role) && firstChild(el) !== null;
+    child.prune = DROP_IF_EMPTY.has(role) && firstChild(el) !== null;
     return true;
   }
 
   // label keeps the text of a label from being said again by its control.
   label(el, f, child) {
     const c = this.dedupe && el.control;
-    if (!c || c === el || !linesLabel(c)) return;
+    if (!c || c === el || !hasLineForLabel(c)) return;
     this.flush(f);
     const name = nameFor(c, roleOf(c));
     this.labelled.set(c, name);
     child.names = name.toLowerCase();
   }
 
-  // picture puts the name of a picture that is drawn otherwise than by an image
-  // into the text, in the place of what it is drawn with; that of an image where it
-  // unchanged in a control that nothing names, as Chromium names none by what is in a
-  // figure or an article.
+  // picture adds the name of a picture to the text: of an element with role img in place
+  // of its content, and of an <img> inside a control that has no name of its own.
   picture(el, f) {
-    const name = this.counting || f.clear || f.textOmitted || f.hides() ? '' : nameFor(el, 'img');
+    const name = f.transparent || f.textOmitted || f.hides() ? '' : nameFor(el, 'img');
     if (!name || !visible(el)) return false;
     this.run += ' ' + name + ' ';
     return true;
@@ -447,6 +462,7 @@ export class Walk {
     child.depth = f.depth + 1;
     child.shown = true;
     const tooDeep = f.depth > this.maxDepth;
+    if (tooDeep && this.rest >= MAX_COUNT_BELOW_DEPTH) { this.least = true; this.below++; return; }
     if (control && kind & ATOM || clicks && !role) child.inControl = el;
     if (this.silent) {
       if (child.owner) this.frames.push([0, child.depth, idOf(el)]);
@@ -454,52 +470,68 @@ export class Walk {
       if (control && !(kind & ATOM) && isHost(el)) child.textOmitted = true;
       return;
     }
-    if (this.counting || tooDeep) {
-      this.rest++;
-      if (tooDeep && !this.counting) this.reasons.add('max_depth');
+    const written = role === 'heading' || (kind & CONTENT) !== 0, seeable = control || clicks || role === 'heading' || this.full && written;
+    const away = seeable && (child.transparent || (outOfPlace(el, child.box()) ?? child.cuts()));
+    const name = control && this.labelled.get(el) || shownName(el, role, clicks, child);
+    const invisible = seeable && (name !== '' || control || clicks) && (away || !child.says(name, written)) && (!replacementOf(el) || styledSelect(el) !== null) && !(role === 'textbox' && editorOf(el));
+    if ((control && !FIELD_TAGS.has(child.tag) || clicks) && !name && invisible && !this.full) { child.names = ''; return; } // nothing to see or say
+    if (tooDeep) {
+      if (child.owner) this.framesLeft.push(idOf(el));
+      this.deep(child.prune && !name ? child : null);
       return;
     }
-    if (this.nodes >= this.maxNodes) { this.stop('max_nodes'); this.rest++; return; }
-
-    const written = role === 'heading' || (kind & CONTENT) !== 0, seeable = control || clicks || role === 'heading' || this.full && written;
-    const away = seeable && (child.clear || (outOfPlace(el) ?? child.cuts()));
-    const name = control && this.labelled.get(el) || shownName(el, role, clicks, child);
-    const invisible = seeable && (name !== '' || control || clicks) && (away || !child.says(name, written)) && (!standIn(el) || styledSelect(el) !== null) && !(role === 'textbox' && editorOf(el));
-    if ((control && !isField(el) || clicks) && !name && invisible && !this.full) { child.names = ''; return; } // nothing to see or say
-    if (!this.record(el, role, name, invisible, f.depth, child, f.el)) { this.stop('max_chars'); this.rest++; return; }
-    if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.rest; }
+    this.record(el, role, name, invisible, f.depth, child, f.el);
+    if (child.prune && !name) { child.line = this.lines.length - 1; child.left = this.below; }
     if (child.owner) this.frames.push([this.lines.length, child.depth, idOf(el)]);
     child.unseen = invisible;
-    if (control && role !== 'button' && child.tag !== 'button' && isField(el)) return;
+    if (control && role !== 'button' && child.tag !== 'button' && FIELD_TAGS.has(child.tag)) return;
     if (control && (role === 'textbox' || role === 'searchbox' || child.bits & EDITABLE && isHost(el))) child.textOmitted = true;
     if (role === 'img' && !(this.full && child.tag === 'svg')) child.textOmitted = true; // what it is drawn with; a drawing's labels are text
     if (names && name) {
       child.names = name.toLowerCase();
-      child.only = childElementCount(el) === 0;
+      child.only = child.k.elementless();
     }
   }
 
-  // unsay takes back a text line right before a control that says its name.
-  unsay(name) {
+  // deep counts a line below max_depth. f is its frame where the line goes if nothing is in it.
+  deep(f) {
+    if (!this.counting) this.reasons.add('max_depth');
+    this.rest++;
+    if (f === null) this.below++;
+    else { f.line = BELOW_MAX_DEPTH; f.left = this.below; }
+  }
+
+  // removeRepeatedText takes back a text line right before a control that says its name.
+  removeRepeatedText(name) {
     const last = this.lines.length - 1;
     if (last < 0 || this.depths[last] < 0 || this.said[last] !== name) return;
     this.chars -= 2 * this.depths[last] + this.said[last].length + 8;
     this.unwrite();
   }
 
-  // record writes the line of el, whose frame is child, and tells whether there was
-  // room for it. parent is what el unchanged in, null to leave the context out.
+  // record writes the line of el, whose frame is child. parent is the element around el;
+  // null leaves the context out. Of a line that is only counted, nobody reads what it says.
   record(el, role, name, invisible, depth, child, parent) {
     const { clicks, bits, html } = child, operable = clicks || child.control;
+    if (this.dedupe && child.control && child.shown) this.removeRepeatedText(name);
+    if (this.nodes >= this.maxNodes) this.stop('max_nodes');
+    const covered = operable && !invisible && this.coverage.takesClick(el, child);
+    if (this.counting) {
+      this.write('', name, -1);
+      this.nodes++;
+      this.gap = 0;
+      return;
+    }
     const own = html ? child.tag : '', tag = child.tag.toLowerCase();
     const attrs = attrsOf(el, role, name, this.wanted, bits, own);
     if (operable) addAppearance(el, name, clicks, html, attrs);
-    const states = statesOf(el, role, child, (el === this.active || el === this.descendant) && el !== bodyOf(page), invisible, operable && !invisible && this.covered(el));
+    child.loading = el === this.coverage.loading;
+    const states = statesOf(el, role, child, (el === this.active || el === this.descendant) && el !== bodyOf(page), invisible, covered);
     const value = this.values ? valueOf(el, role, own, bits) : '';
     const context = operable && parent !== null ? this.context(el, parent) : 0;
     const says = shownRole(role);
-    let chars = 2 * depth + LINE + says.length + Math.min(name.length, this.maxText) + Math.max(states.length - 1, 0) + Math.min(value.length, this.maxText);
-    const k = child.k, id = k.id || (k.id = idOf(el)), ident = k.ident || (k.ident = identOf(el, bits, tag));
+    let chars = 2 * depth + LINE_OVERHEAD_CHARS + says.length + Math.min(name.length, this.maxText) + Math.max(states.length - 1, 0) + Math.min(value.length, this.maxText);
+    const k = child.k, id = k.id || (k.id = idOf(el)), ident = k.ident || (k.ident = stableIdOf(el, bits, tag));
     let line = id + '\t' + depth + '\t' + says + '\t' + name + '\t' + tag + '\t' + states.slice(1) + '\t' + plain(value) + '\t' +
       ident + '\t' + (context || '');
     for (let i = 0; i < attrs.length; i += 2) {
@@ -507,13 +539,12 @@ export class Walk {
       line += '\t' + attrs[i] + (bare ? '\t#' + text : '\t=' + plain(text));
       chars += 4 + Math.min(attrs[i].length, this.maxText) + Math.min(text.length, this.maxText);
     }
-    if (this.chars + chars > this.maxChars && this.nodes > 0) return false;
-    if (this.dedupe && child.control && child.shown) this.unsay(name);
+    if (this.chars + chars > this.maxChars && this.nodes > 0) this.stop('max_chars');
     this.write(line, name, -1);
+    if (!this.counting) this.last = el;
     this.nodes++;
     this.chars += chars;
     this.gap = 0;
-    return true;
   }
 
   // context returns the place of el's context among those of this walk, from 1.
@@ -535,80 +566,31 @@ export class Walk {
     const el = k.el;
     const role = roleOf(el) || 'option';
     const depth = f.depth + (this.full && role === 'option' && localName(parentNode(el)) === 'optgroup' ? 1 : 0);
-    if (this.counting || depth > this.maxDepth || this.nodes >= this.maxNodes) {
-      if (depth <= this.maxDepth) this.stop('max_nodes');
-      else this.reasons.add('max_depth');
-      this.rest++;
-      return;
-    }
+    if (depth > this.maxDepth) { this.deep(null); return; }
     const child = new WalkFrame(k, f, null, '');
     child.bits = k.bitset();
     child.off = f.off || (child.bits & ARIA) !== 0;
     child.control = CONTROLS.has(role);
-    if (!this.record(el, role, optionName(el, role, child), f.unseen, depth, child, f.el)) { this.stop('max_chars'); this.rest++; }
+    this.record(el, role, optionName(el, role, child), f.unseen, depth, child, f.el);
   }
 
   // area writes the line of an area of the image map that the image of f shows.
   area(k, f) {
-    if (this.silent || f.clear || f.dark || f.hides()) return;
-    if (this.counting || f.depth > this.maxDepth || this.nodes >= this.maxNodes) {
-      if (f.depth <= this.maxDepth) this.stop('max_nodes');
-      else this.reasons.add('max_depth');
-      this.rest++;
-      return;
-    }
+    if (this.silent || f.transparent || f.ariaHiddenInSegment || f.hides()) return;
+    if (f.depth > this.maxDepth) { this.deep(null); return; }
     this.flush(f);
     const el = k.el, child = new WalkFrame(k, f, null, '');
     child.bits = k.bitset();
     child.off = child.control = true;
-    const invisible = outOfPlace(f.el) ?? f.cuts();
-    if (!this.record(el, 'link', nameFor(el, 'link', child), invisible, f.depth, child, flatParent(el))) { this.stop('max_chars'); this.rest++; }
+    const invisible = outOfPlace(f.el, f.box()) ?? f.cuts();
+    this.record(el, 'link', nameFor(el, 'link', child), invisible, f.depth, child, flatParent(el));
   }
 
   // ---- what is on top
-
-  // withholds tells whether el, which is inert or aria-hidden, is a part of the page
-  // that a person sees: menus and lists that are open withhold what is behind them.
-  withholds(el, child) {
-    if (!this.whole || child.hides() || child.clear) return false;
-    const r = boxOf(el);
-    if (r.width < 1 || r.height < 1 || r.right <= 0 || r.bottom <= 0 || r.left >= innerWidth || r.top >= innerHeight) return false;
-    const all = rectOf(documentElementOf(page)), much = Math.min(all.width * all.height, innerWidth * innerHeight) / 2;
-    for (let up = child.up; up && up.el && up.tag !== 'body'; up = up.up) {
-      const around = rectOf(up.el);
-      if (around.width * around.height < much) return false; // a part of the page withholds one of its own
-    }
-    return !child.cuts();
-  }
 
   // behind says that the page behind a modal dialog has been left out.
   behind(dialog) {
     const left = queryAllOf(page, OPERABLE).length - queryAll(dialog, OPERABLE).length;
     if (left > 0) this.lines.push(-left + '\t0\tinert behind the modal dialog; close it to reach them');
-  }
-
-  // covered tells whether one of what lies on top takes the click on el.
-  covered(el) {
-    el = imageOf(el) || el;
-    if (!this.tops.length) return this.shielded(el);
-    const r = rectsOf(standIn(el) || el)[0] || rectOf(el);
-    const x = r.left + r.width / 2, y = r.top + r.height / 2;
-    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return this.coversAll && this.found.covered > 0 && this.found.free === 0;
-    const hit = hitAt(x, y);
-    const covered = !!hit && !flatContains(el, hit) && this.tops.some((t) => !flatContains(t, el) && flatContains(t, hit));
-    if (!this.tops.some((t) => flatContains(t, el))) this.found[covered ? 'covered' : 'free']++;
-    return covered || this.shielded(el);
-  }
-
-  // shielded tells whether something that is not on top of the whole page takes the click on
-  // el, wherever el is clicked: an overlay of a part of the page, a loading mask.
-  shielded(el) {
-    const r = rectOf(el);
-    const x = r.left + r.width / 2, y = r.top + r.height / 2;
-    if (r.width < 2 || r.height < 2 || x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
-    const at = hitAt(x, y), hit = at && imageOf(at) || at;
-    if (!hit || flatContains(el, hit) || flatContains(hit, el) || !coversFor(el, hit, x, y)) return false;
-    covers.add(coverOf(hit));
-    return true;
   }
 }

@@ -7,24 +7,19 @@ import hashlib
 import hmac
 import json
 import os
-import queue
 import secrets
-import socket
 import ssl
 import stat
-import struct
 import sys
 import threading
-from concurrent.futures import Future, InvalidStateError
-from concurrent.futures import TimeoutError as NotInTime
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, AsyncIterator, Dict, Iterator, Optional, Tuple
+from typing import Any, AsyncIterator, Coroutine, Dict, Iterator, Mapping, Optional, Tuple, Union
 from urllib.parse import urlsplit
 
 from ._commands import ERRORS, AsyncCommands, BrowserdError, Commands, Event
 
 GRACE = 5.0  # seconds for an answer beyond timeout_ms, within which the daemon promises it
-HOUR = 3600.0
 
 
 class ConnectionLost(ConnectionError):
@@ -44,272 +39,276 @@ def _state() -> Path:
     return (Path(base) if os.path.isabs(base) else Path.home() / ".local/state") / "browserd"
 
 
-def _head(sock: socket.socket) -> Tuple[int, Dict[str, str], bytes]:
-    """Reads the head of an HTTP answer: status, headers, and what came behind it."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        more = sock.recv(65536)
-        if not more or len(data) > 1 << 20:
-            raise ConnectionLost("the connection was closed while it was opened")
-        data += more
-    head, _, rest = data.partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
-    pairs = (line.partition(":") for line in lines)
-    return int(first.split()[1]), {k.lower(): v.strip() for k, _, v in pairs}, rest
-
-
-def _prove(sock: socket.socket, host: str, token: str) -> None:
-    nonce = secrets.token_hex(32)
-    sock.sendall(f"GET /proof?nonce={nonce} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+def _safe(path: Path) -> bool:
+    """Whether path and its folder are this user's and no other can write to them."""
     try:
-        status, headers, body = _head(sock)
-        while len(body) < int(headers["content-length"]):
-            body += sock.recv(65536) or b"\0" * (1 << 20)
-        answer = json.loads(body)
-        lines = "\n".join(["browserd proof 1", host.lower(), nonce, answer["nonce"]])
-        want = hmac.new(hashlib.sha256(token.encode()).digest(), lines.encode(), hashlib.sha256).hexdigest()
-        proved = status == 200 and len(answer["nonce"]) == 64 and any(hmac.compare_digest(want, p) for p in answer["proofs"])
-    except (KeyError, ValueError, TypeError, OSError) as e:
-        raise NotProved(f"{host}: {e}") from e
-    if not proved:
-        raise NotProved(f"{host} did not prove that it knows the token")
+        found = [os.lstat(p) for p in (path.parent, path)]
+        return all(s.st_uid in (0, os.geteuid()) and not stat.S_IMODE(s.st_mode) & 0o022 for s in found)
+    except (OSError, AttributeError):
+        return False
 
 
 class _Socket:
-    """A connected WebSocket. Any thread may send; one receives."""
+    """A WebSocket to a daemon."""
 
-    def __init__(self, url: Optional[str], token: str, tls: Optional[ssl.SSLContext], timeout: float):
-        at, path = urlsplit(url or "ws://127.0.0.1:9333/v1/ws"), _state() / "127.0.0.1:9333.sock"
-        port = at.port or (443 if at.scheme == "wss" else 80)
-        host = f"{at.hostname}:{port}"
-        sock = None if url else self._local(path)
-        if sock is None:
-            sock = socket.create_connection((at.hostname, port), timeout)
-            if at.scheme == "wss":  # its certificate says who it is
-                sock = (tls or ssl.create_default_context()).wrap_socket(sock, server_hostname=at.hostname)
-            else:
-                peer = sock.getpeername()
-                if at.hostname == "localhost":
-                    host = f"[{peer[0]}]:{peer[1]}" if ":" in peer[0] else f"{peer[0]}:{peer[1]}"
-                sock.settimeout(timeout)
-                _prove(sock, host, token)
-        sock.settimeout(timeout)
-        key = base64.b64encode(secrets.token_bytes(16)).decode()
-        sock.sendall((f"GET {at.path or '/v1/ws'} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                      f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: browserd.v1\r\n\r\n").encode())
-        status, headers, self._rest = _head(sock)
-        accept = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
-        if status != 101 or headers.get("sec-websocket-accept") != accept:
-            sock.close()
-            raise ConnectionError(f"{host}: HTTP {status}")
-        sock.settimeout(None)
-        self._sock, self._sending = sock, threading.Lock()
+    @classmethod
+    async def open(cls, url: Optional[str], token: str, tls: Optional[ssl.SSLContext]) -> _Socket:
+        ws, at, local = cls(), urlsplit(url or "ws://127.0.0.1:9333/v1/ws"), _state() / "127.0.0.1:9333.sock"
+        secure = at.scheme == "wss"  # then its certificate says who it is
+        port = at.port or (443 if secure else 80)
 
-    @staticmethod
-    def _local(path: Path) -> Optional[socket.socket]:
-        """The daemon's socket, where it is this user's and no other can write to it."""
+        def named(name: str) -> str:
+            return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+
         try:
-            for p in (path.parent, path):
-                s = os.lstat(p)
-                if s.st_uid not in (0, os.geteuid()) or stat.S_IMODE(s.st_mode) & 0o022:
-                    return None
-            sock = socket.socket(socket.AF_UNIX)
-            sock.connect(str(path))
-            return sock
-        except (OSError, AttributeError):
-            return None
+            streams = await asyncio.open_unix_connection(local) if not url and _safe(local) else None
+        except OSError:  # it was left by a daemon that has ended
+            streams = None
+        proved = secure or streams is not None
+        ws.reader, ws.writer = streams or await asyncio.open_connection(at.hostname, port, ssl=(tls or ssl.create_default_context()) if secure else None)
+        try:
+            if not proved:
+                await ws._prove(named(ws.writer.get_extra_info("peername")[0] if at.hostname == "localhost" else str(at.hostname)), token)
+            key = base64.b64encode(secrets.token_bytes(16)).decode()
+            status, headers, body = await ws._ask(
+                f"{at.path or '/v1/ws'} HTTP/1.1\r\nHost: {named(str(at.hostname))}\r\nAuthorization: Bearer {token}\r\nConnection: Upgrade\r\n"
+                f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: browserd.v1")
+            accept = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
+            if status != 101 or headers.get("sec-websocket-accept") != accept:
+                raise ConnectionError(f"{at.netloc}: HTTP {status} {body.decode('utf-8', 'replace')}")
+        except BaseException as e:
+            ws.writer.close()
+            raise ConnectionLost(f"{at.netloc}: {e}") from e if isinstance(e, (EOFError, asyncio.LimitOverrunError)) else e
+        return ws
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def _ask(self, request: str) -> Tuple[int, Dict[str, str], bytes]:
+        """Sends GET with no body: the answer's status, headers and body."""
+        self.writer.write(f"GET {request}\r\n\r\n".encode())
+        first, *lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
+        length = int(headers.get("content-length", 0))
+        if not 0 <= length < 1 << 20:
+            raise ValueError("the answer is too long")
+        return int(first.split()[1]), headers, await self.reader.readexactly(length)
+
+    async def _prove(self, host: str, token: str) -> None:
+        nonce = secrets.token_hex(32)
+        try:
+            status, _, body = await self._ask(f"/proof?nonce={nonce} HTTP/1.1\r\nHost: {host}")
+            answer = json.loads(body)
+            lines = "\n".join(["browserd proof 1", host.lower(), nonce, answer["nonce"]])
+            want = hmac.new(hashlib.sha256(token.encode()).digest(), lines.encode(), hashlib.sha256).hexdigest()
+            if status == 200 and len(answer["nonce"]) == 64 and any(hmac.compare_digest(want, p) for p in answer["proofs"]):
+                return
+        except (LookupError, ValueError, TypeError, OSError, EOFError, asyncio.LimitOverrunError) as e:
+            raise NotProved(f"{host}: {e}") from e
+        raise NotProved(f"{host} did not prove that it knows the token")
 
     def send(self, payload: bytes, opcode: int = 1) -> None:
         n, mask = len(payload), secrets.token_bytes(4)
-        size = struct.pack("!B", 128 | n) if n < 126 else struct.pack("!BH", 254, n) if n < 1 << 16 else struct.pack("!BQ", 255, n)
+        size = bytes([128 | n]) if n < 126 else b"\xfe" + n.to_bytes(2, "big") if n < 1 << 16 else b"\xff" + n.to_bytes(8, "big")
         key = int.from_bytes((mask * (n // 4 + 1))[:n], "big")
-        masked = (int.from_bytes(payload, "big") ^ key).to_bytes(n, "big")
-        with self._sending:
-            self._sock.sendall(bytes([128 | opcode]) + size + mask + masked)
+        self.writer.write(bytes([128 | opcode]) + size + mask + (int.from_bytes(payload, "big") ^ key).to_bytes(n, "big"))
 
-    def _exactly(self, n: int) -> bytes:
-        parts = [self._rest[:n]]
-        self._rest, left = self._rest[n:], n - len(parts[0])
-        while left:
-            part = self._sock.recv(min(left, 1 << 20))
-            if not part:
-                raise ConnectionLost("the daemon closed the connection")
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
-
-    def receive(self) -> Any:
-        text = b""
-        while True:
-            first, n = self._exactly(2)
-            n = struct.unpack("!H", self._exactly(2))[0] if n == 126 else struct.unpack("!Q", self._exactly(8))[0] if n == 127 else n
-            payload = self._exactly(n)
-            if first & 15 == 8:
+    async def receive(self) -> Any:
+        text, last = b"", 0
+        while not last:
+            first, n = await self.reader.readexactly(2)
+            if first & 112 or n & 128:
+                raise ConnectionLost("the daemon sent a frame that RFC 6455 does not allow")
+            if n > 125:
+                n = int.from_bytes(await self.reader.readexactly(2 if n == 126 else 8), "big")
+            if n > 1 << 28:
+                raise ConnectionLost("the daemon sent a message of more than 256 MiB")
+            payload, opcode = await self.reader.readexactly(n), first & 15
+            if opcode == 8:
                 raise ConnectionLost("the daemon closed the connection: " + payload[2:].decode("utf-8", "replace"))
-            if first & 15 == 9:
+            if opcode == 9:
                 self.send(payload, 10)
-            elif first & 15 < 3:
-                text += payload
-                if first & 128:
-                    return json.loads(text)
-
-    def close(self) -> None:
-        try:
-            self._sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self._sock.close()
-
-
-class Client(Commands):
-    """A connection to a daemon. Any thread may use it. One that was lost is made again by the
-    next command, which goes on with the session that the last result named; nothing is sent twice."""
-
-    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, session: Optional[str] = None, tls: Optional[ssl.SSLContext] = None, timeout: float = 10):
-        token = token or os.environ.get("BROWSERD_TOKEN") or (_state() / "token").read_text().strip()
-        self._how, self.session = (url, token, tls, timeout), session
-        self._lock, self._waiting, self._last = threading.Lock(), {}, 0  # type: Any, Dict[int, Future[Any]], int
-        self._events: queue.Queue = queue.Queue(1024)
-        self._socket: Optional[_Socket] = None
-        self._closed, self._resume = False, bool(session)
-        self._connect()
-
-    def _connect(self) -> None:
-        self._socket = _Socket(*self._how)
-        self._resume = self.session is not None
-        threading.Thread(target=self._read, args=(self._socket,), daemon=True).start()
-
-    def _read(self, sock: _Socket) -> None:
-        try:
-            while True:
-                message = sock.receive()
-                if message.get("method") == "event":
-                    if self._events.full():
-                        self._events.get_nowait()  # the oldest goes
-                    self._events.put_nowait(message["params"])
-                else:
-                    self._answer(message.get("id"), message)
-        except (OSError, ValueError, struct.error) as e:
-            with self._lock:
-                if self._socket is sock:
-                    self._socket = None
-                waiting, self._waiting = self._waiting, {}
-            sock.close()
-            for answer in waiting.values():
-                self._settle(answer, e if isinstance(e, ConnectionLost) else ConnectionLost(str(e)))
-
-    def _answer(self, number: Any, message: Any) -> None:
-        with self._lock:
-            answer = self._waiting.pop(number, None)
-            name = (message.get("result") or {}).get("session")
-            if name:
-                self.session, self._resume = name, False
-        if answer:
-            self._settle(answer, message)
-
-    @staticmethod
-    def _settle(answer: "Future[Any]", message: Any) -> None:
-        try:
-            answer.set_result(message)
-        except InvalidStateError:
-            pass  # nobody waits any more
-
-    def send(self, method: str, params: Optional[Dict[str, Any]] = None) -> Tuple[int, "Future[Any]", float]:
-        """Sends a command without waiting: its id, where its answer comes, and its deadline in seconds."""
-        params = {k.rstrip("_"): v for k, v in (params or {}).items()}
-        with self._lock:
-            if self._closed:
-                raise ConnectionLost("the client is closed")
-            if self._socket is None:
-                self._connect()
-            self._last += 1
-            number, answer = self._last, Future()  # type: int, Future[Any]
-            self._waiting[number] = answer
-            if self._resume and method != "session_open":
-                params.setdefault("session", self.session)
-            sock = self._socket
-            try:
-                sock.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode())  # type: ignore[union-attr]
-            except OSError as e:
-                self._waiting.pop(number, None)
-                raise ConnectionLost(str(e)) from e
-        return number, answer, params.get("timeout_ms", 30000) / 1000 + GRACE
-
-    def call(self, method: str, params: Any = None) -> Any:
-        number, answer, limit = self.send(method, params)
-        try:
-            return self._result(answer.result(limit))
-        except NotInTime:
-            self.cancel_request(number)
-            raise ConnectionLost(f"{method}: no answer within {limit} s") from None
-
-    def cancel_request(self, number: int) -> None:
-        """Gives up a command: the daemon cancels it."""
-        with self._lock:
-            given_up = self._waiting.pop(number, None)
-        if given_up is not None:
-            self.send("cancel", {"id": number})
-
-    @staticmethod
-    def _result(message: Any) -> Any:
-        if isinstance(message, Exception):
-            raise message
-        error = message.get("error")
-        if error:
-            data = error["data"]
-            raise ERRORS.get(data["code"], BrowserdError)(data["code"], error["message"], data["retryable"], data.get("next", ""), data.get("details", {}))
-        return message["result"]
-
-    def events(self, timeout: float = HOUR) -> Iterator[Event]:
-        """The events as they come, until none has come for so many seconds."""
-        while True:
-            try:
-                yield self._events.get(timeout=timeout)
-            except queue.Empty:
-                return
-
-    def close(self) -> None:
-        """Ends the connection. The session goes on in the daemon."""
-        self._closed, sock = True, self._socket
-        if sock:
-            sock.close()
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+            elif opcode < 3:
+                text, last = text + payload, first & 128
+        return json.loads(text)
 
 
 class AsyncClient(AsyncCommands):
-    """Client for asyncio. A task that is cancelled cancels its command."""
+    """A connection to a daemon, for the event loop that enters it. One that was lost is made again by
+    the next command, which goes on with the session that the last result named; nothing is sent twice.
+    Commands are sent in the order of the calls; a task that is cancelled cancels its command."""
 
-    def __init__(self, *args: Any, **kwargs: Any):
-        self._args, self._kwargs, self.client = args, kwargs, None  # type: Any, Any, Optional[Client]
+    _connecting: asyncio.Lock
+    _events: asyncio.Queue[Union[Event, ConnectionLost, None]]  # None: the client is closed
 
-    async def __aenter__(self) -> "AsyncClient":
-        self.client = await asyncio.get_running_loop().run_in_executor(None, lambda: Client(*self._args, **self._kwargs))
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, session: Optional[str] = None, tls: Optional[ssl.SSLContext] = None, timeout: float = 10):
+        self._to = url, token or os.environ.get("BROWSERD_TOKEN") or (_state() / "token").read_text().strip(), tls
+        self.session: Optional[str] = session
+        self._timeout = timeout
+        self._socket: Optional[_Socket] = None
+        self._waiting: Dict[int, asyncio.Future[Any]] = {}
+        self._closed, self._resume, self._last = False, False, 0
+
+    async def __aenter__(self) -> AsyncClient:
+        self._connecting, self._events = asyncio.Lock(), asyncio.Queue()
+        await self._connected()
         return self
 
-    async def __aexit__(self, *_: Any) -> None:
-        self.client.close()  # type: ignore[union-attr]
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
-    async def call(self, method: str, params: Any = None) -> Any:
-        loop, client = asyncio.get_running_loop(), self.client
-        number, answer, limit = await loop.run_in_executor(None, client.send, method, params)  # type: ignore[union-attr]
+    async def _connected(self) -> _Socket:
+        async with self._connecting:
+            if self._closed:
+                raise ConnectionLost("the client is closed")
+            if self._socket is None:
+                self._socket = await asyncio.wait_for(_Socket.open(*self._to), self._timeout)
+                self._resume = self.session is not None  # the connection does not know it yet
+                self._reading = asyncio.ensure_future(self._read(self._socket))
+            return self._socket
+
+    async def _read(self, ws: _Socket) -> None:
+        lost = ConnectionLost("the client is closed")
         try:
-            return client._result(await asyncio.wait_for(asyncio.wrap_future(answer), limit))  # type: ignore[union-attr]
-        except (asyncio.TimeoutError, asyncio.CancelledError):
-            await loop.run_in_executor(None, client.cancel_request, number)  # type: ignore[union-attr]
-            raise
+            while True:
+                self._take(await ws.receive())
+        except (OSError, EOFError, ValueError) as e:
+            lost = e if isinstance(e, ConnectionLost) else ConnectionLost(f"the daemon closed the connection: {e}")
+        finally:
+            self._socket = None
+            ws.writer.close()
+            for answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(lost)
+            self._events.put_nowait(None if self._closed else lost)
 
-    async def events(self, timeout: float = HOUR) -> AsyncIterator[Event]:
-        loop, events = asyncio.get_running_loop(), self.client.events(timeout)  # type: ignore[union-attr]
+    def _take(self, message: Dict[str, Any]) -> None:
+        if message.get("method") == "event":
+            if self._events.qsize() == 1024:
+                self._events.get_nowait()  # the oldest goes
+            self._events.put_nowait(message["params"])
+            return
+        result, error, answer = message.get("result"), message.get("error"), self._waiting.get(message["id"])
+        if isinstance(result, dict) and "session" in result:
+            self.session, self._resume = message["result"]["session"], False
+        if answer is None or answer.done():
+            return
+        if error:
+            data = error["data"]
+            answer.set_exception(ERRORS.get(data["code"], BrowserdError)(data["code"], error["message"], data["retryable"], data.get("next", ""), data.get("details", {})))
+        else:
+            answer.set_result(result)
+
+    async def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Any:
+        given: Dict[str, Any] = {k.rstrip("_"): v for k, v in (params or {}).items()}
+        ws = await self._connected()
+        if self._resume and method != "session_open":
+            given.setdefault("session", self.session)
+        limit = given.get("timeout_ms", 30000) / 1000 + GRACE
+        self._last += 1
+        number, answer = self._last, asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+
+        def send(number: int, method: str, params: Any) -> None:
+            ws.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode())
+
+        try:
+            send(number, method, given)
+            return await asyncio.wait_for(answer, limit)
+        except (asyncio.TimeoutError, asyncio.CancelledError) as e:
+            self._last += 1
+            send(self._last, "cancel", {"id": number})
+            if isinstance(e, asyncio.CancelledError):
+                raise
+            raise ConnectionLost(f"{method}: no answer within {limit} s") from None
+        finally:
+            del self._waiting[number]
+
+    async def events(self, timeout: Optional[float] = None) -> AsyncIterator[Event]:
+        """The events as they come, each to one reader, until none has come for timeout seconds or the
+        client is closed. It raises ConnectionLost where the connection was lost: then subscribe again."""
         while True:
-            event = await loop.run_in_executor(None, next, events, None)
+            try:
+                event = await asyncio.wait_for(self._events.get(), timeout)
+            except asyncio.TimeoutError:
+                return
+            if isinstance(event, ConnectionLost):
+                raise event
             if event is None:
                 return
             yield event
+
+    async def close(self) -> None:
+        """Ends the connection. The session goes on in the daemon."""
+        self._closed = True
+        if self._socket:
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
+
+
+class Client(Commands):
+    """AsyncClient for any number of threads. Its event loop runs in a thread of its own."""
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, session: Optional[str] = None, tls: Optional[ssl.SSLContext] = None, timeout: float = 10):
+        self._client, self._loop = AsyncClient(url, token, session, tls, timeout), asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        try:
+            self._run(self._client.__aenter__()).result()
+        except BaseException:
+            self.close()
+            raise
+
+    def _run(self, what: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(what, self._loop)
+
+    @property
+    def session(self) -> Optional[str]:
+        """The session that the last result named."""
+        return self._client.session
+
+    def send(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Future[Any]:
+        """Sends a command without waiting. To cancel the future cancels the command."""
+        return self._run(self._client.call(method, params))
+
+    def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Any:
+        answer = self.send(method, params)
+        try:
+            return answer.result()
+        finally:
+            answer.cancel()  # after a KeyboardInterrupt
+
+    def events(self, timeout: Optional[float] = None) -> Iterator[Event]:
+        """AsyncClient.events."""
+        events = self._client.events(timeout)
+
+        async def following() -> Optional[Event]:
+            async for event in events:
+                return event
+            return None
+
+        while True:
+            event = self._run(following()).result()
+            if event is None:
+                return
+            yield event
+
+    def close(self) -> None:
+        """Ends the connection. The session goes on in the daemon."""
+        async def end() -> None:
+            await self._client.close()
+            rest = asyncio.all_tasks() - {asyncio.current_task()}
+            if rest:
+                await asyncio.wait(rest, timeout=1)
+
+        if self._loop.is_running():
+            self._run(end()).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 connect, connect_async = Client, AsyncClient

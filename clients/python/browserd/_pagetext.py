@@ -1,6 +1,6 @@
 """The text of a page as a client holds it: PROTOCOL.md section 5, Deltas."""
 import re
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Set
 
 REF = re.compile(r" *(@e\d+) \[")
 RUN = re.compile(r"(@e\d+)(?: to @e\d+)?, (\d+) lines$")
@@ -67,7 +67,8 @@ class PageText:
                 for i in range(_find(old, refs[0] + " [", 0), _find(old, refs[-1] + " [", 0) + 1):
                     if REF.match(old[i]):
                         old[i] = _cover(old[i], not cover[1])  # type: ignore[index]
-        left, at = set(), 0
+        left: Set[int] = set()
+        at = 0
         for row in gone:
             if row[0] == "*":
                 continue

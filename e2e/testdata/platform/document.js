@@ -24,7 +24,7 @@ check('window: scroll bars', () => { const d = document.createElement('div'); d.
 check('window: bars', () => [locationbar.visible, menubar.visible, toolbar.visible, scrollbars.visible, statusbar.visible].join());
 check('window: secure', () => isSecureContext + ' ' + crossOriginIsolated + ' ' + (self.originAgentCluster ?? 'none'));
 check('window: own names', () => Object.getOwnPropertyNames(self).filter((n) => /browserd|__bd|cdc_|webdriver|playwright|puppeteer/i.test(n)).join() || 'none of a driver');
-check('window: all names', () => { const known = ['checks', 'run', 'other', 'check', 'present', 'kept']; const list = Object.getOwnPropertyNames(self).filter((n) => !known.includes(n)).sort(); let h = 0; for (const c of list.join()) h = (h * 31 + c.charCodeAt(0)) | 0; return list.length + ' ' + h; });
+check('window: all names', () => { const known = ['checks', 'run', 'other', 'check', 'present', 'kept', 'DigitalCredential']; const list = Object.getOwnPropertyNames(self).filter((n) => !known.includes(n)).sort(); let h = 0; for (const c of list.join()) h = (h * 31 + c.charCodeAt(0)) | 0; return list.length + ' ' + h; });
 check('window: open', () => { const w = open('about:blank', '', 'popup'); if (!w) return 'blocked'; w.close(); return 'opened'; });
 check('window: open beside a lock', async () => { const p = navigator.locks.request('open' + run, async () => 'granted'); open('about:blank', '', 'popup')?.close(); return p; });
 check('window: open beside a message', async () => { const a = new BroadcastChannel('open' + run), b = new BroadcastChannel('open' + run), p = message(b); a.postMessage('cast'); open('about:blank', '', 'popup')?.close(); return p; }, 1500);
@@ -77,3 +77,4 @@ for (const c of checks) if (/^(error event|unhandled)/.test(c.name)) c.alone = t
 check('timers', async () => { const t = performance.now(); await sleep(100); const d = performance.now() - t; return d < 95 ? 'early' : 'in time'; });
 check('crypto: subtle', async () => { const k = await crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, true, ['encrypt', 'decrypt']), iv = new Uint8Array(12), b = await crypto.subtle.encrypt({name: 'AES-GCM', iv}, k, new Uint8Array(4)); return b.byteLength + ' ' + new Uint8Array(await crypto.subtle.digest('SHA-256', new Uint8Array(1)))[0]; });
 check('crypto: keys', async () => { const e = await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']), s = await crypto.subtle.sign('Ed25519', e.privateKey, new Uint8Array(3)); return s.byteLength + ' ' + crypto.randomUUID().length; });
+present('DigitalCredential');

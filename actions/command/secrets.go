@@ -1,0 +1,127 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/secret"
+	"github.com/browserd/browserd/session"
+)
+
+// Reveal returns a text that is to be written into the element of a ref, with the values of the
+// secrets that it names as {{secret:NAME}}, and whether there are any. They are given
+// where the element's own document has one of their origins and the agent has not run JavaScript
+// in one of that origin. Errors: secret_denied, those of the ref, timeout. Only for the
+// holder of the session's turn.
+func Reveal(ctx context.Context, c *Call, page session.Page, ref, text string) (string, bool, error) {
+	names := secret.Names(text)
+	if names == nil {
+		return text, false, nil
+	}
+	origin, err := OriginAt(ctx, c, page, protocol.Spot{Ref: ref})
+	if err != nil {
+		return "", false, err
+	}
+	if c.Session.Secrets().HasRun(origin) {
+		return "", false, protocol.Errorf(protocol.SecretDenied, "JavaScript of yours has run in documents of %s and could read the secret %s", origin, names[0]).
+			With("reason", "script").With("origin", origin).Then("open a new session with session_open, and fill in the secret before you run JavaScript there")
+	}
+	values, err := c.Runtime.Secrets.Give(ctx, c.Caller.Agent, origin, names)
+	if err != nil {
+		return "", false, err
+	}
+	c.Session.Secrets().Hold(session.Held{Ref: ref, Origin: origin})
+	return secret.Place(text, values), true, nil
+}
+
+// Unquoted returns the error of a control that did not take a secret, which quotes a part of what
+// it was given, without it.
+func Unquoted(err error, secret bool) error {
+	if !secret || protocol.CodeOf(err) != protocol.InvalidParams {
+		return err
+	}
+	return protocol.Errorf(protocol.InvalidParams, "the secret is nothing that this element takes").With("parameter", "text").
+		Then("use the ref of a text field")
+}
+
+// OriginAt returns the origin of the document that is meant; of a static page that of its address.
+func OriginAt(ctx context.Context, c *Call, page session.Page, at protocol.Spot) (string, error) {
+	if live, ok := page.(session.OriginReporter); ok {
+		return live.Origin(ctx, c.Session.Refs(), at)
+	}
+	return originOf(page.State().URL), nil
+}
+
+// guardSecrets keeps JavaScript of the agent's away from documents that hold a secret, and
+// records where it runs. What does more than run it once in one document, such as an
+// init_script, counts for all. An agent without secrets is free. Errors: secret_denied, those
+// of a ref.
+func guardSecrets(ctx context.Context, c *Call) error {
+	scripts := slices.ContainsFunc(c.does(), func(cmd *Command) bool { return cmd.Is(RunsScript) })
+	if !scripts || c.Session == nil || !c.Runtime.Secrets.Has(c.Caller.Agent) {
+		return nil
+	}
+	use, origin := c.Session.Secrets(), ""
+	page := c.Session.Page()
+	if page == nil {
+		use.Ran("")
+		return nil
+	}
+	if c.Command.Is(RunsScript) {
+		var err error
+		if origin, err = OriginAt(ctx, c, page, c.spots(c.Command)[0]); err != nil {
+			return err
+		}
+		if c.origin == "" {
+			c.origin = origin // it runs nowhere else
+		}
+	}
+	held, is := use.Held(origin, func(ref string) bool {
+		_, err := OriginAt(ctx, c, page, protocol.Spot{Ref: ref})
+		return err == nil || ctx.Err() != nil
+	})
+	if is {
+		return protocol.Errorf(protocol.SecretDenied, "%s: %s holds a secret, and JavaScript could read it", c.Command.Name, held.Ref).
+			With("reason", "held").With("ref", held.Ref).With("origin", held.Origin).
+			Then("read the page with snapshot, read and find; JavaScript can run again when that document has been left")
+	}
+	use.Ran(origin)
+	return nil
+}
+
+// RedactError returns an error without the secrets that the agent was given.
+func (r *Runtime) RedactError(agent string, err *protocol.Error) *protocol.Error {
+	if err == nil || r.Secrets == nil {
+		return err
+	}
+	said, wrong := json.Marshal([]any{err.Message, err.Next, err.Details})
+	if wrong != nil {
+		return err
+	}
+	redacted := r.Secrets.Redact(agent, said)
+	if bytes.Equal(said, redacted) {
+		return err
+	}
+	masked := &protocol.Error{Code: err.Code}
+	parts := []any{&masked.Message, &masked.Next, &masked.Details}
+	if json.Unmarshal(redacted, &parts) != nil {
+		return protocol.Errorf(err.Code, "the error holds a secret")
+	}
+	return masked
+}
+
+// redacted is RedactError for any error.
+func (r *Runtime) redacted(agent string, err error) error {
+	var said *protocol.Error
+	if !errors.As(err, &said) {
+		return err
+	}
+	if masked := r.RedactError(agent, said); masked != said {
+		return masked
+	}
+	return err
+}

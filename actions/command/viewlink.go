@@ -1,0 +1,50 @@
+package command
+
+import (
+	"time"
+
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// Viewing is what a link to the live view gives: what its viewer sees and may do. A link
+// gives no more than whoever asked for it may do.
+type Viewing struct {
+	Agent string // who asked for the link
+	Token int    // Caller.Token of who asked; 0: the daemon's own user
+	// Session is the only session that is shown; nil: those of every agent.
+	Session *session.Session
+	Owner   string // the agent whose session it is
+	// Answers: the viewer may answer confirmations.
+	Answers bool
+	// Drives: the viewer may take a session over, and stop it.
+	Drives bool
+}
+
+// ViewLink is a link to the live view. It works once.
+type ViewLink struct {
+	URL     string    `json:"url"`
+	Expires time.Time `json:"expires"` // until when it may be opened
+	Session string    `json:"session,omitempty"`
+	Drives  bool      `json:"drives"` // whoever opens it may take the session over
+}
+
+// LinkToView makes a link to the live view of the call's session, or, for an operator's
+// call without one, of every session. An agent that is supervised or only reads gets a
+// link that shows and does not drive: it might open the link itself.
+func LinkToView(c *Call) (ViewLink, error) {
+	if c.Runtime.View == nil {
+		return ViewLink{}, protocol.Errorf(protocol.Unsupported, "this daemon has no live view")
+	}
+	operator := c.Caller.Role == RoleOperator
+	v := Viewing{Agent: c.Caller.Agent, Token: c.Caller.Token, Session: c.Session, Owner: c.Caller.Agent, Answers: operator, Drives: operator || c.autonomy() == policy.Full}
+	link := ViewLink{Drives: v.Drives}
+	if c.Session != nil {
+		link.Session = c.Session.Name()
+	}
+	if link.URL, link.Expires = c.Runtime.View(v); link.URL == "" {
+		return ViewLink{}, protocol.Errorf(protocol.Unsupported, "no browser reaches this daemon: it listens on a socket alone")
+	}
+	return link, nil
+}

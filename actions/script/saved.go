@@ -1,0 +1,303 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
+)
+
+// Saved is a script that its agent keeps, and what it acted on while it was saved. It has the
+// code and the names of elements, but neither the input nor what was typed.
+type Saved struct {
+	Version int    `json:"version"` // SavedVersion
+	Code    string `json:"code"`
+	Acts    []Act  `json:"acts"`
+}
+
+// SavedVersion is the version of Saved's own form.
+const SavedVersion = 1
+
+// MaxSaved is how many bytes one saved script may have.
+const MaxSaved = 1 << 20
+
+// NewStore keeps the scripts that agents save below dir, sealed with key if it is not empty.
+func NewStore(dir, key string, c Config) *session.Store[Saved] {
+	return session.NewStore(dir, session.Kind{
+		Noun: "script", Key: key, Count: c.Count, Bytes: c.Bytes, MaxBytes: MaxSaved, Config: "scripts", Bound: "\x00script",
+		SaveAgain: "save it again: run with code and save", SeeAll: "run_list lists yours",
+		Free: "remove some with run_delete (run_list lists them), or save over one of them",
+	}, func(s Saved) bool { return s.Version == SavedVersion })
+}
+
+// Act is one place in a script's code from which it acts on a page, and what it acted on there.
+type Act struct {
+	Line   int `json:"line"` // of the code, from 1
+	Column int `json:"column"`
+	// Pages are the addresses of the pages on which it acted, as Address returns them, with
+	// {input.KEY} for what came from the input.
+	Pages []string `json:"pages"`
+	// Elements are those of one step, in the order of its parameters. There are none if the
+	// step has none, or not always as many.
+	Elements []Element `json:"elements,omitempty"`
+	// Begins is set where the script acted first on a page from here. Present are then the
+	// elements of that page on which it acted afterwards and that were there already.
+	Begins  bool      `json:"begins,omitempty"`
+	Present []Element `json:"present,omitempty"`
+}
+
+// Element is an element of a page by its role and accessible name.
+type Element struct {
+	Role string `json:"role"` // empty: any
+	Name string `json:"name,omitempty"`
+	// Input is the key of the input whose value stood in the name. The name is not kept then.
+	Input string `json:"input,omitempty"`
+	// Any is set if the name is the page's data: the element is one that was picked by its place
+	// among several, or it had another name at each pass of a loop.
+	Any bool `json:"any,omitempty"`
+}
+
+// String returns the element as a line of a snapshot has it, without a ref.
+func (e Element) String() string {
+	role := e.Role
+	if role == "" {
+		role = "any"
+	}
+	switch {
+	case e.Input != "":
+		return fmt.Sprintf("[%s] with input.%s in its name", role, e.Input)
+	case e.Any:
+		return fmt.Sprintf("[%s]", role)
+	}
+	return fmt.Sprintf("[%s] %s", role, snapshot.Quote(e.Name))
+}
+
+// fixed reports whether the element is known by its name alone.
+func (e Element) fixed() bool { return e.Role != "" && !e.Any && e.Input == "" }
+
+// maxSavedName is how many characters of a name are kept and compared.
+const maxSavedName = 200
+
+// NewElement returns an element with its name as names are compared.
+func NewElement(role, name string) Element {
+	name = strings.Join(strings.Fields(name), " ")
+	if utf8.RuneCountInString(name) > maxSavedName {
+		name = string([]rune(name)[:maxSavedName])
+	}
+	return Element{Role: role, Name: name}
+}
+
+// ElementsOf returns the elements of a page.
+func ElementsOf(nodes []snapshot.Node) []Element {
+	list := make([]Element, 0, len(nodes))
+	for _, n := range nodes {
+		if n.Role != snapshot.RoleText {
+			list = append(list, NewElement(n.Role, n.Name))
+		}
+	}
+	return list
+}
+
+// Acting is a step that is about to act on a page.
+type Acting struct {
+	Line, Column int
+	Visit
+	Elements []Element // that it is for, in the order of its parameters
+}
+
+// Visit is one document in a tab at one address.
+type Visit struct {
+	Tab      string
+	Document int
+	Page     string // as Address returns it
+}
+
+// Address returns the part of a URL that says which page it is: without query, and without a
+// fragment that is no path of an application.
+func Address(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	fragment := u.EscapedFragment()
+	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment, u.User = "", false, "", "", nil
+	page := u.String()
+	if strings.HasPrefix(fragment, "/") || strings.HasPrefix(fragment, "!") {
+		fragment, _, _ = strings.Cut(fragment, "?")
+		page += "#" + fragment
+	}
+	return page
+}
+
+// inputs are the texts and numbers of a script's input by their keys, such as order.id. The
+// elements of a list have the list's key.
+type inputs map[string][]string
+
+// maxInputs is how many values of an input are looked for in names and addresses.
+const maxInputs = 200
+
+func inputsOf(raw json.RawMessage) inputs {
+	in, left := inputs{}, maxInputs
+	var v any
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return in
+	}
+	var add func(key string, v any)
+	add = func(key string, v any) {
+		text := ""
+		switch v := v.(type) {
+		case map[string]any:
+			for k, inner := range v {
+				add(strings.TrimPrefix(key+"."+k, "."), inner)
+			}
+		case []any:
+			for _, inner := range v {
+				add(key, inner)
+			}
+		case string:
+			text = strings.Join(strings.Fields(v), " ")
+		case json.Number:
+			text = v.String()
+		}
+		if text != "" && left > 0 {
+			in[key] = append(in[key], text)
+			left--
+		}
+	}
+	add("", v)
+	return in
+}
+
+// keys returns the keys in a fixed order: of two that fit, always the same one is kept.
+func (in inputs) keys() []string {
+	var keys []string
+	for k := range in {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// element returns e with the key of the longest value of the input that stands in its name in
+// place of the name.
+func (in inputs) element(e Element) Element {
+	longest := 0
+	for _, k := range in.keys() {
+		for _, v := range in[k] {
+			if len(v) > longest && mentions(e.Name, v) {
+				longest, e.Input = len(v), k
+			}
+		}
+	}
+	if longest > 0 {
+		e.Name = ""
+	}
+	return e
+}
+
+// page returns an address with {input.KEY} for what of it is a value of the input: the beginning,
+// up to a slash, or a part between slashes.
+func (in inputs) page(page string) string {
+	begin := ""
+	for _, k := range in.keys() {
+		for _, v := range in[k] {
+			if base := baseOf(v); begin == "" && base != "" && (page == base || strings.HasPrefix(page, base+"/")) {
+				begin, page = "{input."+k+"}", page[len(base):]
+			}
+		}
+	}
+	parts := strings.Split(page, "/")
+	for i := range parts {
+		for _, k := range in.keys() {
+			if parts[i] != "" && (begin != "" || i > 2) && // behind scheme://host
+				slices.ContainsFunc(in[k], func(v string) bool { return parts[i] == v || parts[i] == url.PathEscape(v) }) {
+				parts[i] = "{input." + k + "}"
+				break
+			}
+		}
+	}
+	return begin + strings.Join(parts, "/")
+}
+
+// baseOf returns a value that is an address as page addresses begin with it; empty: it is none.
+func baseOf(v string) string {
+	if u, err := url.Parse(v); err != nil || u.Host == "" {
+		return ""
+	}
+	return strings.TrimSuffix(Address(v), "/")
+}
+
+// onPage reports whether page is the recorded address, with the values that the input has now.
+func (in inputs) onPage(recorded, page string) bool {
+	open := strings.Index(recorded, "{input.")
+	if open < 0 {
+		return strings.TrimSuffix(recorded, "/") == strings.TrimSuffix(page, "/")
+	}
+	key, rest, ok := strings.Cut(recorded[open+len("{input."):], "}")
+	if !ok || !strings.HasPrefix(page, recorded[:open]) {
+		return false
+	}
+	if len(in[key]) == 0 {
+		return true // the input does not say which page it is to be
+	}
+	for _, v := range in[key] {
+		for _, as := range []string{baseOf(v), v, url.PathEscape(v)} {
+			if after, ok := strings.CutPrefix(page[open:], as); ok && as != "" && in.onPage(rest, after) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fits reports whether e, of the page, is the element that was recorded.
+func (in inputs) fits(recorded, e Element) bool {
+	switch {
+	case recorded.Role != "" && recorded.Role != e.Role:
+		return false
+	case recorded.Any:
+		return true
+	case recorded.Input != "":
+		values := in[recorded.Input]
+		return len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return mentions(e.Name, v) })
+	}
+	return recorded.Name == e.Name
+}
+
+// mentions reports whether value stands in name as whole words, in whatever letter case.
+func mentions(name, value string) bool {
+	name, value = strings.ToLower(name), strings.ToLower(value)
+	for from := 0; value != ""; {
+		i := strings.Index(name[from:], value)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(value)
+		before, _ := utf8.DecodeLastRuneInString(name[:start])
+		first, size := utf8.DecodeRuneInString(value)
+		last, _ := utf8.DecodeLastRuneInString(value)
+		after, _ := utf8.DecodeRuneInString(name[end:])
+		if !(start > 0 && oneWord(before, first)) && !(end < len(name) && oneWord(last, after)) {
+			return true
+		}
+		from = start + size
+	}
+	return false
+}
+
+// oneWord reports whether two characters that follow each other are of one word. Scripts that
+// write no blanks between words have no such words.
+func oneWord(a, b rune) bool {
+	in := func(r rune) bool {
+		return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
+	}
+	return in(a) && in(b)
+}

@@ -1,0 +1,55 @@
+package main
+
+// players has the player of each task.
+var players = map[string]func(*play){
+	"ascending-numbers": playAscending, "book-flight": playFlight, "book-flight-nodelay": playFlight, "button-delay": playButtonDelay,
+	"buy-ticket": playBuyTicket, "choose-date": playChooseDate, "choose-date-easy": playChooseDate, "choose-date-medium": playChooseDate,
+	"choose-date-nodelay": playChooseDate, "choose-list": playChooseList, "click-button": playClickNamed,
+	"click-button-sequence": playButtonSequence, "click-checkboxes": playCheckboxes, "click-checkboxes-large": playCheckboxes,
+	"click-checkboxes-soft": playCheckboxesSoft, "click-checkboxes-transfer": playCheckboxes, "click-collapsible": playCollapsible,
+	"click-collapsible-nodelay": playCollapsible, "click-collapsible-2": playCollapsibleLink, "click-collapsible-2-nodelay": playCollapsibleLink,
+	"click-color": playColor, "click-dialog": playDialog, "click-dialog-2": playDialog, "click-link": playLink, "click-menu": playMenu,
+	"click-menu-2": playMenuIcons, "click-option": playOption, "click-pie": playPie, "click-pie-nodelay": playPie,
+	"click-scroll-list": playScrollList, "click-shades": playShades, "click-shape": playClickShape, "click-tab": playTab,
+	"click-tab-2": playTabLink, "click-tab-2-easy": playTabLink, "click-tab-2-medium": playTabLink, "click-tab-2-hard": playTabLink,
+	"click-test": playClickTest, "click-test-2": playClickNamed, "click-test-transfer": playClickNamed, "click-widget": playWidget,
+	"copy-paste": playCopyPaste, "copy-paste-2": playCopyPaste, "count-shape": playCountShape, "daily-calendar": playCalendar,
+	"drag-box": playDragBox, "drag-circle": playDragShape, "drag-items": playDragItems, "drag-items-grid": playDragGrid,
+	"drag-shapes": playDragShapes, "drag-shapes-2": playDragShapes2, "drag-single-shape": playDragShape, "drag-sort-numbers": playSortNumbers,
+	"email-inbox": playEmail, "email-inbox-delete": playEmail, "email-inbox-forward": playEmail, "email-inbox-forward-nl": playEmail,
+	"email-inbox-forward-nl-turk": playEmail, "email-inbox-important": playEmail, "email-inbox-nl-turk": playEmail,
+	"email-inbox-noscroll": playEmail, "email-inbox-reply": playEmail, "email-inbox-star-reply": playEmail, "enter-date": playEnterDate,
+	"enter-password": playEnterPassword, "enter-text": playEnterText, "enter-text-2": playEnterText2, "enter-text-dynamic": playEnterText,
+	"enter-time": playEnterTime, "find-greatest": playFindGreatest, "find-word": playFindWord, "focus-text": playFocus, "focus-text-2": playFocus,
+	"form-sequence": playFormSequence, "form-sequence-2": playFormSequence2, "form-sequence-3": playFormSequence3,
+	"generate-number": playGenerateNumber, "grid-coordinate": playGrid, "guess-number": playGuessNumber, "highlight-text": playHighlight,
+	"highlight-text-2": playHighlight, "identify-shape": playIdentifyShape, "login-user": playLogin, "login-user-popup": playLoginPopup,
+	"multi-layouts": playMovies, "multi-orderings": playMovies, "navigate-tree": playTree, "number-checkboxes": playNumberCheckboxes,
+	"odd-or-even": playOddEven, "order-food": playOrderFood, "phone-book": playPhoneBook, "read-table": playReadTable,
+	"read-table-2": playReadTable2, "resize-textarea": playResize, "scroll-text": playScrollText, "scroll-text-2": playScrollText2,
+	"search-engine": playSearch, "sign-agreement": playAgreement, "simple-algebra": playAlgebra, "simple-arithmetic": playArithmetic,
+	"social-media": playSocial, "social-media-all": playSocialMany, "social-media-some": playSocialMany, "stock-market": playStock,
+	"terminal": playTerminal, "text-editor": playTextEditor, "text-transform": playTextTransform, "tic-tac-toe": playTicTacToe,
+	"unicode-test": playClickNamed, "use-autocomplete": playAutocomplete, "use-autocomplete-nodelay": playAutocomplete,
+	"use-colorwheel": playColorwheel, "use-colorwheel-2": playColorwheel, "use-slider": playSlider, "use-slider-2": playSliders,
+	"use-spinner": playSpinner, "visual-addition": playVisualAddition,
+
+	"todomvc-backbone": playTodo, "todomvc-knockoutjs": playTodo, "todomvc-mithril": playTodo, "todomvc-react": playTodo,
+}
+
+// leftOut are the tasks that are not played, and why.
+var leftOut = map[string]string{
+	"bisect-angle":  "wants a point on a bare drawing, scored by its distance in pixels",
+	"circle-center": "wants a point on a bare drawing, scored by its distance in pixels",
+	"find-midpoint": "wants a point on a bare drawing, scored by its distance in pixels",
+	"right-angle":   "wants a point on a bare drawing, scored by its angle in pixels",
+	"draw-circle":   "wants a line drawn by hand, scored by pixels",
+	"draw-line":     "wants a line drawn by hand, scored by pixels",
+	"drag-cube":     "wants a cube turned by the mouse until a side faces the viewer",
+	"count-sides":   "shows a polygon on a canvas only",
+	"hot-cold":      "wants one pixel of an empty area, found by moving the mouse",
+	"chase-circle":  "wants the mouse held over something that moves",
+	"hover-shape":   "wants the mouse over whichever shape has been lit, every two seconds anew",
+	"moving-items":  "wants as many clicks as possible on things that move",
+	"simon-says":    "shows its sequence for quarters of a second only",
+}

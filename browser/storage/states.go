@@ -1,0 +1,72 @@
+package storage
+
+import (
+	"context"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Cookies are the cookies of a browser context.
+type Cookies interface {
+	Cookies(ctx context.Context, urls []string) ([]protocol.Cookie, error)
+	SetCookies(ctx context.Context, list []protocol.Cookie) error
+}
+
+// States saves and loads what a context's origins keep: cookies and local storage. Only
+// the holder of the session's turn calls SaveState and LoadState.
+type States struct {
+	cookies Cookies
+	origins Origins // that the context's tabs showed; has a lock of its own
+	// with opens a storage page, calls do with it and closes it.
+	with func(ctx context.Context, do func(p *Page) error) error
+}
+
+// NewStates returns the states of a context. with opens a storage page, calls do with it and
+// closes it.
+func NewStates(cookies Cookies, with func(ctx context.Context, do func(p *Page) error) error) *States {
+	return &States{cookies: cookies, with: with}
+}
+
+// ShownAt notes that a tab of the context has shown an address. Any goroutine may call it.
+func (s *States) ShownAt(address string) { s.origins.Add(address) }
+
+// SaveState returns the cookies of the context and the local storage of the
+// origins that its tabs showed. What frames of other sites keep, session
+// storage and databases are not part of it.
+func (s *States) SaveState(ctx context.Context) (protocol.State, error) {
+	saved := protocol.State{Version: protocol.StateVersion, Saved: time.Now().UTC(), Origins: []protocol.Origin{}}
+	var err error
+	if saved.Cookies, err = s.cookies.Cookies(ctx, nil); err != nil {
+		return saved, err
+	}
+	origins := s.origins.List()
+	if len(origins) == 0 {
+		return saved, nil
+	}
+	err = s.with(ctx, func(p *Page) (err error) {
+		saved.Origins, err = p.Read(ctx, origins)
+		return err
+	})
+	return saved, err
+}
+
+// LoadState puts the cookies and the local storage of a state into the
+// context, in the place of what those origins keep.
+func (s *States) LoadState(ctx context.Context, state protocol.State) error {
+	if err := s.cookies.SetCookies(ctx, state.Cookies); err != nil {
+		return err
+	}
+	n := len(state.Origins)
+	if n > MaxOrigins {
+		return protocol.Errorf(protocol.TooLarge, "the state holds %d origins", n).With("limit", MaxOrigins).With("size", n)
+	}
+	var err error
+	if n > 0 {
+		err = s.with(ctx, func(p *Page) error { return p.Write(ctx, state.Origins) })
+	}
+	for _, o := range state.Origins {
+		s.origins.Add(o.Origin)
+	}
+	return err
+}

@@ -1,0 +1,299 @@
+package secret
+
+import (
+	"context"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+const shop = "https://shop.example"
+
+func vaultOf(secrets ...Secret) *Vault {
+	return NewVault(func() (File, error) { return File{Version, secrets}, nil })
+}
+
+// A secret is given to its agents, at its origins, and to nobody else.
+func TestGive(t *testing.T) {
+	t.Setenv("BROWSERD_TEST_SECRET", "from the environment")
+	v := vaultOf(
+		Secret{Name: "shop", Kind: Text, Origins: []string{shop, "https://shop.example:8443"}, Value: "hunter2"},
+		Secret{Name: "bob", Kind: Text, Origins: []string{shop}, Agents: []string{"bob"}, Value: "only bob's"},
+		Secret{Name: "env", Kind: Text, Origins: []string{shop}, Env: "BROWSERD_TEST_SECRET"},
+		Secret{Name: "unset", Kind: Text, Origins: []string{shop}, Env: "BROWSERD_TEST_UNSET"},
+		Secret{Name: "program", Kind: Text, Origins: []string{shop}, Program: []string{"printf", "%s\n", "$HOME and more"}},
+		Secret{Name: "fails", Kind: Text, Origins: []string{shop}, Program: []string{"sh", "-c", "echo it is hunter3; exit 3"}},
+		Secret{Name: "endless", Kind: Text, Origins: []string{shop}, Program: []string{"yes"}},
+		Secret{Name: "missing", Kind: Text, Origins: []string{shop}, Program: []string{"/nowhere/pass"}},
+		Secret{Name: "short", Kind: Text, Origins: []string{shop}, Program: []string{"echo", "abc"}},
+	)
+	began := time.Now()
+	for _, c := range []struct{ agent, origin, text, want string }{
+		{"ann", shop, "{{secret:shop}}", "hunter2"},
+		{"ann", "https://shop.example:8443", "{{secret:shop}}", "hunter2"},
+		{"ann", shop, "a {{secret:shop}} b {{secret:env}} {{secret:shop}}", "a hunter2 b from the environment hunter2"},
+		{"ann", shop, "{{secret:program}}", "$HOME and more"},
+		{"bob", shop, "{{secret:bob}}", "only bob's"},
+		{"ann", shop, "no {secret} {{here}}", "no {secret} {{here}}"},
+		{"ann", shop, "{{secret:bob}}", "secret_denied unknown"},
+		{"ann", shop, "{{secret:nobody}}", "secret_denied unknown"},
+		{"ann", shop, "{{secret:}}", "secret_denied unknown"},
+		{"ann", shop, "{{secret:shop }}", "secret_denied unknown"},
+		{"ann", "http://shop.example", "{{secret:shop}}", "secret_denied origin"},
+		{"ann", "https://www.shop.example", "{{secret:shop}}", "secret_denied origin"},
+		{"ann", "https://shop.example.", "{{secret:shop}}", "secret_denied origin"},
+		{"ann", "https://SHOP.example", "{{secret:shop}}", "secret_denied origin"},
+		{"ann", "null", "{{secret:shop}}", "secret_denied origin"},
+		{"ann", "", "{{secret:shop}}", "secret_denied origin"},
+		{"ann", shop, "{{secret:unset}}", "secret_denied source"},
+		{"ann", shop, "{{secret:fails}}", "secret_denied source"},
+		{"ann", shop, "{{secret:endless}}", "secret_denied source"},
+		{"ann", shop, "{{secret:missing}}", "secret_denied source"},
+		{"ann", shop, "{{secret:short}}", "secret_denied source"},
+	} {
+		values, err := v.Give(t.Context(), c.agent, c.origin, Names(c.text))
+		got := Place(c.text, values)
+		if err != nil {
+			said := err.(*protocol.Error)
+			got = fmt.Sprint(said.Code, " ", said.Details["reason"])
+			if text := fmt.Sprint(said.Message, said.Next, said.Details); strings.Contains(text, "hunter") || strings.Contains(text, "abc") {
+				t.Errorf("%s at %s: the error says a value: %s", c.text, c.origin, text)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s at %s: %q, want %q", c.agent, c.text, c.origin, got, c.want)
+		}
+	}
+	if took := time.Since(began); took > programLimit/2 {
+		t.Errorf("a program without end was heard for %v", took)
+	}
+	list, err := v.List("bob")
+	if err != nil || len(list) != 9 || list[0].Name != "bob" {
+		t.Errorf("List: %v %v", list, err)
+	}
+	if list, err := (*Vault)(nil).List("bob"); err != nil || len(list) != 0 {
+		t.Errorf("a nil vault lists %v, %v", list, err)
+	}
+	if _, err := (*Vault)(nil).Give(t.Context(), "bob", shop, []string{"shop"}); protocol.CodeOf(err) != protocol.SecretDenied {
+		t.Errorf("a nil vault: %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		s  Secret
+		ok bool
+	}{
+		{Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: "hunter2"}, true},
+		{Secret{Name: "dev", Kind: Text, Origins: []string{"http://localhost:8000", "http://127.0.0.1:1", "http://[::1]:2"}, Value: "hunter2"}, true},
+		{Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "otpauth://totp/Shop:ann?secret=JBSWY3DPEHPK3PXP&issuer=Shop"}, true},
+		{Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "otpauth://totp/Shop?secret=JBSWY3DPEHPK3PXP&algorithm=SHA512&digits=8&period=60"}, true},
+		{Secret{Name: "Shop", Kind: Text, Origins: []string{shop}, Value: "hunter2"}, false},
+		{Secret{Name: "../x", Kind: Text, Origins: []string{shop}, Value: "hunter2"}, false},
+		{Secret{Name: "shop", Kind: "other", Origins: []string{shop}, Value: "hunter2"}, false},
+		{Secret{Name: "shop", Kind: Text, Value: "hunter2"}, false},
+		{Secret{Name: "shop", Kind: Text, Origins: []string{shop}}, false},
+		{Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: "hunter2", Env: "X"}, false},
+		{Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: "abc"}, false},
+		{Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: "not \xff text"}, false},
+		{Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: strings.Repeat("a", maxValue+1)}, false},
+		{Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "JBSWY3DPEHPK3PXP"}, false},
+		{Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "otpauth://hotp/Shop?secret=JBSWY3DPEHPK3PXP&counter=1"}, false},
+		{Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "otpauth://totp/Shop?secret=1!"}, false},
+		{Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "otpauth://totp/Shop"}, false},
+		{Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "otpauth://totp/Shop?secret=JBSWY3DPEHPK3PXP&algorithm=MD5"}, false},
+		{Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "otpauth://totp/Shop?secret=JBSWY3DPEHPK3PXP&period=1"}, false},
+	} {
+		if err := c.s.Check(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.s, err)
+		} else if err != nil && (strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "JBSWY")) {
+			t.Errorf("the error says the value: %v", err)
+		}
+	}
+	for _, origin := range []string{
+		"http://shop.example", "https://shop.example/", "https://shop.example/login", "https://ann@shop.example", "https://*.shop.example", "shop.example", "https://",
+		"https://Shop.example", "https://shop.example:443", "http://localhost:80", "http://192.168.1.2", "file:///etc", "null", "", "https://shop.example?x", "https://shop.example.",
+	} {
+		if checkOrigin(origin) == nil {
+			t.Errorf("the origin %q was taken", origin)
+		}
+	}
+}
+
+// The test vectors of RFC 6238, appendix B.
+func TestCodesOfRFC6238(t *testing.T) {
+	seed := "1234567890"
+	for _, c := range []struct {
+		algorithm string
+		bytes     int
+		codes     []string
+	}{
+		{"SHA1", 20, []string{"94287082", "07081804", "14050471", "89005924", "69279037", "65353130"}},
+		{"SHA256", 32, []string{"46119246", "68084774", "67062674", "91819424", "90698825", "77737706"}},
+		{"SHA512", 64, []string{"90693936", "25091201", "99943326", "93441116", "38618901", "47863826"}},
+	} {
+		secret := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(strings.Repeat(seed, 7)[:c.bytes]))
+		for digits := 6; digits <= 8; digits++ {
+			key, err := parseTOTP(fmt.Sprintf("otpauth://totp/x?secret=%s&algorithm=%s&digits=%d", secret, c.algorithm, digits))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, at := range []uint64{59, 1111111109, 1111111111, 1234567890, 2000000000, 20000000000} {
+				if got, err := codeAt(key, at/30); err != nil || got != c.codes[i][8-digits:] {
+					t.Errorf("%s at %d: %s %v, want %s", c.algorithm, at, got, err, c.codes[i][8-digits:])
+				}
+			}
+		}
+	}
+}
+
+// A code is never given twice, nor when less than three seconds of it are left.
+func TestCodeWaits(t *testing.T) {
+	const period = 30 * time.Second
+	for _, c := range []struct {
+		second float64
+		last   uint64
+		step   uint64
+		wait   time.Duration
+	}{
+		{0, 0, 1, 30 * time.Second}, // 1970: the first step is left out
+		{60, 0, 2, 0},
+		{86.9, 0, 2, 0},
+		{87.5, 0, 3, 2500 * time.Millisecond},
+		{60, 2, 3, 30 * time.Second},
+		{89, 3, 4, 31 * time.Second},
+		{120, 3, 4, 0},
+		{60, 9, 10, 240 * time.Second}, // the clock was set back
+	} {
+		step, wait := nextStep(time.Unix(0, int64(c.second*1e9)), period, c.last)
+		if step != c.step || wait.Round(time.Millisecond) != c.wait {
+			t.Errorf("at %v after %d: step %d in %v, want %d in %v", c.second, c.last, step, wait, c.step, c.wait)
+		}
+	}
+	v := vaultOf(Secret{Name: "code", Kind: TOTP, Origins: []string{shop}, Value: "otpauth://totp/x?secret=JBSWY3DPEHPK3PXP&period=5"})
+	seen := map[string]bool{}
+	for range 2 {
+		got, err := v.Give(t.Context(), "ann", shop, []string{"code"})
+		if err != nil || len(got["code"]) != 6 || seen[got["code"]] {
+			t.Fatalf("%v %v, given before: %v", got, err, seen)
+		}
+		seen[got["code"]] = true
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := v.Give(ctx, "ann", shop, []string{"code"}); protocol.CodeOf(err) != protocol.Timeout {
+		t.Errorf("without time for the next code: %v", err)
+	}
+}
+
+// What an agent was given is removed in each encoding, and what another was is not.
+func TestRedact(t *testing.T) {
+	for _, value := range []string{"hunter2", "pass word&<q>\"é\\1", "ends in \\", "{}[]:,'", "日本語のパスワード", "tab\tand\nline", "two  blanks", "a_b*c+d"} {
+		v := vaultOf(Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: value})
+		if _, err := v.Give(t.Context(), "ann", shop, []string{"shop"}); err != nil {
+			t.Fatal(err)
+		}
+		for name, encoded := range map[string]string{
+			"itself": value, "query": url.QueryEscape(value), "path": url.PathEscape(value), "HTML": html.EscapeString(value), "hex": hex.EncodeToString([]byte(value)),
+			"small hex digits": strings.ToLower(url.QueryEscape(value)), "upper case": strings.Map(func(r rune) rune {
+				if 'a' <= r && r <= 'z' {
+					r -= 'a' - 'A'
+				}
+				return r
+			}, value),
+			"blanks as a page shows them": strings.Join(strings.Fields(value), " "), "without its last letter": string([]rune(value)[:len([]rune(value))-1]),
+			"Markdown": regexp.MustCompile("[!-/:-@[-`{-~]").ReplaceAllString(value, `\$0`), "html/template": strings.ReplaceAll(html.EscapeString(value), "+", "&#43;"),
+			"base64 at 0": base64.StdEncoding.EncodeToString([]byte(value)), "base64 at 1": base64.StdEncoding.EncodeToString([]byte("x" + value + "yz")),
+			"base64 at 2": base64.StdEncoding.EncodeToString([]byte("xy" + value + "z")), "base64 for URLs": base64.URLEncoding.EncodeToString([]byte("xyz" + value + "u")),
+		} {
+			inner, _ := json.Marshal(map[string]string{"said": encoded})
+			for _, text := range []string{"before " + encoded + " after", string(inner)} {
+				content, err := json.Marshal(map[string]any{"text": text, "n": 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := v.Redact("ann", content)
+				var read struct{ Text string }
+				if err := json.Unmarshal(got, &read); err != nil {
+					t.Fatalf("%s of %q: no JSON any more: %v: %s", name, value, err, got)
+				}
+				if name != "Markdown" && !strings.Contains(read.Text, masked) || name != "Markdown" && strings.Contains(read.Text, encoded) {
+					t.Errorf("%s of %q: %s", name, value, got)
+				}
+				if string(v.Redact("bob", content)) != string(content) {
+					t.Errorf("another agent's answer was changed")
+				}
+			}
+			if got := v.RedactText("ann", "before "+encoded+" after"); !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, masked) || strings.Contains(got, encoded) {
+				t.Errorf("%s of %q as text: %s", name, value, got)
+			}
+		}
+	}
+}
+
+// Whatever the value and the text are, what is left is JSON, says the same beside the value, and
+// does not hold it.
+func TestRedactAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.StringOfN(rapid.SampledFrom([]rune("abnrtu\\\"0e9é<&\n\t/ ")), 0, 12, -1)
+		value := rapid.StringOfN(rapid.SampledFrom([]rune("abnrtu\\\"0e9é<&\n\t/ ")), 4, 9, -1).Draw(t, "value")
+		text := letters.Draw(t, "before") + rapid.SampledFrom([]string{"", value}).Draw(t, "value or not") + letters.Draw(t, "after")
+		r := &redactor{}
+		r.add(value)
+		content, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		redacted := r.redact(content, true)
+		if err := json.Unmarshal(redacted, &got); err != nil {
+			t.Fatalf("%s: %v", redacted, err)
+		}
+		if strings.Contains(got, value) {
+			t.Fatalf("%q is left in %q", value, got)
+		}
+		if !strings.Contains(strings.ToLower(text), strings.ToLower(value)) && got != text && strings.Contains(got, masked) {
+			if plain := string(r.redact([]byte(text), false)); plain == text {
+				t.Fatalf("%q became %q, and does not hold %q", text, got, value)
+			}
+		}
+	})
+}
+
+func TestNoValueInPrint(t *testing.T) {
+	s := Secret{Name: "shop", Kind: Text, Value: "hunter2"}
+	if got := fmt.Sprint(s, &s); strings.Contains(got, "hunter2") {
+		t.Error(got)
+	}
+}
+
+// What a read of a megabyte costs.
+func BenchmarkRedact(b *testing.B) {
+	r := &redactor{}
+	r.add("correct horse battery staple")
+	r.add("hunter2-and-more")
+	page, err := os.ReadFile("vault.go")
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, _ := json.Marshal(strings.Repeat(string(page), 1<<20/len(page)+1))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if len(r.redact(text, true)) != len(text) {
+			b.Fatal("changed")
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package server
+
+import (
+	"crypto/sha256"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server/live"
+	"github.com/browserd/browserd/session"
+)
+
+// viewPath is the prefix of the paths of the live view, for people's browsers. They know no
+// token: below it /TICKET makes a view of a ticket, and /ID/… are the pages of a view, for
+// whoever has its cookie. No other path takes a cookie, and these take no token.
+const viewPath = "/view/"
+
+// viewCookie is the cookie of a view.
+const viewCookie = "browserd_view"
+
+// view is the live view's part of the Server.
+type view struct {
+	access *live.Access
+
+	mu   sync.Mutex
+	base string // where browsers reach the daemon, as an origin; empty: nowhere
+}
+
+func isView(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, viewPath) }
+
+// hostOf returns the host of an origin, with its port if it names one.
+func hostOf(origin string) string {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// listens notes where browsers reach the daemon, unless it is configured.
+func (v *view) listens(cfg Config, listeners []net.Listener) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, l := range listeners {
+		at, err := netip.ParseAddrPort(l.Addr().String())
+		if v.base != "" || err != nil { // a Unix socket, which no browser speaks to
+			continue
+		}
+		host, scheme := at.Addr().String(), "http://"
+		if at.Addr().IsUnspecified() {
+			host = "127.0.0.1"
+		}
+		if cfg.TLS() {
+			scheme = "https://"
+		}
+		v.base = scheme + net.JoinHostPort(host, strconv.Itoa(int(at.Port())))
+	}
+}
+
+// ViewLink makes a link to the live view. It is command.Runtime.View. The URL is empty where
+// no browser reaches the daemon.
+func (s *Server) ViewLink(of command.Viewing) (link string, expires time.Time) {
+	s.view.mu.Lock()
+	base := s.view.base
+	s.view.mu.Unlock()
+	if base == "" {
+		return "", time.Time{}
+	}
+	ticket, expires := s.view.access.Ticket(of, time.Now())
+	return base + viewPath + ticket, expires
+}
+
+// serveView answers the requests below viewPath. The gate has checked Host, and that the
+// Origin, if there is one, is the daemon's own.
+func (s *Server) serveView(w http.ResponseWriter, r *http.Request) {
+	live.SetHeader(w.Header())
+	if r.URL.RawPath != "" { // an escape that no page of the view has
+		s.noView(w, r, http.StatusNotFound)
+		return
+	}
+	id, page, below := strings.Cut(strings.TrimPrefix(r.URL.Path, viewPath), "/")
+	if !below {
+		s.serveTicket(w, r, id)
+		return
+	}
+	// What another site, another port of this host or a frame asks for is refused, whatever
+	// cookie comes with it (Fetch Metadata Request Headers). Browsers that do not send these
+	// headers keep the cookie to themselves (SameSite).
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		s.noView(w, r, http.StatusForbidden)
+		return
+	}
+	if slices.Contains([]string{"iframe", "frame", "embed", "object", "fencedframe"}, r.Header.Get("Sec-Fetch-Dest")) {
+		s.noView(w, r, http.StatusForbidden)
+		return
+	}
+	view, err := s.viewOf(r, id)
+	if err != nil {
+		s.noView(w, r, err.Code.Row().HTTP)
+		return
+	}
+	from, err := s.admit(r, view.Token)
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		writeError(w, s.connections.known.status(err), err)
+		return
+	}
+	s.serveViewPage(w, r, view, from, page)
+}
+
+// viewOf returns the view of that ID, if the request has its cookie. Wrong cookies count as
+// wrong tokens do.
+func (s *Server) viewOf(r *http.Request, id string) (*live.View, *protocol.Error) {
+	cookies := r.CookiesNamed(viewCookie)
+	if len(cookies) != 1 {
+		return nil, protocol.Errorf(protocol.Unauthorized, "the request carries no cookie of this view")
+	}
+	if v := s.view.access.View(id, cookies[0].Value, time.Now()); v != nil {
+		return v, nil
+	}
+	return nil, s.wrongKey(r, cookies[0].Value)
+}
+
+// wrongKey counts a wrong ticket or cookie, and returns the error for it.
+func (s *Server) wrongKey(r *http.Request, key string) *protocol.Error {
+	from, now := remoteNet(r.RemoteAddr), time.Now()
+	if wait := s.keys.failures.locked(from, now); wait > 0 {
+		return tooManyFailures(wait)
+	}
+	s.keys.failures.add(from, sha256.Sum256([]byte(key)), now)
+	return protocol.Errorf(protocol.Unauthorized, "the link has been used, or its time is over")
+}
+
+// serveTicket makes a view of a ticket: at once where a person has opened the link, else with
+// a button, since programs that look at links (a chat's preview, a browser's prefetch) would
+// use the ticket up. A cookie that is SameSite=Strict also needs the button where another
+// site has the link: a browser would not send it to where this answer redirects.
+func (s *Server) serveTicket(w http.ResponseWriter, r *http.Request, text string) {
+	opened := r.Method == http.MethodPost && s.gate.ownOrigin(r) ||
+		r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "none" && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+			r.Header.Get("Sec-Fetch-Dest") == "document" && r.Header.Get("Sec-Purpose") == "" && r.Header.Get("Purpose") == ""
+	switch {
+	case !allow(w, r, http.MethodGet, http.MethodHead, http.MethodPost):
+	case !opened && r.Method == http.MethodPost:
+		s.noView(w, r, http.StatusForbidden)
+	case !opened && s.view.access.Open(text, time.Now()):
+		s.writeHTML(w, r, http.StatusOK, live.Notice{Title: "Open the live view", Text: "The link works once.", Button: "Open"})
+	case !opened:
+		s.noView(w, r, s.wrongKey(r, text).Code.Row().HTTP)
+	default:
+		v, cookie := s.view.access.Redeem(text, time.Now())
+		if v == nil {
+			s.noView(w, r, s.wrongKey(r, text).Code.Row().HTTP)
+			return
+		}
+		s.log.Info("a live view was opened", "agent", v.Agent, "session", nameOf(v), "remote", r.RemoteAddr, "drives", v.Drives)
+		s.view.mu.Lock()
+		secure := r.TLS != nil || strings.HasPrefix(s.view.base, "https://") && hostOf(s.view.base) == r.Host
+		s.view.mu.Unlock()
+		http.SetCookie(w, &http.Cookie{
+			Name: viewCookie, Value: cookie, Path: viewPath + v.ID + "/", Expires: v.Expires,
+			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure,
+		})
+		// 303: the ticket does not stay in the history.
+		w.Header().Set("Location", viewPath+v.ID+"/")
+		w.WriteHeader(http.StatusSeeOther)
+	}
+}
+
+func nameOf(v *live.View) string {
+	if v.Session == nil {
+		return ""
+	}
+	return v.Session.Name()
+}
+
+// serveViewPage answers a request of a view's own viewer.
+func (s *Server) serveViewPage(w http.ResponseWriter, r *http.Request, v *live.View, from peer, page string) {
+	switch page {
+	case "":
+		if allow(w, r, http.MethodGet, http.MethodHead) {
+			viewer := live.Viewer{Agent: v.Owner, Everybody: v.Session == nil}
+			s.writeLive(w, viewer, s.viewed(v))
+		}
+	default:
+		s.noView(w, r, http.StatusNotFound)
+	}
+}
+
+// viewed returns the sessions that a view shows.
+func (s *Server) viewed(v *live.View) []session.Overview {
+	if v.Session == nil {
+		return s.runtime.Sessions.Overviews("", true)
+	}
+	return []session.Overview{v.Session.Overview()}
+}
+
+// noView answers a person who is not shown a view, and says nothing of what there is.
+func (s *Server) noView(w http.ResponseWriter, r *http.Request, status int) {
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		s.refused.log(r.Context(), s.log, time.Now(), slog.LevelWarn, "remote", r.RemoteAddr, "reason", "view")
+	}
+	n := live.Notice{Title: "The live view is not open here", Text: "This link has been used, or its time is over. Ask for another one: browserd view."}
+	switch status {
+	case http.StatusTooManyRequests:
+		n.Text = "Too many wrong links came from this address. Try again in a minute."
+	case http.StatusForbidden:
+		n.Text = "Another page asked for it. Open the link itself."
+	}
+	s.writeHTML(w, r, status, n)
+}
+
+func (s *Server) writeHTML(w http.ResponseWriter, r *http.Request, status int, n live.Notice) {
+	body, err := n.HTML()
+	if err != nil {
+		s.log.Error("the live view", "error", err)
+		status = http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	w.Write(body)
+}

@@ -12,23 +12,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start starts a program whose threads have this program's own nice value plus by, 19 at
-// most, from the first instruction on. Where the kernel refuses that, it starts all the same.
-func Start(cmd *exec.Cmd, by int) error {
+// Nice is what Start adds to this program's own nice value.
+const Nice = 10
+
+// Start starts a program that ends with this one, however this one ends and also while the other
+// is stopped, and whose threads have this program's own nice value plus Nice, 19 at most, from the
+// first instruction on. Where the kernel refuses that value, it starts all the same.
+func Start(cmd *exec.Cmd) error {
+	cmd.SysProcAttr.Pdeathsig = unix.SIGKILL
 	started := make(chan error)
-	go func() {
+	go func() { // ends with the program
 		// A child has the nice value of the thread that starts it. Only root may lower it
 		// again, so the thread ends with this goroutine, which stays locked to it.
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() { // the first thread cannot end: while it is locked, the next goroutine has another
 			defer runtime.UnlockOSThread()
-			started <- Start(cmd, by)
+			started <- Start(cmd)
 			return
 		}
 		if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
-			unix.Setpriority(unix.PRIO_PROCESS, 0, min(20-own+by, 19)) // of this thread alone (setpriority(2))
+			unix.Setpriority(unix.PRIO_PROCESS, 0, min(20-own+Nice, 19)) // of this thread alone (setpriority(2))
 		}
-		started <- cmd.Start()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		// The kernel sends Pdeathsig as soon as the thread that started the program ends
+		// (prctl(2), PR_SET_PDEATHSIG). Cmd.Wait still learns how the program ended.
+		for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+		}
 	}()
 	return <-started
 }

@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// Start starts a program, here with this program's own priority.
-func Start(cmd *exec.Cmd, by int) error { return cmd.Start() }
+// Nice is what Start adds to this program's own nice value: nothing here.
+const Nice = 0
+
+// Start starts a program, here with this program's own priority, which it may outlive.
+func Start(cmd *exec.Cmd) error { return cmd.Start() }
 
 // Stop does nothing here.
 func Stop(pid int) error { return nil }

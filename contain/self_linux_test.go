@@ -19,9 +19,15 @@ import (
 const probeName = "contained-probe"
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == probeName {
+	switch os.Args[0] {
+	case probeName:
 		probe()
 		os.Exit(0)
+	case parentName:
+		parent(os.Args[1] == "bare")
+		os.Exit(0)
+	case sleeperName:
+		select {}
 	}
 	os.Exit(m.Run())
 }

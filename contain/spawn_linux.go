@@ -7,8 +7,7 @@ const Namespaces = true
 
 // Attr starts a process in namespaces of its own: a user who is nobody outside, and
 // a network without an interface. bare: where the system allows none, without. It has a
-// process group of its own: if it is stopped when this program is killed, the kernel lets it
-// go on (setpgid(2), orphaned process groups), and it ends.
+// process group of its own, so what is typed at this program's terminal ends this program alone.
 func Attr(bare bool) *syscall.SysProcAttr {
 	if bare {
 		return &syscall.SysProcAttr{Setpgid: true}

@@ -14,11 +14,10 @@ import (
 // others do not get. So what scripts compute beyond freeCPU is limited too: a script is stopped
 // for pauses times as long as it has computed, one script of the daemon after the other.
 const (
-	scriptNice = 10                     // more than the daemon's own
-	freeCPU    = 500 * time.Millisecond // processor time that the scripts of one token may save up
-	refill     = 20                     // a free second in so many, until freeCPU is reached
-	slice      = 10 * time.Millisecond  // processor time after which a script is stopped
-	pauses     = 3
+	freeCPU = 500 * time.Millisecond // processor time that the scripts of one token may save up
+	refill  = 20                     // a free second in so many, until freeCPU is reached
+	slice   = 10 * time.Millisecond  // processor time after which a script is stopped
+	pauses  = 3
 )
 
 // pace knows what the scripts of each token have computed. Any goroutine may call its methods.

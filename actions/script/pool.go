@@ -143,7 +143,7 @@ func (p *Pool) spawn(bare bool) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := contain.Start(cmd, scriptNice); err != nil {
+	if err := contain.Start(cmd); err != nil {
 		in.Close()
 		out.Close()
 		return nil, err

@@ -192,7 +192,8 @@ type running struct {
 	picked    map[string]json.RawMessage
 	acted     int             // steps of a replay that acted
 	drift     *protocol.Error // what stopped a replay
-	sought    [2]int          // the place in the code from which a replay looked in vain last
+	sought    [2]int          // the place in the code from which the script looked in vain last
+	since     time.Time       // when it began to, if it is to be saved
 	rest      script.Rest     // of the page, since it looks from there
 	stop      func(error)     // ends the script
 }
@@ -209,6 +210,9 @@ func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 	}
 	if found, ok := result.(FindResult); ok && r.recording != nil {
 		r.pick(found, s.Params)
+		if place := [2]int{s.Line, s.Column}; len(found.Nodes) == 0 && r.sought != place {
+			r.sought, r.since = place, time.Now()
+		}
 	} else if ok && r.replay != nil && len(found.Nodes) == 0 {
 		if err := r.seek(ctx); err != nil {
 			return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
@@ -433,6 +437,9 @@ func (r *running) before(ctx context.Context, c *command.Call) error {
 	if r.replay != nil {
 		return r.compare(ctx, c, page, a)
 	}
+	if r.sought == [2]int{a.Line, a.Column} {
+		a.Waited, r.sought = time.Since(r.since), [2]int{}
+	}
 	var there []script.Element
 	if r.recording.Begins(a.Visit) {
 		if nodes, err := r.nodes(ctx, page); err == nil {
@@ -464,7 +471,7 @@ const driftPatience = 5 * time.Second
 // script was saved, and ends the script.
 func (r *running) compare(ctx context.Context, c *command.Call, page session.Page, a script.Acting) error {
 	until := time.Now().Add(driftPatience)
-	var rest script.Rest
+	rest := script.Rest{Longer: r.replay.Waits(a)}
 	for pause := 20 * time.Millisecond; ; pause = min(pause*2, 250*time.Millisecond) {
 		begins := r.replay.Begins(a.Visit)
 		pages, differ := r.replay.Pages(a), r.replay.Elements(a)
@@ -520,7 +527,7 @@ func (r *running) seek(ctx context.Context) error {
 		return nil
 	}
 	if r.sought != place {
-		r.sought, r.rest = place, script.Rest{}
+		r.sought, r.rest = place, script.Rest{Longer: r.replay.Waits(script.Acting{Line: place[0], Column: place[1]})}
 	}
 	return r.absent(ctx, page, place[0], place[1], &r.rest)
 }

@@ -171,6 +171,60 @@ func TestRunSavedStopsOnAnotherPage(t *testing.T) {
 	}
 }
 
+// What came by a timer alone when the script was saved is waited for again, and where it is
+// another one, or none, the replay stops before it acts. What only a clock, a counter, an
+// advertisement or an order changes is no drift.
+func TestRunSavedWaitsForTimers(t *testing.T) {
+	t.Parallel()
+	d := sharedDaemon(t)
+	o := newOrders(t)
+	a := newAgent(t, d)
+	late := func(form, button string, ms int) string {
+		return strings.Replace(form, "<button id=send>Send</button>", fmt.Sprintf("<span id=late></span><script>setTimeout(() => late.outerHTML = '%s', %d)</script>", button, ms), 1)
+	}
+	code := `await page.goto(input.url + '/form');
+await page.getByLabel('Name').fill(input.name);
+await page.getByRole('button', { name: /Send|Delete/ }).click();
+return page.textContent('#sent');`
+	in := params{"url": o.URL, "name": "Ann"}
+	o.serve(late(orderForm, "<button id=send>Send</button>", 2500))
+	a.run(params{"save": "timers", "code": code, "input": in})
+	moving := `<p id=clock></p><p>News of the day</p><button>Cart (1)</button><iframe srcdoc="<button>Buy</button>"></iframe><script>setInterval(() => clock.textContent = new Date(), 50)</script>`
+	for name, c := range map[string]struct {
+		form, sent string
+		diff       []string
+	}{
+		"the same":           {late(orderForm, "<button id=send>Send</button>", 2500), "Ann", nil},
+		"somewhat later":     {late(orderForm, "<button id=send>Send</button>", 3500), "Ann", nil},
+		"at once":            {orderForm, "Ann", nil},
+		"beside what moves":  {moving + late(orderForm, "<button id=send>Send</button>", 2500), "Ann", nil},
+		"other moving parts": {strings.NewReplacer("(1)", "(7)", "News of the day", "Other news", "Buy", "Win").Replace(moving) + orderForm, "Ann", nil},
+		"another one":        {late(orderForm, "<button id=send>Delete the account</button>", 2500), "", []string{`- [button] "Send"`, `"Delete the account"`}},
+		"none":               {late(orderForm, "", 2500), "", []string{`- [button] "Send"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.serve(c.form)
+			p := params{"name": "timers", "input": in}
+			if c.sent != "" {
+				a.run(p)
+				if got := o.sent(); !reflect.DeepEqual(got, []string{c.sent}) {
+					t.Errorf("the shop got %q", got)
+				}
+				return
+			}
+			e := a.refused("run", p, protocol.ScriptDrifted)
+			if got := o.sent(); len(got) > 0 {
+				t.Errorf("the shop got %q", got)
+			}
+			for _, want := range c.diff {
+				if text := fmt.Sprint(e.Details["difference"]); !strings.Contains(text, want) {
+					t.Errorf("the difference is %s, and lacks %s", text, want)
+				}
+			}
+		})
+	}
+}
+
 // A page that has moved, and a script that catches every error, end the same way.
 func TestRunSavedKnowsItsPage(t *testing.T) {
 	t.Parallel()

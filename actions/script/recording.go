@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"time"
 )
 
 // Recording notes what a script acts on while it is saved. One goroutine uses it.
@@ -38,6 +39,7 @@ func (r *Recording) Add(a Acting, there []Element) {
 		r.visit, r.begun, r.there = a.Visit, i, there
 	}
 	s := &r.saved.Acts[i]
+	s.WaitedMS = max(s.WaitedMS, int(a.Waited.Milliseconds()))
 	if page := r.in.page(a.Page); !slices.Contains(s.Pages, page) {
 		s.Pages = append(s.Pages, page)
 	}
@@ -203,6 +205,15 @@ func (r *Replay) Missing(a Acting, there []Element) []Element {
 
 // Acts reports whether a step was recorded for that place in the code.
 func (r *Replay) Acts(a Acting) bool { return r.act(a.Line, a.Column) != nil }
+
+// Waits returns how much longer than others a page may rest before a step from there: what comes
+// by a timer came as late when the script was saved.
+func (r *Replay) Waits(a Acting) time.Duration {
+	if s := r.act(a.Line, a.Column); s != nil {
+		return 2 * time.Duration(s.WaitedMS) * time.Millisecond
+	}
+	return 0
+}
 
 // Lost returns what a step that found nothing to act on looks for in vain: the elements recorded
 // for its place in the code that are known by their names and not on the page.

@@ -16,22 +16,25 @@ const restFor = time.Second
 // Rest watches a page that a replay finds to be another one than it was. One goroutine uses
 // it. The zero value is ready for use.
 type Rest struct {
+	// Longer is how much longer than restFor nothing may change.
+	Longer time.Duration
+
 	url   string
 	shown []Element // all nodes of the page, texts too
 	since time.Time
 }
 
 // Over reports whether the page, which has these nodes now, has been the same at each call
-// for restFor and loads nothing: it will not become another one by itself.
+// for restFor and Longer and loads nothing: it will not become another one by itself.
 func (r *Rest) Over(ctx context.Context, page session.Page, nodes []snapshot.Node) bool {
 	shown := make([]Element, len(nodes))
 	for i, n := range nodes {
 		shown[i] = NewElement(n.Role, n.Name)
 	}
 	if url := page.State().URL; r.since.IsZero() || r.url != url || !slices.Equal(r.shown, shown) {
-		*r = Rest{url, shown, time.Now()}
+		r.url, r.shown, r.since = url, shown, time.Now()
 	}
-	if time.Since(r.since) < restFor {
+	if time.Since(r.since) < restFor+r.Longer {
 		return false
 	}
 	soon, cancel := context.WithTimeout(ctx, restFor/4)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -46,6 +47,8 @@ type Act struct {
 	// Elements are those of one step, in the order of its parameters. There are none if the
 	// step has none, or not always as many.
 	Elements []Element `json:"elements,omitempty"`
+	// WaitedMS is how many milliseconds the script looked in vain for what it acted on, at most.
+	WaitedMS int `json:"waited_ms,omitempty"`
 	// Begins is set where the script acted first on a page from here. Present are then the
 	// elements of that page on which it acted afterwards and that were there already.
 	Begins  bool      `json:"begins,omitempty"`
@@ -108,7 +111,8 @@ func ElementsOf(nodes []snapshot.Node) []Element {
 type Acting struct {
 	Line, Column int
 	Visit
-	Elements []Element // that it is for, in the order of its parameters
+	Elements []Element     // that it is for, in the order of its parameters
+	Waited   time.Duration // until it found them
 }
 
 // Visit is one document in a tab at one address.

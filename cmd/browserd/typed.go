@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -70,6 +71,9 @@ func typedWords(root *cobra.Command, args []string) ([]string, error) {
 		return both
 	}
 	if both := joined(name, rest); both != "" {
+		if file, err := os.Stat(rest[0]); name == actions.Run.Name && err == nil && file.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s %s may be the command %s or the file %[2]s\n→ browserd %[1]s ./%[2]s runs the file, browserd %[3]s is the command", name, rest[0], both)
+		}
 		name, rest = both, rest[1:]
 	} else if name == actions.Help.Name && len(rest) > 0 {
 		if both := joined(rest[0], rest[1:]); both != "" {

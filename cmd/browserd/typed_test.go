@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -36,6 +37,23 @@ func TestWordsOfOneMeaning(t *testing.T) {
 	}
 	if file, rest := fileAmong(actions.Click, []string{"a.png"}); file != "" || len(rest) != 1 {
 		t.Error("click writes a file")
+	}
+}
+
+// Where a script has the name of a second word, neither is taken for the other.
+func TestAScriptThatIsCalledList(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("list", []byte("return 1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{"run ./list": "run ./list", "run_list": "run_list", "run delete list": "run_delete list", "run list": ""} {
+		got, err := typedWords(newRoot(nil), strings.Fields(line))
+		switch {
+		case want != "" && (err != nil || strings.Join(got, " ") != want):
+			t.Errorf("%s: %q, %v; want %q", line, got, err, want)
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "browserd run ./list runs the file, browserd run_list is the command")):
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
 	}
 }
 

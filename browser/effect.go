@@ -138,7 +138,13 @@ func (s *observation) end(refs *snapshot.Refs, hit snapshot.Key) protocol.Effect
 		}
 	}
 	for _, o := range h.opened {
-		e.TabsOpened = append(e.TabsOpened, o.info())
+		info := o.info()
+		if o.nav.commits == 0 && o.nav.first != "" {
+			// As in the event: what was opened. The list of tabs says what is there, as the
+			// page that opened the tab may have written into its empty document.
+			info.URL = o.nav.first
+		}
+		e.TabsOpened = append(e.TabsOpened, info)
 	}
 	if n := len(said.Dialogs); n > 0 {
 		e.Dialog, e.Dialogs = &said.Dialogs[n-1], said.Dialogs[:n-1]
@@ -215,9 +221,12 @@ func (t *tab) actedIn() (list []*document) {
 	return list
 }
 
-// openedWait is how long a tab that an action opened may take to come and to say
-// its URL.
-const openedWait = 500 * time.Millisecond
+// openedWait is how long a tab that an action asked for may take to come, and, once it is
+// set up, to say its URL. setUpWait is how long it may take to be set up.
+const (
+	openedWait = 500 * time.Millisecond
+	setUpWait  = 5 * time.Second
+)
 
 // awaitOpened waits until the tabs that the action asked for have come, and those
 // that it opened have begun to load.
@@ -233,8 +242,18 @@ func (s *observation) awaitOpened(ctx context.Context) {
 		opened = t.c.effects.opened
 		return t.c.effects.announced == 0
 	})
+	if len(opened) == 0 {
+		return
+	}
+	settingUp, cancel := context.WithTimeout(ctx, setUpWait)
+	defer cancel()
 	for _, o := range opened {
-		o.until(soon, func() bool { return o.nav.commits > 0 })
+		o.until(settingUp, func() bool { return o.nav.commits > 0 || o.nav.first != "" || o.isUp() })
+	}
+	loading, cancel := context.WithTimeout(ctx, openedWait)
+	defer cancel()
+	for _, o := range opened {
+		o.until(loading, func() bool { return o.nav.commits > 0 })
 	}
 }
 

@@ -58,6 +58,7 @@ type navigationCounts struct {
 
 // pendingNavigation is the navigation of the main frame that was asked for last.
 type pendingNavigation struct {
+	first      string // URL that a tab without a document loads; empty: none, or it has stopped
 	going      string // URL of the last request for a main document, redirects followed
 	goingBy    devnet.RequestID
 	lost       *lostPage // the last of them that Chromium has a page of its own for
@@ -202,6 +203,7 @@ func (n *navigation) frameStarted(_ *cdp.Session, e event.FrameStarted) (changed
 		n.replaced = true
 	}
 	n.requested++
+	n.first = e.URL
 	n.t.appear(e.URL)
 	return true
 }
@@ -216,6 +218,7 @@ func (n *navigation) frameStopped(_ *cdp.Session, e event.Frame) (changed bool) 
 		return false
 	}
 	n.stopped++
+	n.first = ""
 	return true
 }
 

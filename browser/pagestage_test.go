@@ -53,6 +53,9 @@ func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 	}
+	if r.URL.Path == "/stuck" {
+		<-r.Context().Done()
+	}
 	if r.URL.Path == "/204" {
 		w.WriteHeader(http.StatusNoContent)
 		return

@@ -83,6 +83,16 @@ type popup struct {
 	refused  int       // tabs that it opened over the limit, since its script was ended for it
 }
 
+// isUp reports whether the tab is set up, or could not be.
+func (t *tab) isUp() bool {
+	select {
+	case <-t.up:
+		return true
+	default:
+		return false
+	}
+}
+
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
@@ -180,15 +190,18 @@ func (c *Context) attached(e event.AttachedToTarget) {
 	go func() {
 		t.upErr = t.setUp(t.life)
 		close(t.up)
-	}()
-	// Where it is a page's and the page says no URL for it.
-	time.AfterFunc(openedWait, func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		if t.life.Err() == nil {
-			t.appear(t.nav.url)
-		}
-	})
+		t.wake()
+		c.mu.Unlock()
+		// Where it is a page's and the page says no URL for it.
+		time.AfterFunc(openedWait, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if t.life.Err() == nil {
+				t.appear(t.nav.url)
+			}
+		})
+	}()
 }
 
 // appear says once, in an event, that the tab has appeared: as soon as its URL is

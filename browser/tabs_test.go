@@ -109,3 +109,23 @@ func TestTabsOpenedByAClick(t *testing.T) {
 		})
 	}
 }
+
+// A tab whose page has not come yet says the URL that it loads, and the list of tabs what is there.
+func TestOpenedTabSaysWhatItLoads(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for name, page := range map[string]string{
+		"a link": `<a href=/stuck target=_blank>L</a>`,
+		"a page": `<a href=/b onclick="window.open('/stuck'); return false">L</a>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := s.open(t, page)
+			e, err := v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: v.ref("link", "L")}})
+			if err != nil || len(e.TabsOpened) != 1 {
+				t.Fatalf("opened %+v, %v", e.TabsOpened, err)
+			}
+			equal(t, "url", e.TabsOpened[0].URL, s.srv.URL+"/stuck")
+			equal(t, "url in the list of tabs", v.c.Tabs()[1].URL, blank)
+		})
+	}
+}

@@ -24,6 +24,7 @@ const updateReadme = "BROWSERD_TEST_UPDATE_README"
 // network namespace where example.com is served. testdata/readme.txt has their whole output. Not
 // run are make test, of which this is a part, and the lines for Docker: TestReadmeDocker.
 func TestReadmeBlocks(t *testing.T) {
+	t.Parallel()
 	if !netns.Inside(t, untested.InCI()) {
 		return
 	}

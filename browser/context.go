@@ -109,7 +109,7 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	c.records.c, c.tabList.c = c, c
 	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })
 	c.targets = targets.New(h.root, id, c.attached)
-	c.States = storage.NewStates(c, func(ctx context.Context, do func(p *storage.Page) error) error { return inStoragePage(ctx, c, do) })
+	c.States = storage.NewStates(c.life, h.root, c, c.targets)
 	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {

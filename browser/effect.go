@@ -248,7 +248,10 @@ func (s *observation) awaitOpened(ctx context.Context) {
 	settingUp, cancel := context.WithTimeout(ctx, setUpWait)
 	defer cancel()
 	for _, o := range opened {
-		o.until(settingUp, func() bool { return o.nav.commits > 0 || o.nav.first != "" || o.isUp() })
+		select {
+		case <-o.up:
+		case <-settingUp.Done():
+		}
 	}
 	loading, cancel := context.WithTimeout(ctx, openedWait)
 	defer cancel()

@@ -83,16 +83,6 @@ type popup struct {
 	refused  int       // tabs that it opened over the limit, since its script was ended for it
 }
 
-// isUp reports whether the tab is set up, or could not be.
-func (t *tab) isUp() bool {
-	select {
-	case <-t.up:
-		return true
-	default:
-		return false
-	}
-}
-
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
@@ -190,9 +180,6 @@ func (c *Context) attached(e event.AttachedToTarget) {
 	go func() {
 		t.upErr = t.setUp(t.life)
 		close(t.up)
-		c.mu.Lock()
-		t.wake()
-		c.mu.Unlock()
 		// Where it is a page's and the page says no URL for it.
 		time.AfterFunc(openedWait, func() {
 			c.mu.Lock()

@@ -27,10 +27,10 @@ type Page struct {
 	stop   func()
 }
 
-// NewPage makes a storage page of a page that was just attached to and still waits for
+// newPage makes a storage page of a page that was just attached to and still waits for
 // its debugger. life ends with the browser context. Call Close once, then close the
 // target.
-func NewPage(ctx, life context.Context, s *cdp.Session) (*Page, error) {
+func newPage(ctx, life context.Context, s *cdp.Session) (*Page, error) {
 	p := &Page{cdp: s, life: life}
 	p.paused, p.stop = s.Subscribe("Fetch.requestPaused")
 	err := waitAll(ctx, []*cdp.Pending{

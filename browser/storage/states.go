@@ -4,6 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -16,16 +21,34 @@ type Cookies interface {
 // States saves and loads what a context's origins keep: cookies and local storage. Only
 // the holder of the session's turn calls SaveState and LoadState.
 type States struct {
+	life    context.Context // the context's
+	root    *cdp.Session
 	cookies Cookies
+	targets *targets.Targets
 	origins Origins // that the context's tabs showed; has a lock of its own
-	// with opens a storage page, calls do with it and closes it.
-	with func(ctx context.Context, do func(p *Page) error) error
 }
 
-// NewStates returns the states of a context. with opens a storage page, calls do with it and
-// closes it.
-func NewStates(cookies Cookies, with func(ctx context.Context, do func(p *Page) error) error) *States {
-	return &States{cookies: cookies, with: with}
+// NewStates returns the states of a context, whose end is that of life.
+func NewStates(life context.Context, root *cdp.Session, cookies Cookies, t *targets.Targets) *States {
+	return &States{life: life, root: root, cookies: cookies, targets: t}
+}
+
+// with opens a storage page of the context, calls do with it and closes it.
+func (s *States) with(ctx context.Context, do func(p *Page) error) error {
+	id, e, err := s.targets.Create(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer s.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: id})
+	if e == nil {
+		return failure.NotAttached()
+	}
+	p, err := newPage(ctx, s.life, s.root.Conn().Session(e.SessionID))
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return do(p)
 }
 
 // ShownAt notes that a tab of the context has shown an address. Any goroutine may call it.

@@ -121,6 +121,7 @@ var homes = map[string][]string{
 	"golang.org/x/net":                nil, // Go's own: HTML, DNS messages, public suffixes
 	"golang.org/x/sys":                nil, // Go's own: system calls
 	"github.com/pquerna/otp":          {"secret"},
+	"github.com/gofrs/flock":          {"session"},
 	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},
 }

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/browserd/browserd/internal/testdaemon"
 	"github.com/browserd/browserd/protocol"
 )
@@ -293,5 +295,35 @@ func TestSecrets(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Of secrets that are set and removed at once, each is there or gone afterwards: whoever writes the
+// file has read what the others wrote.
+func TestSecretsSetAtOnce(t *testing.T) {
+	t.Parallel()
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests", "BROWSERD_BROWSER__DISABLED": "true"}})
+	set := secretSetter(t, d)
+	set("hunter2", "old", "--origin", "https://shop.example")
+	var all sync.WaitGroup
+	want := []string{}
+	for i := range 4 {
+		name := fmt.Sprintf("shop-%d", i)
+		want = append(want, name)
+		all.Go(func() { set("hunter2", name, "--origin", "https://shop.example") })
+	}
+	all.Go(func() {
+		if out, err := d.Command("secret", "rm", "old"); err != nil {
+			t.Errorf("browserd secret rm: %v: %s", err, out)
+		}
+	})
+	all.Wait()
+	a := newAgent(t, d)
+	got := []string{}
+	for _, s := range ask[struct{ Secrets []struct{ Name string } }](a, "secret_list", nil).Secrets {
+		got = append(got, s.Name)
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got before want:\n%s", diff)
 	}
 }

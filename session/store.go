@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/pbkdf2"
@@ -17,6 +18,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/browserd/browserd/protocol"
 )
@@ -44,7 +48,7 @@ type Store[T any] struct {
 	Kind
 	dir    string
 	valid  func(T) bool
-	saving sync.Mutex // held while what an agent has is counted and a new one is written
+	saving sync.Mutex // held in this process by who holds the lock of a directory: see lock
 }
 
 // NewStore keeps values below dir, which is created with the first one. If dir is empty,
@@ -73,28 +77,95 @@ func (*Store[T]) Check(name string) error {
 
 // Save stores a value under a name. It replaces an earlier one of the agent.
 func (st *Store[T]) Save(agent, name string, v T) error {
-	if err := st.Check(name); err != nil {
-		return err
-	}
-	content, err := json.Marshal(v)
+	content, err := st.content(agent, name, v)
 	if err != nil {
 		return err
-	}
-	if len(content) > st.MaxBytes {
-		return protocol.Errorf(protocol.TooLarge, "the %s has %d bytes", st.Noun, len(content)).With("limit", st.MaxBytes).With("size", len(content))
-	}
-	if st.Key != "" {
-		if content, err = st.seal(agent, name, content); err != nil {
-			return err
-		}
 	}
 	root, err := st.open(agent, true)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	unlock, err := st.lock(root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return st.write(root, name, content)
+}
+
+// Update stores what change makes of the value under a name, of the zero value where there is
+// none. Nobody else writes in between, in this process or another.
+func (st *Store[T]) Update(agent, name string, change func(T) (T, error)) error {
+	root, err := st.open(agent, true)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	unlock, err := st.lock(root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var v T
+	if st.Has(agent, name) {
+		if v, err = st.Load(agent, name); err != nil {
+			return err
+		}
+	}
+	if v, err = change(v); err != nil {
+		return err
+	}
+	content, err := st.content(agent, name, v)
+	if err != nil {
+		return err
+	}
+	return st.write(root, name, content)
+}
+
+// lockFile is what lock holds, in each agent's directory. It is empty and stays there.
+const lockFile = ".lock"
+
+// lockWait is how long another process may take to write.
+const lockWait = 30 * time.Second
+
+// lock keeps others from writing in an agent's directory, in this process and in others, until
+// the func that it returns is called.
+func (st *Store[T]) lock(root *os.Root) (unlock func(), err error) {
 	st.saving.Lock()
-	defer st.saving.Unlock()
+	f := flock.New(filepath.Join(root.Name(), lockFile), flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if _, err := f.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		st.saving.Unlock()
+		return nil, fmt.Errorf("saving a %s: waiting for another process that writes in the same directory: %w", st.Noun, err)
+	}
+	return func() {
+		f.Close()
+		st.saving.Unlock()
+	}, nil
+}
+
+// content is what the file of a value holds.
+func (st *Store[T]) content(agent, name string, v T) ([]byte, error) {
+	if err := st.Check(name); err != nil {
+		return nil, err
+	}
+	content, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > st.MaxBytes {
+		return nil, protocol.Errorf(protocol.TooLarge, "the %s has %d bytes", st.Noun, len(content)).With("limit", st.MaxBytes).With("size", len(content))
+	}
+	if st.Key == "" {
+		return content, nil
+	}
+	return st.seal(agent, name, content)
+}
+
+// write writes a file. The caller holds the lock.
+func (st *Store[T]) write(root *os.Root, name string, content []byte) error {
 	if err := st.roomFor(root, name, len(content)); err != nil {
 		return err
 	}

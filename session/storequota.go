@@ -65,8 +65,11 @@ func (st *Store[T]) Delete(agent, name string) (Saved, error) {
 		return Saved{}, err
 	}
 	defer root.Close()
-	st.saving.Lock()
-	defer st.saving.Unlock()
+	unlock, err := st.lock(root)
+	if err != nil {
+		return Saved{}, err
+	}
+	defer unlock()
 	info, err := root.Lstat(name + ".json")
 	if err == nil {
 		err = root.Remove(name + ".json")
@@ -99,14 +102,14 @@ func (st *Store[T]) Accepts(agent, name string, size int) error {
 }
 
 // roomFor is Accepts before something is written. It also removes files that a crashed daemon left
-// half written. The caller holds saving.
+// half written. The caller holds the lock.
 func (st *Store[T]) roomFor(root *os.Root, name string, size int) error {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return fmt.Errorf("saving a %s: %w", st.Noun, err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
+		if strings.HasPrefix(e.Name(), ".") && e.Name() != lockFile {
 			root.Remove(e.Name())
 		}
 	}

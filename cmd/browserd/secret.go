@@ -62,6 +62,15 @@ func (f *secretFile) load() (secret.File, error) {
 	return f.file, nil
 }
 
+// update writes what change makes of the secrets that are there.
+func (f *secretFile) update(change func([]secret.Secret) ([]secret.Secret, error)) error {
+	return f.store.Update("", ofAll, func(file secret.File) (_ secret.File, err error) {
+		file.Version = secret.Version
+		file.Secrets, err = change(file.Secrets)
+		return file, err
+	})
+}
+
 func secretCommand(args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secret",
@@ -109,7 +118,7 @@ agents are given the code of the moment.`,
 		case *user:
 			s.Kind = secret.User
 		}
-		file, f, err := openSecrets(c)
+		file, err := openSecrets(c)
 		if err != nil {
 			return err
 		}
@@ -126,8 +135,8 @@ agents are given the code of the moment.`,
 		if err := s.Check(); err != nil {
 			return refusal{err}
 		}
-		f.Secrets = append(without(f.Secrets, s.Name), s)
-		if err := file.store.Save("", ofAll, f); err != nil {
+		err = file.update(func(list []secret.Secret) ([]secret.Secret, error) { return append(without(list, s.Name), s), nil })
+		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "kept: %s, for %s; agents write {{secret:%s}}\n", s.Name, strings.Join(s.Origins, ", "), s.Name)
@@ -139,7 +148,11 @@ agents are given the code of the moment.`,
 func secretList(args []string) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the secrets, without their values", Example: "  browserd secret list", Args: cobra.NoArgs}
 	runConfigured(cmd, args, func(cmd *cobra.Command, _ []string, c *config.Loaded) error {
-		_, f, err := openSecrets(c)
+		file, err := openSecrets(c)
+		if err != nil {
+			return err
+		}
+		f, err := file.load()
 		if err != nil {
 			return err
 		}
@@ -162,18 +175,21 @@ func secretList(args []string) *cobra.Command {
 func secretRemove(args []string) *cobra.Command {
 	cmd := &cobra.Command{Use: "rm NAME...", Short: "Remove secrets", Example: "  browserd secret rm shop", Args: cobra.MinimumNArgs(1)}
 	runConfigured(cmd, args, func(cmd *cobra.Command, args []string, c *config.Loaded) error {
-		file, f, err := openSecrets(c)
+		file, err := openSecrets(c)
 		if err != nil {
 			return err
 		}
-		for _, name := range args {
-			left := without(f.Secrets, name)
-			if len(left) == len(f.Secrets) {
-				return refusal{fmt.Errorf("there is no secret %q: browserd secret list lists them; nothing was removed", name)}
+		err = file.update(func(list []secret.Secret) ([]secret.Secret, error) {
+			for _, name := range args {
+				left := without(list, name)
+				if len(left) == len(list) {
+					return nil, refusal{fmt.Errorf("there is no secret %q: browserd secret list lists them; nothing was removed", name)}
+				}
+				list = left
 			}
-			f.Secrets = left
-		}
-		if err := file.store.Save("", ofAll, f); err != nil {
+			return list, nil
+		})
+		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed: %s\n", strings.Join(args, ", "))
@@ -182,19 +198,17 @@ func secretRemove(args []string) *cobra.Command {
 	return cmd
 }
 
-// openSecrets returns the file and what it holds. Errors: no state.key is set.
-func openSecrets(c *config.Loaded) (*secretFile, secret.File, error) {
+// openSecrets returns the file. Errors: no state.key is set.
+func openSecrets(c *config.Loaded) (*secretFile, error) {
 	if c.State.Key == "" {
-		return nil, secret.File{}, refusal{errors.New("state.key is not set, with which the file of secrets is sealed: set it in the configuration (browserd config names the file) or BROWSERD_STATE__KEY, 16 characters and more, for the daemon too")}
+		return nil, refusal{errors.New("state.key is not set, with which the file of secrets is sealed: set it in the configuration (browserd config names the file) or BROWSERD_STATE__KEY, 16 characters and more, for the daemon too")}
 	}
 	dir, err := config.StateDir()
 	if err != nil {
-		return nil, secret.File{}, refusal{err}
+		return nil, refusal{err}
 	}
 	c.Browser.StateDir = dir
-	file := newSecretFile(c.Config)
-	f, err := file.load()
-	return file, f, err
+	return newSecretFile(c.Config), nil
 }
 
 func without(list []secret.Secret, name string) []secret.Secret {

@@ -43,6 +43,7 @@ type SessionOpenParams struct {
 	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses and CIDRs that are reached without the proxy"`
 	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
 	Keep           bool              `json:"keep" default:"false" doc:"saves the state when the session ends, however it ends; with it, state may name one that is not there yet"`
+	Passkeys       bool              `json:"passkeys" default:"false" doc:"its pages are told that there are passkeys from the start, for sites that offer them only then; the command passkey uses them"`
 	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, which the command downloads reads; otherwise they are denied"`
 }
 
@@ -93,6 +94,9 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		_, err = loadState(ctx, c, page, p.State)
 		err = ofState(err)
 	}
+	if err == nil && p.Passkeys {
+		err = holdPasskeys(ctx, c)
+	}
 	if err != nil {
 		c.CloseOpened(ctx)
 		return SessionResult{}, err
@@ -104,6 +108,21 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		})
 	}
 	return SessionResult{c.Session.Name(), c.SessionEnded()}, nil
+}
+
+// holdPasskeys has the session's pages see an authenticator from now on.
+func holdPasskeys(ctx context.Context, c *command.Call) error {
+	if _, err := c.Runtime.Passkeys.List(c.Caller.Agent); err != nil {
+		return err
+	}
+	_, holder, err := command.Live[session.PasskeyHolder](ctx, c)
+	if err == nil {
+		err = holder.HoldPasskeys(ctx)
+	}
+	if err == nil {
+		c.Session.PasskeysHeld()
+	}
+	return err
 }
 
 // keepState saves a page's state under a name.

@@ -222,7 +222,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 		err = t.learnSecret(ctx, egress)
 	}
 	if err == nil {
-		err = waitAll(ctx, rules)
+		err = cdp.WaitAll(ctx, rules)
 	}
 	if err != nil {
 		c.discard()

@@ -16,6 +16,7 @@ import (
 	"github.com/browserd/browserd/browser/files"
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
+	"github.com/browserd/browserd/browser/passkey"
 	"github.com/browserd/browserd/browser/storage"
 	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
@@ -110,7 +111,7 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })
 	c.targets = targets.New(h.root, id, c.attached)
 	c.States = storage.NewStates(c.life, h.root, c, c.targets)
-	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o))}
+	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o)), passkey.New(c.tabList.selectedSession)}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
 		if egress != nil {

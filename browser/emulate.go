@@ -7,14 +7,16 @@ import (
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/emulation"
 	"github.com/browserd/browserd/browser/failure"
+	"github.com/browserd/browserd/browser/passkey"
 	"github.com/browserd/browserd/protocol"
 )
 
-// device is what the context's pages see of their device and network. Only the holder of
+// device is what the context's pages see of their device, its passkeys and the network. Only the holder of
 // the session's turn calls Emulate; the overrides have a lock of their own.
 type device struct {
 	c         *Context
 	overrides *emulation.Overrides
+	*passkey.Authenticators
 }
 
 func emulationOf(o ContextOptions) protocol.Emulation {

@@ -66,6 +66,8 @@ func init() {
 		"Inspector.targetCrashed":           on(page, rendererCrashed),
 		"Target.attachedToTarget":           on(tree, (*frames).childAttached),
 		"Target.detachedFromTarget":         on(tree, (*frames).childDetached),
+		"WebAuthn.credentialAdded":          func(t *tab, s *cdp.Session, e jsonv2.Value) { t.c.Made(s.ID(), e) },
+		"WebAuthn.credentialAsserted":       func(t *tab, s *cdp.Session, e jsonv2.Value) { t.c.Used(s.ID(), e) },
 		webmcp.ToolsAdded.Method:            toolEvent((*pagetools.List).Added),
 		webmcp.ToolsRemoved.Method:          toolEvent((*pagetools.List).Removed),
 		webmcp.ToolInvoked.Method:           toolEvent((*pagetools.List).Invoked),

@@ -14,7 +14,6 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
-	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/cdproto/webmcp"
 
 	"github.com/browserd/browserd/browser/cdp"
@@ -228,10 +227,11 @@ func (t *tab) setUp(ctx context.Context) error {
 	send := func(method string, params any) { wait = append(wait, t.cdp.Send(method, params)) }
 	send(page.SetInterceptFileChooserDialog.Method, page.SetInterceptFileChooserDialogParams{Enabled: true})
 	send(emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	// The full browser opens no window that asks for a passkey.
-	send(webauthn.Enable.Method, webauthn.EnableParams{EnableUI: ptr(false)})
 	wait = append(wait, t.c.overrides.Send(t.cdp, all, all, false)...)
 	wait = append(wait, t.c.routes.Pause(t.cdp)...)
+	if err := t.c.Authenticators.Attach(ctx, t.life, t.cdp); err != nil {
+		return err
+	}
 	send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})
 	return t.c.overrides.Wait(ctx, wait)
 }
@@ -254,17 +254,6 @@ func attachDomains(s *cdp.Session) []*cdp.Pending {
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
 		autoAttach(s),
 	}
-}
-
-// waitAll waits for every answer and returns the first error.
-func waitAll(ctx context.Context, pending []*cdp.Pending) error {
-	var first error
-	for _, p := range pending {
-		if err := p.Wait(ctx, nil); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
 }
 
 // detached takes it that a page's cdp session has ended: the tab was closed.

@@ -126,3 +126,12 @@ func (l *tabList) TabClose(ctx context.Context, name string) (protocol.Effect, e
 	}
 	return protocol.Effect{}, nil
 }
+
+// selectedSession returns the selected tab's cdp session.
+func (l *tabList) selectedSession(ctx context.Context) (*cdp.Session, error) {
+	t, err := l.c.tab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.cdp, nil
+}

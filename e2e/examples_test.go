@@ -35,7 +35,9 @@ const shopPage = `<!doctype html><meta charset=utf-8><title>Bakery</title>
 <script>document.modelContext.registerTool({name: 'add_to_basket', description: 'Puts something into the basket',
   inputSchema: {type: 'object', properties: {item: {type: 'string'}, count: {type: 'integer'}}, required: ['item']}, execute: ({item}) => { basket.textContent = 'Basket: ' + item; return {items: 1}; }})</script>
 <script>console.error('no prices'); fetch('/api/prices'); localStorage.basket = 'bread'; document.cookie = 'visitor=7'</script>
-<div style="height:2000px"></div><p>The end</p>`
+<div style="height:2000px"></div><p>The end</p>
+<button id=passkey onclick="navigator.credentials.create({publicKey: {challenge: new Uint8Array(32), rp: {name: 'Shop'}, user: {id: new Uint8Array(1), name: 'ann', displayName: 'Ann'},
+	pubKeyCredParams: [{type: 'public-key', alg: -7}], authenticatorSelection: {residentKey: 'required'}}})">Create a passkey</button>`
 
 // newShop serves shopPage, what it links to, and a search engine.
 func newShop(t *testing.T) *httptest.Server {
@@ -154,6 +156,7 @@ func newExamples(t *testing.T) *examples {
 	}
 	w.daemon = testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
 		"BROWSERD_AUTH__TOKENS": string(text), "BROWSERD_SEARCH__PROVIDERS": "searxng", "BROWSERD_SEARCH__SEARXNG_URL": w.shop.URL,
+		"BROWSERD_STATE__KEY": "a passphrase of the tests",
 	}})
 	return w
 }
@@ -213,20 +216,22 @@ func (p *player) play(t *testing.T, cmd *command.Command, e command.Example) err
 		a.do("login", params{"name": "shop", "script": "in"})
 	}
 	before := map[string][]func(){
-		"back":          {terms},
-		"forward":       {terms, do("back", nil)},
-		"dialog":        {click("button", "Delete")},
-		"downloads":     {click("link", "Price list")},
-		"login_delete":  {loggedIn},
-		"run":           {saved},
-		"run_delete":    {saved},
-		"run_list":      {saved},
-		"state_delete":  {do("state_save", params{"name": "shop"})},
-		"state_load":    {do("state_save", params{"name": "shop"})},
-		"tab_select":    {do("tab_new", nil)},
-		"tab_close":     {do("tab_new", nil)},
-		"session_close": {do("session_open", params{"name": "work"})},
-		"view":          {do("session_open", params{"name": "work"})},
+		"back":         {terms},
+		"forward":      {terms, do("back", nil)},
+		"dialog":       {click("button", "Delete")},
+		"downloads":    {click("link", "Price list")},
+		"login_delete": {loggedIn},
+		// An IP address is no RP ID.
+		"passkey_delete": {do("open", params{"url": strings.Replace(p.shop.URL, "127.0.0.1", "localhost", 1)})},
+		"run":            {saved},
+		"run_delete":     {saved},
+		"run_list":       {saved},
+		"state_delete":   {do("state_save", params{"name": "shop"})},
+		"state_load":     {do("state_save", params{"name": "shop"})},
+		"tab_select":     {do("tab_new", nil)},
+		"tab_close":      {do("tab_new", nil)},
+		"session_close":  {do("session_open", params{"name": "work"})},
+		"view":           {do("session_open", params{"name": "work"})},
 	}[cmd.Name]
 	if before == nil && (cmd.Is(command.Inspects) || cmd.Is(command.NoSession)) {
 		if p.kept == nil {
@@ -262,6 +267,8 @@ func (p *player) play(t *testing.T, cmd *command.Command, e command.Example) err
 			}
 			return nil
 		}
+	case actions.PasskeyDelete:
+		given["id"] = ask[passkeyAnswer](a, "passkey", params{"ref": "css=#passkey"}).Passkeys[0].ID
 	case actions.Network:
 		if given["id"] != nil {
 			entries := ask[struct{ Entries []protocol.Exchange }](a, "network", params{"session": v.session}).Entries

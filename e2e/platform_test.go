@@ -349,7 +349,7 @@ var withheld = []withholding{
 	{
 		checks: []string{"webauthn: platform"},
 		here:   []string{"false,false"},
-		why:    "A session's authenticators are its own, and it has none yet: a passkey is asked of no person and of no device of the machine.",
+		why:    "A session's authenticators are its own, and it has none without `passkeys` of `session_open`: a passkey is asked of no person and of no device of the machine.",
 	},
 	{
 		checks: []string{"WebRTC: candidates", "WebRTC: data channel"},

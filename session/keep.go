@@ -13,6 +13,7 @@ type kept struct {
 	emulated  bool
 	routes    []protocol.Route
 	downloads bool
+	passkeys  bool
 }
 
 // Emulated records the emulation that a command has set. Only for the holder of the turn.
@@ -30,6 +31,9 @@ func (k *kept) Routed(routes []protocol.Route) { k.routes = routes }
 // DownloadsAllowed records that the page keeps downloads. Only for the holder of the turn.
 func (k *kept) DownloadsAllowed() { k.downloads = true }
 
+// PasskeysHeld records that the page has authenticators. Only for the holder of the turn.
+func (k *kept) PasskeysHeld() { k.passkeys = true }
+
 // again applies the recorded settings to a new page.
 func (k *kept) again(ctx context.Context, page Page) error {
 	live, ok := page.(Device)
@@ -38,6 +42,11 @@ func (k *kept) again(ctx context.Context, page Page) error {
 	}
 	if files, ok := page.(Downloads); ok && k.downloads {
 		if err := files.AllowDownloads(ctx); err != nil {
+			return err
+		}
+	}
+	if holder, ok := page.(PasskeyHolder); ok && k.passkeys {
+		if err := holder.HoldPasskeys(ctx); err != nil {
 			return err
 		}
 	}

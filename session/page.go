@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -117,6 +118,18 @@ type Reporter interface {
 type Records interface {
 	Console(q protocol.Watching) ([]protocol.Console, int)
 	Network(ctx context.Context, q protocol.Watching) ([]protocol.Exchange, int, error)
+}
+
+// PasskeyHolder is a page that has virtual authenticators. Only the holder of the session's turn
+// calls it.
+type PasskeyHolder interface {
+	// HoldPasskeys has all its tabs have one from now on, which is empty and which nobody
+	// touches.
+	HoldPasskeys(ctx context.Context) error
+	// UsePasskeys lets the selected tab, and tabs that it opens, make passkeys and use keys
+	// while do runs and until one was made or used, for at most wait more. It returns those,
+	// also with an error.
+	UsePasskeys(ctx context.Context, keys []protocol.Passkey, wait time.Duration, do func() error) ([]protocol.PasskeyUse, error)
 }
 
 // Downloads is a page that downloads files. Any goroutine may call it.

@@ -29,6 +29,8 @@ type Runtime struct {
 	Logins *session.Store[loginform.Recipe]
 	// Secrets are what agents may use and not know; nil: there are none.
 	Secrets *secret.Vault
+	// Passkeys are those of the agents.
+	Passkeys *session.Passkeys
 	// View makes a link to the live view, which works once, until it expires; nil: there is
 	// no live view.
 	View func(v Viewing) (url string, expires time.Time)

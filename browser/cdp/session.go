@@ -110,6 +110,17 @@ type reply struct {
 // first the answer is thrown away. Call it once at most.
 func (p *Pending) Wait(ctx context.Context, result any) error { return p.WaitWithin(ctx, ctx, result) }
 
+// WaitAll waits for every answer, once, and returns the first error.
+func WaitAll(ctx context.Context, pending []*Pending) error {
+	var first error
+	for _, p := range pending {
+		if err := p.Wait(ctx, nil); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
 // WaitWithin is Wait that also returns when life ends, with the error of life.
 func (p *Pending) WaitWithin(ctx, life context.Context, result any) error {
 	var r reply

@@ -33,7 +33,7 @@ type Page struct {
 func newPage(ctx, life context.Context, s *cdp.Session) (*Page, error) {
 	p := &Page{cdp: s, life: life}
 	p.paused, p.stop = s.Subscribe("Fetch.requestPaused")
-	err := waitAll(ctx, []*cdp.Pending{
+	err := cdp.WaitAll(ctx, []*cdp.Pending{
 		s.Send("Page.enable", cdproto.Empty{}),
 		s.Send("Network.enable", cdproto.Empty{}),
 		s.Send(network.SetBypassServiceWorker.Method, network.SetBypassServiceWorkerParams{Bypass: true}),
@@ -156,16 +156,5 @@ func (p *Page) put(ctx context.Context, origin string, items [][2]string) error 
 			StorageID: at, Key: item[0], Value: item[1],
 		}))
 	}
-	return waitAll(ctx, pending)
-}
-
-// waitAll waits for every answer and returns the first error.
-func waitAll(ctx context.Context, pending []*cdp.Pending) error {
-	var first error
-	for _, p := range pending {
-		if err := p.Wait(ctx, nil); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
+	return cdp.WaitAll(ctx, pending)
 }

@@ -162,6 +162,21 @@ func (c *Client) PageTools(ctx context.Context, p PageToolsParams) (PageToolsRes
 	return call[PageToolsResult](ctx, c, "page_tools", p)
 }
 
+// Passkey: Clicks an element, and lets the page make or use one of your passkeys (WebAuthn) for it.
+func (c *Client) Passkey(ctx context.Context, p PasskeyParams) (PasskeyResult, error) {
+	return call[PasskeyResult](ctx, c, "passkey", p)
+}
+
+// PasskeyDelete: Deletes one of your passkeys for good: the site still knows it, and nobody can use it any more.
+func (c *Client) PasskeyDelete(ctx context.Context, p PasskeyDeleteParams) (PasskeyDeleteResult, error) {
+	return call[PasskeyDeleteResult](ctx, c, "passkey_delete", p)
+}
+
+// PasskeyList: Lists your passkeys, without their private keys.
+func (c *Client) PasskeyList(ctx context.Context, p PasskeyListParams) (PasskeyListResult, error) {
+	return call[PasskeyListResult](ctx, c, "passkey_list", p)
+}
+
 // Pdf: Prints the page to PDF.
 func (c *Client) Pdf(ctx context.Context, p PdfParams) (PDFResult, error) {
 	return call[PDFResult](ctx, c, "pdf", p)
@@ -864,6 +879,11 @@ type Listed struct {
 	Name    string   `json:"name"`
 	Origins []string `json:"origins"`
 }
+type ListedPasskey struct {
+	ID   string `json:"id"`
+	RpID string `json:"rp_id"`
+	User string `json:"user,omitzero"`
+}
 type Locator struct {
 	Css    string `json:"css,omitzero"`
 	Label  string `json:"label,omitzero"`
@@ -1061,6 +1081,29 @@ type ParamHelp struct {
 	Takes    string `json:"takes"`
 	Default  string `json:"default,omitzero"`
 	Required *bool  `json:"required,omitzero"`
+}
+type PasskeyDeleteParams struct {
+	ID        string `json:"id"`                  // the passkey's, as passkey_list says it
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type PasskeyDeleteResult struct {
+	Deleted ListedPasskey `json:"deleted"`
+}
+type PasskeyListParams = LoginListParams
+type PasskeyListResult struct {
+	Passkeys []ListedPasskey `json:"passkeys"`
+}
+type PasskeyParams struct {
+	Ref       any    `json:"ref"`                 // what makes the page ask for a passkey, such as its button Sign in with a passkey
+	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
+	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
+	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	WaitMS    *int   `json:"wait_ms,omitzero"`    // milliseconds that the page may take to ask
+}
+type PasskeyResult struct {
+	PageResult
+	Passkeys []UsedPasskey `json:"passkeys"`
 }
 type PdfParams struct {
 	Options   *PDF   `json:"options,omitzero"`    // landscape, print_background, scale, paper_width, paper_height, page_ranges
@@ -1318,6 +1361,7 @@ type SessionOpenParams struct {
 	Keep           *bool             `json:"keep,omitzero"`            // saves the state when the session ends, however it ends; with it, state may name one that is not there yet
 	Locale         string            `json:"locale,omitzero"`          // a language, such as de-DE
 	Name           string            `json:"name,omitzero"`            // how the session is to be called; left out: a name is made
+	Passkeys       *bool             `json:"passkeys,omitzero"`        // its pages are told that there are passkeys from the start, for sites that offer them only then; the command passkey uses them
 	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use without asking, such as geolocation or notifications; all else is denied
 	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
 	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses and CIDRs that are reached without the proxy
@@ -1487,6 +1531,10 @@ type UploadParams struct {
 	Session   string       `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string       `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
 	TimeoutMS *int         `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type UsedPasskey struct {
+	ListedPasskey
+	Made bool `json:"made"`
 }
 type ViewLink struct {
 	Drives  bool      `json:"drives"`

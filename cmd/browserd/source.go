@@ -59,6 +59,7 @@ var _ interface {
 	session.Reporter
 	session.Records
 	session.Downloads
+	session.PasskeyHolder
 } = (*browser.Context)(nil)
 
 // NewPage opens a page with what the session was opened with, from the source

@@ -464,6 +464,10 @@ class Listed(TypedDict):
     kind: str
     name: str
     origins: List[str]
+class ListedPasskey(TypedDict):
+    id: str
+    rp_id: str
+    user: NotRequired[str]
 class Locator(TypedDict):
     css: NotRequired[str]
     label: NotRequired[str]
@@ -619,6 +623,25 @@ class ParamHelp(TypedDict):
     takes: str
     default: NotRequired[str]
     required: NotRequired[bool]
+class PasskeyDeleteParams(TypedDict):
+    id: str  # the passkey's, as passkey_list says it
+    session: NotRequired[str]  # the session's name; left out: the connection's own
+    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class PasskeyDeleteResult(TypedDict):
+    deleted: ListedPasskey
+class PasskeyListParams(TypedDict):
+    session: NotRequired[str]  # the session's name; left out: the connection's own
+    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class PasskeyListResult(TypedDict):
+    passkeys: List[ListedPasskey]
+class PasskeyParams(TypedDict):
+    ref: Union[str, Locator]  # what makes the page ask for a passkey, such as its button Sign in with a passkey
+    session: NotRequired[str]  # the session's name; left out: the connection's own
+    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
+    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+    wait_ms: NotRequired[int]  # milliseconds that the page may take to ask
+class PasskeyResult(PageResult):
+    passkeys: List[UsedPasskey]
 class PdfParams(TypedDict):
     options: NotRequired[PDF]  # landscape, print_background, scale, paper_width, paper_height, page_ranges
     session: NotRequired[str]  # the session's name; left out: the connection's own
@@ -837,6 +860,7 @@ class SessionOpenParams(TypedDict):
     keep: NotRequired[bool]  # saves the state when the session ends, however it ends; with it, state may name one that is not there yet
     locale: NotRequired[str]  # a language, such as de-DE
     name: NotRequired[str]  # how the session is to be called; left out: a name is made
+    passkeys: NotRequired[bool]  # its pages are told that there are passkeys from the start, for sites that offer them only then; the command passkey uses them
     permissions: NotRequired[List[str]]  # what its pages may use without asking, such as geolocation or notifications; all else is denied
     proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
     proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs that are reached without the proxy
@@ -991,6 +1015,8 @@ class UploadParams(TypedDict):
     session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class UsedPasskey(ListedPasskey):
+    made: bool
 class ViewLink(TypedDict):
     drives: bool
     expires: str
@@ -1228,6 +1254,15 @@ class Commands:
     def page_tools(self, **params: Unpack[PageToolsParams]) -> PageToolsResult:
         "Lists the tools that the page registered for agents (WebMCP)."
         return self.call("page_tools", params)
+    def passkey(self, **params: Unpack[PasskeyParams]) -> PasskeyResult:
+        "Clicks an element, and lets the page make or use one of your passkeys (WebAuthn) for it."
+        return self.call("passkey", params)
+    def passkey_delete(self, **params: Unpack[PasskeyDeleteParams]) -> PasskeyDeleteResult:
+        "Deletes one of your passkeys for good: the site still knows it, and nobody can use it any more."
+        return self.call("passkey_delete", params)
+    def passkey_list(self, **params: Unpack[PasskeyListParams]) -> PasskeyListResult:
+        "Lists your passkeys, without their private keys."
+        return self.call("passkey_list", params)
     def pdf(self, **params: Unpack[PdfParams]) -> PDFResult:
         "Prints the page to PDF."
         return self.call("pdf", params)
@@ -1429,6 +1464,15 @@ class AsyncCommands:
     async def page_tools(self, **params: Unpack[PageToolsParams]) -> PageToolsResult:
         "Lists the tools that the page registered for agents (WebMCP)."
         return await self.call("page_tools", params)
+    async def passkey(self, **params: Unpack[PasskeyParams]) -> PasskeyResult:
+        "Clicks an element, and lets the page make or use one of your passkeys (WebAuthn) for it."
+        return await self.call("passkey", params)
+    async def passkey_delete(self, **params: Unpack[PasskeyDeleteParams]) -> PasskeyDeleteResult:
+        "Deletes one of your passkeys for good: the site still knows it, and nobody can use it any more."
+        return await self.call("passkey_delete", params)
+    async def passkey_list(self, **params: Unpack[PasskeyListParams]) -> PasskeyListResult:
+        "Lists your passkeys, without their private keys."
+        return await self.call("passkey_list", params)
     async def pdf(self, **params: Unpack[PdfParams]) -> PDFResult:
         "Prints the page to PDF."
         return await self.call("pdf", params)

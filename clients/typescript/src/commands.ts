@@ -516,6 +516,11 @@ export interface Listed {
   name: string;
   origins: string[];
 }
+export interface ListedPasskey {
+  id: string;
+  rp_id: string;
+  user?: string;
+}
 export interface Locator {
   css?: string;
   label?: string;
@@ -707,6 +712,31 @@ export interface ParamHelp {
   takes: string;
   default?: string;
   required?: boolean;
+}
+export interface PasskeyDeleteParams {
+  id: string; // the passkey's, as passkey_list says it
+  session?: string; // the session's name; left out: the connection's own
+  timeout_ms?: number; // milliseconds after which the command answers timeout
+}
+export interface PasskeyDeleteResult {
+  deleted: ListedPasskey;
+}
+export interface PasskeyListParams {
+  session?: string; // the session's name; left out: the connection's own
+  timeout_ms?: number; // milliseconds after which the command answers timeout
+}
+export interface PasskeyListResult {
+  passkeys: ListedPasskey[];
+}
+export interface PasskeyParams {
+  ref: string | Locator; // what makes the page ask for a passkey, such as its button Sign in with a passkey
+  session?: string; // the session's name; left out: the connection's own
+  snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
+  timeout_ms?: number; // milliseconds after which the command answers timeout
+  wait_ms?: number; // milliseconds that the page may take to ask
+}
+export interface PasskeyResult extends PageResult {
+  passkeys: UsedPasskey[];
 }
 export interface PdfParams {
   options?: PDF; // landscape, print_background, scale, paper_width, paper_height, page_ranges
@@ -974,6 +1004,7 @@ export interface SessionOpenParams {
   keep?: boolean; // saves the state when the session ends, however it ends; with it, state may name one that is not there yet
   locale?: string; // a language, such as de-DE
   name?: string; // how the session is to be called; left out: a name is made
+  passkeys?: boolean; // its pages are told that there are passkeys from the start, for sites that offer them only then; the command passkey uses them
   permissions?: string[]; // what its pages may use without asking, such as geolocation or notifications; all else is denied
   proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
   proxy_bypass?: string[]; // hosts, *.domains, addresses and CIDRs that are reached without the proxy
@@ -1158,6 +1189,9 @@ export interface UploadParams {
   session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
   timeout_ms?: number; // milliseconds after which the command answers timeout
+}
+export interface UsedPasskey extends ListedPasskey {
+  made: boolean;
 }
 export interface ViewLink {
   drives: boolean;
@@ -1353,6 +1387,12 @@ export abstract class Commands {
   page_tool(params: PageToolParams, options?: CallOptions): Promise<PageToolResult> { return this.call("page_tool", params, options); }
   /** Lists the tools that the page registered for agents (WebMCP). */
   page_tools(params: PageToolsParams = {}, options?: CallOptions): Promise<PageToolsResult> { return this.call("page_tools", params, options); }
+  /** Clicks an element, and lets the page make or use one of your passkeys (WebAuthn) for it. */
+  passkey(params: PasskeyParams, options?: CallOptions): Promise<PasskeyResult> { return this.call("passkey", params, options); }
+  /** Deletes one of your passkeys for good: the site still knows it, and nobody can use it any more. */
+  passkey_delete(params: PasskeyDeleteParams, options?: CallOptions): Promise<PasskeyDeleteResult> { return this.call("passkey_delete", params, options); }
+  /** Lists your passkeys, without their private keys. */
+  passkey_list(params: PasskeyListParams = {}, options?: CallOptions): Promise<PasskeyListResult> { return this.call("passkey_list", params, options); }
   /** Prints the page to PDF. */
   pdf(params: PdfParams = {}, options?: CallOptions): Promise<PDFResult> { return this.call("pdf", params, options); }
   /** Answers at once. */

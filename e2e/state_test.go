@@ -152,7 +152,7 @@ func TestStateLogsIn(t *testing.T) {
 			if want := map[bool]int{true: 1, false: 0}[key == ""]; len(found) != want {
 				t.Errorf("secrets are in %v", found)
 			}
-			states, _ := filepath.Glob(filepath.Join(d.Home, "state", "browserd", "states", "*", "*"))
+			states, _ := filepath.Glob(filepath.Join(d.Home, "state", "browserd", "states", "*", "*.json"))
 			if len(states) != 1 {
 				t.Fatalf("files of states: %v", states)
 			}

@@ -192,8 +192,8 @@ type running struct {
 	picked    map[string]json.RawMessage
 	acted     int             // steps of a replay that acted
 	drift     *protocol.Error // what stopped a replay
-	sought    [2]int          // the place in the code from which the script looked in vain last
-	since     time.Time       // when it began to, if it is to be saved
+	arrived   time.Time       // when the step began that brought the page, if the script is to be saved
+	sought    [2]int          // the place in the code from which a replay looked in vain last
 	rest      script.Rest     // of the page, since it looks from there
 	stop      func(error)     // ends the script
 }
@@ -201,6 +201,7 @@ type running struct {
 // step runs one command of the script.
 func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 	r.now = s
+	began, document := time.Now(), r.document()
 	result, err := command.Step(ctx, r.call, command.Scripted{
 		Run: command.RunID(r.call), Step: s.Number, Line: s.Line, Call: s.Call, Name: r.name, Code: r.code, Before: r.before,
 	}, s.Command, s.Params)
@@ -208,11 +209,11 @@ func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 		r.last = s
 		return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
 	}
+	if r.arrived.IsZero() || r.document() != document {
+		r.arrived = began
+	}
 	if found, ok := result.(FindResult); ok && r.recording != nil {
 		r.pick(found, s.Params)
-		if place := [2]int{s.Line, s.Column}; len(found.Nodes) == 0 && r.sought != place {
-			r.sought, r.since = place, time.Now()
-		}
 	} else if ok && r.replay != nil && len(found.Nodes) == 0 {
 		if err := r.seek(ctx); err != nil {
 			return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
@@ -233,6 +234,14 @@ func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 		return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
 	}
 	return script.Answer{Result: r.call.Runtime.Secrets.Redact(r.call.Caller.Agent, text)}
+}
+
+// document returns the number of the page's document; 0: there is no page yet.
+func (r *running) document() int {
+	if page := r.call.Session.Page(); page != nil {
+		return page.State().Document
+	}
+	return 0
 }
 
 // errorData returns an error as a step's result says it.
@@ -437,8 +446,8 @@ func (r *running) before(ctx context.Context, c *command.Call) error {
 	if r.replay != nil {
 		return r.compare(ctx, c, page, a)
 	}
-	if r.sought == [2]int{a.Line, a.Column} {
-		a.Waited, r.sought = time.Since(r.since), [2]int{}
+	if !r.arrived.IsZero() {
+		a.Age = time.Since(r.arrived)
 	}
 	var there []script.Element
 	if r.recording.Begins(a.Visit) {
@@ -471,7 +480,7 @@ const driftPatience = 5 * time.Second
 // script was saved, and ends the script.
 func (r *running) compare(ctx context.Context, c *command.Call, page session.Page, a script.Acting) error {
 	until := time.Now().Add(driftPatience)
-	rest := script.Rest{Longer: r.replay.Waits(a)}
+	rest := script.Rest{Longer: r.replay.Longer(a)}
 	for pause := 20 * time.Millisecond; ; pause = min(pause*2, 250*time.Millisecond) {
 		begins := r.replay.Begins(a.Visit)
 		pages, differ := r.replay.Pages(a), r.replay.Elements(a)
@@ -527,7 +536,7 @@ func (r *running) seek(ctx context.Context) error {
 		return nil
 	}
 	if r.sought != place {
-		r.sought, r.rest = place, script.Rest{Longer: r.replay.Waits(script.Acting{Line: place[0], Column: place[1]})}
+		r.sought, r.rest = place, script.Rest{Longer: r.replay.Longer(script.Acting{Line: place[0], Column: place[1]})}
 	}
 	return r.absent(ctx, page, place[0], place[1], &r.rest)
 }

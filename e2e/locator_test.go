@@ -98,7 +98,7 @@ func TestLocatorsThatFitNothingOrSeveral(t *testing.T) {
 	a.do("open", params{"url": w.URL + "/rows", "snapshot": "none"})
 	lines := func(ref, detail string, code protocol.Code) []string {
 		t.Helper()
-		_, err := a.try("click", params{"ref": ref, "timeout_ms": 1500})
+		_, err := a.try("click", params{"ref": ref, "timeout_ms": 4000})
 		var said *protocol.Error
 		if !errors.As(err, &said) || said.Code != code {
 			t.Fatalf("click %s: %v, want %s", ref, err, code)

@@ -225,6 +225,24 @@ return page.textContent('#sent');`
 	}
 }
 
+// A script that was slow when it was saved found at once what a timer had brought meanwhile. A
+// replay that is faster waits for it.
+func TestRunSavedBySlowScript(t *testing.T) {
+	t.Parallel()
+	o := newOrders(t)
+	a := newAgent(t, sharedDaemon(t))
+	o.serve(strings.Replace(orderForm, "<button id=send>Send</button>", `<span id=late></span><script>setTimeout(() => late.outerHTML = '<button id=send>Send</button>', 2500)</script>`, 1))
+	code := `await page.goto(input.url + '/form');
+await page.getByLabel('Name').fill('Ann');
+await page.waitForTimeout(input.pause);
+await page.getByRole('button', { name: 'Send' }).click();`
+	a.run(params{"save": "slow", "code": code, "input": params{"url": o.URL, "pause": 3000}})
+	a.run(params{"name": "slow", "input": params{"url": o.URL, "pause": 1}})
+	if got := o.sent(); !reflect.DeepEqual(got, []string{"Ann", "Ann"}) {
+		t.Errorf("the shop got %q", got)
+	}
+}
+
 // A page that has moved, and a script that catches every error, end the same way.
 func TestRunSavedKnowsItsPage(t *testing.T) {
 	t.Parallel()

@@ -174,7 +174,7 @@ func TestACoveredTargetNamesWhatCoversIt(t *testing.T) {
 	t.Parallel()
 	r := openRow(t, sharedDaemon(t), "covered")
 	ref := r.snapshot().ref(t, "button", "Buy")
-	e := r.refused("click", click(ref, params{"timeout_ms": 2000}), protocol.NotActionable)
+	e := r.refused("click", click(ref, params{"timeout_ms": 5000}), protocol.NotActionable)
 	by, err := json.Marshal(e.Details["by"])
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (r *Recording) Add(a Acting, there []Element) {
 		r.visit, r.begun, r.there = a.Visit, i, there
 	}
 	s := &r.saved.Acts[i]
-	s.WaitedMS = max(s.WaitedMS, int(a.Waited.Milliseconds()))
+	s.AgeMS = max(s.AgeMS, int(a.Age.Milliseconds()))
 	if page := r.in.page(a.Page); !slices.Contains(s.Pages, page) {
 		s.Pages = append(s.Pages, page)
 	}
@@ -206,11 +206,14 @@ func (r *Replay) Missing(a Acting, there []Element) []Element {
 // Acts reports whether a step was recorded for that place in the code.
 func (r *Replay) Acts(a Acting) bool { return r.act(a.Line, a.Column) != nil }
 
-// Waits returns how much longer than others a page may rest before a step from there: what comes
-// by a timer came as late when the script was saved.
-func (r *Replay) Waits(a Acting) time.Duration {
+// maxLonger is the largest value of Longer.
+const maxLonger = 10 * time.Second
+
+// Longer returns how much longer than others a page may rest before a step from there: what comes
+// by a timer came no later in the page's life when the script was saved.
+func (r *Replay) Longer(a Acting) time.Duration {
 	if s := r.act(a.Line, a.Column); s != nil {
-		return 2 * time.Duration(s.WaitedMS) * time.Millisecond
+		return min(2*time.Duration(s.AgeMS)*time.Millisecond, maxLonger)
 	}
 	return 0
 }

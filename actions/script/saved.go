@@ -47,8 +47,8 @@ type Act struct {
 	// Elements are those of one step, in the order of its parameters. There are none if the
 	// step has none, or not always as many.
 	Elements []Element `json:"elements,omitempty"`
-	// WaitedMS is how many milliseconds the script looked in vain for what it acted on, at most.
-	WaitedMS int `json:"waited_ms,omitempty"`
+	// AgeMS is how many milliseconds before, at most, the step began that brought the page.
+	AgeMS int `json:"age_ms,omitempty"`
 	// Begins is set where the script acted first on a page from here. Present are then the
 	// elements of that page on which it acted afterwards and that were there already.
 	Begins  bool      `json:"begins,omitempty"`
@@ -112,7 +112,7 @@ type Acting struct {
 	Line, Column int
 	Visit
 	Elements []Element     // that it is for, in the order of its parameters
-	Waited   time.Duration // until it found them
+	Age      time.Duration // of the page, since the step began that brought it
 }
 
 // Visit is one document in a tab at one address.

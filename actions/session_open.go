@@ -43,7 +43,7 @@ type SessionOpenParams struct {
 	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses and CIDRs that are reached without the proxy"`
 	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
 	Keep           bool              `json:"keep" default:"false" doc:"saves the state when the session ends, however it ends; with it, state may name one that is not there yet"`
-	Passkeys       bool              `json:"passkeys" default:"false" doc:"its pages are told that there are passkeys from the start, for sites that offer them only then; the command passkey uses them"`
+	Passkeys       bool              `json:"passkeys" default:"false" doc:"its pages find passkeys from the start, as some sites want; see the command passkey"`
 	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, which the command downloads reads; otherwise they are denied"`
 }
 

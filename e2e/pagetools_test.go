@@ -217,7 +217,7 @@ func TestHostilePageTools(t *testing.T) {
 		`{name: 'deep', inputSchema: (() => { let s = {type: 'object', required: ['a']}; for (let i = 0; i < 60; i++) s = {type: 'object', required: ['a'], properties: {a: s}}; return s; })(), execute: () => 2}`,
 		`{name: 'odd', inputSchema: {type: ['nothing', 7], required: 'a', pattern: '(a+)+$', properties: []}, execute: (i) => i}`,
 		`{name: 'gives', execute: () => 'x'.repeat(20e6)}`)), "")
-	w.serve("/many", page("many", `<button>Go</button><script>for (let i = 0; i < 5000; i++) document.modelContext.registerTool({name: 't' + i, description: 'd'.repeat(20000), inputSchema: {type: 'object', description: 'x'.repeat(5000)}, execute: () => i})</script>`), "")
+	w.serve("/many", page("many", `<button>Go</button><script>for (let i = 0; i < 2000; i++) document.modelContext.registerTool({name: 't' + i, description: 'd'.repeat(20000), inputSchema: {type: 'object', description: 'x'.repeat(5000)}, execute: () => i})</script>`), "")
 	a := newAgent(t, d)
 	a.open(w.URL + "/page")
 	byName := map[string]protocol.PageTool{}
@@ -254,7 +254,7 @@ func TestHostilePageTools(t *testing.T) {
 
 	a.open(w.URL + "/many")
 	if r := a.do("snapshot", nil); len(r.Snapshot.Text) > 1000 || !strings.Contains(r.Snapshot.Text, `[button] "Go"`) {
-		t.Errorf("a snapshot beside 5,000 tools has %d bytes", len(r.Snapshot.Text))
+		t.Errorf("a snapshot beside 2,000 tools has %d bytes", len(r.Snapshot.Text))
 	}
 	if got := ask[listed](a, "page_tools", nil); len(got.Tools) > 100 || got.LeftOut == 0 {
 		t.Errorf("%d tools are listed, %d are left out", len(got.Tools), got.LeftOut)

@@ -1361,7 +1361,7 @@ type SessionOpenParams struct {
 	Keep           *bool             `json:"keep,omitzero"`            // saves the state when the session ends, however it ends; with it, state may name one that is not there yet
 	Locale         string            `json:"locale,omitzero"`          // a language, such as de-DE
 	Name           string            `json:"name,omitzero"`            // how the session is to be called; left out: a name is made
-	Passkeys       *bool             `json:"passkeys,omitzero"`        // its pages are told that there are passkeys from the start, for sites that offer them only then; the command passkey uses them
+	Passkeys       *bool             `json:"passkeys,omitzero"`        // its pages find passkeys from the start, as some sites want; see the command passkey
 	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use without asking, such as geolocation or notifications; all else is denied
 	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
 	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses and CIDRs that are reached without the proxy

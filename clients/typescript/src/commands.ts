@@ -1004,7 +1004,7 @@ export interface SessionOpenParams {
   keep?: boolean; // saves the state when the session ends, however it ends; with it, state may name one that is not there yet
   locale?: string; // a language, such as de-DE
   name?: string; // how the session is to be called; left out: a name is made
-  passkeys?: boolean; // its pages are told that there are passkeys from the start, for sites that offer them only then; the command passkey uses them
+  passkeys?: boolean; // its pages find passkeys from the start, as some sites want; see the command passkey
   permissions?: string[]; // what its pages may use without asking, such as geolocation or notifications; all else is denied
   proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
   proxy_bypass?: string[]; // hosts, *.domains, addresses and CIDRs that are reached without the proxy

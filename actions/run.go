@@ -207,7 +207,7 @@ func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 	}, s.Command, s.Params)
 	if err != nil {
 		r.last = s
-		return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
+		return script.Answer{Error: script.ErrorData(r.call.Failure(ctx, err))}
 	}
 	if r.arrived.IsZero() || r.document() != document {
 		r.arrived = began
@@ -216,7 +216,7 @@ func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 		r.pick(found, s.Params)
 	} else if ok && r.replay != nil && len(found.Nodes) == 0 {
 		if err := r.seek(ctx); err != nil {
-			return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
+			return script.Answer{Error: script.ErrorData(r.call.Failure(ctx, err))}
 		}
 	}
 	if shown, ok := result.(interface{ PageResult() command.Result }); ok {
@@ -231,7 +231,7 @@ func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 	text, err := json.Marshal(result)
 	if err != nil {
 		r.last = s
-		return script.Answer{Error: errorData(r.call.Failure(ctx, err))}
+		return script.Answer{Error: script.ErrorData(r.call.Failure(ctx, err))}
 	}
 	return script.Answer{Result: r.call.Runtime.Secrets.Redact(r.call.Caller.Agent, text)}
 }
@@ -242,21 +242,6 @@ func (r *running) document() int {
 		return page.State().Document
 	}
 	return 0
-}
-
-// errorData returns an error as a step's result says it.
-func errorData(err error) json.RawMessage {
-	var e *protocol.Error
-	if !errors.As(err, &e) {
-		e = protocol.Errorf(protocol.Internal, "the step failed")
-	}
-	data := e.Data()
-	data.Message = e.Message
-	text, err := json.Marshal(data)
-	if err != nil {
-		return json.RawMessage(`{"code":"internal","message":"the step failed"}`)
-	}
-	return text
 }
 
 // shown returns what the run changed, as one action's answer.

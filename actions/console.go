@@ -40,7 +40,7 @@ func watched(c *command.Call) (command.Result, session.Records) {
 	if page == nil {
 		return r, nil
 	}
-	r.Page = c.Session.State(page)
+	r.Page = c.Session.Told(page)
 	live, _ := page.(session.Records)
 	return r, live
 }

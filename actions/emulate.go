@@ -10,7 +10,6 @@ import (
 	"golang.org/x/net/http/httpguts"
 	"golang.org/x/text/language"
 
-	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
 
@@ -164,8 +163,14 @@ func emulate(ctx context.Context, c *command.Call, p *EmulateParams) (command.Re
 	if err != nil {
 		return command.Result{}, err
 	}
-	if at := policy.Origin(page.State().URL); at != "" && headers.Waits() {
-		headers.Origins = []string{at}
+	if headers.Waits() {
+		at, err := c.Session.OriginOfPage(page)
+		if err != nil {
+			return command.Result{}, err
+		}
+		if at != "" {
+			headers.Origins = []string{at}
+		}
 	}
 	if err := device.Emulate(ctx, e); err != nil {
 		return command.Result{}, c.Session.Lost(err)

@@ -41,6 +41,9 @@ func newHeaderSite(t *testing.T, host string, pages func(path string) (kind, bod
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Allow-Headers", "authorization, x-own")
 		h.Set("Cache-Control", "no-store")
+		if name, value, ok := strings.Cut(r.URL.Query().Get("header"), ": "); ok {
+			h.Set(name, value)
+		}
 		if to := r.URL.Query().Get("to"); to != "" {
 			status := http.StatusFound
 			if r.Method == http.MethodPost {
@@ -58,12 +61,18 @@ func newHeaderSite(t *testing.T, host string, pages func(path string) (kind, bod
 	return s
 }
 
-// wait returns when the path was asked for, and reports whether the secret came with it.
+// wait returns when the path was asked for, by any method where none is named, and reports
+// whether the secret came with it.
 func (s *headerSite) wait(t *testing.T, name string) (secret bool) {
 	t.Helper()
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		s.mu.Lock()
 		secret, ok := s.seen[name]
+		for n, with := range s.seen {
+			if strings.HasSuffix(n, " "+name) {
+				secret, ok = secret || with, true
+			}
+		}
 		s.mu.Unlock()
 		if ok {
 			return secret

@@ -60,6 +60,7 @@ type activity struct {
 	command string      // the command that holds the turn; empty: none
 	used    time.Time   // when a command last began or ended
 	expiry  *time.Timer // closes the session after its idle time
+	told    string      // origin of the page that the last answer named
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })

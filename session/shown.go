@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -195,6 +196,15 @@ const (
 	maxTitle = 500
 	maxURL   = 8000
 )
+
+// Told is State, for an answer to the client.
+func (s *Session) Told(page Page) protocol.Page {
+	p := s.State(page)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = policy.Origin(p.URL)
+	return p
+}
 
 // State is where the page is, with the count of its snapshots. Any goroutine
 // may call it.

@@ -83,7 +83,7 @@ func attempts(p session.Page, e protocol.Effect) []protocol.Attempt {
 
 // Result returns what a command that only reads returns beside its own fields.
 func (c *Call) Result(p session.Page) Result {
-	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.State(p), Since: since(p)}
+	return Result{Session: c.Session.Name(), SessionEnded: c.ended, Page: c.Session.Told(p), Since: since(p)}
 }
 
 // since returns what happened on a page after the answer before.
@@ -134,7 +134,7 @@ func (c *Call) Acted(ctx context.Context, p session.Page, e protocol.Effect, err
 	if n, ok := c.Session.Refs().Seen(snapshot.Key{Doc: e.FocusedDoc, Node: e.FocusedNode}); ok && e.Focused == "" {
 		e.Focused = snapshot.RefOf(n) // it has its ref only now
 	}
-	r.Session, r.SessionEnded, r.Page = c.Session.Name(), c.ended, c.Session.State(p)
+	r.Session, r.SessionEnded, r.Page = c.Session.Name(), c.ended, c.Session.Told(p)
 	return r.Shown(p), nil
 }
 
@@ -154,6 +154,6 @@ func (c *Call) Navigated(ctx context.Context, page session.Page, e protocol.Effe
 			return Result{}, c.Session.Lost(err)
 		} // the page is open; a dialog that holds it now is reported by the next command
 	}
-	r.Page = c.Session.State(page)
+	r.Page = c.Session.Told(page)
 	return r.Shown(page), nil
 }

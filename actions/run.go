@@ -63,6 +63,9 @@ type RunResult struct {
 // maxCode is how many bytes a script may have.
 const maxCode = 256 << 10
 
+// maxAnswer is how many bytes the result of a step may have.
+const maxAnswer = child.MaxFrame - 1<<10
+
 func runScript(ctx context.Context, c *command.Call, p *RunParams) (RunResult, error) {
 	if c.Runtime.Scripts == nil {
 		return RunResult{}, protocol.Errorf(protocol.Unsupported, "this daemon runs no scripts")
@@ -138,7 +141,7 @@ func newRunning(c *command.Call, p *RunParams) (*running, error) {
 func (r *RunResult) cut(whole string, offset, n int) (err error) {
 	var text string
 	text, r.NextOffset = part(whole, offset, n)
-	r.Value, err = json.Marshal(text)
+	r.Value, err = child.JSON(text)
 	if r.Truncated = r.NextOffset != 0; r.Truncated {
 		r.Note = fmt.Sprintf("the value has %d characters of JSON: for the rest, run with run %q and offset %d, or return less", utf8.RuneCountInString(whole), r.Run, r.NextOffset)
 	}
@@ -183,7 +186,8 @@ type running struct {
 	code    string
 	restore func() // makes what the client was shown its last view again
 	effect  protocol.Effect
-	now     script.Step // the one under way
+	now     script.Step // the one under way, or the last one
+	midst   bool        // it had no answer when the script was ended
 	last    script.Step // the last one that failed
 
 	name      string            // of the saved script that runs; empty: it was sent
@@ -200,7 +204,8 @@ type running struct {
 
 // step runs one command of the script.
 func (r *running) step(ctx context.Context, s script.Step) script.Answer {
-	r.now = s
+	r.now, r.midst = s, false
+	defer func() { r.midst = ctx.Err() != nil }()
 	began, document := time.Now(), r.document()
 	result, err := command.Step(ctx, r.call, command.Scripted{
 		Run: command.RunID(r.call), Step: s.Number, Line: s.Line, Call: s.Call, Name: r.name, Code: r.code, Before: r.before,
@@ -228,7 +233,11 @@ func (r *running) step(ctx context.Context, s script.Step) script.Answer {
 			r.effect.Merge(*of.Effect)
 		}
 	}
-	text, err := json.Marshal(result)
+	text, err := child.JSON(result)
+	if len(text) > maxAnswer {
+		err = protocol.Errorf(protocol.TooLarge, "the result of %s has %d bytes, more than a script can read", s.Command, len(text)).
+			With("limit", maxAnswer).With("size", len(text)).Then("ask for less of it")
+	}
 	if err != nil {
 		r.last = s
 		return script.Answer{Error: script.ErrorData(r.call.Failure(ctx, err))}
@@ -265,6 +274,7 @@ func (r *running) stopped(ctx context.Context, steps int) error {
 	for key, value := range e.Details {
 		said.With(key, value)
 	}
+	r.where(&said)
 	return said.With("run", command.RunID(r.call)).With("steps", steps)
 }
 
@@ -275,10 +285,12 @@ func (r *running) failed(ctx context.Context, shows command.Shows, ended script.
 	switch f := ended.Failure; {
 	case errors.As(err, &limit):
 		e.Message = limit.Error()
+		at(e, limit.At.Line, limit.At.Column)
 		e.With("limit", limit.Name).Then("do less in one script, or go on with another one")
 	case f == nil && (errors.Is(err, script.ErrDied) || errors.Is(err, script.ErrHostile)):
 		r.call.Runtime.Log.WarnContext(ctx, "a script's process", "run", command.RunID(r.call), "session", r.call.Session.Name(), "error", err)
 		e.Message = "the script's process ended: it may have used more memory or processor time than a script has"
+		r.where(e)
 		e.With("limit", "process").Then("do less in one script, or go on with another one")
 	case f == nil:
 		return err
@@ -290,6 +302,24 @@ func (r *running) failed(ctx context.Context, shows command.Shows, ended script.
 		}
 	}
 	return r.told(ctx, e, shows, ended)
+}
+
+// where says which step was under way when the script was ended, if one was.
+func (r *running) where(e *protocol.Error) {
+	if r.midst {
+		at(e, r.now.Line, r.now.Column)
+		e.With("step", map[string]any{"number": r.now.Number, "call": r.now.Call, "command": r.now.Command})
+	}
+}
+
+// at says where in the script an error is, as far as that is known.
+func at(e *protocol.Error, line, column int) {
+	if line > 0 {
+		e.With("line", line)
+	}
+	if column > 0 {
+		e.With("column", column)
+	}
 }
 
 // told adds to the error of a run what the script logged, what its steps did, and what the page
@@ -315,12 +345,7 @@ func (r *running) told(ctx context.Context, e *protocol.Error, shows command.Sho
 
 // explain says where in the script the error is, and what of the step's own.
 func (r *running) explain(e *protocol.Error, line, column, step int, cause json.RawMessage) {
-	if line > 0 {
-		e.With("line", line)
-	}
-	if column > 0 {
-		e.With("column", column)
-	}
+	at(e, line, column)
 	var said protocol.ErrorData
 	if json.Unmarshal(cause, &said) != nil || len(cause) == 0 {
 		return
@@ -483,7 +508,7 @@ func (r *running) compare(ctx context.Context, c *command.Call, page session.Pag
 			break
 		}
 		if !time.Now().Before(until) || rest.Over(ctx, page, nodes) {
-			return r.drifted(r.now.Line, r.now.Call, r.lines(pages, a, c, differ, missing, nodes))
+			return r.drifted(r.now.Line, r.now.Call, r.replay.Lines(pages, a, command.Refs(c), differ, missing, nodes, r.call.Session.Refs()))
 		}
 		select {
 		case <-ctx.Done():
@@ -539,7 +564,7 @@ func (r *running) absent(ctx context.Context, page session.Page, line, column in
 		return nil // a dialog holds the page, or it is gone: the command says so
 	}
 	there := script.ElementsOf(nodes)
-	lines := r.lines(r.replay.Pages(a), a, nil, nil, r.replay.Lost(a, there), nodes)
+	lines := r.replay.Lines(r.replay.Pages(a), a, nil, nil, r.replay.Lost(a, there), nodes, r.call.Session.Refs())
 	if lines == nil || rest != nil && !rest.Over(ctx, page, nodes) {
 		return nil
 	}
@@ -553,42 +578,4 @@ func (r *running) drifted(line int, call string, difference []string) error {
 		With("step", map[string]any{"number": r.now.Number, "call": call, "command": r.now.Command})
 	r.stop(r.drift)
 	return r.drift
-}
-
-// maxAlike is how many elements a difference shows in place of those that are missing.
-const maxAlike = 5
-
-// lines returns a difference: what the page was and had, and what it is and has now.
-func (r *running) lines(pages []string, a script.Acting, c *command.Call, differ []script.Difference, missing []script.Element, nodes []snapshot.Node) (lines []string) {
-	for _, was := range pages[:min(len(pages), maxAlike)] {
-		lines = append(lines, "- page "+protocol.MaskURL(was))
-	}
-	if pages != nil {
-		lines = append(lines, "+ page "+protocol.MaskURL(a.Page))
-	}
-	for i, is := range a.Elements {
-		for _, d := range differ {
-			if d.Is == is {
-				lines = append(lines, "- "+d.Was.String(), "+ "+command.Refs(c)[i]+" "+is.String())
-				break
-			}
-		}
-	}
-	roles := map[string]bool{}
-	for _, was := range missing {
-		if line := "- " + was.String(); !slices.Contains(lines, line) {
-			lines, roles[was.Role] = append(lines, line), true
-		}
-	}
-	alike := 0
-	for _, n := range nodes {
-		if is := script.NewElement(n.Role, n.Name); roles[n.Role] && r.replay.New(is) && alike < maxAlike {
-			line := "+ " + snapshot.RefOf(r.call.Session.Refs().Number(n)) + " " + is.String()
-			if !slices.Contains(lines, line) {
-				lines = append(lines, line)
-				alike++
-			}
-		}
-	}
-	return lines
 }

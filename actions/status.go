@@ -48,7 +48,7 @@ func status(ctx context.Context, c *command.Call, _ *StatusParams) (StatusResult
 		"agent":    c.Caller.Agent,
 		"sessions": c.Runtime.Sessions.List(c.Caller.Agent),
 	}
-	if own := c.Caller.Session(); own != "" {
+	if own := command.OwnSession(c); own != "" {
 		r["session"] = own
 	}
 	if c.Caller.Role == command.RoleOperator {

@@ -28,7 +28,7 @@ type Call struct {
 	Common  Common
 	// Session is the session that the command is for; nil if it needs none.
 	Session *session.Session
-	before  string         // the caller's own session before OpenSession
+	before  string         // what OwnSession was before OpenSession
 	opened  bool           // Session was opened because the call named none
 	created bool           // Session was opened by OpenSession
 	ended   *session.Ended // the caller's own session that was there before it; nil: none that ended
@@ -36,7 +36,9 @@ type Call struct {
 	domains []string
 	origin  string // for which an operator said yes; empty: nobody was asked
 	turn    *session.Turn
-	inherit bool      // the turn is that of the call around this one
+	outer   *Call     // the call that this one is a part of; nil: none
+	inner   string    // the session that a part of this call opened or named last; empty: none
+	inherit bool      // the turn is that of outer
 	script  *Scripted // the step of a script that the call is; nil: none
 	run     string    // the id of the script that the call runs; empty: none
 	arrived time.Time
@@ -67,7 +69,7 @@ func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage,
 	if !ok {
 		return nil, protocol.Errorf(protocol.UnknownCommand, "there is no command %q", protocol.Cut(method, 60)).With("nearest", r.Commands.nearest(method))
 	}
-	c := &Call{Runtime: r, Caller: caller, Command: cmd, arrived: time.Now(), script: script}
+	c := &Call{Runtime: r, Caller: caller, Command: cmd, arrived: time.Now(), outer: outer, script: script}
 	var err error
 	if c.Params, err = cmd.Decode(params, &c.Common); err != nil {
 		return nil, err
@@ -105,7 +107,7 @@ func (c *Call) FindSession() error {
 	name := c.Common.Session
 	own := name == ""
 	if own {
-		name = c.Caller.Session()
+		name = OwnSession(c)
 	}
 	if c.Command.Is(NoSession) && name == "" {
 		return nil
@@ -116,7 +118,7 @@ func (c *Call) FindSession() error {
 		case err == nil:
 			c.Session = s
 			if !own && !c.Caller.Shared {
-				c.Caller.use(name)
+				use(c, name)
 			}
 			return nil
 		case c.Command.Is(NoSession):
@@ -138,13 +140,34 @@ func (c *Call) FindSession() error {
 		return err
 	}
 	c.Session, c.opened = s, true
-	c.Caller.use(s.Name())
+	use(c, s.Name())
 	return nil
 }
 
-// lastEnded returns how the own session of c's caller ended, nil if it has one or had none.
+// OwnSession returns the name of the session that c is for if it names none: that of the call
+// that c is a part of, whatever its connection does meanwhile, or the connection's own.
+func OwnSession(c *Call) string {
+	switch o := c.outer; {
+	case o == nil:
+		return c.Caller.Session()
+	case o.inner == "" && o.Session != nil:
+		return o.Session.Name()
+	default:
+		return o.inner
+	}
+}
+
+// use makes a session the one of the commands behind c that name none.
+func use(c *Call, name string) {
+	if c.outer != nil {
+		c.outer.inner = name
+	}
+	c.Caller.use(name)
+}
+
+// lastEnded returns how c's own session ended, nil if it has one or had none.
 func lastEnded(c *Call) *session.Ended {
-	if own := c.Caller.Session(); own != "" {
+	if own := OwnSession(c); own != "" {
 		return c.Runtime.Sessions.Ended(c.Caller.Agent, own)
 	}
 	return nil
@@ -205,9 +228,9 @@ func (c *Call) OpenSession(o session.Options) error {
 	if err != nil {
 		return err
 	}
-	c.Session, c.created, c.before = s, true, c.Caller.Session()
+	c.Session, c.created, c.before = s, true, OwnSession(c)
 	if !c.Caller.Shared || c.Common.Session == "" {
-		c.Caller.use(s.Name())
+		use(c, s.Name())
 	}
 	return nil
 }
@@ -216,6 +239,9 @@ func (c *Call) OpenSession(o session.Options) error {
 // before it again.
 func (c *Call) CloseOpened(ctx context.Context) {
 	c.Runtime.Sessions.Close(context.WithoutCancel(ctx), c.Caller.Agent, c.Session.Name())
+	if c.outer != nil && c.outer.inner == c.Session.Name() {
+		c.outer.inner = c.before
+	}
 	c.Caller.restore(c.Session.Name(), c.before)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ const maxScriptShown = 20000
 
 // questioned returns the script as an operator is shown it.
 func (s *Scripted) questioned() *policy.ScriptStep {
-	return &policy.ScriptStep{Run: s.Run, Step: s.Step, Line: s.Line, Call: s.Call, Name: s.Name, Code: shorten(s.Code, maxScriptShown)}
+	return &policy.ScriptStep{Run: s.Run, Step: s.Step, Line: s.Line, Call: s.Call, Name: s.Name, Code: aroundLine(s.Code, s.Line, maxScriptShown)}
 }
 
 // shows reports whether the command shows the page afterwards unless it is told not to.
@@ -103,4 +104,21 @@ func RunID(c *Call) string {
 		c.run = "r_" + strings.ToLower(rand.Text()[:10])
 	}
 	return c.run
+}
+
+// aroundLine cuts a script to about n characters: its beginning and, where the line lies behind
+// that, as much around it.
+func aroundLine(code string, line, n int) string {
+	r := []rune(code)
+	at := 0 // where the line begins
+	for skip := line - 1; skip > 0 && at < len(r); at++ {
+		if r[at] == '\n' {
+			skip--
+		}
+	}
+	if len(r) <= n || at < n*3/4 {
+		return shorten(code, n)
+	}
+	head, from := n/2, max(n/2, at-n/4)
+	return fmt.Sprintf("%s… (%d more characters)\n%s", string(r[:head]), from-head, shorten(string(r[from:]), n/2))
 }

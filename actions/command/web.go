@@ -80,7 +80,7 @@ type WebCall struct {
 // session allows limit the web tool too, so that a page cannot make a model get
 // around them.
 func (c *Call) LimitDomains() error {
-	name := cmp.Or(c.Common.Session, c.Caller.Session())
+	name := cmp.Or(c.Common.Session, OwnSession(c))
 	if name == "" {
 		return nil
 	}

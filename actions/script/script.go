@@ -161,10 +161,12 @@ func (p *Pool) begun(ctx context.Context, s Script) (*process, error) {
 			return c, nil
 		}
 		p.discard(c)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		}
-		if !again {
+		case errors.Is(err, child.ErrTooLong):
+			return nil, protocol.Errorf(protocol.TooLarge, "input: it has %d bytes, more than a script can read", len(s.Input)).With("parameter", "input").With("limit", child.MaxFrame).With("size", len(s.Input))
+		case !again:
 			return nil, fmt.Errorf("%w: %w", ErrDied, err)
 		}
 	}
@@ -194,15 +196,15 @@ func (c *process) run(ctx context.Context, limits Config, step func(context.Cont
 		case m.Step == nil || m.Done != nil || m.Ready:
 			return ended, ErrHostile
 		}
-		ended.Steps++
-		if ended.Steps > limits.Steps {
-			ended.Steps--
-			return ended, &Limit{Name: "steps", Value: limits.Steps}
-		}
-		answer := step(alive, Step{
-			Number: ended.Steps, Command: cut(m.Step.Command, 100), Params: m.Step.Params,
+		next := Step{
+			Number: ended.Steps + 1, Command: cut(m.Step.Command, 100), Params: m.Step.Params,
 			Call: cut(m.Step.Call, 200), Line: max(m.Step.Line, 0), Column: max(m.Step.Column, 0),
-		})
+		}
+		if next.Number > limits.Steps {
+			return ended, &Limit{Name: "steps", Value: limits.Steps, At: next}
+		}
+		ended.Steps++
+		answer := step(alive, next)
 		if ctx.Err() != nil {
 			return ended, context.Cause(ctx)
 		}
@@ -240,6 +242,7 @@ func (c *process) listen(ctx context.Context, died func()) <-chan child.Message 
 type Limit struct {
 	Name  string
 	Value int
+	At    Step // the one that was too many
 }
 
 func (l *Limit) Error() string {

@@ -155,7 +155,7 @@ func (s *script) step(args []any) (any, error) {
 		return nil, err
 	}
 	a := <-s.answers
-	answer, err := json.Marshal(a)
+	answer, err := JSON(a)
 	return string(answer), err
 }
 
@@ -214,7 +214,7 @@ func (s *script) run() Done {
 	s.over = make(chan struct{})
 	go s.watch(time.Duration(l.CPUMS) * time.Millisecond)
 	s.start.Prefix = len(prefix)
-	given, err := json.Marshal(s.start)
+	given, err := JSON(s.start)
 	if err != nil {
 		return s.failed(err)
 	}

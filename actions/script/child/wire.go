@@ -1,6 +1,7 @@
 package child
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -74,20 +75,39 @@ type Failure struct {
 	Cause   json.RawMessage `json:"cause,omitempty"` // what Answer.Error said
 }
 
-var errFrame = errors.New("a message is too long")
+// ErrTooLong is the error of a message that has more than MaxFrame bytes.
+var ErrTooLong = errors.New("a message is too long")
 
-// WriteFrame writes a message: its length in four bytes, big-endian, and its JSON.
+// WriteFrame writes a message: its length in four bytes, big-endian, and its JSON. After
+// ErrTooLong nothing of it was written.
 func WriteFrame(w io.Writer, message any) error {
-	text, err := json.Marshal(message)
+	var head [4]byte
+	frame, err := appendJSON(head[:], message)
 	if err != nil {
 		return err
 	}
-	if len(text) > MaxFrame {
-		return errFrame
+	n := len(frame) - len(head)
+	if n > MaxFrame {
+		return ErrTooLong
 	}
-	frame := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(text)), uint32(len(text)))
-	_, err = w.Write(append(frame, text...))
+	binary.BigEndian.PutUint32(frame, uint32(n))
+	_, err = w.Write(frame)
 	return err
+}
+
+// JSON returns v as JSON in which <, > and & stand for themselves: escaped, they would have six
+// characters each, and what scripts return and read is often markup.
+func JSON(v any) ([]byte, error) { return appendJSON(nil, v) }
+
+// appendJSON is JSON with a prefix.
+func appendJSON(begins []byte, v any) ([]byte, error) {
+	b := bytes.NewBuffer(begins)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // ReadFrame reads a message.
@@ -98,7 +118,7 @@ func ReadFrame(r io.Reader, message any) error {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n > MaxFrame {
-		return errFrame
+		return ErrTooLong
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {

@@ -302,7 +302,11 @@ func TestSecrets(t *testing.T) {
 // file has read what the others wrote.
 func TestSecretsSetAtOnce(t *testing.T) {
 	t.Parallel()
-	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests", "BROWSERD_BROWSER__DISABLED": "true"}})
+	bin, err := testdaemon.PlainBinary() // each seals the file with a key of 600,000 rounds, one after the other
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := testdaemon.Start(t, testdaemon.Options{Binary: bin, Env: map[string]string{"BROWSERD_STATE__KEY": "a passphrase of the tests", "BROWSERD_BROWSER__DISABLED": "true"}})
 	set := secretSetter(t, d)
 	set("hunter2", "old", "--origin", "https://shop.example")
 	var all sync.WaitGroup

@@ -29,7 +29,7 @@ const (
 	startLimit = 25 * time.Second
 	// killLimit is how long killed processes may take to be gone. They are gone
 	// in milliseconds unless the kernel holds one.
-	killLimit = 3 * time.Second
+	killLimit = 10 * time.Second
 )
 
 // Process is one launched Chromium with all that belongs to it on the machine. Its

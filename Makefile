@@ -72,7 +72,7 @@ check-scripts:
 BUILDS = Alert|AnnotatedScreenshot|ARef|BehaviourCases|BrowserUI|ChromiumThat|Console|Cookies|Covered|Crashed|Dialog|Disabled|Download|Emulate|EveryCommandAnswers|Fill|FocusOn|HeadersAreFor|HeadersStay|KeyIsPressed|KeysTell|Killed|LivingNode|Memory|Mouse|MovesToChromium|Network$$|NoFileMayGrow|PageTool|PagesThatBehave|ReachesItsElementOnly|Permissions|Platform|Popovers|Popups|RefsAcross|Renamed|Route|SessionsShare|SIGHUP|SIGTERMInTheMiddleOfAClick|StaleRef|TestStoppedChromium|SuccessMeans|TypeSays|Upload|Widget
 
 # Pages that try to steal keys, presses, drops and files.
-HOSTILE = NameTheReceiver|NamesWhatReceivedItsEnd|GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly
+HOSTILE = NameTheReceiver|LeavesAFramesDocument|AReleaseIsNoPress|NamesWhatReceivedItsEnd|GoesToItsFieldOnly|GoesToItsElementOnly|GoToTheirInputOnly|ReachesItsElementOnly
 
 test-full: # what takes long, and in full Chromium the daemon from outside again and hostile pages
 	$(if $(FULL),,$(error no chromium and no google-chrome on PATH))

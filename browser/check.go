@@ -27,7 +27,7 @@ func check(o protocol.Check) step {
 }
 
 func (a *action) checkOn(ctx context.Context, ref string, checked bool) (*element, error) {
-	q := script.Lookup{Want: clickable, Control: "check", Ups: 1, ElementCall: script.Checked.With(script.None{}), Until: time.Now().Add(waiting(ctx))}
+	q := script.Lookup{Want: clickable, Control: "check", Presses: 1, ElementCall: script.Checked.With(script.None{}), Until: time.Now().Add(waiting(ctx))}
 	for clicks := 0; ; q.Again = true {
 		el, err := a.locate(ctx, ref, q)
 		if err != nil {

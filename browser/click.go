@@ -27,7 +27,7 @@ var clickable = []string{wantVisible, wantStable, wantEnabled, wantHit}
 // click was kept from something else that had come between: a menu that opens
 // under the pointer, a layout that jumps.
 func (a *action) clickOn(ctx context.Context, ref string, p input.Press) (*element, error) {
-	q := script.Lookup{Want: clickable, Ups: p.Count, Until: time.Now().Add(waiting(ctx))}
+	q := script.Lookup{Want: clickable, Presses: p.Count, Until: time.Now().Add(waiting(ctx))}
 	for ; ; q.Again = true {
 		el, err := a.locate(ctx, ref, q)
 		if err != nil {

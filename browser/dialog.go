@@ -9,6 +9,7 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/event"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
@@ -166,10 +167,8 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 		}
 	}
 	c.mu.Unlock()
-	none := protocol.Errorf(protocol.NotActionable, "no dialog is open").
-		With("reason", "detached").Then("go on: alert and beforeunload are answered at once, and confirm and prompt after their time")
 	if t == nil {
-		return d, e, false, none
+		return d, e, false, failure.NoDialog()
 	}
 	var begun *observation
 	if refs != nil {
@@ -177,7 +176,7 @@ func (c *Context) Dialog(ctx context.Context, refs *snapshot.Refs, a protocol.Di
 	}
 	answered, err := t.dialogs.answer(ctx, a.Accept, a.Text)
 	if err == nil && answered == nil {
-		err = none
+		err = failure.NoDialog()
 	}
 	if err == nil && begun != nil {
 		settled = follow(ctx, begun)

@@ -44,7 +44,7 @@ func (a *action) dragTo(ctx context.Context, from, to string) (target *element, 
 		return nil, got, snapshot.ForParameter("to", err)
 	}
 	target.endHitTest()
-	el, err := a.locate(ctx, from, script.Lookup{Want: clickable, Ups: 1})
+	el, err := a.locate(ctx, from, script.Lookup{Want: clickable, Presses: 1})
 	if err != nil {
 		return nil, got, err
 	}

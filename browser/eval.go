@@ -8,7 +8,6 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/failure"
-	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -106,8 +105,7 @@ func evalResult(ctx context.Context, t *tab, p *cdp.Pending) (json.RawMessage, e
 		t.cdp.Send("Runtime.releaseObjectGroup", map[string]any{"objectGroup": world})
 	}
 	if got.ExceptionDetails != nil {
-		return nil, protocol.Errorf(protocol.InvalidParams, "the expression threw: %s", protocol.Cut(got.ExceptionDetails.Said(), 300)).
-			With("parameter", "expression").Then("correct the expression")
+		return nil, failure.Thrown(got.ExceptionDetails.Said())
 	}
 	switch {
 	case len(got.Result.Value) > 0:

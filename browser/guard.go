@@ -90,7 +90,7 @@ func (el *element) guard(ctx context.Context, docs []*document, own script.Guard
 		if d.doc == el.in.doc {
 			return own
 		}
-		return script.GuardPressArgs{Any: into != nil && t.frames.within(d.frame, into)}
+		return script.GuardPressArgs{Any: into != nil && t.frames.within(d.frame, into), Presses: own.Presses}
 	}
 	for _, d := range docs {
 		if args(d).Any {

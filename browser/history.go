@@ -7,6 +7,7 @@ import (
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/history"
 	"github.com/browserd/browserd/protocol"
 )
@@ -81,8 +82,7 @@ func (n *navigation) arrived(ctx context.Context, s observation, step *history.S
 	case failed == aborted:
 		// No server says so: it answered without a document, or the page went on
 		// in another way.
-		return protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", failed).With("reason", failed).
-			Then("the address answered without a page, or this page does not let itself be left: open a URL")
+		return failure.StepAborted(failed)
 	case failed != "":
 		n.awaitErrorPage(ctx, s.commits)
 		return n.notLoaded(failed, s.at)

@@ -65,7 +65,12 @@ func (el *element) click(ctx context.Context, p input.Press, then script.Element
 		}
 	}
 	pending := el.frame.tab.pointer.MoveAndClick(el.point(), p)
-	return el.collect(ctx, pending, script.HitResultArgs{ElementCall: then, To: el.Target, Settle: then.Then == ""})
+	got, err := el.collect(ctx, pending, script.HitResultArgs{ElementCall: then, To: el.Target, Settle: then.Then == ""})
+	if err == nil && got.Hit && got.Presses < p.Count {
+		el.frame.tab.pointer.Forget()
+		err = failure.PressedFewer(el.action.refs, el.ref, got.Presses, p.Count)
+	}
+	return got, err
 }
 
 // waitInput waits until Chromium has handled all of the input.
@@ -111,7 +116,7 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 	defer release.Stop()
 	got, err = await(ctx, seen, script.HitResult)
 	if protocol.CodeOf(err) == protocol.StaleRef && el.reached() {
-		got.Hit = true
+		got.Hit, got.Presses = true, el.presses // as far as anybody knows
 		return got, nil
 	}
 	got = got.In(el.in.doc)
@@ -121,6 +126,9 @@ func (el *element) collect(ctx context.Context, pending []*cdp.Pending, q script
 		el.guarded = nil
 		got.Part = got.Part && !other.Hit
 		got.Add(other)
+		if el.Frame != 0 && !got.Hit && el.reached() {
+			got.Hit, got.Presses = true, el.presses // the document in the frame has been left
+		}
 		if !got.Seen && !got.Hit && !el.reached() {
 			t.pointer.Forget()
 			// While a dialog is open Chromium drops input: where the one document there is has

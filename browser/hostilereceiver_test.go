@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/input"
+	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -27,18 +30,24 @@ var between = map[string]string{
 	"another origin":  `<iframe id=f title=Ad src="ALT/framed"></iframe>`,
 }
 
-// comings are when it comes. The second three press twice.
+// comings are when it comes.
 var comings = map[string]string{
-	"at the pointer's move":        `go.onpointermove=show`,
-	"at the move, for a moment":    `go.onpointermove=()=>{show();setTimeout(hide,80)}`,
-	"at pointerdown":               `addEventListener('pointerdown',show,true)`,
-	"at mousedown, for a moment":   `addEventListener('mousedown',()=>{show();setTimeout(hide,400)},true)`,
-	"at the first click":           `go.onclick=show`,
-	"at the first click, made new": `go.onclick=()=>{show();go.replaceWith(go.cloneNode(true))}`,
-	"when the page scrolls":        `box.style.marginTop='1500px';onscroll=show`,
-	"now and then":                 `setInterval(()=>f.style.display=='block'?hide():show(),7)`,
-	"never":                        ``,
+	"at the pointer's move":             `go.onpointermove=show`,
+	"at the move, for a moment":         `go.onpointermove=()=>{show();setTimeout(hide,80)}`,
+	"at pointerdown":                    `addEventListener('pointerdown',show,true)`,
+	"at mousedown, for a moment":        `addEventListener('mousedown',()=>{show();setTimeout(hide,400)},true)`,
+	"at the first click":                `go.onclick=show`,
+	"at the move, until pressed":        `go.onpointermove=show;` + hiddenWhenActive,
+	"at the first click, until pressed": `go.onclick=show;` + hiddenWhenActive,
+	"at the first click, made new":      `go.onclick=()=>{show();go.replaceWith(go.cloneNode(true))}`,
+	"when the page scrolls":             `box.style.marginTop='1500px';onscroll=show`,
+	"now and then":                      `setInterval(()=>f.style.display=='block'?hide():show(),7)`,
+	"never":                             ``,
 }
+
+// hiddenWhenActive takes away what came when the mouse goes down on it: the release is for what is
+// below.
+const hiddenWhenActive = `document.head.append(Object.assign(document.createElement('style'),{textContent:'#f:active{visibility:hidden}'}));`
 
 // heard is what the page and its frames have received of one kind, by the labels of the targets.
 func heard(log []string, kind string) (who []string) {
@@ -131,8 +140,11 @@ func TestAnswersNameTheReceiver(t *testing.T) {
 							by, _ := p.Details["by"].(map[string]any)
 							// A frame that was at the point when the mouse came may have gone again.
 							gone := by["name"] == "Go" && (name == "now and then" || strings.HasSuffix(name, "moment"))
-							if p.Details["reason"] == "unseen" && len(received) == 0 {
-								return "" // and nothing is said of it
+							if p.Details["reason"] == "unseen" && len(received) < presses {
+								if (p.Details["pressed"] == true) != (len(received) > 0) {
+									wrong("the error says otherwise of what was pressed before")
+								}
+								return "" // and nobody is named
 							}
 							if who := labelOf(fmt.Sprint(by["name"]), fmt.Sprint(by["tag"])); !slices.Contains([]string{"Cover", "Pay", "Ad"}, who) && !gone {
 								wrong("the error does not name what came between")
@@ -342,6 +354,70 @@ func TestMouseReachesEmbeddedDocuments(t *testing.T) {
 					}
 					if err != nil || done.Under == nil || done.Under.Name != "Pay" || len(heard(log, "click")) != 1 {
 						t.Errorf("answer %s, at the point %+v; received %q", answer(done, err), done.Under, log)
+					}
+				})
+			}
+		}
+	})
+}
+
+// A release alone, whose press came to something that has gone since, is no press.
+func TestAReleaseIsNoPress(t *testing.T) {
+	t.Parallel()
+	buildStages(t, func(t *testing.T, s *stage) {
+		for name, args := range map[string]script.GuardPressArgs{
+			"an element":   {Presses: 1},
+			"anything":     {Presses: 1, Any: true},
+			"a press, two": {Presses: 2},
+		} {
+			t.Run(name, func(t *testing.T) {
+				v := s.open(t, `<style>body{margin:0}button{width:300px;height:200px}</style><button>Go</button><script>`+noting+`</script>`)
+				d := v.c.selected.frames.main.currentDocument()
+				pointer := v.c.selected.pointer
+				at, err := evaluate(limit(t, 5*time.Second), d, script.HitAtPoint, script.Point{X: 150, Y: 100})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !args.Any {
+					args.Node = at.Hit.Node
+				}
+				evaluate(limit(t, 5*time.Second), d, script.GuardPress, args)
+				point := v.c.selected.point(150, 100)
+				pending := []*cdp.Pending{pointer.Up(point, input.LeftClick)}
+				if args.Presses == 2 {
+					pending = append(pending, pointer.Click(point, input.LeftClick)...)
+				}
+				for _, p := range pending {
+					if err := v.c.selected.wait(limit(t, 5*time.Second), p, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got, err := evaluate(limit(t, 5*time.Second), d, script.EndHitTest, script.None{})
+				if want := args.Presses - 1; err != nil || got.Presses != want || got.Hit != (want > 0) {
+					t.Errorf("the hit test saw %+v, %v; the page %s", got, err, v.log())
+				}
+			})
+		}
+	})
+}
+
+// A press that leads a frame to another document is not repeated there.
+func TestAPressThatLeavesAFramesDocument(t *testing.T) {
+	t.Parallel()
+	buildStages(t, func(t *testing.T, s *stage) {
+		for _, site := range sites {
+			for _, at := range []string{"pointerdown", "mousedown", "mouseup", "click"} {
+				t.Run(site+", "+at, func(t *testing.T) {
+					const canvas = `<style>body{margin:0}</style><canvas style="width:300px;height:200px"></canvas>`
+					v := s.open(t, replaceAlt(`<iframe title=Map style="width:300px;height:200px" src="`+site+`/first"></iframe><script>onmessage=e=>report(e.data)</script>`, s.srv.URL),
+						"/first", canvas+`<script>addEventListener('mousedown',()=>top.postMessage('first','*'));addEventListener('`+at+`',()=>location='/second')</script>`,
+						"/second", canvas+`<script>addEventListener('mousedown',()=>top.postMessage('second','*'));onload=()=>top.postMessage('loaded','*')</script>`)
+					ref := v.ref("iframe", "Map")
+					done, err := v.c.Act(limit(t, 8*time.Second), v.refs, protocol.Act{Action: protocol.Click{Ref: ref}})
+					v.eval(`new Promise(done=>setInterval(()=>log.includes('loaded')&&done(),20))`)
+					// A second press would have been sent before the answer.
+					if log := v.eval(`new Promise(done=>setTimeout(()=>done(log.join()),30))`); err != nil || done.Hit != ref || !slices.Contains([]string{`"first,loaded"`, `"loaded"`}, log) {
+						t.Errorf("answer %s; the pages report %s", answer(done, err), log)
 					}
 				})
 			}

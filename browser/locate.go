@@ -33,12 +33,13 @@ const (
 // element is a ref's element, found and fit to be acted on.
 type element struct {
 	script.Located
-	action *action
-	frame  *frame
-	in     *document    // the one of the frame's that it is in
-	key    snapshot.Key // of the ref's element; its ref is what effect.hit names
-	ref    string
-	x, y   float64 // in the viewport of the tab, where Located.X is set
+	action  *action
+	frame   *frame
+	in      *document    // the one of the frame's that it is in
+	key     snapshot.Key // of the ref's element; its ref is what effect.hit names
+	ref     string
+	presses int     // how many are to come, Lookup.Presses
+	x, y    float64 // in the viewport of the tab, where Located.X is set
 	// frames are those around its own, whose documents run a hit test as well; guarded are
 	// all other documents of the tab.
 	frames  []*frame
@@ -102,7 +103,7 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 		return nil, failure.NotActionable(refs, e, doc, got)
 	}
 	el := &element{
-		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(),
+		Located: got, action: a, frame: d.frame, in: d, key: snapshot.Key{Doc: doc, Node: got.Node}, ref: e.Ref(), presses: q.Presses,
 	}
 	el.inputsBefore, el.dialogsBefore = d.frame.tab.counts()
 	a.actsIn(d)
@@ -111,7 +112,7 @@ func (a *action) locate(ctx context.Context, ref string, q script.Lookup) (*elem
 	}
 	if got.X != nil {
 		el.guarded = d.frame.tab.others(d)
-		el.guard(ctx, el.guarded, script.GuardPressArgs{}, early) // before toTab, which says what is to be at the point
+		el.guard(ctx, el.guarded, script.GuardPressArgs{Presses: q.Presses}, early) // before toTab, which says what is to be at the point
 		early = nil
 		if err := el.toTab(ctx); err != nil {
 			el.endHitTest()
@@ -156,7 +157,6 @@ func shownAs(refs *snapshot.Refs, doc int, r script.Element) bool {
 // toTab takes the point of an element in a frame up to the viewport of the
 // tab, and begins a hit test in each document on the way.
 func (el *element) toTab(ctx context.Context) error {
-	refs := el.action.refs
 	el.x, el.y = *el.X, *el.Y
 	for f := el.frame; f != f.tab.frames.main; {
 		at, parent, err := f.above(ctx, el.x, el.y, true)
@@ -165,11 +165,7 @@ func (el *element) toTab(ctx context.Context) error {
 		}
 		el.frames = append(el.frames, parent.frame)
 		if at.Reason != "" {
-			e, err := refs.Lookup(el.ref)
-			if err != nil {
-				return err
-			}
-			return failure.NotActionable(refs, e, at.doc, script.Located{Reason: at.Reason, By: at.By})
+			return failure.FrameNotActionable(el.action.refs, el.ref, at.doc, at.Reason, at.By)
 		}
 		el.x, el.y, f = at.X, at.Y, parent.frame
 	}

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/input"
@@ -40,21 +39,25 @@ func mouse(o protocol.Mouse) (step, error) {
 			a.actsIn(d)
 		}
 		var docs []*document // no other than the one that is hit gets the press
-		press := o.Action == "click" || o.Action == "down"
+		presses := map[string]int{"click": p.Count, "down": 1}[o.Action]
 		before, _ := t.counts()
-		if press {
+		if presses > 0 {
 			docs = t.others(nil)
 		}
-		askAll(ctx, docs, script.GuardPress, func(d *document) script.GuardPressArgs { return script.GuardPressArgs{Any: d.doc == doc} })
+		askAll(ctx, docs, script.GuardPress, func(d *document) script.GuardPressArgs {
+			return script.GuardPressArgs{Any: d.doc == doc, Presses: presses}
+		})
 		err = a.waitInput(ctx, t.pointer.Do(point, o, p))
 		got := received(ctx, docs)
 		now, _ := t.counts()
 		switch {
 		case got.By != nil && err == nil:
-			err = failure.NotPressed(a.refs, fmt.Sprintf("what is at %g, %g", o.X, o.Y), got)
+			err = failure.PointNotPressed(a.refs, o.X, o.Y, got)
+		case got.Hit && got.Presses < presses && err == nil:
+			err = failure.PointPressedFewer(o.X, o.Y, got.Presses, presses)
 		case got.To != nil:
 			at, doc = got.To, got.ToDoc
-		case press && now == before: // no document has seen it
+		case presses > 0 && now == before: // no document has seen it
 			at = nil
 		}
 		if at != nil {
@@ -80,8 +83,7 @@ func hitAt(ctx context.Context, t *tab, x, y float64) (*script.Element, int, err
 			return nil, 0, err
 		}
 		if at.Outside && f == t.frames.main {
-			return nil, 0, protocol.Errorf(protocol.InvalidParams, "x, y: %g, %g lies outside of the viewport, which has %d by %d pixels", x, y, at.Width, at.Height).
-				With("parameter", "x").With("width", at.Width).With("height", at.Height).Then("scroll there first")
+			return nil, 0, failure.OutsideViewport(x, y, at.Width, at.Height)
 		}
 		if at.Hit == nil && f != t.frames.main {
 			return nil, 0, nil // the frame was there for the document around it, and has gone since

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
@@ -58,8 +59,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			if c.downloads.Allowed() {
 				return nil // effect.downloads says it
 			}
-			return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download").
-				Then("downloads with allow true, then the same again")
+			return failure.IsDownload()
 		case got.ErrorText != "":
 			if got.ErrorText != aborted {
 				t.nav.awaitErrorPage(ctx, commits)
@@ -100,8 +100,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 		case !replaced && !died, died && try == maxOpens:
 			return e, err
 		case try == maxOpens:
-			return e, protocol.Errorf(protocol.NavigationFailed, "the page before loads itself again and again, in place of this one").
-				With("reason", "pulled_back").Then("close the tab with tab_close, and open the URL in another")
+			return e, failure.PulledBack()
 		case replaced:
 			if err := at.nav.silence(ctx); err != nil {
 				return e, err

@@ -76,8 +76,7 @@ func (d *document) at(ctx context.Context, confirmed string) error {
 		origin, err = d.origin(ctx)
 	}
 	if err == nil && origin != confirmed {
-		err = protocol.Errorf(protocol.ConfirmationDenied, "it was allowed at %s, and the page has gone to %s since", confirmed, origin).
-			With("reason", "moved").Then("take a snapshot to see where the page is, and send the command again")
+		err = failure.MovedSinceConfirmed(confirmed, origin)
 	}
 	return err
 }

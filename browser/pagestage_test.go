@@ -79,7 +79,7 @@ type visit struct {
 // open opens a page. others are pages by their paths.
 func (s *stage) open(t *testing.T, page string, others ...string) *visit {
 	t.Helper()
-	name := fmt.Sprintf("/%d", len(s.pages))
+	name := fmt.Sprintf("/page%d", len(s.pages)) // no name that serve answers otherwise
 	s.pages[name] = page
 	for i := 0; i < len(others); i += 2 {
 		s.pages[others[i]] = others[i+1]

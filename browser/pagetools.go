@@ -104,8 +104,7 @@ func (t *tab) tool(ctx context.Context, refs *snapshot.Refs, name protocol.ToolN
 		}
 		f := t.frameIn(e.Key)
 		if f == nil {
-			return tool, nil, protocol.Errorf(protocol.InvalidParams, "frame: %s is no frame with a document", e.Ref()).
-				With("parameter", "frame").Then("use a frame of page_tools")
+			return tool, nil, failure.NoFrame(e.Ref())
 		}
 		within = f.id
 	}

@@ -56,7 +56,7 @@ func (el *element) editedRow(ctx context.Context) {
 func (a *action) typeInto(ctx context.Context, ref string, o protocol.Type) (*element, *string, error) {
 	with := script.TypeArgs{Text: o.Text, Clear: o.Clear, Keys: o.Mode == "keys", Secret: o.Secret}
 	q := script.Lookup{
-		Want: []string{wantVisible, wantStable, wantEnabled, wantEditable, wantTouch}, Control: "field", Ups: 1,
+		Want: []string{wantVisible, wantStable, wantEnabled, wantEditable, wantTouch}, Control: "field", Presses: 1,
 		ElementCall: script.Prepare.With(with), Until: time.Now().Add(waiting(ctx)),
 	}
 	var el *element

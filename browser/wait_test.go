@@ -51,7 +51,7 @@ func TestWaitTimeout(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	v := s.open(t, `<h1>Old</h1>`)
-	url := s.srv.URL + "/0"
+	url := s.srv.URL + "/page0"
 	for _, c := range []struct {
 		name string
 		q    protocol.Wait

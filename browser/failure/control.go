@@ -148,6 +148,26 @@ func Unaccounted(refs *snapshot.Refs, ref string) error {
 		With("reason", "unseen").Then("take a snapshot to see whether something has happened before you click again")
 }
 
+// PressedFewer returns the error of a press that the ref's element received fewer times than it was
+// sent, where no document has seen the others.
+func PressedFewer(refs *snapshot.Refs, ref string, presses, sent int) error {
+	who, err := Describe(refs, ref)
+	if err != nil {
+		return err
+	}
+	return pressedFewer(who, presses, sent)
+}
+
+// PointPressedFewer is PressedFewer for what is at a point.
+func PointPressedFewer(x, y float64, presses, sent int) error {
+	return pressedFewer(fmt.Sprintf("what is at %g, %g", x, y), presses, sent)
+}
+
+func pressedFewer(who string, presses, sent int) error {
+	return protocol.Errorf(protocol.NotActionable, "%s was to be pressed %d times, and received %d; no document of the tab saw the rest, and it is not repeated", who, sent, presses).
+		With("reason", "unseen").With("pressed", true).Then("take a snapshot to see what the press has done before you press again")
+}
+
 // NoCheckbox returns the error of an element that has no state to check.
 func NoCheckbox(who string) error {
 	return protocol.Errorf(protocol.InvalidParams, "ref %s can be neither checked nor unchecked", who).

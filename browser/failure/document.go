@@ -19,3 +19,45 @@ func DialogOpen(d *protocol.Dialog) error {
 	return protocol.Errorf(protocol.DialogOpen, "a dialog (%s) is open and holds the page", d.Kind).
 		With("kind", d.Kind).With("message", d.Message)
 }
+
+// MovedSinceConfirmed returns the error of what was allowed at one origin when the page has gone to another.
+func MovedSinceConfirmed(confirmed, origin string) error {
+	return protocol.Errorf(protocol.ConfirmationDenied, "it was allowed at %s, and the page has gone to %s since", confirmed, origin).
+		With("reason", "moved").Then("take a snapshot to see where the page is, and send the command again")
+}
+
+// Thrown returns the error of an expression that threw what is said.
+func Thrown(said string) error {
+	return protocol.Errorf(protocol.InvalidParams, "the expression threw: %s", protocol.Cut(said, 300)).
+		With("parameter", "expression").Then("correct the expression")
+}
+
+// NoFrame returns the error of a page tool's frame that is none.
+func NoFrame(ref string) error {
+	return protocol.Errorf(protocol.InvalidParams, "frame: %s is no frame with a document", ref).
+		With("parameter", "frame").Then("use a frame of page_tools")
+}
+
+// NoDialog returns the error of an answer to a dialog that is not open.
+func NoDialog() *protocol.Error {
+	return protocol.Errorf(protocol.NotActionable, "no dialog is open").
+		With("reason", "detached").Then("go on: alert and beforeunload are answered at once, and confirm and prompt after their time")
+}
+
+// IsDownload returns the error of an address that has a file where a page was asked for.
+func IsDownload() error {
+	return protocol.Errorf(protocol.NavigationFailed, "the address answered with a download, not with a page").With("reason", "download").
+		Then("downloads with allow true, then the same again")
+}
+
+// PulledBack returns the error of a page that loads itself in place of the one that was asked for.
+func PulledBack() error {
+	return protocol.Errorf(protocol.NavigationFailed, "the page before loads itself again and again, in place of this one").
+		With("reason", "pulled_back").Then("close the tab with tab_close, and open the URL in another")
+}
+
+// StepAborted returns the error of a step of the history that came to nothing, for Chromium's reason.
+func StepAborted(reason string) error {
+	return protocol.Errorf(protocol.NavigationFailed, "the page did not load: %s", reason).With("reason", reason).
+		Then("the address answered without a page, or this page does not let itself be left: open a URL")
+}

@@ -1,18 +1,30 @@
 package failure
 
 import (
+	"fmt"
+
 	"github.com/browserd/browserd/browser/script"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/snapshot"
 )
 
-// PressOf returns NotPressed for a press of the ref's element.
+// PressOf returns the error of a press of the ref's element that came to something else.
 func PressOf(refs *snapshot.Refs, ref string, got script.Hit) error {
 	who, err := Describe(refs, ref)
 	if err != nil {
 		return err
 	}
-	return NotPressed(refs, who, got)
+	return notPressed(refs, who, got)
+}
+
+// FrameNotActionable returns the error of the ref's element where a frame around it is covered,
+// or is nowhere to be seen, in the document with that number.
+func FrameNotActionable(refs *snapshot.Refs, ref string, doc int, reason string, by *script.Element) error {
+	e, err := refs.Lookup(ref)
+	if err != nil {
+		return err
+	}
+	return NotActionable(refs, e, doc, script.Located{Reason: reason, By: by})
 }
 
 // Missed returns the error of input that did not reach the ref's element, which is in the
@@ -29,9 +41,20 @@ func Missed(refs *snapshot.Refs, ref string, doc int, got script.Hit) error {
 	return NotActionable(refs, e, doc, script.Located{Reason: "moving"})
 }
 
-// NotPressed returns the error of a press, drag or drop, for what who says, that came to something
+// PointNotPressed is PressOf for what is at a point.
+func PointNotPressed(refs *snapshot.Refs, x, y float64, got script.Hit) error {
+	return notPressed(refs, fmt.Sprintf("what is at %g, %g", x, y), got)
+}
+
+// OutsideViewport returns the error of a point outside of the viewport, which has that size.
+func OutsideViewport(x, y float64, width, height int) error {
+	return protocol.Errorf(protocol.InvalidParams, "x, y: %g, %g lies outside of the viewport, which has %d by %d pixels", x, y, width, height).
+		With("parameter", "x").With("width", width).With("height", height).Then("scroll there first")
+}
+
+// notPressed returns the error of a press, drag or drop, for what who says, that came to something
 // else (got.By), which was kept from it. Where got.Hit says so, it had begun where it was meant.
-func NotPressed(refs *snapshot.Refs, who string, got script.Hit) error {
+func notPressed(refs *snapshot.Refs, who string, got script.Hit) error {
 	by, details := between(refs, got.By, got.ByDoc)
 	if !got.Hit {
 		return protocol.Errorf(protocol.NotActionable, "%s was not pressed: %s has come between, and was kept from the press", who, by).

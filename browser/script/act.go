@@ -25,7 +25,7 @@ type Lookup struct {
 	Control  string   `json:"control,omitempty"` // take the control that the element stands for: field, select, file, check
 	Deadline float64  `json:"deadline"`          // milliseconds from now
 	Again    bool     `json:"again,omitempty"`   // input has missed it: look when the page has been drawn
-	Ups      int      `json:"ups,omitempty"`     // releases of the mouse to come
+	Presses  int      `json:"presses,omitempty"` // how often the mouse is going to press it
 	ElementCall
 
 	Until time.Time `json:"-"` // how long input that misses is tried again; zero: not
@@ -143,17 +143,19 @@ type HitResultArgs struct {
 
 // GuardPressArgs say which presses a document may have: none if they are zero.
 type GuardPressArgs struct {
-	Node int  `json:"node,omitempty"` // those on this element
-	Any  bool `json:"any,omitempty"`  // all
+	Node    int  `json:"node,omitempty"`    // those on this element
+	Any     bool `json:"any,omitempty"`     // all
+	Presses int  `json:"presses,omitempty"` // how many are to come; 0: a release may come alone
 }
 
 // Hit is what the hit test saw.
 type Hit struct {
-	Hit     bool            `json:"hit,omitempty"`  // the element received the input
-	Seen    bool            `json:"seen,omitempty"` // a press came to the document
-	Part    bool            `json:"part,omitempty"` // a release, or a further press, has not come to the element
-	By      *Element        `json:"by,omitempty"`   // what it came to instead, which was kept from it
-	To      *Element        `json:"to,omitempty"`   // what received it where that is not the element
+	Hit     bool            `json:"hit,omitempty"`     // the element received the input
+	Seen    bool            `json:"seen,omitempty"`    // a press came to the document
+	Part    bool            `json:"part,omitempty"`    // a release, or a further press, has not come to the element
+	Presses int             `json:"presses,omitempty"` // how often it was pressed, where Hit
+	By      *Element        `json:"by,omitempty"`      // what it came to instead, which was kept from it
+	To      *Element        `json:"to,omitempty"`      // what received it where that is not the element
 	Settled *Settled        `json:"settled,omitempty"`
 	Then    json.RawMessage `json:"then,omitempty"`
 
@@ -169,6 +171,9 @@ func (h Hit) In(doc int) Hit {
 // Add adds what another document saw.
 func (h *Hit) Add(one Hit) {
 	h.Seen, h.Hit = h.Seen || one.Seen, h.Hit || one.Hit
+	if one.Hit {
+		h.Presses += one.Presses
+	}
 	if one.By != nil {
 		h.By, h.ByDoc = one.By, one.ByDoc
 	}

@@ -203,12 +203,14 @@ export interface FramePoint {
 export interface GuardPressArgs {
   node?: number;
   any?: boolean;
+  presses?: number;
 }
 
 export interface Hit {
   hit?: boolean;
   seen?: boolean;
   part?: boolean;
+  presses?: number;
   by?: Element | null;
   to?: Element | null;
   settled?: Settled | null;
@@ -275,7 +277,7 @@ export interface Lookup {
   control?: string;
   deadline: number;
   again?: boolean;
-  ups?: number;
+  presses?: number;
   then?: string;
   with?: any;
 }

@@ -3,7 +3,7 @@
 // is remembered. The listeners stand on the window before any of the page's own.
 
 import { acceptsInput, boxKey, cover, coverOf, elementUnder } from './actionable.js';
-import { animationsOf, closest, exitPointerLock, isConnected, localName, pointerLockOf, rectOf, textContent } from './dom.js';
+import { animationsOf, closest, exitPointerLock, getRootNode, isConnected, localName, pointerLockOf, rectOf, textContent } from './dom.js';
 import { elementCalls } from './element-calls.js';
 import { flatContains } from './flat-tree.js';
 import { node } from './node-ids.js';
@@ -12,13 +12,14 @@ import { settle } from './settle.js';
 import { recentlyAdded } from './recently-added.js';
 
 const PRESS = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'contextmenu', 'touchstart', 'touchend', 'dragstart', 'dragenter', 'dragover', 'drop'];
+const RELEASE = new Set(['pointerup', 'mouseup', 'click', 'dblclick', 'auxclick', 'touchend']);
 
 // What is watched over: el (null: nothing of this document may be hit), at where
-// it was found, ups the releases to come, received that a press has reached el, open that
+// it was found, presses how many are to come, received that a press has reached el, open that
 // none has been refused since, moved that el was somewhere else than where it was
 // expected, any that the whole document may be hit, since what is clicked is the frame
-// that shows it, or a point. seen and released count mouseup and pointerup, judged is
-// released when the last press was judged; hit is what that came to, let what the last
+// that shows it, or a point. downs and seen count mousedown and mouseup, pointerdowns and released pointerdown and
+// pointerup, judged is released when the last press was judged; hit is what that came to, let what the last
 // release or drop came to, and where.
 let pressGuard = null;
 
@@ -48,9 +49,13 @@ const onPress = (e) => {
     if (recentlyAdded()) refuse(e);
     return;
   }
+  if (e.type === 'pointerdown') g.pointerdowns++;
+  if (e.type === 'mousedown') g.downs++;
+  // A release whose press came to another document, or to none, is no press of el's.
+  const stray = g.presses > 0 && !pressesOf(g) && RELEASE.has(e.type) && (g.any || g.el);
   const target = e.composedPath()[0] || e.target;
   // Of a double click each press is judged.
-  if (target instanceof Element && (!g.decided || g.open && g.released > g.judged && (e.type === 'pointerdown' || e.type === 'mousedown'))) judge(g, target, e);
+  if (target instanceof Element && !stray && (!g.decided || g.open && g.released > g.judged && (e.type === 'pointerdown' || e.type === 'mousedown'))) judge(g, target, e);
   if (target instanceof Element && (e.type === 'dragover' || e.type === 'drop' || !g.drop && (e.type === 'pointerup' || e.type === 'mouseup'))) {
     g.let = { target, x: e.clientX, y: e.clientY };
     g.drop = e.type === 'drop' ? 'dropped' : e.type === 'dragover' ? 'over' : '';
@@ -66,19 +71,29 @@ const onPress = (e) => {
   }
   if (!g.open) refuse(e);
   // A click follows its mouseup in the same task: one turn later it is over.
-  if (e.type === 'mouseup' && ++g.seen >= g.ups) nextMacrotask().then(() => g.finish());
+  if (e.type === 'mouseup' && ++g.seen >= g.presses) nextMacrotask().then(() => g.finish());
 };
+// pressesOf returns how many presses have come. A page can keep mousedown from coming.
+const pressesOf = (g) => Math.max(g.downs, g.pointerdowns);
 const judge = (g, target, e) => {
   const again = g.decided;
   g.decided = true;
   g.judged = g.released;
   g.hit = target;
   g.dragged = /^d(rag|rop)/.test(e.type);
-  g.open = g.any || !!g.el && (acceptsInput(target, g.el) || acceptsInput(elementUnder(e.clientX, e.clientY, g.el), g.el) || again && standsFor(target, g.el));
+  const inside = hosts(g.el).includes(target) ? elementUnder(e.clientX, e.clientY, g.el) : target;
+  g.open = g.any || !!g.el && (acceptsInput(inside, g.el) || again && standsFor(target, g.el));
   if (again) return;
   g.moved = !g.open && !!g.el && isConnected(g.el) && boxKey(g.el) !== g.at;
   g.received = g.open;
   if (g.open) reached();
+};
+// hosts returns the shadow hosts that el is in. Of a closed shadow tree the target of an event is
+// its host: what is in it has to be looked for.
+const hosts = (el) => {
+  const list = [];
+  for (let r = el && getRootNode(el); r instanceof ShadowRoot; r = getRootNode(r.host)) list.push(r.host);
+  return list;
 };
 // standsFor reports whether the page has put what was hit in the place of el, which was
 // pressed once: many write a line anew for each click.
@@ -101,8 +116,8 @@ const listen = () => {
   addEventListener('mousemove', onMove, { capture: true, passive: true });
 };
 
-/** @param {{el: any, ups?: number, any?: boolean, point?: {x: number, y: number} | null, under?: any}} what */
-export const armHitTest = ({ el, ups = 0, any = false, point = null, under = el }) => {
+/** @param {{el: any, presses?: number, any?: boolean, point?: {x: number, y: number} | null, under?: any}} what */
+export const armHitTest = ({ el, presses = 0, any = false, point = null, under = el }) => {
   // Where an element has the pointer for itself, a person presses Escape before pressing another.
   const holder = el && pointerLockOf(page);
   if (holder && !acceptsInput(holder, el)) exitPointerLock(page);
@@ -110,14 +125,14 @@ export const armHitTest = ({ el, ups = 0, any = false, point = null, under = el 
   // there changes nothing.
   listen();
   /** @type {Record<string, any>} */
-  const g = pressGuard = { el, at: under && boxKey(under), ups, any, point, under, dragged: false, seen: 0, released: 0, judged: 0, decided: false, received: false, open: false, hit: null, let: null, drop: '', moved: false, pressed: null, slips: false };
+  const g = pressGuard = { el, at: under && boxKey(under), presses, any, point, under, dragged: false, pointerdowns: 0, downs: 0, seen: 0, released: 0, judged: 0, decided: false, received: false, open: false, hit: null, let: null, drop: '', moved: false, pressed: null, slips: false };
   g.done = new Promise((done) => { g.finish = done; });
 };
 
 // guardPress lets no press through to this document but to that node, or, with any,
 // whichever comes.
 /** @type {import('./functions.js').Functions['guardPress']} */
-export const guardPress = ({ node: id, any }) => armHitTest({ el: id && node(id) || null, any });
+export const guardPress = ({ node: id, any, presses }) => armHitTest({ el: id && node(id) || null, any, presses });
 
 // isUnder reports whether what was found at its point is there now, or what is, and
 // whether the pointer has come over it. Where it is there, by is what else the pointer has
@@ -153,7 +168,7 @@ export const endHitTest = () => {
   if (!g || !g.decided) return {};
   if (!g.open) return { seen: true, by: named(g.hit) };
   if (g.dragged && g.drop !== 'dropped') return { seen: true }; // nothing accepts it
-  return { seen: true, hit: true, to: elsewhere(g, g.dragged ? g.let : { target: g.hit }, g.el) };
+  return { seen: true, hit: true, presses: pressesOf(g), to: elsewhere(g, g.dragged ? g.let : { target: g.hit }, g.el) };
 };
 
 // elsewhere names what input came to that was for el: null where el has it. What is dragged
@@ -187,7 +202,7 @@ export const hitResult = async (q) => {
   if (!g) return {};
   await g.done;
   if (pressGuard === g) pressGuard = null;
-  const answer = { hit: g.received, seen: g.decided, part: !g.open || Math.max(g.seen, g.released) < g.ups };
+  const answer = { hit: g.received, seen: g.decided, presses: pressesOf(g), part: !g.open || Math.max(g.seen, g.released) < g.presses };
   if (!g.open && g.hit && !g.moved) answer.by = named(g.hit);
   if (answer.hit && q && q.to && g.let) answer.to = elsewhere(g, g.let, q.to > 0 ? node(q.to) : null);
   if (g.el && isConnected(g.el) && q && q.then) answer.then = elementCalls[q.then](g.el, q.with);

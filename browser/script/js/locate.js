@@ -70,7 +70,7 @@ export const locate = async (q) => {
         answer.x = now.at.x;
         answer.y = now.at.y;
         if (frame) answer.frame = idOf(frame);
-        armHitTest({ el, ups: q.ups || 0, point: now.at });
+        armHitTest({ el, presses: q.presses || 0, point: now.at });
       }
       if (q.then) answer.then = elementCalls[q.then](el, q.with);
       if (q.then !== 'choose' || !late(answer.then) || performance.now() >= Math.min(until, began + OPTIONS_WAIT_MS)) return answer;

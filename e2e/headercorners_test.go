@@ -2,9 +2,11 @@ package e2e_test
 
 import (
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,6 +63,8 @@ var headerCorners = []struct {
 	{"a stranger's frame of a blob", "", `<script>const f = document.createElement('iframe'); f.src = URL.createObjectURL(new Blob(["<img src=OWN/no-blob>"], {type: 'text/html'})); document.body.append(f)</script>`, "", "/no-blob"},
 	{"a stranger's frame that goes there", "", `<iframe name=f src=/inner></iframe><script>setTimeout(() => open('OWN/no-frame', 'f'), 50)</script>`, "", "/no-frame"},
 	{"a stranger's frame that a form goes to", "", `<iframe name=f></iframe><form id=s target=f action=OWN/no-form></form><script>s.submit()</script>`, "", "/no-form"},
+	{"a stranger's window that sends its opener", `<button onclick="window.open('OTHER/')">Open</button>`, `<script>opener.location = 'OWN/yes-opener'</script>`, "Open", "/yes-opener"},
+	{"a stranger's window that its opener sends", `<script>onmessage = () => w.location = 'OWN/yes-sent'</script><button onclick="w = window.open('OTHER/')">Open</button>`, `<script>opener.postMessage(0, '*')</script>`, "Open", "/yes-sent"},
 	{"a stranger's early base", "", `<base href=OWN/><img src=no-based><script>fetch('no-fetched')</script>`, "", "/no-based /no-fetched"},
 	{"a stranger's redirect there and back", "", `<script>fetch('/go?to=' + encodeURIComponent('OWN/no-hop?to=OTHERCODED/back'), {mode: 'no-cors'})</script>`, "", "/no-hop */back"},
 }
@@ -206,5 +210,57 @@ func TestHeadersForAPageThatHasLeft(t *testing.T) {
 	a.open(other.origin + "/meant")
 	if !other.wait(t, "GET /meant") {
 		t.Error("the headers did not come to the page that was open")
+	}
+}
+
+// What Early Hints (RFC 8297) name is asked for before there is a document: with the headers at
+// their own origin at most, and never at another.
+func TestHeadersOfEarlyHints(t *testing.T) {
+	t.Parallel()
+	other := newHeaderSite(t, "localhost", func(string) (string, string) { return "image/svg+xml", "<svg/>" })
+	strangers := httptest.NewTLSServer(other.Config.Handler)
+	t.Cleanup(strangers.Close)
+	var own *httptest.Server
+	var followed atomic.Bool
+	site := newHeaderSite(t, "127.0.0.1", func(path string) (string, string) {
+		if path != "/hinting" {
+			return "text/javascript", ""
+		}
+		return "text/html", `<!doctype html><title>hinted</title><script src=/hinted></script><img src="` + strangers.URL + `/hinted">`
+	})
+	own = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hinting" {
+			w.Header().Add("Link", "</hinted>; rel=preload; as=script")
+			w.Header().Add("Link", "<"+strangers.URL+"/hinted>; rel=preload; as=image")
+			w.Header().Add("Link", "<"+strangers.URL+">; rel=preconnect")
+			w.WriteHeader(http.StatusEarlyHints)
+			// The document comes when the hint has been followed.
+			for limit := time.Now().Add(5 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+				if _, seen := site.has("GET /hinted"); seen {
+					followed.Store(true)
+					break
+				}
+			}
+		}
+		site.Config.Handler.ServeHTTP(w, r)
+	}))
+	own.EnableHTTP2 = true // Chromium takes hints from no other
+	own.StartTLS()
+	t.Cleanup(own.Close)
+	d := testdaemon.Start(t, testdaemon.Options{Env: map[string]string{
+		"BROWSERD_POLICY__INSECURE_HOSTS": strings.TrimPrefix(own.URL, "https://") + "," + strings.TrimPrefix(strangers.URL, "https://"),
+	}})
+	a := newAgent(t, d)
+	a.do("session_open", params{"source": "chromium", "headers": params{"X-Own": headerSecret}})
+	a.open(own.URL + "/hinting")
+	if !site.wait(t, "GET /hinting") {
+		t.Error("the document came without the headers")
+	}
+	if site.wait(t, "GET /hinted"); !followed.Load() {
+		t.Error("Chromium did not follow the hint: this test proves nothing")
+	}
+	other.wait(t, "GET /hinted")
+	if got := other.with(); len(got) > 0 {
+		t.Errorf("the stranger got the headers with %q", got)
 	}
 }

@@ -84,6 +84,14 @@ func (s *headerSite) wait(t *testing.T, name string) (secret bool) {
 	}
 }
 
+// has reports whether the secret came with a request, and whether the request came at all.
+func (s *headerSite) has(name string) (secret, seen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	secret, seen = s.seen[name]
+	return secret, seen
+}
+
 // with are the requests that carried the secret, in order.
 func (s *headerSite) with() []string {
 	s.mu.Lock()
@@ -230,12 +238,18 @@ func TestHeadersStayWithTheirOriginWithoutChromium(t *testing.T) {
 	a.open(own.origin + "/hop?to=" + url.QueryEscape(own.origin+"/same"))
 	a.open(own.origin + "/leave?to=" + url.QueryEscape(other.origin+"/left"))
 	a.open(own.origin + "/leave?to=" + url.QueryEscape(other.origin+"/there?to="+url.QueryEscape(own.origin+"/back")))
+	refresh := "?header=" + url.QueryEscape("Refresh: 0; url=")
+	a.open(own.origin + "/refresh" + refresh + url.QueryEscape(other.origin+"/refreshed"))
+	a.open(other.origin + "/refresh" + refresh + url.QueryEscape(own.origin+"/sent-on"))
+	a.open(own.origin + "/refresh" + refresh + url.QueryEscape(own.origin+"/refreshed"))
 	a.open(other.origin + "/top")
 	a.do("click", params{"ref": a.snapshot().ref(t, "button", "Send"), "snapshot": "none"})
-	if got, want := own.with(), []string{"GET /", "GET /back", "GET /hop", "GET /leave", "GET /same"}; !slices.Equal(got, want) {
+	if got, want := own.with(), []string{"GET /", "GET /back", "GET /hop", "GET /leave", "GET /refresh", "GET /refreshed", "GET /same", "GET /sent-on"}; !slices.Equal(got, want) {
 		t.Errorf("with the headers: %q, want %q", got, want)
 	}
 	own.wait(t, "POST /forged")
+	own.wait(t, "GET /sent-on")
+	other.wait(t, "GET /refreshed")
 	if got := other.with(); len(got) > 0 {
 		t.Errorf("the other origin got the headers with %q", got)
 	}

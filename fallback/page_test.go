@@ -81,15 +81,17 @@ type site struct {
 	*httptest.Server
 	gate    *gate
 	chain   *SourceChain
-	reads   int // by the reader
-	served  int // of /once
-	refuses int // the status that the reader answers with; 0: it renders
+	reads   int      // by the reader
+	given   []string // X-Own of the requests to the reader and to the site itself
+	served  int      // of /once
+	refuses int      // the status that the reader answers with; 0: it renders
 }
 
 func newSite(t *testing.T, order ...string) *site {
 	t.Helper()
 	s := &site{gate: &gate{transport: &http.Transport{}}}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.given = append(s.given, r.URL.Path+" "+r.Header.Get("X-Own"))
 		if strings.HasPrefix(r.URL.Path, "/reader/") {
 			s.reads++
 			if s.refuses != 0 {
@@ -239,6 +241,23 @@ func TestRenderedPagesAreActedOn(t *testing.T) {
 	}
 	if s.reads != 1 {
 		t.Errorf("the reader was asked %d times, want once: the history keeps what it made", s.reads)
+	}
+}
+
+// A reader gets none of a session's headers: it is not the origin that they are for.
+func TestHeadersAreNotForReaders(t *testing.T) {
+	s := newSite(t)
+	p := New(Options{Gate: s.gate, Sources: s.chain, Headers: &protocol.Headers{Values: map[string]string{"X-Own": "secret"}, Origins: []string{s.URL}}})
+	t.Cleanup(func() { p.Close(context.Background()) })
+	for _, path := range []string{"/", "/shell"} { // the second is asked for over HTTP first, and read then
+		source := map[string]string{"/": Jina, "/shell": "auto"}[path]
+		if _, err := p.OpenFrom(t.Context(), source, s.URL+path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"/reader/" + s.URL + "/ ", "/shell secret", "/reader/" + s.URL + "/shell "}
+	if !slices.Equal(s.given, want) {
+		t.Errorf("the headers went with %q, want %q", s.given, want)
 	}
 }
 

@@ -31,7 +31,7 @@ type FindParams struct {
 	Limit int    `json:"limit" seldom:"true" default:"10" min:"1" max:"1000" doc:"nodes returned; truncated says that there are more"`
 	// Chain and Read are what page of a script finds and reads by.
 	Chain json.RawMessage `json:"chain" seldom:"true" takes:"array" items:"object" doc:"steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …"`
-	Read  []string        `json:"read" seldom:"true" doc:"with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, values, attr:NAME, css:NAME"`
+	Read  []string        `json:"read" seldom:"true" doc:"with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, caret, values, attr:NAME, css:NAME"`
 }
 
 // FindResult is the answer of find.

@@ -14,16 +14,17 @@ import (
 // Eval evaluates an expression in the page's own world, awaits a promise, and
 // returns its JSON value: null for what has none. With a ref the expression is
 // a function that is called with the element, or an expression in which
-// `element` is it. A script that throws is invalid_params with its message.
+// `element` is it. A script that throws is invalid_params with its message; one that a
+// dialog holds is dialog_open with begun true, and its value is lost.
 func (c *Context) Eval(ctx context.Context, refs *snapshot.Refs, ref, expression string) (json.RawMessage, error) {
 	return c.EvalAt(ctx, refs, ref, expression, "")
 }
 
 // EvalAt is Eval in a document of that origin alone: confirmation_denied in another.
 func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expression, origin string) (value json.RawMessage, err error) {
+	var p *cdp.Pending // nil: not sent
 	err = untilDialog(ctx, c, func(ctx context.Context, t *tab) (err error) {
 		t.activity.Add(1)
-		var p *cdp.Pending
 		if ref == "" {
 			own, err := t.frames.main.worldAt(ctx, origin)
 			if err != nil {
@@ -45,7 +46,7 @@ func (c *Context) EvalAt(ctx context.Context, refs *snapshot.Refs, ref, expressi
 		t.nav.awaitTitle(ctx)
 		return nil
 	})
-	return value, err
+	return value, failure.Held(err, p != nil)
 }
 
 // evalOn writes the evaluation of an expression with the element of a ref, in a document

@@ -104,3 +104,21 @@ func TestDialogBeforeTheInput(t *testing.T) {
 	}
 	equal(t, "log", v.log(), "true")
 }
+
+// An expression that opens a dialog has begun, and says so: it goes on when the dialog is answered.
+// One that comes while a dialog is open has not.
+func TestDialogInAnExpression(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	v := s.open(t, `<p id=n>0</p>`)
+	eval := func(expression string) string {
+		_, err := v.c.Eval(limit(t, 10*time.Second), v.refs, "", expression)
+		return answer(nil, err)
+	}
+	equal(t, "first", eval(`report(confirm('Sure?'))`), `dialog_open: a dialog (confirm) is open and holds the page; the expression has begun, and its value is lost {"begun":true,"kind":"confirm","message":"Sure?"}`)
+	equal(t, "second", eval(`report('second')`), `dialog_open: a dialog (confirm) is open and holds the page {"kind":"confirm","message":"Sure?"}`)
+	if _, _, _, err := v.c.Dialog(limit(t, 5*time.Second), nil, protocol.DialogAnswer{Accept: true}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "log", v.log(), "true")
+}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func TestAttacksOfScripts(t *testing.T) {
 		"endless loop that catches":         {"for(;;) { try { for(;;); } catch {} }", "cpu_ms", ""},
 		"endless loop in finally":           {"try { for(;;); } finally { for(;;); }", "cpu_ms", ""},
 		"promises without end":              {"const f = () => { Promise.resolve().then(f); }; f(); await new Promise(() => {});", "cpu_ms", ""},
-		"promises that wait for each other": {"const f = () => Promise.resolve().then(f); f(); await new Promise(() => {});", "", ""},
+		"promises that wait for each other": {"const f = () => Promise.resolve().then(f); f(); await new Promise(() => {});", "|cpu_ms", ""}, // by where its memory ends, the chain breaks or goes on
 		"awaiting without end":              {"for(;;) await null;", "cpu_ms", ""},
 		"timers without end":                {"const f = () => { for (let i = 0; i < 1e6; i++); setTimeout(f); }; f(); await new Promise(() => {});", "cpu_ms", ""},
 		"regular expression":                {"return /^(a+)+$/.test('a'.repeat(60) + '!');", "cpu_ms", ""},
@@ -89,7 +90,7 @@ func TestAttacksOfScripts(t *testing.T) {
 				got = f.Limit
 			}
 			failed := err != nil || ended.Failure != nil
-			if got != c.limit || failed != (c.value == "") || string(ended.Value) != c.value {
+			if !slices.Contains(strings.Split(c.limit, "|"), got) || failed != (c.value == "") || string(ended.Value) != c.value {
 				t.Errorf("limit %q, value %s, %+v; want limit %q, value %s", got, cut(string(ended.Value), 100), ended.Failure, c.limit, c.value)
 			}
 			if n := len(strings.Join(ended.Logs, "")); n > maxLogChars {

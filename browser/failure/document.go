@@ -1,6 +1,10 @@
 package failure
 
-import "github.com/browserd/browserd/protocol"
+import (
+	"errors"
+
+	"github.com/browserd/browserd/protocol"
+)
 
 // OtherTab returns the error of a ref to an element in a tab that is not the selected one.
 func OtherTab(ref, tab string) error {
@@ -18,6 +22,17 @@ func DocumentLeft(ref string) error {
 func DialogOpen(d *protocol.Dialog) error {
 	return protocol.Errorf(protocol.DialogOpen, "a dialog (%s) is open and holds the page", d.Kind).
 		With("kind", d.Kind).With("message", d.Message)
+}
+
+// Held is err as the error of an expression. Where a dialog came after it was sent it has begun, goes
+// on when the dialog is answered, and must not be sent again.
+func Held(err error, sent bool) error {
+	var e *protocol.Error
+	if !sent || !errors.As(err, &e) || e.Code != protocol.DialogOpen {
+		return err
+	}
+	e.Message += "; the expression has begun, and its value is lost"
+	return e.With("begun", true).Then("answer with dialog {accept}, and the expression goes on; do not send it again")
 }
 
 // MovedSinceConfirmed returns the error of what was allowed at one origin when the page has gone to another.

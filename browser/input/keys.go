@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -142,18 +143,29 @@ func ParseChord(s string) (Chord, error) {
 		return c, unknownKey(s, rest)
 	}
 	c.key = k
-	if k.shift {
+	switch {
+	case k.shift && c.modifiers&^shiftKey != 0 && unicode.IsLetter([]rune(k.text)[0]):
+		c.key, _ = keyOf(strings.ToLower(k.name)) // Control+A is the shortcut that is written so, and not Control+Shift+a
+	case k.shift:
 		c.modifiers |= shiftKey
 	}
-	// Shift makes the other character of the key.
-	if c.modifiers&shiftKey != 0 && !k.shift && len(k.text) == 1 {
-		for _, upper := range keyRunes() {
-			if upper.code == k.code && upper.shift && upper.code != "" {
-				c.key = upper
-			}
-		}
+	if c.modifiers&shiftKey != 0 {
+		c.key = c.key.shifted()
 	}
 	return c, nil
+}
+
+// shifted is the character that Shift makes of the key; k where it makes none.
+func (k key) shifted() key {
+	if k.shift || len(k.text) != 1 {
+		return k
+	}
+	for _, upper := range keyRunes() {
+		if upper.code == k.code && upper.shift && upper.code != "" {
+			return upper
+		}
+	}
+	return k
 }
 
 // MustChord is ParseChord of a chord that is known to exist; it panics otherwise.

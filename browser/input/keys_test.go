@@ -21,6 +21,9 @@ func TestParseChord(t *testing.T) {
 		{"KeyB", "b", "KeyB", 0},
 		{"Control+a", "a", "KeyA", controlKey},
 		{"Ctrl+Shift+Tab", "Tab", "Tab", controlKey | shiftKey},
+		{"Control+A", "a", "KeyA", controlKey},
+		{"Control+Shift+A", "A", "KeyA", controlKey | shiftKey},
+		{"Shift+A", "A", "KeyA", shiftKey},
 		{"Control++", "+", "Equal", controlKey | shiftKey},
 		{"Cmd+Option+F5", "F5", "F5", metaKey | altKey},
 		{"é", "é", "", 0},
@@ -33,6 +36,21 @@ func TestParseChord(t *testing.T) {
 	for _, chord := range []string{"", "Control+Entr", "Hyper+a", "\x01"} {
 		if _, err := ParseChord(chord); protocol.CodeOf(err) != protocol.InvalidParams {
 			t.Errorf("%q: got %v, want %s", chord, err, protocol.InvalidParams)
+		}
+	}
+}
+
+// A key is pressed with the modifiers that are down already: Shift makes the other character of it.
+func TestHold(t *testing.T) {
+	for _, key := range []string{"a", "KeyA", "A"} {
+		var p Pointer
+		p.Hold(MustChord("Shift").Only("down"))
+		if got := p.Hold(MustChord(key)); got.key.text != "A" || got.held != shiftKey {
+			t.Errorf("%s with Shift down: got %+v, want A", key, got)
+		}
+		p.Hold(MustChord("Shift").Only("up"))
+		if got := p.Hold(MustChord("a")); got.key.text != "a" || got.held != 0 {
+			t.Errorf("a with Shift up again: got %+v, want a", got)
 		}
 	}
 }

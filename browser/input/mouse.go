@@ -77,7 +77,9 @@ func (p *Pointer) IsAt(at Point) bool { return at == p.at && at.Document != 0 }
 // Hold is the chord with the modifier keys that are down already. Where it presses or
 // releases one alone, the pointer and later chords have it, or no longer.
 func (p *Pointer) Hold(c Chord) Chord {
-	c.held = p.held
+	if c.held = p.held; c.held&shiftKey != 0 {
+		c.key = c.key.shifted()
+	}
 	bits := c.modifiers | modifierBits[c.key.name]
 	switch c.only {
 	case "down":

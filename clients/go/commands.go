@@ -725,7 +725,7 @@ type FindParams struct {
 	Chain     []map[string]any `json:"chain,omitzero"`      // steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …
 	Limit     *int             `json:"limit,omitzero"`      // nodes returned; truncated says that there are more
 	Name      string           `json:"name,omitzero"`       // contained in the accessible name
-	Read      []string         `json:"read,omitzero"`       // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, values, attr:NAME, css:NAME
+	Read      []string         `json:"read,omitzero"`       // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, caret, values, attr:NAME, css:NAME
 	Role      string           `json:"role,omitzero"`       // the ARIA role
 	Session   string           `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Text      string           `json:"text,omitzero"`       // contained in the element's text or name

@@ -183,9 +183,9 @@ var importing = regexp.MustCompile(`(?m)^[ \t]*import\s+(?:[\w*{}\s,$]+\s+from\s
 var newlines = regexp.MustCompile(`[^\n]`)
 
 // isFunction are scripts that are one function, such as async (page) => { … }.
-var isFunction = regexp.MustCompile(`^\s*(?:(?://[^\n]*\n|/\*[\s\S]*?\*/)\s*)*(?:export\s+default\s+)?(?:async\b\s*)?(?:\([^()]*\)|\w+)\s*=>|^\s*(?:(?://[^\n]*\n|/\*[\s\S]*?\*/)\s*)*(?:export\s+default\s+)?(?:async\s+)?function\b\s*\w*\s*\([^)]*\)\s*\{[\s\S]*\}\s*;?\s*$`)
+var isFunction = regexp.MustCompile(`^\s*(?:(?://[^\n]*\n|/\*[\s\S]*?\*/)\s*)*(?:export\s+default\s+|module\.exports\s*=\s*)?(?:async\b\s*)?(?:\([^()]*\)|\w+)\s*=>|^\s*(?:(?://[^\n]*\n|/\*[\s\S]*?\*/)\s*)*(?:export\s+default\s+|module\.exports\s*=\s*)?(?:async\s+)?function\b\s*\w*\s*\([^)]*\)\s*\{[\s\S]*\}\s*;?\s*$`)
 
-var exporting = regexp.MustCompile(`^((?:\s|//[^\n]*\n|/\*[\s\S]*?\*/)*)export\s+default\s+`)
+var exporting = regexp.MustCompile(`^((?:\s|//[^\n]*\n|/\*[\s\S]*?\*/)*)(?:export\s+default|module\.exports\s*=)\s+`)
 
 // source returns the script as a module whose default export is a function. Its lines have the
 // numbers that they have in the script.
@@ -200,7 +200,7 @@ func (s *script) source() string {
 
 // calling is a last statement that calls the function which is the script: its value is the
 // script's.
-var calling = regexp.MustCompile(`(?s)\A(.*\n|)(\(async\b.*\n\}\)\(\)|(?:await )?(?:main|run)\(\))((?:\s*\.(?:catch|finally|then)\(.*\))?;?\s*)\z`)
+var calling = regexp.MustCompile(`(?s)\A(.*\n|)((?:await )?\(async\b.*\n\}\)\(\)|(?:await )?\(async\b[^\n]*\)\(\)|(?:await )?(?:main|run)\(\))((?:\s*\.(?:catch|finally|then)\(.*\))?;?\s*)\z`)
 
 func returning(code string) string { return calling.ReplaceAllString(code, "${1}return ${2}${3}") }
 

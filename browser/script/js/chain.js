@@ -125,8 +125,25 @@ const readKey = (el, key) => {
     case 'editable': return !isDisabled(el) && !has(el, 'readonly') && (/^(input|textarea|select)$/.test(localName(el)) || el instanceof HTMLElement && isContentEditable(el));
     case 'checked': return stateOf(el, 'checked');
     case 'focused': return activeOf(page) === el;
+    case 'caret': return caretOf(el);
   }
   return null;
+};
+
+// caretOf says where in a field the next key goes: 'all' (it replaces what is there), 'end', or
+// 'within'.
+const caretOf = (el) => {
+  if (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) {
+    const { selectionStart: from, selectionEnd: to, value: { length } } = el;
+    return from === null || from === length ? 'end' : from === 0 && to === length ? 'all' : 'within';
+  }
+  const s = getSelection();
+  if (!s || !s.rangeCount || !contains(el, s.anchorNode)) return 'end';
+  const text = textContent(el).trim(), range = s.getRangeAt(0), after = page.createRange();
+  if (text && range.toString().trim() === text) return 'all';
+  after.selectNodeContents(el);
+  after.setStart(range.endContainer, range.endOffset);
+  return after.toString().trim() ? 'within' : 'end';
 };
 
 // follow finds what the chain names, in the whole document, and what is to be read of

@@ -328,7 +328,7 @@ class FindParams(TypedDict):
     chain: NotRequired[List[Dict[str, Any]]]  # steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …
     limit: NotRequired[int]  # nodes returned; truncated says that there are more
     name: NotRequired[str]  # contained in the accessible name
-    read: NotRequired[List[str]]  # with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, values, attr:NAME, css:NAME
+    read: NotRequired[List[str]]  # with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, caret, values, attr:NAME, css:NAME
     role: NotRequired[str]  # the ARIA role
     session: NotRequired[str]  # the session's name; left out: the connection's own
     text: NotRequired[str]  # contained in the element's text or name

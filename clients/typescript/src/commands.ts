@@ -355,7 +355,7 @@ export interface FindParams {
   chain?: (Record<string, unknown>)[]; // steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …
   limit?: number; // nodes returned; truncated says that there are more
   name?: string; // contained in the accessible name
-  read?: string[]; // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, values, attr:NAME, css:NAME
+  read?: string[]; // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, caret, values, attr:NAME, css:NAME
   role?: string; // the ARIA role
   session?: string; // the session's name; left out: the connection's own
   text?: string; // contained in the element's text or name

@@ -35,7 +35,11 @@ const cssSteps = (css) => {
   for (;;) {
     const at = m.exec(rest);
     const head = (at ? rest.slice(0, at.index) : rest).trim();
-    if (head || !at && !steps.length) steps.push({ css: (scoped && /^[>+~]/.test(head) ? ':scope ' : '') + (/[>+~ ]$/.test(head) && at ? head + ' *' : head) });
+    const beside = scoped && /^([+~])\s*([^\s>+~]+)\s*(.*)$/.exec(head);
+    if (beside) {
+      steps.push({ xpath: 'following-sibling::*' + (beside[1] === '+' ? '[1]' : '') }, { is: beside[2] });
+      if (beside[3]) steps.push({ css: (/^[>+~]/.test(beside[3]) ? ':scope ' : '') + beside[3] });
+    } else if (head || !at && !steps.length) steps.push({ css: (scoped && /^[>+~]/.test(head) ? ':scope ' : '') + (/[>+~ ]$/.test(head) && at ? head + ' *' : head) });
     else if (at && !steps.length) steps.push({ css: '*' });
     if (!at) return steps;
     rest = rest.slice(at.index + at[0].length);
@@ -143,6 +147,8 @@ const named = (what, f) => {
 
 const uploads = (files) => [files].flat().map((f) => (typeof f === 'string' ? f : { name: f.name, base64: base64(f.buffer) }));
 
+let lists = 0; // made by evaluateAll
+
 class Locator {
   constructor(page, steps, label) { Object.assign(this, { page_: page, steps, label }); }
   page() { return this.page_; }
@@ -213,7 +219,7 @@ class Locator {
     }));
   }
 
-  click(o = {}) { return this.on('click', 'click', { ...(o.button && { button: o.button }), ...(o.clickCount > 1 && { count: 2 }), ...(o.modifiers && { modifiers: o.modifiers.map((m) => (m === 'ControlOrMeta' ? 'Control' : m)) }) }, o); }
+  click(o = {}) { return this.on('click', 'click', { ...(o.button && { button: o.button }), ...(o.clickCount > 1 && { count: o.clickCount }), ...(o.modifiers && { modifiers: o.modifiers.map((m) => (m === 'ControlOrMeta' ? 'Control' : m)) }) }, o); }
   dblclick(o) { return this.on('dblclick', 'click', { count: 2 }, o); }
   tap(o) { return this.on('tap', 'click', {}, o); }
   fill(text, o) { return this.on('fill', 'type', { text: String(text), clear: true }, o); }
@@ -263,10 +269,16 @@ class Locator {
   evaluate(f, arg, o) { return act(() => named(`${this.label}.evaluate`, () => step('eval', { ref: this.one(o).ref, expression: `(${source(f)})(element, ${literal(arg)})` }).value)); }
   evaluateAll(f, arg) {
     return act(() => named(`${this.label}.evaluateAll`, () => {
-      if (!this.steps.every((s) => s.css)) throw stopped('unsupported', 'evaluateAll works with CSS selectors', 'use allTextContents, or evaluate on each of all()');
       this.page_.use();
-      const all = this.steps.map((s) => s.css).reduce((from, css) => `${from}.flatMap((e) => [...e.querySelectorAll(${stringify(css)})])`, '[document]');
-      return step('eval', { expression: `(${source(f)})([...new Set(${all})], ${literal(arg)})` }).value;
+      if (this.steps.every((s) => s.css)) {
+        const all = this.steps.map((s) => s.css).reduce((from, css) => `${from}.flatMap((e) => [...e.querySelectorAll(${stringify(css)})])`, '[document]');
+        return step('eval', { expression: `(${source(f)})([...new Set(${all})], ${literal(arg)})` }).value;
+      }
+      // A list of the page that the elements are put into one by one.
+      const list = `__elements${++lists}`, refs = this.find(1000).nodes.map((n) => n.ref);
+      if (!refs.length) return step('eval', { expression: `(${source(f)})([], ${literal(arg)})` }).value;
+      refs.forEach((ref, i) => step('eval', { ref, expression: `(e) => { (window.${list} ??= [])[${i}] = e; }` }));
+      return step('eval', { expression: `(() => { const all = window.${list}; delete window.${list}; return (${source(f)})(all, ${literal(arg)}); })()` }).value;
     }));
   }
   ariaSnapshot(o) { return act(() => named(`${this.label}.ariaSnapshot`, () => step('snapshot', { scope: this.one(o).ref }).snapshot?.text ?? '')); }
@@ -294,6 +306,10 @@ class Locator {
   $$eval(s, f, arg) { return this.locator(s).evaluateAll(f, arg); }
   elementHandle() { return act(() => (this.find(1).count ? this.first() : null)); }
   elementHandles() { return this.all(); }
+  getProperty(name) { return act(() => { const value = named(`${this.label}.getProperty`, () => step('eval', { ref: this.one().ref, expression: `element[${stringify(String(name))}]` }).value); return { jsonValue: () => act(() => value), toString: () => String(value) }; }); }
+  jsonValue() { return act(() => this.label); }
+  asElement() { return this; }
+  dispose() { return act(() => {}); }
 }
 Object.assign(Locator.prototype, queries);
 

@@ -30,7 +30,14 @@ class Response {
 
 // routed is a pattern of page.route as the command route has it.
 const routed = (want) => {
-  if (typeof want !== 'string') throw stopped('unsupported', 'a route is for an address with * in it, no regular expression or function', 'such as "**/api/prices"');
+  // A regular expression of words, escaped characters and .* is such an address too.
+  if (isPattern(want)) {
+    const simple = want.source.replace(/\\([^\w])|\.\*\??|(\[\^[^\]]*\]|\\[dwS]|\.)[+*]/g, (_, c) => c ?? '*');
+    if (!/[\\^$+?()[\]{}|]/.test(simple.replace(/^\^|\$$/g, ''))) {
+      return ((simple[0] === '^' ? '' : '*') + simple.replace(/^\^|\$$/g, '') + (simple.endsWith('$') ? '' : '*')).replace(/\*\*+/g, '*');
+    }
+  }
+  if (typeof want !== 'string') throw stopped('unsupported', 'a route is for an address with * in it, no function and no regular expression but of words and .*', 'such as "**/api/prices"');
   return want.replace(/\*\*+/g, '*');
 };
 
@@ -88,8 +95,19 @@ class Page {
   setDefaultTimeout(ms) { defaultTimeout = ms || TIMEOUT; }
   setDefaultNavigationTimeout() {}
   addInitScript(f, arg) { return this.do('addInitScript', () => void step('init_script', { script: typeof f === 'function' ? `(${f})(${literal(arg)})` : String(f?.content ?? f) })); }
+  setExtraHTTPHeaders(headers) { return this.do('setExtraHTTPHeaders', () => void step('emulate', { headers })); }
+  addStyleTag(o) { return this.tag('style', o); }
+  addScriptTag(o) { return this.tag('script', o); }
+  tag(kind, o = {}) {
+    if (o.path) throw stopped('unsupported', 'a script has no files', 'give the text in content, or a url');
+    const at = o.url ? (kind === 'style' ? { rel: 'stylesheet', href: o.url } : { src: o.url }) : { textContent: String(o.content ?? '') };
+    const name = kind === 'style' && o.url ? 'link' : kind;
+    return this.do(kind === 'style' ? 'addStyleTag' : 'addScriptTag', () => void step('eval', {
+      expression: `new Promise((done, fail) => { const e = Object.assign(document.createElement('${name}'), ${stringify({ ...at, ...(o.type && { type: o.type }) })}); e.onload = () => done(); e.onerror = () => fail(new Error('it did not load')); document.head.append(e); ${o.url ? '' : 'done();'} })`,
+    }));
+  }
   emulateMedia(o = {}) { return this.do('emulateMedia', () => void step('emulate', { ...(o.media && { media: o.media }), ...(o.colorScheme && { color_scheme: o.colorScheme }), ...(o.reducedMotion && { reduced_motion: o.reducedMotion }) })); }
-  evaluate(f, arg) { return this.do('evaluate', () => step('eval', { expression: typeof f === 'function' ? `(${f})(${literal(arg)})` : String(f) }).value); }
+  evaluate(f, arg) { return arg instanceof Locator ? arg.evaluate(f) : this.do('evaluate', () => step('eval', { expression: typeof f === 'function' ? `(${f})(${literal(arg)})` : String(f) }).value); }
   waitForTimeout(ms) { return this.do('waitForTimeout', () => sleep(ms)); }
   waitForURL(want, o) { return this.do('waitForURL', () => until(timeoutOf(o), () => urlFits(want, this.state().url ?? '') || undefined, () => `the URL is ${this.state().url} and not ${want}`)).then(() => this.waitForLoadState()); }
   waitForLoadState(state = 'load') { return this.do('waitForLoadState', () => { if (state !== 'domcontentloaded') step('wait', { state }); }); }
@@ -130,8 +148,13 @@ class Page {
       case 'response': case 'request': case 'requestfinished': return this.waitForResponse(fits, { timeout });
       case 'filechooser': clicked = ''; return later(() => new FileChooser(this, until(timeout, () => clicked || undefined, () => 'nothing was clicked that opens a file chooser')));
       case 'load': case 'domcontentloaded': case 'framenavigated': return later(() => { step('wait', { state: 'load' }); return this; });
+      case 'console': case 'pageerror': case 'requestfailed': {
+        const seen = [], hear = (v) => { seen.push(v); };
+        on(name, hear);
+        return later(() => { try { return until(timeout, () => { pollRecords(); return seen.find((v) => fits(v)); }, () => `no ${name} came`); } finally { off(name, hear); } });
+      }
     }
-    return later(() => { throw stopped('unsupported', `there is no event ${name} to wait for`, 'wait for dialog, popup, page, download, response or load'); });
+    return later(() => { throw stopped('unsupported', `there is no event ${name} to wait for`, 'wait for dialog, popup, page, download, response, console, pageerror or load'); });
   }
   waitForResponse(want, o) {
     this.use();
@@ -168,12 +191,19 @@ class Page {
       wheel: (dx, dy) => m('wheel', { action: 'wheel', x: at.x || 400, y: at.y || 300, dx, dy }),
     };
   }
+  // write types where the caret is: the command type goes to the end of a field.
+  write(what, text, mode) {
+    return this.do('keyboard.' + what, () => {
+      const field = this.locator(':focus').first().find(1, ['caret']).nodes[0], caret = field?.read.caret;
+      if (field && (caret !== 'within' || text.length > 200)) step('type', { ref: field.ref, text, ...mode, ...(caret === 'all' && { clear: true }) });
+      else for (const key of text) step('press', { key: key === '\n' ? 'Enter' : key });
+    });
+  }
   get keyboard() {
-    const focused = () => this.locator(':focus').first();
     return {
       press: (key) => this.do('keyboard.press', () => void step('press', { key: keyName(key) })),
-      type: (text) => focused().on('page.keyboard.type', 'type', { text: String(text), mode: 'keys' }),
-      insertText: (text) => focused().on('page.keyboard.insertText', 'type', { text: String(text) }),
+      type: (text) => this.write('type', String(text), { mode: 'keys' }),
+      insertText: (text) => this.write('insertText', String(text), {}),
       down: (key) => this.do('keyboard.down', () => void step('press', { key: keyName(key), action: 'down' })), up: (key) => this.do('keyboard.up', () => void step('press', { key: keyName(key), action: 'up' })),
     };
   }
@@ -185,6 +215,11 @@ for (const name of ['click', 'dblclick', 'tap', 'fill', 'type', 'press', 'check'
 }
 for (const name of ['waitForSelector', '$', '$$', '$eval', '$$eval', 'waitForTimeout', 'waitForLoadState']) Frame.prototype[name] = Page.prototype[name];
 Page.prototype.dragAndDrop = function (from, to, o) { return this.locator(from).dragTo(this.locator(to), o); };
+
+// What a script of this kind cannot have, and what to use in its place.
+for (const [name, instead] of Object.entries({ evaluateHandle: 'evaluate, which returns the value itself', exposeFunction: 'console.log in the page, and page.on("console")', exposeBinding: 'console.log in the page, and page.on("console")', routeFromHAR: 'route', workers: 'evaluate', video: 'screenshot' })) {
+  Page.prototype[name] = () => { throw stopped('unsupported', `page.${name} is not there`, 'use ' + instead); };
+}
 
 const pages = {
   all: [],
@@ -213,6 +248,10 @@ const context = Object.assign(() => context, {
   on(name, f) { on(name, f); return this; }, once(name, f) { on(name, f, true); return this; }, off(name, f) { off(name, f); return this; },
   waitForEvent: (name, o) => pages.current().waitForEvent(name, o),
   route: (want, h) => pages.current().route(want, h),
+  setExtraHTTPHeaders: (headers) => pages.current().setExtraHTTPHeaders(headers),
+  setOffline: (offline) => act(() => void step('emulate', { offline: !!offline }, 'context.setOffline')),
+  setGeolocation: (place) => act(() => void step('emulate', { geolocation: place }, 'context.setGeolocation')),
+  addInitScript: (f, arg) => pages.current().addInitScript(f, arg),
   setDefaultTimeout(ms) { defaultTimeout = ms || TIMEOUT; }, setDefaultNavigationTimeout() {},
   grantPermissions: () => act(() => { throw stopped('unsupported', 'permissions are given when the session is opened', 'session_open {permissions} before the script'); }), close: () => act(() => {}), browser: () => browser,
 });

@@ -158,7 +158,10 @@ const step = (command, params, call) => {
     } catch (e) {
       // A dialog that opened between two steps is answered as one that opened in a step.
       if (!(e instanceof StepError) || e.code !== 'dialog_open' || tries > 20 || command === 'dialog') throw e;
-      if (!dialogOpened(e.details?.dialog ?? { kind: 'confirm', message: '' })) throw e;
+      if (!dialogOpened({ ...e.details, answer: 'open' })) throw e;
+      if (!e.details?.begun) continue;
+      log(`browserd: the value of ${calling || call || command} is lost, since a dialog opened in it`);
+      return {};
     }
   }
 };
@@ -224,6 +227,7 @@ const after = (r) => {
     currentTab = r.page.tab;
     if (pages.all[0] && !pages.all[0].tab) pages.all[0].tab = currentTab;
   }
+  for (const d of r.since?.dialogs ?? []) if (d.answer !== 'open') told(d);
   const e = r.effect;
   if (!e) return;
   for (const t of e.tabs_opened ?? []) {
@@ -239,12 +243,15 @@ const after = (r) => {
   }
   for (const d of [...(e.dialogs ?? []), ...(e.dialog ? [e.dialog] : [])]) {
     if (d.answer === 'open') dialogOpened(d);
-    else if (answering && d.kind === answering.kind && d.message === answering.message) answering = null;
-    else {
-      const dialog = new Dialog(d);
-      if (!emit('dialog', dialog) && dialogWaiters > 0) dialogs.push(dialog);
-    }
+    else told(d);
   }
+};
+
+// told tells the script of a dialog that has been answered, unless the script did that.
+const told = (d) => {
+  if (answering && d.kind === answering.kind && d.message === answering.message) { answering = null; return; }
+  const dialog = new Dialog(d);
+  if (!emit('dialog', dialog) && dialogWaiters > 0) dialogs.push(dialog);
 };
 
 const listeners = {};

@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"snapshot/html", "secret"},
 	{"snapshot", "policy"},
 	{"snapshot/pagetext"},
-	{"protocol", "contain", "browser/event"},
+	{"protocol", "contain", "browser/event", "postgres"},
 }
 
 // around are the folders whose packages are no part of the program: tests, documentation,
@@ -105,7 +105,7 @@ var homes = map[string][]string{
 	"modernc.org/quickjs":             {"actions/script/child"},
 	"github.com/klippa-app/go-pdfium": {"web/pdf/child"},
 	"github.com/tetratelabs/wazero":   {"web/pdf/child"},
-	"github.com/jackc/pgx":            {"ledger", "internal/testpostgres"},
+	"github.com/jackc/pgx":            {"postgres", "internal/testpostgres"},
 	"github.com/andybalholm/brotli":   {"fallback/fetch"},
 	"github.com/andybalholm/cascadia": {"snapshot/html", "fallback"},
 	"github.com/klauspost/compress":   {"fallback/fetch"},

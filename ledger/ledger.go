@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/browserd/browserd/postgres"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -59,7 +60,7 @@ func (c Config) Check() error {
 	if c.Keep < time.Hour {
 		return fmt.Errorf("ledger.keep: %v: accepts an hour or more, such as 2160h", c.Keep)
 	}
-	if scheme, _, ok := strings.Cut(c.DSN, "://"); ok && !isPostgres(c.DSN) {
+	if scheme, _, ok := strings.Cut(c.DSN, "://"); ok && !postgres.Is(c.DSN) {
 		return fmt.Errorf("ledger.dsn: a %s:// address: accepts postgres://… or the path of a SQLite file", scheme)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // registers "pgx"
+	"github.com/browserd/browserd/postgres"
 )
 
 // dialect holds the differences between SQLite and PostgreSQL.
@@ -19,13 +19,9 @@ type dialect struct {
 	conns    int
 }
 
-func isPostgres(dsn string) bool {
-	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
-}
-
 func dialectOf(dsn string) dialect {
-	if isPostgres(dsn) {
-		return dialect{driver: "pgx", postgres: true, conns: 8}
+	if postgres.Is(dsn) {
+		return dialect{driver: postgres.Driver, postgres: true, conns: 8}
 	}
 	// SQLite allows one writer at a time. With a single connection, callers queue
 	// fairly; several connections would poll for the lock.
@@ -112,7 +108,7 @@ func (l *Ledger) layOut(ctx context.Context) error {
 	}
 	err := l.transact(ctx, func(tx *sql.Tx) error {
 		if l.dialect.postgres {
-			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", tablesLock); err != nil {
+			if err := postgres.Lock(ctx, tx, tablesLock); err != nil {
 				return err
 			}
 		}
@@ -184,11 +180,4 @@ func ignoreDone(err error) error {
 }
 
 // clean removes the database's address from an error, since it may hold a password.
-func (l *Ledger) clean(err error) error {
-	if u, parsed := url.Parse(l.cfg.DSN); parsed == nil && u.User != nil {
-		if password, ok := u.User.Password(); ok && password != "" {
-			return errors.New(strings.ReplaceAll(strings.ReplaceAll(err.Error(), l.cfg.DSN, "postgres://…"), password, "…"))
-		}
-	}
-	return err
-}
+func (l *Ledger) clean(err error) error { return postgres.Clean(l.cfg.DSN, err) }

@@ -35,8 +35,10 @@ import (
 	"github.com/browserd/browserd/actions/script"
 	"github.com/browserd/browserd/browser"
 	"github.com/browserd/browserd/fallback"
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/postgres"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/web/extract"
@@ -54,6 +56,7 @@ type Config struct {
 	Policy    policy.Config           `koanf:"policy"`
 	Fallback  fallback.Config         `koanf:"fallback"`
 	Ledger    ledger.Config           `koanf:"ledger"`
+	Fleet     fleet.Config            `koanf:"fleet"`
 	Search    search.Config           `koanf:"search"`
 	Extract   extract.Config          `koanf:"extract"`
 	HTTP      command.Config          `koanf:"http"`
@@ -77,7 +80,25 @@ func (c Config) Check() error {
 	if c.Browser.Endpoint != "" && !c.Browser.EndpointUnprotected && c.Policy.ProxyAdvertise == "" {
 		return fmt.Errorf("browser.endpoint: a Chromium that runs elsewhere reaches its network without browserd's checks: set policy.proxy_advertise to the HOST:PORT at which it reaches browserd, or browser.endpoint_unprotected to true to accept that")
 	}
+	if err := c.checkFleet(); err != nil {
+		return err
+	}
 	return c.Server.CheckExposure(len(c.Auth.Tokens) > 0)
+}
+
+// checkFleet says what the nodes of a fleet have to agree on and that is missing.
+func (c Config) checkFleet() error {
+	switch {
+	case c.Fleet.DSN == "":
+		return nil
+	case c.State.Key == "":
+		return fmt.Errorf("fleet.dsn: is set without state.key: set it, the same for all nodes, since they seal with it what they keep for each other")
+	case len(c.Auth.Tokens) == 0:
+		return fmt.Errorf("fleet.dsn: is set without auth.tokens or %s: set the same for all nodes, since each request may reach any of them", TokenEnv)
+	case c.Ledger.DSN != "" && !postgres.Is(c.Ledger.DSN):
+		return fmt.Errorf("ledger.dsn: a file, and fleet.dsn is set: leave it out, and the ledger is in the fleet's database, or name a postgres:// address")
+	}
+	return nil
 }
 
 // Sources is where Load looks. The zero value is what a daemon without flags
@@ -144,6 +165,9 @@ func Load(src Sources) (*Loaded, error) {
 	}
 	if err := l.check(&out.Config); err != nil {
 		return nil, err
+	}
+	if out.Ledger.DSN == "" { // credits and rates are the fleet's
+		out.Ledger.DSN = out.Fleet.DSN
 	}
 	out.File, out.Named, out.WorkdirFile, out.IgnoredFile, out.Ignored, out.Flags = l.file, l.named, l.workdirFile, l.ignoredFile, l.ignored, l.flags
 	out.Values = l.values(&out.Config)

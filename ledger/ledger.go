@@ -27,7 +27,7 @@ import (
 
 // Config configures the ledger.
 type Config struct {
-	DSN     string        `koanf:"dsn" secret:"true" doc:"a postgres:// address, or the path of a SQLite file; empty: ledger.db in the state directory"`
+	DSN     string        `koanf:"dsn" secret:"true" doc:"a postgres:// address, or the path of a SQLite file; empty: the database of fleet.dsn, or without a fleet ledger.db in the state directory"`
 	Credits bool          `koanf:"credits" default:"false" doc:"whether the web tools cost credits"`
 	Initial int           `koanf:"initial" default:"100" doc:"credits that a new agent gets, unless auth.tokens gives it its own"`
 	Costs   Costs         `koanf:"costs"`

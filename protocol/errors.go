@@ -45,6 +45,8 @@ const (
 	ScriptDrifted       Code = "script_drifted"
 	ToolFailed          Code = "tool_failed"
 	SecretDenied        Code = "secret_denied"
+	FleetUnavailable    Code = "fleet_unavailable"
+	OutcomeUnknown      Code = "outcome_unknown"
 )
 
 // Row is what a code means in each transport.
@@ -108,6 +110,8 @@ var Codes = []Row{
 	{ScriptDrifted, -32039, http.StatusConflict, exitRef, false, "read details.difference: if the script is to do the same on the page as it is now, send run with name and save; otherwise send the corrected code with save", "a saved script was about to act on another page than the one on which it was saved, and was stopped; details: script (its name), difference (lines: - what was there, + what is there now), acted (steps that acted before), run, line, column, step {number, call, command}, steps, logs, page, and effect, delta or snapshot as run answers them"},
 	{ToolFailed, -32040, http.StatusUnprocessableEntity, exitPage, false, "take a snapshot: the tool may have changed the page; then correct the arguments, or do without it", "a tool of the page threw an error or gave up; details: tool, error (the page's words)"},
 	{SecretDenied, -32041, http.StatusForbidden, exitDenied, false, "secret_list names your secrets and their origins", "a secret was not given, or JavaScript not run where one is; details.reason: unknown (you have none of that name), origin (not one of details.origins), frame (name the field in it), script (you have run JavaScript there), held (a document holds it) or source (the operator's environment or program did not say it)"},
+	{FleetUnavailable, -32042, http.StatusServiceUnavailable, exitDaemon, true, "try again in a moment; browserd fleet shows the nodes, and the daemon's log why its database does not answer", "one of several daemons that serve as one cannot reach their database or the node that has the session, so it did nothing"},
+	{OutcomeUnknown, -32043, http.StatusBadGateway, exitDaemon, false, "take a snapshot to see whether the command acted, before you send it again", "the command began and its answer was lost: it may have acted, and browserd does not send it again"},
 }
 
 var rows = func() map[Code]Row {

@@ -19,8 +19,11 @@ type Ended struct {
 // was idle for session.idle_timeout".
 func (e Ended) String() string {
 	why := "since session_close closed it"
-	if e.Reason == reasonIdle {
+	switch e.Reason {
+	case reasonIdle:
 		why = "since it was idle for session.idle_timeout"
+	case reasonTaken:
+		why = "since another daemon of the fleet took it over"
 	}
 	return fmt.Sprintf("session %q ended at %s, %s", e.Session, e.At.UTC().Format("15:04:05 UTC"), why)
 }
@@ -30,6 +33,7 @@ const (
 	reasonIdle     = "idle_timeout"
 	reasonClosed   = "closed"
 	reasonShutdown = "shutdown"
+	reasonTaken    = "taken_over" // by another daemon of the fleet
 )
 
 // maxEnded is the number of ended sessions that are remembered for each agent.

@@ -60,12 +60,16 @@ type Manager struct {
 	// (policy.insecure_hosts). If it is nil, all are verified. Set it before the first
 	// session is opened.
 	Unverified func(url string) bool
+	// Fleet records which daemon owns each session; nil: this one owns all. Set it before the
+	// first session is opened.
+	Fleet Fleet
 
 	// actionLogs is set before the first session is opened.
 	actionLogs ActionLogConfig
 
 	mu       sync.Mutex
 	sessions map[owned]*Session
+	opening  map[owned]bool     // names that Open has reserved
 	ended    map[string][]Ended // by agent, oldest first
 	closing  bool
 	work     sync.WaitGroup // sessions that are closing
@@ -86,7 +90,7 @@ type listener struct {
 
 // NewManager returns a Manager without sessions; Close ends it.
 func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
-	return &Manager{cfg: cfg, source: source, log: log, sessions: map[owned]*Session{}, ended: map[string][]Ended{}, listeners: map[int]listener{}}
+	return &Manager{cfg: cfg, source: source, log: log, sessions: map[owned]*Session{}, opening: map[owned]bool{}, ended: map[string][]Ended{}, listeners: map[int]listener{}}
 }
 
 // Listen calls tell with every event of the agent's sessions, until stop is called. wants

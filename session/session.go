@@ -45,6 +45,7 @@ type identity struct {
 	name    string
 	agent   string
 	created time.Time
+	epoch   int64 // of this daemon's ownership; 0: it serves alone
 }
 
 // loss is the state of a lost page. Only for the holder of the turn.
@@ -65,42 +66,30 @@ type activity struct {
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
-// Open makes a session for the agent. It does not block: the page is made when a command
-// needs it. Errors: invalid_params (the name), session_limit, shutting_down.
+// Open makes a session for the agent. The page is made when a command needs it. Open does not
+// block, or, with a Fleet, as long as Claim does. Errors: invalid_params (the name),
+// session_limit, shutting_down, those of Claim.
 func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	if o.Name != "" && !nameRule().MatchString(o.Name) {
 		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: accepts letters, digits, '.', '_' and '-', at most 64", short(o.Name)).With("parameter", "name")
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closing {
-		return nil, protocol.Errorf(protocol.ShuttingDown, "the daemon is shutting down")
-	}
-	own := 0
-	for _, s := range m.sessions {
-		if s.agent == agent {
-			own++
-		}
-	}
-	if len(m.sessions) >= m.cfg.Max {
-		return nil, protocol.Errorf(protocol.SessionLimit, "the daemon holds %d sessions, as many as session.max allows", len(m.sessions)).
-			With("limit", m.cfg.Max).With("open", len(m.sessions))
-	}
-	if own >= m.cfg.MaxPerAgent {
-		return nil, protocol.Errorf(protocol.SessionLimit, "this agent holds %d sessions, as many as session.max_per_agent allows", own).
-			With("limit", m.cfg.MaxPerAgent).With("open", own)
 	}
 	o.Agent = agent
 	name := o.Name
 	if name == "" {
 		name = "s_" + strings.ToLower(rand.Text()[:12])
 	}
-	if m.sessions[owned{agent, name}] != nil {
-		return nil, protocol.Errorf(protocol.InvalidParams, "name %q: you have a session of that name", name).
-			With("parameter", "name").Then("choose another name, or close that session")
+	if err := m.reserve(agent, name); err != nil {
+		return nil, err
+	}
+	epoch, err := m.claim(agent, name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.opening, owned{agent, name})
+	if err != nil {
+		return nil, err
 	}
 	s := &Session{
-		identity: identity{name: name, agent: agent, created: time.Now()}, options: o, manager: m,
+		identity: identity{name: name, agent: agent, created: time.Now(), epoch: epoch}, options: o, manager: m,
 		refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()},
 	}
 	if o.Follows != nil {
@@ -254,6 +243,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	go func() {
 		defer m.work.Done()
 		defer close(done)
+		defer m.release(s, reason)
 		if page == nil {
 			return
 		}

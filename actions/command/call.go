@@ -300,7 +300,10 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		}
 	}
 	growStack(0)
-	err := resolveTargets(ctx, c)
+	err := held(c)
+	if err == nil {
+		err = resolveTargets(ctx, c)
+	}
 	if err == nil {
 		err = guardSecrets(ctx, c)
 	}
@@ -311,6 +314,9 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 	var result any
 	if err == nil {
 		result, err = c.charged(ctx)
+		if err == nil {
+			err = heldUntilNow(c)
+		}
 	}
 	if err != nil {
 		err = c.Runtime.redacted(c.Caller.Agent, c.offer(c.Failure(ctx, err)))
@@ -320,6 +326,25 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		written(result, err)
 	}
 	return result, err
+}
+
+// held returns fleet_unavailable if the daemon may not act for the call's session, since
+// another one may have it by now.
+func held(c *Call) error {
+	if c.Session == nil {
+		return nil
+	}
+	return c.Session.Held()
+}
+
+// heldUntilNow is held for a command that has been done. If it acted, it may have done so beside
+// another owner of the session.
+func heldUntilNow(c *Call) error {
+	err := held(c)
+	if err != nil && c.Command.Is(Acts) {
+		return protocol.Errorf(protocol.OutcomeUnknown, "%s was under way when this daemon lost the right to act for its session", c.Command.Name)
+	}
+	return err
 }
 
 // growStack makes the goroutine's stack as large as a command needs while there is little

@@ -161,6 +161,10 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	if err != nil {
 		return refusal{err}
 	}
+	node, err := joinFleet(ctx, cfg, log)
+	if err != nil {
+		return refusal{err}
+	}
 	// Chromium outlives ctx: the server ends the sessions first.
 	living, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -214,6 +218,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	redactLog(log, runtime.Secrets)
 	runtime.Sessions.Unverified = rules.Trust().Unverified
 	runtime.Sessions.KeepActionLogs(cfg.ActionLog)
+	node.serve(runtime.Sessions)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, runtime, sources)
 	if err != nil {
 		return refusal{err}
@@ -252,7 +257,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	err = s.Serve(ctx, listeners...)
 	log.Info("stopping")
 	contexts.Close()
-	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, db.Close))
+	err = errors.Join(err, bounded(living, chromiumEnds, supervisor.Close), bounded(living, ledgerEnds, node.Close), bounded(living, ledgerEnds, db.Close))
 	log.Info("stopped")
 	return err
 }

@@ -1075,7 +1075,7 @@ class WebSearchResult(TypedDict):
 
 UploadFile = Union[str, Dict[str, Any]]
 Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, TabClosedEvent, TabOpenedEvent]
-ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied"]
+ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown"]
 
 class BrowserdError(Exception):
     """What the daemon answered in place of a result. Each code has a class of its own."""
@@ -1118,6 +1118,8 @@ class ScriptError(BrowserdError): ...
 class ScriptDriftedError(BrowserdError): ...
 class ToolFailedError(BrowserdError): ...
 class SecretDeniedError(BrowserdError): ...
+class FleetUnavailableError(BrowserdError): ...
+class OutcomeUnknownError(BrowserdError): ...
 
 ERRORS: Dict[str, Type[BrowserdError]] = {
     "parse_error": ParseError,
@@ -1154,6 +1156,8 @@ ERRORS: Dict[str, Type[BrowserdError]] = {
     "script_drifted": ScriptDriftedError,
     "tool_failed": ToolFailedError,
     "secret_denied": SecretDeniedError,
+    "fleet_unavailable": FleetUnavailableError,
+    "outcome_unknown": OutcomeUnknownError,
 }
 
 class Commands:

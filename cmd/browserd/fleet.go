@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/browserd/browserd/config"
+	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/session"
+)
+
+// fleetNode is this daemon's place in the fleet. nil: it serves alone.
+type fleetNode struct {
+	*fleet.Node
+	sessions atomic.Pointer[session.Manager]
+}
+
+// joinFleet makes the daemon a node where fleet.dsn is set. It waits until no session is here.
+func joinFleet(ctx context.Context, cfg config.Config, log *slog.Logger) (*fleetNode, error) {
+	if cfg.Fleet.DSN == "" {
+		return nil, nil
+	}
+	n := &fleetNode{}
+	var err error
+	n.Node, err = fleet.Join(ctx, cfg.Fleet, fleet.About{
+		Version: buildVersion(), Capacity: cfg.Session.Max, Idle: cfg.Session.IdleTimeout, StateKey: cfg.State.Key, Sessions: n.count, Taken: n.taken,
+	}, log)
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// count returns how many sessions the daemon has. The first beat asks before there is a manager.
+func (n *fleetNode) count() int {
+	if m := n.sessions.Load(); m != nil {
+		return m.Count()
+	}
+	return 0
+}
+
+// taken ends a session that another node has.
+func (n *fleetNode) taken(agent, name string) {
+	if m := n.sessions.Load(); m != nil {
+		m.Taken(agent, name)
+	}
+}
+
+// serve has the manager's sessions owned by the node.
+func (n *fleetNode) serve(m *session.Manager) {
+	if n == nil {
+		return
+	}
+	m.Fleet = n.Node
+	n.sessions.Store(m)
+}
+
+// Close leaves the fleet. The sessions have ended.
+func (n *fleetNode) Close(ctx context.Context) error {
+	if n == nil {
+		return nil
+	}
+	return n.Node.Close(ctx)
+}
+
+func fleetCommand(args []string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "Show the nodes of the fleet, and which of them has each session",
+		Long: `Shows the daemons that serve as one: their numbers, versions, leases and sessions, from
+the database of fleet.dsn; no daemon need run here.`,
+		Example: "  browserd fleet\n  browserd fleet --json",
+		Args:    cobra.NoArgs,
+	}
+	load := configured(cmd, args)
+	asJSON := cmd.Flags().Bool("json", false, "print one JSON object: {nodes, sessions}")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := load()
+		if err != nil {
+			return err
+		}
+		if c.Fleet.DSN == "" {
+			return refusal{errors.New("fleet.dsn is not set: this daemon serves alone")}
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), 10*time.Second)
+		defer cancel()
+		report, err := fleet.Look(ctx, c.Fleet)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(report)
+		}
+		return writeFleet(cmd.OutOrStdout(), report)
+	}
+	return cmd
+}
+
+func writeFleet(out io.Writer, r *fleet.Report) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NODE\tNAME\tVERSION\tSTATE\tLEASE\tSESSIONS\tUP")
+	for _, n := range r.Nodes {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%.0fs\t%d of %d\t%v\n", n.Node, printable(n.Name), printable(n.Version), n.State, n.Lease, n.Sessions, n.Capacity, time.Since(n.Began).Round(time.Second))
+	}
+	if len(r.Sessions) > 0 {
+		fmt.Fprintln(w, "\nSESSION\tAGENT\tNODE\tEPOCH\tOPENED")
+	}
+	for _, s := range r.Sessions {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", printable(s.Session), printable(s.Agent), s.Node, s.Epoch, s.Created.Local().Format(time.DateTime))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,146 @@
+package fleet
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// execer is a database or a transaction in it.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// write writes the node's row with a new lease. The row may have been removed.
+func (n *Node) write(ctx context.Context, in execer) (sql.Result, error) {
+	return in.ExecContext(ctx, `INSERT INTO nodes (id, number, name, version, protocol, state, capacity, sessions, began, lease_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 microsecond')
+		ON CONFLICT (id) DO UPDATE SET state = excluded.state, sessions = excluded.sessions, lease_until = excluded.lease_until`,
+		n.id, n.number, n.cfg.Name, n.about.Version, protocol.Version, stateUp, n.about.Capacity, n.about.Sessions(), n.began, leaseFor.Microseconds())
+}
+
+// beats is the goroutine that keeps the lease, until ctx ends.
+func (n *Node) beats(ctx context.Context) {
+	defer close(n.done)
+	next := time.NewTimer(beatEvery)
+	defer next.Stop()
+	swept := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+		wait := beatEvery
+		err := n.beat(ctx)
+		if err == nil && time.Since(swept) > sweepEvery {
+			swept, err = time.Now(), n.sweep(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			wait = retryEvery
+		}
+		n.tell(ctx, err)
+		next.Reset(wait)
+	}
+}
+
+// beat asks for a new lease. If the last one had ended, other nodes may have taken sessions:
+// the node acts again only when it knows which.
+func (n *Node) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	sent := n.now()
+	if _, err := n.write(ctx, n.db); err != nil {
+		return err
+	}
+	if !n.lease.held(n.now()) {
+		if err := n.compare(ctx); err != nil {
+			return err
+		}
+	}
+	n.lease.extend(sent)
+	return n.settle(ctx)
+}
+
+// compare forgets the sessions that are another's by now. Nobody can take one meanwhile: the
+// node's row has a new lease.
+func (n *Node) compare(ctx context.Context) error {
+	rows, err := n.db.QueryContext(ctx, "SELECT agent, name, epoch FROM sessions WHERE node = $1", n.id)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	still := map[key]int64{}
+	for rows.Next() {
+		var k key
+		var epoch int64
+		if err := rows.Scan(&k.agent, &k.name, &epoch); err != nil {
+			return err
+		}
+		still[k] = epoch
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	var taken []key
+	n.mu.Lock()
+	for k, epoch := range n.owned {
+		if still[k] != epoch {
+			taken = append(taken, k)
+			delete(n.owned, k)
+		}
+	}
+	n.mu.Unlock()
+	for _, k := range taken {
+		n.log.Warn("another node has taken a session over", "session", k.name, "agent", k.agent)
+		n.about.Taken(k.agent, k.name)
+	}
+	return nil
+}
+
+// settle removes the sessions that ended while the database did not answer.
+func (n *Node) settle(ctx context.Context) error {
+	n.mu.Lock()
+	owed := n.owed
+	n.owed = nil
+	n.mu.Unlock()
+	for i, r := range owed {
+		if err := n.remove(ctx, r); err != nil {
+			n.mu.Lock()
+			n.owed = append(n.owed, owed[i:]...)
+			n.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes sessions whose node has been lost for as long as a session may be idle, and
+// nodes that are long gone.
+func (n *Node) sweep(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := n.db.ExecContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE lease_until < clock_timestamp() - $1 * interval '1 microsecond' FOR UPDATE)
+		DELETE FROM sessions WHERE node IN (SELECT id FROM lost)`, n.about.Idle.Microseconds()); err != nil {
+		return err
+	}
+	_, err := n.db.ExecContext(ctx, "DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT FROM sessions WHERE node = nodes.id)")
+	return err
+}
+
+// tell logs once that the database is silent, and once that it answers again.
+func (n *Node) tell(ctx context.Context, err error) {
+	n.mu.Lock()
+	was := n.silent
+	n.silent = err != nil
+	n.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && !was:
+		n.log.Warn("the fleet's database does not answer: this node stops acting when its lease is over", "error", n.clean(err))
+	case err == nil && was:
+		n.log.Info("the fleet's database answers again")
+	}
+}

@@ -1,0 +1,225 @@
+// Package fleet lets daemons that share a PostgreSQL database serve as one. It owns the
+// tables nodes and sessions: which daemons run, and which of them has each session. It
+// promises that a session has one owner at a time, told apart by an epoch that no other owner
+// of any session ever has, and that a daemon knows when it must not act any more.
+//
+// A daemon is a node. It writes its row every two seconds (the beat), and the row says until
+// when it may act (the lease, ten seconds). The node counts its own lease from before it sent
+// the beat, by a clock that nobody sets, and others judge it by the database's clock, which
+// reads the beat later: so the node stops first, whatever the clocks of the machines say. A
+// node whose lease is over may lose its sessions to others (TakeOver). When it reaches the
+// database again it keeps those that nobody took, with their epochs, and is told of the others.
+//
+// The package never runs a command and knows no session's content: what is kept of a session
+// is sealed before it comes here. It never stores a token.
+//
+// A Node is safe for concurrent use. Join starts one goroutine, which ends with Close.
+package fleet
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/postgres"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Config says which fleet a daemon belongs to.
+type Config struct {
+	DSN  string `koanf:"dsn" secret:"true" doc:"a postgres:// address: the daemons with the same one serve as one fleet; empty: this daemon serves alone"`
+	Name string `koanf:"name" default:"" doc:"how browserd fleet calls this node; empty: the machine's host name"`
+}
+
+// Check returns an error that names the first invalid value.
+func (c Config) Check() error {
+	if c.DSN != "" && !postgres.Is(c.DSN) {
+		return fmt.Errorf("fleet.dsn: accepts postgres://USER:PASSWORD@HOST/DATABASE")
+	}
+	if len(c.Name) > 253 {
+		return fmt.Errorf("fleet.name: accepts at most 253 characters")
+	}
+	return nil
+}
+
+// Times of the beat. An operation of a client waits at most for patience.
+const (
+	beatEvery  = 2 * time.Second
+	leaseFor   = 10 * time.Second
+	patience   = 3 * time.Second
+	retryEvery = 500 * time.Millisecond // after a beat that failed
+	sweepEvery = 30 * time.Second
+)
+
+// About is what a node says of itself.
+type About struct {
+	Version  string
+	Capacity int           // how many sessions it holds at most
+	Idle     time.Duration // after which an unused session ends; one whose node is lost, too
+	// StateKey seals what the nodes keep in the database, so that all need the same.
+	StateKey string
+	// Sessions returns how many it holds now. The beat calls it; it must not block.
+	Sessions func() int
+	// Taken is called with each session that another node took over while this node could not
+	// act. It must not block.
+	Taken func(agent, name string)
+}
+
+// Node is this daemon's place in the fleet.
+type Node struct {
+	cfg   Config
+	about About
+	db    *sql.DB
+	log   *slog.Logger
+	now   clock
+	keys  *keys
+
+	id     string // of this process: another start has another
+	number int
+	began  time.Time
+
+	lease lease
+
+	mu     sync.Mutex
+	owned  map[key]int64 // the epochs of this node's sessions
+	owed   []release     // that the database has not seen yet
+	silent bool          // the database does not answer, and the log says so
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// key names a session.
+type key struct{ agent, name string }
+
+// release is a session that has ended.
+type release struct {
+	key
+	epoch int64
+}
+
+// Join makes this daemon a node. It lays out the tables where they are missing, and returns
+// an error that names fleet.dsn or state.key where the daemon cannot be one.
+func Join(ctx context.Context, cfg Config, about About, log *slog.Logger) (*Node, error) {
+	return join(ctx, cfg, about, log, machineClock())
+}
+
+func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now clock) (*Node, error) {
+	db, err := open(cfg.DSN)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		cfg: cfg, about: about, db: db, log: log, now: now, id: newID(), owned: map[key]int64{},
+		done: make(chan struct{}),
+	}
+	if n.cfg.Name == "" {
+		n.cfg.Name, _ = os.Hostname()
+	}
+	if err := n.register(ctx); err != nil {
+		db.Close()
+		return nil, err
+	}
+	var beating context.Context
+	beating, n.stop = context.WithCancel(context.Background())
+	go n.beats(beating)
+	log.Info("joined the fleet", "node", n.number, "name", n.cfg.Name)
+	return n, nil
+}
+
+// open returns a handle to the fleet's database. It sends nothing yet.
+func open(dsn string) (*sql.DB, error) {
+	db, err := sql.Open(postgres.Driver, dsn)
+	if err != nil { // it may quote the address, password and all
+		return nil, fmt.Errorf("fleet.dsn: cannot be read: accepts postgres://USER:PASSWORD@HOST/DATABASE")
+	}
+	db.SetMaxOpenConns(8)
+	db.SetMaxIdleConns(4)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db, nil
+}
+
+// register lays out the tables, checks state.key and beats for the first time.
+func (n *Node) register(ctx context.Context) error {
+	unusable := func(err error) error {
+		return fmt.Errorf("fleet.dsn: the database cannot be used: %w: start it, or correct the address", n.clean(err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := postgres.Migrate(ctx, n.db, tablesLock, "fleet_steps", steps); err != nil {
+		return unusable(err)
+	}
+	var err error
+	if n.keys, err = n.openKeys(ctx); err != nil {
+		return err
+	}
+	sent := n.now()
+	if err := n.enter(ctx); err != nil {
+		return unusable(err)
+	}
+	n.lease.extend(sent)
+	return nil
+}
+
+// enter writes the node's row for the first time, with the number that the last node of its
+// name had, or the lowest that no living node has.
+func (n *Node) enter(ctx context.Context) error {
+	tx, err := n.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // of no effect after Commit
+	if err := postgres.Lock(ctx, tx, tablesLock); err != nil {
+		return err
+	}
+	const living = "(SELECT number FROM nodes WHERE lease_until > clock_timestamp())"
+	err = tx.QueryRowContext(ctx, `SELECT COALESCE(
+		(SELECT number FROM nodes WHERE name = $1 AND number NOT IN `+living+` ORDER BY began DESC LIMIT 1),
+		(SELECT min(i) FROM generate_series(1, (SELECT count(*) + 1 FROM nodes)) AS i WHERE i NOT IN `+living+`))`, n.cfg.Name).Scan(&n.number)
+	if err != nil {
+		return err
+	}
+	n.began = time.Now()
+	if _, err = n.write(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// ID identifies this start of the daemon, and Number its place among the nodes.
+func (n *Node) ID() string { return n.id }
+
+// Number returns the node's number, from 1.
+func (n *Node) Number() int { return n.number }
+
+// Held returns nil while the node may act, else fleet_unavailable. It asks nobody.
+func (n *Node) Held() error {
+	if n.lease.held(n.now()) {
+		return nil
+	}
+	return protocol.Errorf(protocol.FleetUnavailable, "this node has not reached the fleet's database for %v, and may not act without it", leaseFor)
+}
+
+// Close ends the node's sessions in the database and takes the node off the fleet, so that
+// nobody waits for its lease to end.
+func (n *Node) Close(ctx context.Context) error {
+	n.stop()
+	<-n.done
+	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
+	if err != nil {
+		n.log.Warn("the fleet's database does not know that this node has ended: others wait until its lease is over", "error", n.clean(err))
+	}
+	return n.db.Close()
+}
+
+func (n *Node) clean(err error) error { return postgres.Clean(n.cfg.DSN, err) }
+
+// unavailable returns the error of an operation that the database did not do.
+func (n *Node) unavailable(ctx context.Context, doing string, err error) error {
+	n.log.WarnContext(ctx, "the fleet's database does not answer", "doing", doing, "error", n.clean(err))
+	return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")
+}

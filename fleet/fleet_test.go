@@ -1,0 +1,270 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"github.com/browserd/browserd/internal/testpostgres"
+	"github.com/browserd/browserd/protocol"
+)
+
+func TestMain(m *testing.M) {
+	if beNode() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const testKey = "a state key of the tests"
+
+func about() About {
+	return About{Version: "test", Capacity: 100, Idle: 15 * time.Minute, StateKey: testKey, Sessions: func() int { return 0 }, Taken: func(string, string) {}}
+}
+
+// joinTest joins a fleet until the test ends.
+func joinTest(t *testing.T, dsn, name string) *Node {
+	t.Helper()
+	return joinAs(t, dsn, name, about())
+}
+
+func joinAs(t *testing.T, dsn, name string, about About) *Node {
+	t.Helper()
+	n, err := Join(t.Context(), Config{DSN: dsn, Name: name}, about, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close(context.Background()) })
+	return n
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// Nodes that start together lay the tables out once and get the numbers from 1. The next
+// one of a name has the number of the last.
+func TestNodesAreNumbered(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	nodes := make([]*Node, 5)
+	var all sync.WaitGroup
+	for i := range nodes {
+		all.Go(func() { nodes[i] = joinTest(t, dsn, fmt.Sprint("n", i)) })
+	}
+	all.Wait()
+	var numbers []int
+	for _, n := range nodes {
+		numbers = append(numbers, n.Number())
+	}
+	slices.Sort(numbers)
+	if diff := cmp.Diff([]int{1, 2, 3, 4, 5}, numbers); diff != "" {
+		t.Fatal(diff)
+	}
+	nodes[0].Close(t.Context())
+	nodes[1].Close(t.Context())
+	if again := joinTest(t, dsn, "n1"); again.Number() != nodes[1].Number() {
+		t.Errorf("n1 is node %d, was %d", again.Number(), nodes[1].Number())
+	}
+	if other := joinTest(t, dsn, "other"); other.Number() != nodes[0].Number() {
+		t.Errorf("a new name is node %d, and %d was the lowest that is free", other.Number(), nodes[0].Number())
+	}
+}
+
+// Where all nodes claim one name at once, one gets it, and the epochs of what follows rise.
+func TestASessionHasOneOwner(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	nodes := []*Node{joinTest(t, dsn, "a"), joinTest(t, dsn, "b"), joinTest(t, dsn, "c")}
+	last := int64(0)
+	for range 30 {
+		type claim struct {
+			node  *Node
+			epoch int64
+			err   error
+		}
+		claims := make([]claim, len(nodes))
+		var all sync.WaitGroup
+		for i, n := range nodes {
+			all.Go(func() {
+				epoch, err := n.Claim(t.Context(), "agent", "work", 10)
+				claims[i] = claim{n, epoch, err}
+			})
+		}
+		all.Wait()
+		var got []claim
+		for _, c := range claims {
+			if c.err == nil {
+				got = append(got, c)
+			} else if protocol.CodeOf(c.err) != protocol.InvalidParams {
+				t.Fatal(c.err)
+			}
+		}
+		if len(got) != 1 {
+			t.Fatalf("%d nodes own the session", len(got))
+		}
+		if got[0].epoch <= last {
+			t.Fatalf("epoch %d after %d", got[0].epoch, last)
+		}
+		last = got[0].epoch
+		owner, err := nodes[0].Owner(t.Context(), "agent", "work")
+		want := &Owner{Node: got[0].node.ID(), Number: got[0].node.Number(), Name: got[0].node.cfg.Name, Epoch: got[0].epoch}
+		if diff := cmp.Diff(want, owner); diff != "" || err != nil {
+			t.Fatal(err, diff)
+		}
+		if _, taken, err := nodes[0].TakeOver(t.Context(), "agent", "work", *owner); taken || err != nil {
+			t.Fatalf("a session was taken from a node that has its lease (%v)", err)
+		}
+		got[0].node.Release(t.Context(), "agent", "work", got[0].epoch)
+	}
+	if owner, err := nodes[0].Owner(t.Context(), "agent", "work"); owner != nil || err != nil {
+		t.Errorf("after the end: %v, %v", owner, err)
+	}
+}
+
+// Forty claims of one agent at once over three nodes: as many as session.max_per_agent allows
+// are granted, no more and no fewer, and another agent has its own.
+func TestTheLimitOfAnAgentIsTheFleets(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	nodes := []*Node{joinTest(t, dsn, "a"), joinTest(t, dsn, "b"), joinTest(t, dsn, "c")}
+	var granted, refused atomic.Int32
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			_, err := nodes[i%3].Claim(t.Context(), "agent", fmt.Sprint("s", i), 7)
+			switch protocol.CodeOf(err) {
+			case "":
+				granted.Add(1)
+			case protocol.SessionLimit:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if granted.Load() != 7 || refused.Load() != 33 {
+		t.Errorf("%d granted and %d refused, want 7 and 33", granted.Load(), refused.Load())
+	}
+	if _, err := nodes[0].Claim(t.Context(), "other", "s1", 7); err != nil {
+		t.Error(err)
+	}
+}
+
+// A node whose lease is over by the database's clock beats while another takes its session, a
+// hundred times: either the beat is first, and it keeps the session, or it is told.
+func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	told := make(chan string, 1)
+	of := about()
+	of.Taken = func(_, name string) { told <- name }
+	a, b := joinAs(t, dsn, "a", of), joinTest(t, dsn, "b")
+	won := map[bool]int{}
+	for i := range 100 {
+		name := fmt.Sprint("s", i)
+		epoch, err := a.Claim(t.Context(), "agent", name, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.lease.mu.Lock()
+		a.lease.any = false
+		a.lease.mu.Unlock()
+		if _, err := a.db.Exec("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", a.id); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		var taken bool
+		var higher int64
+		all.Go(func() {
+			if err := a.beat(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			var err error
+			if higher, taken, err = b.TakeOver(t.Context(), "agent", name, Owner{Node: a.id, Epoch: epoch}); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Wait()
+		won[taken]++
+		if a.Held() != nil {
+			t.Fatal("the node may not act after its beat")
+		}
+		_, keeps := a.owned[key{"agent", name}]
+		if keeps == taken {
+			t.Fatalf("taken is %t, and the first owner goes on: %t", taken, keeps)
+		}
+		if !taken {
+			continue
+		}
+		if got := <-told; got != name || higher <= epoch {
+			t.Fatalf("%s was taken at epoch %d, and the owner, of epoch %d, was told of %s", name, higher, epoch, got)
+		}
+	}
+	t.Logf("the take-over was first %d times, the beat %d", won[true], won[false])
+}
+
+// A node with another state.key is no node, and an error shows no password.
+func TestRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
+	pg := testpostgres.Start(t)
+	joinTest(t, pg.DSN, "a")
+	other := about()
+	other.StateKey = "another key than the others"
+	_, err := Join(t.Context(), Config{DSN: pg.DSN}, other, quiet())
+	want := "state.key: the other nodes of the fleet have another: give all of them the same, since each has to read what the others sealed"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	pg.Stop()
+	_, err = Join(t.Context(), Config{DSN: pg.DSN}, about(), quiet())
+	if err == nil || strings.Contains(err.Error(), "pass-word") {
+		t.Errorf("without a database: %v", err)
+	}
+}
+
+// What browserd fleet shows.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	dsn := testpostgres.Start(t).DSN
+	if r, err := Look(t.Context(), Config{DSN: dsn}); err != nil || len(r.Nodes) > 0 {
+		t.Errorf("before anybody joined: %v, %v", r, err)
+	}
+	a, b := joinTest(t, dsn, "a"), joinTest(t, dsn, "b")
+	epoch, err := b.Claim(t.Context(), "agent", "work", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Look(t.Context(), Config{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Report{
+		Nodes:    []NodeInfo{{Node: a.Number(), Name: "a", Version: "test", State: "up", Capacity: 100}, {Node: b.Number(), Name: "b", Version: "test", State: "up", Capacity: 100, Sessions: 1}},
+		Sessions: []SessionInfo{{Agent: "agent", Session: "work", Node: b.Number(), Epoch: epoch}},
+	}
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(NodeInfo{}, "Lease", "Began"), cmpopts.IgnoreFields(SessionInfo{}, "Created")); diff != "" {
+		t.Error(diff)
+	}
+	for _, n := range r.Nodes {
+		if n.Lease < 5 || n.Lease > 10 {
+			t.Errorf("node %d has a lease of %v s", n.Node, n.Lease)
+		}
+	}
+	b.Close(t.Context())
+	if r, err = Look(t.Context(), Config{DSN: dsn}); err != nil || len(r.Nodes) != 1 || len(r.Sessions) != 0 {
+		t.Errorf("after b ended: %+v, %v", r, err)
+	}
+}

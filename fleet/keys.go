@@ -1,0 +1,80 @@
+package fleet
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+)
+
+// rounds of PBKDF2-HMAC-SHA256, by OWASP's advice of 2023.
+const rounds = 600_000
+
+// keys seal what the nodes keep in the database. They come from state.key.
+type keys struct{ master []byte }
+
+// openKeys derives the keys, and returns an error that names state.key where the other nodes
+// have another.
+func (n *Node) openKeys(ctx context.Context) (*keys, error) {
+	// The first node chooses the salt and seals the proof; all others open it.
+	salt := make([]byte, 16)
+	rand.Read(salt)
+	salt, err := n.setting(ctx, "salt", salt)
+	if err != nil {
+		return nil, err
+	}
+	k := &keys{}
+	if k.master, err = pbkdf2.Key(sha256.New, n.about.StateKey, salt, rounds, 32); err != nil {
+		return nil, err
+	}
+	proof, err := n.setting(ctx, "proof", k.seal("proof", nil))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := k.unseal("proof", proof); err != nil {
+		return nil, errors.New("state.key: the other nodes of the fleet have another: give all of them the same, since each has to read what the others sealed")
+	}
+	return k, nil
+}
+
+// setting returns what the fleet has under a name, which is value if it had nothing.
+func (n *Node) setting(ctx context.Context, name string, value []byte) ([]byte, error) {
+	_, err := n.db.ExecContext(ctx, "INSERT INTO fleet_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, value)
+	if err == nil {
+		err = n.db.QueryRowContext(ctx, "SELECT value FROM fleet_settings WHERE name = $1", name).Scan(&value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fleet.dsn: the database cannot be used: %w", n.clean(err))
+	}
+	return value, nil
+}
+
+// aead returns the cipher for what is kept for a purpose.
+func (k *keys) aead(purpose string) cipher.AEAD {
+	key, err := hkdf.Key(sha256.New, k.master, nil, "browserd fleet "+purpose, 32)
+	if err != nil {
+		panic(err) // only of a length that is none
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err)
+	}
+	a, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+func (k *keys) seal(purpose string, content []byte) []byte {
+	return k.aead(purpose).Seal(nil, nil, content, []byte(purpose))
+}
+
+func (k *keys) unseal(purpose string, sealed []byte) ([]byte, error) {
+	return k.aead(purpose).Open(nil, nil, sealed, []byte(purpose))
+}

@@ -1,0 +1,153 @@
+package fleet
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"hash/fnv"
+
+	"github.com/browserd/browserd/postgres"
+	"github.com/browserd/browserd/protocol"
+)
+
+// Claim makes this node the owner of a new session and returns its epoch. An agent has at
+// most limit sessions in the whole fleet. Errors: invalid_params where the agent has a session
+// of that name, session_limit, fleet_unavailable.
+func (n *Node) Claim(ctx context.Context, agent, name string, limit int) (epoch int64, err error) {
+	if err := n.Held(); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	epoch, err = n.claim(ctx, agent, name, limit)
+	var e *protocol.Error
+	switch {
+	case err == nil:
+		n.mu.Lock()
+		n.owned[key{agent, name}] = epoch
+		n.mu.Unlock()
+		return epoch, nil
+	case errors.As(err, &e):
+		return 0, err
+	}
+	// The commit may have happened: what it made must not stay.
+	n.mu.Lock()
+	n.owed = append(n.owed, release{key{agent, name}, epoch})
+	n.mu.Unlock()
+	return 0, n.unavailable(ctx, "opening a session", err)
+}
+
+func (n *Node) claim(ctx context.Context, agent, name string, limit int) (epoch int64, err error) {
+	tx, err := n.db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback() // of no effect after Commit
+	// Of two claims of one agent the second counts the first.
+	if err := postgres.Lock(ctx, tx, agentLock(agent)); err != nil {
+		return 0, err
+	}
+	var open int
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sessions WHERE agent = $1 AND name <> $2", agent, name).Scan(&open); err != nil {
+		return 0, err
+	}
+	if open >= limit {
+		return 0, protocol.Errorf(protocol.SessionLimit, "this agent holds %d sessions in the fleet, as many as session.max_per_agent allows", open).
+			With("limit", limit).With("open", open)
+	}
+	// A row of this node's own is one whose end the database has not seen yet.
+	err = tx.QueryRowContext(ctx, `INSERT INTO sessions (agent, name, node, epoch, created) VALUES ($1, $2, $3, nextval('epochs'), clock_timestamp())
+		ON CONFLICT (agent, name) DO UPDATE SET epoch = excluded.epoch, created = excluded.created, checkpoint = NULL WHERE sessions.node = $3 RETURNING epoch`,
+		agent, name, n.id).Scan(&epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, protocol.Errorf(protocol.InvalidParams, "name %q: you have a session of that name", protocol.Cut(name, 64)).
+			With("parameter", "name").Then("choose another name, or close that session")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return epoch, tx.Commit()
+}
+
+// agentLock is the advisory lock of an agent's claims.
+func agentLock(agent string) int64 {
+	h := fnv.New64a()
+	h.Write([]byte("browserd agent " + agent))
+	return int64(h.Sum64())
+}
+
+// Release ends a session of this node. Where the database does not answer, the session's row
+// is removed when it does.
+func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
+	r := release{key{agent, name}, epoch}
+	n.mu.Lock()
+	if n.owned[r.key] == epoch {
+		delete(n.owned, r.key)
+	}
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := n.remove(ctx, r); err != nil {
+		n.mu.Lock()
+		n.owed = append(n.owed, r)
+		n.mu.Unlock()
+		n.log.WarnContext(ctx, "the fleet's database does not know yet that a session has ended", "session", name, "error", n.clean(err))
+	}
+}
+
+// remove removes a session's row, if it is of that epoch.
+func (n *Node) remove(ctx context.Context, r release) error {
+	_, err := n.db.ExecContext(ctx, "DELETE FROM sessions WHERE agent = $1 AND name = $2 AND epoch = $3 AND node = $4", r.agent, r.name, r.epoch, n.id)
+	return err
+}
+
+// Owner is who has a session.
+type Owner struct {
+	Node   string // its ID
+	Number int
+	Name   string
+	Epoch  int64
+	Lost   bool // its lease is over, by the database's clock
+}
+
+// Owner returns who has an agent's session, nil where there is no session of that name.
+func (n *Node) Owner(ctx context.Context, agent, name string) (*Owner, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var o Owner
+	err := n.db.QueryRowContext(ctx, `SELECT nodes.id, nodes.number, nodes.name, sessions.epoch, nodes.lease_until < clock_timestamp()
+		FROM sessions JOIN nodes ON nodes.id = sessions.node WHERE sessions.agent = $1 AND sessions.name = $2`, agent, name).
+		Scan(&o.Node, &o.Number, &o.Name, &o.Epoch, &o.Lost)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, n.unavailable(ctx, "looking for a session", err)
+	}
+	return &o, nil
+}
+
+// TakeOver makes this node the owner of a session whose owner was from, if from's lease is
+// over and nobody else was faster: then taken is true, and epoch is higher than any before.
+func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (epoch int64, taken bool, err error) {
+	if err := n.Held(); err != nil {
+		return 0, false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// The lock on the node's row makes its beat wait: it keeps its lease, or it learns of this.
+	err = n.db.QueryRowContext(ctx, `WITH lost AS (SELECT id FROM nodes WHERE id = $4 AND lease_until < clock_timestamp() FOR UPDATE)
+		UPDATE sessions SET node = $3, epoch = nextval('epochs') FROM lost
+		WHERE sessions.agent = $1 AND sessions.name = $2 AND sessions.node = lost.id AND sessions.epoch = $5 RETURNING sessions.epoch`,
+		agent, name, n.id, from.Node, from.Epoch).Scan(&epoch)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, n.unavailable(ctx, "taking a session over", err)
+	}
+	n.mu.Lock()
+	n.owned[key{agent, name}] = epoch
+	n.mu.Unlock()
+	return epoch, true, nil
+}

@@ -1,0 +1,44 @@
+package fleet
+
+import "crypto/rand"
+
+// tablesLock is the advisory lock under which tables are laid out and nodes enter.
+const tablesLock = 0x666c6565 // "flee"
+
+// steps lay out the tables. Append only: two versions of browserd may run side by side, so
+// a step may add what the version before does not know, and take nothing away.
+var steps = []string{
+	`CREATE TABLE nodes (
+		id TEXT PRIMARY KEY,
+		number INT NOT NULL,
+		name TEXT NOT NULL,
+		version TEXT NOT NULL,
+		protocol INT NOT NULL,
+		state TEXT NOT NULL,
+		capacity INT NOT NULL,
+		sessions INT NOT NULL,
+		began TIMESTAMPTZ NOT NULL,
+		lease_until TIMESTAMPTZ NOT NULL
+	) WITH (fillfactor = 50);
+	CREATE SEQUENCE epochs;
+	CREATE TABLE sessions (
+		agent TEXT NOT NULL,
+		name TEXT NOT NULL,
+		node TEXT NOT NULL REFERENCES nodes,
+		epoch BIGINT NOT NULL,
+		created TIMESTAMPTZ NOT NULL,
+		checkpoint BYTEA,
+		PRIMARY KEY (agent, name)
+	);
+	CREATE INDEX sessions_by_node ON sessions (node);
+	CREATE TABLE fleet_settings (name TEXT PRIMARY KEY, value BYTEA NOT NULL)`,
+}
+
+// The states of a node.
+const (
+	stateUp   = "up"
+	stateGone = "gone" // it said that it ends
+)
+
+// newID identifies one start of a daemon.
+func newID() string { return rand.Text()[:16] }

@@ -1,0 +1,91 @@
+package session
+
+import (
+	"context"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Fleet records which of several daemons owns each session. Its errors are *protocol.Error.
+// Any goroutine may call its methods.
+type Fleet interface {
+	// Claim makes this daemon the owner of a new session. An agent has at most limit sessions
+	// over all daemons.
+	Claim(ctx context.Context, agent, name string, limit int) (epoch int64, err error)
+	// Release ends a session of that epoch.
+	Release(ctx context.Context, agent, name string, epoch int64)
+	// Held returns nil while this daemon may act, else fleet_unavailable. It does not block.
+	Held() error
+}
+
+// Held returns nil while the daemon may act for its sessions, else fleet_unavailable.
+func (m *Manager) Held() error {
+	if m.Fleet == nil {
+		return nil
+	}
+	return m.Fleet.Held()
+}
+
+// Held returns nil while the daemon may act for the session, else fleet_unavailable.
+func (s *Session) Held() error { return s.manager.Held() }
+
+// Taken closes a session that another daemon has taken over. Clients are told that it closes
+// here, and nothing of it is saved.
+func (m *Manager) Taken(agent, name string) {
+	if s, err := m.Get(agent, name); err == nil {
+		m.BeforeEnd(s, nil)
+		m.closeSession(s, reasonTaken)
+	}
+}
+
+// claim makes this daemon the owner of a session that is about to be opened.
+func (m *Manager) claim(agent, name string) (epoch int64, err error) {
+	if m.Fleet == nil {
+		return 0, nil
+	}
+	return m.Fleet.Claim(context.Background(), agent, name, m.cfg.MaxPerAgent)
+}
+
+// release gives a session up that has ended. What ends with the daemon or is another's is
+// none to give up.
+func (m *Manager) release(s *Session, reason string) {
+	if m.Fleet != nil && reason != reasonShutdown && reason != reasonTaken {
+		m.Fleet.Release(context.Background(), s.agent, s.name, s.epoch)
+	}
+}
+
+// reserve keeps a name for a session that is about to be opened, within the limits. Errors: those
+// of Open.
+func (m *Manager) reserve(agent, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closing {
+		return protocol.Errorf(protocol.ShuttingDown, "the daemon is shutting down")
+	}
+	own := 0
+	for k := range m.sessions {
+		if k.agent == agent {
+			own++
+		}
+	}
+	for k := range m.opening {
+		if k.agent == agent {
+			own++
+		}
+	}
+	open := len(m.sessions) + len(m.opening)
+	if open >= m.cfg.Max {
+		return protocol.Errorf(protocol.SessionLimit, "the daemon holds %d sessions, as many as session.max allows", open).
+			With("limit", m.cfg.Max).With("open", open)
+	}
+	if own >= m.cfg.MaxPerAgent {
+		return protocol.Errorf(protocol.SessionLimit, "this agent holds %d sessions, as many as session.max_per_agent allows", own).
+			With("limit", m.cfg.MaxPerAgent).With("open", own)
+	}
+	if k := (owned{agent, name}); m.sessions[k] != nil || m.opening[k] {
+		return protocol.Errorf(protocol.InvalidParams, "name %q: you have a session of that name", name).
+			With("parameter", "name").Then("choose another name, or close that session")
+	}
+	m.opening[owned{agent, name}] = true
+	return nil
+}

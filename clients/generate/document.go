@@ -37,6 +37,31 @@ func read(d map[string]any) document {
 	return doc
 }
 
+// everyCall are the parameters of every command.
+var everyCall = []string{"session", "timeout_ms"}
+
+// shareParams makes them the definition CallParams, which a client then has once.
+func (d document) shareParams() {
+	shared := object{}
+	for _, c := range d.commands {
+		s := d.defs[c.params].(object)
+		properties := s["properties"].(object)
+		for _, name := range everyCall {
+			if p, ok := properties[name]; ok {
+				shared[name] = p
+				delete(properties, name)
+			}
+		}
+		s["allOf"] = append(slices.Clone(bases(s)), object{"$ref": "#/$defs/CallParams"})
+	}
+	d.defs["CallParams"] = object{"properties": shared}
+}
+
+func bases(s object) []any {
+	list, _ := s["allOf"].([]any)
+	return list
+}
+
 // refOf is the name of the definition that a schema refers to; empty: none.
 func refOf(s any) string {
 	ref, _ := s.(object)["$ref"].(string)
@@ -91,8 +116,7 @@ func rank(m member) int {
 
 func basesOf(s object) []string {
 	var list []string
-	all, _ := s["allOf"].([]any)
-	for _, b := range all {
+	for _, b := range bases(s) {
 		list = append(list, refOf(b))
 	}
 	return list

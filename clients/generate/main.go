@@ -17,11 +17,13 @@ import (
 // files are what is written, by its place in the repository.
 func files() map[string]string {
 	d := read(schema.Document(actions.All, "1"))
+	tools := d.tools(actions.All)
+	d.shareParams()
 	return map[string]string{
 		"clients/go/commands.go":               d.golang(),
 		"clients/python/browserd/_commands.py": d.python(),
 		"clients/typescript/src/commands.ts":   d.typescript(),
-		"clients/typescript/src/tools.ts":      d.tools(actions.All),
+		"clients/typescript/src/tools.ts":      tools,
 	}
 }
 

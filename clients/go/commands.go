@@ -369,9 +369,8 @@ type Attempt struct {
 	Error  string `json:"error,omitzero"`
 }
 type BackParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards
 }
 type BatchAnswer struct {
 	Error  *Error `json:"error,omitzero"`
@@ -382,10 +381,9 @@ type BatchCommand struct {
 	Params map[string]any `json:"params,omitzero"`
 }
 type BatchParams struct {
+	CallParams
 	Commands    []BatchCommand `json:"commands"`               // {method, params} each, run one after the other
-	Session     string         `json:"session,omitzero"`       // the session's name; left out: the connection's own
 	StopOnError *bool          `json:"stop_on_error,omitzero"` // leave out what follows a command that fails
-	TimeoutMS   *int           `json:"timeout_ms,omitzero"`    // milliseconds after which the command answers timeout
 }
 type BatchResult struct {
 	Results []BatchAnswer `json:"results"`
@@ -400,29 +398,30 @@ type BrowserRestoredEvent struct {
 	Type     string         `json:"type"`
 	Session  string         `json:"session,omitzero"` // whose event it is
 }
-type CancelParams struct {
-	ID        any    `json:"id"`                  // the id of a request of this connection
+type CallParams struct {
 	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+}
+type CancelParams struct {
+	CallParams
+	ID any `json:"id"` // the id of a request of this connection
 }
 type CancelResult struct {
 	Cancelled bool `json:"cancelled"`
 }
 type CheckParams struct {
-	Ref       any    `json:"ref"`                 // the element
-	Checked   *bool  `json:"checked,omitzero"`    // false: not checked
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Ref      any    `json:"ref"`               // the element
+	Checked  *bool  `json:"checked,omitzero"`  // false: not checked
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
 type ClickParams struct {
-	Ref       any      `json:"ref"`                 // the element
-	Button    string   `json:"button,omitzero"`     // the mouse button
-	Count     *int     `json:"count,omitzero"`      // 2 for a double click
-	Modifiers []string `json:"modifiers,omitzero"`  // keys held down
-	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string   `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Ref       any      `json:"ref"`                // the element
+	Button    string   `json:"button,omitzero"`    // the mouse button
+	Count     *int     `json:"count,omitzero"`     // 2 for a double click
+	Modifiers []string `json:"modifiers,omitzero"` // keys held down
+	Snapshot  string   `json:"snapshot,omitzero"`  // what is shown afterwards: the change, the whole page, or nothing
 }
 type CommandEvent struct {
 	Code     string         `json:"code"`
@@ -448,11 +447,10 @@ type CommandHelp struct {
 	Static     *bool       `json:"static,omitzero"`
 }
 type ConfirmParams struct {
-	Allow     bool   `json:"allow"`               // true: it may happen; false: it may not
-	ID        string `json:"id"`                  // the id of a confirmation_requested event, or of details.confirmation
-	Remember  string `json:"remember,omitzero"`   // how long the answer holds for the same agent, command and origin: for this once, for the session's life, or for good
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Allow    bool   `json:"allow"`             // true: it may happen; false: it may not
+	ID       string `json:"id"`                // the id of a confirmation_requested event, or of details.confirmation
+	Remember string `json:"remember,omitzero"` // how long the answer holds for the same agent, command and origin: for this once, for the session's life, or for good
 }
 type ConfirmResult struct {
 	Allow    bool     `json:"allow"`
@@ -496,12 +494,11 @@ type ConsoleErrorEvent struct {
 	Session string `json:"session,omitzero"` // whose event it is
 }
 type ConsoleParams struct {
-	Filter    string `json:"filter,omitzero"`     // only entries that contain this text
-	Kind      string `json:"kind,omitzero"`       // only this kind: log, info, warning, error, debug, exception …
-	Limit     *int   `json:"limit,omitzero"`      // the newest so many
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Since     *int   `json:"since,omitzero"`      // only what is newer: next of the answer before
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Filter string `json:"filter,omitzero"` // only entries that contain this text
+	Kind   string `json:"kind,omitzero"`   // only this kind: log, info, warning, error, debug, exception …
+	Limit  *int   `json:"limit,omitzero"`  // the newest so many
+	Since  *int   `json:"since,omitzero"`  // only what is newer: next of the answer before
 }
 type ConsoleResult struct {
 	PageResult
@@ -525,15 +522,13 @@ type CookiePartition struct {
 	CrossSite    *bool  `json:"cross_site,omitzero"`
 }
 type CookiesClearParams struct {
-	Name      string   `json:"name,omitzero"`       // only cookies of this name; left out: of any
-	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-	Urls      []string `json:"urls,omitzero"`       // only cookies that would be sent to these addresses; left out: all
+	CallParams
+	Name string   `json:"name,omitzero"` // only cookies of this name; left out: of any
+	Urls []string `json:"urls,omitzero"` // only cookies that would be sent to these addresses; left out: all
 }
 type CookiesGetParams struct {
-	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-	Urls      []string `json:"urls,omitzero"`       // only cookies that would be sent to these addresses; left out: all
+	CallParams
+	Urls []string `json:"urls,omitzero"` // only cookies that would be sent to these addresses; left out: all
 }
 type CookiesResult struct {
 	PageResult
@@ -541,10 +536,9 @@ type CookiesResult struct {
 	Cleared *int     `json:"cleared,omitzero"`
 }
 type CookiesSetParams struct {
-	Cookies   []Cookie `json:"cookies,omitzero"`    // {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
-	Netscape  string   `json:"netscape,omitzero"`   // the text of a cookies.txt (Netscape's format): domain, subdomains too, path, secure, expires, name and value with tabs between them, a line each
-	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Cookies  []Cookie `json:"cookies,omitzero"`  // {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
+	Netscape string   `json:"netscape,omitzero"` // the text of a cookies.txt (Netscape's format): domain, subdomains too, path, secure, expires, name and value with tabs between them, a line each
 }
 type Delta struct {
 	Stats Stats  `json:"stats"`
@@ -570,11 +564,10 @@ type DialogEvent struct {
 	Session string `json:"session,omitzero"` // whose event it is
 }
 type DialogParams struct {
-	Accept    bool   `json:"accept"`              // OK, or Cancel
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	Text      string `json:"text,omitzero"`       // the answer to a prompt
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Accept   bool   `json:"accept"`            // OK, or Cancel
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
+	Text     string `json:"text,omitzero"`     // the answer to a prompt
 }
 type DialogResult struct {
 	PageResult
@@ -600,13 +593,12 @@ type DownloadEvent struct {
 	Why     string `json:"why,omitzero"`
 }
 type DownloadsParams struct {
-	Allow     *bool  `json:"allow,omitzero"`      // from now on, keep the files that pages download, which are denied otherwise
-	MaxChars  *int   `json:"max_chars,omitzero"`  // characters of content at most
-	Name      string `json:"name,omitzero"`       // the one to read, by its name in entries; left out: only the list
-	Offset    *int   `json:"offset,omitzero"`     // byte to begin at: next_offset of the answer before
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-	Wait      *bool  `json:"wait,omitzero"`       // wait until the download, or every one, has ended
+	CallParams
+	Allow    *bool  `json:"allow,omitzero"`     // from now on, keep the files that pages download, which are denied otherwise
+	MaxChars *int   `json:"max_chars,omitzero"` // characters of content at most
+	Name     string `json:"name,omitzero"`      // the one to read, by its name in entries; left out: only the list
+	Offset   *int   `json:"offset,omitzero"`    // byte to begin at: next_offset of the answer before
+	Wait     *bool  `json:"wait,omitzero"`      // wait until the download, or every one, has ended
 }
 type DownloadsResult struct {
 	PageResult
@@ -618,11 +610,10 @@ type DownloadsResult struct {
 	Truncated  *bool      `json:"truncated,omitzero"`
 }
 type DragParams struct {
-	Ref       any    `json:"ref"`                 // the element
-	To        any    `json:"to"`                  // the element to drop it on
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Ref      any    `json:"ref"`               // the element
+	To       any    `json:"to"`                // the element to drop it on
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
 type Effect struct {
 	Reports
@@ -637,6 +628,7 @@ type Effect struct {
 	Value      string           `json:"value,omitzero"`
 }
 type EmulateParams struct {
+	CallParams
 	ColorScheme   string            `json:"color_scheme,omitzero"`   // what the person is said to prefer
 	Device        string            `json:"device,omitzero"`         // viewport, scale, touch and user agent of a device; what else is given stands over it
 	Geolocation   *Place            `json:"geolocation,omitzero"`    // {latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation
@@ -648,20 +640,17 @@ type EmulateParams struct {
 	Offline       *bool             `json:"offline,omitzero"`        // without a network
 	ReducedMotion string            `json:"reduced_motion,omitzero"` // whether the person is said to want less motion
 	Scale         *float64          `json:"scale,omitzero"`          // device pixels for one CSS pixel
-	Session       string            `json:"session,omitzero"`        // the session's name; left out: the connection's own
 	Throttle      *Throttle         `json:"throttle,omitzero"`       // {latency_ms, download_kbps, upload_kbps}: a slow network; 0 and what is left out is as fast as it is
-	TimeoutMS     *int              `json:"timeout_ms,omitzero"`     // milliseconds after which the command answers timeout
 	Timezone      string            `json:"timezone,omitzero"`       // an IANA time zone, such as Europe/Oslo
 	Touch         *bool             `json:"touch,omitzero"`          // have a touch screen
 	UserAgent     string            `json:"user_agent,omitzero"`     // in place of Chromium's own; empty: Chromium's own again
 	Viewport      *Viewport         `json:"viewport,omitzero"`       // {width, height} in CSS pixels
 }
 type EvalParams struct {
-	Expression string `json:"expression"`          // JavaScript; a promise is awaited
-	MaxChars   *int   `json:"max_chars,omitzero"`  // characters of the value's JSON; a larger one is too_large
-	Ref        any    `json:"ref,omitzero"`        // an element that the expression sees as element
-	Session    string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS  *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Expression string `json:"expression"`         // JavaScript; a promise is awaited
+	MaxChars   *int   `json:"max_chars,omitzero"` // characters of the value's JSON; a larger one is too_large
+	Ref        any    `json:"ref,omitzero"`       // an element that the expression sees as element
 }
 type EvalResult struct {
 	PageResult
@@ -706,10 +695,9 @@ type FillField struct {
 	Value any `json:"value"`
 }
 type FillParams struct {
-	Fields    []FillField `json:"fields"`              // {ref, value} each: a text, a date, a number; true or false for a checkbox, radio button or switch; a label or value, or a list of them, for a select
-	Session   string      `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string      `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int        `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Fields   []FillField `json:"fields"`            // {ref, value} each: a text, a date, a number; true or false for a checkbox, radio button or switch; a label or value, or a list of them, for a select
+	Snapshot string      `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
 type FillResult struct {
 	PageResult
@@ -722,14 +710,13 @@ type Filled struct {
 	Value    string   `json:"value,omitzero"`
 }
 type FindParams struct {
-	Chain     []map[string]any `json:"chain,omitzero"`      // steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …
-	Limit     *int             `json:"limit,omitzero"`      // nodes returned; truncated says that there are more
-	Name      string           `json:"name,omitzero"`       // contained in the accessible name
-	Read      []string         `json:"read,omitzero"`       // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, caret, values, attr:NAME, css:NAME
-	Role      string           `json:"role,omitzero"`       // the ARIA role
-	Session   string           `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Text      string           `json:"text,omitzero"`       // contained in the element's text or name
-	TimeoutMS *int             `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Chain []map[string]any `json:"chain,omitzero"` // steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …
+	Limit *int             `json:"limit,omitzero"` // nodes returned; truncated says that there are more
+	Name  string           `json:"name,omitzero"`  // contained in the accessible name
+	Read  []string         `json:"read,omitzero"`  // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, caret, values, attr:NAME, css:NAME
+	Role  string           `json:"role,omitzero"`  // the ARIA role
+	Text  string           `json:"text,omitzero"`  // contained in the element's text or name
 }
 type FindResult struct {
 	PageResult
@@ -739,10 +726,9 @@ type FindResult struct {
 	Truncated *bool `json:"truncated,omitzero"`
 }
 type FocusParams struct {
-	Ref       any    `json:"ref"`                 // the element
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Ref      any    `json:"ref"`               // the element
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
 type ForwardParams = BackParams
 type Found struct {
@@ -842,9 +828,8 @@ type HelloEvent struct {
 	Session  string   `json:"session,omitzero"` // whose event it is
 }
 type HelpParams struct {
-	Command   string `json:"command,omitzero"`    // one command, with its parameters; left out: a line for each
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Command string `json:"command,omitzero"` // one command, with its parameters; left out: a line for each
 }
 type HelpResult struct {
 	Commands []CommandHelp `json:"commands"`
@@ -857,6 +842,7 @@ type Hit struct {
 }
 type HoverParams = FocusParams
 type HttpRequestParams struct {
+	CallParams
 	URL         string            `json:"url"`                   // an http or https URL
 	Body        any               `json:"body,omitzero"`         // a string is sent as it is, anything else as JSON
 	Extract     string            `json:"extract,omitzero"`      // what you want to know of a long answer, in words: a small model reads it for you
@@ -865,14 +851,11 @@ type HttpRequestParams struct {
 	MaxChars    *int              `json:"max_chars,omitzero"`    // characters of content
 	Method      string            `json:"method,omitzero"`       // the method
 	Offset      *int              `json:"offset,omitzero"`       // characters of content to begin after: the next_offset of the last answer
-	Session     string            `json:"session,omitzero"`      // the session's name; left out: the connection's own
-	TimeoutMS   *int              `json:"timeout_ms,omitzero"`   // milliseconds after which the command answers timeout
 	TimeoutSecs *int              `json:"timeout_secs,omitzero"` // seconds for the whole exchange; timeout_ms grows with it, and a smaller timeout_ms alone holds
 }
 type InitScriptParams struct {
-	Script    string `json:"script"`              // JavaScript; it runs in frames too, and not in the document that is open or in workers
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Script string `json:"script"` // JavaScript; it runs in frames too, and not in the document that is open or in workers
 }
 type Listed struct {
 	Kind    string   `json:"kind"`
@@ -893,31 +876,28 @@ type Locator struct {
 	Text   string `json:"text,omitzero"`
 }
 type LoginDeleteParams struct {
-	Name      string `json:"name"`                // the name that login was given
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Name string `json:"name"` // the name that login was given
 }
 type LoginDeleteResult struct {
 	Deleted Saved `json:"deleted"`
 }
 type LoginListParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
 }
 type LoginListResult struct {
 	Limits SavedLimits `json:"limits"`
 	Logins []Saved     `json:"logins"`
 }
 type LoginParams struct {
-	Code      string `json:"code,omitzero"`       // the name of a secret that makes one-time codes; left out: your secret of kind totp for that origin
-	Name      string `json:"name,omitzero"`       // alone: the recipe that is played. With others: the name under which they are kept if it works: small letters, digits, '.', '_' and '-'
-	Password  string `json:"password,omitzero"`   // the name of a secret, not a password; left out: your secret of kind text for that origin
-	Script    string `json:"script,omitzero"`     // in place of finding fields: the name of a script that run saved, which logs in
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-	URL       string `json:"url,omitzero"`        // the address of the form; left out: the page that is open
-	Username  string `json:"username,omitzero"`   // what is written as the name, may be {{secret:NAME}}; left out: your secret of kind username for the form's origin
+	CallParams
+	Code     string `json:"code,omitzero"`     // the name of a secret that makes one-time codes; left out: your secret of kind totp for that origin
+	Name     string `json:"name,omitzero"`     // alone: the recipe that is played. With others: the name under which they are kept if it works: small letters, digits, '.', '_' and '-'
+	Password string `json:"password,omitzero"` // the name of a secret, not a password; left out: your secret of kind text for that origin
+	Script   string `json:"script,omitzero"`   // in place of finding fields: the name of a script that run saved, which logs in
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
+	URL      string `json:"url,omitzero"`      // the address of the form; left out: the page that is open
+	Username string `json:"username,omitzero"` // what is written as the name, may be {{secret:NAME}}; left out: your secret of kind username for the form's origin
 }
 type LoginResult struct {
 	PageResult
@@ -931,16 +911,15 @@ type Marked struct {
 	Ref string `json:"ref"`
 }
 type MouseParams struct {
-	Action    string   `json:"action"`              // what to do
-	X         float64  `json:"x"`                   // CSS pixels from the left of the viewport
-	Y         float64  `json:"y"`                   // CSS pixels from its top
-	Button    string   `json:"button,omitzero"`     // the mouse button
-	Count     *int     `json:"count,omitzero"`      // 2 for a double click
-	DX        *float64 `json:"dx,omitzero"`         // of the wheel, CSS pixels to the right
-	DY        *float64 `json:"dy,omitzero"`         // of the wheel, CSS pixels down
-	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string   `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Action   string   `json:"action"`            // what to do
+	X        float64  `json:"x"`                 // CSS pixels from the left of the viewport
+	Y        float64  `json:"y"`                 // CSS pixels from its top
+	Button   string   `json:"button,omitzero"`   // the mouse button
+	Count    *int     `json:"count,omitzero"`    // 2 for a double click
+	DX       *float64 `json:"dx,omitzero"`       // of the wheel, CSS pixels to the right
+	DY       *float64 `json:"dy,omitzero"`       // of the wheel, CSS pixels down
+	Snapshot string   `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
 type MouseResult struct {
 	PageResult
@@ -960,16 +939,15 @@ type NavigatedEvent struct {
 	Tab      string `json:"tab,omitzero"`
 }
 type NetworkParams struct {
-	Body      *bool  `json:"body,omitzero"`       // with the bodies of the entry of that id, or of a HAR
-	Filter    string `json:"filter,omitzero"`     // only requests whose address contains this text
-	Format    string `json:"format,omitzero"`     // har: the same as HTTP Archive 1.2
-	ID        *int   `json:"id,omitzero"`         // one entry by its id, with its headers
-	Kind      string `json:"kind,omitzero"`       // only this kind: document, script, stylesheet, image, font, media, xhr, fetch, websocket …
-	Limit     *int   `json:"limit,omitzero"`      // the newest so many
-	MaxChars  *int   `json:"max_chars,omitzero"`  // characters of a body at most
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Since     *int   `json:"since,omitzero"`      // only what is newer or has changed: next of the answer before
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Body     *bool  `json:"body,omitzero"`      // with the bodies of the entry of that id, or of a HAR
+	Filter   string `json:"filter,omitzero"`    // only requests whose address contains this text
+	Format   string `json:"format,omitzero"`    // har: the same as HTTP Archive 1.2
+	ID       *int   `json:"id,omitzero"`        // one entry by its id, with its headers
+	Kind     string `json:"kind,omitzero"`      // only this kind: document, script, stylesheet, image, font, media, xhr, fetch, websocket …
+	Limit    *int   `json:"limit,omitzero"`     // the newest so many
+	MaxChars *int   `json:"max_chars,omitzero"` // characters of a body at most
+	Since    *int   `json:"since,omitzero"`     // only what is newer or has changed: next of the answer before
 }
 type NetworkResult struct {
 	PageResult
@@ -989,11 +967,10 @@ type Node struct {
 	Value  string            `json:"value,omitzero"`
 }
 type OpenParams struct {
+	CallParams
 	URL       string `json:"url"`                 // the whole address, http: or https:, or about:blank
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards
 	Source    string `json:"source,omitzero"`     // who serves the page
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 	WaitUntil string `json:"wait_until,omitzero"` // how far the page must be; auto: its content is there and it is quiet
 }
 type PDF struct {
@@ -1050,14 +1027,13 @@ type PageTool struct {
 	SchemaLeftOut string   `json:"schema_left_out,omitzero"`
 }
 type PageToolParams struct {
-	Name      string         `json:"name"`                // the tool's, as page_tools and the snapshot's line [tools] say it
-	Arguments map[string]any `json:"arguments,omitzero"`  // what the tool accepts: page_tools shows its input_schema
-	Frame     any            `json:"frame,omitzero"`      // where several frames have a tool of this name: main, or the frame's ref
-	MaxChars  *int           `json:"max_chars,omitzero"`  // characters of the value's JSON; a longer one is cut
-	Origin    string         `json:"origin,omitzero"`     // the same, by origin
-	Session   string         `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string         `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int           `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Name      string         `json:"name"`               // the tool's, as page_tools and the snapshot's line [tools] say it
+	Arguments map[string]any `json:"arguments,omitzero"` // what the tool accepts: page_tools shows its input_schema
+	Frame     any            `json:"frame,omitzero"`     // where several frames have a tool of this name: main, or the frame's ref
+	MaxChars  *int           `json:"max_chars,omitzero"` // characters of the value's JSON; a longer one is cut
+	Origin    string         `json:"origin,omitzero"`    // the same, by origin
+	Snapshot  string         `json:"snapshot,omitzero"`  // what is shown afterwards: the change, the whole page, or nothing
 }
 type PageToolResult struct {
 	PageResult
@@ -1066,9 +1042,8 @@ type PageToolResult struct {
 	Value     any    `json:"value,omitzero"`
 }
 type PageToolsParams struct {
-	Name      string `json:"name,omitzero"`       // only the tools of this name
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Name string `json:"name,omitzero"` // only the tools of this name
 }
 type PageToolsResult struct {
 	PageResult
@@ -1083,9 +1058,8 @@ type ParamHelp struct {
 	Required *bool  `json:"required,omitzero"`
 }
 type PasskeyDeleteParams struct {
-	ID        string `json:"id"`                  // the passkey's, as passkey_list says it
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	ID string `json:"id"` // the passkey's, as passkey_list says it
 }
 type PasskeyDeleteResult struct {
 	Deleted ListedPasskey `json:"deleted"`
@@ -1095,20 +1069,18 @@ type PasskeyListResult struct {
 	Passkeys []ListedPasskey `json:"passkeys"`
 }
 type PasskeyParams struct {
-	Ref       any    `json:"ref"`                 // what makes the page ask for a passkey, such as its button Sign in with a passkey
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-	WaitMS    *int   `json:"wait_ms,omitzero"`    // milliseconds that the page may take to ask
+	CallParams
+	Ref      any    `json:"ref"`               // what makes the page ask for a passkey, such as its button Sign in with a passkey
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
+	WaitMS   *int   `json:"wait_ms,omitzero"`  // milliseconds that the page may take to ask
 }
 type PasskeyResult struct {
 	PageResult
 	Passkeys []UsedPasskey `json:"passkeys"`
 }
 type PdfParams struct {
-	Options   *PDF   `json:"options,omitzero"`    // landscape, print_background, scale, paper_width, paper_height, page_ranges
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Options *PDF `json:"options,omitzero"` // landscape, print_background, scale, paper_width, paper_height, page_ranges
 }
 type PendingRequest struct {
 	Method string `json:"method"`
@@ -1140,12 +1112,11 @@ type Position struct {
 	Y    float64 `json:"y"`
 }
 type PressParams struct {
-	Key       string `json:"key"`                 // such as Enter, Control+a, Shift+Tab, ArrowDown or a character
-	Action    string `json:"action,omitzero"`     // down: the key stays down until up
-	Ref       any    `json:"ref,omitzero"`        // focused first; left out: what has the focus
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Key      string `json:"key"`               // such as Enter, Control+a, Shift+Tab, ArrowDown or a character
+	Action   string `json:"action,omitzero"`   // down: the key stays down until up
+	Ref      any    `json:"ref,omitzero"`      // focused first; left out: what has the focus
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
 type Question struct {
 	Agent     string         `json:"agent"`
@@ -1167,14 +1138,13 @@ type Question struct {
 	URL       string         `json:"url,omitzero"`
 }
 type ReadParams struct {
-	Attr      string `json:"attr,omitzero"`       // one attribute of kind attrs
-	Kind      string `json:"kind,omitzero"`       // what of it; box: where it is in the viewport, as mouse takes it
-	MaxChars  *int   `json:"max_chars,omitzero"`  // characters of content
-	Offset    *int   `json:"offset,omitzero"`     // characters to begin after: the next_offset of the last answer
-	Pages     string `json:"pages,omitzero"`      // of a PDF: one page or a range of them, such as 3, 3-5 or 7-
-	Ref       any    `json:"ref,omitzero"`        // the element; left out: the whole page
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Attr     string `json:"attr,omitzero"`      // one attribute of kind attrs
+	Kind     string `json:"kind,omitzero"`      // what of it; box: where it is in the viewport, as mouse takes it
+	MaxChars *int   `json:"max_chars,omitzero"` // characters of content
+	Offset   *int   `json:"offset,omitzero"`    // characters to begin after: the next_offset of the last answer
+	Pages    string `json:"pages,omitzero"`     // of a PDF: one page or a range of them, such as 3, 3-5 or 7-
+	Ref      any    `json:"ref,omitzero"`       // the element; left out: the whole page
 }
 type ReadResult struct {
 	PageResult
@@ -1201,31 +1171,28 @@ type Route struct {
 	Status  *int              `json:"status,omitzero"`
 }
 type RouteParams struct {
-	Pattern   string            `json:"pattern"`             // the address, whole, with * for any characters and ? for one; what answers it newest counts
-	Action    string            `json:"action,omitzero"`     // remove: the routes of that pattern, or with * all
-	Body      string            `json:"body,omitzero"`       // of the answer
-	Headers   map[string]string `json:"headers,omitzero"`    // of the answer, such as Content-Type
-	Kind      string            `json:"kind,omitzero"`       // only requests of this kind: document, stylesheet, image, media, font, script, fetch (XMLHttpRequest too), eventsource, manifest, ping, other
-	Session   string            `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Status    *int              `json:"status,omitzero"`     // of the answer
-	TimeoutMS *int              `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Pattern string            `json:"pattern"`          // the address, whole, with * for any characters and ? for one; what answers it newest counts
+	Action  string            `json:"action,omitzero"`  // remove: the routes of that pattern, or with * all
+	Body    string            `json:"body,omitzero"`    // of the answer
+	Headers map[string]string `json:"headers,omitzero"` // of the answer, such as Content-Type
+	Kind    string            `json:"kind,omitzero"`    // only requests of this kind: document, stylesheet, image, media, font, script, fetch (XMLHttpRequest too), eventsource, manifest, ping, other
+	Status  *int              `json:"status,omitzero"`  // of the answer
 }
 type RouteResult struct {
 	PageResult
 	Routes []Route `json:"routes"`
 }
 type RunDeleteParams struct {
-	Name      string `json:"name"`                // the name that run was given as save
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Name string `json:"name"` // the name that run was given as save
 }
 type RunDeleteResult struct {
 	Deleted Saved `json:"deleted"`
 }
 type RunListParams struct {
-	Name      string `json:"name,omitzero"`       // of one script, to see its code; left out: all are listed
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Name string `json:"name,omitzero"` // of one script, to see its code; left out: all are listed
 }
 type RunListResult struct {
 	Bytes   int         `json:"bytes"`
@@ -1234,16 +1201,15 @@ type RunListResult struct {
 	Code    string      `json:"code,omitzero"`
 }
 type RunParams struct {
-	Code      string         `json:"code,omitzero"`       // the script, JavaScript
-	Input     map[string]any `json:"input,omitzero"`      // what the script finds in input
-	MaxChars  *int           `json:"max_chars,omitzero"`  // characters of the value's JSON
-	Name      string         `json:"name,omitzero"`       // in place of code: a script that you have saved. With save too, it is not compared with the pages on which it was saved, but kept with those on which it runs now
-	Offset    *int           `json:"offset,omitzero"`     // with run, characters of the value's JSON to begin after: the next_offset of the last answer
-	Run       string         `json:"run,omitzero"`        // in place of code: the id of your last run whose value was cut, to read on from offset
-	Save      string         `json:"save,omitzero"`       // a name under which the script is kept if it ends well: small letters, digits, '.', '_' and '-'
-	Session   string         `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string         `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int           `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Code     string         `json:"code,omitzero"`      // the script, JavaScript
+	Input    map[string]any `json:"input,omitzero"`     // what the script finds in input
+	MaxChars *int           `json:"max_chars,omitzero"` // characters of the value's JSON
+	Name     string         `json:"name,omitzero"`      // in place of code: a script that you have saved. With save too, it is not compared with the pages on which it was saved, but kept with those on which it runs now
+	Offset   *int           `json:"offset,omitzero"`    // with run, characters of the value's JSON to begin after: the next_offset of the last answer
+	Run      string         `json:"run,omitzero"`       // in place of code: the id of your last run whose value was cut, to read on from offset
+	Save     string         `json:"save,omitzero"`      // a name under which the script is kept if it ends well: small letters, digits, '.', '_' and '-'
+	Snapshot string         `json:"snapshot,omitzero"`  // what is shown afterwards: the change, the whole page, or nothing
 }
 type RunResult struct {
 	PageResult
@@ -1265,14 +1231,13 @@ type SavedLimits struct {
 	Count int `json:"count"`
 }
 type ScreenshotParams struct {
-	Annotate  *bool    `json:"annotate,omitzero"`   // draw the refs of your last snapshot on it, or of a new one, which then comes with it
-	Format    string   `json:"format,omitzero"`     // of the image
-	FullPage  *bool    `json:"full_page,omitzero"`  // the whole page
-	Quality   *int     `json:"quality,omitzero"`    // of jpeg and webp
-	Ref       any      `json:"ref,omitzero"`        // one element; left out: what is in view
-	Scale     *float64 `json:"scale,omitzero"`      // pixels for one CSS pixel
-	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Annotate *bool    `json:"annotate,omitzero"`  // draw the refs of your last snapshot on it, or of a new one, which then comes with it
+	Format   string   `json:"format,omitzero"`    // of the image
+	FullPage *bool    `json:"full_page,omitzero"` // the whole page
+	Quality  *int     `json:"quality,omitzero"`   // of jpeg and webp
+	Ref      any      `json:"ref,omitzero"`       // one element; left out: what is in view
+	Scale    *float64 `json:"scale,omitzero"`     // pixels for one CSS pixel
 }
 type ScreenshotResult struct {
 	PageResult
@@ -1291,13 +1256,12 @@ type ScriptStep struct {
 	Name string `json:"name,omitzero"`
 }
 type ScrollParams struct {
-	Direction string `json:"direction,omitzero"`  // which way
-	Pixels    *int   `json:"pixels,omitzero"`     // how far; left out: nine tenths of what is in view
-	Ref       any    `json:"ref,omitzero"`        // the element to bring into view, or whose scroller to scroll; left out: the page
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-	To        string `json:"to,omitzero"`         // an end of the scroller
+	CallParams
+	Direction string `json:"direction,omitzero"` // which way
+	Pixels    *int   `json:"pixels,omitzero"`    // how far; left out: nine tenths of what is in view
+	Ref       any    `json:"ref,omitzero"`       // the element to bring into view, or whose scroller to scroll; left out: the page
+	Snapshot  string `json:"snapshot,omitzero"`  // what is shown afterwards: the change, the whole page, or nothing
+	To        string `json:"to,omitzero"`        // an end of the scroller
 }
 type ScrollResult struct {
 	PageResult
@@ -1313,11 +1277,10 @@ type SecretListResult struct {
 	Secrets []Listed `json:"secrets"`
 }
 type SelectParams struct {
-	Ref       any      `json:"ref"`                 // the select
-	Values    []string `json:"values"`              // labels or values of the options; none clears a select that takes several
-	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string   `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Ref      any      `json:"ref"`               // the select
+	Values   []string `json:"values"`            // labels or values of the options; none clears a select that takes several
+	Snapshot string   `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
 type SelectResult struct {
 	PageResult
@@ -1353,6 +1316,7 @@ type SessionListResult struct {
 	Sessions []SessionInfo `json:"sessions"`
 }
 type SessionOpenParams struct {
+	CallParams
 	AllowedDomains []string          `json:"allowed_domains,omitzero"` // hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
 	Dialogs        string            `json:"dialogs,omitzero"`         // what becomes of confirm and prompt
 	Downloads      *bool             `json:"downloads,omitzero"`       // its pages may download files, which the command downloads reads; otherwise they are denied
@@ -1365,10 +1329,8 @@ type SessionOpenParams struct {
 	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use without asking, such as geolocation or notifications; all else is denied
 	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
 	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses and CIDRs that are reached without the proxy
-	Session        string            `json:"session,omitzero"`         // the session's name; left out: the connection's own
 	Source         string            `json:"source,omitzero"`          // who serves its pages; auto: Chromium where there is one
 	State          string            `json:"state,omitzero"`           // the name of a state that state_save saved: the session begins with its cookies and storage
-	TimeoutMS      *int              `json:"timeout_ms,omitzero"`      // milliseconds after which the command answers timeout
 	Timezone       string            `json:"timezone,omitzero"`        // an IANA time zone, such as Europe/Oslo
 	UserAgent      string            `json:"user_agent,omitzero"`      // in place of Chromium's own
 	Viewport       *Viewport         `json:"viewport,omitzero"`        // {width, height} in CSS pixels; left out: 1280 by 720
@@ -1393,6 +1355,7 @@ type Snapshot struct {
 	Nodes []Node `json:"nodes,omitzero"`
 }
 type SnapshotParams struct {
+	CallParams
 	After           string   `json:"after,omitzero"`            // continue after this ref, where the last snapshot stopped
 	Attrs           []string `json:"attrs,omitzero"`            // attributes shown
 	DedupeText      *bool    `json:"dedupe_text,omitzero"`      // text that a name already says is not said again
@@ -1404,22 +1367,18 @@ type SnapshotParams struct {
 	MaxNodes        *int     `json:"max_nodes,omitzero"`        // nodes with a ref
 	MaxText         *int     `json:"max_text,omitzero"`         // characters of one name, text or value
 	Scope           any      `json:"scope,omitzero"`            // a ref or a CSS selector; left out: the whole page
-	Session         string   `json:"session,omitzero"`          // the session's name; left out: the connection's own
-	TimeoutMS       *int     `json:"timeout_ms,omitzero"`       // milliseconds after which the command answers timeout
 }
 type StateDeleteParams struct {
-	Name      string `json:"name"`                // the name that state_save was given
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Name string `json:"name"` // the name that state_save was given
 }
 type StateDeleteResult struct {
 	Deleted Saved `json:"deleted"`
 }
 type StateImportParams struct {
-	Content   string `json:"content"`             // the JSON that Playwright's context.storageState() gives, or the text of a cookies.txt (Netscape's format)
-	Name      string `json:"name"`                // your name for the state: small letters, digits, '.', '_' and '-'
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Content string `json:"content"` // the JSON that Playwright's context.storageState() gives, or the text of a cookies.txt (Netscape's format)
+	Name    string `json:"name"`    // your name for the state: small letters, digits, '.', '_' and '-'
 }
 type StateImportResult struct {
 	Cookies int      `json:"cookies"`
@@ -1434,9 +1393,8 @@ type StateListResult struct {
 	States []Saved     `json:"states"`
 }
 type StateLoadParams struct {
-	Name      string `json:"name"`                // your name for the state: small letters, digits, '.', '_' and '-'
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Name string `json:"name"` // your name for the state: small letters, digits, '.', '_' and '-'
 }
 type StateResult struct {
 	PageResult
@@ -1466,10 +1424,9 @@ type StatusResult struct {
 	Session       string        `json:"session,omitzero"`
 }
 type SubscribeParams struct {
-	Events    []string `json:"events"`              // the types wanted from now on; an empty list: none. The type command, a command's end with what it changed, is told to those alone who name it
-	Session   string   `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Sessions  string   `json:"sessions,omitzero"`   // own: of the sessions that this connection opened or named; all: of all of yours
-	TimeoutMS *int     `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Events   []string `json:"events"`            // the types wanted from now on; an empty list: none. The type command, a command's end with what it changed, is told to those alone who name it
+	Sessions string   `json:"sessions,omitzero"` // own: of the sessions that this connection opened or named; all: of all of yours
 }
 type SubscribeResult struct {
 	Events []string `json:"events"`
@@ -1481,10 +1438,9 @@ type Tab struct {
 	Selected *bool  `json:"selected,omitzero"`
 }
 type TabCloseParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	Tab       string `json:"tab,omitzero"`        // the tab's name, as tab_list says it
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
+	Tab      string `json:"tab,omitzero"`      // the tab's name, as tab_list says it
 }
 type TabClosedEvent struct {
 	Tab     string `json:"tab"`
@@ -1493,10 +1449,9 @@ type TabClosedEvent struct {
 }
 type TabListParams = LoginListParams
 type TabNewParams struct {
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
-	URL       string `json:"url,omitzero"`        // opened in it
+	CallParams
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
+	URL      string `json:"url,omitzero"`      // opened in it
 }
 type TabOpenedEvent struct {
 	Tab     string `json:"tab"`
@@ -1515,22 +1470,20 @@ type Throttle struct {
 	UploadKbps   int `json:"upload_kbps"`
 }
 type TypeParams struct {
-	Ref       any    `json:"ref"`                 // the control
-	Text      string `json:"text"`                // what to write; empty with clear: nothing stays
-	Clear     *bool  `json:"clear,omitzero"`      // replace what is there
-	Mode      string `json:"mode,omitzero"`       // keys: one key after the other, line breaks by Enter
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	Submit    *bool  `json:"submit,omitzero"`     // press Enter afterwards
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Ref      any    `json:"ref"`               // the control
+	Text     string `json:"text"`              // what to write; empty with clear: nothing stays
+	Clear    *bool  `json:"clear,omitzero"`    // replace what is there
+	Mode     string `json:"mode,omitzero"`     // keys: one key after the other, line breaks by Enter
+	Snapshot string `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
+	Submit   *bool  `json:"submit,omitzero"`   // press Enter afterwards
 }
 type UploadParams struct {
-	Files     []UploadFile `json:"files"`               // paths under the daemon's upload directory, or {name, base64}
-	Ref       any          `json:"ref"`                 // the file input, or the button or label that belongs to one
-	Drop      *bool        `json:"drop,omitzero"`       // drop the files on the element, as from a file manager, in place of choosing them
-	Session   string       `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Snapshot  string       `json:"snapshot,omitzero"`   // what is shown afterwards: the change, the whole page, or nothing
-	TimeoutMS *int         `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	Files    []UploadFile `json:"files"`             // paths under the daemon's upload directory, or {name, base64}
+	Ref      any          `json:"ref"`               // the file input, or the button or label that belongs to one
+	Drop     *bool        `json:"drop,omitzero"`     // drop the files on the element, as from a file manager, in place of choosing them
+	Snapshot string       `json:"snapshot,omitzero"` // what is shown afterwards: the change, the whole page, or nothing
 }
 type UsedPasskey struct {
 	ListedPasskey
@@ -1548,15 +1501,14 @@ type Viewport struct {
 	Width  int `json:"width"`  // CSS pixels
 }
 type WaitParams struct {
+	CallParams
 	Expression string `json:"expression,omitzero"` // JavaScript that becomes true
 	For        string `json:"for,omitzero"`        // quiet: the page's requests are answered and it does not change
 	Gone       *bool  `json:"gone,omitzero"`       // wait for ref or text to go
 	MS         *int   `json:"ms,omitzero"`         // milliseconds to wait
 	Ref        any    `json:"ref,omitzero"`        // the element is there and visible; with gone: is not
-	Session    string `json:"session,omitzero"`    // the session's name; left out: the connection's own
 	State      string `json:"state,omitzero"`      // how far the page is
 	Text       string `json:"text,omitzero"`       // the page shows it; with gone: does not
-	TimeoutMS  *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
 	URL        string `json:"url,omitzero"`        // contained in the URL, or a pattern with *
 }
 type WaitResult struct {
@@ -1564,15 +1516,14 @@ type WaitResult struct {
 	Seen map[string]any `json:"seen"`
 }
 type WebFetchParams struct {
-	URL       string `json:"url"`                 // an http or https URL
-	Extract   string `json:"extract,omitzero"`    // what you want to know of a long page, in words: a small model reads it for you
-	Format    string `json:"format,omitzero"`     // text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came, of a PDF in base64. Of a PDF text, markdown and html are the text of its pages, each behind [page N]
-	MaxChars  *int   `json:"max_chars,omitzero"`  // characters of content
-	Offset    *int   `json:"offset,omitzero"`     // characters to begin after: the next_offset of the last answer
-	Pages     string `json:"pages,omitzero"`      // of a PDF: one page or a range of them, such as 3, 3-5 or 7-
-	Session   string `json:"session,omitzero"`    // the session's name; left out: the connection's own
-	Source    string `json:"source,omitzero"`     // who fetches it; auto: direct HTTP, and Chromium where the page is empty without its script
-	TimeoutMS *int   `json:"timeout_ms,omitzero"` // milliseconds after which the command answers timeout
+	CallParams
+	URL      string `json:"url"`                // an http or https URL
+	Extract  string `json:"extract,omitzero"`   // what you want to know of a long page, in words: a small model reads it for you
+	Format   string `json:"format,omitzero"`    // text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came, of a PDF in base64. Of a PDF text, markdown and html are the text of its pages, each behind [page N]
+	MaxChars *int   `json:"max_chars,omitzero"` // characters of content
+	Offset   *int   `json:"offset,omitzero"`    // characters to begin after: the next_offset of the last answer
+	Pages    string `json:"pages,omitzero"`     // of a PDF: one page or a range of them, such as 3, 3-5 or 7-
+	Source   string `json:"source,omitzero"`    // who fetches it; auto: direct HTTP, and Chromium where the page is empty without its script
 }
 type WebFetchResult struct {
 	Attempts    []Attempt `json:"attempts"`
@@ -1589,10 +1540,9 @@ type WebFetchResult struct {
 	Title       string    `json:"title,omitzero"`
 }
 type WebSearchParams struct {
+	CallParams
 	Query      string `json:"query"`                // what to search for
 	MaxResults *int   `json:"max_results,omitzero"` // results at most
-	Session    string `json:"session,omitzero"`     // the session's name; left out: the connection's own
-	TimeoutMS  *int   `json:"timeout_ms,omitzero"`  // milliseconds after which the command answers timeout
 }
 type WebSearchResult struct {
 	Provider string         `json:"provider"`

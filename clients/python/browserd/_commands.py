@@ -10,21 +10,20 @@ class Attempt(TypedDict):
     ms: int
     source: str
     error: NotRequired[str]
-class BackParams(TypedDict):
+class CallParams(TypedDict):
     session: NotRequired[str]  # the session's name; left out: the connection's own
-    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards
     timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class BackParams(CallParams):
+    snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards
 class BatchAnswer(TypedDict):
     error: NotRequired[Dict[str, Any]]
     result: NotRequired[Any]
 class BatchCommand(TypedDict):
     method: str
     params: NotRequired[Dict[str, Any]]
-class BatchParams(TypedDict):
+class BatchParams(CallParams):
     commands: List[BatchCommand]  # {method, params} each, run one after the other
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     stop_on_error: NotRequired[bool]  # leave out what follows a command that fails
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class BatchResult(TypedDict):
     results: List[BatchAnswer]
 class BrowserLostEvent(TypedDict):
@@ -35,26 +34,20 @@ class BrowserRestoredEvent(TypedDict):
     restored: Dict[str, Any]
     type: Literal["browser_restored"]
     session: NotRequired[str]  # whose event it is
-class CancelParams(TypedDict):
+class CancelParams(CallParams):
     id: Union[str, float]  # the id of a request of this connection
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class CancelResult(TypedDict):
     cancelled: bool
-class CheckParams(TypedDict):
+class CheckParams(CallParams):
     ref: Union[str, Locator]  # the element
     checked: NotRequired[bool]  # false: not checked
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
-class ClickParams(TypedDict):
+class ClickParams(CallParams):
     ref: Union[str, Locator]  # the element
     button: NotRequired[Literal["left", "middle", "right"]]  # the mouse button
     count: NotRequired[int]  # 2 for a double click
     modifiers: NotRequired[List[Literal["Alt", "Control", "Meta", "Shift"]]]  # keys held down
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class CommandEvent(TypedDict):
     code: str
     command: str
@@ -76,12 +69,10 @@ class CommandHelp(TypedDict):
     main: NotRequired[str]
     parameters: NotRequired[List[ParamHelp]]
     static: NotRequired[bool]
-class ConfirmParams(TypedDict):
+class ConfirmParams(CallParams):
     allow: bool  # true: it may happen; false: it may not
     id: str  # the id of a confirmation_requested event, or of details.confirmation
     remember: NotRequired[Literal["no", "session", "always"]]  # how long the answer holds for the same agent, command and origin: for this once, for the session's life, or for good
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class ConfirmResult(TypedDict):
     allow: bool
     id: str
@@ -119,13 +110,11 @@ class ConsoleErrorEvent(TypedDict):
     text: str
     type: Literal["console_error"]
     session: NotRequired[str]  # whose event it is
-class ConsoleParams(TypedDict):
+class ConsoleParams(CallParams):
     filter: NotRequired[str]  # only entries that contain this text
     kind: NotRequired[str]  # only this kind: log, info, warning, error, debug, exception …
     limit: NotRequired[int]  # the newest so many
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     since: NotRequired[int]  # only what is newer: next of the answer before
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class PageResult(TypedDict):
     page: Page
     session: str
@@ -153,23 +142,17 @@ class Cookie(TypedDict):
 class CookiePartition(TypedDict):
     top_level_site: str
     cross_site: NotRequired[bool]
-class CookiesClearParams(TypedDict):
+class CookiesClearParams(CallParams):
     name: NotRequired[str]  # only cookies of this name; left out: of any
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     urls: NotRequired[List[str]]  # only cookies that would be sent to these addresses; left out: all
-class CookiesGetParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class CookiesGetParams(CallParams):
     urls: NotRequired[List[str]]  # only cookies that would be sent to these addresses; left out: all
 class CookiesResult(PageResult):
     cookies: List[Cookie]
     cleared: NotRequired[int]
-class CookiesSetParams(TypedDict):
+class CookiesSetParams(CallParams):
     cookies: NotRequired[List[Cookie]]  # {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
     netscape: NotRequired[str]  # the text of a cookies.txt (Netscape's format): domain, subdomains too, path, secure, expires, name and value with tabs between them, a line each
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class Delta(TypedDict):
     stats: Stats
     text: str
@@ -189,12 +172,10 @@ class DialogEvent(TypedDict):
     tab: str
     type: Literal["dialog"]
     session: NotRequired[str]  # whose event it is
-class DialogParams(TypedDict):
+class DialogParams(CallParams):
     accept: bool  # OK, or Cancel
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     text: NotRequired[str]  # the answer to a prompt
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class DialogResult(PageResult):
     dialog: Dialog
 class Download(TypedDict):
@@ -214,13 +195,11 @@ class DownloadEvent(TypedDict):
     bytes: NotRequired[int]
     session: NotRequired[str]  # whose event it is
     why: NotRequired[str]
-class DownloadsParams(TypedDict):
+class DownloadsParams(CallParams):
     allow: NotRequired[bool]  # from now on, keep the files that pages download, which are denied otherwise
     max_chars: NotRequired[int]  # characters of content at most
     name: NotRequired[str]  # the one to read, by its name in entries; left out: only the list
     offset: NotRequired[int]  # byte to begin at: next_offset of the answer before
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     wait: NotRequired[bool]  # wait until the download, or every one, has ended
 class DownloadsResult(PageResult):
     entries: List[Download]
@@ -229,12 +208,10 @@ class DownloadsResult(PageResult):
     next_offset: NotRequired[int]
     size: NotRequired[int]
     truncated: NotRequired[bool]
-class DragParams(TypedDict):
+class DragParams(CallParams):
     ref: Union[str, Locator]  # the element
     to: Union[str, Locator]  # the element to drop it on
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class Reports(TypedDict):
     announced: NotRequired[List[str]]
     console_errors: NotRequired[List[str]]
@@ -252,7 +229,7 @@ class Effect(Reports):
     pending: NotRequired[List[PendingRequest]]
     tabs_opened: NotRequired[List[Tab]]
     value: NotRequired[str]
-class EmulateParams(TypedDict):
+class EmulateParams(CallParams):
     color_scheme: NotRequired[Literal["light", "dark", "no-preference"]]  # what the person is said to prefer
     device: NotRequired[Literal["desktop", "iphone", "ipad", "pixel", "galaxy"]]  # viewport, scale, touch and user agent of a device; what else is given stands over it
     geolocation: NotRequired[Place]  # {latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation
@@ -264,19 +241,15 @@ class EmulateParams(TypedDict):
     offline: NotRequired[bool]  # without a network
     reduced_motion: NotRequired[Literal["reduce", "no-preference"]]  # whether the person is said to want less motion
     scale: NotRequired[float]  # device pixels for one CSS pixel
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     throttle: NotRequired[Throttle]  # {latency_ms, download_kbps, upload_kbps}: a slow network; 0 and what is left out is as fast as it is
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     timezone: NotRequired[str]  # an IANA time zone, such as Europe/Oslo
     touch: NotRequired[bool]  # have a touch screen
     user_agent: NotRequired[str]  # in place of Chromium's own; empty: Chromium's own again
     viewport: NotRequired[Viewport]  # {width, height} in CSS pixels
-class EvalParams(TypedDict):
+class EvalParams(CallParams):
     expression: str  # JavaScript; a promise is awaited
     max_chars: NotRequired[int]  # characters of the value's JSON; a larger one is too_large
     ref: NotRequired[Union[str, Locator]]  # an element that the expression sees as element
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class EvalResult(PageResult):
     value: Any
 class ExchangeDetails(TypedDict):
@@ -312,11 +285,9 @@ class FailedRequest(TypedDict):
 class FillField(TypedDict):
     ref: Union[str, Locator]
     value: Union[str, float, bool, List[str]]
-class FillParams(TypedDict):
+class FillParams(CallParams):
     fields: List[FillField]  # {ref, value} each: a text, a date, a number; true or false for a checkbox, radio button or switch; a label or value, or a list of them, for a select
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class FillResult(PageResult):
     fields: List[Filled]
 class Filled(TypedDict):
@@ -324,15 +295,13 @@ class Filled(TypedDict):
     ref: str
     selected: NotRequired[List[str]]
     value: NotRequired[str]
-class FindParams(TypedDict):
+class FindParams(CallParams):
     chain: NotRequired[List[Dict[str, Any]]]  # steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …
     limit: NotRequired[int]  # nodes returned; truncated says that there are more
     name: NotRequired[str]  # contained in the accessible name
     read: NotRequired[List[str]]  # with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, caret, values, attr:NAME, css:NAME
     role: NotRequired[str]  # the ARIA role
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     text: NotRequired[str]  # contained in the element's text or name
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class Found(TypedDict):
     nodes: List[Node]
     text: str
@@ -340,15 +309,11 @@ class FindResult(PageResult, Found):
     count: NotRequired[int]
     read: NotRequired[List[Any]]
     truncated: NotRequired[bool]
-class FocusParams(TypedDict):
+class FocusParams(CallParams):
     ref: Union[str, Locator]  # the element
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
-class ForwardParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
+class ForwardParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class HAR(TypedDict):
     log: HARLog
 class HARContent(TypedDict):
@@ -428,10 +393,8 @@ class HelloEvent(TypedDict):
     type: Literal["hello"]
     version: str
     session: NotRequired[str]  # whose event it is
-class HelpParams(TypedDict):
+class HelpParams(CallParams):
     command: NotRequired[str]  # one command, with its parameters; left out: a line for each
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class HelpResult(TypedDict):
     commands: List[CommandHelp]
 class Hit(TypedDict):
@@ -439,12 +402,10 @@ class Hit(TypedDict):
     ref: str
     role: str
     tag: str
-class HoverParams(TypedDict):
+class HoverParams(CallParams):
     ref: Union[str, Locator]  # the element
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
-class HttpRequestParams(TypedDict):
+class HttpRequestParams(CallParams):
     url: str  # an http or https URL
     body: NotRequired[Union[str, Dict[str, Any], List[Any], float, bool]]  # a string is sent as it is, anything else as JSON
     extract: NotRequired[str]  # what you want to know of a long answer, in words: a small model reads it for you
@@ -453,13 +414,9 @@ class HttpRequestParams(TypedDict):
     max_chars: NotRequired[int]  # characters of content
     method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "get", "post", "put", "patch", "delete", "head"]]  # the method
     offset: NotRequired[int]  # characters of content to begin after: the next_offset of the last answer
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     timeout_secs: NotRequired[int]  # seconds for the whole exchange; timeout_ms grows with it, and a smaller timeout_ms alone holds
-class InitScriptParams(TypedDict):
+class InitScriptParams(CallParams):
     script: str  # JavaScript; it runs in frames too, and not in the document that is open or in workers
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class Listed(TypedDict):
     kind: str
     name: str
@@ -475,26 +432,21 @@ class Locator(TypedDict):
     role: NotRequired[str]
     testid: NotRequired[str]
     text: NotRequired[str]
-class LoginDeleteParams(TypedDict):
+class LoginDeleteParams(CallParams):
     name: str  # the name that login was given
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class LoginDeleteResult(TypedDict):
     deleted: Saved
-class LoginListParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class LoginListParams(CallParams):
+    pass
 class LoginListResult(TypedDict):
     limits: SavedLimits
     logins: List[Saved]
-class LoginParams(TypedDict):
+class LoginParams(CallParams):
     code: NotRequired[str]  # the name of a secret that makes one-time codes; left out: your secret of kind totp for that origin
     name: NotRequired[str]  # alone: the recipe that is played. With others: the name under which they are kept if it works: small letters, digits, '.', '_' and '-'
     password: NotRequired[str]  # the name of a secret, not a password; left out: your secret of kind text for that origin
     script: NotRequired[str]  # in place of finding fields: the name of a script that run saved, which logs in
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     url: NotRequired[str]  # the address of the form; left out: the page that is open
     username: NotRequired[str]  # what is written as the name, may be {{secret:NAME}}; left out: your secret of kind username for the form's origin
 class LoginResult(PageResult):
@@ -505,7 +457,7 @@ class LoginResult(PageResult):
 class Marked(TypedDict):
     box: List[int]
     ref: str
-class MouseParams(TypedDict):
+class MouseParams(CallParams):
     action: Literal["move", "click", "down", "up", "wheel"]  # what to do
     x: float  # CSS pixels from the left of the viewport
     y: float  # CSS pixels from its top
@@ -513,9 +465,7 @@ class MouseParams(TypedDict):
     count: NotRequired[int]  # 2 for a double click
     dx: NotRequired[float]  # of the wheel, CSS pixels to the right
     dy: NotRequired[float]  # of the wheel, CSS pixels down
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class MouseResult(PageResult):
     hit: Union[Hit, None]
 class Named(TypedDict):
@@ -529,7 +479,7 @@ class NavigatedEvent(TypedDict):
     url: str
     session: NotRequired[str]  # whose event it is
     tab: NotRequired[str]
-class NetworkParams(TypedDict):
+class NetworkParams(CallParams):
     body: NotRequired[bool]  # with the bodies of the entry of that id, or of a HAR
     filter: NotRequired[str]  # only requests whose address contains this text
     format: NotRequired[Literal["entries", "har"]]  # har: the same as HTTP Archive 1.2
@@ -537,9 +487,7 @@ class NetworkParams(TypedDict):
     kind: NotRequired[str]  # only this kind: document, script, stylesheet, image, font, media, xhr, fetch, websocket …
     limit: NotRequired[int]  # the newest so many
     max_chars: NotRequired[int]  # characters of a body at most
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     since: NotRequired[int]  # only what is newer or has changed: next of the answer before
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class NetworkResult(PageResult):
     next: int
     entries: NotRequired[List[Exchange]]
@@ -554,12 +502,10 @@ class Node(TypedDict):
     tag: NotRequired[str]
     text: NotRequired[str]
     value: NotRequired[str]
-class OpenParams(TypedDict):
+class OpenParams(CallParams):
     url: str  # the whole address, http: or https:, or about:blank
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who serves the page
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     wait_until: NotRequired[Literal["auto", "none", "domcontentloaded", "load", "networkidle"]]  # how far the page must be; auto: its content is there and it is quiet
 class PDF(TypedDict):
     landscape: NotRequired[bool]  # paper on its side
@@ -597,23 +543,19 @@ class PageTool(TypedDict):
     hints: NotRequired[List[str]]
     input_schema: NotRequired[Any]
     schema_left_out: NotRequired[str]
-class PageToolParams(TypedDict):
+class PageToolParams(CallParams):
     name: str  # the tool's, as page_tools and the snapshot's line [tools] say it
     arguments: NotRequired[Dict[str, Any]]  # what the tool accepts: page_tools shows its input_schema
     frame: NotRequired[Union[str, Locator]]  # where several frames have a tool of this name: main, or the frame's ref
     max_chars: NotRequired[int]  # characters of the value's JSON; a longer one is cut
     origin: NotRequired[str]  # the same, by origin
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class PageToolResult(PageResult):
     state: str
     truncated: NotRequired[bool]
     value: NotRequired[Any]
-class PageToolsParams(TypedDict):
+class PageToolsParams(CallParams):
     name: NotRequired[str]  # only the tools of this name
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class PageToolsResult(PageResult):
     tools: List[PageTool]
     left_out: NotRequired[int]
@@ -623,36 +565,28 @@ class ParamHelp(TypedDict):
     takes: str
     default: NotRequired[str]
     required: NotRequired[bool]
-class PasskeyDeleteParams(TypedDict):
+class PasskeyDeleteParams(CallParams):
     id: str  # the passkey's, as passkey_list says it
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class PasskeyDeleteResult(TypedDict):
     deleted: ListedPasskey
-class PasskeyListParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class PasskeyListParams(CallParams):
+    pass
 class PasskeyListResult(TypedDict):
     passkeys: List[ListedPasskey]
-class PasskeyParams(TypedDict):
+class PasskeyParams(CallParams):
     ref: Union[str, Locator]  # what makes the page ask for a passkey, such as its button Sign in with a passkey
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     wait_ms: NotRequired[int]  # milliseconds that the page may take to ask
 class PasskeyResult(PageResult):
     passkeys: List[UsedPasskey]
-class PdfParams(TypedDict):
+class PdfParams(CallParams):
     options: NotRequired[PDF]  # landscape, print_background, scale, paper_width, paper_height, page_ranges
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class PendingRequest(TypedDict):
     method: str
     ms: int
     url: str
-class PingParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class PingParams(CallParams):
+    pass
 class Place(TypedDict):
     accuracy: NotRequired[float]
     latitude: NotRequired[float]
@@ -672,13 +606,11 @@ class Position(TypedDict):
     max_y: float
     x: float
     y: float
-class PressParams(TypedDict):
+class PressParams(CallParams):
     key: str  # such as Enter, Control+a, Shift+Tab, ArrowDown or a character
     action: NotRequired[Literal["press", "down", "up"]]  # down: the key stays down until up
     ref: NotRequired[Union[str, Locator]]  # focused first; left out: what has the focus
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class Question(TypedDict):
     agent: str
     asked: str
@@ -697,23 +629,19 @@ class Question(TypedDict):
     session: NotRequired[str]
     tab_origin: NotRequired[str]
     url: NotRequired[str]
-class ReadParams(TypedDict):
+class ReadParams(CallParams):
     attr: NotRequired[str]  # one attribute of kind attrs
     kind: NotRequired[Literal["text", "markdown", "html", "value", "attrs", "article", "box"]]  # what of it; box: where it is in the viewport, as mouse takes it
     max_chars: NotRequired[int]  # characters of content
     offset: NotRequired[int]  # characters to begin after: the next_offset of the last answer
     pages: NotRequired[str]  # of a PDF: one page or a range of them, such as 3, 3-5 or 7-
     ref: NotRequired[Union[str, Locator]]  # the element; left out: the whole page
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class ReadResult(PageResult):
     content: str
     truncated: bool
     next_offset: NotRequired[int]
-class ReloadParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
+class ReloadParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class Route(TypedDict):
     action: str
     hits: int
@@ -722,33 +650,27 @@ class Route(TypedDict):
     headers: NotRequired[Dict[str, str]]
     kind: NotRequired[str]
     status: NotRequired[int]
-class RouteParams(TypedDict):
+class RouteParams(CallParams):
     pattern: str  # the address, whole, with * for any characters and ? for one; what answers it newest counts
     action: NotRequired[Literal["block", "answer", "remove"]]  # remove: the routes of that pattern, or with * all
     body: NotRequired[str]  # of the answer
     headers: NotRequired[Dict[str, str]]  # of the answer, such as Content-Type
     kind: NotRequired[str]  # only requests of this kind: document, stylesheet, image, media, font, script, fetch (XMLHttpRequest too), eventsource, manifest, ping, other
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     status: NotRequired[int]  # of the answer
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class RouteResult(PageResult):
     routes: List[Route]
-class RunDeleteParams(TypedDict):
+class RunDeleteParams(CallParams):
     name: str  # the name that run was given as save
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class RunDeleteResult(TypedDict):
     deleted: Saved
-class RunListParams(TypedDict):
+class RunListParams(CallParams):
     name: NotRequired[str]  # of one script, to see its code; left out: all are listed
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class RunListResult(TypedDict):
     bytes: int
     limits: SavedLimits
     scripts: List[Saved]
     code: NotRequired[str]
-class RunParams(TypedDict):
+class RunParams(CallParams):
     code: NotRequired[str]  # the script, JavaScript
     input: NotRequired[Dict[str, Any]]  # what the script finds in input
     max_chars: NotRequired[int]  # characters of the value's JSON
@@ -756,9 +678,7 @@ class RunParams(TypedDict):
     offset: NotRequired[int]  # with run, characters of the value's JSON to begin after: the next_offset of the last answer
     run: NotRequired[str]  # in place of code: the id of your last run whose value was cut, to read on from offset
     save: NotRequired[str]  # a name under which the script is kept if it ends well: small letters, digits, '.', '_' and '-'
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class RunResult(PageResult):
     run: str
     steps: int
@@ -774,15 +694,13 @@ class Saved(TypedDict):
 class SavedLimits(TypedDict):
     bytes: int
     count: int
-class ScreenshotParams(TypedDict):
+class ScreenshotParams(CallParams):
     annotate: NotRequired[bool]  # draw the refs of your last snapshot on it, or of a new one, which then comes with it
     format: NotRequired[Literal["png", "jpeg", "webp"]]  # of the image
     full_page: NotRequired[bool]  # the whole page
     quality: NotRequired[int]  # of jpeg and webp
     ref: NotRequired[Union[str, Locator]]  # one element; left out: what is in view
     scale: NotRequired[float]  # pixels for one CSS pixel
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class ScreenshotResult(PageResult):
     format: str
     height: int
@@ -796,13 +714,11 @@ class ScriptStep(TypedDict):
     call: NotRequired[str]
     line: NotRequired[int]
     name: NotRequired[str]
-class ScrollParams(TypedDict):
+class ScrollParams(CallParams):
     direction: NotRequired[Literal["up", "down", "left", "right"]]  # which way
     pixels: NotRequired[int]  # how far; left out: nine tenths of what is in view
     ref: NotRequired[Union[str, Locator]]  # the element to bring into view, or whose scroller to scroll; left out: the page
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     to: NotRequired[Literal["top", "bottom"]]  # an end of the scroller
 class ScrollResult(PageResult):
     position: Position
@@ -810,22 +726,18 @@ class SearchResult(TypedDict):
     snippet: str
     title: str
     url: str
-class SecretListParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class SecretListParams(CallParams):
+    pass
 class SecretListResult(TypedDict):
     secrets: List[Listed]
-class SelectParams(TypedDict):
+class SelectParams(CallParams):
     ref: Union[str, Locator]  # the select
     values: List[str]  # labels or values of the options; none clears a select that takes several
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class SelectResult(PageResult):
     selected: List[str]
-class SessionCloseParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class SessionCloseParams(CallParams):
+    pass
 class SessionClosed(TypedDict):
     closed: bool
     session: str
@@ -846,12 +758,11 @@ class SessionInfo(TypedDict):
     session: str
     agent: NotRequired[str]
     page: NotRequired[Page]
-class SessionListParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class SessionListParams(CallParams):
+    pass
 class SessionListResult(TypedDict):
     sessions: List[SessionInfo]
-class SessionOpenParams(TypedDict):
+class SessionOpenParams(CallParams):
     allowed_domains: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
     dialogs: NotRequired[Literal["wait", "accept", "dismiss"]]  # what becomes of confirm and prompt
     downloads: NotRequired[bool]  # its pages may download files, which the command downloads reads; otherwise they are denied
@@ -864,10 +775,8 @@ class SessionOpenParams(TypedDict):
     permissions: NotRequired[List[str]]  # what its pages may use without asking, such as geolocation or notifications; all else is denied
     proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
     proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs that are reached without the proxy
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who serves its pages; auto: Chromium where there is one
     state: NotRequired[str]  # the name of a state that state_save saved: the session begins with its cookies and storage
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     timezone: NotRequired[str]  # an IANA time zone, such as Europe/Oslo
     user_agent: NotRequired[str]  # in place of Chromium's own
     viewport: NotRequired[Viewport]  # {width, height} in CSS pixels; left out: 1280 by 720
@@ -885,7 +794,7 @@ class Snapshot(TypedDict):
     stats: Stats
     text: str
     nodes: NotRequired[List[Node]]
-class SnapshotParams(TypedDict):
+class SnapshotParams(CallParams):
     after: NotRequired[str]  # continue after this ref, where the last snapshot stopped
     attrs: NotRequired[List[str]]  # attributes shown
     dedupe_text: NotRequired[bool]  # text that a name already says is not said again
@@ -897,44 +806,33 @@ class SnapshotParams(TypedDict):
     max_nodes: NotRequired[int]  # nodes with a ref
     max_text: NotRequired[int]  # characters of one name, text or value
     scope: NotRequired[Union[str, Locator]]  # a ref or a CSS selector; left out: the whole page
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
-class StateDeleteParams(TypedDict):
+class StateDeleteParams(CallParams):
     name: str  # the name that state_save was given
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class StateDeleteResult(TypedDict):
     deleted: Saved
-class StateImportParams(TypedDict):
+class StateImportParams(CallParams):
     content: str  # the JSON that Playwright's context.storageState() gives, or the text of a cookies.txt (Netscape's format)
     name: str  # your name for the state: small letters, digits, '.', '_' and '-'
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class StateImportResult(TypedDict):
     cookies: int
     name: str
     origins: List[str]
     left_out: NotRequired[List[str]]
-class StateListParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class StateListParams(CallParams):
+    pass
 class StateListResult(TypedDict):
     bytes: int
     limits: SavedLimits
     states: List[Saved]
-class StateLoadParams(TypedDict):
+class StateLoadParams(CallParams):
     name: str  # your name for the state: small letters, digits, '.', '_' and '-'
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class StateResult(PageResult):
     cookies: int
     name: str
     origins: List[str]
     refused: NotRequired[List[str]]
-class StateSaveParams(TypedDict):
+class StateSaveParams(CallParams):
     name: str  # your name for the state: small letters, digits, '.', '_' and '-'
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class Stats(TypedDict):
     after: str
     chars: int
@@ -943,9 +841,8 @@ class Stats(TypedDict):
     nodes_visited: int
     reasons: List[str]
     truncated: bool
-class StatusParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class StatusParams(CallParams):
+    pass
 class StatusResult(TypedDict):
     agent: str
     autonomy: str
@@ -954,11 +851,9 @@ class StatusResult(TypedDict):
     all_sessions: NotRequired[List[SessionInfo]]
     confirmations: NotRequired[List[Question]]
     session: NotRequired[str]
-class SubscribeParams(TypedDict):
+class SubscribeParams(CallParams):
     events: List[str]  # the types wanted from now on; an empty list: none. The type command, a command's end with what it changed, is told to those alone who name it
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     sessions: NotRequired[Literal["own", "all"]]  # own: of the sessions that this connection opened or named; all: of all of yours
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class SubscribeResult(TypedDict):
     events: List[str]
 class Tab(TypedDict):
@@ -966,55 +861,44 @@ class Tab(TypedDict):
     title: str
     url: str
     selected: NotRequired[bool]
-class TabCloseParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
+class TabCloseParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     tab: NotRequired[str]  # the tab's name, as tab_list says it
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class TabClosedEvent(TypedDict):
     tab: str
     type: Literal["tab_closed"]
     session: NotRequired[str]  # whose event it is
-class TabListParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
-class TabNewParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
+class TabListParams(CallParams):
+    pass
+class TabNewParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     url: NotRequired[str]  # opened in it
 class TabOpenedEvent(TypedDict):
     tab: str
     type: Literal["tab_opened"]
     url: str
     session: NotRequired[str]  # whose event it is
-class TabSelectParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
+class TabSelectParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     tab: NotRequired[str]  # the tab's name, as tab_list says it
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class TabsResult(PageResult):
     tabs: List[Tab]
 class Throttle(TypedDict):
     download_kbps: int
     latency_ms: int
     upload_kbps: int
-class TypeParams(TypedDict):
+class TypeParams(CallParams):
     ref: Union[str, Locator]  # the control
     text: str  # what to write; empty with clear: nothing stays
     clear: NotRequired[bool]  # replace what is there
     mode: NotRequired[Literal["insert", "keys"]]  # keys: one key after the other, line breaks by Enter
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
     submit: NotRequired[bool]  # press Enter afterwards
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
-class UploadParams(TypedDict):
+class UploadParams(CallParams):
     files: List[UploadFile]  # paths under the daemon's upload directory, or {name, base64}
     ref: Union[str, Locator]  # the file input, or the button or label that belongs to one
     drop: NotRequired[bool]  # drop the files on the element, as from a file manager, in place of choosing them
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class UsedPasskey(ListedPasskey):
     made: bool
 class ViewLink(TypedDict):
@@ -1022,35 +906,30 @@ class ViewLink(TypedDict):
     expires: str
     url: str
     session: NotRequired[str]
-class ViewParams(TypedDict):
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
+class ViewParams(CallParams):
+    pass
 class Viewport(TypedDict):
     height: int  # CSS pixels
     width: int  # CSS pixels
-class WaitParams(TypedDict):
+class WaitParams(CallParams):
     expression: NotRequired[str]  # JavaScript that becomes true
     for_: NotRequired[Literal["quiet"]]  # quiet: the page's requests are answered and it does not change
     gone: NotRequired[bool]  # wait for ref or text to go
     ms: NotRequired[int]  # milliseconds to wait
     ref: NotRequired[Union[str, Locator]]  # the element is there and visible; with gone: is not
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     state: NotRequired[Literal["load", "networkidle"]]  # how far the page is
     text: NotRequired[str]  # the page shows it; with gone: does not
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
     url: NotRequired[str]  # contained in the URL, or a pattern with *
 class WaitResult(PageResult):
     seen: Dict[str, Any]
-class WebFetchParams(TypedDict):
+class WebFetchParams(CallParams):
     url: str  # an http or https URL
     extract: NotRequired[str]  # what you want to know of a long page, in words: a small model reads it for you
     format: NotRequired[Literal["text", "markdown", "html", "json", "raw"]]  # text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came, of a PDF in base64. Of a PDF text, markdown and html are the text of its pages, each behind [page N]
     max_chars: NotRequired[int]  # characters of content
     offset: NotRequired[int]  # characters to begin after: the next_offset of the last answer
     pages: NotRequired[str]  # of a PDF: one page or a range of them, such as 3, 3-5 or 7-
-    session: NotRequired[str]  # the session's name; left out: the connection's own
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who fetches it; auto: direct HTTP, and Chromium where the page is empty without its script
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class WebFetchResult(TypedDict):
     attempts: List[Attempt]
     content: str
@@ -1064,11 +943,9 @@ class WebFetchResult(TypedDict):
     next_offset: NotRequired[int]
     note: NotRequired[str]
     title: NotRequired[str]
-class WebSearchParams(TypedDict):
+class WebSearchParams(CallParams):
     query: str  # what to search for
     max_results: NotRequired[int]  # results at most
-    session: NotRequired[str]  # the session's name; left out: the connection's own
-    timeout_ms: NotRequired[int]  # milliseconds after which the command answers timeout
 class WebSearchResult(TypedDict):
     provider: str
     results: List[SearchResult]

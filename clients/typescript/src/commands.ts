@@ -6,10 +6,8 @@ export interface Attempt {
   source: string;
   error?: string;
 }
-export interface BackParams {
-  session?: string; // the session's name; left out: the connection's own
+export interface BackParams extends CallParams {
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface BatchAnswer {
   error?: ErrorData;
@@ -19,11 +17,9 @@ export interface BatchCommand {
   method: string;
   params?: Record<string, unknown>;
 }
-export interface BatchParams {
+export interface BatchParams extends CallParams {
   commands: BatchCommand[]; // {method, params} each, run one after the other
-  session?: string; // the session's name; left out: the connection's own
   stop_on_error?: boolean; // leave out what follows a command that fails
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface BatchResult {
   results: BatchAnswer[];
@@ -38,29 +34,27 @@ export interface BrowserRestoredEvent {
   type: "browser_restored";
   session?: string; // whose event it is
 }
-export interface CancelParams {
-  id: string | number; // the id of a request of this connection
+export interface CallParams {
   session?: string; // the session's name; left out: the connection's own
   timeout_ms?: number; // milliseconds after which the command answers timeout
+}
+export interface CancelParams extends CallParams {
+  id: string | number; // the id of a request of this connection
 }
 export interface CancelResult {
   cancelled: boolean;
 }
-export interface CheckParams {
+export interface CheckParams extends CallParams {
   ref: string | Locator; // the element
   checked?: boolean; // false: not checked
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
-export interface ClickParams {
+export interface ClickParams extends CallParams {
   ref: string | Locator; // the element
   button?: "left" | "middle" | "right"; // the mouse button
   count?: number; // 2 for a double click
   modifiers?: ("Alt" | "Control" | "Meta" | "Shift")[]; // keys held down
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface CommandEvent {
   code: string;
@@ -85,12 +79,10 @@ export interface CommandHelp {
   parameters?: ParamHelp[];
   static?: boolean;
 }
-export interface ConfirmParams {
+export interface ConfirmParams extends CallParams {
   allow: boolean; // true: it may happen; false: it may not
   id: string; // the id of a confirmation_requested event, or of details.confirmation
   remember?: "no" | "session" | "always"; // how long the answer holds for the same agent, command and origin: for this once, for the session's life, or for good
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface ConfirmResult {
   allow: boolean;
@@ -133,13 +125,11 @@ export interface ConsoleErrorEvent {
   type: "console_error";
   session?: string; // whose event it is
 }
-export interface ConsoleParams {
+export interface ConsoleParams extends CallParams {
   filter?: string; // only entries that contain this text
   kind?: string; // only this kind: log, info, warning, error, debug, exception …
   limit?: number; // the newest so many
-  session?: string; // the session's name; left out: the connection's own
   since?: number; // only what is newer: next of the answer before
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface ConsoleResult extends PageResult {
   entries: Console[];
@@ -161,26 +151,20 @@ export interface CookiePartition {
   top_level_site: string;
   cross_site?: boolean;
 }
-export interface CookiesClearParams {
+export interface CookiesClearParams extends CallParams {
   name?: string; // only cookies of this name; left out: of any
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   urls?: string[]; // only cookies that would be sent to these addresses; left out: all
 }
-export interface CookiesGetParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface CookiesGetParams extends CallParams {
   urls?: string[]; // only cookies that would be sent to these addresses; left out: all
 }
 export interface CookiesResult extends PageResult {
   cookies: Cookie[];
   cleared?: number;
 }
-export interface CookiesSetParams {
+export interface CookiesSetParams extends CallParams {
   cookies?: Cookie[]; // {name, value, url or domain, path, expires (seconds since 1970), http_only, secure, same_site} each; without url and domain: the open page's
   netscape?: string; // the text of a cookies.txt (Netscape's format): domain, subdomains too, path, secure, expires, name and value with tabs between them, a line each
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface Delta {
   stats: Stats;
@@ -205,12 +189,10 @@ export interface DialogEvent {
   type: "dialog";
   session?: string; // whose event it is
 }
-export interface DialogParams {
+export interface DialogParams extends CallParams {
   accept: boolean; // OK, or Cancel
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
   text?: string; // the answer to a prompt
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface DialogResult extends PageResult {
   dialog: Dialog;
@@ -234,13 +216,11 @@ export interface DownloadEvent {
   session?: string; // whose event it is
   why?: string;
 }
-export interface DownloadsParams {
+export interface DownloadsParams extends CallParams {
   allow?: boolean; // from now on, keep the files that pages download, which are denied otherwise
   max_chars?: number; // characters of content at most
   name?: string; // the one to read, by its name in entries; left out: only the list
   offset?: number; // byte to begin at: next_offset of the answer before
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   wait?: boolean; // wait until the download, or every one, has ended
 }
 export interface DownloadsResult extends PageResult {
@@ -251,12 +231,10 @@ export interface DownloadsResult extends PageResult {
   size?: number;
   truncated?: boolean;
 }
-export interface DragParams {
+export interface DragParams extends CallParams {
   ref: string | Locator; // the element
   to: string | Locator; // the element to drop it on
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface Effect extends Reports {
   changed?: boolean;
@@ -269,7 +247,7 @@ export interface Effect extends Reports {
   tabs_opened?: Tab[];
   value?: string;
 }
-export interface EmulateParams {
+export interface EmulateParams extends CallParams {
   color_scheme?: "light" | "dark" | "no-preference"; // what the person is said to prefer
   device?: "desktop" | "iphone" | "ipad" | "pixel" | "galaxy"; // viewport, scale, touch and user agent of a device; what else is given stands over it
   geolocation?: Place; // {latitude, longitude, accuracy}; pages see it where the session was opened with the permission geolocation
@@ -281,20 +259,16 @@ export interface EmulateParams {
   offline?: boolean; // without a network
   reduced_motion?: "reduce" | "no-preference"; // whether the person is said to want less motion
   scale?: number; // device pixels for one CSS pixel
-  session?: string; // the session's name; left out: the connection's own
   throttle?: Throttle; // {latency_ms, download_kbps, upload_kbps}: a slow network; 0 and what is left out is as fast as it is
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   timezone?: string; // an IANA time zone, such as Europe/Oslo
   touch?: boolean; // have a touch screen
   user_agent?: string; // in place of Chromium's own; empty: Chromium's own again
   viewport?: Viewport; // {width, height} in CSS pixels
 }
-export interface EvalParams {
+export interface EvalParams extends CallParams {
   expression: string; // JavaScript; a promise is awaited
   max_chars?: number; // characters of the value's JSON; a larger one is too_large
   ref?: string | Locator; // an element that the expression sees as element
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface EvalResult extends PageResult {
   value: unknown;
@@ -336,11 +310,9 @@ export interface FillField {
   ref: string | Locator;
   value: string | number | boolean | string[];
 }
-export interface FillParams {
+export interface FillParams extends CallParams {
   fields: FillField[]; // {ref, value} each: a text, a date, a number; true or false for a checkbox, radio button or switch; a label or value, or a list of them, for a select
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface FillResult extends PageResult {
   fields: Filled[];
@@ -351,31 +323,25 @@ export interface Filled {
   selected?: string[];
   value?: string;
 }
-export interface FindParams {
+export interface FindParams extends CallParams {
   chain?: (Record<string, unknown>)[]; // steps in place of text, role and name, each from what the one before found: {css} {role, name} {text} {label} {placeholder} {testid} {has_text} {has} {nth} {frame} …
   limit?: number; // nodes returned; truncated says that there are more
   name?: string; // contained in the accessible name
   read?: string[]; // with chain, what to read of each: text, inner_text, value, html, visible, enabled, editable, checked, focused, caret, values, attr:NAME, css:NAME
   role?: string; // the ARIA role
-  session?: string; // the session's name; left out: the connection's own
   text?: string; // contained in the element's text or name
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface FindResult extends PageResult, Found {
   count?: number;
   read?: unknown[];
   truncated?: boolean;
 }
-export interface FocusParams {
+export interface FocusParams extends CallParams {
   ref: string | Locator; // the element
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
-export interface ForwardParams {
-  session?: string; // the session's name; left out: the connection's own
+export interface ForwardParams extends CallParams {
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface Found {
   nodes: Node[];
@@ -473,10 +439,8 @@ export interface HelloEvent {
   version: string;
   session?: string; // whose event it is
 }
-export interface HelpParams {
+export interface HelpParams extends CallParams {
   command?: string; // one command, with its parameters; left out: a line for each
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface HelpResult {
   commands: CommandHelp[];
@@ -487,13 +451,11 @@ export interface Hit {
   role: string;
   tag: string;
 }
-export interface HoverParams {
+export interface HoverParams extends CallParams {
   ref: string | Locator; // the element
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
-export interface HttpRequestParams {
+export interface HttpRequestParams extends CallParams {
   url: string; // an http or https URL
   body?: string | Record<string, unknown> | unknown[] | number | boolean; // a string is sent as it is, anything else as JSON
   extract?: string; // what you want to know of a long answer, in words: a small model reads it for you
@@ -502,14 +464,10 @@ export interface HttpRequestParams {
   max_chars?: number; // characters of content
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "get" | "post" | "put" | "patch" | "delete" | "head"; // the method
   offset?: number; // characters of content to begin after: the next_offset of the last answer
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   timeout_secs?: number; // seconds for the whole exchange; timeout_ms grows with it, and a smaller timeout_ms alone holds
 }
-export interface InitScriptParams {
+export interface InitScriptParams extends CallParams {
   script: string; // JavaScript; it runs in frames too, and not in the document that is open or in workers
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface Listed {
   kind: string;
@@ -529,30 +487,24 @@ export interface Locator {
   testid?: string;
   text?: string;
 }
-export interface LoginDeleteParams {
+export interface LoginDeleteParams extends CallParams {
   name: string; // the name that login was given
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface LoginDeleteResult {
   deleted: Saved;
 }
-export interface LoginListParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface LoginListParams extends CallParams {
 }
 export interface LoginListResult {
   limits: SavedLimits;
   logins: Saved[];
 }
-export interface LoginParams {
+export interface LoginParams extends CallParams {
   code?: string; // the name of a secret that makes one-time codes; left out: your secret of kind totp for that origin
   name?: string; // alone: the recipe that is played. With others: the name under which they are kept if it works: small letters, digits, '.', '_' and '-'
   password?: string; // the name of a secret, not a password; left out: your secret of kind text for that origin
   script?: string; // in place of finding fields: the name of a script that run saved, which logs in
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   url?: string; // the address of the form; left out: the page that is open
   username?: string; // what is written as the name, may be {{secret:NAME}}; left out: your secret of kind username for the form's origin
 }
@@ -566,7 +518,7 @@ export interface Marked {
   box: number[];
   ref: string;
 }
-export interface MouseParams {
+export interface MouseParams extends CallParams {
   action: "move" | "click" | "down" | "up" | "wheel"; // what to do
   x: number; // CSS pixels from the left of the viewport
   y: number; // CSS pixels from its top
@@ -574,9 +526,7 @@ export interface MouseParams {
   count?: number; // 2 for a double click
   dx?: number; // of the wheel, CSS pixels to the right
   dy?: number; // of the wheel, CSS pixels down
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface MouseResult extends PageResult {
   hit: Hit | null;
@@ -594,7 +544,7 @@ export interface NavigatedEvent {
   session?: string; // whose event it is
   tab?: string;
 }
-export interface NetworkParams {
+export interface NetworkParams extends CallParams {
   body?: boolean; // with the bodies of the entry of that id, or of a HAR
   filter?: string; // only requests whose address contains this text
   format?: "entries" | "har"; // har: the same as HTTP Archive 1.2
@@ -602,9 +552,7 @@ export interface NetworkParams {
   kind?: string; // only this kind: document, script, stylesheet, image, font, media, xhr, fetch, websocket …
   limit?: number; // the newest so many
   max_chars?: number; // characters of a body at most
-  session?: string; // the session's name; left out: the connection's own
   since?: number; // only what is newer or has changed: next of the answer before
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface NetworkResult extends PageResult {
   next: number;
@@ -622,12 +570,10 @@ export interface Node {
   text?: string;
   value?: string;
 }
-export interface OpenParams {
+export interface OpenParams extends CallParams {
   url: string; // the whole address, http: or https:, or about:blank
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards
   source?: "auto" | "chromium" | "http" | "jina"; // who serves the page
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   wait_until?: "auto" | "none" | "domcontentloaded" | "load" | "networkidle"; // how far the page must be; auto: its content is there and it is quiet
 }
 export interface PDF {
@@ -682,25 +628,21 @@ export interface PageTool {
   input_schema?: unknown;
   schema_left_out?: string;
 }
-export interface PageToolParams {
+export interface PageToolParams extends CallParams {
   name: string; // the tool's, as page_tools and the snapshot's line [tools] say it
   arguments?: Record<string, unknown>; // what the tool accepts: page_tools shows its input_schema
   frame?: string | Locator; // where several frames have a tool of this name: main, or the frame's ref
   max_chars?: number; // characters of the value's JSON; a longer one is cut
   origin?: string; // the same, by origin
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface PageToolResult extends PageResult {
   state: string;
   truncated?: boolean;
   value?: unknown;
 }
-export interface PageToolsParams {
+export interface PageToolsParams extends CallParams {
   name?: string; // only the tools of this name
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface PageToolsResult extends PageResult {
   tools: PageTool[];
@@ -713,44 +655,34 @@ export interface ParamHelp {
   default?: string;
   required?: boolean;
 }
-export interface PasskeyDeleteParams {
+export interface PasskeyDeleteParams extends CallParams {
   id: string; // the passkey's, as passkey_list says it
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface PasskeyDeleteResult {
   deleted: ListedPasskey;
 }
-export interface PasskeyListParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface PasskeyListParams extends CallParams {
 }
 export interface PasskeyListResult {
   passkeys: ListedPasskey[];
 }
-export interface PasskeyParams {
+export interface PasskeyParams extends CallParams {
   ref: string | Locator; // what makes the page ask for a passkey, such as its button Sign in with a passkey
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   wait_ms?: number; // milliseconds that the page may take to ask
 }
 export interface PasskeyResult extends PageResult {
   passkeys: UsedPasskey[];
 }
-export interface PdfParams {
+export interface PdfParams extends CallParams {
   options?: PDF; // landscape, print_background, scale, paper_width, paper_height, page_ranges
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface PendingRequest {
   method: string;
   ms: number;
   url: string;
 }
-export interface PingParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface PingParams extends CallParams {
 }
 export interface Place {
   accuracy?: number;
@@ -775,13 +707,11 @@ export interface Position {
   x: number;
   y: number;
 }
-export interface PressParams {
+export interface PressParams extends CallParams {
   key: string; // such as Enter, Control+a, Shift+Tab, ArrowDown or a character
   action?: "press" | "down" | "up"; // down: the key stays down until up
   ref?: string | Locator; // focused first; left out: what has the focus
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface Question {
   agent: string;
@@ -802,25 +732,21 @@ export interface Question {
   tab_origin?: string;
   url?: string;
 }
-export interface ReadParams {
+export interface ReadParams extends CallParams {
   attr?: string; // one attribute of kind attrs
   kind?: "text" | "markdown" | "html" | "value" | "attrs" | "article" | "box"; // what of it; box: where it is in the viewport, as mouse takes it
   max_chars?: number; // characters of content
   offset?: number; // characters to begin after: the next_offset of the last answer
   pages?: string; // of a PDF: one page or a range of them, such as 3, 3-5 or 7-
   ref?: string | Locator; // the element; left out: the whole page
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface ReadResult extends PageResult {
   content: string;
   truncated: boolean;
   next_offset?: number;
 }
-export interface ReloadParams {
-  session?: string; // the session's name; left out: the connection's own
+export interface ReloadParams extends CallParams {
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface Reports {
   announced?: string[];
@@ -839,31 +765,25 @@ export interface Route {
   kind?: string;
   status?: number;
 }
-export interface RouteParams {
+export interface RouteParams extends CallParams {
   pattern: string; // the address, whole, with * for any characters and ? for one; what answers it newest counts
   action?: "block" | "answer" | "remove"; // remove: the routes of that pattern, or with * all
   body?: string; // of the answer
   headers?: Record<string, string>; // of the answer, such as Content-Type
   kind?: string; // only requests of this kind: document, stylesheet, image, media, font, script, fetch (XMLHttpRequest too), eventsource, manifest, ping, other
-  session?: string; // the session's name; left out: the connection's own
   status?: number; // of the answer
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface RouteResult extends PageResult {
   routes: Route[];
 }
-export interface RunDeleteParams {
+export interface RunDeleteParams extends CallParams {
   name: string; // the name that run was given as save
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface RunDeleteResult {
   deleted: Saved;
 }
-export interface RunListParams {
+export interface RunListParams extends CallParams {
   name?: string; // of one script, to see its code; left out: all are listed
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface RunListResult {
   bytes: number;
@@ -871,7 +791,7 @@ export interface RunListResult {
   scripts: Saved[];
   code?: string;
 }
-export interface RunParams {
+export interface RunParams extends CallParams {
   code?: string; // the script, JavaScript
   input?: Record<string, unknown>; // what the script finds in input
   max_chars?: number; // characters of the value's JSON
@@ -879,9 +799,7 @@ export interface RunParams {
   offset?: number; // with run, characters of the value's JSON to begin after: the next_offset of the last answer
   run?: string; // in place of code: the id of your last run whose value was cut, to read on from offset
   save?: string; // a name under which the script is kept if it ends well: small letters, digits, '.', '_' and '-'
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface RunResult extends PageResult {
   run: string;
@@ -901,15 +819,13 @@ export interface SavedLimits {
   bytes: number;
   count: number;
 }
-export interface ScreenshotParams {
+export interface ScreenshotParams extends CallParams {
   annotate?: boolean; // draw the refs of your last snapshot on it, or of a new one, which then comes with it
   format?: "png" | "jpeg" | "webp"; // of the image
   full_page?: boolean; // the whole page
   quality?: number; // of jpeg and webp
   ref?: string | Locator; // one element; left out: what is in view
   scale?: number; // pixels for one CSS pixel
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface ScreenshotResult extends PageResult {
   format: string;
@@ -926,13 +842,11 @@ export interface ScriptStep {
   line?: number;
   name?: string;
 }
-export interface ScrollParams {
+export interface ScrollParams extends CallParams {
   direction?: "up" | "down" | "left" | "right"; // which way
   pixels?: number; // how far; left out: nine tenths of what is in view
   ref?: string | Locator; // the element to bring into view, or whose scroller to scroll; left out: the page
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   to?: "top" | "bottom"; // an end of the scroller
 }
 export interface ScrollResult extends PageResult {
@@ -943,26 +857,20 @@ export interface SearchResult {
   title: string;
   url: string;
 }
-export interface SecretListParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface SecretListParams extends CallParams {
 }
 export interface SecretListResult {
   secrets: Listed[];
 }
-export interface SelectParams {
+export interface SelectParams extends CallParams {
   ref: string | Locator; // the select
   values: string[]; // labels or values of the options; none clears a select that takes several
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface SelectResult extends PageResult {
   selected: string[];
 }
-export interface SessionCloseParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface SessionCloseParams extends CallParams {
 }
 export interface SessionClosed {
   closed: boolean;
@@ -988,14 +896,12 @@ export interface SessionInfo {
   agent?: string;
   page?: Page;
 }
-export interface SessionListParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface SessionListParams extends CallParams {
 }
 export interface SessionListResult {
   sessions: SessionInfo[];
 }
-export interface SessionOpenParams {
+export interface SessionOpenParams extends CallParams {
   allowed_domains?: string[]; // hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
   dialogs?: "wait" | "accept" | "dismiss"; // what becomes of confirm and prompt
   downloads?: boolean; // its pages may download files, which the command downloads reads; otherwise they are denied
@@ -1008,10 +914,8 @@ export interface SessionOpenParams {
   permissions?: string[]; // what its pages may use without asking, such as geolocation or notifications; all else is denied
   proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
   proxy_bypass?: string[]; // hosts, *.domains, addresses and CIDRs that are reached without the proxy
-  session?: string; // the session's name; left out: the connection's own
   source?: "auto" | "chromium" | "http" | "jina"; // who serves its pages; auto: Chromium where there is one
   state?: string; // the name of a state that state_save saved: the session begins with its cookies and storage
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   timezone?: string; // an IANA time zone, such as Europe/Oslo
   user_agent?: string; // in place of Chromium's own
   viewport?: Viewport; // {width, height} in CSS pixels; left out: 1280 by 720
@@ -1034,7 +938,7 @@ export interface Snapshot {
   text: string;
   nodes?: Node[];
 }
-export interface SnapshotParams {
+export interface SnapshotParams extends CallParams {
   after?: string; // continue after this ref, where the last snapshot stopped
   attrs?: string[]; // attributes shown
   dedupe_text?: boolean; // text that a name already says is not said again
@@ -1046,22 +950,16 @@ export interface SnapshotParams {
   max_nodes?: number; // nodes with a ref
   max_text?: number; // characters of one name, text or value
   scope?: string | Locator; // a ref or a CSS selector; left out: the whole page
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
-export interface StateDeleteParams {
+export interface StateDeleteParams extends CallParams {
   name: string; // the name that state_save was given
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface StateDeleteResult {
   deleted: Saved;
 }
-export interface StateImportParams {
+export interface StateImportParams extends CallParams {
   content: string; // the JSON that Playwright's context.storageState() gives, or the text of a cookies.txt (Netscape's format)
   name: string; // your name for the state: small letters, digits, '.', '_' and '-'
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface StateImportResult {
   cookies: number;
@@ -1069,19 +967,15 @@ export interface StateImportResult {
   origins: string[];
   left_out?: string[];
 }
-export interface StateListParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface StateListParams extends CallParams {
 }
 export interface StateListResult {
   bytes: number;
   limits: SavedLimits;
   states: Saved[];
 }
-export interface StateLoadParams {
+export interface StateLoadParams extends CallParams {
   name: string; // your name for the state: small letters, digits, '.', '_' and '-'
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface StateResult extends PageResult {
   cookies: number;
@@ -1089,10 +983,8 @@ export interface StateResult extends PageResult {
   origins: string[];
   refused?: string[];
 }
-export interface StateSaveParams {
+export interface StateSaveParams extends CallParams {
   name: string; // your name for the state: small letters, digits, '.', '_' and '-'
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface Stats {
   after: string;
@@ -1103,9 +995,7 @@ export interface Stats {
   reasons: string[];
   truncated: boolean;
 }
-export interface StatusParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface StatusParams extends CallParams {
 }
 export interface StatusResult {
   agent: string;
@@ -1116,11 +1006,9 @@ export interface StatusResult {
   confirmations?: Question[];
   session?: string;
 }
-export interface SubscribeParams {
+export interface SubscribeParams extends CallParams {
   events: string[]; // the types wanted from now on; an empty list: none. The type command, a command's end with what it changed, is told to those alone who name it
-  session?: string; // the session's name; left out: the connection's own
   sessions?: "own" | "all"; // own: of the sessions that this connection opened or named; all: of all of yours
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface SubscribeResult {
   events: string[];
@@ -1131,25 +1019,19 @@ export interface Tab {
   url: string;
   selected?: boolean;
 }
-export interface TabCloseParams {
-  session?: string; // the session's name; left out: the connection's own
+export interface TabCloseParams extends CallParams {
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
   tab?: string; // the tab's name, as tab_list says it
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface TabClosedEvent {
   tab: string;
   type: "tab_closed";
   session?: string; // whose event it is
 }
-export interface TabListParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface TabListParams extends CallParams {
 }
-export interface TabNewParams {
-  session?: string; // the session's name; left out: the connection's own
+export interface TabNewParams extends CallParams {
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   url?: string; // opened in it
 }
 export interface TabOpenedEvent {
@@ -1158,11 +1040,9 @@ export interface TabOpenedEvent {
   url: string;
   session?: string; // whose event it is
 }
-export interface TabSelectParams {
-  session?: string; // the session's name; left out: the connection's own
+export interface TabSelectParams extends CallParams {
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
   tab?: string; // the tab's name, as tab_list says it
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface TabsResult extends PageResult {
   tabs: Tab[];
@@ -1172,23 +1052,19 @@ export interface Throttle {
   latency_ms: number;
   upload_kbps: number;
 }
-export interface TypeParams {
+export interface TypeParams extends CallParams {
   ref: string | Locator; // the control
   text: string; // what to write; empty with clear: nothing stays
   clear?: boolean; // replace what is there
   mode?: "insert" | "keys"; // keys: one key after the other, line breaks by Enter
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
   submit?: boolean; // press Enter afterwards
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
-export interface UploadParams {
+export interface UploadParams extends CallParams {
   files: UploadFile[]; // paths under the daemon's upload directory, or {name, base64}
   ref: string | Locator; // the file input, or the button or label that belongs to one
   drop?: boolean; // drop the files on the element, as from a file manager, in place of choosing them
-  session?: string; // the session's name; left out: the connection's own
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards: the change, the whole page, or nothing
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface UsedPasskey extends ListedPasskey {
   made: boolean;
@@ -1199,39 +1075,33 @@ export interface ViewLink {
   url: string;
   session?: string;
 }
-export interface ViewParams {
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
+export interface ViewParams extends CallParams {
 }
 export interface Viewport {
   height: number; // CSS pixels
   width: number; // CSS pixels
 }
-export interface WaitParams {
+export interface WaitParams extends CallParams {
   expression?: string; // JavaScript that becomes true
   for?: "quiet"; // quiet: the page's requests are answered and it does not change
   gone?: boolean; // wait for ref or text to go
   ms?: number; // milliseconds to wait
   ref?: string | Locator; // the element is there and visible; with gone: is not
-  session?: string; // the session's name; left out: the connection's own
   state?: "load" | "networkidle"; // how far the page is
   text?: string; // the page shows it; with gone: does not
-  timeout_ms?: number; // milliseconds after which the command answers timeout
   url?: string; // contained in the URL, or a pattern with *
 }
 export interface WaitResult extends PageResult {
   seen: Record<string, unknown>;
 }
-export interface WebFetchParams {
+export interface WebFetchParams extends CallParams {
   url: string; // an http or https URL
   extract?: string; // what you want to know of a long page, in words: a small model reads it for you
   format?: "text" | "markdown" | "html" | "json" | "raw"; // text and markdown: what is to be read; html: the document; json: JSON as it is, or a page's title, text and links; raw: the body as it came, of a PDF in base64. Of a PDF text, markdown and html are the text of its pages, each behind [page N]
   max_chars?: number; // characters of content
   offset?: number; // characters to begin after: the next_offset of the last answer
   pages?: string; // of a PDF: one page or a range of them, such as 3, 3-5 or 7-
-  session?: string; // the session's name; left out: the connection's own
   source?: "auto" | "chromium" | "http" | "jina"; // who fetches it; auto: direct HTTP, and Chromium where the page is empty without its script
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface WebFetchResult {
   attempts: Attempt[];
@@ -1247,11 +1117,9 @@ export interface WebFetchResult {
   note?: string;
   title?: string;
 }
-export interface WebSearchParams {
+export interface WebSearchParams extends CallParams {
   query: string; // what to search for
   max_results?: number; // results at most
-  session?: string; // the session's name; left out: the connection's own
-  timeout_ms?: number; // milliseconds after which the command answers timeout
 }
 export interface WebSearchResult {
   provider: string;

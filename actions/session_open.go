@@ -34,17 +34,17 @@ type SessionOpenParams struct {
 	Locale         string            `json:"locale" doc:"a language, such as de-DE"`
 	Timezone       string            `json:"timezone" doc:"an IANA time zone, such as Europe/Oslo"`
 	UserAgent      string            `json:"user_agent" doc:"in place of Chromium's own"`
-	Headers        map[string]string `json:"headers" doc:"sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Referer, Proxy-* and Sec-* are refused"`
+	Headers        map[string]string `json:"headers" doc:"sent with its pages' requests to header_origins; Cookie, Host, Proxy-*, Sec-* and their like are refused"`
 	HeaderOrigins  []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the first that the session opens"`
 	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
 	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
 	Permissions    []string          `json:"permissions" doc:"what its pages may use without asking, such as geolocation or notifications; all else is denied"`
-	Proxy          string            `json:"proxy" doc:"http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same"`
+	Proxy          string            `json:"proxy" doc:"http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same"`
 	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses and CIDRs that are reached without the proxy"`
 	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
-	Keep           bool              `json:"keep" default:"false" doc:"saves the state when the session ends, however it ends; with it, state may name one that is not there yet"`
+	Keep           bool              `json:"keep" default:"false" doc:"saves the state while the session runs and when it ends; state may then name one that is not there yet"`
 	Passkeys       bool              `json:"passkeys" default:"false" doc:"its pages find passkeys from the start, as some sites want; see the command passkey"`
-	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, which the command downloads reads; otherwise they are denied"`
+	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, for the command downloads"`
 }
 
 // SessionResult names a session.
@@ -89,6 +89,14 @@ func prepareSessionOpen(c *command.Call) error {
 // sessionOpen makes the session's page, so that what is wrong with its
 // options, or with Chromium, is said now.
 func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (SessionResult, error) {
+	keeps := func() {}
+	var err error
+	if p.Keep { // before it is loaded: nobody writes it in between
+		if keeps, err = c.Runtime.States.Hold(c.Caller.Agent, p.State); err != nil {
+			c.CloseOpened(ctx)
+			return SessionResult{}, ofState(err)
+		}
+	}
 	page, err := c.Session.Ensure(ctx, true)
 	if err == nil && p.State != "" && (!p.Keep || c.Runtime.States.Has(c.Caller.Agent, p.State)) {
 		_, err = loadState(ctx, c, page, p.State)
@@ -98,14 +106,12 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		err = holdPasskeys(ctx, c)
 	}
 	if err != nil {
+		keeps()
 		c.CloseOpened(ctx)
 		return SessionResult{}, err
 	}
 	if p.Keep { // only now: a state that could not be loaded is not to be replaced
-		agent, states := c.Caller.Agent, c.Runtime.States
-		c.Runtime.Sessions.BeforeEnd(c.Session, func(ctx context.Context, page session.Page) error {
-			return ofState(keepState(ctx, states, agent, p.State, page))
-		})
+		c.Runtime.Sessions.Keep(c.Session, c.Runtime.States, p.State, keeps)
 	}
 	return SessionResult{c.Session.Name(), c.SessionEnded()}, nil
 }
@@ -123,19 +129,6 @@ func holdPasskeys(ctx context.Context, c *command.Call) error {
 		c.Session.PasskeysHeld()
 	}
 	return err
-}
-
-// keepState saves a page's state under a name.
-func keepState(ctx context.Context, states *session.States, agent, name string, page session.Page) error {
-	k, ok := page.(session.Keeper)
-	if !ok {
-		return protocol.Errorf(protocol.Unsupported, "the state %s is not kept: the session's source keeps none", name).With("source", page.State().Source)
-	}
-	s, err := k.SaveState(ctx)
-	if err != nil {
-		return err
-	}
-	return states.Save(agent, name, s)
 }
 
 // ofState names the parameter of session_open where err names that of state_load.

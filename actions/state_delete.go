@@ -28,6 +28,10 @@ type StateDeleteResult struct {
 }
 
 func stateDelete(ctx context.Context, c *command.Call, p *StateDeleteParams) (StateDeleteResult, error) {
-	deleted, err := c.Runtime.States.Delete(c.Caller.Agent, p.Name)
-	return StateDeleteResult{deleted}, err
+	var r StateDeleteResult
+	err := c.Runtime.States.Alone(c.Caller.Agent, p.Name, func() (err error) {
+		r.Deleted, err = c.Runtime.States.Delete(c.Caller.Agent, p.Name)
+		return err
+	})
+	return r, err
 }

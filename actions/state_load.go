@@ -11,7 +11,7 @@ import (
 
 // StateLoad is the command state_load.
 var StateLoad = command.Define(command.Row{
-	Name: "state_load", Summary: "Loads a saved state (cookies and local storage) into the session.", Main: "name",
+	Name: "state_load", Summary: "Loads a saved state (cookies, local and session storage) into the session.", Main: "name",
 	Flags: command.Static | command.SessionWide,
 	Examples: []command.Example{
 		{For: `Goes on logged in, with the state that was saved as "shop"`, Params: `{"name": "shop"}`},

@@ -11,7 +11,7 @@ import (
 
 // StateSave is the command state_save.
 var StateSave = command.Define(command.Row{
-	Name: "state_save", Summary: "Saves the session's cookies and local storage under a name.", Main: "name",
+	Name: "state_save", Summary: "Saves the session's cookies, local and session storage under a name.", Main: "name",
 	Flags: command.Static | command.SessionWide | command.MCPReadOnly,
 	Examples: []command.Example{
 		{For: "Saves a login for later sessions", Params: `{"name": "shop"}`},
@@ -28,7 +28,7 @@ type StateResult struct {
 	command.Result
 	Name    string   `json:"name"`
 	Cookies int      `json:"cookies"`           // how many
-	Origins []string `json:"origins"`           // whose local storage is in it
+	Origins []string `json:"origins"`           // whose local or session storage is in it
 	Refused []string `json:"refused,omitempty"` // what the policy does not let this session reach, and was left out
 }
 
@@ -57,7 +57,13 @@ func stateSave(ctx context.Context, c *command.Call, p *StateParams) (StateResul
 	if err != nil {
 		return StateResult{}, c.Session.Lost(err)
 	}
-	if err := c.Runtime.States.Save(c.Caller.Agent, p.Name, s); err != nil {
+	save := func() error { return c.Runtime.States.Save(c.Caller.Agent, p.Name, s) }
+	if c.Runtime.Sessions.Keeps(c.Session, p.Name) {
+		err = save()
+	} else {
+		err = c.Runtime.States.Alone(c.Caller.Agent, p.Name, save)
+	}
+	if err != nil {
 		return StateResult{}, err
 	}
 	r := StateResult{Result: c.Result(page), Name: p.Name, Cookies: len(s.Cookies), Origins: []string{}}

@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/permission"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -66,14 +66,6 @@ type host struct {
 	pages    map[target.SessionID]*Context // attached pages, by their CDP session
 }
 
-// pageTargets are pages alone, no tab targets or extensions.
-var pageTargets = target.Filter{{Type: "page"}, {Type: "browser", Exclude: true}, {Exclude: true}}
-
-// hostTargets are what a host attaches to by itself: pages, and the workers that
-// belong to no page. Frames and dedicated workers are attached to by their page
-// (childTargets).
-var hostTargets = target.Filter{{Type: "page"}, {Type: "shared_worker"}, {Type: "service_worker"}, {Type: "browser", Exclude: true}, {Exclude: true}}
-
 // connect returns the host of the running Chromium, starting one where none runs.
 func (b *Browser) connect(ctx context.Context) (*host, error) {
 	if !b.chromium.Running() {
@@ -97,9 +89,9 @@ func (b *Browser) connect(ctx context.Context) (*host, error) {
 	}
 	conn.Handle("", h.event)
 	// Target.targetCrashed is told of pages alone.
-	discover := h.root.Send(target.SetDiscoverTargets.Method, target.SetDiscoverTargetsParams{Discover: true, Filter: pageTargets})
+	discover := h.root.Send(target.SetDiscoverTargets.Method, target.SetDiscoverTargetsParams{Discover: true, Filter: targets.Pages})
 	attach := h.root.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
-		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: hostTargets,
+		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: targets.OfHost,
 	})
 	if err := discover.Wait(ctx, nil); err != nil {
 		return nil, err
@@ -205,7 +197,7 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 		// Chromium's implicit bypass of loopback is not inherited from the command line.
 		params.ProxyServer, params.ProxyBypassList = egress.ProxyServer(), "<-loopback>"
 	}
-	id, err := h.create(ctx, params)
+	id, err := targets.CreateContext(ctx, h.root, params)
 	if err != nil {
 		if egress != nil {
 			egress.Close()
@@ -229,29 +221,6 @@ func (b *Browser) make(ctx context.Context) (*Context, error) {
 		return nil, asUnavailable(err)
 	}
 	return c, nil
-}
-
-// create has Chromium make a browser context. Where ctx ends first Chromium makes it
-// all the same, and nobody would ever close it: it is disposed of when its id comes.
-func (h *host) create(ctx context.Context, params target.CreateBrowserContextParams) (cdproto.BrowserContextID, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	pending := h.root.Send(target.CreateBrowserContext.Method, params)
-	var made target.CreateBrowserContextResult
-	answered := make(chan error, 1)
-	go func() { answered <- pending.Wait(context.Background(), &made) }() // it ends with the connection at the latest
-	select {
-	case err := <-answered:
-		return made.BrowserContextID, err
-	case <-ctx.Done():
-	}
-	go func() {
-		if <-answered == nil {
-			h.root.Send(target.DisposeBrowserContext.Method, target.DisposeBrowserContextParams{BrowserContextID: made.BrowserContextID})
-		}
-	}()
-	return "", fmt.Errorf("%s: %w", target.CreateBrowserContext.Method, ctx.Err())
 }
 
 // asUnavailable gives an error of opening a context its code.

@@ -39,6 +39,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 	once := func(ctx context.Context, t *tab) error {
 		begun := time.Now()
 		c.mu.Lock()
+		from := t.nav.url
 		at, commits, t.nav.replaced, t.nav.opening, t.nav.going = t, t.nav.commits, false, opening{url: withoutFragment(url)}, url
 		c.mu.Unlock()
 		var got struct {
@@ -46,6 +47,7 @@ func (c *Context) Open(ctx context.Context, url, wait string) (protocol.Effect, 
 			ErrorText  string           `json:"errorText"`
 			IsDownload bool             `json:"isDownload"`
 		}
+		c.Leaves(t.cdp, from)
 		if err := t.wait(ctx, t.cdp.Send(page.Navigate.Method, page.NavigateParams{URL: url}), &got); err != nil {
 			return err
 		}

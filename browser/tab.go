@@ -22,6 +22,7 @@ import (
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/script"
+	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/browser/throttle"
 	"github.com/browserd/browserd/protocol"
 )
@@ -85,7 +86,7 @@ type popup struct {
 // newTab opens a tab, for a URL where one is given, and waits until it is ready.
 // It does not load it.
 func (c *Context) newTab(ctx context.Context, url string) (*tab, error) {
-	id, _, err := c.targets.Create(ctx, false)
+	id, err := c.CreateTab(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +253,7 @@ func attachDomains(s *cdp.Session) []*cdp.Pending {
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Late, ExecutionContextName: world}),
 		s.Send(runtime.AddBinding.Method, runtime.AddBindingParams{Name: script.Reached, ExecutionContextName: world}),
 		s.Send(page.AddScriptToEvaluateOnNewDocument.Method, inject()),
-		autoAttach(s),
+		targets.AutoAttach(s),
 	}
 }
 

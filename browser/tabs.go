@@ -2,11 +2,13 @@ package browser
 
 import (
 	"context"
+	"slices"
 
 	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/storage"
 	"github.com/browserd/browserd/protocol"
 )
 
@@ -47,6 +49,49 @@ func (l *tabList) Tabs() []protocol.Tab {
 		list = append(list, t.info())
 	}
 	return list
+}
+
+// shown returns what the tabs show, that of the selected one first.
+func (l *tabList) shown() (list []storage.Document) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	for _, t := range l.tabs {
+		at := len(list)
+		if t == l.selected {
+			at = 0
+		}
+		list = slices.Insert(list, at, storage.Document{CDP: t.cdp, Address: t.nav.url})
+	}
+	return list
+}
+
+// renew makes the only tab anew where it has shown nothing yet.
+func (l *tabList) renew(ctx context.Context) error {
+	c := l.c
+	c.mu.Lock()
+	if len(c.tabs) != 1 || c.tabs[0].nav.commits > 0 {
+		c.mu.Unlock()
+		return nil
+	}
+	old := c.tabs[0]
+	c.tabs, c.selected, c.tabCount = nil, nil, 0
+	c.mu.Unlock()
+	_, err := c.newTab(ctx, "")
+	old.forget()
+	c.host.root.Send(target.CloseTarget.Method, target.CloseTargetParams{TargetID: old.target})
+	return err
+}
+
+// takeLast returns the selected tab's cdp session, and forgets the tab; nil: there is none.
+func (l *tabList) takeLast() *cdp.Session {
+	l.c.mu.Lock()
+	t := l.selected
+	l.c.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	t.forget()
+	return t.cdp
 }
 
 // TabNew opens a tab, selects it, and loads url where one is given.

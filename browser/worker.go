@@ -10,26 +10,8 @@ import (
 
 	"github.com/browserd/browserd/browser/cdp"
 	"github.com/browserd/browserd/browser/event"
+	"github.com/browserd/browserd/browser/targets"
 )
-
-// childTargets are the targets that a page, a frame or a worker is asked to
-// attach to by itself: out-of-process frames, dedicated workers and worklets.
-// Whatever Target.setAutoAttach pauses (waitForDebuggerOnStart) has to be in its
-// filter: a worker that the filter leaves out is paused all the same, and nobody
-// can let it run. Shared and service workers belong to no page and are attached to
-// from the browser (hostTargets).
-var childTargets = target.Filter{
-	{Type: "iframe"}, {Type: "worker"}, {Type: "worklet"},
-	{Exclude: true},
-}
-
-// autoAttach has a CDP session attach to its children, and pause each until
-// Runtime.runIfWaitingForDebugger lets it run.
-func autoAttach(s *cdp.Session) *cdp.Pending {
-	return s.Send(target.SetAutoAttach.Method, target.SetAutoAttachParams{
-		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: childTargets,
-	})
-}
 
 // setUpWorker listens to what a worker writes to the console and asks of the
 // network, as for a page, and lets it run. A worklet has no Network domain, and
@@ -40,7 +22,7 @@ func (c *Context) setUpWorker(s *cdp.Session) {
 	s.Send("Runtime.enable", cdproto.Empty{})
 	s.Send("Log.enable", cdproto.Empty{})
 	s.Send("Network.enable", network.EnableParams{})
-	autoAttach(s)
+	targets.AutoAttach(s)
 	c.overrides.Send(s, all, all, true)
 	c.routes.Pause(s)
 	s.Send("Runtime.runIfWaitingForDebugger", cdproto.Empty{})

@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"snapshot/html", "secret"},
 	{"snapshot", "policy"},
 	{"snapshot/pagetext"},
-	{"protocol", "contain", "browser/event", "postgres"},
+	{"protocol", "contain", "browser/event", "postgres", "session/hold"},
 }
 
 // around are the folders whose packages are no part of the program: tests, documentation,
@@ -121,7 +121,7 @@ var homes = map[string][]string{
 	"golang.org/x/net":                nil, // Go's own: HTML, DNS messages, public suffixes
 	"golang.org/x/sys":                nil, // Go's own: system calls
 	"github.com/pquerna/otp":          {"secret"},
-	"github.com/gofrs/flock":          {"session"},
+	"github.com/gofrs/flock":          {"session/hold"},
 	"github.com/tiktoken-go":          {},
 	"code.dny.dev/ssrf":               {},
 }

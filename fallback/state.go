@@ -131,6 +131,9 @@ func (p *Page) SaveState(ctx context.Context) (protocol.State, error) {
 	return protocol.State{Version: protocol.StateVersion, Saved: time.Now().UTC(), Cookies: cookies, Origins: origins}, err
 }
 
+// SaveLast is SaveState.
+func (p *Page) SaveLast(ctx context.Context) (protocol.State, error) { return p.SaveState(ctx) }
+
 // LoadState sets the cookies of a state, and keeps its origins for SaveState.
 func (p *Page) LoadState(ctx context.Context, s protocol.State) error {
 	p.origins = s.Origins

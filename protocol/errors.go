@@ -47,6 +47,7 @@ const (
 	SecretDenied        Code = "secret_denied"
 	FleetUnavailable    Code = "fleet_unavailable"
 	OutcomeUnknown      Code = "outcome_unknown"
+	InUse               Code = "in_use"
 )
 
 // Row is what a code means in each transport.
@@ -112,6 +113,7 @@ var Codes = []Row{
 	{SecretDenied, -32041, http.StatusForbidden, exitDenied, false, "secret_list names your secrets and their origins", "a secret was not given, or JavaScript not run where one is; details.reason: unknown (you have none of that name), origin (not one of details.origins), frame (name the field in it), script (you have run JavaScript there), held (a document holds it) or source (the operator's environment or program did not say it)"},
 	{FleetUnavailable, -32042, http.StatusServiceUnavailable, exitDaemon, true, "try again in a moment; browserd fleet shows the nodes, and the daemon's log why its database does not answer", "one of several daemons that serve as one cannot reach their database or the node that has the session, so it did nothing"},
 	{OutcomeUnknown, -32043, http.StatusBadGateway, exitDaemon, false, "take a snapshot to see whether the command acted, before you send it again", "the command began and its answer was lost: it may have acted, and browserd does not send it again"},
+	{InUse, -32044, http.StatusConflict, exitDaemon, true, "close the session that has it (session_list lists yours), or wait until it has ended", "what was named has one writer at a time, and a session has it; details: state or profile (its name)"},
 }
 
 var rows = func() map[Code]Row {

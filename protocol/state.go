@@ -42,4 +42,6 @@ const StateVersion = 1
 type Origin struct {
 	Origin       string      `json:"origin"`        // such as https://example.com
 	LocalStorage [][2]string `json:"local_storage"` // key and value
+	// SessionStorage is that of the tab in which the origin was shown last.
+	SessionStorage [][2]string `json:"session_storage,omitempty"`
 }

@@ -21,8 +21,11 @@ type Jar interface {
 // Keeper is a page whose state can be saved and loaded into another session. Only the
 // holder of the turn may call it. Errors are *protocol.Error.
 type Keeper interface {
-	// SaveState returns the cookies and the local storage of the visited origins.
+	// SaveState returns the cookies, and the local and session storage of the visited origins.
 	SaveState(ctx context.Context) (protocol.State, error)
+	// SaveLast is SaveState for the last time: afterwards only Close may be called. It misses
+	// nothing of what documents kept that their pages have left.
+	SaveLast(ctx context.Context) (protocol.State, error)
 	// LoadState loads a state into the session. It runs no script of a page and makes no
 	// request.
 	LoadState(ctx context.Context, s protocol.State) error

@@ -33,7 +33,7 @@ func (s *Session) Held() error { return s.manager.Held() }
 // here, and nothing of it is saved.
 func (m *Manager) Taken(agent, name string) {
 	if s, err := m.Get(agent, name); err == nil {
-		m.BeforeEnd(s, nil)
+		keepNothing(s)
 		m.closeSession(s, reasonTaken)
 	}
 }

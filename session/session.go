@@ -36,8 +36,8 @@ type Session struct {
 	closed    bool
 	answers   map[any]bool // operators' answers for the life of the session
 	actionLog *ActionLog
-	atEnd     func(ctx context.Context, p Page) error // see BeforeEnd; nil: nothing
-	death     map[string]any                          // details of a crash that no command has reported yet; nil: none
+	keeping   *keeping       // nil: its state is not kept
+	death     map[string]any // details of a crash that no command has reported yet; nil: none
 }
 
 // identity is immutable.
@@ -141,6 +141,7 @@ func (s *Session) BeginCommand(ctx context.Context, command string) (context.Con
 			s.command = rests
 		}
 		s.expiry.Reset(s.manager.cfg.IdleTimeout)
+		s.keeping.soon()
 	}
 }
 
@@ -189,18 +190,10 @@ func (s *Session) info() Info {
 	return i
 }
 
-// BeforeEnd has do called when the session ends, before its page is closed and after the
-// last command has left it; not where the page is lost. It replaces an earlier do.
-func (m *Manager) BeforeEnd(s *Session, do func(ctx context.Context, p Page) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.atEnd = do
-}
-
 // Close closes an agent's session. Commands that run in it answer session_not_found, its
 // page is closed, and its name is free again. Close returns when the page is closed or ctx
-// ends. The error of what BeforeEnd was given is its error: the session is closed all the
-// same.
+// ends. If the session's state could not be kept, that is its error: the session is closed
+// all the same.
 func (m *Manager) Close(ctx context.Context, agent, name string) error {
 	s, err := m.Get(agent, name)
 	if err != nil {
@@ -215,7 +208,7 @@ func (m *Manager) Close(ctx context.Context, agent, name string) error {
 }
 
 // closeSession removes the session from the manager and ends it in the background. The
-// channel gets the error of what BeforeEnd was given, if any, and is closed when the session
+// channel gets the error of keeping its state, if it is kept, and is closed when the session
 // has ended.
 func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	done := make(chan error, 1)
@@ -227,7 +220,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 	}
 	s.closed = true
 	s.expiry.Stop()
-	page, atEnd := s.page, s.atEnd
+	page, keeping := s.page, s.keeping
 	s.mu.Unlock()
 
 	m.emit(s, protocol.EventSessionClosing, map[string]any{"reason": reason})
@@ -244,24 +237,23 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		defer m.work.Done()
 		defer close(done)
 		defer m.release(s, reason)
-		if page == nil {
-			return
+		if keeping != nil {
+			done <- m.keepAtEnd(keeping, page)
 		}
-		if atEnd != nil {
-			done <- m.beforeEnd(s, page, atEnd)
+		if page != nil {
+			m.closePage(s, page)
 		}
-		m.closePage(s, page)
 	}()
 	return done
 }
 
-func (m *Manager) beforeEnd(s *Session, page Page, do func(ctx context.Context, p Page) error) error {
+func (m *Manager) keepAtEnd(k *keeping, page Page) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	s.turns.drain(ctx)
-	err := do(ctx, page)
+	k.s.turns.drain(ctx)
+	err := k.atEnd(ctx, page)
 	if err != nil {
-		m.log.Warn("before the end of a session", "session", s.name, "error", err)
+		m.log.Warn("the state of a session was not kept", "session", k.s.name, "error", err)
 	}
 	return err
 }

@@ -111,7 +111,14 @@ func (s *Session) newPage(ctx context.Context, source string, optional bool, res
 	if err != nil {
 		return nil, err
 	}
-	if err := s.kept.again(ctx, page); err != nil {
+	err = s.kept.again(ctx, page)
+	if err == nil && restore != nil {
+		s.mu.Lock()
+		k := s.keeping
+		s.mu.Unlock()
+		err = k.reload(ctx, page)
+	}
+	if err != nil {
 		s.discard(page)
 		return nil, err
 	}

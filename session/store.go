@@ -20,9 +20,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/hold"
 )
 
 // Kind is what a Store keeps, how much of it, and how errors speak of it.
@@ -49,6 +48,11 @@ type Store[T any] struct {
 	dir    string
 	valid  func(T) bool
 	saving sync.Mutex // held in this process by who holds the lock of a directory: see lock
+	keys   struct {
+		sync.Mutex
+		of   map[string]cipher.AEAD // by salt
+		salt []byte                 // see salt
+	}
 }
 
 // NewStore keeps values below dir, which is created with the first one. If dir is empty,
@@ -133,15 +137,15 @@ const lockWait = 30 * time.Second
 // the func that it returns is called.
 func (st *Store[T]) lock(root *os.Root) (unlock func(), err error) {
 	st.saving.Lock()
-	f := flock.New(filepath.Join(root.Name(), lockFile), flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	if _, err := f.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+	release, err := hold.Wait(ctx, filepath.Join(root.Name(), lockFile))
+	if err != nil {
 		st.saving.Unlock()
 		return nil, fmt.Errorf("saving a %s: waiting for another process that writes in the same directory: %w", st.Noun, err)
 	}
 	return func() {
-		f.Close()
+		release()
 		st.saving.Unlock()
 	}, nil
 }
@@ -271,7 +275,17 @@ func (st *Store[T]) open(agent string, create bool) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
+// maxKeys is how many derived keys a store remembers, each for the salt of a file.
+const maxKeys = 32
+
+// aead returns the cipher of files with that salt. Deriving its key takes 0.2 s, so that it is
+// remembered.
 func (st *Store[T]) aead(salt []byte) (cipher.AEAD, error) {
+	st.keys.Lock()
+	defer st.keys.Unlock()
+	if a := st.keys.of[string(salt)]; a != nil {
+		return a, nil
+	}
 	key, err := pbkdf2.Key(sha256.New, st.Key, salt, rounds, 32)
 	if err != nil {
 		return nil, err
@@ -280,7 +294,15 @@ func (st *Store[T]) aead(salt []byte) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cipher.NewGCMWithRandomNonce(block)
+	a, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	if len(st.keys.of) >= maxKeys || st.keys.of == nil {
+		st.keys.of = map[string]cipher.AEAD{}
+	}
+	st.keys.of[string(salt)] = a
+	return a, nil
 }
 
 // owner returns the additional data that binds a sealed file to its agent, name and kind, so that
@@ -291,10 +313,21 @@ func (st *Store[T]) owner(agent, name string) []byte {
 
 const saltSize = 16
 
+// salt is that of the files that this process writes: one, since the nonce of each is random.
+func (st *Store[T]) salt() []byte {
+	st.keys.Lock()
+	defer st.keys.Unlock()
+	if st.keys.salt == nil {
+		st.keys.salt = make([]byte, saltSize)
+		rand.Read(st.keys.salt)
+	}
+	return st.keys.salt
+}
+
 func (st *Store[T]) seal(agent, name string, content []byte) ([]byte, error) {
 	out := append([]byte(sealedMagic), make([]byte, saltSize)...)
 	salt := out[len(sealedMagic):]
-	rand.Read(salt)
+	copy(salt, st.salt())
 	a, err := st.aead(salt)
 	if err != nil {
 		return nil, err

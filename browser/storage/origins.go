@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"net/url"
 	"slices"
 	"sync"
 )
@@ -18,11 +17,10 @@ type Origins struct {
 
 // Add notes the origin of a URL. A URL that is not of http or https has none.
 func (o *Origins) Add(address string) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	origin := originOf(address)
+	if origin == "" {
 		return
 	}
-	origin := u.Scheme + "://" + u.Host
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.list) < MaxOrigins && !slices.Contains(o.list, origin) {

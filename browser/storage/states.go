@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/browserd/browserd/browser/cdp"
+	"github.com/browserd/browserd/browser/event"
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
@@ -18,24 +19,39 @@ type Cookies interface {
 	SetCookies(ctx context.Context, list []protocol.Cookie) error
 }
 
-// States saves and loads what a context's origins keep: cookies and local storage. Only
-// the holder of the session's turn calls SaveState and LoadState.
+// Tabs are those of a browser context.
+type Tabs struct {
+	*targets.Targets
+	// Documents returns what the tabs show, that of the selected one first.
+	Documents func() []Document
+	// Attached takes a target that CreateTab has made.
+	Attached func(event.AttachedToTarget)
+	// Renew makes the only tab anew where it has shown nothing yet.
+	Renew func(ctx context.Context) error
+	// TakeLast returns the selected tab's cdp session, which nobody uses from then on; nil if
+	// there is none.
+	TakeLast func() *cdp.Session
+}
+
+// States saves and loads what a context's origins keep: cookies, local storage and session
+// storage. Only the holder of the session's turn calls SaveState and LoadState.
 type States struct {
 	life    context.Context // the context's
 	root    *cdp.Session
 	cookies Cookies
-	targets *targets.Targets
+	tabs    Tabs
 	origins Origins // that the context's tabs showed; has a lock of its own
+	session sessionStorage
 }
 
 // NewStates returns the states of a context, whose end is that of life.
-func NewStates(life context.Context, root *cdp.Session, cookies Cookies, t *targets.Targets) *States {
-	return &States{life: life, root: root, cookies: cookies, targets: t}
+func NewStates(life context.Context, root *cdp.Session, cookies Cookies, t Tabs) *States {
+	return &States{life: life, root: root, cookies: cookies, tabs: t, session: sessionStorage{known: map[string][][2]string{}}}
 }
 
 // with opens a storage page of the context, calls do with it and closes it.
 func (s *States) with(ctx context.Context, do func(p *Page) error) error {
-	id, e, err := s.targets.Create(ctx, true)
+	id, e, err := s.tabs.Create(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -51,30 +67,45 @@ func (s *States) with(ctx context.Context, do func(p *Page) error) error {
 	return do(p)
 }
 
-// ShownAt notes that a tab of the context has shown an address. Any goroutine may call it.
-func (s *States) ShownAt(address string) { s.origins.Add(address) }
-
-// SaveState returns the cookies of the context and the local storage of the
-// origins that its tabs showed. What frames of other sites keep, session
-// storage and databases are not part of it.
+// SaveState returns the cookies of the context, and the local and session storage of the
+// origins that its tabs showed. What frames of other sites keep and databases are not
+// part of it.
 func (s *States) SaveState(ctx context.Context) (protocol.State, error) {
-	saved := protocol.State{Version: protocol.StateVersion, Saved: time.Now().UTC(), Origins: []protocol.Origin{}}
+	saved, origins := emptyState(), s.origins.List()
 	var err error
-	if saved.Cookies, err = s.cookies.Cookies(ctx, nil); err != nil {
-		return saved, err
+	if saved.Cookies, err = s.cookies.Cookies(ctx, nil); err == nil && len(origins) > 0 {
+		saved.Origins, err = s.stored(ctx, origins)
 	}
-	origins := s.origins.List()
-	if len(origins) == 0 {
-		return saved, nil
-	}
-	err = s.with(ctx, func(p *Page) (err error) {
-		saved.Origins, err = p.Read(ctx, origins)
-		return err
-	})
 	return saved, err
 }
 
-// LoadState puts the cookies and the local storage of a state into the
+// stored returns what the origins keep, without those that keep nothing.
+func (s *States) stored(ctx context.Context, origins []string) (list []protocol.Origin, err error) {
+	err = s.with(ctx, func(p *Page) error {
+		list, err = p.Read(ctx, origins)
+		return err
+	})
+	items := s.sessionItems(ctx)
+	for i, o := range list {
+		list[i].SessionStorage = items[o.Origin]
+		delete(items, o.Origin)
+	}
+	for _, origin := range origins {
+		if len(items[origin]) > 0 {
+			list = append(list, protocol.Origin{Origin: origin, LocalStorage: [][2]string{}, SessionStorage: items[origin]})
+		}
+	}
+	return list, err
+}
+
+func emptyState() protocol.State {
+	return protocol.State{Version: protocol.StateVersion, Saved: time.Now().UTC(), Origins: []protocol.Origin{}}
+}
+
+// ShownAt notes that a tab of the context has shown an address. Any goroutine may call it.
+func (s *States) ShownAt(address string) { s.origins.Add(address) }
+
+// LoadState puts the cookies, the local and the session storage of a state into the
 // context, in the place of what those origins keep.
 func (s *States) LoadState(ctx context.Context, state protocol.State) error {
 	if err := s.cookies.SetCookies(ctx, state.Cookies); err != nil {
@@ -91,5 +122,8 @@ func (s *States) LoadState(ctx context.Context, state protocol.State) error {
 	for _, o := range state.Origins {
 		s.origins.Add(o.Origin)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.loadSession(ctx, state.Origins)
 }

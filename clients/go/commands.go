@@ -277,12 +277,12 @@ func (c *Client) StateList(ctx context.Context, p StateListParams) (StateListRes
 	return call[StateListResult](ctx, c, "state_list", p)
 }
 
-// StateLoad: Loads a saved state (cookies and local storage) into the session.
+// StateLoad: Loads a saved state (cookies, local and session storage) into the session.
 func (c *Client) StateLoad(ctx context.Context, p StateLoadParams) (StateResult, error) {
 	return call[StateResult](ctx, c, "state_load", p)
 }
 
-// StateSave: Saves the session's cookies and local storage under a name.
+// StateSave: Saves the session's cookies, local and session storage under a name.
 func (c *Client) StateSave(ctx context.Context, p StateSaveParams) (StateResult, error) {
 	return call[StateResult](ctx, c, "state_save", p)
 }
@@ -1319,15 +1319,15 @@ type SessionOpenParams struct {
 	CallParams
 	AllowedDomains []string          `json:"allowed_domains,omitzero"` // hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
 	Dialogs        string            `json:"dialogs,omitzero"`         // what becomes of confirm and prompt
-	Downloads      *bool             `json:"downloads,omitzero"`       // its pages may download files, which the command downloads reads; otherwise they are denied
+	Downloads      *bool             `json:"downloads,omitzero"`       // its pages may download files, for the command downloads
 	HeaderOrigins  []string          `json:"header_origins,omitzero"`  // origins, such as https://shop.example, that get headers; left out: the first that the session opens
-	Headers        map[string]string `json:"headers,omitzero"`         // sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Referer, Proxy-* and Sec-* are refused
-	Keep           *bool             `json:"keep,omitzero"`            // saves the state when the session ends, however it ends; with it, state may name one that is not there yet
+	Headers        map[string]string `json:"headers,omitzero"`         // sent with its pages' requests to header_origins; Cookie, Host, Proxy-*, Sec-* and their like are refused
+	Keep           *bool             `json:"keep,omitzero"`            // saves the state while the session runs and when it ends; state may then name one that is not there yet
 	Locale         string            `json:"locale,omitzero"`          // a language, such as de-DE
 	Name           string            `json:"name,omitzero"`            // how the session is to be called; left out: a name is made
 	Passkeys       *bool             `json:"passkeys,omitzero"`        // its pages find passkeys from the start, as some sites want; see the command passkey
 	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use without asking, such as geolocation or notifications; all else is denied
-	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
+	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
 	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses and CIDRs that are reached without the proxy
 	Source         string            `json:"source,omitzero"`          // who serves its pages; auto: Chromium where there is one
 	State          string            `json:"state,omitzero"`           // the name of a state that state_save saved: the session begins with its cookies and storage

@@ -765,15 +765,15 @@ class SessionListResult(TypedDict):
 class SessionOpenParams(CallParams):
     allowed_domains: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
     dialogs: NotRequired[Literal["wait", "accept", "dismiss"]]  # what becomes of confirm and prompt
-    downloads: NotRequired[bool]  # its pages may download files, which the command downloads reads; otherwise they are denied
+    downloads: NotRequired[bool]  # its pages may download files, for the command downloads
     header_origins: NotRequired[List[str]]  # origins, such as https://shop.example, that get headers; left out: the first that the session opens
-    headers: NotRequired[Dict[str, str]]  # sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Referer, Proxy-* and Sec-* are refused
-    keep: NotRequired[bool]  # saves the state when the session ends, however it ends; with it, state may name one that is not there yet
+    headers: NotRequired[Dict[str, str]]  # sent with its pages' requests to header_origins; Cookie, Host, Proxy-*, Sec-* and their like are refused
+    keep: NotRequired[bool]  # saves the state while the session runs and when it ends; state may then name one that is not there yet
     locale: NotRequired[str]  # a language, such as de-DE
     name: NotRequired[str]  # how the session is to be called; left out: a name is made
     passkeys: NotRequired[bool]  # its pages find passkeys from the start, as some sites want; see the command passkey
     permissions: NotRequired[List[str]]  # what its pages may use without asking, such as geolocation or notifications; all else is denied
-    proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
+    proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
     proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs that are reached without the proxy
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who serves its pages; auto: Chromium where there is one
     state: NotRequired[str]  # the name of a state that state_save saved: the session begins with its cookies and storage
@@ -952,7 +952,7 @@ class WebSearchResult(TypedDict):
 
 UploadFile = Union[str, Dict[str, Any]]
 Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, TabClosedEvent, TabOpenedEvent]
-ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown"]
+ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown", "in_use"]
 
 class BrowserdError(Exception):
     """What the daemon answered in place of a result. Each code has a class of its own."""
@@ -997,6 +997,7 @@ class ToolFailedError(BrowserdError): ...
 class SecretDeniedError(BrowserdError): ...
 class FleetUnavailableError(BrowserdError): ...
 class OutcomeUnknownError(BrowserdError): ...
+class InUseError(BrowserdError): ...
 
 ERRORS: Dict[str, Type[BrowserdError]] = {
     "parse_error": ParseError,
@@ -1035,6 +1036,7 @@ ERRORS: Dict[str, Type[BrowserdError]] = {
     "secret_denied": SecretDeniedError,
     "fleet_unavailable": FleetUnavailableError,
     "outcome_unknown": OutcomeUnknownError,
+    "in_use": InUseError,
 }
 
 class Commands:
@@ -1205,10 +1207,10 @@ class Commands:
         "Lists the states that you have saved."
         return self.call("state_list", params)
     def state_load(self, **params: Unpack[StateLoadParams]) -> StateResult:
-        "Loads a saved state (cookies and local storage) into the session."
+        "Loads a saved state (cookies, local and session storage) into the session."
         return self.call("state_load", params)
     def state_save(self, **params: Unpack[StateSaveParams]) -> StateResult:
-        "Saves the session's cookies and local storage under a name."
+        "Saves the session's cookies, local and session storage under a name."
         return self.call("state_save", params)
     def status(self, **params: Unpack[StatusParams]) -> StatusResult:
         "Reports on the daemon and your sessions."
@@ -1415,10 +1417,10 @@ class AsyncCommands:
         "Lists the states that you have saved."
         return await self.call("state_list", params)
     async def state_load(self, **params: Unpack[StateLoadParams]) -> StateResult:
-        "Loads a saved state (cookies and local storage) into the session."
+        "Loads a saved state (cookies, local and session storage) into the session."
         return await self.call("state_load", params)
     async def state_save(self, **params: Unpack[StateSaveParams]) -> StateResult:
-        "Saves the session's cookies and local storage under a name."
+        "Saves the session's cookies, local and session storage under a name."
         return await self.call("state_save", params)
     async def status(self, **params: Unpack[StatusParams]) -> StatusResult:
         "Reports on the daemon and your sessions."

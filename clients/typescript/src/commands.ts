@@ -904,15 +904,15 @@ export interface SessionListResult {
 export interface SessionOpenParams extends CallParams {
   allowed_domains?: string[]; // hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
   dialogs?: "wait" | "accept" | "dismiss"; // what becomes of confirm and prompt
-  downloads?: boolean; // its pages may download files, which the command downloads reads; otherwise they are denied
+  downloads?: boolean; // its pages may download files, for the command downloads
   header_origins?: string[]; // origins, such as https://shop.example, that get headers; left out: the first that the session opens
-  headers?: Record<string, string>; // sent with the requests of its pages that go to header_origins; those of the connection, Cookie, Host, Origin, Referer, Proxy-* and Sec-* are refused
-  keep?: boolean; // saves the state when the session ends, however it ends; with it, state may name one that is not there yet
+  headers?: Record<string, string>; // sent with its pages' requests to header_origins; Cookie, Host, Proxy-*, Sec-* and their like are refused
+  keep?: boolean; // saves the state while the session runs and when it ends; state may then name one that is not there yet
   locale?: string; // a language, such as de-DE
   name?: string; // how the session is to be called; left out: a name is made
   passkeys?: boolean; // its pages find passkeys from the start, as some sites want; see the command passkey
   permissions?: string[]; // what its pages may use without asking, such as geolocation or notifications; all else is denied
-  proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds for them, and for the proxy's own address, all the same
+  proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
   proxy_bypass?: string[]; // hosts, *.domains, addresses and CIDRs that are reached without the proxy
   source?: "auto" | "chromium" | "http" | "jina"; // who serves its pages; auto: Chromium where there is one
   state?: string; // the name of a state that state_save saved: the session begins with its cookies and storage
@@ -1126,7 +1126,7 @@ export interface WebSearchResult {
   results: SearchResult[];
 }
 export type Event = BrowserLostEvent | BrowserRestoredEvent | CommandEvent | ConfirmationRequestedEvent | ConsoleErrorEvent | DialogEvent | DownloadEvent | HelloEvent | NavigatedEvent | PageCrashedEvent | PolicyDeniedEvent | SessionClosingEvent | TabClosedEvent | TabOpenedEvent;
-export type ErrorCode = "parse_error" | "invalid_request" | "unknown_command" | "invalid_params" | "internal" | "unauthorized" | "session_not_found" | "session_limit" | "unknown_ref" | "stale_ref" | "ref_changed" | "ambiguous_target" | "not_actionable" | "dialog_open" | "navigation_failed" | "timeout" | "cancelled" | "unsupported" | "too_large" | "page_crashed" | "browser_lost" | "chromium_unavailable" | "fetch_failed" | "policy_denied" | "confirmation_denied" | "rate_limited" | "credits_exhausted" | "shutting_down" | "ledger_unavailable" | "no_space" | "script_error" | "script_drifted" | "tool_failed" | "secret_denied" | "fleet_unavailable" | "outcome_unknown";
+export type ErrorCode = "parse_error" | "invalid_request" | "unknown_command" | "invalid_params" | "internal" | "unauthorized" | "session_not_found" | "session_limit" | "unknown_ref" | "stale_ref" | "ref_changed" | "ambiguous_target" | "not_actionable" | "dialog_open" | "navigation_failed" | "timeout" | "cancelled" | "unsupported" | "too_large" | "page_crashed" | "browser_lost" | "chromium_unavailable" | "fetch_failed" | "policy_denied" | "confirmation_denied" | "rate_limited" | "credits_exhausted" | "shutting_down" | "ledger_unavailable" | "no_space" | "script_error" | "script_drifted" | "tool_failed" | "secret_denied" | "fleet_unavailable" | "outcome_unknown" | "in_use";
 export interface ErrorData {
   code: ErrorCode;
   retryable: boolean; // the same command may succeed if it is sent again
@@ -1186,7 +1186,8 @@ export class ToolFailedError extends BrowserdError<"tool_failed"> {}
 export class SecretDeniedError extends BrowserdError<"secret_denied"> {}
 export class FleetUnavailableError extends BrowserdError<"fleet_unavailable"> {}
 export class OutcomeUnknownError extends BrowserdError<"outcome_unknown"> {}
-export const errors: Record<string, new (e: any) => BrowserdError> = { parse_error: ParseError, invalid_request: InvalidRequestError, unknown_command: UnknownCommandError, invalid_params: InvalidParamsError, internal: InternalError, unauthorized: UnauthorizedError, session_not_found: SessionNotFoundError, session_limit: SessionLimitError, unknown_ref: UnknownRefError, stale_ref: StaleRefError, ref_changed: RefChangedError, ambiguous_target: AmbiguousTargetError, not_actionable: NotActionableError, dialog_open: DialogOpenError, navigation_failed: NavigationFailedError, timeout: TimeoutError, cancelled: CancelledError, unsupported: UnsupportedError, too_large: TooLargeError, page_crashed: PageCrashedError, browser_lost: BrowserLostError, chromium_unavailable: ChromiumUnavailableError, fetch_failed: FetchFailedError, policy_denied: PolicyDeniedError, confirmation_denied: ConfirmationDeniedError, rate_limited: RateLimitedError, credits_exhausted: CreditsExhaustedError, shutting_down: ShuttingDownError, ledger_unavailable: LedgerUnavailableError, no_space: NoSpaceError, script_error: ScriptError, script_drifted: ScriptDriftedError, tool_failed: ToolFailedError, secret_denied: SecretDeniedError, fleet_unavailable: FleetUnavailableError, outcome_unknown: OutcomeUnknownError };
+export class InUseError extends BrowserdError<"in_use"> {}
+export const errors: Record<string, new (e: any) => BrowserdError> = { parse_error: ParseError, invalid_request: InvalidRequestError, unknown_command: UnknownCommandError, invalid_params: InvalidParamsError, internal: InternalError, unauthorized: UnauthorizedError, session_not_found: SessionNotFoundError, session_limit: SessionLimitError, unknown_ref: UnknownRefError, stale_ref: StaleRefError, ref_changed: RefChangedError, ambiguous_target: AmbiguousTargetError, not_actionable: NotActionableError, dialog_open: DialogOpenError, navigation_failed: NavigationFailedError, timeout: TimeoutError, cancelled: CancelledError, unsupported: UnsupportedError, too_large: TooLargeError, page_crashed: PageCrashedError, browser_lost: BrowserLostError, chromium_unavailable: ChromiumUnavailableError, fetch_failed: FetchFailedError, policy_denied: PolicyDeniedError, confirmation_denied: ConfirmationDeniedError, rate_limited: RateLimitedError, credits_exhausted: CreditsExhaustedError, shutting_down: ShuttingDownError, ledger_unavailable: LedgerUnavailableError, no_space: NoSpaceError, script_error: ScriptError, script_drifted: ScriptDriftedError, tool_failed: ToolFailedError, secret_denied: SecretDeniedError, fleet_unavailable: FleetUnavailableError, outcome_unknown: OutcomeUnknownError, in_use: InUseError };
 
 export interface CallOptions {
   signal?: AbortSignal; // cancels the command, as AbortSignal.timeout(5000) does
@@ -1303,9 +1304,9 @@ export abstract class Commands {
   state_import(params: StateImportParams, options?: CallOptions): Promise<StateImportResult> { return this.call("state_import", params, options); }
   /** Lists the states that you have saved. */
   state_list(params: StateListParams = {}, options?: CallOptions): Promise<StateListResult> { return this.call("state_list", params, options); }
-  /** Loads a saved state (cookies and local storage) into the session. */
+  /** Loads a saved state (cookies, local and session storage) into the session. */
   state_load(params: StateLoadParams, options?: CallOptions): Promise<StateResult> { return this.call("state_load", params, options); }
-  /** Saves the session's cookies and local storage under a name. */
+  /** Saves the session's cookies, local and session storage under a name. */
   state_save(params: StateSaveParams, options?: CallOptions): Promise<StateResult> { return this.call("state_save", params, options); }
   /** Reports on the daemon and your sessions. */
   status(params: StatusParams = {}, options?: CallOptions): Promise<StatusResult> { return this.call("status", params, options); }

@@ -1,0 +1,34 @@
+package targets
+
+import (
+	"context"
+	"fmt"
+
+	cdproto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/browserd/browserd/browser/cdp"
+)
+
+// CreateContext has Chromium make a browser context. Where ctx ends first Chromium makes it
+// all the same, and nobody would ever close it: it is disposed of when its id comes.
+func CreateContext(ctx context.Context, root *cdp.Session, params target.CreateBrowserContextParams) (cdproto.BrowserContextID, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	pending := root.Send(target.CreateBrowserContext.Method, params)
+	var made target.CreateBrowserContextResult
+	answered := make(chan error, 1)
+	go func() { answered <- pending.Wait(context.Background(), &made) }() // it ends with the connection at the latest
+	select {
+	case err := <-answered:
+		return made.BrowserContextID, err
+	case <-ctx.Done():
+	}
+	go func() {
+		if <-answered == nil {
+			root.Send(target.DisposeBrowserContext.Method, target.DisposeBrowserContextParams{BrowserContextID: made.BrowserContextID})
+		}
+	}()
+	return "", fmt.Errorf("%s: %w", target.CreateBrowserContext.Method, ctx.Err())
+}

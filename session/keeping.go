@@ -1,0 +1,203 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/hold"
+)
+
+// Hold reserves a name of the agent's for the one who may write it, until release is called.
+// Errors: in_use if it is reserved already, by this daemon or another one with the same state
+// directory.
+func (st *Store[T]) Hold(agent, name string) (release func(), err error) {
+	if err := st.Check(name); err != nil {
+		return nil, err
+	}
+	root, err := st.open(agent, true)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	release, ok, err := hold.Take(filepath.Join(root.Name(), name+".hold"))
+	if err == nil && !ok {
+		err = protocol.Errorf(protocol.InUse, "the %s %s is kept by a session that is open, and has one writer at a time", st.Noun, name).
+			With(st.Noun, name).Then("close that session (session_list lists yours); a session without keep begins with what is saved, and saves nothing")
+	}
+	return release, err
+}
+
+// Alone runs do while the name is held. Errors: in_use, as Hold.
+func (st *Store[T]) Alone(agent, name string, do func() error) error {
+	release, err := st.Hold(agent, name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return do()
+}
+
+// keeping saves a session's state under a name: when the session ends, and some time after its
+// commands, so that a daemon that is killed loses little.
+type keeping struct {
+	s       *Session
+	states  *States
+	name    string
+	release func() // of the name
+	timer   *time.Timer
+	due     atomic.Bool // the timer runs
+
+	mu    sync.Mutex // held from reading the state until it is written: what is read last is written last
+	ended bool
+	saved [sha256.Size]byte // of what was written last, without its time
+	fails bool              // the last checkpoint failed
+}
+
+// Keep has the session's state saved under a name that states.Hold has reserved: when the
+// session ends, before its page is closed and after the last command has left it, but not where
+// the page is lost; and every States.Checkpoint while commands run, where that is not 0. The
+// session calls release when it ends.
+func (m *Manager) Keep(s *Session, states *States, name string, release func()) {
+	k := &keeping{s: s, states: states, name: name, release: release}
+	k.timer = time.AfterFunc(time.Hour, k.checkpoint)
+	k.timer.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		release()
+		return
+	}
+	s.keeping = k
+}
+
+// Keeps reports whether the session keeps its state under that name.
+func (*Manager) Keeps(s *Session, name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keeping != nil && s.keeping.name == name
+}
+
+// keepNothing has nothing of the session's state saved from now on.
+func keepNothing(s *Session) {
+	s.mu.Lock()
+	k := s.keeping
+	s.mu.Unlock()
+	if k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.ended = true
+	}
+}
+
+// soon has a checkpoint made, if none is due. It does not wait.
+func (k *keeping) soon() {
+	if k != nil && k.states.Checkpoint > 0 && k.due.CompareAndSwap(false, true) {
+		k.timer.Reset(k.states.Checkpoint)
+	}
+}
+
+// checkpointLimit is how long a checkpoint may take, with the commands before it.
+const checkpointLimit = 30 * time.Second
+
+// checkpoint saves the state in a turn of its own. As a command that reads, it overtakes one
+// that waits, and holds up none behind it.
+func (k *keeping) checkpoint() {
+	k.due.Store(false)
+	ctx, cancel := context.WithTimeout(k.s.life, checkpointLimit)
+	defer cancel()
+	turn, err := k.s.turns.take(true)
+	if err != nil {
+		if k.s.life.Err() == nil {
+			k.soon()
+		}
+		return
+	}
+	end := sync.OnceFunc(turn.End)
+	defer end()
+	page := k.s.Page()
+	if turn.Wait(ctx) != nil || page == nil || gone(page) {
+		return
+	}
+	err = k.save(page, func(keeper Keeper) (protocol.State, error) {
+		defer end()
+		return keeper.SaveState(ctx)
+	})
+	log, level := k.s.manager.log, slog.LevelDebug
+	k.mu.Lock()
+	if err != nil && !k.fails {
+		level = slog.LevelWarn // once, and again after one that worked
+	}
+	k.fails = err != nil
+	k.mu.Unlock()
+	if err != nil && k.s.life.Err() == nil {
+		log.Log(ctx, level, "the checkpoint of a state", "session", k.s.name, "error", err)
+	}
+}
+
+// atEnd saves the state for the last time, and gives the name up.
+func (k *keeping) atEnd(ctx context.Context, page Page) error {
+	defer k.release()
+	k.timer.Stop()
+	if page == nil {
+		return nil
+	}
+	err := k.save(page, func(keeper Keeper) (protocol.State, error) { return keeper.SaveLast(ctx) })
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ended = true
+	return err
+}
+
+// save saves the state that read reads of the page, if it is another than the one saved last.
+func (k *keeping) save(page Page, read func(Keeper) (protocol.State, error)) error {
+	keeper, ok := page.(Keeper)
+	if !ok {
+		return protocol.Errorf(protocol.Unsupported, "the state %s is not kept: the session's source keeps none", k.name).With("source", page.State().Source)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended {
+		return nil
+	}
+	state, err := read(keeper)
+	if err != nil {
+		return err
+	}
+	timeless := state
+	timeless.Saved = time.Time{}
+	content, err := json.Marshal(timeless)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	if sum == k.saved {
+		return nil
+	}
+	if err := k.states.Save(k.s.agent, k.name, state); err != nil {
+		return err
+	}
+	k.saved = sum
+	return nil
+}
+
+// reload puts what was saved last of local and session storage into a page that replaces a lost
+// one, which has its cookies already: what the session ends with is saved in its place.
+func (k *keeping) reload(ctx context.Context, page Page) error {
+	keeper, ok := page.(Keeper)
+	if k == nil || !ok || !k.states.Has(k.s.agent, k.name) {
+		return nil
+	}
+	state, err := k.states.Load(k.s.agent, k.name)
+	if err != nil {
+		return err
+	}
+	state.Cookies = nil
+	return keeper.LoadState(ctx, state)
+}

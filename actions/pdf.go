@@ -37,5 +37,8 @@ func printPDF(ctx context.Context, c *command.Call, p *PDFParams) (PDFResult, er
 	if err != nil {
 		return PDFResult{}, c.Session.Lost(err)
 	}
+	if err := command.CheckPicture(ctx, c, page); err != nil {
+		return PDFResult{}, err
+	}
 	return PDFResult{c.Result(page), data}, nil
 }

@@ -67,6 +67,10 @@ func screenshot(ctx context.Context, c *command.Call, p *ScreenshotParams) (Scre
 		restore() // the snapshot is sent with the picture only
 		return ScreenshotResult{}, c.Session.Lost(err)
 	}
+	if err := command.CheckPicture(ctx, c, page); err != nil {
+		restore()
+		return ScreenshotResult{}, err
+	}
 	r := c.Result(page)
 	r.Snapshot = snap
 	return ScreenshotResult{r, pic.Image, p.Format, pic.Width, pic.Height, pic.Refs}, nil

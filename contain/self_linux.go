@@ -12,10 +12,11 @@ import (
 )
 
 // Self gives up all that a script needs nothing of, for all threads of the process.
-// After it no file, socket or process can be opened, made or signalled.
+// After it no file, socket or process can be opened, made or signalled. One byte of a core dump, unlike none,
+// also keeps Linux from passing it to a program (core(5)).
 func Self(cpuSeconds, dataBytes uint64) error {
 	for resource, limit := range map[int]uint64{
-		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_CPU: cpuSeconds, unix.RLIMIT_DATA: dataBytes, unix.RLIMIT_MEMLOCK: 0,
+		unix.RLIMIT_CORE: 1, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_CPU: cpuSeconds, unix.RLIMIT_DATA: dataBytes, unix.RLIMIT_MEMLOCK: 0,
 	} {
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 			return fmt.Errorf("setting a limit: %w", err)

@@ -108,7 +108,7 @@ type loginAnswer struct {
 }
 
 // secretSetter returns what runs browserd secret set, as the operator does.
-func secretSetter(t *testing.T, d *testdaemon.Daemon) func(value string, args ...string) {
+func secretSetter(t testing.TB, d *testdaemon.Daemon) func(value string, args ...string) {
 	return func(value string, args ...string) {
 		t.Helper()
 		cmd := exec.Command(d.Binary(), append([]string{"secret", "set"}, args...)...)

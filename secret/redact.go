@@ -2,17 +2,10 @@ package secret
 
 import (
 	"bytes"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"html"
-	"net/url"
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
-
-	"github.com/browserd/browserd/snapshot"
 )
 
 // masked is what stands for a value: no longer than the shortest one, so that limits of
@@ -25,114 +18,52 @@ const keptValues = 256
 // redactor removes values from JSON. Any goroutine may use it.
 type redactor struct {
 	mu     sync.RWMutex
-	values []string
-	// json and text are the forms of the values as they are searched in either: in small
-	// letters, those of JSON as it escapes them.
-	json, text [][]byte
+	values []valueForms
+	// json and text search for the forms of the values in either; hidden in a text for those that are
+	// no usernames.
+	json, text, hidden *search
+	// bare searches a text without its backslashes for values with punctuation, which Markdown
+	// escapes. The longest of them, with its backslashes, has bareMost bytes.
+	bare     *search
+	bareMost int
+}
+
+// valueForms is a value with its forms.
+type valueForms struct {
+	value      string
+	username   bool // which sites show
+	text, json [][]byte
 }
 
 // add has a value removed from now on.
-func (r *redactor) add(value string) {
+func (r *redactor) add(value string, username bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.Contains(r.values, value) {
+	if slices.ContainsFunc(r.values, func(v valueForms) bool { return v.value == value }) {
 		return
 	}
-	r.values = append(r.values, value)
+	f := valueForms{value: value, username: username}
+	f.text, f.json = formsOf(value)
+	r.values = append(r.values, f)
 	r.values = r.values[max(0, len(r.values)-keptValues):]
-	r.json, r.text = nil, nil
+	var text, json, hidden, bare [][]byte
+	r.bareMost = 0
 	for _, v := range r.values {
-		text, json := formsOf(v)
-		r.text, r.json = append(r.text, text...), append(r.json, json...)
-	}
-}
-
-// formsOf returns the forms in which a value is found in a text, in small letters (of ASCII),
-// since letters' case is not compared: the value, percent-encoded in three ways, in HTML, in
-// hexadecimal and in Base64 at each of its three positions. Those in JSON are each as JSON
-// writes it, and once more where that JSON is a text in JSON.
-func formsOf(value string) (text, json [][]byte) {
-	plain := []string{
-		value, url.QueryEscape(value), url.PathEscape(value), strings.ReplaceAll(url.QueryEscape(value), "+", "%20"),
-		html.EscapeString(value), strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(value),
-		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\u00a0", "&nbsp;").Replace(value), // as innerHTML writes text
-		strings.ReplaceAll(html.EscapeString(value), "+", "&#43;"),                                     // as html/template does
-		strings.ReplaceAll(value, "\n", ""), strings.ReplaceAll(value, "\n", "\r\n"),                   // in a field of one line, and as a form sends it
-		hex.EncodeToString([]byte(value)), everyByte(value),
-	}
-	if words := strings.Join(strings.Fields(value), " "); utf8.RuneCountInString(words) >= minValue {
-		plain = append(plain, words) // as a page shows it
-	}
-	if r := []rune(value); len(r) > minValue { // as it is typed: its last letter is a key of its own
-		plain = append(plain, string(r[:len(r)-1]))
-	}
-	for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for before := range 3 {
-			if len(value)*4/3 >= 5 { // shorter ones are found in every picture
-				plain = append(plain, base64At(alphabet, value, before))
-			}
+		text, json = append(text, v.text...), append(json, v.json...)
+		if !v.username {
+			hidden = append(hidden, v.text...)
+		}
+		b := bytes.ReplaceAll(lowered([]byte(v.value)), []byte{'\\'}, nil)
+		if strings.ContainsFunc(v.value, isPunctuation) && len(b) >= minValue {
+			bare, r.bareMost = append(bare, b), max(r.bareMost, 2*len(v.value))
 		}
 	}
-	add := func(list [][]byte, form string) [][]byte {
-		f := lowered([]byte(form))
-		if slices.ContainsFunc(list, func(has []byte) bool { return bytes.Equal(has, f) }) {
-			return list
-		}
-		return append(list, f)
-	}
-	for _, p := range plain {
-		text = add(text, p)
-		for _, once := range []string{inJSON(p, false), inJSON(p, true)} {
-			text, json = add(text, once), add(json, once)
-			json = add(add(json, inJSON(once, false)), inJSON(once, true))
-		}
-	}
-	return text, json
+	r.text, r.json, r.hidden, r.bare = newSearch(text), newSearch(json), newSearch(hidden), newSearch(bare)
 }
 
-// everyByte is percent-encoding of every byte.
-func everyByte(value string) string {
-	var b strings.Builder
-	for i := range len(value) {
-		b.WriteString("%" + hex.EncodeToString([]byte{value[i]}))
-	}
-	return b.String()
-}
-
-// base64At is what stands for the value in the Base64 of a longer text, wherever it stands: with
-// so many bytes before it, without the letters at its ends that its neighbours share.
-func base64At(alphabet *base64.Encoding, value string, before int) string {
-	text := alphabet.EncodeToString([]byte(strings.Repeat("\x00", before) + value))
-	from := []int{0, 2, 3}[before]
-	if (before+len(value))%3 != 0 {
-		text = text[:len(text)-1]
-	}
-	return text[from:]
-}
-
-// inJSON is a text as it stands in JSON, without the quotes.
-func inJSON(text string, escapeHTML bool) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(escapeHTML)
-	if e.Encode(text) != nil {
-		return text
-	}
-	quoted := snapshot.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-	return string(quoted[1 : len(quoted)-1])
-}
-
-// lowered returns ASCII's letters small, and all else as it is, so that places stay where they
-// are.
-func lowered(text []byte) []byte {
-	small := make([]byte, len(text))
-	for i, c := range text {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		small[i] = c
-	}
-	return small
+// isPunctuation reports whether Markdown may have a backslash before it.
+func isPunctuation(r rune) bool {
+	return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~'
 }
 
 // span is a place in a text.
@@ -140,10 +71,14 @@ type span struct{ from, to int }
 
 // redact replaces every form of every value, in JSON or in a text.
 func (r *redactor) redact(text []byte, isJSON bool) []byte {
-	found := r.find(text, isJSON)
-	if found == nil {
-		return text
+	if found := r.find(text, isJSON); found != nil {
+		return without(text, found)
 	}
+	return text
+}
+
+// without replaces what was found in a text.
+func without(text []byte, found []span) []byte {
 	out := make([]byte, 0, len(text))
 	end := 0
 	for _, s := range found {
@@ -156,33 +91,20 @@ func (r *redactor) redact(text []byte, isJSON bool) []byte {
 // find returns where the forms of the values are, in order and apart from each other.
 func (r *redactor) find(text []byte, isJSON bool) (found []span) {
 	r.mu.RLock()
-	forms := r.text
+	forms, bare, most := r.text, r.bare, r.bareMost
 	if isJSON {
-		forms = r.json
+		forms, bare = r.json, nil
 	}
 	r.mu.RUnlock()
-	if len(forms) == 0 {
-		return nil
-	}
-	small := lowered(text)
-	if !isJSON {
-		found = r.findEscaped(small)
-	}
-	for _, form := range forms {
-		for at := 0; ; {
-			i := bytes.Index(small[at:], form)
-			if i < 0 {
-				break
-			}
-			if i += at; isJSON && splitsEscape(text, i) {
-				at = i + 1
-				continue
-			}
-			found = append(found, span{i, i + len(form)})
-			at = i + len(form)
+	forms.find(text, func(from, to int) {
+		if !isJSON || !splitsEscape(text, from) {
+			found = append(found, span{from, to})
 		}
+	})
+	if most > 0 && bare != nil {
+		found = findEscaped(found, bare, most, text)
 	}
-	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	apart := found[:0]
 	for _, s := range found {
 		if n := len(apart); n > 0 && s.from < apart[n-1].to {
@@ -194,35 +116,50 @@ func (r *redactor) find(text []byte, isJSON bool) (found []span) {
 	return apart
 }
 
-// findEscaped returns where the values are in Markdown, which may have a backslash before any
-// punctuation.
-func (r *redactor) findEscaped(small []byte) (found []span) {
-	if bytes.IndexByte(small, '\\') < 0 {
-		return nil
-	}
-	bare, at := make([]byte, 0, len(small)), make([]int, 0, len(small)) // without backslashes, and where each byte was
-	for i, c := range small {
-		if c != '\\' {
-			bare, at = append(bare, c), append(at, i)
+// findEscaped appends where the values are in Markdown, which may have a backslash before any
+// punctuation: only around backslashes, as far as a value reaches.
+func findEscaped(found []span, values *search, most int, text []byte) []span {
+	for at := 0; at < len(text); {
+		first := bytes.IndexByte(text[at:], '\\')
+		if first < 0 {
+			break
 		}
-	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for _, value := range r.values {
-		form := bytes.ReplaceAll(lowered([]byte(value)), []byte{'\\'}, nil)
-		if len(form) < minValue {
-			continue
-		}
-		for from := 0; ; {
-			i := bytes.Index(bare[from:], form)
-			if i < 0 {
+		from, end := max(0, at+first-most), at+first+1
+		for { // the backslashes that are near each other
+			next := bytes.IndexByte(text[end:min(len(text), end+most)], '\\')
+			if next < 0 {
 				break
 			}
-			i += from
-			from = i + len(form)
-			found = append(found, span{at[i], at[from-1] + 1})
+			end += next + 1
 		}
+		end = min(len(text), end+most)
+		found = findBare(found, values, text[from:end], from)
+		at = end
 	}
+	return found
+}
+
+// findBare appends where the values are in a text whose backslashes are left out, and which stands at
+// from.
+func findBare(found []span, values *search, text []byte, from int) []span {
+	bare := make([]byte, 0, len(text))
+	var cuts []int // where backslashes were left out, in bare: the one at cuts[i] is the one with i others before it
+	for {
+		i := bytes.IndexByte(text[len(bare)+len(cuts):], '\\')
+		if i < 0 {
+			break
+		}
+		bare = append(bare, text[len(bare)+len(cuts):][:i]...)
+		cuts = append(cuts, len(bare))
+	}
+	bare = append(bare, text[len(bare)+len(cuts):]...)
+	was := func(at int) int { // the place in text of a byte of bare
+		n, _ := slices.BinarySearch(cuts, at+1)
+		return from + at + n
+	}
+	values.find(bare, func(begin, end int) {
+		found = append(found, span{was(begin), was(end-1) + 1})
+	})
 	return found
 }
 

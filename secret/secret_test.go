@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/browserd/browserd/protocol"
@@ -201,7 +202,7 @@ func TestCodeWaits(t *testing.T) {
 
 // What an agent was given is removed in each encoding, and what another was is not.
 func TestRedact(t *testing.T) {
-	for _, value := range []string{"hunter2", "pass word&<q>\"é\\1", "ends in \\", "{}[]:,'", "日本語のパスワード", "tab\tand\nline", "two  blanks", "a_b*c+d"} {
+	for _, value := range []string{"hunter2", "pass word&<q>\"é\\1", "ends in \\", "{}[]:,'", "日本語のパスワード", "tab\tand\nline", "two  blanks", "a_b*c+d", "Straße (né) 'x'!"} {
 		v := vaultOf(Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: value})
 		if _, err := v.Give(t.Context(), "ann", shop, []string{"shop"}); err != nil {
 			t.Fatal(err)
@@ -216,6 +217,10 @@ func TestRedact(t *testing.T) {
 			}, value),
 			"blanks as a page shows them": strings.Join(strings.Fields(value), " "), "without its last letter": string([]rune(value)[:len([]rune(value))-1]),
 			"Markdown": regexp.MustCompile("[!-/:-@[-`{-~]").ReplaceAllString(value, `\$0`), "html/template": strings.ReplaceAll(html.EscapeString(value), "+", "&#43;"),
+			"upper case of every letter": strings.ToUpper(value), "text-transform: uppercase": strings.ReplaceAll(strings.ToUpper(value), "ß", "SS"), "lower case of every letter": strings.ToLower(value),
+			"encodeURIComponent": leave(value, "-_.!~*'()"), "encodeURI": leave(value, "-_.!~*'();/?:@&=+$,#"), "every byte in percent": leave(value, ""), "percent twice": url.QueryEscape(url.QueryEscape(value)),
+			"encodeURIComponent twice": leave(leave(value, "-_.!~*'()"), "-_.!~*'()"), "a URL's query": leave(value, "!$%&'()*+,-._~/:;=@[\\]|?`{}^"), "a form": strings.ReplaceAll(leave(value, "*-._ "), " ", "+"),
+			"entities": every(value, "&#%d;"), "entities of hexadecimal digits": every(value, "&#x%X;"), "hexadecimal bytes": fmt.Sprintf("% x", value), "bytes of a script": strings.TrimPrefix(strings.ReplaceAll(fmt.Sprintf(" % x", value), " ", `\x`), " "),
 			"base64 at 0": base64.StdEncoding.EncodeToString([]byte(value)), "base64 at 1": base64.StdEncoding.EncodeToString([]byte("x" + value + "yz")),
 			"base64 at 2": base64.StdEncoding.EncodeToString([]byte("xy" + value + "z")), "base64 for URLs": base64.URLEncoding.EncodeToString([]byte("xyz" + value + "u")),
 		} {
@@ -244,6 +249,77 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// Encodings that a value has for some letters only.
+func TestRedactLetters(t *testing.T) {
+	for _, c := range []struct{ value, encoded string }{
+		{"Pässwörd", "PÄSSWÖRD"}, {"Pässwörd", "pässwörd"}, {"ärger über", "Ärger über"}, {"Straße 12", "STRASSE 12"},
+		{"Pässwörd", "UORzc3f2cmQ="}, // btoa
+		{"Pässwörd", "P%E4ssw%F6rd"}, // escape
+		{"日本語パスワード", "%u65E5%u672C%u8A9E%u30D1%u30B9%u30EF%u30FC%u30C9"}, // escape
+		{"Pässwörd", `P\u00e4ssw\u00f6rd`}, {"hunter2", `\u0068\u0075\u006e\u0074\u0065\u0072\u0032`},
+		{"hunter2", "\\u0068\\u0075\\u006E\\u0074\\u0065\\u0072\\u0032"},
+	} {
+		v := vaultOf(Secret{Name: "shop", Kind: Text, Origins: []string{shop}, Value: c.value})
+		if _, err := v.Give(t.Context(), "ann", shop, []string{"shop"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := v.RedactText("ann", "it is "+c.encoded+"."); strings.Contains(got, c.encoded) {
+			t.Errorf("%s as text: %s", c.value, got)
+		}
+		content, _ := json.Marshal(c.encoded)
+		if got := string(v.Redact("ann", content)); !strings.Contains(got, masked) {
+			t.Errorf("%s in JSON: %s", c.value, got)
+		}
+	}
+}
+
+// leave percent-encodes every byte but letters, digits and those of keep.
+func leave(value, keep string) string {
+	var b strings.Builder
+	for _, c := range []byte(value) {
+		if c < 0x80 && (strings.IndexByte(keep, c) >= 0 || regexp.MustCompile(`[A-Za-z0-9]`).Match([]byte{c})) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+func every(value, format string) string {
+	var b strings.Builder
+	for _, r := range value {
+		fmt.Fprintf(&b, format, r)
+	}
+	return b.String()
+}
+
+// The search finds what bytes.Index finds, at every place and length.
+func TestSearchFindsEveryPlace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.SampledFrom([]byte("abAB\x00\x20@`\xc3\xe3"))
+		forms := rapid.SliceOfN(rapid.SliceOfN(letters, 3, 12), 1, 4).Draw(t, "forms")
+		text := rapid.SliceOfN(letters, 0, 60).Draw(t, "text")
+		for _, f := range forms {
+			at := rapid.IntRange(0, len(text)).Draw(t, "at")
+			text = append(append(append([]byte{}, text[:at]...), f...), text[at:]...)
+		}
+		want, got := map[span]bool{}, map[span]bool{}
+		for i := range forms {
+			forms[i] = lowered(forms[i])
+			for from := 0; from+len(forms[i]) <= len(text); from++ {
+				if string(lowered(text[from:from+len(forms[i])])) == string(forms[i]) {
+					want[span{from, from + len(forms[i])}] = true
+				}
+			}
+		}
+		newSearch(forms).find(text, func(from, to int) { got[span{from, to}] = true })
+		if diff := cmp.Diff(got, want, cmp.AllowUnexported(span{})); diff != "" {
+			t.Fatalf("%q in %q, got before want:\n%s", forms, text, diff)
+		}
+	})
+}
+
 // Whatever the value and the text are, what is left is JSON, says the same beside the value, and
 // does not hold it.
 func TestRedactAnything(t *testing.T) {
@@ -252,7 +328,7 @@ func TestRedactAnything(t *testing.T) {
 		value := rapid.StringOfN(rapid.SampledFrom([]rune("abnrtu\\\"0e9é<&\n\t/ ")), 4, 9, -1).Draw(t, "value")
 		text := letters.Draw(t, "before") + rapid.SampledFrom([]string{"", value}).Draw(t, "value or not") + letters.Draw(t, "after")
 		r := &redactor{}
-		r.add(value)
+		r.add(value, false)
 		content, err := json.Marshal(text)
 		if err != nil {
 			t.Fatal(err)
@@ -280,20 +356,31 @@ func TestNoValueInPrint(t *testing.T) {
 	}
 }
 
-// What a read of a megabyte costs.
+// What a read of a megabyte costs: its text, and the answer in JSON.
 func BenchmarkRedact(b *testing.B) {
 	r := &redactor{}
-	r.add("correct horse battery staple")
-	r.add("hunter2-and-more")
+	for _, value := range []string{"correct horse battery staple", "hunter2-and-more", "123456"} {
+		r.add(value, false)
+	}
 	page, err := os.ReadFile("vault.go")
 	if err != nil {
 		b.Fatal(err)
 	}
-	text, _ := json.Marshal(strings.Repeat(string(page), 1<<20/len(page)+1))
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if len(r.redact(text, true)) != len(text) {
-			b.Fatal("changed")
-		}
+	text := []byte(strings.Repeat(string(page), 1<<20/len(page)+1))[:1<<20]
+	quoted, _ := json.Marshal(string(text))
+	markdown := regexp.MustCompile("[!-/:-@[-`{-~]").ReplaceAll(text, []byte(`\$0`))[:1<<20]
+	for _, c := range []struct {
+		name   string
+		text   []byte
+		isJSON bool
+	}{{"text", text, false}, {"JSON", quoted, true}, {"Markdown", markdown, false}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(c.text)))
+			for b.Loop() {
+				if len(r.redact(c.text, c.isJSON)) != len(c.text) {
+					b.Fatal("changed")
+				}
+			}
+		})
 	}
 }

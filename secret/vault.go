@@ -118,7 +118,7 @@ func (v *Vault) Give(ctx context.Context, agent, origin string, names []string) 
 		if err != nil {
 			return nil, err
 		}
-		v.redactorOf(agent).add(value)
+		v.redactorOf(agent).add(value, s.Kind == User)
 		values[s.Name] = value
 	}
 	return values, nil
@@ -199,7 +199,10 @@ func (v *Vault) Redact(agent string, content []byte) []byte {
 // read piece by piece.
 func (v *Vault) RedactText(agent, text string) string {
 	if r := v.has(agent); r != nil {
-		return string(r.redact([]byte(text), false))
+		content := []byte(text)
+		if found := r.find(content, false); found != nil {
+			return string(without(content, found))
+		}
 	}
 	return text
 }
@@ -227,8 +230,10 @@ func (v *Vault) Around(agent string) int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	longest := 0
-	for _, f := range r.text {
-		longest = max(longest, len(f))
+	for _, v := range r.values {
+		for _, f := range v.text {
+			longest = max(longest, len(f))
+		}
 	}
 	return longest
 }
@@ -245,6 +250,20 @@ func (v *Vault) RedactAll(line []byte) []byte {
 		line = r.redact(r.redact(line, true), false)
 	}
 	return line
+}
+
+// Shows reports whether a text has a value, in any of its forms, that the agent was given and that no
+// picture of the text should show: usernames are shown by the sites themselves.
+func (v *Vault) Shows(agent, text string) (shows bool) {
+	r := v.has(agent)
+	if r == nil {
+		return false
+	}
+	r.mu.RLock()
+	hidden := r.hidden
+	r.mu.RUnlock()
+	hidden.find([]byte(text), func(int, int) { shows = true })
+	return shows
 }
 
 // Gave reports whether the agent was given any value.

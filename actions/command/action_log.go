@@ -135,11 +135,15 @@ func (l logged) event(shown Result) map[string]any {
 // screenshot returns an image of the page after an acting command; nil if none is wanted
 // or possible.
 func (c *Call) screenshot(ctx context.Context, j *session.ActionLog) []byte {
-	page, ok := c.Session.Page().(session.Renderer)
+	page := c.Session.Page()
+	renderer, ok := page.(session.Renderer)
 	if !j.Screenshots || !c.Command.Is(Acts) || c.Command.Is(Unqueued) || !ok || ctx.Err() != nil {
 		return nil
 	}
-	pic, err := page.Screenshot(ctx, c.Session.Refs(), protocol.Screenshot{Format: "jpeg", Quality: 60})
+	if CheckPicture(ctx, c, page) != nil {
+		return nil // it shows a secret, or a dialog holds the page
+	}
+	pic, err := renderer.Screenshot(ctx, c.Session.Refs(), protocol.Screenshot{Format: "jpeg", Quality: 60})
 	if err != nil {
 		return nil // a dialog holds the page
 	}

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/secret"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/snapshot"
 )
 
 // Reveal returns a text that is to be written into the element of a ref, with the values of the
@@ -92,6 +94,37 @@ func guardSecrets(ctx context.Context, c *Call) error {
 	use.Ran(origin)
 	return nil
 }
+
+// CheckPicture returns secret_denied if the page has a secret in its text, or in what is written in a
+// field, which a picture of it would show: the field into which the secret was written is drawn
+// as dots. It asks the page only where the agent was given one.
+func CheckPicture(ctx context.Context, c *Call, page session.Page) error {
+	agent, v := c.Caller.Agent, c.Runtime.Secrets
+	if !v.Gave(agent) {
+		return nil
+	}
+	text, err := page.Read(ctx, c.Session.Refs(), "", "text", "")
+	if err != nil {
+		return c.Session.Lost(err)
+	}
+	shown, err := page.Capture(ctx, pictured, c.Session.Refs())
+	if err != nil {
+		return c.Session.Lost(err)
+	}
+	parts := []string{text}
+	for _, n := range shown.Nodes {
+		parts = append(parts, n.Name, n.Value)
+	}
+	if !v.Shows(agent, strings.Join(parts, "\n")) {
+		return nil
+	}
+	return protocol.Errorf(protocol.SecretDenied, "%s: the page shows a secret, and a picture would too", c.Command.Name).
+		With("reason", "shown").With("origin", originOf(page.State().URL)).
+		Then("read the page with snapshot and read, which mask it, or take a picture when the page does not show it any more")
+}
+
+// pictured is what CheckPicture reads.
+var pictured = snapshot.Options{MaxChars: 1 << 20, MaxNodes: 20000, MaxDepth: 1000, MaxText: 100000}
 
 // RedactError returns an error without the secrets that the agent was given.
 func (r *Runtime) RedactError(agent string, err *protocol.Error) *protocol.Error {

@@ -62,6 +62,9 @@ and "browserd config" shows the values in use. The log goes to standard error.`,
 		if len(c.Ignored) > 0 {
 			log.Debug("environment variables that are no keys", "names", c.Ignored)
 		}
+		if err := preventCoreDumps(); err != nil {
+			log.Warn("a crash may leave memory on disk", "error", err)
+		}
 		if err := prepare(&c.Config, log); err != nil {
 			return refusal{err}
 		}

@@ -30,6 +30,7 @@ var All = command.Repertoire{
 	Find,
 	Focus,
 	Forward,
+	Handoff,
 	Help,
 	Hover,
 	HTTPRequest,

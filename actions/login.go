@@ -70,7 +70,7 @@ type LoginResult struct {
 }
 
 // person is the next step where only a person can go on.
-const person = "a person has to do that: ask the operator, then send login again, or go on where the page shows that you are logged in"
+const person = "a person has to do that: send handoff, then login again, or go on where the page shows that you are logged in"
 
 func login(ctx context.Context, c *command.Call, p *LoginParams) (LoginResult, error) {
 	recipes, agent := c.Runtime.Logins, c.Caller.Agent

@@ -12,7 +12,7 @@ import (
 // SessionClose is the command session_close.
 var SessionClose = command.Define(command.Row{
 	Name: "session_close", Summary: "Closes a session and its pages.", Main: "session",
-	Flags: command.Unqueued | command.NeedsSession | command.ReadOnly | command.Unconfirmed | command.Unaudited,
+	Flags: command.Unqueued | command.NeedsSession | command.HandedOff | command.ReadOnly | command.Unconfirmed | command.Unaudited,
 	Examples: []command.Example{
 		{For: "Closes a session by its name", Params: `{"session": "work"}`},
 	},

@@ -10,7 +10,7 @@ import (
 var View = command.Define(command.Row{
 	Name: "view", Summary: "Makes a link by which a person sees a session live, and may take it over.", Main: "session",
 	Next:    "Give the link to a person and do not open it: it works once.",
-	Flags:   command.Unqueued | command.NeedsSession | command.NotInBatch | command.ReadOnly | command.Unconfirmed | command.MCPReadOnly | command.MCPNonDestructive,
+	Flags:   command.Unqueued | command.NeedsSession | command.HandedOff | command.NotInBatch | command.ReadOnly | command.Unconfirmed | command.MCPReadOnly | command.MCPNonDestructive,
 	Prepare: findViewed,
 	Examples: []command.Example{
 		{For: "Shows a session to a person", Params: `{"session": "work"}`},

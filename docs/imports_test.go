@@ -20,6 +20,7 @@ var layers = [][]string{
 	{"actions/script", "actions/loginform"},
 	{"actions/script/child"},
 	{"session"},
+	{"session/handoff"},
 	{"browser", "fallback", "fleet", "ledger"},
 	{"browser/condition", "browser/emulation", "browser/passkey", "browser/permission", "browser/storage"},
 	{"browser/failure", "browser/files", "browser/history", "browser/network", "browser/pagetools", "browser/recovery", "browser/report", "browser/screenshot", "browser/targets", "browser/throttle", "browser/walk", "browser/listeners"},

@@ -48,6 +48,7 @@ const (
 	FleetUnavailable    Code = "fleet_unavailable"
 	OutcomeUnknown      Code = "outcome_unknown"
 	InUse               Code = "in_use"
+	HandedOff           Code = "handed_off"
 )
 
 // Row is what a code means in each transport.
@@ -114,6 +115,7 @@ var Codes = []Row{
 	{FleetUnavailable, -32042, http.StatusServiceUnavailable, exitDaemon, true, "try again in a moment; browserd fleet shows the nodes, and the daemon's log why its database does not answer", "one of several daemons that serve as one cannot reach their database or the node that has the session, so it did nothing"},
 	{OutcomeUnknown, -32043, http.StatusBadGateway, exitDaemon, false, "take a snapshot to see whether the command acted, before you send it again", "the command began and its answer was lost: it may have acted, and browserd does not send it again"},
 	{InUse, -32044, http.StatusConflict, exitDaemon, true, "close the session that has it (session_list lists yours), or wait until it has ended", "what was named has one writer at a time, and a session has it; details: state or profile (its name)"},
+	{HandedOff, -32045, http.StatusConflict, exitDenied, false, "send handoff: it waits until the person is done, and shows what has changed", "a person drives the session, or is waited for; details: driver (whose link the person opened; left out: nobody drives yet), since, until, asked (you asked for it, by handoff)"},
 }
 
 var rows = func() map[Code]Row {

@@ -50,6 +50,7 @@ const (
 	EventConfirmationRequested = "confirmation_requested"
 	EventPolicyDenied          = "policy_denied"
 	EventSessionClosing        = "session_closing"
+	EventHandoff               = "handoff"
 	// EventCommand is told to those alone who subscribe to it by name: a command
 	// of the session has ended. Its fields are command, params (secrets masked),
 	// ref {ref, role, name}, ms, code ("ok" or the error's), message, and where it
@@ -61,7 +62,7 @@ const (
 var EventTypes = []string{
 	EventHello, EventNavigated, EventDialog, EventDownload, EventTabOpened, EventTabClosed,
 	EventConsoleError, EventPageCrashed, EventBrowserLost, EventBrowserRestored,
-	EventConfirmationRequested, EventPolicyDenied, EventSessionClosing, EventCommand,
+	EventConfirmationRequested, EventPolicyDenied, EventSessionClosing, EventHandoff, EventCommand,
 }
 
 // Event is something that happened, told to the clients of a session. Fields

@@ -188,20 +188,36 @@ func (s *Server) serveViewPage(w http.ResponseWriter, r *http.Request, v *live.V
 	switch page {
 	case "":
 		if allow(w, r, http.MethodGet, http.MethodHead) {
-			viewer := live.Viewer{Agent: v.Owner, Everybody: v.Session == nil}
+			viewer := live.Viewer{Agent: v.Owner, Everybody: v.Session == nil, View: v, Path: viewPath + v.ID + "/"}
+			if confirmations := s.runtime.Rules.Confirmations; v.Answers && confirmations != nil {
+				viewer.Questions = confirmations.Pending()
+			}
 			s.writeLive(w, viewer, s.viewed(v))
 		}
 	default:
-		s.noView(w, r, http.StatusNotFound)
+		switch {
+		case viewForms[page] == nil:
+			s.noView(w, r, http.StatusNotFound)
+		case allow(w, r, http.MethodPost):
+			s.serveViewForm(w, r, v, page)
+		}
 	}
 }
 
 // viewed returns the sessions that a view shows.
 func (s *Server) viewed(v *live.View) []session.Overview {
-	if v.Session == nil {
-		return s.runtime.Sessions.Overviews("", true)
+	list := []session.Overview{}
+	if v.Session != nil {
+		list = append(list, v.Session.Overview())
+	} else {
+		list = s.runtime.Sessions.Overviews("", true)
 	}
-	return []session.Overview{v.Session.Overview()}
+	for _, o := range list {
+		if of, err := s.runtime.Sessions.Get(o.Agent, o.Session); err == nil {
+			session.Control(of).Seen(v.Person(), false)
+		}
+	}
+	return list
 }
 
 // noView answers a person who is not shown a view, and says nothing of what there is.

@@ -367,13 +367,22 @@ func (c *socket) subscribe(types []string, all bool) error {
 }
 
 // hearQuestions sends an operator's connection the pending and future confirmations of all
-// agents. It does nothing for other connections.
+// agents, and their hand-offs. It does nothing for other connections.
 func (c *socket) hearQuestions() (stop func()) {
-	confirmations := c.server.runtime.Rules.Confirmations
-	if c.caller.Role != RoleOperator || confirmations == nil {
+	if c.caller.Role != RoleOperator {
 		return func() {}
 	}
-	return confirmations.Listen(func(e protocol.Event) {
+	confirmations := c.server.runtime.Rules.Confirmations
+	silence := c.server.runtime.Sessions.Listen("", func(string, string) bool { return false }, func(e protocol.Event) {
+		own := e.Fields["agent"] == c.caller.Agent && c.hears(e.Session, e.Type)
+		if frame := eventFrame(e); c.wants(e.Type) && !own && frame != nil {
+			c.send(frame)
+		}
+	})
+	if confirmations == nil {
+		return silence
+	}
+	unasked := confirmations.Listen(func(e protocol.Event) {
 		if !c.wants(e.Type) {
 			return
 		}
@@ -381,6 +390,7 @@ func (c *socket) hearQuestions() (stop func()) {
 			c.send(frame)
 		}
 	})
+	return func() { silence(); unasked() }
 }
 
 // wants reports whether the client gets events of that type.

@@ -25,6 +25,9 @@ func (e Ended) String() string {
 	case reasonTaken:
 		why = "since another daemon of the fleet took it over"
 	}
+	if e.Reason == reasonStopped {
+		why = "since a person stopped it"
+	}
 	return fmt.Sprintf("session %q ended at %s, %s", e.Session, e.At.UTC().Format("15:04:05 UTC"), why)
 }
 
@@ -34,6 +37,7 @@ const (
 	reasonClosed   = "closed"
 	reasonShutdown = "shutdown"
 	reasonTaken    = "taken_over" // by another daemon of the fleet
+	reasonStopped  = "stopped"    // by a person, in the live view
 )
 
 // maxEnded is the number of ended sessions that are remembered for each agent.

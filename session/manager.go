@@ -95,7 +95,8 @@ func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
 
 // Listen calls tell with every event of the agent's sessions, until stop is called. wants
 // reports whether tell has a use for events of a type; it saves making expensive events
-// for nobody. Neither may block or call the Manager.
+// for nobody. Neither may block or call the Manager. An empty agent stands for an operator's
+// hearing of all agents: of hand-offs, and of nothing else.
 func (m *Manager) Listen(agent string, wants func(session, typ string) bool, tell func(protocol.Event)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,7 +115,7 @@ func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range m.listeners {
-		if l.agent == s.agent {
+		if l.agent == s.agent || l.agent == "" && typ == protocol.EventHandoff {
 			l.tell(e)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/handoff"
 )
 
 // Overview describes a session for operators and the live view.
@@ -15,6 +16,7 @@ type Overview struct {
 	Command string         // the command that holds the turn; empty: none
 	Since   time.Time      // when that command got the turn
 	Waiting int            // commands that wait for the turn
+	Handoff handoff.Status // what hands it to a person; the zero value: nothing
 }
 
 // Overviews returns the agent's sessions, or with everybody those of all agents, oldest
@@ -35,7 +37,7 @@ func (m *Manager) Max() int { return m.cfg.Max }
 
 // Overview describes the session. What Overviews says of itself holds.
 func (s *Session) Overview() Overview {
-	v := Overview{Info: s.info(), Source: s.options.Source}
+	v := Overview{Info: s.info(), Source: s.options.Source, Handoff: s.control.Status()}
 	v.Agent, v.Waiting = s.agent, v.Queued
 	s.mu.Lock()
 	page := s.page

@@ -9,15 +9,14 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/handoff"
 	"github.com/browserd/browserd/snapshot"
 )
 
 // Session is one client's browsing.
 type Session struct {
 	identity
-	options Options
-	manager *Manager
-	turns   turns
+	turns turns
 	// life ends with the session; what runs in the session ends with it.
 	life context.Context
 	end  context.CancelCauseFunc
@@ -38,6 +37,8 @@ type Session struct {
 	actionLog *ActionLog
 	keeping   *keeping       // nil: its state is not kept
 	death     map[string]any // details of a crash that no command has reported yet; nil: none
+
+	control handoff.Control
 }
 
 // identity is immutable.
@@ -46,6 +47,8 @@ type identity struct {
 	agent   string
 	created time.Time
 	epoch   int64 // of this daemon's ownership; 0: it serves alone
+	options Options
+	manager *Manager
 }
 
 // loss is the state of a lost page. Only for the holder of the turn.
@@ -89,12 +92,13 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		identity: identity{name: name, agent: agent, created: time.Now(), epoch: epoch}, options: o, manager: m,
-		refs: snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()},
+		identity: identity{name: name, agent: agent, created: time.Now(), epoch: epoch, options: o, manager: m},
+		refs:     snapshot.NewRefs(), revisions: map[int]int{}, activity: activity{used: time.Now()},
 	}
 	if o.Follows != nil {
 		s.refs.Follow(o.Follows.String())
 	}
+	s.control.Changed = func(now handoff.Status) { m.handedOff(s, now) }
 	s.turns.limit = m.cfg.Queue
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.expiry = time.AfterFunc(m.cfg.IdleTimeout, s.expire)
@@ -147,9 +151,15 @@ func (s *Session) BeginCommand(ctx context.Context, command string) (context.Con
 
 // expire closes the session if it has not been used for its idle time.
 func (s *Session) expire() {
+	handedOff := s.control.Over() != nil // the control is never asked with mu held
 	s.mu.Lock()
 	left := s.manager.cfg.IdleTimeout - time.Since(s.used)
 	if s.running > 0 || s.closed {
+		s.mu.Unlock()
+		return
+	}
+	if handedOff {
+		s.expiry.Reset(s.manager.cfg.IdleTimeout)
 		s.mu.Unlock()
 		return
 	}
@@ -225,6 +235,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 
 	m.emit(s, protocol.EventSessionClosing, map[string]any{"reason": reason})
 	s.turns.close()
+	s.control.Close()
 	s.end(errClosed())
 	m.mu.Lock()
 	if key := (owned{s.agent, s.name}); m.sessions[key] == s {

@@ -57,17 +57,29 @@ func (q *turns) take(reads bool) (*Turn, error) {
 
 // add is take for a caller that holds mu.
 func (q *turns) add(reads bool) (*Turn, error) {
-	if q.shut {
-		return nil, errClosed()
-	}
-	if len(q.queue) > q.limit {
+	if !q.shut && len(q.queue) > q.limit {
 		return nil, protocol.Errorf(protocol.RateLimited, "%d commands of this session wait already", len(q.queue)-1).
 			With("retry_after_s", 1).With("limit", q.limit).Then("wait for answers before sending more commands to this session")
+	}
+	return q.append(reads)
+}
+
+// append adds a turn, whatever the limit. The caller holds mu.
+func (q *turns) append(reads bool) (*Turn, error) {
+	if q.shut {
+		return nil, errClosed()
 	}
 	t := &Turn{of: q, reads: reads, ready: make(chan struct{})}
 	q.queue = append(q.queue, t)
 	q.next()
 	return t, nil
+}
+
+// takeAnyway is take for a person, however many commands wait.
+func (q *turns) takeAnyway() (*Turn, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.append(false)
 }
 
 func (q *turns) takeIdle() *Turn {

@@ -113,7 +113,7 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 			return nil
 		}
 		return protocol.Errorf(protocol.ConfirmationDenied, "an operator has said no to %s, and that it is to stay so", name).
-			With("reason", "remembered").With("command", name).Then("do without it, or ask the operator")
+			With("reason", "remembered").With("command", name).Then("do without it, ask the operator, or send handoff, so that a person does it")
 	}
 	a, err := rules.Confirmations.Ask(ctx, q, rules.Timeout)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *Call) confirmed(ctx context.Context, as *Command) error {
 	}
 	if !a.Allow {
 		return protocol.Errorf(protocol.ConfirmationDenied, "an operator said no to %s", name).
-			With("reason", "denied").With("command", name).Then("do without it, or ask the operator")
+			With("reason", "denied").With("command", name).Then("do without it, ask the operator, or send handoff, so that a person does it")
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (c *Call) unconfirmed(name string, err error) error {
 	case errors.Is(err, policy.ErrNoAnswer):
 		return protocol.Errorf(protocol.ConfirmationDenied, "%s needs an operator's confirmation, and nobody answered in time", name).
 			With("reason", "no_answer").With("command", name).
-			Then("ask the operator to answer confirmation_requested, and send the command again, with a larger timeout_ms where that ended the wait")
+			Then("ask the operator to answer confirmation_requested, and send the command again, with a larger timeout_ms where that ended the wait; or send handoff, so that a person does it")
 	}
 	return err
 }

@@ -88,6 +88,9 @@ func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage,
 	if c.Session == nil {
 		return &Job{c}, nil
 	}
+	if err := handedOff(c); err != nil {
+		return nil, err
+	}
 	c.domains = c.Session.AllowedDomains()
 	if cmd.Is(Unqueued) && !c.opened && (cmd.Queues == nil || !cmd.Queues(c.Params)) {
 		return &Job{c}, nil
@@ -290,9 +293,14 @@ func (j *Job) Run(ctx context.Context) (any, error) {
 		if err := c.turn.Wait(ctx); err != nil {
 			return nil, c.Failure(ctx, err)
 		}
-		var end func()
+		var end, stop func()
 		ctx, end = c.Session.BeginCommand(ctx, c.Command.Name)
 		defer end()
+		ctx, stop = session.Control(c.Session).UntilTaken(ctx)
+		defer stop()
+		if err := handedOff(c); err != nil {
+			return nil, err
+		}
 	}
 	if c.opened && c.Command.Is(Unqueued) { // such commands find a page, as they do behind session_open
 		if _, err := c.Page(ctx); err != nil {

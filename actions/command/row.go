@@ -118,6 +118,9 @@ const (
 	SessionWide
 	// RunsScript: the command runs JavaScript of the agent's in a document.
 	RunsScript
+	// HandedOff: the command works while a person drives its session, or is waited for. It
+	// must not wait for the session's turn.
+	HandedOff
 	// URLPattern: the parameter url is a pattern, not where the command goes.
 	URLPattern
 

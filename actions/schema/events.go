@@ -2,9 +2,11 @@ package schema
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session/handoff"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -67,6 +69,17 @@ type (
 	sessionClosing struct {
 		Reason string `json:"reason"`
 	}
+	handedOff struct {
+		Agent  string        `json:"agent"`
+		State  handoff.State `json:"state"`
+		Asked  bool          `json:"asked"`
+		Since  time.Time     `json:"since"`
+		Until  time.Time     `json:"until"`
+		Reason string        `json:"reason,omitempty"`
+		Driver string        `json:"driver,omitempty"`
+		Note   string        `json:"note,omitempty"`
+		URL    string        `json:"url,omitempty"`
+	}
 	commandEnded struct {
 		Command  string             `json:"command"`
 		Params   map[string]any     `json:"params"`
@@ -104,5 +117,6 @@ var eventFields = map[string]struct {
 	protocol.EventConfirmationRequested: {reflect.TypeFor[policy.Question](), false},
 	protocol.EventPolicyDenied:          {reflect.TypeFor[policyDenied](), true},
 	protocol.EventSessionClosing:        {reflect.TypeFor[sessionClosing](), false},
+	protocol.EventHandoff:               {reflect.TypeFor[handedOff](), false},
 	protocol.EventCommand:               {reflect.TypeFor[commandEnded](), false},
 }

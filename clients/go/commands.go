@@ -102,6 +102,11 @@ func (c *Client) Forward(ctx context.Context, p ForwardParams) (PageResult, erro
 	return call[PageResult](ctx, c, "forward", p)
 }
 
+// Handoff: Asks a person to do a step in your browser: a captcha, a login, a doubt.
+func (c *Client) Handoff(ctx context.Context, p HandoffParams) (HandoffResult, error) {
+	return call[HandoffResult](ctx, c, "handoff", p)
+}
+
 // Help: Lists the commands, or describes one with its parameters.
 func (c *Client) Help(ctx context.Context, p HelpParams) (HelpResult, error) {
 	return call[HelpResult](ctx, c, "help", p)
@@ -354,6 +359,7 @@ func (ConfirmationRequestedEvent) EventType() string { return "confirmation_requ
 func (ConsoleErrorEvent) EventType() string          { return "console_error" }
 func (DialogEvent) EventType() string                { return "dialog" }
 func (DownloadEvent) EventType() string              { return "download" }
+func (HandoffEvent) EventType() string               { return "handoff" }
 func (HelloEvent) EventType() string                 { return "hello" }
 func (NavigatedEvent) EventType() string             { return "navigated" }
 func (PageCrashedEvent) EventType() string           { return "page_crashed" }
@@ -818,6 +824,34 @@ type HTTPRequestResult struct {
 	Note           string            `json:"note,omitzero"`
 	Redirects      []HTTPRedirect    `json:"redirects,omitzero"`
 	URL            string            `json:"url,omitzero"`
+}
+type HandoffEvent struct {
+	Agent   string    `json:"agent"`
+	Asked   bool      `json:"asked"`
+	Since   time.Time `json:"since"`
+	State   string    `json:"state"`
+	Type    string    `json:"type"`
+	Until   time.Time `json:"until"`
+	Driver  string    `json:"driver,omitzero"`
+	Note    string    `json:"note,omitzero"`
+	Reason  string    `json:"reason,omitzero"`
+	Session string    `json:"session,omitzero"` // whose event it is
+	URL     string    `json:"url,omitzero"`
+}
+type HandoffParams struct {
+	CallParams
+	Minutes  *int   `json:"minutes,omitzero"`  // how long the session waits for the person
+	Reason   string `json:"reason,omitzero"`   // what the person is to do, in your words; they read it
+	WaitMS   *int   `json:"wait_ms,omitzero"`  // milliseconds to wait for the end, within timeout_ms; left out: none for the call that asks, which has the link, and 25000 for each later one
+	Withdraw *bool  `json:"withdraw,omitzero"` // take the request back, unless a person drives already
+}
+type HandoffResult struct {
+	PageResult
+	State       string     `json:"state"`
+	Driver      string     `json:"driver,omitzero"`
+	DriverSince *time.Time `json:"driver_since,omitzero"`
+	Until       *time.Time `json:"until,omitzero"`
+	URL         string     `json:"url,omitzero"`
 }
 type HelloEvent struct {
 	Agent    string   `json:"agent"`

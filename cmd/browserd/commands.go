@@ -78,6 +78,7 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 	if schema["url"] != nil && !row.Is(command.URLPattern) {
 		allow = cmd.Flags().Bool(allowLocal, false, "allow the address until the daemon ends, where it is a private one: see browserd allow")
 	}
+	wait := waitFlag(cmd.Flags(), row)
 	local := htmlFlags(cmd, row)
 	completes(cmd, row, positional, schema, load)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -134,6 +135,11 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			if allowed {
 				result, err = run()
 			}
+		}
+		if *wait && err == nil {
+			result, err = untilHandedBack(ctx, result, stderr, func(ctx context.Context, params map[string]any) (json.RawMessage, error) {
+				return runCommand(ctx, c, row, params, stderr)
+			})
 		}
 		if err != nil {
 			if said := (*protocol.Error)(nil); ctx.Err() != nil && !errors.As(err, &said) {

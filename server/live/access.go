@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/session/handoff"
 )
 
 // How long a ticket and a view last, and how many of one token there may be: the oldest
@@ -54,6 +55,15 @@ type View struct {
 	cookie  digest
 	over    chan struct{}
 	once    sync.Once
+}
+
+// Person is who looks at the view.
+func (v *View) Person() handoff.Person {
+	name := v.Agent
+	if !v.Answers {
+		name = "whoever opened a link of " + v.Agent
+	}
+	return handoff.Person{ID: v.ID, Name: name}
 }
 
 // Over is closed when the view has made room for another one. It does not tell of Expires.

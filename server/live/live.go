@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/handoff"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -69,6 +71,11 @@ type Source struct {
 type Viewer struct {
 	Agent     string
 	Everybody bool // sees the sessions of every agent
+	// View is the view of a person's browser; nil: the page has no buttons. Path is where it
+	// is, Questions are the confirmations that it answers.
+	View      *View
+	Path      string
+	Questions []policy.Question
 }
 
 // Page returns the page for the viewer; sessions are those that the viewer may see.
@@ -83,7 +90,9 @@ func Page(now time.Time, d Daemon, viewer Viewer, sessions []session.Overview) (
 		v.Sources = append(v.Sources, source)
 	}
 	for _, s := range sessions {
-		v.Sessions = append(v.Sessions, rowOf(s, now))
+		r := rowOf(s, now)
+		r.Driving = viewer.View != nil && r.Handoff.ID == viewer.View.ID
+		v.Sessions = append(v.Sessions, r)
 	}
 	var out bytes.Buffer
 	err := pageTemplate().Execute(&out, v)
@@ -107,6 +116,7 @@ func SetHeader(h http.Header) {
 type Notice struct {
 	Title, Text string
 	Button      string // empty: none
+	Back        string // where a link leads back to; empty: there is none
 }
 
 //go:embed notice.html
@@ -145,6 +155,9 @@ type row struct {
 	Waiting             int
 	Used, Expires       string // idle for, and expires in; empty while a command runs
 	Tabs                []tab
+	Handoff             handoff.Status
+	Driving             bool   // the viewer drives it
+	Since, Until        string // of the driver, and until the hand-off ends by itself
 }
 
 type tab struct {
@@ -159,6 +172,9 @@ func rowOf(seen session.Overview, now time.Time) row {
 	}
 	if seen.Command != "" {
 		v.Command, v.For, v.Used, v.Expires = seen.Command, span(now.Sub(seen.Since)), "", ""
+	}
+	if v.Handoff = seen.Handoff; v.Handoff.State != "" {
+		v.Since, v.Until = v.Handoff.Drives.UTC().Format("15:04:05 UTC"), span(v.Handoff.Until.Sub(now))
 	}
 	for _, t := range seen.Tabs {
 		address := snapshot.Quote(snapshot.Cut(ledger.MaskURL(t.URL), maxURL))

@@ -8,6 +8,7 @@ import (
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
 	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/handoff"
 	"github.com/browserd/browserd/snapshot"
 )
 
@@ -34,11 +35,15 @@ func NextSteps(result json.RawMessage) []NextStep {
 	var r struct {
 		Page   protocol.Page   `json:"page"`
 		Effect protocol.Effect `json:"effect"`
+		State  any             `json:"state"` // of a hand-off; other results have others
 	}
 	if json.Unmarshal(result, &r) != nil {
 		return nil
 	}
 	var steps []NextStep
+	if r.State == string(handoff.Waiting) {
+		steps = append(steps, NextStep{"to wait until the person is done", actions.Handoff, `{"wait_ms":25000}`})
+	}
 	if d := r.Effect.Dialog; d != nil && d.Answer == "open" {
 		params := `{"accept":true}`
 		if d.Kind == "prompt" {

@@ -198,8 +198,11 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest, cmd *comman
 	end, crossed := conversation.begin(cmd, session)
 	defer end()
 	stop := progress(ctx, req, cmd.Name)
-	result, err := run(ctx, s.do, req.Session.ID(), cmd, req.Params.Arguments)
+	result, err := run(ctx, s.do, req.Session.ID(), cmd, answered(req, cmd))
 	stop()
+	if ask := conversation.person(ctx, req, cmd, result); ask != nil {
+		return ask
+	}
 	if err != nil {
 		answer := failed(err)
 		ref, left := "", false

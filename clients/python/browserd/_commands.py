@@ -386,6 +386,29 @@ class HTTPRequestResult(TypedDict):
     note: NotRequired[str]
     redirects: NotRequired[List[HTTPRedirect]]
     url: NotRequired[str]
+class HandoffEvent(TypedDict):
+    agent: str
+    asked: bool
+    since: str
+    state: str
+    type: Literal["handoff"]
+    until: str
+    driver: NotRequired[str]
+    note: NotRequired[str]
+    reason: NotRequired[str]
+    session: NotRequired[str]  # whose event it is
+    url: NotRequired[str]
+class HandoffParams(CallParams):
+    minutes: NotRequired[int]  # how long the session waits for the person
+    reason: NotRequired[str]  # what the person is to do, in your words; they read it
+    wait_ms: NotRequired[int]  # milliseconds to wait for the end, within timeout_ms; left out: none for the call that asks, which has the link, and 25000 for each later one
+    withdraw: NotRequired[bool]  # take the request back, unless a person drives already
+class HandoffResult(PageResult):
+    state: str
+    driver: NotRequired[str]
+    driver_since: NotRequired[str]
+    until: NotRequired[str]
+    url: NotRequired[str]
 class HelloEvent(TypedDict):
     agent: str
     protocol: int
@@ -951,8 +974,8 @@ class WebSearchResult(TypedDict):
     results: List[SearchResult]
 
 UploadFile = Union[str, Dict[str, Any]]
-Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, TabClosedEvent, TabOpenedEvent]
-ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown", "in_use"]
+Event = Union[BrowserLostEvent, BrowserRestoredEvent, CommandEvent, ConfirmationRequestedEvent, ConsoleErrorEvent, DialogEvent, DownloadEvent, HandoffEvent, HelloEvent, NavigatedEvent, PageCrashedEvent, PolicyDeniedEvent, SessionClosingEvent, TabClosedEvent, TabOpenedEvent]
+ErrorCode = Literal["parse_error", "invalid_request", "unknown_command", "invalid_params", "internal", "unauthorized", "session_not_found", "session_limit", "unknown_ref", "stale_ref", "ref_changed", "ambiguous_target", "not_actionable", "dialog_open", "navigation_failed", "timeout", "cancelled", "unsupported", "too_large", "page_crashed", "browser_lost", "chromium_unavailable", "fetch_failed", "policy_denied", "confirmation_denied", "rate_limited", "credits_exhausted", "shutting_down", "ledger_unavailable", "no_space", "script_error", "script_drifted", "tool_failed", "secret_denied", "fleet_unavailable", "outcome_unknown", "in_use", "handed_off"]
 
 class BrowserdError(Exception):
     """What the daemon answered in place of a result. Each code has a class of its own."""
@@ -998,6 +1021,7 @@ class SecretDeniedError(BrowserdError): ...
 class FleetUnavailableError(BrowserdError): ...
 class OutcomeUnknownError(BrowserdError): ...
 class InUseError(BrowserdError): ...
+class HandedOffError(BrowserdError): ...
 
 ERRORS: Dict[str, Type[BrowserdError]] = {
     "parse_error": ParseError,
@@ -1037,6 +1061,7 @@ ERRORS: Dict[str, Type[BrowserdError]] = {
     "fleet_unavailable": FleetUnavailableError,
     "outcome_unknown": OutcomeUnknownError,
     "in_use": InUseError,
+    "handed_off": HandedOffError,
 }
 
 class Commands:
@@ -1101,6 +1126,9 @@ class Commands:
     def forward(self, **params: Unpack[ForwardParams]) -> PageResult:
         "Goes forward in the tab's history."
         return self.call("forward", params)
+    def handoff(self, **params: Unpack[HandoffParams]) -> HandoffResult:
+        "Asks a person to do a step in your browser: a captcha, a login, a doubt."
+        return self.call("handoff", params)
     def help(self, **params: Unpack[HelpParams]) -> HelpResult:
         "Lists the commands, or describes one with its parameters."
         return self.call("help", params)
@@ -1311,6 +1339,9 @@ class AsyncCommands:
     async def forward(self, **params: Unpack[ForwardParams]) -> PageResult:
         "Goes forward in the tab's history."
         return await self.call("forward", params)
+    async def handoff(self, **params: Unpack[HandoffParams]) -> HandoffResult:
+        "Asks a person to do a step in your browser: a captcha, a login, a doubt."
+        return await self.call("handoff", params)
     async def help(self, **params: Unpack[HelpParams]) -> HelpResult:
         "Lists the commands, or describes one with its parameters."
         return await self.call("help", params)

@@ -431,6 +431,32 @@ export interface HTTPRequestResult {
   redirects?: HTTPRedirect[];
   url?: string;
 }
+export interface HandoffEvent {
+  agent: string;
+  asked: boolean;
+  since: string;
+  state: string;
+  type: "handoff";
+  until: string;
+  driver?: string;
+  note?: string;
+  reason?: string;
+  session?: string; // whose event it is
+  url?: string;
+}
+export interface HandoffParams extends CallParams {
+  minutes?: number; // how long the session waits for the person
+  reason?: string; // what the person is to do, in your words; they read it
+  wait_ms?: number; // milliseconds to wait for the end, within timeout_ms; left out: none for the call that asks, which has the link, and 25000 for each later one
+  withdraw?: boolean; // take the request back, unless a person drives already
+}
+export interface HandoffResult extends PageResult {
+  state: string;
+  driver?: string;
+  driver_since?: string;
+  until?: string;
+  url?: string;
+}
 export interface HelloEvent {
   agent: string;
   protocol: number;
@@ -1125,8 +1151,8 @@ export interface WebSearchResult {
   provider: string;
   results: SearchResult[];
 }
-export type Event = BrowserLostEvent | BrowserRestoredEvent | CommandEvent | ConfirmationRequestedEvent | ConsoleErrorEvent | DialogEvent | DownloadEvent | HelloEvent | NavigatedEvent | PageCrashedEvent | PolicyDeniedEvent | SessionClosingEvent | TabClosedEvent | TabOpenedEvent;
-export type ErrorCode = "parse_error" | "invalid_request" | "unknown_command" | "invalid_params" | "internal" | "unauthorized" | "session_not_found" | "session_limit" | "unknown_ref" | "stale_ref" | "ref_changed" | "ambiguous_target" | "not_actionable" | "dialog_open" | "navigation_failed" | "timeout" | "cancelled" | "unsupported" | "too_large" | "page_crashed" | "browser_lost" | "chromium_unavailable" | "fetch_failed" | "policy_denied" | "confirmation_denied" | "rate_limited" | "credits_exhausted" | "shutting_down" | "ledger_unavailable" | "no_space" | "script_error" | "script_drifted" | "tool_failed" | "secret_denied" | "fleet_unavailable" | "outcome_unknown" | "in_use";
+export type Event = BrowserLostEvent | BrowserRestoredEvent | CommandEvent | ConfirmationRequestedEvent | ConsoleErrorEvent | DialogEvent | DownloadEvent | HandoffEvent | HelloEvent | NavigatedEvent | PageCrashedEvent | PolicyDeniedEvent | SessionClosingEvent | TabClosedEvent | TabOpenedEvent;
+export type ErrorCode = "parse_error" | "invalid_request" | "unknown_command" | "invalid_params" | "internal" | "unauthorized" | "session_not_found" | "session_limit" | "unknown_ref" | "stale_ref" | "ref_changed" | "ambiguous_target" | "not_actionable" | "dialog_open" | "navigation_failed" | "timeout" | "cancelled" | "unsupported" | "too_large" | "page_crashed" | "browser_lost" | "chromium_unavailable" | "fetch_failed" | "policy_denied" | "confirmation_denied" | "rate_limited" | "credits_exhausted" | "shutting_down" | "ledger_unavailable" | "no_space" | "script_error" | "script_drifted" | "tool_failed" | "secret_denied" | "fleet_unavailable" | "outcome_unknown" | "in_use" | "handed_off";
 export interface ErrorData {
   code: ErrorCode;
   retryable: boolean; // the same command may succeed if it is sent again
@@ -1187,7 +1213,8 @@ export class SecretDeniedError extends BrowserdError<"secret_denied"> {}
 export class FleetUnavailableError extends BrowserdError<"fleet_unavailable"> {}
 export class OutcomeUnknownError extends BrowserdError<"outcome_unknown"> {}
 export class InUseError extends BrowserdError<"in_use"> {}
-export const errors: Record<string, new (e: any) => BrowserdError> = { parse_error: ParseError, invalid_request: InvalidRequestError, unknown_command: UnknownCommandError, invalid_params: InvalidParamsError, internal: InternalError, unauthorized: UnauthorizedError, session_not_found: SessionNotFoundError, session_limit: SessionLimitError, unknown_ref: UnknownRefError, stale_ref: StaleRefError, ref_changed: RefChangedError, ambiguous_target: AmbiguousTargetError, not_actionable: NotActionableError, dialog_open: DialogOpenError, navigation_failed: NavigationFailedError, timeout: TimeoutError, cancelled: CancelledError, unsupported: UnsupportedError, too_large: TooLargeError, page_crashed: PageCrashedError, browser_lost: BrowserLostError, chromium_unavailable: ChromiumUnavailableError, fetch_failed: FetchFailedError, policy_denied: PolicyDeniedError, confirmation_denied: ConfirmationDeniedError, rate_limited: RateLimitedError, credits_exhausted: CreditsExhaustedError, shutting_down: ShuttingDownError, ledger_unavailable: LedgerUnavailableError, no_space: NoSpaceError, script_error: ScriptError, script_drifted: ScriptDriftedError, tool_failed: ToolFailedError, secret_denied: SecretDeniedError, fleet_unavailable: FleetUnavailableError, outcome_unknown: OutcomeUnknownError, in_use: InUseError };
+export class HandedOffError extends BrowserdError<"handed_off"> {}
+export const errors: Record<string, new (e: any) => BrowserdError> = { parse_error: ParseError, invalid_request: InvalidRequestError, unknown_command: UnknownCommandError, invalid_params: InvalidParamsError, internal: InternalError, unauthorized: UnauthorizedError, session_not_found: SessionNotFoundError, session_limit: SessionLimitError, unknown_ref: UnknownRefError, stale_ref: StaleRefError, ref_changed: RefChangedError, ambiguous_target: AmbiguousTargetError, not_actionable: NotActionableError, dialog_open: DialogOpenError, navigation_failed: NavigationFailedError, timeout: TimeoutError, cancelled: CancelledError, unsupported: UnsupportedError, too_large: TooLargeError, page_crashed: PageCrashedError, browser_lost: BrowserLostError, chromium_unavailable: ChromiumUnavailableError, fetch_failed: FetchFailedError, policy_denied: PolicyDeniedError, confirmation_denied: ConfirmationDeniedError, rate_limited: RateLimitedError, credits_exhausted: CreditsExhaustedError, shutting_down: ShuttingDownError, ledger_unavailable: LedgerUnavailableError, no_space: NoSpaceError, script_error: ScriptError, script_drifted: ScriptDriftedError, tool_failed: ToolFailedError, secret_denied: SecretDeniedError, fleet_unavailable: FleetUnavailableError, outcome_unknown: OutcomeUnknownError, in_use: InUseError, handed_off: HandedOffError };
 
 export interface CallOptions {
   signal?: AbortSignal; // cancels the command, as AbortSignal.timeout(5000) does
@@ -1234,6 +1261,8 @@ export abstract class Commands {
   focus(params: FocusParams, options?: CallOptions): Promise<PageResult> { return this.call("focus", params, options); }
   /** Goes forward in the tab's history. */
   forward(params: ForwardParams = {}, options?: CallOptions): Promise<PageResult> { return this.call("forward", params, options); }
+  /** Asks a person to do a step in your browser: a captcha, a login, a doubt. */
+  handoff(params: HandoffParams = {}, options?: CallOptions): Promise<HandoffResult> { return this.call("handoff", params, options); }
   /** Lists the commands, or describes one with its parameters. */
   help(params: HelpParams = {}, options?: CallOptions): Promise<HelpResult> { return this.call("help", params, options); }
   /** Moves the mouse onto an element. */

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+	"time"
+
+	"github.com/browserd/browserd/actions"
+	"github.com/browserd/browserd/ledger"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/server/live"
+	"github.com/browserd/browserd/session"
+	"github.com/browserd/browserd/session/handoff"
+)
+
+// maxForm is how many bytes a form of the view may have; doTime how long what it asks for may
+// take.
+const (
+	maxForm = 16 << 10
+	doTime  = 20 * time.Second
+)
+
+// viewForms are what the buttons of the view do, by the page that they are sent to.
+var viewForms = map[string]func(ctx context.Context, s *Server, v *live.View, form func(string) string) error{
+	"take": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
+		return s.drive(v, form, func(of *session.Session) error {
+			if _, seen := of.Page().(session.Renderer); !seen {
+				return protocol.Errorf(protocol.Unsupported, "the session has no page in Chromium yet")
+			}
+			return s.runtime.Sessions.TakeOver(ctx, of, v.Person())
+		}, "take")
+	},
+	"back": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
+		return s.drive(v, form, func(of *session.Session) error { session.Control(of).HandBack(v.Person()); return nil }, "back")
+	},
+	"done": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
+		return s.drive(v, form, func(of *session.Session) error { return session.Control(of).End(v.Person(), handoff.Done, note(form)) }, "done")
+	},
+	"cancel": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
+		return s.drive(v, form, func(of *session.Session) error {
+			return session.Control(of).End(v.Person(), handoff.Cancelled, note(form))
+		}, "cancel")
+	},
+	"stop": func(ctx context.Context, s *Server, v *live.View, form func(string) string) error {
+		return s.drive(v, form, func(of *session.Session) error { s.runtime.Sessions.Stop(ctx, of); return nil }, "stop")
+	},
+	"confirm": func(_ context.Context, s *Server, v *live.View, form func(string) string) error {
+		return s.confirmInView(v, form)
+	},
+}
+
+// maxNote is how many characters of a person's note the agent is told.
+const maxNote = 2000
+
+func note(form func(string) string) string { return protocol.Cut(form("note"), maxNote) }
+
+// serveViewForm does what a button of the view asks for. The view has been found by its
+// cookie; the form has to show the view's CSRF token too, and to come from the daemon's own page.
+func (s *Server) serveViewForm(w http.ResponseWriter, r *http.Request, v *live.View, page string) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if !s.gate.ownOrigin(r) || r.ParseForm() != nil || subtle.ConstantTimeCompare([]byte(r.PostForm.Get("csrf")), []byte(v.CSRF)) != 1 {
+		s.noView(w, r, http.StatusForbidden)
+		return
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Time{})
+	w.Header().Del("Connection")
+	ctx, cancel := context.WithTimeout(r.Context(), doTime)
+	defer cancel()
+	if err := viewForms[page](ctx, s, v, r.PostForm.Get); err != nil {
+		e := s.dispatch.coded("", "", "view", err)
+		s.writeHTML(w, r, e.Code.Row().HTTP, live.Notice{Title: "That was not done", Text: e.Message, Back: viewPath + v.ID + "/"})
+		return
+	}
+	w.Header().Set("Location", viewPath+v.ID+"/")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// named returns the session that a form of the view names: one that the view shows.
+func (s *Server) named(v *live.View, form func(string) string) (*session.Session, error) {
+	agent, name := form("agent"), form("session")
+	of, err := s.runtime.Sessions.Get(agent, name)
+	if err != nil || v.Session != nil && v.Session != of {
+		return nil, protocol.Errorf(protocol.SessionNotFound, "there is no such session any more")
+	}
+	return of, nil
+}
+
+// drive does something that only a view that drives may do, and records it in the audit trail.
+func (s *Server) drive(v *live.View, form func(string) string, do func(*session.Session) error, what string) error {
+	of, err := s.named(v, form)
+	switch {
+	case !v.Drives:
+		err = protocol.Errorf(protocol.PolicyDenied, "this link only shows: an operator takes over in their own view").With("reason", string(policy.ReasonRole))
+	case err == nil:
+		err = do(of)
+	}
+	e := ledger.Entry{Agent: v.Agent, Command: actions.Handoff.Name, Session: protocol.Cut(form("session"), 64), Verdict: "person:" + what}
+	if err != nil {
+		e.Verdict = string(protocol.CodeOf(err)) + ":" + what
+	} else if page := of.Page(); page != nil {
+		e.URL = page.State().URL
+	}
+	s.log.Info("a person in the live view", "does", what, "agent", v.Agent, "session", e.Session, "verdict", e.Verdict)
+	if l := s.runtime.Ledger; l != nil {
+		l.Record(e)
+	}
+	return err
+}
+
+// confirmInView answers a confirmation as the command confirm does.
+func (s *Server) confirmInView(v *live.View, form func(string) string) error {
+	confirmations := s.runtime.Rules.Confirmations
+	if !v.Answers || confirmations == nil {
+		return protocol.Errorf(protocol.PolicyDenied, "only an operator may confirm").With("reason", string(policy.ReasonRole))
+	}
+	a := policy.Answer{Allow: form("allow") == "yes", Remember: policy.RememberNo}
+	if remember := form("remember"); remember == policy.RememberSession || remember == policy.RememberAlways {
+		a.Remember = remember
+	}
+	q, err := confirmations.Answer(form("id"), v.Token, a)
+	if err != nil {
+		return err
+	}
+	s.log.Info("confirmation answered", "id", q.ID, "agent", q.Agent, "command", q.Command, "session", q.Session, "allow", a.Allow, "remember", a.Remember, "operator", v.Agent)
+	if l := s.runtime.Ledger; l != nil {
+		e := ledger.Entry{Agent: v.Agent, Command: actions.Confirm.Name}
+		actions.ConfirmResult{ID: q.ID, Allow: a.Allow, Remember: a.Remember, Question: q}.Audit(&e)
+		l.Record(e)
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
@@ -42,6 +43,21 @@ func (r ConfirmResult) Audit(e *ledger.Entry) {
 	}
 }
 
+// confirmElsewhere answers a question that waits at another daemon of the fleet; unknown is the
+// error where none waits.
+func confirmElsewhere(ctx context.Context, c *command.Call, unknown error) (ConfirmResult, error) {
+	for _, other := range command.AskOthers(ctx, c) {
+		var r ConfirmResult
+		switch code := protocol.CodeOf(other.Err); {
+		case other.Err == nil:
+			return r, json.Unmarshal(other.Result, &r)
+		case code != protocol.InvalidParams:
+			unknown = other.Err // it may wait there
+		}
+	}
+	return ConfirmResult{}, unknown
+}
+
 func confirm(ctx context.Context, c *command.Call, p *ConfirmParams) (ConfirmResult, error) {
 	if c.Caller.Role != command.RoleOperator {
 		return ConfirmResult{}, protocol.Errorf(protocol.PolicyDenied, "only an operator may confirm").
@@ -51,6 +67,9 @@ func confirm(ctx context.Context, c *command.Call, p *ConfirmParams) (ConfirmRes
 		return ConfirmResult{}, protocol.Errorf(protocol.InvalidParams, "id: nothing waits for a confirmation under %q", protocol.Cut(p.ID, 40)).With("parameter", "id")
 	}
 	q, err := c.Runtime.Rules.Confirmations.Answer(p.ID, c.Caller.Token, policy.Answer{Allow: p.Allow, Remember: p.Remember})
+	if protocol.CodeOf(err) == protocol.InvalidParams {
+		return confirmElsewhere(ctx, c, err)
+	}
 	if err != nil {
 		return ConfirmResult{}, err
 	}

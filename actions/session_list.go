@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"github.com/browserd/browserd/session"
 
@@ -23,8 +25,20 @@ type SessionListParams struct{}
 // SessionListResult is the answer of session_list.
 type SessionListResult struct {
 	Sessions []session.Info `json:"sessions"`
+	// Silent are the nodes of the fleet that did not answer, whose sessions are left out.
+	Silent []string `json:"silent,omitempty"`
 }
 
 func sessionList(ctx context.Context, c *command.Call, _ *SessionListParams) (SessionListResult, error) {
-	return SessionListResult{c.Runtime.Sessions.List(c.Caller.Agent)}, nil
+	r := SessionListResult{Sessions: c.Runtime.Sessions.List(c.Caller.Agent)}
+	for _, other := range command.AskOthers(ctx, c) {
+		var there SessionListResult
+		if other.Err != nil || json.Unmarshal(other.Result, &there) != nil {
+			r.Silent = append(r.Silent, other.Node)
+			continue
+		}
+		r.Sessions = append(r.Sessions, there.Sessions...)
+	}
+	slices.SortStableFunc(r.Sessions, func(a, b session.Info) int { return a.Created.Compare(b.Created) })
+	return r, nil
 }

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 
 	"github.com/browserd/browserd/policy"
@@ -41,6 +42,27 @@ func (StatusResult) JSONSchema(d command.Definitions) map[string]any {
 	return s
 }
 
+// addOthers adds what the other daemons of the fleet have, and names those that did not answer.
+func addOthers(ctx context.Context, c *command.Call, r StatusResult) {
+	for _, other := range command.AskOthers(ctx, c) {
+		var there struct {
+			Sessions      []session.Info    `json:"sessions"`
+			AllSessions   []session.Info    `json:"all_sessions"`
+			Confirmations []policy.Question `json:"confirmations"`
+		}
+		if other.Err != nil || json.Unmarshal(other.Result, &there) != nil {
+			silent, _ := r["silent"].([]string)
+			r["silent"] = append(silent, other.Node)
+			continue
+		}
+		r["sessions"] = append(r["sessions"].([]session.Info), there.Sessions...)
+		if c.Caller.Role == command.RoleOperator {
+			r["all_sessions"] = append(r["all_sessions"].([]session.Info), there.AllSessions...)
+			r["confirmations"] = append(r["confirmations"].([]policy.Question), there.Confirmations...)
+		}
+	}
+}
+
 func status(ctx context.Context, c *command.Call, _ *StatusParams) (StatusResult, error) {
 	r := StatusResult{
 		"autonomy": c.Runtime.AutonomyOf(c.Caller),
@@ -59,6 +81,7 @@ func status(ctx context.Context, c *command.Call, _ *StatusParams) (StatusResult
 			r["confirmations"] = c.Runtime.Rules.Confirmations.Pending()
 		}
 	}
+	addOthers(ctx, c, r)
 	if c.Runtime.Status != nil {
 		for k, v := range c.Runtime.Status() {
 			r[k] = v

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/browserd/browserd/protocol"
@@ -15,15 +16,14 @@ type execer interface {
 
 // write writes the node's row with a new lease. The row may have been removed.
 func (n *Node) write(ctx context.Context, in execer) (sql.Result, error) {
-	return in.ExecContext(ctx, `INSERT INTO nodes (id, number, name, version, protocol, state, capacity, sessions, began, lease_until)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 microsecond')
+	return in.ExecContext(ctx, `INSERT INTO nodes (id, number, name, address, version, protocol, state, capacity, sessions, began, lease_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 microsecond')
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, sessions = excluded.sessions, lease_until = excluded.lease_until`,
-		n.id, n.number, n.cfg.Name, n.about.Version, protocol.Version, stateUp, n.about.Capacity, n.about.Sessions(), n.began, leaseFor.Microseconds())
+		n.id, n.number, n.cfg.Name, n.address, n.about.Version, protocol.Version, stateUp, n.about.Capacity, n.about.Sessions(), n.began, leaseFor.Microseconds())
 }
 
 // beats is the goroutine that keeps the lease, until ctx ends.
 func (n *Node) beats(ctx context.Context) {
-	defer close(n.done)
 	next := time.NewTimer(beatEvery)
 	defer next.Stop()
 	swept := time.Now()
@@ -61,7 +61,7 @@ func (n *Node) beat(ctx context.Context) error {
 		}
 	}
 	n.lease.extend(sent)
-	return n.settle(ctx)
+	return errors.Join(n.settle(ctx), n.look(ctx))
 }
 
 // compare forgets the sessions that are another's by now. Nobody can take one meanwhile: the
@@ -85,14 +85,14 @@ func (n *Node) compare(ctx context.Context) error {
 		return err
 	}
 	var taken []key
-	n.mu.Lock()
+	n.record.mu.Lock()
 	for k, epoch := range n.owned {
 		if still[k] != epoch {
 			taken = append(taken, k)
 			delete(n.owned, k)
 		}
 	}
-	n.mu.Unlock()
+	n.record.mu.Unlock()
 	for _, k := range taken {
 		n.log.Warn("another node has taken a session over", "session", k.name, "agent", k.agent)
 		n.about.Taken(k.agent, k.name)
@@ -102,15 +102,15 @@ func (n *Node) compare(ctx context.Context) error {
 
 // settle removes the sessions that ended while the database did not answer.
 func (n *Node) settle(ctx context.Context) error {
-	n.mu.Lock()
+	n.record.mu.Lock()
 	owed := n.owed
 	n.owed = nil
-	n.mu.Unlock()
+	n.record.mu.Unlock()
 	for i, r := range owed {
 		if err := n.remove(ctx, r); err != nil {
-			n.mu.Lock()
+			n.record.mu.Lock()
 			n.owed = append(n.owed, owed[i:]...)
-			n.mu.Unlock()
+			n.record.mu.Unlock()
 			return err
 		}
 	}
@@ -132,10 +132,10 @@ func (n *Node) sweep(ctx context.Context) error {
 
 // tell logs once that the database is silent, and once that it answers again.
 func (n *Node) tell(ctx context.Context, err error) {
-	n.mu.Lock()
+	n.record.mu.Lock()
 	was := n.silent
 	n.silent = err != nil
-	n.mu.Unlock()
+	n.record.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && !was:

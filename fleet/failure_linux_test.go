@@ -31,7 +31,7 @@ func beNode() bool {
 	taken := make(chan string, 100)
 	of := about()
 	of.Taken = func(_, name string) { taken <- name }
-	n, err := join(context.Background(), Config{DSN: dsn, Name: os.Getenv("FLEET_TEST_NAME")}, of, quiet(), func() reading {
+	n, err := join(context.Background(), Config{DSN: dsn, Name: os.Getenv("FLEET_TEST_NAME"), Listen: "127.0.0.1:0"}, of, quiet(), func() reading {
 		r := machine()
 		r.day = r.day.Add(time.Duration(skew.Load()))
 		return r

@@ -13,7 +13,8 @@
 // The package never runs a command and knows no session's content: what is kept of a session
 // is sealed before it comes here. It never stores a token.
 //
-// A Node is safe for concurrent use. Join starts one goroutine, which ends with Close.
+// A Node is safe for concurrent use. Its goroutines (one for the beat,
+// two for each connection to or from another node) end with Close.
 package fleet
 
 import (
@@ -21,8 +22,11 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/browserd/browserd/postgres"
@@ -31,8 +35,10 @@ import (
 
 // Config says which fleet a daemon belongs to.
 type Config struct {
-	DSN  string `koanf:"dsn" secret:"true" doc:"a postgres:// address: the daemons with the same one serve as one fleet; empty: this daemon serves alone"`
-	Name string `koanf:"name" default:"" doc:"how browserd fleet calls this node; empty: the machine's host name"`
+	DSN       string `koanf:"dsn" secret:"true" doc:"a postgres:// address: the daemons with the same one serve as one fleet; empty: this daemon serves alone"`
+	Name      string `koanf:"name" default:"" doc:"how browserd fleet calls this node; empty: the machine's host name"`
+	Listen    string `koanf:"listen" default:":9334" doc:"address and port for the other nodes, which prove by certificates that they are of the fleet"`
+	Advertise string `koanf:"advertise" default:"" doc:"HOST:PORT at which the other nodes reach fleet.listen; empty: fleet.listen, or fleet.name with its port where it names no address"`
 }
 
 // Check returns an error that names the first invalid value.
@@ -42,6 +48,12 @@ func (c Config) Check() error {
 	}
 	if len(c.Name) > 253 {
 		return fmt.Errorf("fleet.name: accepts at most 253 characters")
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil && c.DSN != "" {
+		return fmt.Errorf("fleet.listen: %q: accepts ADDRESS:PORT or :PORT", c.Listen)
+	}
+	if host, port, err := net.SplitHostPort(c.Advertise); c.Advertise != "" && (err != nil || host == "" || port == "") {
+		return fmt.Errorf("fleet.advertise: %q: accepts HOST:PORT", c.Advertise)
 	}
 	return nil
 }
@@ -78,19 +90,40 @@ type Node struct {
 	now   clock
 	keys  *keys
 
-	id     string // of this process: another start has another
-	number int
-	began  time.Time
-
+	self
 	lease lease
+	record
+	roster
+	links
+	inward
 
+	living  context.Context // until Close
+	stop    context.CancelFunc
+	running sync.WaitGroup // the goroutines of the node
+}
+
+// self is what the other nodes know of this one.
+type self struct {
+	id      string // of this process: another start has another
+	number  int
+	address string
+	began   time.Time
+}
+
+// record is what this node owns.
+type record struct {
 	mu     sync.Mutex
 	owned  map[key]int64 // the epochs of this node's sessions
 	owed   []release     // that the database has not seen yet
 	silent bool          // the database does not answer, and the log says so
+}
 
-	stop context.CancelFunc
-	done chan struct{}
+// inward is what serves other nodes.
+type inward struct {
+	identity *identity
+	listener net.Listener
+	handler  Handler
+	serving  atomic.Bool // handler is set
 }
 
 // key names a session.
@@ -114,19 +147,26 @@ func join(ctx context.Context, cfg Config, about About, log *slog.Logger, now cl
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, about: about, db: db, log: log, now: now, id: newID(), owned: map[key]int64{},
-		done: make(chan struct{}),
+		cfg: cfg, about: about, db: db, log: log, now: now, self: self{id: newID()},
+		record: record{owned: map[key]int64{}}, roster: roster{placed: map[string]int{}, located: map[key]Owner{}},
+		links: links{open: map[string]*outbound{}, dialing: map[string]*sync.Mutex{}},
 	}
 	if n.cfg.Name == "" {
 		n.cfg.Name, _ = os.Hostname()
 	}
+	if n.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("fleet.listen: %q: %w: stop what listens there, or choose another address", cfg.Listen, err)
+	}
+	n.address = advertised(n.cfg, n.listener.Addr())
+	n.living, n.stop = context.WithCancel(context.Background())
 	if err := n.register(ctx); err != nil {
+		n.stop()
+		n.listener.Close()
 		db.Close()
 		return nil, err
 	}
-	var beating context.Context
-	beating, n.stop = context.WithCancel(context.Background())
-	go n.beats(beating)
+	n.running.Go(func() { n.beats(n.living) })
 	log.Info("joined the fleet", "node", n.number, "name", n.cfg.Name)
 	return n, nil
 }
@@ -148,13 +188,18 @@ func (n *Node) register(ctx context.Context) error {
 	unusable := func(err error) error {
 		return fmt.Errorf("fleet.dsn: the database cannot be used: %w: start it, or correct the address", n.clean(err))
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	laying, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := postgres.Migrate(ctx, n.db, tablesLock, "fleet_steps", steps); err != nil {
+	if err := postgres.Migrate(laying, n.db, tablesLock, "fleet_steps", steps); err != nil {
 		return unusable(err)
 	}
 	var err error
-	if n.keys, err = n.openKeys(ctx); err != nil {
+	if n.keys, err = n.openKeys(ctx); err != nil { // computes for a while
+		return err
+	}
+	ctx, cancel = context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if n.identity, err = n.openIdentity(ctx); err != nil {
 		return err
 	}
 	sent := n.now()
@@ -162,6 +207,9 @@ func (n *Node) register(ctx context.Context) error {
 		return unusable(err)
 	}
 	n.lease.extend(sent)
+	if err := n.look(ctx); err != nil {
+		return unusable(err)
+	}
 	return nil
 }
 
@@ -208,13 +256,18 @@ func (n *Node) Held() error {
 // nobody waits for its lease to end.
 func (n *Node) Close(ctx context.Context) error {
 	n.stop()
-	<-n.done
+	n.listener.Close()
+	n.links.mu.Lock() // whoever dials has started its goroutines, or sees that the node ends
+	n.links.mu.Unlock()
+	n.running.Wait()
 	_, err := n.db.ExecContext(ctx, "WITH ended AS (DELETE FROM sessions WHERE node = $1) UPDATE nodes SET state = $2, sessions = 0, lease_until = clock_timestamp() WHERE id = $1", n.id, stateGone)
 	if err != nil {
 		n.log.Warn("the fleet's database does not know that this node has ended: others wait until its lease is over", "error", n.clean(err))
 	}
 	return n.db.Close()
 }
+
+func portOf(a *net.TCPAddr) string { return strconv.Itoa(a.Port) }
 
 func (n *Node) clean(err error) error { return postgres.Clean(n.cfg.DSN, err) }
 

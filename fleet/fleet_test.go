@@ -21,6 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	rounds = 10
 	if beNode() {
 		return
 	}
@@ -41,7 +42,7 @@ func joinTest(t *testing.T, dsn, name string) *Node {
 
 func joinAs(t *testing.T, dsn, name string, about About) *Node {
 	t.Helper()
-	n, err := Join(t.Context(), Config{DSN: dsn, Name: name}, about, quiet())
+	n, err := Join(t.Context(), Config{DSN: dsn, Name: name, Listen: "127.0.0.1:0"}, about, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +172,7 @@ func TestABeatAndATakeOverExcludeEachOther(t *testing.T) {
 	of.Taken = func(_, name string) { told <- name }
 	a, b := joinAs(t, dsn, "a", of), joinTest(t, dsn, "b")
 	won := map[bool]int{}
+	b.lease.since -= steadyAfter
 	for i := range 100 {
 		name := fmt.Sprint("s", i)
 		epoch, err := a.Claim(t.Context(), "agent", name, 1000)
@@ -223,13 +225,13 @@ func TestRefusedAtTheStart(t *testing.T) {
 	joinTest(t, pg.DSN, "a")
 	other := about()
 	other.StateKey = "another key than the others"
-	_, err := Join(t.Context(), Config{DSN: pg.DSN}, other, quiet())
+	_, err := Join(t.Context(), Config{DSN: pg.DSN, Listen: "127.0.0.1:0"}, other, quiet())
 	want := "state.key: the other nodes of the fleet have another: give all of them the same, since each has to read what the others sealed"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	pg.Stop()
-	_, err = Join(t.Context(), Config{DSN: pg.DSN}, about(), quiet())
+	_, err = Join(t.Context(), Config{DSN: pg.DSN, Listen: "127.0.0.1:0"}, about(), quiet())
 	if err == nil || strings.Contains(err.Error(), "pass-word") {
 		t.Errorf("without a database: %v", err)
 	}

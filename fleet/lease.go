@@ -28,13 +28,29 @@ type lease struct {
 	mu   sync.Mutex
 	from reading // before the beat that began it was sent
 	any  bool
+	// since is when the leases began of which each began before the last was over.
+	since time.Duration
 }
+
+// steadyAfter is how long a node has its lease before it judges others. When the database
+// comes back, all leases are over, and each node needs a moment to say that it lives.
+const steadyAfter = 5 * time.Second
 
 // extend begins the lease anew, for a beat that was sent then and answered.
 func (l *lease) extend(sent reading) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.any || sent.since-l.from.since >= leaseFor {
+		l.since = sent.since
+	}
 	l.from, l.any = sent, true
+}
+
+// steady reports whether the node may judge that others are lost.
+func (l *lease) steady(now reading) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.any && now.since-l.since >= steadyAfter
 }
 
 // held reports whether the node may act. The time of day ends a lease too: a machine that was

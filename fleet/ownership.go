@@ -17,24 +17,38 @@ func (n *Node) Claim(ctx context.Context, agent, name string, limit int) (epoch 
 	if err := n.Held(); err != nil {
 		return 0, err
 	}
+	if err := n.answers(); err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	epoch, err = n.claim(ctx, agent, name, limit)
 	var e *protocol.Error
 	switch {
 	case err == nil:
-		n.mu.Lock()
+		n.record.mu.Lock()
 		n.owned[key{agent, name}] = epoch
-		n.mu.Unlock()
+		n.record.mu.Unlock()
 		return epoch, nil
 	case errors.As(err, &e):
 		return 0, err
 	}
 	// The commit may have happened: what it made must not stay.
-	n.mu.Lock()
+	n.record.mu.Lock()
 	n.owed = append(n.owed, release{key{agent, name}, epoch})
-	n.mu.Unlock()
+	n.record.mu.Unlock()
 	return 0, n.unavailable(ctx, "opening a session", err)
+}
+
+// answers returns fleet_unavailable at once if the last beat failed, so that not each command
+// waits to find that out.
+func (n *Node) answers() error {
+	n.record.mu.Lock()
+	defer n.record.mu.Unlock()
+	if n.silent {
+		return protocol.Errorf(protocol.FleetUnavailable, "the fleet's database does not answer")
+	}
+	return nil
 }
 
 func (n *Node) claim(ctx context.Context, agent, name string, limit int) (epoch int64, err error) {
@@ -53,7 +67,7 @@ func (n *Node) claim(ctx context.Context, agent, name string, limit int) (epoch 
 	}
 	if open >= limit {
 		return 0, protocol.Errorf(protocol.SessionLimit, "this agent holds %d sessions in the fleet, as many as session.max_per_agent allows", open).
-			With("limit", limit).With("open", open)
+			With("quota", "session.max_per_agent").With("limit", limit).With("open", open)
 	}
 	// A row of this node's own is one whose end the database has not seen yet.
 	err = tx.QueryRowContext(ctx, `INSERT INTO sessions (agent, name, node, epoch, created) VALUES ($1, $2, $3, nextval('epochs'), clock_timestamp())
@@ -80,17 +94,17 @@ func agentLock(agent string) int64 {
 // is removed when it does.
 func (n *Node) Release(ctx context.Context, agent, name string, epoch int64) {
 	r := release{key{agent, name}, epoch}
-	n.mu.Lock()
+	n.record.mu.Lock()
 	if n.owned[r.key] == epoch {
 		delete(n.owned, r.key)
 	}
-	n.mu.Unlock()
+	n.record.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := n.remove(ctx, r); err != nil {
-		n.mu.Lock()
+		n.record.mu.Lock()
 		n.owed = append(n.owed, r)
-		n.mu.Unlock()
+		n.record.mu.Unlock()
 		n.log.WarnContext(ctx, "the fleet's database does not know yet that a session has ended", "session", name, "error", n.clean(err))
 	}
 }
@@ -112,6 +126,9 @@ type Owner struct {
 
 // Owner returns who has an agent's session, nil where there is no session of that name.
 func (n *Node) Owner(ctx context.Context, agent, name string) (*Owner, error) {
+	if err := n.answers(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var o Owner
@@ -133,6 +150,9 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (ep
 	if err := n.Held(); err != nil {
 		return 0, false, err
 	}
+	if !n.lease.steady(n.now()) {
+		return 0, false, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// The lock on the node's row makes its beat wait: it keeps its lease, or it learns of this.
@@ -146,8 +166,8 @@ func (n *Node) TakeOver(ctx context.Context, agent, name string, from Owner) (ep
 	case err != nil:
 		return 0, false, n.unavailable(ctx, "taking a session over", err)
 	}
-	n.mu.Lock()
+	n.record.mu.Lock()
 	n.owned[key{agent, name}] = epoch
-	n.mu.Unlock()
+	n.record.mu.Unlock()
 	return epoch, true, nil
 }

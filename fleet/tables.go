@@ -12,6 +12,7 @@ var steps = []string{
 		id TEXT PRIMARY KEY,
 		number INT NOT NULL,
 		name TEXT NOT NULL,
+		address TEXT NOT NULL,
 		version TEXT NOT NULL,
 		protocol INT NOT NULL,
 		state TEXT NOT NULL,

@@ -118,6 +118,7 @@ type Confirmations struct {
 	mu        sync.Mutex
 	open      map[string]*pending
 	listeners map[int]func(protocol.Event)
+	relays    map[int]func(protocol.Event) // for operators at other daemons of the fleet
 	next      int
 }
 
@@ -150,7 +151,7 @@ func NewConfirmations(path string, operators bool) (*Confirmations, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Confirmations{memory: m, operators: operators, open: map[string]*pending{}, listeners: map[int]func(protocol.Event){}}, nil
+	return &Confirmations{memory: m, operators: operators, open: map[string]*pending{}, listeners: map[int]func(protocol.Event){}, relays: map[int]func(protocol.Event){}}, nil
 }
 
 // Settings returns the additions to the policy that were remembered for good.
@@ -242,8 +243,10 @@ func (c *Confirmations) add(p *pending) error {
 	if p.apply != nil {
 		p.expiry = time.AfterFunc(time.Until(p.Expires), func() { c.forget(p) })
 	}
-	for _, tell := range c.listeners {
-		tell(p.event())
+	for _, all := range []map[int]func(protocol.Event){c.listeners, c.relays} {
+		for _, tell := range all {
+			tell(p.event())
+		}
 	}
 	return nil
 }
@@ -331,6 +334,25 @@ func (c *Confirmations) pending() []Question {
 // called. tell must not block and must not call Confirmations. Only operators may
 // listen.
 func (c *Confirmations) Listen(tell func(protocol.Event)) (stop func()) {
+	return c.listen(c.listeners, tell)
+}
+
+// Relay is Listen for the operators at another daemon of the fleet: questions that Tell
+// passes on are not for them.
+func (c *Confirmations) Relay(tell func(protocol.Event)) (stop func()) {
+	return c.listen(c.relays, tell)
+}
+
+// Tell passes a question that is asked at another daemon of the fleet to the operators here.
+func (c *Confirmations) Tell(e protocol.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, tell := range c.listeners {
+		tell(e)
+	}
+}
+
+func (c *Confirmations) listen(to map[int]func(protocol.Event), tell func(protocol.Event)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, q := range c.pending() {
@@ -338,11 +360,11 @@ func (c *Confirmations) Listen(tell func(protocol.Event)) (stop func()) {
 	}
 	c.next++
 	id := c.next
-	c.listeners[id] = tell
+	to[id] = tell
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.listeners, id)
+		delete(to, id)
 	}
 }
 

@@ -57,6 +57,11 @@ type task struct {
 // prepare checks a command and takes a place in its session's queue. It never blocks. Call
 // run on the task exactly once.
 func (d *dispatcher) prepare(caller *command.Caller, method string, params json.RawMessage) (t *task, err *protocol.Error) {
+	return d.admit(caller.Agent, method, func() (*command.Job, error) { return d.runtime.Prepare(caller, method, params) })
+}
+
+// admit is prepare with a func that makes the job.
+func (d *dispatcher) admit(agent, method string, prepare func() (*command.Job, error)) (t *task, err *protocol.Error) {
 	arrived, id := time.Now(), rand.Text()[:10]
 	if err := d.enter(); err != nil {
 		return nil, err
@@ -71,11 +76,11 @@ func (d *dispatcher) prepare(caller *command.Caller, method string, params json.
 			d.count(id, "", method, "", err.Code, arrived)
 		}
 	}()
-	job, e := d.runtime.Prepare(caller, method, params)
+	job, e := prepare()
 	if e != nil {
 		return nil, d.coded(id, "", method, e)
 	}
-	return &task{dispatch: d, job: job, agent: caller.Agent, command: method, id: id, arrived: arrived}, nil
+	return &task{dispatch: d, job: job, agent: agent, command: method, id: id, arrived: arrived}, nil
 }
 
 // run waits for the command's turn, runs it, and passes begins with the encoded result, or
@@ -99,6 +104,10 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 		if err != nil {
 			code = err.Code
 		}
+		if t.job.Elsewhere() { // that daemon counts it
+			d.note(t.id, session, t.command, "", code, time.Since(t.arrived))
+			return
+		}
 		d.count(t.id, session, t.command, source, code, t.arrived)
 	}()
 	value, e := t.job.Run(ctx)
@@ -107,6 +116,9 @@ func (t *task) result(ctx context.Context) (result json.RawMessage, err *protoco
 	}
 	if served, ok := value.(interface{ ServedBy() string }); ok {
 		source = served.ServedBy()
+	}
+	if there, ok := value.(command.Forwarded); ok { // as that daemon encoded and redacted it
+		return append(t.begins, there.Result...), nil
 	}
 	result, e = appendJSON(t.begins, value)
 	if e != nil {
@@ -200,6 +212,10 @@ func (d *dispatcher) count(id, session, command, source string, code protocol.Co
 	}
 	took := time.Since(since)
 	d.metrics.ended(command, source, code, took)
+	d.note(id, session, command, source, code, took)
+}
+
+func (d *dispatcher) note(id, session, command, source string, code protocol.Code, took time.Duration) {
 	d.log.Debug("command", "request", id, "session", session, "command", command, "source", source, "code", code, "ms", took.Milliseconds())
 }
 

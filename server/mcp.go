@@ -224,6 +224,9 @@ func (a *mcpAgent) server(r *http.Request) *mcp.Server {
 func (a *mcpAgent) forget(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if caller := a.callers[id]; caller != nil && a.dispatch.runtime.Fleet != nil {
+		a.dispatch.runtime.Fleet.Forget(caller.ID())
+	}
 	delete(a.callers, id)
 }
 

@@ -43,6 +43,7 @@ type Server struct {
 	log      *slog.Logger
 	dispatch *dispatcher
 	mcp      *mcpTransport
+	peers    *peers
 	view     view
 	admission
 	usage
@@ -104,6 +105,7 @@ func New(cfg Config, tokens []Token, runtime *command.Runtime, sources func() []
 	s.Collect(s.collectors)
 	known, queued, mcpSessions := quotas(cfg)
 	s.usage = usage{connections: &connections{limits: cfg.Limits, known: known}, queued: queued, unread: newByToken(cfg.Limits.SendBytesPerToken), requests: newByToken(cfg.Limits.RequestsPerToken)}
+	s.peers = servePeers(s.dispatch)
 	s.mcp = newMCPTransport(s.dispatch, cfg, mcpSessions)
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.route),

@@ -109,6 +109,7 @@ func (c *socket) serve() {
 	c.out.put(eventFrame(hello))
 	silence := c.server.runtime.Sessions.Listen(c.caller.Agent, c.hears, c.tell)
 	unasked := c.hearQuestions()
+	c.server.peers.want(c)
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -119,6 +120,7 @@ func (c *socket) serve() {
 
 	silence()
 	unasked()
+	c.server.peers.left(c)
 	c.stop(command.ErrCancelled)
 	if errors.Is(err, websocket.ErrReadLimit) {
 		c.linger()
@@ -361,8 +363,9 @@ func (c *socket) use(session string) {
 // of the agent's sessions.
 func (c *socket) subscribe(types []string, all bool) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.events, c.chosen, c.all = slices.Clone(types), true, all
+	c.mu.Unlock()
+	c.server.peers.want(nil)
 	return nil
 }
 
@@ -408,11 +411,12 @@ func (c *socket) chose(typ string) bool {
 	return slices.Contains(c.events, typ)
 }
 
-// hears reports whether the client gets events of that type of that session.
+// hears reports whether the client gets events of that type of that session, or of any with the
+// name "".
 func (c *socket) hears(session, typ string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return (c.all || c.sessions[session]) && c.chose(typ)
+	return (c.all || session == "" || c.sessions[session]) && c.chose(typ)
 }
 
 // tell handles every event of the agent's sessions (session.Manager.Listen).

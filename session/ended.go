@@ -49,6 +49,14 @@ func (m *Manager) remember(s *Session, reason string) {
 	m.ended[s.agent] = list[max(0, len(list)-maxEnded):]
 }
 
+// Remember records how a session of the agent ended at another daemon of the fleet.
+func (m *Manager) Remember(agent string, e Ended) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := append(m.ended[agent], e)
+	m.ended[agent] = list[max(0, len(list)-maxEnded):]
+}
+
 // Ended returns how the agent's last session of that name ended. It returns nil if the
 // session is open or unknown.
 func (m *Manager) Ended(agent, name string) *Ended {

@@ -84,6 +84,7 @@ type owned struct{ agent, name string }
 
 type listener struct {
 	agent string
+	relay bool // for another daemon of the fleet
 	wants func(session, typ string) bool
 	tell  func(protocol.Event)
 }
@@ -94,15 +95,28 @@ func NewManager(cfg Config, source Source, log *slog.Logger) *Manager {
 }
 
 // Listen calls tell with every event of the agent's sessions, until stop is called. wants
-// reports whether tell has a use for events of a type; it saves making expensive events
-// for nobody. Neither may block or call the Manager. An empty agent stands for an operator's
-// hearing of all agents: of hand-offs, and of nothing else.
+// reports whether tell has a use for events of a type of a session, or of any with the name
+// "": it saves making expensive events for nobody. Neither may block or call the Manager. An
+// empty agent stands for an operator's hearing of all agents: of hand-offs, and of nothing else.
 func (m *Manager) Listen(agent string, wants func(session, typ string) bool, tell func(protocol.Event)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.listen(listener{agent, false, wants, tell})
+}
+
+// Relay is Listen for the clients of another daemon of the fleet: events that Tell passes on
+// are not for them.
+func (m *Manager) Relay(agent string, wants func(session, typ string) bool, tell func(protocol.Event)) (stop func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.listen(listener{agent, true, wants, tell})
+}
+
+// listen adds a listener. The caller holds mu.
+func (m *Manager) listen(l listener) (stop func()) {
 	m.next++
 	id := m.next
-	m.listeners[id] = listener{agent, wants, tell}
+	m.listeners[id] = l
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -119,6 +133,32 @@ func (m *Manager) emit(s *Session, typ string, fields map[string]any) {
 			l.tell(e)
 		}
 	}
+}
+
+// Tell passes an event of a session at another daemon of the fleet to the agent's listeners
+// here. It never blocks.
+func (m *Manager) Tell(agent string, e protocol.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.listeners {
+		if l.agent == agent && !l.relay {
+			l.tell(e)
+		}
+	}
+}
+
+// Listening returns the agents whose events somebody listens to here, each with whether
+// somebody wants events of that type of any session.
+func (m *Manager) Listening(typ string) map[string]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	agents := map[string]bool{}
+	for _, l := range m.listeners {
+		if !l.relay {
+			agents[l.agent] = agents[l.agent] || l.wants("", typ)
+		}
+	}
+	return agents
 }
 
 // Emit sends an event of the session to the agent's listeners. It never blocks. Any

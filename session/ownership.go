@@ -54,6 +54,10 @@ func (m *Manager) release(s *Session, reason string) {
 	}
 }
 
+// QuotaOfDaemon is details.quota of the error session_limit where the daemon has no place for a
+// session: another one may have.
+const QuotaOfDaemon = "session.max"
+
 // reserve keeps a name for a session that is about to be opened, within the limits. Errors: those
 // of Open.
 func (m *Manager) reserve(agent, name string) error {
@@ -76,11 +80,11 @@ func (m *Manager) reserve(agent, name string) error {
 	open := len(m.sessions) + len(m.opening)
 	if open >= m.cfg.Max {
 		return protocol.Errorf(protocol.SessionLimit, "the daemon holds %d sessions, as many as session.max allows", open).
-			With("limit", m.cfg.Max).With("open", open)
+			With("quota", QuotaOfDaemon).With("limit", m.cfg.Max).With("open", open)
 	}
 	if own >= m.cfg.MaxPerAgent {
 		return protocol.Errorf(protocol.SessionLimit, "this agent holds %d sessions, as many as session.max_per_agent allows", own).
-			With("limit", m.cfg.MaxPerAgent).With("open", own)
+			With("quota", "session.max_per_agent").With("limit", m.cfg.MaxPerAgent).With("open", own)
 	}
 	if k := (owned{agent, name}); m.sessions[k] != nil || m.opening[k] {
 		return protocol.Errorf(protocol.InvalidParams, "name %q: you have a session of that name", name).

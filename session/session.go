@@ -79,7 +79,7 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	o.Agent = agent
 	name := o.Name
 	if name == "" {
-		name = "s_" + strings.ToLower(rand.Text()[:12])
+		name = NewName()
 	}
 	if err := m.reserve(agent, name); err != nil {
 		return nil, err
@@ -105,6 +105,9 @@ func (m *Manager) Open(agent string, o Options) (*Session, error) {
 	m.sessions[owned{agent, name}] = s
 	return s, nil
 }
+
+// NewName returns a name for a session that its client does not name.
+func NewName() string { return "s_" + strings.ToLower(rand.Text()[:12]) }
 
 // Name returns the session's name, unique among its agent's.
 func (s *Session) Name() string { return s.name }

@@ -59,6 +59,9 @@ func (c *Call) recordRefusal(err error) {
 // audited reports whether the audit trail has the call: every refusal, and every call that
 // does the work of a command whose row does not exempt it.
 func (c *Call) audited(err error) bool {
+	if c.route.passed != nil && c.Command.Is(NoSession) {
+		return false // the daemon that asks has it
+	}
 	refused := err != nil && slices.Contains([]protocol.Code{
 		protocol.PolicyDenied, protocol.ConfirmationDenied, protocol.CreditsExhausted, protocol.RateLimited,
 	}, protocol.CodeOf(err))

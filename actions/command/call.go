@@ -42,6 +42,7 @@ type Call struct {
 	script  *Scripted // the step of a script that the call is; nil: none
 	run     string    // the id of the script that the call runs; empty: none
 	arrived time.Time
+	route   route
 }
 
 // Common are the parameters that commands share beside their own.
@@ -61,15 +62,19 @@ type Job struct{ call *Call }
 // never blocks. The error is a *protocol.Error: unknown_command,
 // invalid_params, policy_denied, session_not_found, session_limit or rate_limited.
 func (r *Runtime) Prepare(caller *Caller, method string, params json.RawMessage) (*Job, error) {
-	return r.prepare(caller, method, params, nil, nil)
+	return r.prepare(&Call{Caller: caller}, method, params)
 }
 
-func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage, outer *Call, script *Scripted) (*Job, error) {
+// prepare is Prepare for a call that has its caller, and what it is a part of.
+func (r *Runtime) prepare(c *Call, method string, params json.RawMessage) (*Job, error) {
 	cmd, ok := r.Commands.Lookup(method)
 	if !ok {
 		return nil, protocol.Errorf(protocol.UnknownCommand, "there is no command %q", protocol.Cut(method, 60)).With("nearest", r.Commands.nearest(method))
 	}
-	c := &Call{Runtime: r, Caller: caller, Command: cmd, arrived: time.Now(), outer: outer, script: script}
+	c.Runtime, c.Command, c.route.params = r, cmd, params
+	if c.arrived.IsZero() {
+		c.arrived = time.Now()
+	}
 	var err error
 	if c.Params, err = cmd.Decode(params, &c.Common); err != nil {
 		return nil, err
@@ -85,6 +90,9 @@ func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage,
 	} else if err := c.FindSession(); err != nil {
 		return nil, err
 	}
+	if c.route.to != nil {
+		return &Job{c}, send(c)
+	}
 	if c.Session == nil {
 		return &Job{c}, nil
 	}
@@ -95,8 +103,8 @@ func (r *Runtime) prepare(caller *Caller, method string, params json.RawMessage,
 	if cmd.Is(Unqueued) && !c.opened && (cmd.Queues == nil || !cmd.Queues(c.Params)) {
 		return &Job{c}, nil
 	}
-	if outer != nil && outer.Session == c.Session {
-		c.turn, c.inherit = outer.turn, true
+	if c.outer != nil && c.outer.Session == c.Session {
+		c.turn, c.inherit = c.outer.turn, true
 		return &Job{c}, nil
 	}
 	if c.turn, err = c.Session.Take(cmd.Is(Reads) && len(c.does()) == 1); err != nil {
@@ -117,8 +125,15 @@ func (c *Call) FindSession() error {
 	}
 	if name != "" {
 		s, err := c.Runtime.Sessions.Get(c.Caller.Agent, name)
+		elsewhere := false
+		if err != nil && !c.Command.Is(NoSession) {
+			var unknown error
+			if elsewhere, unknown = findElsewhere(c, name); unknown != nil {
+				return unknown
+			}
+		}
 		switch {
-		case err == nil:
+		case err == nil || elsewhere:
 			c.Session = s
 			if !own && !c.Caller.Shared {
 				use(c, name)
@@ -137,13 +152,12 @@ func (c *Call) FindSession() error {
 		return protocol.Errorf(protocol.SessionNotFound, "%s needs a session, and the request names none", c.Command.Name).
 			With("parameter", "session").Then("send open with a url, and pass the session that it answers with in every request")
 	}
-	c.ended = lastEnded(c)
-	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, session.Options{Follows: c.ended})
+	name, err := openAnywhere(c, session.Options{})
 	if err != nil {
 		return err
 	}
-	c.Session, c.opened = s, true
-	use(c, s.Name())
+	c.opened = c.Session != nil
+	use(c, name)
 	return nil
 }
 
@@ -201,7 +215,7 @@ func Supervised(c *Call) bool { return c.autonomy() == policy.Supervised }
 // SessionName returns the name of the job's session, "" if it has none.
 func (j *Job) SessionName() string {
 	if j.call.Session == nil {
-		return ""
+		return j.call.route.session
 	}
 	return j.call.Session.Name()
 }
@@ -225,15 +239,13 @@ func (j *Job) Failed(unheard bool) (closed bool) {
 // OpenSession opens a session with these options and makes it the call's and the
 // caller's own. If the command is refused or fails later, call CloseOpened.
 func (c *Call) OpenSession(o session.Options) error {
-	c.ended = lastEnded(c)
-	o.Follows = c.ended
-	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, o)
+	name, err := openAnywhere(c, o)
 	if err != nil {
 		return err
 	}
-	c.Session, c.created, c.before = s, true, OwnSession(c)
+	c.created, c.before = true, OwnSession(c)
 	if !c.Caller.Shared || c.Common.Session == "" {
-		use(c, s.Name())
+		use(c, name)
 	}
 	return nil
 }
@@ -255,7 +267,7 @@ func View(c *Call) *session.View { return c.Session.View(c.Caller.client()) }
 // Inner runs another command for the same caller, in this call's turn where it is for
 // the same session.
 func (c *Call) Inner(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	job, err := c.Runtime.prepare(c.Caller, method, params, c, nil)
+	job, err := c.Runtime.prepare(&Call{Caller: c.Caller, outer: c}, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -278,6 +290,9 @@ func (j *Job) Drop() {
 	if j.call.turn != nil && !j.call.inherit {
 		j.call.turn.End()
 	}
+	if j.call.route.pending != nil {
+		j.call.route.pending.Cancel()
+	}
 }
 
 // Run waits for the command's turn and, where that is needed, for an operator's
@@ -286,6 +301,9 @@ func (j *Job) Drop() {
 // its arrival. Cancelling ctx with cause ErrCancelled answers cancelled.
 func (j *Job) Run(ctx context.Context) (any, error) {
 	c := j.call
+	if c.route.to != nil {
+		return awaitElsewhere(ctx, c)
+	}
 	defer j.Drop()
 	ctx, cancel := context.WithDeadlineCause(ctx, c.arrived.Add(c.Common.timeout()), ErrTimeout)
 	defer cancel()

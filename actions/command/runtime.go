@@ -9,6 +9,7 @@ import (
 
 	"github.com/browserd/browserd/actions/loginform"
 	"github.com/browserd/browserd/actions/script"
+	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/secret"
@@ -48,6 +49,8 @@ type Runtime struct {
 	Scripts *script.Pool
 	// Ledger charges the web tools and keeps the trail; nil: nobody does.
 	Ledger *ledger.Ledger
+	// Fleet has the sessions of other daemons; nil: this one serves alone.
+	Fleet *fleet.Node
 }
 
 // Caller is one client: a connection, or a single HTTP request. Prepare may be
@@ -76,6 +79,7 @@ type Caller struct {
 
 	mu      sync.Mutex
 	session string
+	id      string // see ID
 }
 
 // Roles of a caller.

@@ -88,8 +88,13 @@ func (c *Call) LimitDomains() error {
 	switch {
 	case err == nil:
 		c.domains = s.AllowedDomains()
-	case c.Common.Session != "":
-		return err
+	default:
+		if elsewhere, unknown := findElsewhere(c, name); elsewhere || unknown != nil {
+			return unknown
+		}
+		if c.Common.Session != "" {
+			return err
+		}
 	}
 	return nil
 }

@@ -1348,6 +1348,7 @@ type SessionInfo struct {
 type SessionListParams = LoginListParams
 type SessionListResult struct {
 	Sessions []SessionInfo `json:"sessions"`
+	Silent   []string      `json:"silent,omitzero"`
 }
 type SessionOpenParams struct {
 	CallParams

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/config"
 	"github.com/browserd/browserd/fleet"
 	"github.com/browserd/browserd/session"
@@ -55,13 +56,13 @@ func (n *fleetNode) taken(agent, name string) {
 	}
 }
 
-// serve has the manager's sessions owned by the node.
-func (n *fleetNode) serve(m *session.Manager) {
+// serve has the runtime's sessions owned by the node.
+func (n *fleetNode) serve(r *command.Runtime) {
 	if n == nil {
 		return
 	}
-	m.Fleet = n.Node
-	n.sessions.Store(m)
+	r.Fleet, r.Sessions.Fleet = n.Node, n.Node
+	n.sessions.Store(r.Sessions)
 }
 
 // Close leaves the fleet. The sessions have ended.

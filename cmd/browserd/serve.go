@@ -221,7 +221,7 @@ func run(ctx context.Context, cfg config.Config, listeners []net.Listener, contr
 	redactLog(log, runtime.Secrets)
 	runtime.Sessions.Unverified = rules.Trust().Unverified
 	runtime.Sessions.KeepActionLogs(cfg.ActionLog)
-	node.serve(runtime.Sessions)
+	node.serve(runtime)
 	s, err := server.New(cfg.Server, cfg.Auth.Tokens, runtime, sources)
 	if err != nil {
 		return refusal{err}

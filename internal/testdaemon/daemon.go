@@ -46,6 +46,10 @@ type Options struct {
 	// Home is the directory of an earlier Daemon, to start again in its state;
 	// empty: a new one.
 	Home string
+	// Alone: the daemon serves alone, or as its settings say, whatever FleetEnv says.
+	Alone bool
+	// Addr is where it listens; empty: at a free port of loopback.
+	Addr string
 }
 
 // Daemon is a running `browserd serve`.
@@ -68,6 +72,13 @@ type Daemon struct {
 // until /healthz answers. When the test ends, Stop is called if it was not.
 func Start(tb TB, o Options) *Daemon {
 	tb.Helper()
+	if dsn := fleetDSN(o); dsn != "" {
+		d, err := startThree(tb, o, dsn)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return d
+	}
 	d, err := start(tb, o)
 	if err != nil {
 		tb.Fatal(err)
@@ -84,7 +95,10 @@ func start(tb TB, o Options) (*Daemon, error) {
 			return nil, err
 		}
 	}
-	d := &Daemon{binary: bin, Addr: freeAddr(tb), Token: "test-token-0123456789abcdef", Home: o.Home, tb: tb, exited: make(chan struct{})}
+	if o.Addr == "" {
+		o.Addr = FreeAddr(tb)
+	}
+	d := &Daemon{binary: bin, Addr: o.Addr, Token: "test-token-0123456789abcdef", Home: o.Home, tb: tb, exited: make(chan struct{})}
 	if d.Home == "" {
 		d.Home = newHome(tb)
 	}
@@ -138,7 +152,8 @@ func newHome(tb TB) string {
 	return home
 }
 
-func freeAddr(tb TB) string {
+// FreeAddr returns an address of loopback where nothing listens.
+func FreeAddr(tb TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

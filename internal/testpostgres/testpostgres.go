@@ -4,14 +4,18 @@
 package testpostgres
 
 import (
+	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -154,4 +158,23 @@ func freePort(t testing.TB) int {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
+}
+
+// NewDatabase makes an empty database at the server of dsn, and returns its address.
+func NewDatabase(ctx context.Context, dsn string) (string, error) {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	name := "test_" + strings.ToLower(rand.Text()[:12])
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	at, err := url.Parse(dsn)
+	if err != nil {
+		return "", err
+	}
+	at.Path = "/" + name
+	return at.String(), nil
 }

@@ -785,6 +785,7 @@ class SessionListParams(CallParams):
     pass
 class SessionListResult(TypedDict):
     sessions: List[SessionInfo]
+    silent: NotRequired[List[str]]
 class SessionOpenParams(CallParams):
     allowed_domains: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows
     dialogs: NotRequired[Literal["wait", "accept", "dismiss"]]  # what becomes of confirm and prompt

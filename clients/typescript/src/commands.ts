@@ -926,6 +926,7 @@ export interface SessionListParams extends CallParams {
 }
 export interface SessionListResult {
   sessions: SessionInfo[];
+  silent?: string[];
 }
 export interface SessionOpenParams extends CallParams {
   allowed_domains?: string[]; // hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows

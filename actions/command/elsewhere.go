@@ -1,0 +1,308 @@
+package command
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// route is where a call goes in a fleet. The zero value is a call of a daemon that serves alone.
+type route struct {
+	params  json.RawMessage // as the client wrote them
+	passed  *Passed         // another daemon passed the call on; nil: this daemon's client sent it
+	to      *fleet.Owner    // the daemon that it is passed on to; nil: it is done here
+	session string          // for which it is passed on
+	open    bool            // which has to be opened there
+	pending *fleet.Pending
+	tries   int // after daemons that did not have the session any more
+}
+
+// Passed is what another daemon says of a command that it passes on.
+type Passed struct {
+	Session string         // which the command is for; empty: none
+	Open    bool           // it is to be opened under that name
+	Follows *session.Ended // the client's session before it, which has ended; nil: none
+}
+
+// NotHere is the error of a command that was passed on to a daemon without its session. Nothing
+// was done.
+type NotHere struct{ Ended *session.Ended } // nil: nobody knows of it
+
+func (NotHere) Error() string { return "the session is not here" }
+
+// PreparePassed is Prepare for a command that another daemon has passed on. Its error may be a
+// NotHere too. It may wait for the fleet's database.
+func (r *Runtime) PreparePassed(caller *Caller, p Passed, method string, params json.RawMessage) (*Job, error) {
+	if p.Session != "" && !p.Open {
+		if _, err := r.Sessions.Get(caller.Agent, p.Session); err != nil {
+			return nil, NotHere{r.Sessions.Ended(caller.Agent, p.Session)}
+		}
+	}
+	caller.mu.Lock()
+	if caller.session = p.Session; p.Open {
+		caller.session = ""
+	}
+	caller.mu.Unlock()
+	return r.prepare(&Call{Caller: caller, route: route{passed: &p}}, method, params)
+}
+
+// Elsewhere reports whether the job is done by another daemon.
+func (j *Job) Elsewhere() bool { return j.call.route.to != nil }
+
+// ID identifies the caller among those of this daemon; empty for single requests.
+func (c *Caller) ID() string {
+	if c.Stateless {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.id == "" {
+		c.id = rand.Text()[:16]
+	}
+	return c.id
+}
+
+// findElsewhere routes the call to the daemon that has the agent's session of that name, if
+// another one has. A command that was passed on once is not passed on again, but its parts
+// may be, such as those of a batch.
+func findElsewhere(c *Call, name string) (found bool, err error) {
+	node := c.Runtime.Fleet
+	if node == nil || c.route.passed != nil {
+		return false, nil
+	}
+	owner, err := node.Locate(context.Background(), c.Caller.Agent, name)
+	switch {
+	case err != nil:
+		return false, err
+	case owner == nil || owner.Node == node.ID():
+		return false, nil
+	case owner.Lost:
+		return false, protocol.Errorf(protocol.FleetUnavailable, "the session is at node %d, which is lost", owner.Number).With("node", owner.Number)
+	}
+	c.route.to, c.route.session = owner, name
+	return true, nil
+}
+
+// openAnywhere opens a session with these options, here or, in a fleet, at the daemon whose
+// turn it is, and returns its name. Then the call is done there too.
+func openAnywhere(c *Call, o session.Options) (name string, err error) {
+	if p := c.route.passed; p != nil {
+		o.Name, c.ended = p.Session, p.Follows
+	} else {
+		c.ended = lastEnded(c)
+	}
+	o.Follows = c.ended
+	if node := c.Runtime.Fleet; node != nil && c.route.passed == nil {
+		owner, err := node.Place()
+		if err != nil {
+			return "", err
+		}
+		if owner.Node != node.ID() {
+			if o.Name == "" {
+				o.Name = session.NewName()
+			}
+			c.route.to, c.route.session, c.route.open = &owner, o.Name, true
+			return o.Name, nil
+		}
+	}
+	s, err := c.Runtime.Sessions.Open(c.Caller.Agent, o)
+	if err != nil {
+		return "", err
+	}
+	c.Session = s
+	return s.Name(), nil
+}
+
+// send passes a routed call on. Calls are sent in the order in which they are prepared. After
+// an error nothing was sent.
+func send(c *Call) error {
+	message := passed(c)
+	message.Session, message.Open = c.route.session, c.route.open
+	if c.route.open && c.ended != nil {
+		message.Follows = &fleet.Ended{Session: c.ended.Session, At: c.ended.At, Reason: c.ended.Reason}
+	}
+	var err error
+	c.route.pending, err = c.Runtime.Fleet.Send(context.Background(), c.route.to.Node, message)
+	if err != nil {
+		c.Runtime.Log.Warn("a command could not be passed on", "node", c.route.to.Number, "error", err)
+		c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
+		return protocol.Errorf(protocol.FleetUnavailable, "node %d, which has the session, is not reached", c.route.to.Number).With("node", c.route.to.Number)
+	}
+	if c.route.open { // or, when it has ended, nobody would say how
+		c.Runtime.Fleet.Located(c.Caller.Agent, c.route.session, *c.route.to)
+	}
+	return nil
+}
+
+// passed returns the call as another daemon gets it, for no session.
+func passed(c *Call) fleet.Call {
+	who := c.Caller
+	return fleet.Call{
+		Agent: who.Agent, Role: who.Role, Autonomy: string(who.Autonomy), Token: who.Token, Client: who.ID(), Shared: who.Shared,
+		Method: c.Command.Name, Params: c.route.params,
+	}
+}
+
+// Forwarded is a result that another daemon made.
+type Forwarded struct {
+	Result json.RawMessage
+	source string
+}
+
+// MarshalJSON returns the result as it came.
+func (f Forwarded) MarshalJSON() ([]byte, error) { return f.Result, nil }
+
+// ServedBy returns what served the page.
+func (f Forwarded) ServedBy() string { return f.source }
+
+const (
+	// answerWithin is how much longer than the command's own time its answer may take: the
+	// other daemon says timeout itself.
+	answerWithin = 800 * time.Millisecond
+	// cancelWithin is how long the answer to a cancelled command may take.
+	cancelWithin = 2 * time.Second
+	// maxTries is how often a session is looked for that goes from daemon to daemon.
+	maxTries   = 5
+	tryAgainIn = 50 * time.Millisecond
+)
+
+// awaitElsewhere waits for the answer of a call that was sent.
+func awaitElsewhere(ctx context.Context, c *Call) (any, error) {
+	left, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), c.arrived.Add(c.Common.timeout()+answerWithin), ErrTimeout)
+	defer cancel()
+	left, hurry := context.WithCancelCause(left)
+	defer hurry(nil)
+	defer context.AfterFunc(ctx, func() {
+		c.route.pending.Cancel()
+		time.AfterFunc(cancelWithin, func() { hurry(context.Cause(ctx)) })
+	})()
+	answer, err := c.route.pending.Wait(left)
+	result, err := answered(ctx, c, answer, err)
+	if err != nil && c.created {
+		c.Caller.restore(c.route.session, c.before)
+	}
+	return result, err
+}
+
+// answered returns what an answer says, or what its absence means.
+func answered(ctx context.Context, c *Call, answer fleet.Answer, err error) (any, error) {
+	switch {
+	case err != nil && ctx.Err() == nil && !errors.Is(err, fleet.ErrLost):
+		c.route.pending.Cancel()
+		return nil, lost(c, "did not answer in time")
+	case err != nil && ctx.Err() != nil:
+		return nil, c.Failure(ctx, context.Cause(ctx))
+	case err != nil:
+		return nil, lost(c, "was lost while the command ran")
+	case answer.NotHere:
+		return again(ctx, c, answer.Ended)
+	case answer.Error != nil:
+		if answer.Error.Code == protocol.Cancelled && ctx.Err() != nil {
+			return nil, c.Failure(ctx, context.Cause(ctx))
+		}
+		if c.route.open && answer.Error.Details["quota"] == session.QuotaOfDaemon && c.route.tries < maxTries {
+			c.Runtime.Fleet.Full(c.route.to.Node)
+			if c.created {
+				c.Caller.restore(c.route.session, c.before)
+			}
+			return again(ctx, c, nil)
+		}
+		return nil, answer.Error.Protocol()
+	}
+	if answer.Session != "" && answer.Session != c.route.session {
+		use(c, answer.Session)
+	}
+	return Forwarded{answer.Result, answer.Source}, nil
+}
+
+// lost returns the error of a command whose answer did not come. It may have been done, and is
+// never sent twice.
+func lost(c *Call, how string) error {
+	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
+	if c.Command.Is(MCPReadOnly) {
+		return protocol.Errorf(protocol.FleetUnavailable, "node %d, which has the session, %s", c.route.to.Number, how).With("node", c.route.to.Number)
+	}
+	return protocol.Errorf(protocol.OutcomeUnknown, "node %d, which has the session, %s", c.route.to.Number, how).With("node", c.route.to.Number)
+}
+
+// again does a call anew whose session was not where it was sent: the session has ended, or
+// another daemon has it.
+func again(ctx context.Context, c *Call, ended *fleet.Ended) (any, error) {
+	c.Runtime.Fleet.Unlocate(c.Caller.Agent, c.route.session)
+	if ended != nil {
+		c.Runtime.Sessions.Remember(c.Caller.Agent, session.Ended{Session: ended.Session, At: ended.At, Reason: ended.Reason})
+	}
+	if c.route.tries > 0 { // it is about to end there, or to begin
+		select {
+		case <-time.After(tryAgainIn):
+		case <-ctx.Done():
+			return nil, c.Failure(ctx, context.Cause(ctx))
+		}
+	}
+	if c.route.tries >= maxTries {
+		return nil, protocol.Errorf(protocol.FleetUnavailable, "no node has the session %q now", protocol.Cut(c.route.session, 64))
+	}
+	anew := &Call{Caller: c.Caller, outer: c.outer, script: c.script, arrived: c.arrived}
+	anew.route.tries = c.route.tries + 1
+	job, err := c.Runtime.prepare(anew, c.Command.Name, c.route.params)
+	if err != nil {
+		return nil, err
+	}
+	return job.Run(ctx)
+}
+
+// IsPassed reports whether another daemon has passed the call on, so that it is about what
+// this one has.
+func IsPassed(c *Call) bool { return c.route.passed != nil }
+
+// OtherAnswer is what another daemon of the fleet answered.
+type OtherAnswer struct {
+	Node   string // its name
+	Result json.RawMessage
+	Err    error
+}
+
+// AskOthers sends the call to all other daemons of the fleet and returns their answers, in the
+// order of their numbers. None where the daemon serves alone, or the call was passed on.
+func AskOthers(ctx context.Context, c *Call) []OtherAnswer {
+	node := c.Runtime.Fleet
+	if node == nil || IsPassed(c) {
+		return nil
+	}
+	members := node.Members()
+	answers := make([]OtherAnswer, len(members))
+	var all sync.WaitGroup
+	for i, m := range members {
+		if m.ID == node.ID() || m.Lost {
+			continue
+		}
+		all.Go(func() {
+			answers[i] = OtherAnswer{Node: m.Name}
+			pending, err := node.Send(ctx, m.ID, passed(c))
+			if err != nil {
+				answers[i].Err = err
+				return
+			}
+			answer, err := pending.Wait(ctx)
+			if err == nil && answer.Error != nil {
+				err = answer.Error.Protocol()
+			}
+			answers[i].Result, answers[i].Err = answer.Result, err
+		})
+	}
+	all.Wait()
+	asked := answers[:0]
+	for _, a := range answers {
+		if a.Node != "" {
+			asked = append(asked, a)
+		}
+	}
+	return asked
+}

@@ -1,0 +1,122 @@
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// Handler is what a node does for others. The methods are called for each other node in the
+// order in which it sent, and must not block for long. from names a connection of a node.
+type Handler interface {
+	// Call begins a command. ctx ends when the sender cancels it or is gone. answer is called
+	// once, from any goroutine.
+	Call(ctx context.Context, from string, c Call, answer func(Answer))
+	// Gone says that a client of the node has left.
+	Gone(from, client string)
+	// Interested says what the node's clients want to be told, all of it, by tell, which never
+	// blocks. Without interests, nobody wants anything.
+	Interested(from string, interests []Interest, tell func(Event))
+	// Left says that the node's connection has ended.
+	Left(from string)
+	// Tell passes an event of another node to the clients here.
+	Tell(e Event)
+}
+
+// Serve has h do what other nodes ask, until Close. Call it once.
+func (n *Node) Serve(h Handler) {
+	n.handler = h
+	n.running.Go(n.accept)
+	n.serving.Store(true)
+}
+
+// accept takes the connections of other nodes.
+func (n *Node) accept() {
+	for {
+		conn, err := n.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // no descriptor is left: there is no event for one
+			continue
+		}
+		n.running.Go(func() { n.inbound(conn) })
+	}
+}
+
+// inbound serves one connection of another node.
+func (n *Node) inbound(conn net.Conn) {
+	secure := tls.Server(conn, n.identity.config(""))
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(n.living, dialFor)
+	err := secure.HandshakeContext(ctx)
+	cancel()
+	if err != nil {
+		n.log.Debug("a connection to the fleet's port was refused", "remote", conn.RemoteAddr(), "error", err)
+		return
+	}
+	// A node that connects again is another one to the handler, until the first has left.
+	id := secure.ConnectionState().PeerCertificates[0].Subject.CommonName
+	from := id + "/" + newID()
+	if n.member(id) == nil { // it has just come, and this node's clients want to know what happens there
+		if err := n.look(n.living); err != nil {
+			n.log.Debug("a node has come, and the database does not say so", "error", n.clean(err))
+		}
+	}
+	l := newLink(secure, from)
+	defer context.AfterFunc(n.living, l.close)()
+	var writing sync.WaitGroup
+	writing.Go(l.write)
+	calls := &calls{link: l, ends: map[uint64]context.CancelFunc{}}
+	calls.living, calls.end = context.WithCancel(n.living)
+	l.read(func(f *frame) { n.obey(calls, f) })
+	calls.end()
+	n.handler.Left(from)
+	writing.Wait()
+}
+
+// calls are the commands of one connection that run here.
+type calls struct {
+	link   *link
+	living context.Context
+	end    context.CancelFunc
+
+	mu   sync.Mutex
+	ends map[uint64]context.CancelFunc
+}
+
+// obey does what one frame of another node asks.
+func (n *Node) obey(c *calls, f *frame) {
+	switch {
+	case f.Call != nil:
+		ctx, cancel := context.WithCancel(c.living)
+		c.mu.Lock()
+		c.ends[f.ID] = cancel
+		c.mu.Unlock()
+		n.handler.Call(ctx, c.link.peer, *f.Call, func(a Answer) {
+			c.mu.Lock()
+			delete(c.ends, f.ID)
+			c.mu.Unlock()
+			cancel()
+			if err := c.link.send(&frame{ID: f.ID, Answer: &a}); err != nil && !errors.Is(err, errLinkClosed) {
+				n.log.Warn("an answer could not be sent to the node that asked", "error", err)
+				c.link.close() // it would wait
+			}
+		})
+	case f.Cancel:
+		c.mu.Lock()
+		cancel := c.ends[f.ID]
+		c.mu.Unlock()
+		if cancel != nil {
+			cancel()
+		}
+	case f.Gone != "":
+		n.handler.Gone(c.link.peer, f.Gone)
+	case f.Interest != nil:
+		n.handler.Interested(c.link.peer, *f.Interest, func(e Event) { c.link.send(&frame{Event: &e}) })
+	}
+}

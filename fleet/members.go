@@ -1,0 +1,181 @@
+package fleet
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Member is a node as the last beat found it.
+type Member struct {
+	ID       string
+	Number   int
+	Name     string
+	Address  string // where other nodes reach it
+	Capacity int
+	Sessions int
+	Lost     bool // its lease is over
+	Open     bool // it takes new sessions
+}
+
+// roster is what this node knows of all nodes, and of who has which session.
+type roster struct {
+	mu      sync.Mutex
+	members []Member       // in the order of their numbers
+	placed  map[string]int // sessions that this node has placed since the last beat
+	located map[key]Owner
+}
+
+// maxLocated is how many sessions' owners are remembered.
+const maxLocated = 20_000
+
+// read reads the nodes.
+func (n *Node) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	rows, err := n.db.QueryContext(ctx, `SELECT id, number, name, address, capacity, sessions, lease_until < clock_timestamp(), state = $1
+		FROM nodes WHERE state <> $2 AND lease_until > clock_timestamp() - interval '1 minute' ORDER BY number, began`, stateUp, stateGone)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	steady := n.lease.steady(n.now())
+	var members []Member
+	for rows.Next() {
+		var m Member
+		if err := rows.Scan(&m.ID, &m.Number, &m.Name, &m.Address, &m.Capacity, &m.Sessions, &m.Lost, &m.Open); err != nil {
+			return err
+		}
+		m.Lost = m.Lost && steady
+		members = append(members, m)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	n.roster.mu.Lock()
+	n.roster.members, n.roster.placed = members, map[string]int{}
+	n.roster.mu.Unlock()
+	return nil
+}
+
+// look reads the nodes, drops the connections to those that are lost and makes those that
+// are missing.
+func (n *Node) look(ctx context.Context) error {
+	if err := n.read(ctx); err != nil {
+		return err
+	}
+	members := n.Members()
+	n.links.mu.Lock()
+	var lost []*outbound
+	for id, o := range n.links.open {
+		if !slices.ContainsFunc(members, func(m Member) bool { return m.ID == id && !m.Lost }) {
+			lost = append(lost, o)
+		}
+	}
+	n.links.mu.Unlock()
+	for _, o := range lost {
+		o.close() // what waits for its answer waits no longer
+	}
+	for _, m := range members {
+		if m.ID != n.id && !m.Lost {
+			n.running.Go(func() {
+				if _, err := n.connect(n.living, m.ID); err != nil && n.living.Err() == nil {
+					n.log.Debug("another node is not reached", "node", m.Number, "error", err)
+				}
+			})
+		}
+	}
+	return nil
+}
+
+// Members returns the nodes that the last beat found, this one among them.
+func (r *roster) Members() []Member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.members)
+}
+
+// member returns a node, nil if the last beat did not find it.
+func (r *roster) member(id string) *Member {
+	for _, m := range r.Members() {
+		if m.ID == id {
+			return &m
+		}
+	}
+	return nil
+}
+
+// Place chooses the node for a new session: the one with the lowest number that has room, so
+// that the nodes with high numbers become empty. Error: session_limit.
+func (n *Node) Place() (Owner, error) {
+	own := n.about.Sessions()
+	n.roster.mu.Lock()
+	defer n.roster.mu.Unlock()
+	for _, m := range n.roster.members {
+		open := m.Sessions + n.roster.placed[m.ID]
+		if m.ID == n.id {
+			open = own
+		}
+		if m.Lost || !m.Open || open >= m.Capacity {
+			continue
+		}
+		n.roster.placed[m.ID]++
+		return Owner{Node: m.ID, Number: m.Number, Name: m.Name}, nil
+	}
+	return Owner{}, protocol.Errorf(protocol.SessionLimit, "each of the fleet's nodes holds as many sessions as session.max allows")
+}
+
+// Full notes that a node refused a session, so that Place chooses another until the next beat.
+func (r *roster) Full(node string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.placed[node] = 1 << 20
+}
+
+// Locate is Owner, and remembers the answer until Unlocate.
+func (n *Node) Locate(ctx context.Context, agent, name string) (*Owner, error) {
+	k := key{agent, name}
+	n.roster.mu.Lock()
+	o, known := n.roster.located[k]
+	n.roster.mu.Unlock()
+	if known {
+		return &o, nil
+	}
+	owner, err := n.Owner(ctx, agent, name)
+	if owner != nil && !owner.Lost {
+		n.Located(agent, name, *owner)
+	}
+	return owner, err
+}
+
+// Located remembers who has a session.
+func (r *roster) Located(agent, name string, owner Owner) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.located) >= maxLocated {
+		clear(r.located)
+	}
+	r.located[key{agent, name}] = owner
+}
+
+// Unlocate forgets who has a session.
+func (r *roster) Unlocate(agent, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.located, key{agent, name})
+}
+
+// advertised returns where other nodes reach this one.
+func advertised(cfg Config, at net.Addr) string {
+	if cfg.Advertise != "" {
+		return cfg.Advertise
+	}
+	tcp, ok := at.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort(cfg.Name, portOf(tcp))
+	}
+	return at.String()
+}

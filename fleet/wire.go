@@ -1,0 +1,157 @@
+package fleet
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// Call is a command that one node passes on to another. It holds no token: the sender has
+// authenticated the client.
+type Call struct {
+	Agent    string `json:"agent"`
+	Role     string `json:"role"`
+	Autonomy string `json:"autonomy,omitempty"`
+	Token    int    `json:"token"`            // which of auth.tokens
+	Client   string `json:"client,omitempty"` // which of the sender's connections; empty: a single request
+	Shared   bool   `json:"shared,omitempty"`
+	// Session is the one that the command is for; empty: it needs none. Open: it is to be
+	// opened under that name, and Follows is the client's session before it, if that ended.
+	Session string `json:"session,omitempty"`
+	Open    bool   `json:"open,omitempty"`
+	Follows *Ended `json:"follows,omitempty"`
+	Method  string `json:"method"`
+	Params  []byte `json:"-"` // as the client wrote them
+}
+
+// Ended says how a session ended.
+type Ended struct {
+	Session string    `json:"session"`
+	At      time.Time `json:"at"`
+	Reason  string    `json:"reason"`
+}
+
+// Answer is what the other node made of a Call.
+type Answer struct {
+	// NotHere: nothing was done, since that node does not have the session. Ended is how it
+	// ended there, nil if that node knows of none.
+	NotHere bool   `json:"not_here,omitempty"`
+	Ended   *Ended `json:"ended,omitempty"`
+	Error   *Error `json:"error,omitempty"`
+	Session string `json:"session,omitempty"` // the client's own session from now on
+	Source  string `json:"source,omitempty"`  // what served the page
+	Result  []byte `json:"-"`                 // JSON
+}
+
+// Error is a *protocol.Error on its way.
+type Error struct {
+	Code    protocol.Code  `json:"code"`
+	Message string         `json:"message"`
+	Next    string         `json:"next,omitempty"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// WireError returns e as it is sent.
+func WireError(e *protocol.Error) *Error {
+	return &Error{e.Code, e.Message, e.Next, e.Details}
+}
+
+// Protocol returns the error that was sent.
+func (e *Error) Protocol() *protocol.Error {
+	return &protocol.Error{Code: e.Code, Message: e.Message, Next: e.Next, Details: e.Details}
+}
+
+// Event is an event of a session, for the agent's clients at another node, or a question for
+// operators there.
+type Event struct {
+	Agent   string `json:"agent"` // empty: for operators
+	Session string `json:"session,omitempty"`
+	Type    string `json:"type"`
+	Fields  []byte `json:"-"` // a JSON object
+}
+
+// Interest is what a node's clients want to be told.
+type Interest struct {
+	Agent string `json:"agent"` // empty: operators, who are asked questions
+	// Commands: somebody asked for the event command, which is expensive.
+	Commands bool `json:"commands,omitempty"`
+	// Nth counts the operators that have come: the next one is told all that waits.
+	Nth int `json:"nth,omitempty"`
+}
+
+// frame is one message between nodes: a header, and a body that is not decoded on the way.
+type frame struct {
+	ID       uint64      `json:"id,omitempty"` // of the call that it is about
+	Call     *Call       `json:"call,omitempty"`
+	Cancel   bool        `json:"cancel,omitempty"`
+	Answer   *Answer     `json:"answer,omitempty"`
+	Event    *Event      `json:"event,omitempty"`
+	Interest *[]Interest `json:"interest,omitempty"` // all of it
+	Gone     string      `json:"gone,omitempty"`     // a client that has left
+	body     []byte
+}
+
+// maxFrame is the size of the largest frame. Results hold files.
+const maxFrame = 128 << 20
+
+// encode returns the frame's bytes: the sizes of all of it and of its header, the header as
+// JSON, the body.
+func (f *frame) encode() ([]byte, error) {
+	switch {
+	case f.Call != nil:
+		f.body = f.Call.Params
+	case f.Answer != nil:
+		f.body = f.Answer.Result
+	case f.Event != nil:
+		f.body = f.Event.Fields
+	}
+	header, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	size := 4 + len(header) + len(f.body)
+	if size > maxFrame {
+		return nil, fmt.Errorf("a message of %d bytes is more than nodes send each other", size)
+	}
+	out := make([]byte, 0, 4+size)
+	out = binary.BigEndian.AppendUint32(out, uint32(size))
+	out = binary.BigEndian.AppendUint32(out, uint32(len(header)))
+	return append(append(out, header...), f.body...), nil
+}
+
+// readFrame reads the next frame.
+func readFrame(in *bufio.Reader) (*frame, error) {
+	var sizes [8]byte
+	if _, err := io.ReadFull(in, sizes[:]); err != nil {
+		return nil, err
+	}
+	size, head := binary.BigEndian.Uint32(sizes[:4]), binary.BigEndian.Uint32(sizes[4:])
+	if size > maxFrame || size < 4 || head > size-4 {
+		return nil, fmt.Errorf("a message of %d and %d bytes", size, head)
+	}
+	text := make([]byte, size-4)
+	if _, err := io.ReadFull(in, text); err != nil {
+		return nil, err
+	}
+	f := &frame{body: text[head:]}
+	d := json.NewDecoder(bytes.NewReader(text[:head]))
+	d.UseNumber() // details and fields go on as they came
+	if err := d.Decode(f); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Call != nil:
+		f.Call.Params = f.body
+	case f.Answer != nil:
+		f.Answer.Result = f.body
+	case f.Event != nil:
+		f.Event.Fields = f.body
+	}
+	return f, nil
+}

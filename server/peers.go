@@ -1,0 +1,221 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/browserd/browserd/actions/command"
+	"github.com/browserd/browserd/fleet"
+	"github.com/browserd/browserd/policy"
+	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/session"
+)
+
+// peers is the transport for the other daemons of the fleet: they pass on the commands of
+// their clients, and are told what those clients want to know. It is a fleet.Handler. Where
+// the daemon serves alone, it does nothing.
+type peers struct {
+	dispatch *dispatcher
+	node     *fleet.Node // nil: the daemon serves alone
+
+	wanting   sync.Mutex // held while this daemon's interests are put together and sent
+	operators int        // connections of operators, ever: each is told what waits
+
+	mu      sync.Mutex
+	callers map[string]map[string]*command.Caller // by connection and client
+	told    map[string]map[fleet.Interest]func()  // what each connection wants, with what ends it
+}
+
+// servePeers makes the transport, and serves where the daemon is a node.
+func servePeers(d *dispatcher) *peers {
+	p := &peers{dispatch: d, node: d.runtime.Fleet, callers: map[string]map[string]*command.Caller{}, told: map[string]map[fleet.Interest]func(){}}
+	if p.node != nil {
+		p.node.Serve(p)
+	}
+	return p
+}
+
+// Call runs a command that another node passes on.
+func (p *peers) Call(ctx context.Context, from string, c fleet.Call, answer func(fleet.Answer)) {
+	caller := p.caller(from, c)
+	passed := command.Passed{Session: c.Session, Open: c.Open}
+	if c.Follows != nil {
+		passed.Follows = &session.Ended{Session: c.Follows.Session, At: c.Follows.At, Reason: c.Follows.Reason}
+	}
+	var missing command.NotHere
+	gone := false
+	t, err := p.dispatch.admit(c.Agent, c.Method, func() (*command.Job, error) {
+		job, err := p.dispatch.runtime.PreparePassed(caller, passed, c.Method, c.Params)
+		if gone = errors.As(err, &missing); gone {
+			err = protocol.Errorf(protocol.SessionNotFound, "the session is not here")
+		}
+		return job, err
+	})
+	switch {
+	case gone:
+		a := fleet.Answer{NotHere: true}
+		if e := missing.Ended; e != nil {
+			a.Ended = &fleet.Ended{Session: e.Session, At: e.At, Reason: e.Reason}
+		}
+		answer(a)
+		return
+	case err != nil:
+		answer(fleet.Answer{Error: fleet.WireError(err)})
+		return
+	}
+	living, cancel := context.WithCancelCause(p.dispatch.life)
+	stop := context.AfterFunc(ctx, func() { cancel(command.ErrCancelled) })
+	go func() {
+		defer cancel(nil)
+		defer stop()
+		t.run(living, func(result json.RawMessage, err *protocol.Error) {
+			a := fleet.Answer{Result: result, Session: caller.Session()}
+			if err != nil {
+				if caller.Stateless && t.job.OpenedSession() && !t.job.Failed(ctx.Err() != nil) {
+					said := *err // err may be shared: copy it
+					said.Details = maps.Clone(err.Details)
+					err = said.With("session", t.job.SessionName())
+				}
+				a.Error = fleet.WireError(err)
+			}
+			answer(a)
+		})
+	}()
+}
+
+// caller returns the caller that stands for a client of another node.
+func (p *peers) caller(from string, c fleet.Call) *command.Caller {
+	fresh := func() *command.Caller {
+		return &command.Caller{Agent: c.Agent, Role: c.Role, Autonomy: policy.Autonomy(c.Autonomy), Token: c.Token, Shared: c.Shared, Stateless: c.Client == ""}
+	}
+	if c.Client == "" {
+		return fresh()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := p.callers[from]
+	if of == nil {
+		of = map[string]*command.Caller{}
+		p.callers[from] = of
+	}
+	caller := of[c.Client]
+	if caller == nil || caller.Agent != c.Agent {
+		caller = fresh()
+		of[c.Client] = caller
+	}
+	return caller
+}
+
+// Gone forgets a client of another node.
+func (p *peers) Gone(from, client string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.callers[from], client)
+}
+
+// Left forgets a connection of another node.
+func (p *peers) Left(from string) {
+	p.Interested(from, nil, nil)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.callers, from)
+	delete(p.told, from)
+}
+
+// Interested tells another node what its clients want to know from now on.
+func (p *peers) Interested(from string, interests []fleet.Interest, tell func(fleet.Event)) {
+	p.mu.Lock()
+	was := p.told[from]
+	p.mu.Unlock()
+	now := map[fleet.Interest]func(){}
+	for _, i := range interests {
+		if stop := was[i]; stop != nil {
+			now[i] = stop
+			continue
+		}
+		now[i] = p.tell(i, tell)
+	}
+	for i, stop := range was {
+		if now[i] == nil {
+			stop()
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told[from] = now
+}
+
+// tell begins to tell another node's clients what they want to know.
+func (p *peers) tell(i fleet.Interest, tell func(fleet.Event)) (stop func()) {
+	r := p.dispatch.runtime
+	pass := func(e protocol.Event) {
+		fields, err := encode(e.Fields)
+		if err != nil {
+			return
+		}
+		tell(fleet.Event{Agent: i.Agent, Session: e.Session, Type: e.Type, Fields: r.Secrets.Redact(i.Agent, fields)})
+	}
+	if i.Agent != "" {
+		wants := func(_, typ string) bool { return i.Commands || typ != protocol.EventCommand }
+		return r.Sessions.Relay(i.Agent, wants, func(e protocol.Event) {
+			if wants(e.Session, e.Type) {
+				pass(e)
+			}
+		})
+	}
+	if r.Rules.Confirmations == nil {
+		return func() {}
+	}
+	return r.Rules.Confirmations.Relay(pass)
+}
+
+// Tell passes an event of another node to the clients here.
+func (p *peers) Tell(e fleet.Event) {
+	event := protocol.Event{Session: e.Session, Type: e.Type}
+	d := json.NewDecoder(bytes.NewReader(e.Fields))
+	d.UseNumber()
+	if d.Decode(&event.Fields) != nil {
+		return
+	}
+	if e.Agent != "" {
+		p.dispatch.runtime.Sessions.Tell(e.Agent, event)
+	} else if c := p.dispatch.runtime.Rules.Confirmations; c != nil {
+		c.Tell(event)
+	}
+}
+
+// want tells the other nodes what this one's clients want to know. begun is a connection that
+// has just begun, or nil.
+func (p *peers) want(begun *socket) {
+	if p.node == nil {
+		return
+	}
+	p.wanting.Lock()
+	defer p.wanting.Unlock()
+	if begun != nil && begun.caller.Role == RoleOperator {
+		p.operators++
+	}
+	interests := []fleet.Interest{}
+	for agent, commands := range p.dispatch.runtime.Sessions.Listening(protocol.EventCommand) {
+		interests = append(interests, fleet.Interest{Agent: agent, Commands: commands})
+	}
+	if p.operators > 0 {
+		interests = append(interests, fleet.Interest{Nth: p.operators})
+	}
+	slices.SortFunc(interests, func(a, b fleet.Interest) int { return cmp.Compare(a.Agent, b.Agent) })
+	p.node.Want(interests)
+}
+
+// left forgets a connection that has ended.
+func (p *peers) left(c *socket) {
+	if p.node != nil {
+		p.want(nil)
+		p.node.Forget(c.caller.ID())
+	}
+}

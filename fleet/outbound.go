@@ -77,6 +77,12 @@ func (n *Node) Send(ctx context.Context, node string, c Call) (*Pending, error) 
 	return p, nil
 }
 
+// Reach returns nil if there is a connection to the node, or one can be made.
+func (n *Node) Reach(ctx context.Context, node string) error {
+	_, err := n.connect(ctx, node)
+	return err
+}
+
 // connect returns the connection to a node, and makes it where there is none.
 func (n *Node) connect(ctx context.Context, node string) (*outbound, error) {
 	n.links.mu.Lock()
@@ -143,6 +149,9 @@ func (n *Node) dial(ctx context.Context, m *Member) (*outbound, error) {
 		stop()
 		n.links.forget(o)
 		o.fail()
+		if n.living.Err() == nil { // it may have left the fleet
+			n.read(n.living)
+		}
 	})
 	return o, nil
 }

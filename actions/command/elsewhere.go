@@ -100,7 +100,7 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 	}
 	o.Follows = c.ended
 	if node := c.Runtime.Fleet; node != nil && c.route.passed == nil {
-		owner, err := node.Place()
+		owner, err := place(node)
 		if err != nil {
 			return "", err
 		}
@@ -118,6 +118,17 @@ func openAnywhere(c *Call, o session.Options) (name string, err error) {
 	}
 	c.Session = s
 	return s.Name(), nil
+}
+
+// place chooses the daemon for a new session among those that are reached.
+func place(node *fleet.Node) (fleet.Owner, error) {
+	for {
+		owner, err := node.Place()
+		if err != nil || owner.Node == node.ID() || node.Reach(context.Background(), owner.Node) == nil {
+			return owner, err
+		}
+		node.Full(owner.Node)
+	}
 }
 
 // send passes a routed call on. Calls are sent in the order in which they are prepared. After

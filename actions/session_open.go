@@ -7,6 +7,7 @@ import (
 
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/recording"
 	"github.com/browserd/browserd/session"
 
 	"github.com/browserd/browserd/actions/command"
@@ -38,13 +39,14 @@ type SessionOpenParams struct {
 	HeaderOrigins  []string          `json:"header_origins" doc:"origins, such as https://shop.example, that get headers; left out: the first that the session opens"`
 	Dialogs        string            `json:"dialogs" default:"wait" enum:"wait,accept,dismiss" doc:"what becomes of confirm and prompt"`
 	AllowedDomains []string          `json:"allowed_domains" doc:"hosts, *.domains, addresses and CIDRs: nothing else is reached; only ever narrows what the policy allows"`
-	Permissions    []string          `json:"permissions" doc:"what its pages may use without asking, such as geolocation or notifications; all else is denied"`
+	Permissions    []string          `json:"permissions" doc:"what its pages may use unasked, such as geolocation; all else is denied"`
 	Proxy          string            `json:"proxy" doc:"http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same"`
 	ProxyBypass    []string          `json:"proxy_bypass" doc:"hosts, *.domains, addresses and CIDRs that are reached without the proxy"`
 	State          string            `json:"state" doc:"the name of a state that state_save saved: the session begins with its cookies and storage"`
 	Keep           bool              `json:"keep" default:"false" doc:"saves the state while the session runs and when it ends; state may then name one that is not there yet"`
 	Passkeys       bool              `json:"passkeys" default:"false" doc:"its pages find passkeys from the start, as some sites want; see the command passkey"`
 	Downloads      bool              `json:"downloads" default:"false" doc:"its pages may download files, for the command downloads"`
+	Trace          bool              `json:"trace" default:"false" doc:"records a trace until it ends; see the command trace"`
 }
 
 // SessionResult names a session.
@@ -98,6 +100,9 @@ func sessionOpen(ctx context.Context, c *command.Call, p *SessionOpenParams) (Se
 		}
 	}
 	page, err := c.Session.Ensure(ctx, true)
+	if err == nil && p.Trace {
+		_, err = recordingDoes(ctx, c, recording.Trace, "start")
+	}
 	if err == nil && p.State != "" && (!p.Keep || c.Runtime.States.Has(c.Caller.Agent, p.State)) {
 		_, err = loadState(ctx, c, page, p.State)
 		err = ofState(err)

@@ -17,13 +17,13 @@ import (
 	"github.com/browserd/browserd/browser/input"
 	"github.com/browserd/browserd/browser/network"
 	"github.com/browserd/browserd/browser/passkey"
+	"github.com/browserd/browserd/browser/screencast"
 	"github.com/browserd/browserd/browser/storage"
 	"github.com/browserd/browserd/browser/targets"
 	"github.com/browserd/browserd/protocol"
 )
 
-// ContextOptions are what a browser context is opened with. The zero value is
-// an ordinary one.
+// ContextOptions are what a browser context is opened with. The zero value is an ordinary one.
 type ContextOptions struct {
 	Width, Height int               // CSS pixels; 0: 1280 by 720
 	Locale        string            // BCP 47; empty: en-US
@@ -111,7 +111,7 @@ func newContext(h *host, id cdproto.BrowserContextID, egress Egress) *Context {
 	c.downloads = network.NewDownloads(c.life, h.root, id, func(d protocol.Download) { c.emit(protocol.EventDownload, network.DownloadFields(d)) })
 	c.targets = targets.New(h.root, id, c.attached)
 	c.States = storage.NewStates(c.life, h.root, c, storage.Tabs{Targets: c.targets, Attached: c.attached, Documents: c.shown, Renew: c.renew, TakeLast: c.takeLast})
-	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o)), passkey.New(c.tabList.selectedSession)}
+	c.device = device{c, emulation.New(c.life, h.root, emulationOf(o)), passkey.New(c.tabList.selectedSession), screencast.New(c.life, h.root, c.tabList.selectedSession)}
 	c.cookies = cookies{c, network.NewCookies(c.life, h.root, id)}
 	context.AfterFunc(c.life, func() {
 		if egress != nil {
@@ -137,8 +137,7 @@ func (c *Context) emit(typ string, fields map[string]any) {
 	}
 }
 
-// Close closes the pages and the context and forgets it. Closing twice is
-// harmless.
+// Close closes the pages and the context and forgets it. Closing twice is harmless.
 func (c *Context) Close(ctx context.Context) error {
 	c.mu.Lock()
 	if c.closed {
@@ -177,8 +176,7 @@ func (c *Context) Close(ctx context.Context) error {
 	return err
 }
 
-// discard closes a context that nobody will use, without waiting for Chromium: one
-// that is stopped does it when it goes on.
+// discard closes a context that nobody will use, without waiting for Chromium.
 func (c *Context) discard() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -199,8 +197,8 @@ func (c *Context) State() protocol.Page {
 	return p
 }
 
-// Restore is what a new context could go on from: the URL and the cookies, as
-// last seen. It works after Chromium has died.
+// Restore is what a new context could go on from: the URL and the cookies, as last seen. It
+// works after Chromium has died.
 func (c *Context) Restore() protocol.Restore {
 	list, count := c.cookies.jar.Copy()
 	c.mu.Lock()

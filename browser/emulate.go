@@ -8,15 +8,17 @@ import (
 	"github.com/browserd/browserd/browser/emulation"
 	"github.com/browserd/browserd/browser/failure"
 	"github.com/browserd/browserd/browser/passkey"
+	"github.com/browserd/browserd/browser/screencast"
 	"github.com/browserd/browserd/protocol"
 )
 
-// device is what the context's pages see of their device, its passkeys and the network. Only the holder of
-// the session's turn calls Emulate; the overrides have a lock of their own.
+// device is what pages see of their device, its passkeys and the network, and who films them. Only
+// the holder of the session's turn calls Emulate; the overrides have a lock of their own.
 type device struct {
 	c         *Context
 	overrides *emulation.Overrides
 	*passkey.Authenticators
+	*screencast.Camera
 }
 
 func emulationOf(o ContextOptions) protocol.Emulation {

@@ -39,6 +39,7 @@ import (
 	"github.com/browserd/browserd/ledger"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/postgres"
+	"github.com/browserd/browserd/recording"
 	"github.com/browserd/browserd/server"
 	"github.com/browserd/browserd/session"
 	"github.com/browserd/browserd/web/extract"
@@ -52,6 +53,7 @@ type Config struct {
 	Browser   browser.Config          `koanf:"browser"`
 	Session   session.Config          `koanf:"session"`
 	ActionLog session.ActionLogConfig `koanf:"action_log"`
+	Recording recording.Config        `koanf:"recording"`
 	State     session.StateConfig     `koanf:"state"`
 	Policy    policy.Config           `koanf:"policy"`
 	Fallback  fallback.Config         `koanf:"fallback"`

@@ -47,6 +47,7 @@ var greedy = map[string][]string{
 	"run":          {`{"code":"return '𝒜 wordy'.repeat(1200)","snapshot":"none"}`, `{"code":"return 7","snapshot":"none"}`},
 	"page_tool":    {`{"name":"much","snapshot":"none"}`, `{"name":"little","snapshot":"none"}`},
 	"network":      {`{"id":ENTRY,"body":true}`, `{"format":"har","body":true}`},
+	"recordings":   {`{"name":"long-chromium-1.zip"}`, `{"name":"long-chromium-1.zip","offset":5}`},
 	"downloads":    {`{"name":"file.txt"}`, `{"name":"bytes.bin"}`, `{"name":"file.txt","offset":11}`},
 }
 
@@ -159,8 +160,9 @@ func TestNothingExceedsMaxChars(t *testing.T) {
 	for _, source := range []string{"chromium", "http"} {
 		t.Run(source, func(t *testing.T) {
 			a := newAgent(t, d)
-			a.do("session_open", params{"source": source})
+			a.do("session_open", params{"source": source, "name": "long-" + source, "trace": true})
 			a.open(site.URL + "/?" + strings.Repeat("q=%F0%9D%92%9C&", 200))
+			a.do("trace", params{"action": "stop"})
 			live := a.do("snapshot", params{"max_text": 5}).Page.Source == "chromium"
 			shown := view{*a.do("snapshot", params{"format": "json", "max_text": 20}).Snapshot}
 			entry := 1

@@ -163,6 +163,7 @@ func TestSecrets(t *testing.T) {
 	denied("origin", "fill", params{"fields": []params{{"ref": "label=Field", "value": "{{secret:shop}}"}}})
 	denied("origin", "http_request", params{"url": other.URL + "/api", "method": "POST", "body": "{{secret:shop}}"})
 
+	a.do("trace", params{"action": "start"})
 	// An element that does not take it does not say it, and nor does the view of the sessions.
 	operator(strings.Repeat("hunter2 & more of it ", 9), "set", "long", "--origin", w.URL)
 	a.open(w.URL + "/odd")
@@ -213,6 +214,22 @@ func TestSecrets(t *testing.T) {
 		{"run", params{"code": "throw new Error(await page.title())"}}, {"web_fetch", params{"url": w.URL + "/echo?pw=" + url.QueryEscape("x")}}, {"open", params{"url": w.URL + "/echo"}},
 	} {
 		raw(c.method, c.params)
+	}
+
+	// A trace of all of that does not hold it.
+	stopped, err := raw("trace", params{"action": "stop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var traced struct {
+		Actions   int                   `json:"actions"`
+		Recording struct{ Name string } `json:"recording"`
+	}
+	json.Unmarshal(stopped, &traced)
+	for name, text := range unzipped(t, a.recorded(d, traced.Recording.Name)) {
+		if found := leaks([]byte(text)); found != nil || traced.Actions < 80 {
+			t.Errorf("%s of a trace of %d actions shows the password: %v", name, traced.Actions, found)
+		}
 	}
 
 	resp, err := http.DefaultClient.Do(func() *http.Request {

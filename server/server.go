@@ -17,6 +17,7 @@ import (
 
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/recording"
 	"github.com/browserd/browserd/server/live"
 )
 
@@ -198,6 +199,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	case command == "ws" && isCommand:
 		if allow(w, r, http.MethodGet) {
 			s.serveWebSocket(w, r, who, from)
+		}
+	case strings.HasPrefix(r.URL.Path, recording.Path):
+		if allow(w, r, http.MethodGet, http.MethodHead) {
+			serveRecording(s, w, r, who.agent)
 		}
 	case isCommand && command != "" && !strings.Contains(command, "/"):
 		if allow(w, r, http.MethodPost) {

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+
+	"github.com/browserd/browserd/recording"
 )
 
 // ActionLogConfig configures the action log.
@@ -28,6 +30,12 @@ func (c ActionLogConfig) Check() error {
 		return fmt.Errorf("action_log.sessions: %d: accepts a number above 0", c.Sessions)
 	}
 	return nil
+}
+
+// records are what is written down of a session.
+type records struct {
+	actionLog *ActionLog
+	recorder  *recording.Recorder
 }
 
 // ActionLog is one session's action log: a directory (mode 0700) with log.jsonl and the

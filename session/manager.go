@@ -64,8 +64,9 @@ type Manager struct {
 	// first session is opened.
 	Fleet Fleet
 
-	// actionLogs is set before the first session is opened.
+	// actionLogs and recordings are set before the first session is opened.
 	actionLogs ActionLogConfig
+	recordings recordings
 
 	mu       sync.Mutex
 	sessions map[owned]*Session

@@ -32,11 +32,11 @@ type Session struct {
 	page      Page        // nil until a command needs it
 	revisions map[int]int // by document: how many snapshots of it the client was shown
 	activity
-	closed    bool
-	answers   map[any]bool // operators' answers for the life of the session
-	actionLog *ActionLog
-	keeping   *keeping       // nil: its state is not kept
-	death     map[string]any // details of a crash that no command has reported yet; nil: none
+	closed  bool
+	answers map[any]bool // operators' answers for the life of the session
+	records
+	keeping *keeping       // nil: its state is not kept
+	death   map[string]any // details of a crash that no command has reported yet; nil: none
 
 	control handoff.Control
 }
@@ -251,6 +251,7 @@ func (m *Manager) closeSession(s *Session, reason string) <-chan error {
 		defer m.work.Done()
 		defer close(done)
 		defer m.release(s, reason)
+		m.endRecording(s)
 		if keeping != nil {
 			done <- m.keepAtEnd(keeping, page)
 		}

@@ -48,8 +48,8 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 	if c.Session == nil || c.Command.Is(NoSession) || c.Command.Is(Group) || c.Command.Is(Unqueued) && !c.Command.Is(Acts) {
 		return nil
 	}
-	j, heard := c.Session.ActionLog(), c.Session.Heard(protocol.EventCommand)
-	if j == nil && !heard {
+	j, heard, recorder := c.Session.ActionLog(), c.Session.Heard(protocol.EventCommand), c.Runtime.Sessions.Recorder(c.Session)
+	if j == nil && !heard && !recorder.On() {
 		return nil
 	}
 	l := logged{Time: time.Now().UTC(), Agent: c.Caller.Agent, Session: c.Session.Name(), Command: c.Command.Name}
@@ -57,6 +57,7 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 	if c.script != nil {
 		l.Run, l.Step = c.script.Run, c.script.Step
 	}
+	recorded := record(ctx, c, recorder, &l)
 	return func(result any, err error) {
 		var shown Result
 		l.MS, l.Code = time.Since(l.Time).Milliseconds(), "ok"
@@ -79,6 +80,7 @@ func (c *Call) logAction(ctx context.Context) func(result any, err error) {
 				l.Effect = &masked
 			}
 		}
+		recorded(shown)
 		if heard {
 			c.Session.Emit(protocol.EventCommand, l.event(shown))
 		}

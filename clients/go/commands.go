@@ -202,6 +202,11 @@ func (c *Client) Read(ctx context.Context, p ReadParams) (ReadResult, error) {
 	return call[ReadResult](ctx, c, "read", p)
 }
 
+// Recordings: Lists your traces and videos, or reads one.
+func (c *Client) Recordings(ctx context.Context, p RecordingsParams) (RecordingsResult, error) {
+	return call[RecordingsResult](ctx, c, "recordings", p)
+}
+
 // Reload: Loads the page again.
 func (c *Client) Reload(ctx context.Context, p ReloadParams) (PageResult, error) {
 	return call[PageResult](ctx, c, "reload", p)
@@ -320,6 +325,11 @@ func (c *Client) TabNew(ctx context.Context, p TabNewParams) (TabsResult, error)
 // TabSelect: Selects the tab that commands go to.
 func (c *Client) TabSelect(ctx context.Context, p TabSelectParams) (TabsResult, error) {
 	return call[TabsResult](ctx, c, "tab_select", p)
+}
+
+// Trace: Records what the session does as a trace for Playwright's trace viewer.
+func (c *Client) Trace(ctx context.Context, p TraceParams) (RecordingResult, error) {
+	return call[RecordingResult](ctx, c, "trace", p)
 }
 
 // Type: Types text into a field.
@@ -1186,6 +1196,35 @@ type ReadResult struct {
 	Truncated  bool   `json:"truncated"`
 	NextOffset *int   `json:"next_offset,omitzero"`
 }
+type Recorded struct {
+	Bytes   int       `json:"bytes"`
+	Kind    string    `json:"kind"`
+	Name    string    `json:"name"`
+	Session string    `json:"session"`
+	State   string    `json:"state"`
+	Time    time.Time `json:"time"`
+	Full    *bool     `json:"full,omitzero"`
+}
+type RecordingResult struct {
+	Recording Recorded `json:"recording"`
+	Session   string   `json:"session"`
+	Actions   *int     `json:"actions,omitzero"`
+}
+type RecordingsParams struct {
+	CallParams
+	Delete   *bool  `json:"delete,omitzero"`    // remove the one of that name
+	MaxChars *int   `json:"max_chars,omitzero"` // characters of content at most
+	Name     string `json:"name,omitzero"`      // the one to read; left out: only the list
+	Offset   *int   `json:"offset,omitzero"`    // byte to begin at: next_offset of the answer before
+}
+type RecordingsResult struct {
+	Recordings []Recorded `json:"recordings"`
+	Content    string     `json:"content,omitzero"`
+	Encoding   string     `json:"encoding,omitzero"`
+	NextOffset *int       `json:"next_offset,omitzero"`
+	Path       string     `json:"path,omitzero"`
+	Size       *int       `json:"size,omitzero"`
+}
 type ReloadParams = BackParams
 type Reports struct {
 	Announced       []string         `json:"announced,omitzero"`
@@ -1361,12 +1400,13 @@ type SessionOpenParams struct {
 	Locale         string            `json:"locale,omitzero"`          // a language, such as de-DE
 	Name           string            `json:"name,omitzero"`            // how the session is to be called; left out: a name is made
 	Passkeys       *bool             `json:"passkeys,omitzero"`        // its pages find passkeys from the start, as some sites want; see the command passkey
-	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use without asking, such as geolocation or notifications; all else is denied
+	Permissions    []string          `json:"permissions,omitzero"`     // what its pages may use unasked, such as geolocation; all else is denied
 	Proxy          string            `json:"proxy,omitzero"`           // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
 	ProxyBypass    []string          `json:"proxy_bypass,omitzero"`    // hosts, *.domains, addresses and CIDRs that are reached without the proxy
 	Source         string            `json:"source,omitzero"`          // who serves its pages; auto: Chromium where there is one
 	State          string            `json:"state,omitzero"`           // the name of a state that state_save saved: the session begins with its cookies and storage
 	Timezone       string            `json:"timezone,omitzero"`        // an IANA time zone, such as Europe/Oslo
+	Trace          *bool             `json:"trace,omitzero"`           // records a trace until it ends; see the command trace
 	UserAgent      string            `json:"user_agent,omitzero"`      // in place of Chromium's own
 	Viewport       *Viewport         `json:"viewport,omitzero"`        // {width, height} in CSS pixels; left out: 1280 by 720
 }
@@ -1503,6 +1543,10 @@ type Throttle struct {
 	DownloadKbps int `json:"download_kbps"`
 	LatencyMS    int `json:"latency_ms"`
 	UploadKbps   int `json:"upload_kbps"`
+}
+type TraceParams struct {
+	CallParams
+	Action string `json:"action"` // start, or stop: then recordings reads it by its name
 }
 type TypeParams struct {
 	CallParams

@@ -87,14 +87,41 @@ func (c *client) call(ctx context.Context, method string, params any) (json.RawM
 	if resp.StatusCode == http.StatusOK {
 		return bytes.TrimSuffix(answer, []byte("\n")), nil
 	}
+	return nil, refusedBy(method, resp.StatusCode, answer)
+}
+
+// refusedBy is the error that an answer of another status than 200 says.
+func refusedBy(what string, status int, answer []byte) error {
 	var refused struct {
 		Error protocol.ErrorData `json:"error"`
 	}
 	if err := json.Unmarshal(answer, &refused); err != nil || refused.Error.Code == "" {
-		return nil, fmt.Errorf("%s: HTTP %d, and no browserd's answer", method, resp.StatusCode)
+		return fmt.Errorf("%s: HTTP %d, and no browserd's answer", what, status)
 	}
 	e := refused.Error
-	return nil, &protocol.Error{Code: e.Code, Message: e.Message, Next: e.Next, Details: e.Details}
+	return &protocol.Error{Code: e.Code, Message: e.Message, Next: e.Next, Details: e.Details}
+}
+
+// read returns what lies at a path; the caller closes it. Its errors are those of call.
+func (c *client) read(ctx context.Context, path string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	resp, err := c.http().Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	return nil, refusedBy(path, resp.StatusCode, answer)
 }
 
 // body is params as a JSON object, with the session in it once there is one.

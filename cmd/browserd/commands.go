@@ -120,6 +120,9 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 			return err
 		}
 		ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+		if name, is := recordingNamed(row, params); is {
+			return fetchRecording(ctx, c, name, file, cmd.OutOrStdout(), stderr)
+		}
 		run := func() (json.RawMessage, error) {
 			if !*asJSON {
 				defer progress(stderr, row, params)()
@@ -149,10 +152,17 @@ func commandOf(row *command.Command, args []string) *cobra.Command {
 		}
 		kept := keptSession{address: c.Server.Listen}
 		before = kept.told()
-		if err := show(result); err != nil || *asJSON {
+		if err := show(result); err != nil {
 			return err
 		}
-		kept.tell(before)
+		if name := stoppedRecording(row, result); name != "" && file != "" {
+			if err := fetchRecording(ctx, c, name, file, stderr, stderr); err != nil {
+				return err
+			}
+		}
+		if !*asJSON {
+			kept.tell(before)
+		}
 		return nil
 	}
 	return cmd

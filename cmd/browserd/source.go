@@ -13,6 +13,7 @@ import (
 	"github.com/browserd/browserd/fallback"
 	"github.com/browserd/browserd/policy"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/recording"
 	"github.com/browserd/browserd/session"
 )
 
@@ -60,6 +61,8 @@ var _ interface {
 	session.Records
 	session.Downloads
 	session.PasskeyHolder
+	recording.Logs
+	recording.Filmed
 } = (*browser.Context)(nil)
 
 // NewPage opens a page with what the session was opened with, from the source

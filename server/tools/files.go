@@ -17,12 +17,14 @@ import (
 	"github.com/browserd/browserd/actions"
 	"github.com/browserd/browserd/actions/command"
 	"github.com/browserd/browserd/protocol"
+	"github.com/browserd/browserd/recording"
 )
 
 // The URIs of what results link to.
 const (
-	fileURI     = "browserd://file/"
-	downloadURI = "browserd://download/"
+	fileURI      = "browserd://file/"
+	downloadURI  = "browserd://download/"
+	recordingURI = "browserd://recording/"
 )
 
 // Bounds of Files, for each agent.
@@ -112,6 +114,18 @@ func (s *server) link(answer *mcp.CallToolResult, cmd *command.Command, result j
 			}
 		}
 	}
+	if cmd == actions.Recordings || cmd == actions.Trace {
+		var r struct {
+			Recordings []recording.Recorded `json:"recordings"`
+			Recording  recording.Recorded   `json:"recording"`
+		}
+		json.Unmarshal(result, &r)
+		for _, e := range append(r.Recordings, r.Recording) {
+			if e.State == recording.Done {
+				add(e.Name, recording.MediaType(e.Name), recordingURI+url.PathEscape(e.Name), int(e.Bytes))
+			}
+		}
+	}
 	answer.Content = parts
 }
 
@@ -143,13 +157,29 @@ func (s *server) readDownload(ctx context.Context, req *mcp.ReadResourceRequest)
 	if !ok || wrong != nil || bad != nil || session == "" || name == "" {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
+	return s.readWhole(ctx, req, actions.Downloads, name, mimeOf(name), map[string]any{"session": session})
+}
+
+// readRecording reads a whole recording by the command that reads a part of one.
+func (s *server) readRecording(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	name, err := url.PathUnescape(strings.TrimPrefix(req.Params.URI, recordingURI))
+	if err != nil || name == "" {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	return s.readWhole(ctx, req, actions.Recordings, name, recording.MediaType(name), map[string]any{})
+}
+
+// readWhole reads a file by a command that reads a part of one at a time.
+func (s *server) readWhole(ctx context.Context, req *mcp.ReadResourceRequest, cmd *command.Command, name, mime string, of map[string]any) (*mcp.ReadResourceResult, error) {
 	var data []byte
+	of["name"], of["max_chars"] = name, 4<<20
 	for {
-		params, err := json.Marshal(map[string]any{"session": session, "name": name, "max_chars": 4 << 20, "offset": len(data)})
+		of["offset"] = len(data)
+		params, err := json.Marshal(of)
 		if err != nil {
 			return nil, err
 		}
-		result, failed := s.do(ctx, req.Session.ID(), actions.Downloads.Name, params)
+		result, failed := s.do(ctx, req.Session.ID(), cmd.Name, params)
 		if failed != nil {
 			return nil, fmt.Errorf("%s: %s", failed.Code, failed.Message)
 		}
@@ -168,10 +198,10 @@ func (s *server) readDownload(ctx context.Context, req *mcp.ReadResourceRequest)
 			}
 		}
 		if data = append(data, part...); len(data) > maxDownload {
-			return nil, fmt.Errorf("%s: %s has more than %d bytes: read it in parts, by the tool %s with offset", protocol.TooLarge, name, maxDownload, actions.Downloads.Name)
+			return nil, fmt.Errorf("%s: %s has more than %d bytes: read it in parts, by the tool %s with offset", protocol.TooLarge, name, maxDownload, cmd.Name)
 		}
 		if r.Next == 0 {
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: mimeOf(name), Blob: data}}}, nil
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: mime, Blob: data}}}, nil
 		}
 	}
 }

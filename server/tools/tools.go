@@ -103,6 +103,7 @@ func New(version string, chosen Choice, files *Files, do Do) *mcp.Server {
 	}
 	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "file", URITemplate: fileURI + "{id}/{name}", Description: "A picture or PDF that a result links to. The newest are kept."}, server.readFile)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "download", URITemplate: downloadURI + "{session}/{name}", Description: "A file that a page downloaded."}, server.readDownload)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "recording", URITemplate: recordingURI + "{name}", Description: "A trace or a video of a session."}, server.readRecording)
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			result, err := next(ctx, method, req)

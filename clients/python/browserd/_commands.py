@@ -663,6 +663,30 @@ class ReadResult(PageResult):
     content: str
     truncated: bool
     next_offset: NotRequired[int]
+class Recorded(TypedDict):
+    bytes: int
+    kind: str
+    name: str
+    session: str
+    state: str
+    time: str
+    full: NotRequired[bool]
+class RecordingResult(TypedDict):
+    recording: Recorded
+    session: str
+    actions: NotRequired[int]
+class RecordingsParams(CallParams):
+    delete: NotRequired[bool]  # remove the one of that name
+    max_chars: NotRequired[int]  # characters of content at most
+    name: NotRequired[str]  # the one to read; left out: only the list
+    offset: NotRequired[int]  # byte to begin at: next_offset of the answer before
+class RecordingsResult(TypedDict):
+    recordings: List[Recorded]
+    content: NotRequired[str]
+    encoding: NotRequired[str]
+    next_offset: NotRequired[int]
+    path: NotRequired[str]
+    size: NotRequired[int]
 class ReloadParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards
 class Route(TypedDict):
@@ -796,12 +820,13 @@ class SessionOpenParams(CallParams):
     locale: NotRequired[str]  # a language, such as de-DE
     name: NotRequired[str]  # how the session is to be called; left out: a name is made
     passkeys: NotRequired[bool]  # its pages find passkeys from the start, as some sites want; see the command passkey
-    permissions: NotRequired[List[str]]  # what its pages may use without asking, such as geolocation or notifications; all else is denied
+    permissions: NotRequired[List[str]]  # what its pages may use unasked, such as geolocation; all else is denied
     proxy: NotRequired[str]  # http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
     proxy_bypass: NotRequired[List[str]]  # hosts, *.domains, addresses and CIDRs that are reached without the proxy
     source: NotRequired[Literal["auto", "chromium", "http", "jina"]]  # who serves its pages; auto: Chromium where there is one
     state: NotRequired[str]  # the name of a state that state_save saved: the session begins with its cookies and storage
     timezone: NotRequired[str]  # an IANA time zone, such as Europe/Oslo
+    trace: NotRequired[bool]  # records a trace until it ends; see the command trace
     user_agent: NotRequired[str]  # in place of Chromium's own
     viewport: NotRequired[Viewport]  # {width, height} in CSS pixels; left out: 1280 by 720
 class SessionResult(TypedDict):
@@ -911,6 +936,8 @@ class Throttle(TypedDict):
     download_kbps: int
     latency_ms: int
     upload_kbps: int
+class TraceParams(CallParams):
+    action: Literal["start", "stop"]  # start, or stop: then recordings reads it by its name
 class TypeParams(CallParams):
     ref: Union[str, Locator]  # the control
     text: str  # what to write; empty with clear: nothing stays
@@ -1187,6 +1214,9 @@ class Commands:
     def read(self, **params: Unpack[ReadParams]) -> ReadResult:
         "Reads an element or the page: as text, Markdown or HTML, its value or attributes."
         return self.call("read", params)
+    def recordings(self, **params: Unpack[RecordingsParams]) -> RecordingsResult:
+        "Lists your traces and videos, or reads one."
+        return self.call("recordings", params)
     def reload(self, **params: Unpack[ReloadParams]) -> PageResult:
         "Loads the page again."
         return self.call("reload", params)
@@ -1259,6 +1289,9 @@ class Commands:
     def tab_select(self, **params: Unpack[TabSelectParams]) -> TabsResult:
         "Selects the tab that commands go to."
         return self.call("tab_select", params)
+    def trace(self, **params: Unpack[TraceParams]) -> RecordingResult:
+        "Records what the session does as a trace for Playwright's trace viewer."
+        return self.call("trace", params)
     def type(self, **params: Unpack[TypeParams]) -> PageResult:
         "Types text into a field."
         return self.call("type", params)
@@ -1400,6 +1433,9 @@ class AsyncCommands:
     async def read(self, **params: Unpack[ReadParams]) -> ReadResult:
         "Reads an element or the page: as text, Markdown or HTML, its value or attributes."
         return await self.call("read", params)
+    async def recordings(self, **params: Unpack[RecordingsParams]) -> RecordingsResult:
+        "Lists your traces and videos, or reads one."
+        return await self.call("recordings", params)
     async def reload(self, **params: Unpack[ReloadParams]) -> PageResult:
         "Loads the page again."
         return await self.call("reload", params)
@@ -1472,6 +1508,9 @@ class AsyncCommands:
     async def tab_select(self, **params: Unpack[TabSelectParams]) -> TabsResult:
         "Selects the tab that commands go to."
         return await self.call("tab_select", params)
+    async def trace(self, **params: Unpack[TraceParams]) -> RecordingResult:
+        "Records what the session does as a trace for Playwright's trace viewer."
+        return await self.call("trace", params)
     async def type(self, **params: Unpack[TypeParams]) -> PageResult:
         "Types text into a field."
         return await self.call("type", params)

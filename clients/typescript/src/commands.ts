@@ -771,6 +771,34 @@ export interface ReadResult extends PageResult {
   truncated: boolean;
   next_offset?: number;
 }
+export interface Recorded {
+  bytes: number;
+  kind: string;
+  name: string;
+  session: string;
+  state: string;
+  time: string;
+  full?: boolean;
+}
+export interface RecordingResult {
+  recording: Recorded;
+  session: string;
+  actions?: number;
+}
+export interface RecordingsParams extends CallParams {
+  delete?: boolean; // remove the one of that name
+  max_chars?: number; // characters of content at most
+  name?: string; // the one to read; left out: only the list
+  offset?: number; // byte to begin at: next_offset of the answer before
+}
+export interface RecordingsResult {
+  recordings: Recorded[];
+  content?: string;
+  encoding?: string;
+  next_offset?: number;
+  path?: string;
+  size?: number;
+}
 export interface ReloadParams extends CallParams {
   snapshot?: "delta" | "full" | "none"; // what is shown afterwards
 }
@@ -938,12 +966,13 @@ export interface SessionOpenParams extends CallParams {
   locale?: string; // a language, such as de-DE
   name?: string; // how the session is to be called; left out: a name is made
   passkeys?: boolean; // its pages find passkeys from the start, as some sites want; see the command passkey
-  permissions?: string[]; // what its pages may use without asking, such as geolocation or notifications; all else is denied
+  permissions?: string[]; // what its pages may use unasked, such as geolocation; all else is denied
   proxy?: string; // http://[USER:PASSWORD@]HOST:PORT or socks5://…, through which its pages' connections go; the policy holds all the same
   proxy_bypass?: string[]; // hosts, *.domains, addresses and CIDRs that are reached without the proxy
   source?: "auto" | "chromium" | "http" | "jina"; // who serves its pages; auto: Chromium where there is one
   state?: string; // the name of a state that state_save saved: the session begins with its cookies and storage
   timezone?: string; // an IANA time zone, such as Europe/Oslo
+  trace?: boolean; // records a trace until it ends; see the command trace
   user_agent?: string; // in place of Chromium's own
   viewport?: Viewport; // {width, height} in CSS pixels; left out: 1280 by 720
 }
@@ -1078,6 +1107,9 @@ export interface Throttle {
   download_kbps: number;
   latency_ms: number;
   upload_kbps: number;
+}
+export interface TraceParams extends CallParams {
+  action: "start" | "stop"; // start, or stop: then recordings reads it by its name
 }
 export interface TypeParams extends CallParams {
   ref: string | Locator; // the control
@@ -1302,6 +1334,8 @@ export abstract class Commands {
   press(params: PressParams, options?: CallOptions): Promise<PageResult> { return this.call("press", params, options); }
   /** Reads an element or the page: as text, Markdown or HTML, its value or attributes. */
   read(params: ReadParams = {}, options?: CallOptions): Promise<ReadResult> { return this.call("read", params, options); }
+  /** Lists your traces and videos, or reads one. */
+  recordings(params: RecordingsParams = {}, options?: CallOptions): Promise<RecordingsResult> { return this.call("recordings", params, options); }
   /** Loads the page again. */
   reload(params: ReloadParams = {}, options?: CallOptions): Promise<PageResult> { return this.call("reload", params, options); }
   /** Blocks or answers requests of the session's pages by address and kind. */
@@ -1350,6 +1384,8 @@ export abstract class Commands {
   tab_new(params: TabNewParams = {}, options?: CallOptions): Promise<TabsResult> { return this.call("tab_new", params, options); }
   /** Selects the tab that commands go to. */
   tab_select(params: TabSelectParams = {}, options?: CallOptions): Promise<TabsResult> { return this.call("tab_select", params, options); }
+  /** Records what the session does as a trace for Playwright's trace viewer. */
+  trace(params: TraceParams, options?: CallOptions): Promise<RecordingResult> { return this.call("trace", params, options); }
   /** Types text into a field. */
   type(params: TypeParams, options?: CallOptions): Promise<PageResult> { return this.call("type", params, options); }
   /** Gives files to a file input. */

@@ -1,0 +1,10 @@
+package protocol
+
+import "time"
+
+// Frame is a picture of a tab that a recording gets.
+type Frame struct {
+	At            time.Time // when it came
+	Image         []byte    // JPEG
+	Width, Height int       // of the viewport, in CSS pixels
+}

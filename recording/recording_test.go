@@ -1,0 +1,211 @@
+package recording
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/browserd/browserd/protocol"
+)
+
+// site is a page of which a recorder gets pictures, requests and console.
+type site struct {
+	show    func(protocol.Frame)
+	written []protocol.Console
+	asked   []protocol.Exchange
+}
+
+func (s *site) Film(_ context.Context, show func(protocol.Frame)) error { s.show = show; return nil }
+func (s *site) EndFilm()                                                {}
+func (s *site) Console(q protocol.Watching) ([]protocol.Console, int) {
+	var list []protocol.Console
+	for _, e := range s.written {
+		if e.ID > q.Since {
+			list = append(list, e)
+		}
+	}
+	return list, len(s.written)
+}
+func (s *site) Network(context.Context, protocol.Watching) ([]protocol.Exchange, int, error) {
+	return s.asked, len(s.asked), nil
+}
+
+func recorder(t *testing.T, cfg Config) (*Store, *Recorder) {
+	t.Helper()
+	s := NewStore(t.TempDir(), cfg)
+	same := Redact{JSON: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("•••")) }, Text: func(s string) string { return strings.ReplaceAll(s, "hunter2", "•••") }}
+	return s, s.New(Options{Agent: "ann", Session: "work", Redact: same})
+}
+
+var roomy = Config{Bytes: 1 << 20, BytesPerAgent: 4 << 20, Count: 10}
+
+// all returns all that a trace holds.
+func all(t *testing.T, s *Store, name string) string {
+	t.Helper()
+	content, _, err := s.Read("ann", name, 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(f.Name + "\n")
+		b.Write(text)
+	}
+	return b.String()
+}
+
+// While a recorder is paused, a trace holds of commands the names, codes and times, and nothing of the page:
+// no parameter, message, effect, text, picture, request and line of the console.
+func TestNothingOfAPauseIsRecorded(t *testing.T) {
+	s, r := recorder(t, roomy)
+	page := &site{}
+	ctx := t.Context()
+	if _, err := r.Start(ctx, Trace, page); err != nil {
+		t.Fatal(err)
+	}
+	act := func(command, word string) *Step {
+		step := r.Begin(ctx, page, Action{Command: command, Began: time.Now(), Params: map[string]any{"text": word}, Element: word})
+		page.show(protocol.Frame{At: time.Now(), Image: []byte("picture of " + strings.TrimSuffix(word, " hunter2"))})
+		page.written = append(page.written, protocol.Console{ID: len(page.written) + 1, Time: time.Now(), Tab: "t1", Kind: "log", Text: "console " + word})
+		page.asked = append(page.asked, protocol.Exchange{ID: len(page.asked) + 1, Time: time.Now(), Tab: "t1", Method: "GET", URL: "http://x.test/" + word, ExchangeDetails: protocol.ExchangeDetails{RequestBody: "the-body"}})
+		return step
+	}
+	outcome := func(word string) Outcome {
+		return Outcome{Code: "timeout", Message: word, Result: map[string]any{"effect": word}, Tab: "t1", Text: word, TextName: "delta"}
+	}
+	end := func(command, word string) { act(command, word).End(ctx, page, outcome(word)) }
+	end("click", "before-it")
+	during := act("type", "begun")
+	r.Pause()
+	during.End(ctx, page, outcome("typed-0"))
+	end("press", "typed-1")
+	end("press", "typed-2")
+	late := act("fill", "typed-3")
+	r.Resume()
+	late.End(ctx, page, outcome("typed-4"))
+	end("hover", "after-it hunter2")
+	e, err := r.Stop(ctx, Trace)
+	if err != nil || e.Actions != 6 {
+		t.Fatalf("%d actions, %v", e.Actions, err)
+	}
+	text := all(t, s, e.Name)
+	for _, word := range []string{"typed-", "hunter2", "the-body", `"text":"begun"`} {
+		if i := strings.Index(text, word); i >= 0 {
+			t.Errorf("%q is in the trace: %s", word, text[max(0, i-200):min(len(text), i+50)])
+		}
+	}
+	for _, word := range []string{"before-it", "after-it", "picture of before-it", "picture of after-it", "console before-it", "console after-it", "x.test/before-it", "x.test/after-it", `"title":"press"`, `"title":"fill"`} {
+		if !strings.Contains(text, word) {
+			t.Errorf("%q is not in the trace", word)
+		}
+	}
+}
+
+// A recording that is full ends with what there was room for, and can be read.
+func TestAFullTraceIsATrace(t *testing.T) {
+	s, r := recorder(t, Config{Bytes: 100 << 10, BytesPerAgent: 1 << 20, Count: 10})
+	page := &site{}
+	if _, err := r.Start(t.Context(), Trace, page); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		step := r.Begin(t.Context(), page, Action{Command: "click", Began: time.Now()})
+		noise := make([]byte, 10<<10)
+		copy(noise, time.Now().String())
+		page.show(protocol.Frame{At: time.Now(), Image: noise})
+		step.End(t.Context(), page, Outcome{Tab: "t1"})
+	}
+	e, err := r.Stop(t.Context(), Trace)
+	if err != nil || !e.Full || e.Bytes > 100<<10 || e.Actions == 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if text := all(t, s, e.Name); !strings.Contains(text, "trace.trace") {
+		t.Error("it has no trace.trace")
+	}
+}
+
+// The oldest recordings of an agent go where there are more than it may keep; another's stay, and
+// nobody reads them. What a daemon that was killed did not finish is removed.
+func TestTheOldestGo(t *testing.T) {
+	dir := t.TempDir()
+	s := NewStore(dir, Config{Bytes: 1000, BytesPerAgent: 2500, Count: 4})
+	put := func(agent, session string, bytes int) string {
+		t.Helper()
+		f, err := s.create(agent, session, Video)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(make([]byte, bytes)); err != nil {
+			t.Fatal(err)
+		}
+		e, err := f.finish(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Recordings that end within one tick of the clock are in the order of their names.
+		return e.Name
+	}
+	names := func(agent string) string {
+		var list []string
+		for _, e := range s.List(agent) {
+			list = append(list, e.Name)
+		}
+		return strings.Join(list, " ")
+	}
+	other := put("bob", "b", 900)
+	put("ann", "a", 1000)
+	put("ann", "a", 1000)
+	put("ann", "a", 1000)
+	if got := names("ann"); got != "a-2.webm a-3.webm" {
+		t.Errorf("by bytes: %s", got)
+	}
+	for range 5 {
+		put("ann", "c", 10)
+	}
+	if got := names("ann"); got != "c-2.webm c-3.webm c-4.webm c-5.webm" {
+		t.Errorf("by count: %s", got)
+	}
+	if got := names("bob"); got != other {
+		t.Errorf("another's: %s", got)
+	}
+	for _, name := range []string{other, "../bob/b-1.webm", "c-2.webm/../c-3.webm", ""} {
+		if _, _, err := s.Read("ann", name, 0, 10); protocol.CodeOf(err) != protocol.InvalidParams {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	f, err := s.create("ann", "killed", Trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(make([]byte, 1001)); err == nil {
+		t.Error("more bytes than it may have are written")
+	}
+	f.f.Close()
+	s = NewStore(dir, s.cfg)
+	left, _ := filepath.Glob(filepath.Join(dir, "*", "killed", "*"))
+	if len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	info, err := os.Stat(filepath.Join(s.of("ann"), "c", "c-5.webm"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}

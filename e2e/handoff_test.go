@@ -512,3 +512,52 @@ func TestHandoffByElicitation(t *testing.T) {
 		}
 	}
 }
+
+// A trace that runs while a person drives holds nothing of what the page shows, says or sends
+// meanwhile, and goes on when the session is handed back.
+func TestATraceOfAHandoff(t *testing.T) {
+	t.Parallel()
+	d := driven(t, "", nil)
+	w := newPageServer(t)
+	w.serve("/", page("page", `<h1>Page</h1><button>Go</button><script>
+		fetch("/person").then((r) => r.text()).then((said) => {
+			console.log(said);
+			document.querySelector("h1").textContent = said;
+			fetch("/sent?" + said).then(() => document.body.append("sent"));
+		})</script>`), "")
+	w.serve("/after", page("after", "<h1>After</h1>"), "")
+	drives := make(chan struct{})
+	w.mux.HandleFunc("/person", func(rw http.ResponseWriter, _ *http.Request) {
+		<-drives
+		fmt.Fprint(rw, "correct-horse")
+	})
+	sent := make(chan struct{})
+	w.mux.HandleFunc("/sent", func(http.ResponseWriter, *http.Request) { close(sent) })
+	a := as(t, d, ann)
+	a.do("session_open", params{"name": "shop"})
+	a.do("trace", params{"action": "start"})
+	a.do("open", params{"url": w.URL, "wait_until": "none"})
+	person := opens(t, d, ask[struct{ URL string }](a, "view", nil).URL)
+	if status := person.presses("take", "ann", "shop"); status != http.StatusSeeOther {
+		t.Fatalf("taking over: %d", status)
+	}
+	close(drives)
+	<-sent
+	a.refused("click", params{"ref": "text=Go"}, protocol.HandedOff)
+	a.do("handoff", params{"wait_ms": 0})
+	if status := person.presses("back", "ann", "shop"); status != http.StatusSeeOther {
+		t.Fatalf("handing back: %d", status)
+	}
+	a.do("open", params{"url": w.URL + "/after"})
+	stopped := ask[struct{ Recording struct{ Name string } }](a, "trace", params{"action": "stop"})
+	all := ""
+	for name, text := range unzipped(t, a.recorded(&testdaemon.Daemon{Token: ann, Addr: d.Addr}, stopped.Recording.Name)) {
+		all += name + "\n" + text
+	}
+	if strings.Contains(all, "correct-horse") {
+		t.Error("the trace has what came while a person drove")
+	}
+	if !strings.Contains(all, "/after") {
+		t.Error("the trace does not go on when the session is handed back")
+	}
+}

@@ -47,9 +47,7 @@ const recordingEnds = 5 * time.Second
 
 // endRecording ends what is recorded of a session that ends.
 func (m *Manager) endRecording(s *Session) {
-	s.mu.Lock()
-	r := s.recorder
-	s.mu.Unlock()
+	r := s.recording()
 	if !r.On() {
 		return
 	}
@@ -59,4 +57,11 @@ func (m *Manager) endRecording(s *Session) {
 	if err := r.Close(ctx); err != nil {
 		m.log.Warn("ending a recording", "session", s.name, "error", err)
 	}
+}
+
+// recording returns what records the session; nil: nothing has yet.
+func (s *Session) recording() *recording.Recorder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recorder
 }

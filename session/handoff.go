@@ -41,7 +41,7 @@ func (m *Manager) TakeOver(ctx context.Context, s *Session, p handoff.Person) er
 	}
 	_, end := s.BeginCommand(context.Background(), CommandPerson)
 	s.control.AtEnd(p, end)
-	if r := s.recording(); r != nil {
+	if r := recorderOf(s); r != nil {
 		r.Pause()
 		s.control.AtEnd(p, r.Resume)
 	}

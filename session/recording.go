@@ -47,7 +47,7 @@ const recordingEnds = 5 * time.Second
 
 // endRecording ends what is recorded of a session that ends.
 func (m *Manager) endRecording(s *Session) {
-	r := s.recording()
+	r := recorderOf(s)
 	if !r.On() {
 		return
 	}
@@ -59,8 +59,8 @@ func (m *Manager) endRecording(s *Session) {
 	}
 }
 
-// recording returns what records the session; nil: nothing has yet.
-func (s *Session) recording() *recording.Recorder {
+// recorderOf returns what records the session; nil: nothing has yet.
+func recorderOf(s *Session) *recording.Recorder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.recorder

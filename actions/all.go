@@ -78,6 +78,7 @@ var All = command.Repertoire{
 	Trace,
 	Type,
 	Upload,
+	Video,
 	View,
 	Wait,
 	WebFetch,

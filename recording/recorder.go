@@ -2,6 +2,7 @@ package recording
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -14,7 +15,8 @@ type Recorder struct {
 	store *Store
 
 	mu     sync.Mutex // guards all below
-	trace  *trace
+	trace  *trace     // nil: none
+	video  *video     // nil: none
 	paused bool
 	pauses []span // the last one is open while paused
 	page   any    // that the numbers below are of
@@ -46,7 +48,8 @@ type Logs interface {
 // Filmed is a page of which there are pictures.
 type Filmed interface {
 	// Film has show called with a picture now and after each change.
-	Film(ctx context.Context, show func(protocol.Frame)) error
+	// With webp they come as WebP too.
+	Film(ctx context.Context, webp bool, show func(protocol.Frame)) error
 	EndFilm()
 }
 
@@ -96,7 +99,21 @@ func (r *Recorder) On() bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.trace != nil
+	return r.on()
+}
+
+// on is On. The caller holds mu.
+func (r *Recorder) on() bool { return r.trace != nil || r.video != nil }
+
+// running returns the file of a kind that is being written; nil: none. The caller holds mu.
+func (r *Recorder) running(kind Kind) *file {
+	switch {
+	case kind == Trace && r.trace != nil:
+		return r.trace.file
+	case kind == Video && r.video != nil:
+		return r.video.file
+	}
+	return nil
 }
 
 // Start begins a recording. page is the session's; nil: it has none yet. Errors: invalid_params
@@ -104,16 +121,24 @@ func (r *Recorder) On() bool {
 func (r *Recorder) Start(ctx context.Context, kind Kind, page any) (Recorded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.trace != nil {
-		return Recorded{}, protocol.Errorf(protocol.InvalidParams, "the session is recorded already, as %s", r.trace.file.entry.Name).
+	if now := r.running(kind); now != nil {
+		return Recorded{}, protocol.Errorf(protocol.InvalidParams, "the session is recorded already, as %s", now.entry.Name).
 			With("parameter", "action").Then("%s stop ends it", kind)
+	}
+	if _, filmed := page.(Filmed); kind == Video && page != nil && !filmed {
+		return Recorded{}, protocol.Errorf(protocol.Unsupported, "a video needs a page in Chromium").Then("trace records this session, without pictures")
 	}
 	f, err := r.store.create(r.o.Agent, r.o.Session, kind)
 	if err != nil {
 		return Recorded{}, err
 	}
-	r.trace = newTrace(f, r.o.Version, r.o.Redact, time.Now(), r.o.Width, r.o.Height)
-	r.page, r.frame, r.last = nil, nil, nil
+	r.flush() // it is not of this one
+	if kind == Video {
+		r.video, r.refilm = newVideo(f, r.o.Version, r.o.Redact, time.Now()), true
+	} else {
+		r.trace = newTrace(f, r.o.Version, r.o.Redact, time.Now(), r.o.Width, r.o.Height)
+		r.page = nil
+	}
 	r.follow(ctx, page)
 	return f.entry, nil
 }
@@ -133,7 +158,7 @@ func (r *Recorder) follow(ctx context.Context, page any) {
 		r.film, _ = page.(Filmed)
 	}
 	if r.film != nil && !r.paused {
-		film, again := r.film, r.refilm
+		film, again, webp := r.film, r.refilm, r.video != nil
 		if again {
 			r.frame, r.refilm = nil, false
 		}
@@ -141,7 +166,7 @@ func (r *Recorder) follow(ctx context.Context, page any) {
 		if again {
 			film.EndFilm()
 		}
-		film.Film(ctx, r.show)
+		film.Film(ctx, webp, r.show)
 		r.mu.Lock()
 	}
 }
@@ -150,7 +175,13 @@ func (r *Recorder) follow(ctx context.Context, page any) {
 func (r *Recorder) show(f protocol.Frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.paused {
+	if r.paused || r.within(f.At) {
+		return
+	}
+	if f.WebP != nil {
+		if r.video != nil {
+			r.video.frame(f)
+		}
 		return
 	}
 	r.frame = &f
@@ -187,11 +218,11 @@ func (s *Step) End(ctx context.Context, page any, o Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.ended, s.tab, s.Outcome = time.Now(), o.Tab, o
-	if r.trace == nil {
+	if !r.on() {
 		return
 	}
 	r.follow(ctx, page)
-	if r.trace == nil { // it ended meanwhile
+	if !r.on() { // it ended meanwhile
 		return
 	}
 	s.after = r.frame
@@ -210,6 +241,9 @@ func (s *Step) End(ctx context.Context, page any, o Outcome) {
 func (r *Recorder) flush() {
 	if r.last != nil && r.trace != nil {
 		r.trace.action(r.last)
+	}
+	if r.last != nil && r.video != nil {
+		r.video.action(r.last)
 	}
 	r.last = nil
 }
@@ -284,24 +318,35 @@ func (r *Recorder) Resume() {
 func (r *Recorder) Stop(ctx context.Context, kind Kind) (Stopped, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.trace == nil {
-		return Stopped{}, protocol.Errorf(protocol.InvalidParams, "the session is not recorded").With("parameter", "action").Then("begin with %s start", kind)
+	if r.running(kind) == nil {
+		return Stopped{}, protocol.Errorf(protocol.InvalidParams, "the session is not recorded as a %s", kind).With("parameter", "action").Then("begin with %s start", kind)
 	}
 	r.await(ctx, afterwards)
-	if r.trace == nil {
+	f := r.running(kind)
+	if f == nil {
 		return Stopped{}, protocol.Errorf(protocol.InvalidParams, "the session is recorded no longer").With("parameter", "action")
 	}
 	r.flush()
-	r.gather(ctx, true)
-	t := r.trace
-	r.trace = nil
-	if r.film != nil {
-		go r.film.EndFilm()
+	actions, err := 0, error(nil)
+	if kind == Video {
+		actions, err = len(r.video.chapters), r.video.close()
+		r.video = nil
+	} else {
+		r.gather(ctx, true)
+		actions, err = r.trace.actions, r.trace.close()
+		r.trace = nil
 	}
-	r.film, r.page, r.frame = nil, nil, nil
-	err := t.close()
-	e, err := t.file.finish(err)
-	return Stopped{e, t.actions}, err
+	if !r.on() {
+		film := r.film
+		r.film, r.page, r.frame = nil, nil, nil
+		if film != nil {
+			r.mu.Unlock()
+			film.EndFilm()
+			r.mu.Lock()
+		}
+	}
+	e, err := f.finish(err)
+	return Stopped{e, actions}, err
 }
 
 // Stopped is a recording that has ended.
@@ -339,9 +384,15 @@ func (r *Recorder) await(ctx context.Context, limit time.Duration) {
 
 // Close ends what is recorded.
 func (r *Recorder) Close(ctx context.Context) error {
-	if !r.On() {
-		return nil
+	var errs []error
+	for _, kind := range []Kind{Trace, Video} {
+		r.mu.Lock()
+		runs := r.running(kind) != nil
+		r.mu.Unlock()
+		if runs {
+			_, err := r.Stop(ctx, kind)
+			errs = append(errs, err)
+		}
 	}
-	_, err := r.Stop(ctx, Trace)
-	return err
+	return errors.Join(errs...)
 }

@@ -21,8 +21,11 @@ type site struct {
 	asked   []protocol.Exchange
 }
 
-func (s *site) Film(_ context.Context, show func(protocol.Frame)) error { s.show = show; return nil }
-func (s *site) EndFilm()                                                {}
+func (s *site) Film(_ context.Context, _ bool, show func(protocol.Frame)) error {
+	s.show = show
+	return nil
+}
+func (s *site) EndFilm() {}
 func (s *site) Console(q protocol.Watching) ([]protocol.Console, int) {
 	var list []protocol.Console
 	for _, e := range s.written {

@@ -4,6 +4,7 @@
 package screencast
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -24,6 +25,9 @@ import (
 const (
 	maxSide = 800 // pixels
 	quality = 50
+	// stillQuality is that of WebP.
+	stillQuality = 30
+	maxStill     = 4 << 20 // pixels
 )
 
 // Chromium sends the next picture, the newest, when the one before has been acknowledged: while
@@ -45,6 +49,7 @@ type Camera struct {
 
 	mu     sync.Mutex // guards all below
 	show   func(protocol.Frame)
+	webp   bool
 	filmed target.SessionID // the tab, by the session that commands use
 	cdp    *cdp.Session     // attached to it; nil: nothing is filmed
 	cancel func()           // ends the subscription
@@ -60,7 +65,8 @@ func New(life context.Context, root *cdp.Session, selected func(ctx context.Cont
 
 // Film has show called, one call at a time, with a picture of the tab that is selected now, and with one
 // after each change, the newest at once. Another tab takes the place of the one before.
-func (f *Camera) Film(ctx context.Context, show func(protocol.Frame)) error {
+// With webp show is called again with each picture as WebP of the whole size, which costs eight times as much.
+func (f *Camera) Film(ctx context.Context, webp bool, show func(protocol.Frame)) error {
 	f.calling.Lock()
 	defer f.calling.Unlock()
 	tab, err := f.selected(ctx)
@@ -68,7 +74,7 @@ func (f *Camera) Film(ctx context.Context, show func(protocol.Frame)) error {
 		return err
 	}
 	f.mu.Lock()
-	f.asked, f.show = time.Now(), show
+	f.asked, f.show, f.webp = time.Now(), show, webp
 	same, late := f.cdp != nil && f.filmed == tab.ID(), f.late
 	f.mu.Unlock()
 	if same {
@@ -152,6 +158,7 @@ type frame struct {
 
 // take shows the pictures that come, until the tab is filmed no longer.
 func (f *Camera) take(own *cdp.Session, frames <-chan jsonv2.Value) {
+	var last []byte
 	for params := range frames {
 		var e frame
 		if json.Unmarshal(params, &e) != nil {
@@ -168,13 +175,36 @@ func (f *Camera) take(own *cdp.Session, frames <-chan jsonv2.Value) {
 			wait = busyWait
 		}
 		time.AfterFunc(wait, acknowledge)
-		show := f.show
-		if f.cdp != own || err != nil {
+		show, webp := f.show, f.webp
+		if f.cdp != own || err != nil || bytes.Equal(image, last) { // a screenshot has Chromium draw it again
 			show = nil
 		}
 		f.mu.Unlock()
-		if show != nil {
-			show(protocol.Frame{At: time.Now(), Image: image, Width: int(e.Metadata.DeviceWidth), Height: int(e.Metadata.DeviceHeight)})
+		if show == nil {
+			continue
+		}
+		last = image
+		is := protocol.Frame{At: time.Now(), Image: image, Width: int(e.Metadata.DeviceWidth), Height: int(e.Metadata.DeviceHeight)}
+		show(is)
+		if webp && is.Width*is.Height <= maxStill {
+			if is.Image, is.WebP = nil, f.still(own); is.WebP != nil {
+				show(is)
+			}
 		}
 	}
+}
+
+// stillWait is how long a picture as WebP may take: a dialog that is open holds it up.
+const stillWait = time.Second
+
+// still returns a picture as WebP, which holds a key frame of VP8; nil where there is none in time.
+func (f *Camera) still(own *cdp.Session) []byte {
+	ctx, cancel := context.WithTimeout(f.life, stillWait)
+	defer cancel()
+	q := int64(stillQuality)
+	r, err := cdproto.Call(ctx, own, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: "webp", Quality: &q})
+	if err != nil {
+		return nil
+	}
+	return r.Data
 }

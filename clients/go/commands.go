@@ -342,6 +342,11 @@ func (c *Client) Upload(ctx context.Context, p UploadParams) (PageResult, error)
 	return call[PageResult](ctx, c, "upload", p)
 }
 
+// Video: Records what the session's pages show as a video with a chapter for each command.
+func (c *Client) Video(ctx context.Context, p VideoParams) (RecordingResult, error) {
+	return call[RecordingResult](ctx, c, "video", p)
+}
+
 // View: Makes a link by which a person sees a session live, and may take it over.
 func (c *Client) View(ctx context.Context, p ViewParams) (ViewLink, error) {
 	return call[ViewLink](ctx, c, "view", p)
@@ -1568,6 +1573,7 @@ type UsedPasskey struct {
 	ListedPasskey
 	Made bool `json:"made"`
 }
+type VideoParams = TraceParams
 type ViewLink struct {
 	Drives  bool      `json:"drives"`
 	Expires time.Time `json:"expires"`

@@ -40,7 +40,7 @@ func recordingNamed(row *command.Command, params map[string]any) (name string, i
 // stoppedRecording returns the recording that the command has ended; empty: none.
 func stoppedRecording(row *command.Command, result json.RawMessage) string {
 	var r actions.RecordingResult
-	if row != actions.Trace || json.Unmarshal(result, &r) != nil || r.Recording.State != recording.Done {
+	if row != actions.Trace && row != actions.Video || json.Unmarshal(result, &r) != nil || r.Recording.State != recording.Done {
 		return ""
 	}
 	return r.Recording.Name

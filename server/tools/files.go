@@ -114,7 +114,7 @@ func (s *server) link(answer *mcp.CallToolResult, cmd *command.Command, result j
 			}
 		}
 	}
-	if cmd == actions.Recordings || cmd == actions.Trace {
+	if cmd == actions.Recordings || cmd == actions.Trace || cmd == actions.Video {
 		var r struct {
 			Recordings []recording.Recorded `json:"recordings"`
 			Recording  recording.Recorded   `json:"recording"`

@@ -952,6 +952,8 @@ class UploadParams(CallParams):
     snapshot: NotRequired[Literal["delta", "full", "none"]]  # what is shown afterwards: the change, the whole page, or nothing
 class UsedPasskey(ListedPasskey):
     made: bool
+class VideoParams(CallParams):
+    action: Literal["start", "stop"]  # start, or stop: then recordings reads it by its name
 class ViewLink(TypedDict):
     drives: bool
     expires: str
@@ -1298,6 +1300,9 @@ class Commands:
     def upload(self, **params: Unpack[UploadParams]) -> PageResult:
         "Gives files to a file input."
         return self.call("upload", params)
+    def video(self, **params: Unpack[VideoParams]) -> RecordingResult:
+        "Records what the session's pages show as a video with a chapter for each command."
+        return self.call("video", params)
     def view(self, **params: Unpack[ViewParams]) -> ViewLink:
         "Makes a link by which a person sees a session live, and may take it over."
         return self.call("view", params)
@@ -1517,6 +1522,9 @@ class AsyncCommands:
     async def upload(self, **params: Unpack[UploadParams]) -> PageResult:
         "Gives files to a file input."
         return await self.call("upload", params)
+    async def video(self, **params: Unpack[VideoParams]) -> RecordingResult:
+        "Records what the session's pages show as a video with a chapter for each command."
+        return await self.call("video", params)
     async def view(self, **params: Unpack[ViewParams]) -> ViewLink:
         "Makes a link by which a person sees a session live, and may take it over."
         return await self.call("view", params)

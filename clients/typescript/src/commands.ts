@@ -1128,6 +1128,9 @@ export interface UploadParams extends CallParams {
 export interface UsedPasskey extends ListedPasskey {
   made: boolean;
 }
+export interface VideoParams extends CallParams {
+  action: "start" | "stop"; // start, or stop: then recordings reads it by its name
+}
 export interface ViewLink {
   drives: boolean;
   expires: string;
@@ -1390,6 +1393,8 @@ export abstract class Commands {
   type(params: TypeParams, options?: CallOptions): Promise<PageResult> { return this.call("type", params, options); }
   /** Gives files to a file input. */
   upload(params: UploadParams, options?: CallOptions): Promise<PageResult> { return this.call("upload", params, options); }
+  /** Records what the session's pages show as a video with a chapter for each command. */
+  video(params: VideoParams, options?: CallOptions): Promise<RecordingResult> { return this.call("video", params, options); }
   /** Makes a link by which a person sees a session live, and may take it over. */
   view(params: ViewParams = {}, options?: CallOptions): Promise<ViewLink> { return this.call("view", params, options); }
   /** Waits for an element, text, URL, state or expression. */
